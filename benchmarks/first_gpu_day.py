@@ -49,9 +49,9 @@ class Step(NamedTuple):
     """Flags of a rehearsal."""
 
 
-BENCH = "dsbd bench --methods dsbd,beam_sampling,hf_beam_sampling --points same-law,auto-same-law --max-new-tokens 128"
-EVERY = "--methods dsbd,beam_sampling,hf_beam_sampling,hf_beam_search,hf_assisted,hf_sampling"
-POINTS = "--points defaults,same-law,equal-quality,auto-same-law,auto-equal-quality"
+BENCH = "dsbd bench --methods dsbd:same-law,dsbd:auto-same-law,beam_sampling,hf_beam_sampling --max-new-tokens 128"
+POINTS = "dsbd,dsbd:same-law,dsbd:equal-quality,dsbd:auto-same-law,dsbd:auto-equal-quality"
+EVERY = f"--methods {POINTS},beam_sampling,hf_beam_sampling,hf_beam_search,hf_assisted,hf_sampling"
 FEW = "--limit 1 --seeds 1 --max-new-tokens 4 --methods dsbd:same-law,beam_sampling"
 TWIN = f"{BENCH} --target {SCRATCH}/target-8B --draft {SCRATCH}/draft-0.5B --limit 4 --seeds 1"
 FEW_TWIN = f"{FEW} --target {SCRATCH}/target-tiny --draft assets/models/stories/draft"
@@ -60,12 +60,12 @@ STEPS = (
     Step("machine", 2, "dsbd doctor"),
     Step("ids", 4, "benchmarks.gpu_checks ids", "--small"),
     Step("copies", 2, "benchmarks.gpu_checks copies", "--small"),
-    Step("temperature-1", 7, f"{BENCH} {EVERY} {POINTS} --seeds 2", FEW),
-    Step("temperature-0-7", 7, f"{BENCH} {EVERY} {POINTS} --seeds 2 --temperature 0.7", FEW),
+    Step("temperature-1", 7, f"{BENCH} {EVERY} --seeds 2", FEW),
+    Step("temperature-0-7", 7, f"{BENCH} {EVERY} --seeds 2 --temperature 0.7", FEW),
     Step("eager", 3, f"{BENCH} --seeds 1 --engine eager", FEW),
     Step("float32", 3, f"{BENCH} --seeds 1 --dtype float32", FEW),
     Step("twins", 6, f"benchmarks.twin --twins target-8B,draft-0.5B --folder {SCRATCH}", "--twins target-tiny"),
-    Step("scale-methods", 9, f"{TWIN} {EVERY},speculative,greedy {POINTS}", FEW_TWIN),
+    Step("scale-methods", 9, f"{TWIN} {EVERY},speculative,greedy", FEW_TWIN),
     Step("scale-widths", 4, f"{TWIN} --methods dsbd:same-law,beam_sampling --num-beams 2,4,6,8", FEW_TWIN),
     Step(
         "scale-depths", 4, f"{TWIN} --methods dsbd:defaults,dsbd:same-law,beam_sampling --draft-depth 2,4,6,8", FEW_TWIN

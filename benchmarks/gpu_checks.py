@@ -16,7 +16,7 @@ import torch
 
 import dsbd
 from dsbd.assets import asset_path
-from dsbd.measure.bench.tables import table
+from dsbd.evaluation.markdown import table
 
 MODES: dict[str, dict[str, Any]] = {
     "defaults": {},

@@ -18,12 +18,12 @@ from typing import Any
 import torch
 
 from dsbd.draft import Drafter
+from dsbd.evaluation.markdown import cell, table
 from dsbd.files import write_file
 from dsbd.host_draft import HostDrafter
 from dsbd.law.beams import Beam, Node
 from dsbd.law.choices import Uniforms
 from dsbd.law.verify import verify
-from dsbd.measure.bench.tables import cell, table
 from dsbd.methods import resolve
 from dsbd.models.load_options import resolve_device
 from dsbd.next_tokens import is_at_hand

@@ -37,7 +37,7 @@ ALSO = {
     "dsbd/host_draft.py": ["tests/test_draft.py", "tests/law/test_end_to_end.py"],
     "dsbd/next_tokens.py": ["tests/law/test_end_to_end.py"],
     "dsbd/score.py": ["tests/law/test_end_to_end.py"],
-    "dsbd/session.py": ["tests/test_tally.py"],
+    "dsbd/session.py": ["tests/tracing/test_false_alarms.py"],
     "dsbd/auto/plan.py": ["tests/auto/test_kept.py"],
     "dsbd/models/engines/fused.py": ["tests/models/engines/test_engines.py"],
     "dsbd/models/engines/graph.py": ["tests/models/engines/test_engines.py"],
@@ -47,7 +47,7 @@ ALSO = {
     "dsbd/models/choosing.py": ["tests/models/engines/test_engines.py"],
     "dsbd/decoder.py": ["tests/models/test_threads.py"],
     "dsbd/measure/bench/run.py": ["tests/measure/bench/test_memory.py"],
-    "dsbd/measure/bench/records.py": ["tests/measure/bench/test_tables.py"],
+    "dsbd/measure/bench/records.py": ["tests/evaluation/test_bench.py"],
     "dsbd/observer.py": ["tests/models/test_ranks.py"],
 }
 """Tests of a file beside those of the same name, if there are any."""

@@ -96,7 +96,7 @@ def record_race(name: str) -> None:
     task = load_task("sql") if name == "sql" else None
     questions = task.questions(QUESTIONS) if task else []
     prompts = [question.prompt for question in questions] or [STORY]
-    racing = contenders(RACERS, ("defaults",), {"max_new_tokens": [TOKENS]})
+    racing = contenders(RACERS, {"max_new_tokens": [TOKENS]})
     *_, last = race(pair, racing, prompts, ROUNDS)
     assert last.runs is not None, "a race ends with its runs"
     made = make_race(last.runs, task, questions, {"machine": machine(pair.device), "versions": versions()})

@@ -14,7 +14,7 @@ from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.memory.reading import ReadProgress
 from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
-from dsbd.models.memory import memory_errors
+from dsbd.models.free_memory import memory_errors
 from dsbd.models.pair import Pair
 from dsbd.models.rows.processed import Processor
 from dsbd.observer import InStep, Observer, RunStart

@@ -1,4 +1,4 @@
-"""Calls functions in a separate process: with limits, what strangers wrote is read there; without, other engines run.
+"""Calls functions in a separate process: with limits it reads what strangers wrote, without them it runs other engines.
 
 The process starts with the first call and answers the calls that follow. It is killed when a call takes too long, and
 the next call starts another. It ends with the process that calls. With limits it cannot write files, if the system can

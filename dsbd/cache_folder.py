@@ -32,7 +32,7 @@ def file_for(conditions: Any) -> str:
 
 
 def keep_record(folder: str, conditions: Any, record: str, what: str) -> None:
-    """Keep a record in a folder of the cache. If it cannot be written, that is no error, but a warning."""
+    """Keep a record in a folder of the cache. If it cannot be written, a warning is logged."""
     try:
         place = cache_folder() / folder
         place.mkdir(parents=True, exist_ok=True)

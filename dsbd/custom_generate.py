@@ -66,7 +66,7 @@ def generate(
         stopping_criteria: with one beam any that reads the ids, its ``scores`` are None; with several, those of
             length, time and EOS.
         generation_config: as ``generate`` prepared it.
-        streamer: gets the new tokens of one sequence as they settle, several after a pass, then the end.
+        streamer: gets the new tokens of one sequence as they settle, several after an iteration, then the end.
         draft_model: a smaller model with the same tokenizer; None drafts nothing. ``generate`` does not pass on its
             arguments ``assistant_model`` and ``synced_gpus``.
         draft_depth: tokens that the draft looks ahead.

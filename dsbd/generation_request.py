@@ -66,8 +66,8 @@ KNOWN_INPUTS = {
     "attention_mask", "cache", "cache_params", "cache_position", "logits_to_keep", "past_key_values", "position_ids",
     "tokenizer", "use_cache",
 }  # fmt: skip
-"""What ``generate`` prepares for its own forward; all but the mask is made again here. And the tokenizer, with which it
-reads ``stop_strings``."""
+"""Inputs that ``generate`` prepares for its own forward: only the mask is used here. It reads ``stop_strings`` with the
+tokenizer."""
 IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper, LogitNormalization)
 """Processors that are left out: the settings warp the joint law of all beams once instead."""
 NOT_OF_ONE_SEQUENCE = frozenset(

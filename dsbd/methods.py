@@ -17,7 +17,7 @@ DRAFTING_METHODS = frozenset(
 )
 """Methods that call the draft model."""
 WITHOUT_AUTO = frozenset({"mjsd", "width_rule_sampling"})
-"""Those of them that take no ``auto``."""
+"""Drafting methods that do not take ``auto``."""
 
 READS = {
     "dsbd": [

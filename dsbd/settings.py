@@ -38,7 +38,7 @@ def branching_of(text: str) -> tuple[int, ...]:
     """Read ``branching`` as it is typed: ``4,2,2`` or, where a comma separates values, ``4x2x2``.
 
     Raises:
-        SettingsError: the text is no list of whole numbers.
+        SettingsError: the text is not a list of whole numbers.
     """
     try:
         return tuple(int(count) for count in text.replace("x", ",").split(","))

@@ -20,7 +20,6 @@ MODES = [
     ("eager", {}),
     ("eager", {"replacement": False, "cover_width": 4, "top_p": 0.9}),
     ("eager", {"temperature": 0.0, "replacement": False, "top_k": 0}),
-    ("eager", {"method": "beam_sampling"}),
     ("eager", {"method": "specinfer"}),
     ("eager", {"method": "mjsd"}),
     ("graph", {"forest": "likely", "draft_width": 8}),

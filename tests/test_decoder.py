@@ -86,19 +86,13 @@ def test_a_stream_says_what_is_best_and_how_much_of_it_is_settled():
     assert (settled, text) == (update.result.token_ids, update.result.text)
 
 
-@pytest.mark.parametrize("prompt", ["<script>alert(1)</script>", "\x00\x01", "é🙂漢字", "‮rtl", "a" * 90, ""])
-def test_prompts_of_all_kinds(prompt):
-    assert dsbd.decode(toy_pair(), prompt, dsbd.DecodingSettings(max_new_tokens=3)).token_ids
-
-
 def test_bad_prompts_are_refused():
     with pytest.raises(PromptError, match=r"exceeds the context of 128 tokens of toy/target"):
         dsbd.stream(toy_pair(), "a" * 100)  # before it is read
     with pytest.raises(PromptError, match="give a text"):
         dsbd.decode(toy_pair(), 5)
-    for messages in ([{"role": "user", "content": "hi"}], ({"role": "user", "content": "hi"},), {"content": "hi"}):
-        with pytest.raises(PromptError, match=r"give the text of the user's turn, and chat=True"):
-            dsbd.decode(toy_pair(), messages)
+    with pytest.raises(PromptError, match=r"give the text of the user's turn, and chat=True"):
+        dsbd.decode(toy_pair(), [{"role": "user", "content": "hi"}])
     with pytest.raises(PromptError, match="not valid Unicode at character 1"):
         dsbd.decode(toy_pair(), "a\ud800")
     with pytest.raises(PromptError, match="no chat template"):
@@ -117,17 +111,12 @@ def test_a_method_that_drafts_needs_a_draft_model():
     ("given", "said"),
     [
         ({"settings": {"max_new_tokens": 4}}, r"settings is .*; give dsbd.DecodingSettings.from_dict"),
-        ({"settings": {}}, "settings is {}"),
         ({"settings": 4}, r"settings is 4; give dsbd.DecodingSettings\("),
         ({"observers": [1]}, r"observers is \[1\]; give a list"),
-        ({"observers": None}, "observers is None"),
         ({"stop": True}, "stop is True; give a function"),
-        ({"until": 5}, "until is 5; give a list"),
-        ({"until": None}, "until is None"),
         ({"until": "\n"}, "until is"),
         ({"until": ["\n", ""]}, "until is"),
         ({"until": ["\n"], "record": True}, "leave out until or record"),
-        ({"processors": None}, "processors is None; give a list"),
         ({"processors": [3]}, r"processors is \[3\]"),
     ],
     ids=str,
@@ -138,18 +127,16 @@ def test_an_argument_of_a_wrong_kind_is_named(given, said):
         dsbd.decode(toy_pair(), "One day", **given)
 
 
-@pytest.mark.parametrize("pair", [None, "x"])
-def test_what_is_no_pair_is_named(pair):
+def test_what_is_no_pair_is_named():
     with pytest.raises(dsbd.PairError, match="give what dsbd"):
-        dsbd.decode(pair, "One day")
+        dsbd.decode("x", "One day")
 
 
-@pytest.mark.parametrize("answer", [None, torch.zeros(1, 5)], ids=["nothing", "another shape"])
-def test_a_processor_that_returns_no_logits_is_named(answer):
+def test_a_processor_that_returns_no_logits_is_named():
     """Catches an error from the middle of a decode that names no processor."""
 
     def mine(ids, logits):
-        return answer
+        return torch.zeros(1, 5)
 
     with pytest.raises(dsbd.ModelError, match="the logits processor mine returned"):
         dsbd.decode(toy_pair(), "One day", dsbd.DecodingSettings(max_new_tokens=2), processors=[mine])

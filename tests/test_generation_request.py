@@ -96,9 +96,7 @@ def test_each_prompt_is_read_once_without_its_padding():
     assert [(row.tolist(), padding) for row, padding in found] == [([0, 0, 5, 6], 0), ([1, 2, 3, 0], 0)]
 
 
-@pytest.mark.parametrize(
-    "mask", [[1, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 2, 1], [1, 1, 1]], ids=str
-)
+@pytest.mark.parametrize("mask", [[1, 0, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 2, 1], [1, 1, 1]], ids=str)
 def test_a_mask_that_hides_more_than_padding_in_front_is_refused(mask):
     """Catches ids that move in the prompt, those that are dropped behind it, and positions of the caller's own."""
     with pytest.raises(SettingsError, match="attention_mask"):

@@ -5,14 +5,7 @@ import re
 import sys
 import time
 
-import pytest
-
 from dsbd import progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 def test_a_log_file_gets_plain_lines(monkeypatch):
@@ -36,19 +29,9 @@ def test_a_log_file_gets_plain_lines(monkeypatch):
     assert all(re.fullmatch(said, line) for line in sys.stderr.getvalue().splitlines())
 
 
-def test_a_terminal_gets_a_bar(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with progress.ProgressLine("measuring", "run") as measuring:
-        measuring.show("greedy", done=3, total=4)
-        measuring.show(done=4)
-    assert "\r" in sys.stderr.getvalue()
-    assert "dsbd:" not in sys.stderr.getvalue()
-
-
-@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
-def test_another_process_says_nothing(monkeypatch, stream):
+def test_another_process_says_nothing(monkeypatch):
     monkeypatch.setattr(progress, "SECONDS", 0.001)
-    monkeypatch.setattr(sys, "stderr", stream())
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
     with progress.ProgressLine("measuring", "run", shown=False):
         time.sleep(0.05)
     assert sys.stderr.getvalue() == ""

@@ -1,9 +1,12 @@
-"""What a prompt of Python prints for the objects that a user holds."""
+"""What a prompt of Python prints for the objects that a user holds, and examples of docstrings."""
+
+import doctest
 
 import dsbd
 import visualize
+from dsbd import results, stopping
 from dsbd.law.beams import Hypothesis, Node
-from dsbd.measure.bench.records import BenchSummary
+from tests.evaluation.made_up import made_up_table
 from tests.toy_pair import toy_pair
 
 
@@ -16,8 +19,14 @@ def test_a_repr_is_one_short_line():
         node = node.child(token)
     held = [toy_pair(), toy_pair().target, update, update.result, trace, trace.iterations[0], visualize.scene(trace),
             visualize.show(update.result), visualize.decode_figure(trace), Hypothesis(node, -1.0, -1.0, False, 1),
-            BenchSummary(contenders=(), ratios={"a": dict.fromkeys("b" * 500)})]  # fmt: skip
+            made_up_table()]  # fmt: skip
     for one in held:
         shown = repr(one)
         assert "\n" not in shown
         assert 20 < len(shown) < 400, type(one)
+
+
+def test_the_examples_hold():
+    """Catches an example that says something else than the code does."""
+    for module in (results, stopping):
+        assert doctest.testmod(module).failed == 0

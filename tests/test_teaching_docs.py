@@ -1,6 +1,5 @@
 """The snippets and commands of docs/teaching.md work."""
 
-import importlib.util
 import itertools
 import re
 import shlex
@@ -161,22 +160,3 @@ def test_no_answer_stands_beside_the_exercises():
 def test_every_lesson_has_its_hand_outs():
     names = re.findall(r'href="handouts/([^"]+)\.pdf"', marked("hand-outs"))
     assert sorted(names) == sorted(name for path in SHIPPED for name in (path.stem, f"{path.stem}-teacher"))
-
-
-@pytest.mark.slow
-def test_a_hand_out_is_printed_without_answers_and_with_them(browser, tmp_path):
-    """Catches a hand-out that tells the class what it asks."""
-    spec = importlib.util.spec_from_file_location(
-        "handouts", Path(__file__).parents[1] / ".ci" / "docs" / "handouts.py"
-    )
-    handouts = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(handouts)
-    visualize.export_lesson(SHIPPED[1], tmp_path / "lesson.html")
-    for fragment in ("", "#teacher=1"):
-        with visit(browser, tmp_path / "lesson.html", fragment) as seen:
-            seen.drawn()
-            handouts.printed(seen.page, tmp_path / "out.pdf", for_teacher=bool(fragment))
-            assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF")
-            with pytest.raises(SystemExit, match="answers stand on the paper"):
-                handouts.printed(seen.page, tmp_path / "wrong.pdf", for_teacher=not fragment)
-            assert not (tmp_path / "wrong.pdf").exists()

@@ -34,7 +34,7 @@ BACK_SEGMENTS = 3
 LENGTHS = (24, 64, 120, 224)
 """Tokens of a segment: rows of short segments teach to remember at a tenth of the cost."""
 STEP_TOKENS = 2048
-"""About so many tokens of segments in a step."""
+"""About how many tokens of segments a step has."""
 RATES = {"adapters": 3e-3, "vectors": 1e-2, "matrices": 1e-3}
 WARMUP_STEPS, DECAY_SHARE, LARGEST_GRADIENT = 50, 0.35, 1.0
 REST_WEIGHT = 0.3

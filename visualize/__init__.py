@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from visualize.drawings.tikz import forest_tikz
     from visualize.embed.notebook import show
     from visualize.embed.snippets import embed_snippet
-    from visualize.figures.bench import quality_figure, speed_figure
     from visualize.figures.decode import timeline_figure, tokens_figure, width_figure
     from visualize.figures.evaluation import (
         pareto_figure,
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
     from visualize.figures.forest import forest_figure
     from visualize.figures.mask import mask_figure
     from visualize.figures.race import race_figure
+    from visualize.figures.speed import speed_figure
     from visualize.figures.whole import decode_figure
-    from visualize.pages.chart_pages import export_bench, export_evaluation
+    from visualize.pages.contest_page import export_contest
     from visualize.pages.lesson_page import export_lesson
     from visualize.pages.site import export_site
     from visualize.pages.trace_page import export_html
@@ -47,14 +47,14 @@ _NAMES = {
     "drawings.tikz": "forest_tikz",
     "embed.notebook": "show",
     "embed.snippets": "embed_snippet",
-    "figures.bench": "quality_figure speed_figure",
     "figures.decode": "timeline_figure tokens_figure width_figure",
     "figures.evaluation": "pareto_figure quality_width_figure width_histogram_figure",
     "figures.forest": "forest_figure",
     "figures.mask": "mask_figure",
     "figures.race": "race_figure",
+    "figures.speed": "speed_figure",
     "figures.whole": "decode_figure",
-    "pages.chart_pages": "export_bench export_evaluation",
+    "pages.contest_page": "export_contest",
     "pages.lesson_page": "export_lesson",
     "pages.site": "export_site",
     "pages.trace_page": "export_html",

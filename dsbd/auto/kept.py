@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from dsbd.auto.plan import PLANNED, MeasuredForest, Plan, could_be_chosen, shared
 from dsbd.cache_folder import cache_folder, file_for, keep_record
 from dsbd.errors import SettingsError
-from dsbd.models.choosing import ENGINES
+from dsbd.models.choosing import FOLDER as ENGINE_TIMES
 from dsbd.settings import DecodingSettings
 
 PLANS = "plans"
@@ -29,7 +29,7 @@ class KeptPlan(BaseModel):
     conditions: dict[str, dict[str, Any]]
     """Machine, versions and models: :func:`dsbd.conditions.conditions`."""
     settings: dict[str, Any]
-    """What was asked, without what plans are shared by."""
+    """What was asked, with defaults in the fields that a plan does not depend on."""
     made: datetime
     values: dict[str, Any]
     measured: list[MeasuredForest]
@@ -56,7 +56,7 @@ def load_plan(conditions: Mapping[str, Any], asked: DecodingSettings) -> Plan | 
 
 
 def save_plan(conditions: Mapping[str, Any], asked: DecodingSettings, plan: Plan) -> None:
-    """Keep a plan. A folder that cannot be written is no error, but a warning."""
+    """Keep a plan. A folder that cannot be written is a warning, not an error."""
     kept = KeptPlan(
         conditions=dict(conditions), settings=vars(shared(asked)), made=datetime.now(timezone.utc), **vars(plan)
     )
@@ -79,7 +79,7 @@ def forget_plans() -> int:
     Raises: OSError: the folder cannot be written.
     """
     found = sorted(plans_folder().glob("*.json"))
-    for path in (*found, *plans_folder().glob("*.part"), *(cache_folder() / ENGINES).glob("*")):
+    for path in (*found, *plans_folder().glob("*.part"), *(cache_folder() / ENGINE_TIMES).glob("*")):
         path.unlink(missing_ok=True)
     return len(found)
 

@@ -1,4 +1,4 @@
-"""Makes the measuring decodes of ``auto``, and remembers the plans made from them for each pair, on disk too."""
+"""Decodes to measure forests for ``auto``, and keeps the plans for each pair, in memory and on disk."""
 
 from collections.abc import Generator
 from typing import Any

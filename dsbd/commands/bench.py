@@ -5,17 +5,20 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.assets import asset_path
-from dsbd.commands.contender_flags import add_contender_flags, add_output_flags, contenders_of, require_output
+from dsbd.commands.contender_flags import (
+    add_contender_flags,
+    add_output_flags,
+    contenders_of,
+    print_report,
+    require_output,
+)
 from dsbd.commands.pair_flags import add_pair_flags, pair_of, say_read
-from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json
+from dsbd.commands.parser import OK, STOPPED, new_command
 from dsbd.commands.paths import input_path, output_file
 from dsbd.errors import SettingsError
-from dsbd.measure.bench.contenders import CONTENDER_METHODS, require_count
+from dsbd.measure.bench.contenders import require_count
 from dsbd.measure.bench.contest import Contest, plain_prompts
-from dsbd.measure.bench.grids import GRID_BASELINE
 
-DEFAULT_POINTS = ("defaults", "same-law")
-DEFAULT_BASELINES = ("beam_sampling", "hf_beam_sampling")
 DEFAULT_ROUNDS = 2
 MAX_ROUNDS = 1000
 MAX_PROMPTS_BYTES = 1_000_000
@@ -26,8 +29,7 @@ def add(commands: Any) -> None:
     """Add the subcommand with its flags."""
     parser = new_command(commands, "bench", "measure methods and settings over many prompts", run)
     add = parser.add_argument
-    add_contender_flags(parser, DEFAULT_POINTS)
-    add("--baselines", metavar="LIST", help="take ratios to these; the first is the reference for quality")
+    add_contender_flags(parser)
     add("--prompts", type=input_path, metavar="FILE", help="one prompt per line (a small set comes with the package)")
     add("--limit", type=int, metavar="N", help="only the first N prompts")
     add("--seeds", type=int, default=DEFAULT_ROUNDS, metavar="N", help=f"runs of each prompt ({DEFAULT_ROUNDS})")
@@ -39,24 +41,18 @@ def add(commands: Any) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Run the subcommand; returns the exit code."""
     contest = contest_of(parsed)
-    baselines = baselines_of(parsed, contest)
     require_output(parsed, contest.asked())
-    from dsbd.measure.bench.bench import Bench
+    from dsbd.evaluation.bench import Bench
 
     bench = Bench(pair_of(parsed), contest, parsed.output)
     say_read(bench.read)
     finished = bench.run()
-    summary = bench.summary(baselines)
-    if parsed.json:
-        print_json(summary.to_dict())
-    else:
-        from dsbd.measure.bench.tables import bench_tables
-
-        print(bench_tables(summary))
+    report = bench.report()
+    print_report(parsed, report)
     if parsed.report:
         import visualize
 
-        visualize.export_bench(summary, parsed.report)
+        visualize.export_contest(report.tables, parsed.report)
     return OK if finished else STOPPED
 
 
@@ -65,17 +61,6 @@ def contest_of(parsed: argparse.Namespace) -> Contest:
     chosen = contenders_of(parsed)
     require_count("seeds", parsed.seeds, MAX_ROUNDS)
     return Contest(chosen, plain_prompts(prompts_of_file(parsed.prompts, parsed.limit)), parsed.seeds)
-
-
-def baselines_of(parsed: argparse.Namespace, contest: Contest) -> list[str]:
-    """Return the baselines that the flags ask for; one that is not measured gives no ratio. Raises: SettingsError."""
-    if parsed.baselines is None:
-        return [*([GRID_BASELINE] if parsed.grid else []), *DEFAULT_BASELINES]
-    known = dict.fromkeys([*CONTENDER_METHODS, *(contender.name for contender in contest.contenders)])
-    for name in names(parsed.baselines):
-        if name not in known:
-            raise SettingsError(f"baselines names {name!r}; choose from {', '.join(known)}")
-    return names(parsed.baselines)
 
 
 def prompts_of_file(path: str | None, limit: int | None = None) -> tuple[str, ...]:

@@ -1,12 +1,15 @@
-"""The flags of a contest: methods, points, settings, and the file of answers. Needs no torch, so that help is quick."""
+"""What ``bench`` and ``eval`` share: flags of contenders and of the file of answers, and printing what was found.
+
+Needs no torch, so that help is quick.
+"""
 
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsbd.commands.pair_flags import sources_of_flags
-from dsbd.commands.parser import names
+from dsbd.commands.parser import names, print_json
 from dsbd.commands.paths import output_file
 from dsbd.commands.settings_flags import HELP, value_of_text
 from dsbd.errors import SettingsError
@@ -23,15 +26,16 @@ from dsbd.measure.bench.contenders import (
 from dsbd.measure.bench.grids import GRIDS, grid_contenders
 from dsbd.settings import DecodingSettings
 
+if TYPE_CHECKING:
+    from dsbd.evaluation.report import Report
 
-def add_contender_flags(
-    parser: argparse.ArgumentParser, points: Sequence[str], defaults: Mapping[str, str] | None = None
-) -> None:
-    """Add the flags; ``points`` are those of a bare ``dsbd``, ``defaults`` what the help says of some settings."""
-    known, unnamed = ", ".join((*CONTENDER_METHODS, "dsbd:POINT")), ",".join(DEFAULT_METHODS)
+
+def add_contender_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, str] | None = None) -> None:
+    """Add the flags; ``defaults`` is what the help says of some settings."""
+    points, unnamed = "|".join(POINTS), ",".join(DEFAULT_METHODS)
+    known = f"{', '.join(CONTENDER_METHODS)}, dsbd:POINT with POINT one of {points}"
     add = parser.add_argument
     add("--methods", metavar="LIST", help=f"comma-separated, from {known} ({unnamed}; none with --grid)")
-    add("--points", default=",".join(points), metavar="LIST", help=f"of a bare dsbd, from {', '.join(POINTS)}")
     add("--grid", metavar="NAME", help=f"many points of several methods: {', '.join(GRIDS)}")
     group = parser.add_argument_group("settings", "for every method that reads them; several values are a sweep")
     for name in swept_settings():
@@ -46,7 +50,7 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
     if parsed.methods is None and grid:
         return grid
     methods = DEFAULT_METHODS if parsed.methods is None else names(parsed.methods)
-    beside = contenders(methods, names(parsed.points), values)
+    beside = contenders(methods, values)
     twice = {one.name for one in grid} & {one.name for one in beside}
     if twice:
         raise SettingsError(f"grid {parsed.grid!r} has {', '.join(sorted(twice))} already; leave it out of the methods")
@@ -76,10 +80,10 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def require_output(parsed: argparse.Namespace, asked: Mapping[str, Any]) -> AnswersFile | None:
-    """Return the answers of an earlier call; what can be seen to differ before models are loaded is refused.
+    """Return the answers of an earlier call; refuse those to something else before models are loaded, where possible.
 
     Raises:
-        SettingsError: the file is there and is not to be continued, or the other way round; or it has other answers.
+        SettingsError: the file exists and --resume is missing, or the other way round; or it has other answers.
     """
     exists = parsed.output is not None and Path(parsed.output).is_file() and Path(parsed.output).stat().st_size > 0
     if exists and not parsed.resume:
@@ -98,3 +102,13 @@ def require_output(parsed: argparse.Namespace, asked: Mapping[str, Any]) -> Answ
         models[role] = None if source is None else {**(models.get(role) or {}), "id": display_name(source)}
     answers.require_same(asked=asked, conditions={**before, "versions": versions(), "models": models})
     return answers
+
+
+def print_report(parsed: argparse.Namespace, report: "Report") -> None:
+    """Print what a contest found: one JSON object, or tables."""
+    from dsbd.evaluation.markdown import report_tables
+
+    if parsed.json:
+        print_json(report.to_dict())
+    else:
+        print(report_tables(report))

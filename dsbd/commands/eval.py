@@ -6,9 +6,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands.contender_flags import add_contender_flags, add_output_flags, contenders_of, require_output
+from dsbd.commands.contender_flags import (
+    add_contender_flags,
+    add_output_flags,
+    contenders_of,
+    print_report,
+    require_output,
+)
 from dsbd.commands.pair_flags import add_pair_flags, pair_of, say_read
-from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json
+from dsbd.commands.parser import OK, STOPPED, names, new_command
 from dsbd.commands.paths import input_path, output_folder
 from dsbd.errors import SettingsError
 from dsbd.evaluation.exam import Exam, make_exam
@@ -17,7 +23,6 @@ from dsbd.tasks.registry import TASKS
 if TYPE_CHECKING:
     from dsbd.evaluation.report import Report
 
-DEFAULT_POINTS = ("same-law",)
 REPORT, FIGURES, SCORED = "report.md", "figures.html", "answers.jsonl"
 
 
@@ -33,7 +38,7 @@ def add(commands: Any) -> None:
     add_output_flags(parser)
     add("--score", type=input_path, metavar="FILE", help="score the answers of a file again; nothing is decoded")
     add("--report", type=output_folder, metavar="DIR", help=f"folder for {REPORT}, {FIGURES} and {SCORED}")
-    add_contender_flags(parser, DEFAULT_POINTS, {"max_new_tokens": "each task has its own"})
+    add_contender_flags(parser, {"max_new_tokens": "each task has its own"})
     add_pair_flags(parser)
 
 
@@ -45,7 +50,7 @@ def run(parsed: argparse.Namespace) -> int:
         return _show(parsed, score_file(parsed.score))
     exam = exam_of_flags(parsed)
     answers = require_output(parsed, exam.asked())
-    if answers is not None and all(answers.find(turn) for turn in exam.contest().turns()):
+    if answers is not None and all(answers.find(turn) for turn in exam.turns()):
         return _show(parsed, make_report(answers))
     from dsbd.evaluation.evaluation import Evaluation
 
@@ -88,12 +93,7 @@ def _data(given: list[str]) -> dict[str, str]:
 
 
 def _show(parsed: argparse.Namespace, report: "Report") -> int:
-    from dsbd.evaluation.markdown import summary_table
-
-    if parsed.json:
-        print_json(report.to_dict())
-    else:
-        print(summary_table(report))
+    print_report(parsed, report)
     if parsed.report is not None:
         write_pages(report, Path(parsed.report))
     return OK
@@ -102,13 +102,13 @@ def _show(parsed: argparse.Namespace, report: "Report") -> int:
 def write_pages(report: "Report", folder: Path) -> None:
     """Write the report, its figures and every scored answer into a folder. Raises: SettingsError: it is impossible."""
     import visualize
-    from dsbd.evaluation.markdown import report_markdown
+    from dsbd.evaluation.markdown import report_tables
     from dsbd.measure.bench.answers_file import cannot_write, write_text
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(folder, error) from None
-    write_text(folder / REPORT, report_markdown(report, FIGURES))
+    write_text(folder / REPORT, f"# Evaluation\n\n[Figures]({FIGURES})\n\n{report_tables(report)}\n")
     write_text(folder / SCORED, "".join(json.dumps(answer) + "\n" for answer in report.answers))
-    visualize.export_evaluation(report.tables, folder / FIGURES)
+    visualize.export_contest(report.tables, folder / FIGURES)

@@ -27,13 +27,13 @@ from dsbd.stopping import cut
 
 FIELDS = tuple(field.name for field in fields(DecodingSettings))
 HARNESS_DEVICE = "cuda:0"
-"""What the harness names where nobody names a device."""
+"""The default device of the harness."""
 LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 """Names that tasks have for the number of new tokens."""
 
 
 class DsbdLM(LM):
-    """A pair and a decoder; a setting that ``model_args`` name holds for every question, whatever its task asks for.
+    """A pair and a decoder. A setting named in ``model_args`` overrides what a task asks for.
 
     Args:
         target, draft: folders or hub ids, as for :func:`dsbd.load_pair`; the bundled pair if left out.
@@ -83,7 +83,7 @@ class DsbdLM(LM):
         return texts
 
     def loglikelihood(self, requests: list[Any]) -> NoReturn:
-        """Refuse: a decoder has no likelihoods to tell apart."""
+        """Refuse: the likelihood of a text does not depend on the decoder."""
         raise NotImplementedError(
             "the model dsbd decodes text, and the likelihood of a given text is that of the target model whatever "
             "decodes; run tasks of this kind with --model hf and the target model"

@@ -59,10 +59,7 @@ def pair_of(parsed: argparse.Namespace, load_kwargs: Mapping[str, Any] | None = 
 
 
 def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool = False) -> None:
-    """Read a prompt beyond the context, resolve the fields that are ``auto``, and say how far it is.
-
-    A decode with these settings then finds both done.
-    """
+    """Read a prompt beyond the context and resolve ``auto``, with progress on stderr; the decode reuses both."""
     from dsbd.api import READING, TRYING, planning
     from dsbd.memory.reading import ReadProgress
 

@@ -1,19 +1,19 @@
 """An evaluation: a contest on the questions of tasks. Ctrl-C keeps what is done."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from dsbd.errors import SettingsError
 from dsbd.evaluation.exam import Exam, make_exam
 from dsbd.evaluation.report import Report, make_report
-from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import DEFAULT_METHODS, contenders
-from dsbd.measure.bench.driver import conditions_of, prompts_read, require_runnable, run_contest, take_steps
+from dsbd.measure.bench.contest import ContestPrompt
+from dsbd.measure.bench.driver import ContestRun
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
-from dsbd.tasks.records import Task
+from dsbd.tasks.task import Task
 
 
 def evaluate(
@@ -59,7 +59,7 @@ def evaluate(
     values = {name: value if isinstance(value, list) else [value] for name, value in settings.items()}
     exam = make_exam(
         tasks,
-        contenders(methods, ("defaults",), values),
+        contenders(methods, values),
         data=data,
         limit=limit,
         seeds=seeds,
@@ -71,60 +71,38 @@ def evaluate(
     return make_report(evaluation.answers, [run.task for run in exam.runs])
 
 
-class Evaluation:
-    """Contenders on tasks, with one pair.
+class Evaluation(ContestRun):
+    """Contenders on tasks, with one pair; errors are those of :class:`~dsbd.measure.bench.driver.ContestRun`.
 
     Args:
         pair: the models.
         exam: which contenders answer which questions.
         output: a file for the answers; one that exists is continued. None keeps them in memory.
-
-    Raises:
-        DsbdError: a contender cannot run on this pair, a prompt does not fit, or the file has other answers.
     """
 
     def __init__(self, pair: Pair, exam: Exam, output: str | Path | None = None) -> None:
         pair.require_whole("an evaluation")
-        self._pair = pair
-        self._contest = exam.contest(_fitted(pair, exam))
-        require_runnable(pair, self._contest)
-        self.answers = AnswersFile(output)
-        """Everything decoded so far."""
-        self.answers.begin(exam.asked(), conditions_of(pair, exam.contenders))
-
-    @property
-    def shortened(self) -> int:
-        """How many prompts had to be shortened."""
-        return sum(prompt.shortened for prompt in self._contest.prompts)
-
-    @property
-    def read(self) -> int:
-        """How many prompts are read into the pair's memory."""
-        return prompts_read(self._pair, self._contest)
-
-    def run(self) -> bool:
-        """Decode what is missing; returns False where Ctrl-C stopped it."""
-        return take_steps(run_contest(self._pair, self._contest, self.answers, metered=True))
+        super().__init__(pair, replace(exam, prompts=tuple(_fitted(pair, exam))), output)
 
 
-def _fitted(pair: Pair, exam: Exam) -> dict[tuple[str, str], str]:
-    """Return the prompts of the questions, shortened by the rule of their task where the models have no room for them.
+def _fitted(pair: Pair, exam: Exam) -> Iterator[ContestPrompt]:
+    """Yield the prompts of an exam, shortened by the rule of their task where the models have no room for them.
 
-    Those that are read into a memory are left out: they stay whole.
+    Those that are read into a memory stay whole.
     """
 
     def tokens_of(text: str) -> int:
         return len(pair.encode(text, chat=exam.chat))
 
-    found = {}
-    for run in exam.runs:
+    asked = [(run, question) for run in exam.runs for question in run.questions]
+    for prompt, (run, question) in zip(exam.prompts, asked, strict=True):
         room = pair.room_after(run.max_new_tokens)
         if room < 1:
             raise SettingsError(
                 f"max_new_tokens of task {run.name} is {run.max_new_tokens}, and the models' context leaves no "
                 "room for a prompt; lower max_new_tokens"
             )
-        for question in run.questions:
-            if not pair.reads(tokens_of(question.prompt), run.max_new_tokens):
-                found[run.name, question.id] = run.task.fit(question, tokens_of, room)
-    return found
+        text = prompt.text
+        if not pair.reads(tokens_of(text), run.max_new_tokens):
+            text = run.task.fit(question, tokens_of, room)
+        yield replace(prompt, text=text, shortened=text != prompt.text)

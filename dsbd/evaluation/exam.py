@@ -10,8 +10,8 @@ from dsbd.measure.bench.contenders import OPPONENTS, Contender, require_count, r
 from dsbd.measure.bench.contest import Contest, ContestPrompt, digest_of, plain_contenders
 from dsbd.results import brief
 from dsbd.settings import DecodingSettings
-from dsbd.tasks.records import Question, Task
 from dsbd.tasks.registry import TASKS, load_task
+from dsbd.tasks.task import Question, Task
 
 MAX_SEEDS = 1000
 
@@ -42,38 +42,32 @@ class TaskRun:
 
 
 @dataclass(frozen=True)
-class Exam:
-    """Which contenders answer which questions, and how often."""
+class Exam(Contest):
+    """A contest on the questions of tasks; ``rounds`` is how often every question is answered."""
 
     __repr__ = brief
 
-    runs: tuple[TaskRun, ...]
-    contenders: tuple[Contender, ...]
-    seeds: int
-    """How often every question is answered."""
+    runs: tuple[TaskRun, ...] = ()
     limit: int | None = None
-    chat: bool = False
 
     def asked(self) -> dict[str, Any]:
         """Return as plain data what two exams must have in common to share a file."""
         return {
             "tasks": {run.name: run.asked() for run in self.runs},
             "contenders": plain_contenders(self.contenders),
-            "seeds": self.seeds,
+            "seeds": self.rounds,
             "limit": self.limit,
             "chat": self.chat,
         }
 
-    def contest(self, texts: Mapping[tuple[str, str], str] | None = None) -> Contest:
-        """Return the contest; ``texts`` are prompts that had to be shortened, by task and question."""
-        prompts = []
-        for run in self.runs:
-            until, most = run.task.until, run.max_new_tokens
-            for question in run.questions:
-                text = (texts or {}).get((run.name, question.id), question.prompt)
-                is_short = text != question.prompt
-                prompts.append(ContestPrompt(text, question.id, run.name, question.cluster, until, most, is_short))
-        return Contest(self.contenders, tuple(prompts), self.seeds, self.chat)
+
+def _exam(runs: Sequence[TaskRun], contenders: Sequence[Contender], seeds: int, limit: int | None, chat: bool) -> Exam:
+    prompts = [
+        ContestPrompt(one.prompt, one.id, run.name, one.cluster, run.task.until, run.max_new_tokens)
+        for run in runs
+        for one in run.questions
+    ]
+    return Exam(tuple(contenders), tuple(prompts), seeds, chat, tuple(runs), limit)
 
 
 def make_exam(
@@ -106,7 +100,7 @@ def make_exam(
         place = (data or {}).get(name)
         asked = load_task(task, place) if isinstance(task, str) else task
         runs.append(_run(name, asked, place, limit, max_new_tokens))
-    return Exam(tuple(runs), tuple(contenders), seeds, limit, chat)
+    return _exam(runs, contenders, seeds, limit, chat)
 
 
 def exam_of(answers: AnswersFile, tasks: Sequence[Task] = ()) -> Exam:
@@ -129,8 +123,8 @@ def exam_of(answers: AnswersFile, tasks: Sequence[Task] = ()) -> Exam:
                 "data, or decode again into another file"
             )
         runs.append(run)
-    contenders = tuple(_contender(name, facts) for name, facts in asked["contenders"].items())
-    return Exam(tuple(runs), contenders, asked["seeds"], asked["limit"], asked["chat"])
+    contenders = [_contender(name, facts) for name, facts in asked["contenders"].items()]
+    return _exam(runs, contenders, asked["seeds"], asked["limit"], asked["chat"])
 
 
 def _contender(name: str, facts: Mapping[str, Any]) -> Contender:

@@ -1,28 +1,26 @@
 """A race: a contest whose contenders decode the first prompt once more at the end, recorded, each for its lane.
 
-The figures come from decodes that are not recorded, so recording costs them nothing. What needs the models and what
-only needs their runs are two functions, so that each can run elsewhere.
+The figures come from decodes that are not recorded, so recording does not slow them. ``race`` needs the models;
+``make_race`` needs only what they did, so it can run in another process.
 """
 
 import math
-import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dsbd.errors import SettingsError
 from dsbd.evaluation.lanes import run_lane
-from dsbd.evaluation.make_tables import ScoredRun, baseline_of, make_table, score_run
+from dsbd.evaluation.make_tables import ScoredRun, make_table, score_run, speed_ratios
 from dsbd.evaluation.race_records import Answer, Lane, Race, RacedPrompt, Racer, Ratio
 from dsbd.evaluation.statistics import clustered_mean
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contenders import Contender, require_count
+from dsbd.measure.bench.contenders import BASELINE, Contender, require_count
 from dsbd.measure.bench.contest import Contest, plain_prompts
 from dsbd.measure.bench.driver import ContestProgress, require_runnable, run_contest
-from dsbd.measure.bench.paired import speed_ratios
 from dsbd.measure.bench.records import Run
 from dsbd.models.pair import Pair
-from dsbd.tasks.records import Question, Task
+from dsbd.tasks.task import Question, Task
 
 MAX_ROUNDS = 100
 
@@ -105,19 +103,17 @@ def make_race(
         task=task.name if task else "",
         metric=task.main_metric if task else None,
         higher_is_better=task.metrics.get(task.main_metric or "", False) if task else False,
-        baseline=baseline_of(contest.contenders),
+        baselines=[one.name for one in contest.contenders if one.method == BASELINE][:1],
         conditions=conditions,
     )
-    base = scored.get(table.baseline or "", [])
+    baseline = next(iter(table.baselines), None)
+    base = scored.get(baseline or "", [])
     racers = [
         Racer(
-            name=one.name,
             row=row,
-            target_calls=statistics.fmean(scored_run.run.target_calls for _, scored_run in scored[one.name]),
-            ratio=None if one.name == table.baseline else _ratio(scored[one.name], base),
+            ratio=None if one.name == baseline else _ratio(scored[one.name], base),
             lane=raced.lanes.get(one.name),
             answers=tuple(_answer(place, scored_run) for place, scored_run in scored[one.name]),
-            auto_reason=one.auto_reason,
         )
         for one, row in zip(contest.contenders, table.rows, strict=True)
     ]
@@ -129,7 +125,7 @@ def make_race(
         metric=table.metric,
         higher_is_better=table.higher_is_better,
         rounds=contest.rounds,
-        baseline=table.baseline,
+        baseline=baseline,
         racers=tuple(racers),
         conditions=table.conditions,
     )
@@ -170,7 +166,7 @@ def _answer(place: int, scored: ScoredRun) -> Answer:
 
 def _ratio(scored: Sequence[tuple[int, ScoredRun]], base: Sequence[tuple[int, ScoredRun]]) -> Ratio | None:
     """Return the geometric mean of the speed ratios; None where there is none."""
-    groups = speed_ratios([one.run for _, one in scored], [one.run for _, one in base])
+    groups = speed_ratios([one for _, one in scored], [one for _, one in base])
     logs = [(math.log(value), cluster) for cluster, group in enumerate(groups) for value in group]
     return Ratio.from_logs(clustered_mean(*zip(*logs, strict=True))) if logs else None
 

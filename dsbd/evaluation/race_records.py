@@ -62,7 +62,7 @@ class Lane:
 
     @property
     def has_phases(self) -> bool:
-        """False for a decoder whose phases nobody tells apart."""
+        """False if the phases of the decoder are not known."""
         return all(stretch.phase != "forward" for stretch in self.stretches)
 
 
@@ -96,7 +96,7 @@ class Answer:
     seed: int
     text: str
     answer: str = ""
-    """What of the text the task scores; empty where there is no task."""
+    """The part of the text that the task scores; empty if there is no task."""
     right: bool | None = None
     reason: str = ""
     """Why it is wrong, where that is known."""
@@ -106,15 +106,16 @@ class Answer:
 class Racer:
     """One contender: its figures, its lane and its texts."""
 
-    name: str
     row: ContenderRow
-    target_calls: float
-    """Forwards of the target, the prompt's included: the mean over the runs."""
     ratio: Ratio | None
     """None for the baseline, and where the baseline was not run."""
     lane: Lane | None
     answers: tuple[Answer, ...]
-    auto_reason: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The contender's name."""
+        return self.row.contender
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What an evaluation found: every answer scored, and a table for each task."""
+"""What a contest found: a table for each task or set of prompts, and every answer scored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,29 +8,35 @@ from typing import Any
 from dsbd.errors import SettingsError
 from dsbd.evaluation.exam import exam_of
 from dsbd.evaluation.make_tables import score_all, tables_of
-from dsbd.evaluation.tables import EvaluationTable
+from dsbd.evaluation.tables import ContestTable
 from dsbd.measure.bench.answers_file import AnswersFile
+from dsbd.measure.bench.plain import to_plain
+from dsbd.measure.bench.records import Control
 from dsbd.progress import ProgressLine
 from dsbd.results import brief
-from dsbd.tasks.records import Task
+from dsbd.tasks.task import Task
 
 
 @dataclass(frozen=True)
 class Report:
-    """What an evaluation found so far."""
+    """What a bench or an evaluation found so far."""
 
     __repr__ = brief
 
     complete: bool
     """False where decodes are missing."""
-    tables: dict[str, EvaluationTable]
-    """By task: quality, speed, energy and acceptance of each contender, with intervals."""
-    answers: tuple[dict[str, Any], ...]
-    """Every answer with its score, as plain data; texts are untrusted."""
+    tables: dict[str, ContestTable]
+    """By task, or ``prompts`` of a bench: quality, speed, energy and acceptance of each contender, with intervals."""
+    answers: tuple[dict[str, Any], ...] = ()
+    """Every answer to a task's question with its score, as plain data; texts are untrusted."""
+    control: Control | None = None
+    """Of a bench that came to its end."""
 
     def to_dict(self) -> dict[str, Any]:
         """The tables as plain data, ready for JSON."""
-        return {"complete": self.complete, "tables": {name: table.to_dict() for name, table in self.tables.items()}}
+        control = {} if self.control is None else {"control": to_plain(self.control)}
+        tables = {name: table.to_dict() for name, table in self.tables.items()}
+        return {"complete": self.complete, "tables": tables, **control}
 
 
 def score_file(path: str | Path, tasks: Sequence[Task] = ()) -> Report:
@@ -75,5 +81,5 @@ def make_report(answers: AnswersFile, tasks: Sequence[Task] = ()) -> Report:
         for own in scored.values()
         for one in own
     )
-    complete = len(answers.runs) >= exam.contest().total
+    complete = len(answers.runs) >= exam.total
     return Report(complete, tables_of(exam, scored, answers.head["conditions"]), plain)

@@ -12,7 +12,6 @@ from typing import Any
 from accelerate.utils.modeling import compute_module_sizes
 
 from dsbd.errors import PairError
-from dsbd.measure.hardware import slot_bytes
 from dsbd.models.check import KNOWN_LAYER_TYPES
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.load_options import DTYPES
@@ -63,7 +62,7 @@ def model_sizes(source: str | Path, dtype: str, fetch: bool = True) -> ModelSize
         id=model.id,
         parameters=sum(weight.numel() for weight in module.parameters()),
         weight_bytes=compute_module_sizes(module)[""],
-        slot_bytes=slot_bytes(model),
+        slot_bytes=sum(shape.slot_bytes for shape in model.layer_shapes),
         number_bytes=DTYPES[dtype].itemsize,
         vocabulary_size=model.vocabulary_size,
         context_size=model.context_size,

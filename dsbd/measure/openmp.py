@@ -1,4 +1,4 @@
-"""Which OpenMP runtimes a process has: two of them slow each other, and every figure with them. Needs no torch."""
+"""Lists the OpenMP runtimes of a process: two of them slow each other down, so no figure is right. Needs no torch."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ RUNTIME = re.compile(r"/lib(gomp|iomp5|omp)\b[^/]*$")
 
 
 def openmp_runtimes() -> list[str]:
-    """Return the runtimes' files; empty where the system does not list what a process has mapped."""
+    """Return the files of the runtimes; empty if the system does not list them."""
     try:
         mapped = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     except OSError:

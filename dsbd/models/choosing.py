@@ -15,12 +15,12 @@ from dsbd.machine import machine, versions
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.timing import forward_milliseconds
 
-ENGINES = "engines"
-"""The folder of the cache."""
+FOLDER = "engines"
+"""The name of the folder in the cache."""
 SIZES = (1, 4, 16, 32)
 """Tokens of the forwards that are measured."""
 DECIDING = {"target": (4, 16), "draft": (1, 4)}
-"""Those that decide. A target is mostly fed its beams and their forest, a draft model a layer."""
+"""Those that decide: a target is mostly fed its beams and their forest, a draft model one layer."""
 REPEATS = 7
 SECONDS = 2.0
 """About the longest that the measurements of an engine take."""
@@ -52,7 +52,7 @@ def fastest(
         passing = [one for engine in engines if (one := checked(engine)) is not None]
         times = {one.engine: forward_milliseconds(one, SIZES, REPEATS, SECONDS) for one in passing}
         kept = EngineTimes(conditions=_conditions(model), milliseconds=times)
-        keep_record(ENGINES, kept.conditions, kept.model_dump_json(), "what the engines cost")
+        keep_record(FOLDER, kept.conditions, kept.model_dump_json(), "what the engines cost")
         return min(passing, key=lambda one: _cost(times[one.engine], role), default=None)
     ranked = sorted(engines, key=lambda engine: _cost(times[engine], role)) if len(engines) > 1 else engines
     return next((one for engine in ranked if (one := checked(engine)) is not None), None)
@@ -62,7 +62,7 @@ def known_times(model: LanguageModel) -> dict[str, dict[int, float]]:
     """Return the kept milliseconds of models of this shape, by engine and number of tokens; empty without any."""
     conditions = _conditions(model)
     try:
-        path = cache_folder() / ENGINES / file_for(conditions)
+        path = cache_folder() / FOLDER / file_for(conditions)
         kept = EngineTimes.model_validate_json(path.read_bytes())
     except (OSError, RuntimeError, ValidationError):
         return {}

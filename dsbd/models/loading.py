@@ -18,6 +18,7 @@ from dsbd.memory.files import folder_of, load_memory
 from dsbd.models.attention import pack_groups
 from dsbd.models.engines.onnx import why_no_graph
 from dsbd.models.files import require_no_gguf
+from dsbd.models.free_memory import free_bytes, in_gigabytes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.load_options import (
     checked_arguments,
@@ -27,7 +28,6 @@ from dsbd.models.load_options import (
     resolve_engine,
 )
 from dsbd.models.making import make_pair, revision_of
-from dsbd.models.memory import free_bytes, in_gigabytes
 from dsbd.models.outline import Source, config_of, loading_errors, source_of, tokenizer_of, without_weights
 from dsbd.models.pair import Pair
 from dsbd.models.quiet import without_progress
@@ -139,7 +139,7 @@ def loading(
 def remembering(model: LanguageModel, memory: str | Path) -> LanguageModel:
     """Return the model with a memory, whose matrices are added to its weights. Raises: PairError.
 
-    With the bundled memory it has a name of its own: a trace by that model does not repeat on the pair without it.
+    With the bundled memory it gets another name: a trace of that model cannot be repeated on the pair without a memory.
     """
     if not model.takes_embeddings:
         raise PairError(f"{model.id} takes no input embeddings, so a memory cannot stand in front of its prompt")

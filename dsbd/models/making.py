@@ -10,15 +10,14 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from dsbd.errors import PairError
-from dsbd.models.alibi import bias_by_depth
 from dsbd.models.attention import pack_groups
 from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_states, eager_forests
 from dsbd.models.choosing import fastest
 from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.engines.onnx import why_not_onnx
+from dsbd.models.free_memory import free_bytes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.load_options import resolve_engine
-from dsbd.models.memory import free_bytes
 from dsbd.models.outline import loading_errors
 from dsbd.models.pair import Pair
 from dsbd.models.ranks import ranks_of
@@ -33,10 +32,10 @@ def make_pair(
 ) -> Pair:
     """Make a pair of loaded models. A model that fails the forest check falls back to one row per path.
 
-    The models stay where they are, with their values and dtypes: on one device or several, offloaded or quantised. Four
+    The models stay where they are, with their values and dtypes: on one device or several, offloaded or quantised. Three
     things change in them. They are set to evaluation mode. Grouped queries on ``sdpa`` get an attention implementation
-    of this package. Methods that build ALiBi biases are wrapped. The engine ``fused`` joins weights, and the model's
-    weights become views of them. If weights change later, make a new pair.
+    of this package. The engine ``fused`` joins weights, and the model's weights become views of them. If weights change
+    later, make a new pair.
 
     A model runs eagerly if hooks move its layers between devices, or if transformers spread it over the processes of
     ``torchrun``. All these processes make the pair and decode together.
@@ -157,7 +156,6 @@ def _fitted(model: LanguageModel, role: str, vocabulary: int, checks: dict[str, 
     if model.vocabulary_size != vocabulary:
         model = replace(model, vocabulary_limit=vocabulary)
     _require_causal(model)
-    bias_by_depth(model.model)
     eager = eager_forests(model)
     checks[role] = check_forest(model, eager)
     if not checks[role].passed:

@@ -14,8 +14,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from dsbd.errors import PairError, first_line, told_as
 from dsbd.models.files import require_files
+from dsbd.models.free_memory import is_out_of_memory
 from dsbd.models.hub import local_folder, on_hub, small_files
-from dsbd.models.memory import is_out_of_memory
 from dsbd.models.weights import require_weights
 
 CAUSAL = "give a folder or hub id of a causal language model"

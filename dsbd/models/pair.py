@@ -19,7 +19,7 @@ from dsbd.stopping import Check, never_stop
 KEPT = {
     "states": "each with a separate cache",
     "steps": "each with a separate cache, fed token by token",
-    "paths": "each computed from its first token in every pass",
+    "paths": "each computed from its first token in every iteration",
 }
 """How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
 INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
@@ -151,7 +151,7 @@ class Pair:
         return WindowedPrompt(read.ids, read)
 
     def reads(self, prompt_size: int, max_new_tokens: int) -> bool:
-        """Return True if a prompt of so many tokens is read into the memory: it does not fit, and has two segments."""
+        """Return True if a prompt of this size is read into the memory: it does not fit, and has two segments."""
         has_two = self.memory is not None and prompt_size > self.memory.settings.segment_tokens
         return has_two and self.room_after(prompt_size) < max_new_tokens
 

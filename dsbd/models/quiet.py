@@ -17,7 +17,7 @@ _hub_log = logging.getLogger("huggingface_hub")
 
 
 class _Quiet:
-    """Calls ``switch_off`` for the first thread that comes in, and what it returned for the last one out."""
+    """The first thread that enters calls ``switch_off``; the last one that leaves closes the stack that it returned."""
 
     def __init__(self, switch_off: Callable[[], ExitStack]) -> None:
         self._switch_off = switch_off

@@ -4,7 +4,7 @@ A model's forwards use them all. Between forwards torch works on small tensors, 
 more than the work: one thread is faster there, and a forward of a very small model is such work too.
 
 torch starts a thread for each core of the machine. A container may use less, such as two cores' time of sixty-four on a
-hosted Space. Then so many threads would wait for each other.
+hosted Space. Then too many threads would wait for each other.
 """
 
 import math
@@ -26,7 +26,7 @@ weights fit its cache, and bfloat16 packs them again in each call (bundled draft
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Let torch compute on so many threads inside; those from before come back."""
+    """Let torch compute on ``count`` threads in the block, and afterwards on as many as before."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

@@ -1,4 +1,4 @@
 """Tasks: what is asked, and how an answer is scored. No torch and no model.
 
-``records`` says what a task is; ``registry`` lists the tasks and loads one. docs/tasks.md describes each of them.
+``task`` says what a task is; ``registry`` lists the tasks and loads one. docs/tasks.md describes each of them.
 """

@@ -5,7 +5,7 @@ The bundled models were trained on other sections of these books, and not on the
 
 from dsbd.assets import asset_path
 from dsbd.tasks.files import json_lines, text_of
-from dsbd.tasks.records import Question, Task
+from dsbd.tasks.task import Question, Task
 
 SECTIONS = "tasks/books/sections.jsonl"
 """Among the bundled files."""

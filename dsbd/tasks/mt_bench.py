@@ -10,7 +10,7 @@ from pathlib import Path
 from dsbd.errors import TaskError
 from dsbd.tasks.files import json_lines
 from dsbd.tasks.places import hub_rows, place_of
-from dsbd.tasks.records import Question, Task, in_order
+from dsbd.tasks.task import Question, Task, in_order
 
 REMEDY = "the path of MT-Bench's question.jsonl, or a hub id such as HuggingFaceH4/mt_bench_prompts (Apache-2.0)"
 

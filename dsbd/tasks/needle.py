@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from dsbd.assets import asset_path
 from dsbd.tasks.files import read_text
-from dsbd.tasks.records import Question, Score, Task, in_order
+from dsbd.tasks.task import Question, Score, Task, in_order
 
 NEEDLE = "The secret animal is a"
 NEEDLE_WORDS = (
@@ -50,7 +50,7 @@ class Needle(Task):
 
 
 def _questions(stories: str) -> Iterator[Question]:
-    """Yield the questions; each takes other words and begins at another place of the stories, which go round."""
+    """Yield the questions; each has another word and begins at another place of the stories, which repeat."""
     starts = [found.start() for found in re.finditer(r"^", stories, re.MULTILINE)]
     for distance in DISTANCES:
         for number in range(PER_DISTANCE):

@@ -11,7 +11,7 @@ from typing import Any
 
 from dsbd.errors import TaskError
 from dsbd.tasks.files import csv_rows, json_lines
-from dsbd.tasks.records import Question, Score, Task
+from dsbd.tasks.task import Question, Score, Task
 
 ANSWERS = ("references", "reference", "answer")
 ALLOWED = "prompt, one of references, reference and answer, and id"

@@ -8,11 +8,11 @@ from dsbd.tasks.books import Books
 from dsbd.tasks.mt_bench import MtBench
 from dsbd.tasks.needle import Needle
 from dsbd.tasks.own import OwnQuestions
-from dsbd.tasks.records import Task
 from dsbd.tasks.sql.library import Library
 from dsbd.tasks.sql.spider import Spider
 from dsbd.tasks.squad import Squad
 from dsbd.tasks.stories import Stories
+from dsbd.tasks.task import Task
 
 TASKS: dict[str, Callable[[str | Path | None], Task]] = {
     "books": lambda data: Books(),

@@ -15,7 +15,7 @@ from typing import Any
 from dsbd.errors import TaskError
 from dsbd.tasks.files import read_json
 from dsbd.tasks.places import hub_rows, place_of
-from dsbd.tasks.records import Question, Score, Task, in_order
+from dsbd.tasks.task import Question, Score, Task, in_order
 
 REMEDY = "the path of SQuAD's dev-v1.1.json, or a hub id such as rajpurkar/squad (CC BY-SA 4.0)"
 HEAD = """Read each passage. Answer the question with the shortest piece of the passage that answers it.

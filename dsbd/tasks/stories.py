@@ -7,10 +7,10 @@ import hashlib
 from string import Template
 
 from dsbd.assets import asset_path
-from dsbd.tasks.records import Question, Task
+from dsbd.tasks.task import Question, Task
 
 COUNT = 400
-"""Openings there are, the bundled prompts included."""
+"""Number of openings, the bundled prompts included."""
 
 WORDS = {
     "girl": ["Lily", "Anna", "Sara", "Mia", "Lucy", "Ella", "Rosie", "Jane", "Emma", "Molly", "Nina", "Amy"],
@@ -57,7 +57,7 @@ class Stories(Task):
 
 
 def _opening(number: int) -> str:
-    """Return the opening of a number: its form by turns, its words by a hash."""
+    """Return the opening with this number: forms take turns, a hash chooses the words."""
     chosen = {}
     for slot, words in WORDS.items():
         digest = hashlib.sha256(f"{number}:{slot}".encode()).digest()

@@ -1,7 +1,7 @@
-"""Decides everything in a trace again, and names the first thing that does not follow.
+"""Computes every decision of a trace again, and names the first one that does not follow from the recorded numbers.
 
-This is arithmetic on the trace alone, written apart from the decoder: it shares no code with ``verify``. It cannot tell
-whether the models really gave these probabilities; for that one needs the models.
+This is arithmetic on the trace alone, and it shares no code with ``verify``. It cannot tell whether the models really
+gave these probabilities; that takes the models.
 
 *Source:* docs/algorithm.md, *One iteration*, *The dynamic width*, *Block verification* and *The trace*.
 """
@@ -32,9 +32,9 @@ class AuditReport:
 
     passed: bool
     checks: int
-    """Decisions and identities that were decided again."""
+    """How many decisions and identities were computed again."""
     failure: str | None
-    """The first that does not follow; None if all do."""
+    """The first check that failed; None if all passed."""
     sealed: tuple[str, ...] = ()
     """Fields that only the digest seals: with a new digest, a changed value would still pass."""
 
@@ -44,13 +44,13 @@ def verify_trace(trace: Trace, list_sealed: bool = False) -> AuditReport:
 
     Args:
         trace: the record.
-        list_sealed: also find out what only the digest seals. This decides the trace again for each setting.
+        list_sealed: also list what only the digest seals. For this the trace is audited again for each setting.
 
     Raises:
-        TraceError: ``trace`` is no trace.
+        TraceError: ``trace`` is not a :class:`Trace`.
     """
     if not isinstance(trace, Trace):
-        raise TraceError(f"{trace!r:.60} is no trace; give dsbd.Trace.load(path), or the trace of a recorded result")
+        raise TraceError(f"{trace!r:.60} is not a trace; give dsbd.Trace.load(path), or the trace of a recorded result")
     audit = _Audit(trace)
     try:
         audit.run()
@@ -180,8 +180,10 @@ class _Audit:
 
 
 def _check_stats(checks: Checks, result: Result, layers: int) -> None:
-    """Count the statistics of a result again, after so many final layers. Bytes and the seconds of the prompt do not
-    follow from the record."""
+    """Count the statistics of a result again; ``layers`` is the number of final layers.
+
+    The bytes and the seconds of the prompt do not follow from the record.
+    """
     trace, stats = checks.trace, result.stats
     iterations, draft = trace.iterations, trace.models.draft
     verdicts = Counter[str](trial.verdict for iteration in iterations for trial in iteration.trials)

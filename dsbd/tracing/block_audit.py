@@ -1,4 +1,4 @@
-"""A chain under block verification, decided again: p, s and the chance of every beginning, and which one is accepted.
+"""Audits a chain under block verification: p, s and the chance of every beginning, and which one is accepted.
 
 *Source:* docs/algorithm.md, *Block verification*.
 """

@@ -33,11 +33,11 @@ def ranks_are_greedy(settings: ResolvedSettings) -> bool:
 
 
 class BrokenError(Exception):
-    """Something does not follow; the message says what."""
+    """A check failed; the message says which."""
 
 
 class Checks:
-    """The checks of one trace: how many there were, where the audit stands, and what every part of it reads.
+    """The checks of one trace: how many were made, where the audit is, and what every part of it reads.
 
     Each check raises :class:`BrokenError` if it fails.
     """
@@ -52,19 +52,19 @@ class Checks:
         self.is_greedy = ranks_are_greedy(trace.settings)
 
     def same(self, what: str, recorded: object, expected: object) -> None:
-        """They are equal."""
+        """Check that two values are equal."""
         self.count += 1
         if recorded != expected:
             self.broken(f"{what} is {_short(recorded)}, but {_short(expected)} follows")
 
     def close(self, what: str, recorded: float | None, expected: float, allowed: float = 0.0) -> None:
-        """They are finite, and equal up to rounding, or up to ``allowed`` where that is more."""
+        """Check that two numbers are finite, and equal up to rounding, or up to ``allowed`` if that is more."""
         self.count += 1
         if differs(recorded, expected, allowed):
             self.broken(f"{what} is {_short(recorded)}, but {_short(expected)} follows")
 
     def at_most(self, what: str, recorded: float | None, limit: float, allowed: float = 0.0) -> None:
-        """They are finite, and the first is no larger than the second, up to rounding, or up to ``allowed``."""
+        """Check that two numbers are finite and the first is at most the second, up to rounding or ``allowed``."""
         self.count += 1
         if exceeds(recorded, limit, allowed):
             self.broken(f"{what} is {_short(recorded)}, but at most {_short(limit)} follows")

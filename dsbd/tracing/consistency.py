@@ -15,7 +15,7 @@ from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Models, Prompt, R
 WEIGHTS_ROUNDING = 1e-3
 
 
-def check_node_names(software: dict[str, str], models: Models, limits: ReadLimits) -> None:
+def check_names(software: dict[str, str], models: Models, limits: ReadLimits) -> None:
     """Raises: TraceError where a name or a version is longer than ``limits``."""
     known = [model for model in (models.target, models.draft) if model is not None]
     names = [str(value) for model in known for value in vars(model).values()]

@@ -1,4 +1,4 @@
-"""Q, the draft model's law in the layers of a forest: how many nodes each has, and the ratios of their probabilities.
+"""Audits Q, the draft model's law in the layers of a forest: how many nodes each has, and their ratios.
 
 *Source:* docs/algorithm.md, *The joint law* and *SpecInfer's tree*.
 """

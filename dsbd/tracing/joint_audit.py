@@ -1,4 +1,4 @@
-"""A joint test, decided again: the best beam, its sums, its verdicts, and the layers that follow from them.
+"""Audits a joint test: the best beam, its sums, its verdicts, and the layers that follow from them.
 
 *Source:* docs/algorithm.md, *Joint tests*.
 """

@@ -1,4 +1,4 @@
-"""P, the target's law, in the layers of an iteration: ratios, scale, support and, at temperature 0, the best pairs.
+"""Audits P, the target's law, in the layers of an iteration: ratios, scale, support; at temperature 0 the best pairs.
 
 Within a layer the ratio of two probabilities follows from the log-weights, the multiplicities and the temperature
 alone, because normalising divides both by the same number.
@@ -166,7 +166,7 @@ class LawAudit:
         return self.log_weights[node.id] * sharpness(self.settings) + math.log(max(multiplicity, 1))
 
     def _support(self, layer: Layer, nodes: Sequence[Node], beams: int) -> None:
-        """Check how many pairs P has, as far as the settings say it."""
+        """Check how many pairs P has, as far as the settings tell."""
         settings, support, checks = self.settings, layer.target_support, self.checks
         if settings.temperature == 0 and settings.replacement:
             checks.same("support of P", support, 1)

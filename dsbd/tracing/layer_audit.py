@@ -1,4 +1,4 @@
-"""One layer, decided again: its trials and draws in turn, and the beams it yields."""
+"""Audits one layer: its trials and draws in turn, and the beams that it yields."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

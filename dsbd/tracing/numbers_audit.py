@@ -1,4 +1,4 @@
-"""Which numbers a record holds, and their range: a missing number, or one out of range, does not follow.
+"""Audits which numbers a record holds, and their range.
 
 What is checked here follows from the settings and the verdicts alone, not from other numbers.
 """

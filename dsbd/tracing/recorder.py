@@ -1,4 +1,4 @@
-"""Turns a decode into a trace. Iterations are kept as they come, and become records once somebody reads them."""
+"""Turns a decode into a trace. Iterations are kept as they come, and become records when they are read."""
 
 import platform
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Lists what only the digest seals: nothing else in the trace confirms it.
 
-For settings this is found by trial: if another value leaves every decision as it is, the run did not depend on the
-setting. The rest follows from the record.
+For a setting this is found by trial: if another value changes no decision, the run did not depend on it. The rest
+follows from the record.
 """
 
 import math

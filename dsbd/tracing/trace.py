@@ -19,7 +19,7 @@ from dsbd.errors import TraceError
 from dsbd.files import write_file
 from dsbd.results import brief
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.consistency import check_consistency, check_node_names, check_sizes
+from dsbd.tracing.consistency import check_consistency, check_names, check_sizes
 from dsbd.tracing.reading import FILE_LIMITS, ReadLimits, parse, read_file
 from dsbd.tracing.records import STRICT, Iteration, Listed, Models, Node, Prompt, Result
 
@@ -72,7 +72,7 @@ class Trace:
             place = ".".join(str(part)[:60] for part in first["loc"])
             got = reprlib.repr(first["input"])[:60]
             raise TraceError(f"damaged trace: {place}: {first['msg'][:200]} (got {got})") from None
-        check_node_names(trace.software, trace.models, limits)
+        check_names(trace.software, trace.models, limits)
         check_sizes(trace.prompt, trace.iterations, trace.result, limits)
         check_consistency(trace.settings, trace.iterations, trace.result)
         return trace

@@ -1,4 +1,4 @@
-"""The width of a layer, decided again: the chain c, S; the acceptance chain; P(m, k); the bounds; a random width."""
+"""Audits the width of a layer: the chain c, S; the acceptance chain; P(m, k); the bounds; a random width."""
 
 import math
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from benchmarks import first_gpu_day
-from benchmarks.first_gpu_day import STEPS, Step, blocks, filled, main, run
+from benchmarks.first_gpu_day import STEPS, Step, blocks, main, run
 from benchmarks.gpu_checks import MODES, draws_of_the_cpu
 from dsbd.methods import resolve
 from dsbd.settings import DecodingSettings
@@ -24,12 +24,6 @@ def test_the_page_has_a_place_for_every_step_within_the_hour():
     assert "day" in blocks((ROOT / "docs" / "performance.md").read_text(encoding="utf-8"))
     assert sum(step.minutes for step in STEPS) <= 60
     assert {resolve(DecodingSettings(**changes)).method for changes in MODES.values()} >= {"dsbd", "mjsd"}
-
-
-def test_a_page_changes_between_the_marks_only():
-    page = "a\n<!-- measured: x -->\nold\n<!-- /measured -->\nb <!-- measured: y -->old<!-- /measured --> c"
-    new = filled(page, {"x": "| 1 |\n", "y": "2", "z": "3"})
-    assert new == page.replace("\nold\n", "\n| 1 |\n").replace(">old<", ">2<")
 
 
 def test_a_budget_ends_what_takes_longer(tmp_path, monkeypatch):
@@ -54,19 +48,15 @@ def test_a_generator_draws_what_one_of_the_cpu_draws():
     assert torch.rand is own
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
+def test_what_would_measure_nothing_is_refused(capsys):
+    for flags, said in (
         (["--device", "cpu", "--small"], "separate --results and --pages"),
         (["--device", "cpu"], "there is no GPU here"),
         (["--only", "idz"], "no step 'idz'"),
-    ],
-    ids=["no folders", "no GPU", "no step"],
-)
-def test_what_would_measure_nothing_is_refused(capsys, flags, said):
-    with pytest.raises(SystemExit):
-        main(flags)
-    assert said in capsys.readouterr().err
+    ):
+        with pytest.raises(SystemExit):
+            main(flags)
+        assert said in capsys.readouterr().err
 
 
 @pytest.mark.slow

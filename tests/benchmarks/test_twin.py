@@ -4,8 +4,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
-from benchmarks.twin import SHAPES, Shape, make_twin, twin_config
-from dsbd.assets import asset_path
+from benchmarks.twin import Shape, make_twin
 
 
 def small(dtype=torch.float64, heads=4, key_value_heads=2, tied=True):
@@ -42,45 +41,19 @@ def test_logits_are_equal_in_float64(shape, tied):
     assert (ours - theirs).abs().max() < 1e-5 * theirs.abs().max()
 
 
-def test_what_is_added_is_random_but_for_what_it_writes():
-    """Catches layers of zeros, which might be cheaper than real ones."""
-    twin = make_twin(small(), Shape(96, 64, 3, 8, 4))
-    added = twin.model.layers[2]
-    assert not added.self_attn.o_proj.weight.any()
-    assert not added.mlp.down_proj.weight.any()
-    for weight in (added.self_attn.q_proj.weight, added.self_attn.v_proj.weight, added.mlp.up_proj.weight):
-        assert weight.detach().std().item() == pytest.approx(0.02, rel=0.2)
-    assert twin.generation_config.eos_token_id == [1, 2]
-
-
 def test_a_saved_twin_is_the_same_model(tmp_path):
-    """Catches a configuration that does not fit the weights: it would load as another function."""
+    """Catches a configuration that does not fit the weights: it would load as another function; and added layers of
+    zeros, which might be cheaper than real ones."""
     model, ids = small(), torch.randint(0, 37, (1, 11))
-    make_twin(model, Shape(96, 64, 3, 8, 4)).save_pretrained(tmp_path)
+    twin = make_twin(model, Shape(96, 64, 3, 8, 4))
+    assert twin.model.layers[2].mlp.up_proj.weight.detach().std().item() == pytest.approx(0.02, rel=0.2)
+    twin.save_pretrained(tmp_path)
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float64, trust_remote_code=False)
     with torch.inference_mode():
         ours, theirs = loaded(ids).logits, model(ids).logits
     assert (ours - theirs).abs().max() < 1e-5 * theirs.abs().max()  # as above: norms compute in float32
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [Shape(16, 64, 3, 8, 4), Shape(96, 64, 1, 8, 4), Shape(96, 64, 3, 3, 3), Shape(96, 64, 3, 8, 1)],
-    ids=["hidden size", "layers", "heads", "keys"],
-)
-def test_a_shape_that_holds_less_is_refused(shape):
+def test_a_shape_that_holds_less_is_refused():
     with pytest.raises(ValueError, match="choose a larger shape"):
-        make_twin(small(), shape)
-
-
-@pytest.mark.parametrize("size", SHAPES)
-def test_every_preset_holds_the_bundled_models_and_has_its_size(size):
-    """Catches a preset whose number of parameters is more than a fifth off its name; only shapes are built."""
-    promised = {"0.3B": 0.32e9, "0.5B": 0.5e9, "1B": 1.0e9, "8B": 7.0e9}
-    for role in ("target", "draft"):
-        original = LlamaConfig.from_pretrained(asset_path(f"models/stories/{role}"))
-        if SHAPES[size].layers >= original.num_hidden_layers:
-            with torch.device("meta"):
-                twin = LlamaForCausalLM(twin_config(original, SHAPES[size]))
-            parameters = sum(weight.numel() for weight in twin.parameters())
-            assert parameters == pytest.approx(promised.get(size, parameters), rel=0.2)
+        make_twin(small(), Shape(96, 64, 1, 8, 4))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dsbd.__main__ import parser
-from dsbd.commands.bench import baselines_of, contest_of
+from dsbd.commands.bench import contest_of
 from tests.command_line import refused, run
 
 
@@ -38,11 +38,12 @@ def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
     assert code == 0
     summary = json.loads(out)
     assert out.count("\n") == 1
-    assert [row["contender"] for row in summary["contenders"]] == [
+    table = summary["tables"]["prompts"]
+    assert [row["contender"] for row in table["rows"]] == [
         "dsbd defaults draft_depth=1", "dsbd defaults draft_depth=2", "dsbd same-law draft_depth=1",
         "dsbd same-law draft_depth=2", "beam_sampling", "hf_beam_sampling",
     ]  # fmt: skip
-    assert summary["prompts"] == 2  # an empty line is no prompt, a repeated one counts once
+    assert table["questions"] == 2  # an empty line is no prompt, a repeated one counts once
     lines = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     assert sum(line["record"] == "decode" for line in lines) == 12
     assert summary["control"]["row"] > 0
@@ -57,14 +58,10 @@ def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
 def test_a_grid_stands_alone_or_beside_methods():
     """Catches a grid that drops the methods asked for, and one that adds the default methods unasked."""
 
-    def asked(*flags: str) -> tuple[list[str], list[str]]:
+    def asked(*flags: str) -> list[str]:
         parsed = parser().parse_args(["bench", "--grid", "paper-small", *flags])
-        contest = contest_of(parsed)
-        return [one.name for one in contest.contenders], baselines_of(parsed, contest)
+        return [one.name for one in contest_of(parsed).contenders]
 
-    alone, baselines = asked()
+    alone = asked()
     assert [name for name in alone if name.startswith("hf_")] == []
-    assert baselines[0] in alone
-    beside, _ = asked("--methods", "hf_beam_sampling,greedy")
-    assert beside == [*alone, "hf_beam_sampling", "greedy"]
-    assert asked("--baselines", "sampling")[1] == ["sampling"]
+    assert asked("--methods", "hf_beam_sampling,greedy") == [*alone, "hf_beam_sampling", "greedy"]

@@ -39,7 +39,7 @@ def test_an_evaluation_from_the_first_question_to_the_table(capsys, pair_flags, 
     code, again, _ = run(capsys, "eval", "--score", str(file), "--json", "--report", str(pages))
     assert (code, json.loads(again)) == (0, report)
     written = (pages / "report.md").read_text(encoding="utf-8")
-    assert "## Differences to beam_sampling: stories" in written
+    assert "| dsbd same-law / beam_sampling |" in written
     assert "(figures.html)" in written
     assert (pages / "figures.html").stat().st_size > 1_000_000
     assert len((pages / "answers.jsonl").read_text().splitlines()) == 4

@@ -37,11 +37,6 @@ def test_a_bench_says_how_many_prompts_are_read(capsys, pair_flags, memory, tmp_
     flags = ["bench", *flags, *pair_flags, "--memory", str(memory)]
     code, out, err = run(capsys, *flags, "--methods", "sampling")
     assert code == 0
-    assert json.loads(out)["contenders"][0]["prompt_tokens"] == (28 + 4) / 2
+    assert len(json.loads(out)["tables"]["prompts"]["rows"]) == 1
     assert "dsbd: 1 prompt goes beyond the context and into the memory; the law is p(. | memory)\n" in err
     assert "hf_sampling cannot read a prompt" in refused(capsys, *flags, "--methods", "sampling,hf_sampling")
-
-
-@pytest.mark.parametrize("name", ["", "x\x00y", "a" * 5000])
-def test_what_cannot_be_a_path_is_one_sentence(capsys, name):
-    assert len(refused(capsys, *DECODE, "--memory", name)) < 500

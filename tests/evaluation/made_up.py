@@ -1,9 +1,8 @@
 """Makes scored decodes and tables with given figures."""
 
 from dsbd.evaluation.make_tables import ScoredRun, make_table
-from dsbd.evaluation.tables import EvaluationTable
-from dsbd.measure.bench.contenders import Contender
-from dsbd.measure.energy import Energy
+from dsbd.evaluation.tables import ContestTable
+from dsbd.measure.bench.contenders import OPPONENTS, Contender
 from dsbd.settings import DecodingSettings
 from tests.measure.bench.made_up import made_up_run
 
@@ -16,7 +15,7 @@ SPEED = {"beam_sampling num_beams=2": 60, "beam_sampling num_beams=4": 40, "dsbd
 BASELINE = "beam_sampling num_beams=4"
 
 
-def answer(contender: str, question: int, score: float | None, joules: float | None = None, **changes) -> ScoredRun:
+def answer(contender: str, question: int, score: float | None, **changes) -> ScoredRun:
     """Make an answer of 40 tokens."""
     method, *parts = contender.split(" ")
     fields = {name: None if value == "None" else int(value) for name, value in (part.split("=") for part in parts)}
@@ -25,10 +24,11 @@ def answer(contender: str, question: int, score: float | None, joules: float | N
         "perplexity": 2.0 + question / 10, "layers": 40, "seconds": 40 / SPEED.get(contender, 50) + question / 100,
         "iterations": 16, "mean_width": 1.0 + (method == "dsbd"), "accepted": 30, "rejected": 10,
         "widths": {1: 20, 3: 20} if method == "dsbd" else {1: 40},
-        "energy": None if joules is None else {"gpu": Energy("counter", joules)},
     }  # fmt: skip
     run = made_up_run(40, **(figures | changes))
-    return ScoredRun(Contender(contender, method, DecodingSettings(method=method, **fields)), run, score)
+    return ScoredRun(
+        Contender(contender, method, DecodingSettings(method=OPPONENTS.get(method, method), **fields)), run, score
+    )
 
 
 def made_up_answers(**changes) -> list[ScoredRun]:
@@ -40,6 +40,6 @@ def made_up_answers(**changes) -> list[ScoredRun]:
     ]
 
 
-def made_up_table(**changes) -> EvaluationTable:
+def made_up_table(**changes) -> ContestTable:
     """Make their table."""
-    return make_table(made_up_answers(**changes), task="sql", metric="execution_accuracy", baseline=BASELINE)
+    return make_table(made_up_answers(**changes), task="sql", metric="execution_accuracy", baselines=[BASELINE])

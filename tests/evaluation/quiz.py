@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from dsbd.evaluation.exam import Exam, make_exam
 from dsbd.measure.bench.contenders import contenders
-from dsbd.tasks.records import Question, Score, Task
+from dsbd.tasks.task import Question, Score, Task
 
 METHODS = ("dsbd:same-law", "beam_sampling", "sampling", "hf_sampling")
 
@@ -34,4 +34,4 @@ class Quiz(Task):
 def exam(methods=METHODS, **changes) -> Exam:
     """Ask two questions with two seeds."""
     settings = {"limit": 2, "seeds": 2} | changes
-    return make_exam([Quiz()], contenders(methods, ["defaults"], {"num_beams": [3]}), **settings)
+    return make_exam([Quiz()], contenders(methods, {"num_beams": [3]}), **settings)

@@ -15,15 +15,13 @@ from dsbd.settings import ResolvedSettings
 from tests.law.drafted import Case, forests
 from tests.law.enumeration import drawn_layer
 from tests.law.oracle import sequences, total_variation, width_of
-from tests.law.test_enumeration import ENDING, EXACT, SEEN, TWO_INPUTS, TWO_SINGLE_INPUTS, UNRELATED
+from tests.law.test_enumeration import ENDING, EXACT, SEEN, TWO_INPUTS, TWO_SINGLE_INPUTS
 
 RULE = {"method": "width_rule_sampling", "draft_depth": 1, "draft_width": 4, "max_width": 4, "width_threshold": 0.5}
 CHANCE = {"method": "random_width", "draft_depth": 0, "max_width": 3, "width_weights": (3.0, 0.0, 1.0)}
 LAWS = {
     "the four likeliest pairs": (SEEN, {"top_k": 4}),
     "all pairs, EOS": (ENDING, {"top_k": 0, "top_p": 0.8}),
-    "hot": (SEEN, {"top_k": 0, "temperature": 1.7}),
-    "unrelated draft": (UNRELATED, {"top_k": 5}),
     "greedy": (SEEN, {"top_k": 0, "temperature": 0.0}),
 }
 

@@ -96,17 +96,12 @@ WIDE = {"draft_width": 3, "min_width": 3, "max_width": 3, "top_k": 3, "temperatu
 TREE = {"method": "specinfer", "branching": (3, 2), "top_k": 3, "max_width": 1}
 LAWS = [
     {},
-    {"landing": False},
     {"cover_width": 3, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
-    {"replacement": False},
     {"forest": "likely", "draft_width": 5, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
-    {"forest": "likely", "draft_width": 4, "replacement": False},
     {"replacement": False, "cover_width": 2, "top_k": 0, "top_p": 0.7, "max_new_tokens": 2},
     WIDE,
     {"method": "beam_sampling", "num_beams": 2},
-    {"method": "beam_sampling", "num_beams": 2, "replacement": False},
     {"method": "speculative", "top_k": 3, "min_width": 1, "max_width": 1},
-    TREE | {"min_width": 1},
     TREE | {"min_width": 1, "replacement": False},
 ]
 

@@ -1,31 +1,21 @@
-"""Energy by an imitated zeus: joules in all and above idle, or "not measured"."""
+"""Energy by an imitated zeus: joules, or None where they cannot be measured."""
 
 import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from dsbd.measure import energy as energy_module
-from dsbd.measure.energy import NOT_MEASURED, Meter
+from dsbd.measure.energy import Meter
 
 
 class ZeusBaseError(Exception):
     """The error that the package raises."""
 
 
-class FakeTime:
-    """A clock that moves only when somebody sleeps."""
-
-    now = 100.0
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
 @pytest.fixture
 def device(monkeypatch):
-    """Imitate zeus on a device; ``device.watts`` is what it uses, ``device.refuses`` makes it raise."""
-    state = SimpleNamespace(clock=FakeTime(), watts=10.0, refuses=False, packages=(0, 1))
+    """Imitate zeus on a device where every counter moves by 7 joules; ``device.refuses`` makes it raise."""
+    state = SimpleNamespace(refuses=False, packages=(0, 1))
 
     class Monitor:
         def __init__(self, gpu_indices, cpu_indices):
@@ -35,32 +25,27 @@ def device(monkeypatch):
             self.cpu_indices = list(state.packages) if cpu_indices is None else cpu_indices
 
         def begin_window(self, key, sync_execution):
-            self.start = state.clock.now
+            self.key = key
 
         def end_window(self, key, sync_execution):
-            seconds = state.clock.now - self.start
-            used = lambda numbers: dict.fromkeys(numbers, seconds * state.watts)  # noqa: E731
-            return SimpleNamespace(
-                time=seconds, gpu_energy=used(self.gpu_indices), cpu_energy=used(self.cpu_indices) or None
-            )
+            assert key == self.key
+            cpu = dict.fromkeys(self.cpu_indices, 7.0) or None
+            return SimpleNamespace(gpu_energy=dict.fromkeys(self.gpu_indices, 7.0), cpu_energy=cpu)
 
-    monkeypatch.setattr(energy_module, "time", state.clock)
     monkeypatch.setitem(sys.modules, "zeus", ModuleType("zeus"))
     monkeypatch.setitem(sys.modules, "zeus.exception", SimpleNamespace(ZeusBaseError=ZeusBaseError))
     monkeypatch.setitem(sys.modules, "zeus.monitor", SimpleNamespace(ZeusMonitor=Monitor))
     return state
 
 
-@pytest.mark.parametrize(("gpu", "counters"), [(0, 1), (None, 2)], ids=["gpu", "two packages"])
-def test_idle_energy_is_subtracted_by_time(device, gpu, counters):
-    """Catches the idle joules subtracted as they are, blocks have other lengths; and a package that is left out."""
-    meter = Meter(gpu, idle_seconds=2.0)
-    device.watts = 40.0
+def measured(gpu: int | None) -> float | None:
+    meter = Meter(gpu)
     meter.begin()
-    device.clock.sleep(5.0)
-    energy = meter.end()
-    assert energy.joules == pytest.approx(200.0 * counters)
-    assert energy.above_idle_joules == pytest.approx(150.0 * counters)
+    return meter.end()
+
+
+def test_all_packages_of_the_processor_are_counted(device):
+    assert (measured(0), measured(None)) == (7.0, 14.0)
 
 
 @pytest.mark.parametrize("state", [{"refuses": True}, {"packages": ()}, None], ids=["no counter", "no cpu", "no zeus"])
@@ -69,6 +54,4 @@ def test_a_device_without_a_counter_is_not_measured(device, state, monkeypatch):
     if state is None:
         monkeypatch.setitem(sys.modules, "zeus.monitor", None)
     vars(device).update(state or {})
-    meter = Meter()
-    meter.begin()
-    assert meter.end() == NOT_MEASURED
+    assert measured(None) is None

@@ -60,26 +60,14 @@ def code(folder: Path) -> Any:
     return {"AutoConfig": "evil.EvilConfig", **models, "AutoTokenizer": ["evil.EvilTokenizer", "evil.EvilTokenizer"]}
 
 
-def own_kind(folder: Path, kind: str = "evil") -> None:
+def own_kind(folder: Path) -> None:
     """A kind of model that only its own code knows."""
-    change(folder, "config.json", model_type=kind, architectures=["EvilModel"], auto_map=code(folder))
-
-
-def own_model(folder: Path) -> None:
-    """A kind that transformers knows, but not as a causal model."""
-    own_kind(folder, kind="clip")
+    change(folder, "config.json", model_type="evil", architectures=["EvilModel"], auto_map=code(folder))
 
 
 def own_tokenizer(folder: Path) -> None:
     """A tokenizer that only its own code knows."""
     change(folder, "tokenizer_config.json", tokenizer_class="EvilTokenizer", auto_map=code(folder))
-
-
-def own_tokenizer_old(folder: Path) -> None:
-    """The same, as older files write it, of a kind without a tokenizer."""
-    own_tokenizer(folder)
-    change(folder, "config.json", model_type="persimmon")
-    change(folder, "tokenizer_config.json", auto_map=code(folder)["AutoTokenizer"])
 
 
 def own_generate(folder: Path) -> None:
@@ -108,7 +96,7 @@ def adapter(folder: Path) -> None:
     change(folder, "adapter_config.json", base_model_name_or_path=str(base), peft_type="LORA", auto_mapping=named)
 
 
-WITH_CODE = (own_kind, own_model, own_tokenizer, own_tokenizer_old, own_generate, own_everything, adapter)
+WITH_CODE = (own_kind, own_tokenizer, own_generate, own_everything, adapter)
 
 
 class Runs:

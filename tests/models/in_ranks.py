@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 import dsbd
 from dsbd.__main__ import main as command_line
-from dsbd.measure.bench.bench import Bench
+from dsbd.evaluation.bench import Bench
 from dsbd.measure.bench.contenders import contenders
 from dsbd.measure.bench.contest import Contest, plain_prompts
 from tests.models.test_ranks import MODES, PROMPT, SETTINGS, outcome
@@ -48,25 +48,22 @@ def printed(target: str, draft: str) -> str:
 
 def main(target: str, draft: str, folder: str) -> None:
     pair = dsbd.load_pair(target, draft, device="cpu", dtype="float64", load_kwargs={"tp_plan": "auto"})
-    ranks, rank = pair.ranks, pair.ranks.number
+    rank = pair.ranks.number
     heads = {shape.keys[0] for shape in pair.target.layer_shapes}
     whole = AutoModelForCausalLM.from_pretrained(draft, dtype=torch.float64, trust_remote_code=False)
     mixed = dsbd.make_pair(pair.target.model, whole, toy_tokenizer())
-    mine = torch.full((3, 2), float(rank), dtype=torch.bfloat16)
     found = {
         "heads": sorted(heads),
         "engines": [pair.target.engine, pair.draft.engine, mixed.draft.engine],
         "fallbacks": pair.fallbacks,
         "decoded": {mode: outcome(dsbd.decode(pair, PROMPT, replace(SETTINGS, **MODES[mode]))) for mode in MODES},
         "mixed": outcome(dsbd.decode(mixed, PROMPT, SETTINGS)),
-        "of first": ranks.of_first(mine.t()).tolist(),
         "recorded": len(dsbd.decode(pair, PROMPT, SETTINGS, record=True).trace.iterations) > 1,
         "stopped": message(dsbd.decode, pair, PROMPT, SETTINGS, stop=Stop(rank, 9)),
         "other seeds": message(dsbd.decode, pair, PROMPT, replace(SETTINGS, seed=rank)),
         "auto": message(dsbd.decode, pair, PROMPT, replace(SETTINGS, forest="auto")),
-        "bench": message(Bench, pair, Contest(contenders(["beam_sampling"], [], {}), plain_prompts([PROMPT]), 1)),
+        "bench": message(Bench, pair, Contest(contenders(["beam_sampling"], {}), plain_prompts([PROMPT]), 1)),
         "eval": message(dsbd.evaluate, pair, ["stories"], folder),
-        "beams": message(ranks.require_equal, "the beams", rank),
     }
     output = printed(target, draft)
     assert bool(output) == pair.reports

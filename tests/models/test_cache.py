@@ -89,13 +89,3 @@ def test_layers_of_unequal_shape_have_buffers_of_their_own() -> None:
     assert cache.layers[0].keys[0, 0, :3, 0].tolist() == [0, 5, 2]
     assert cache.layers[1].keys[0, 0, :3, 0].tolist() == [0, 5, 2]
     assert cache.layers[1].values[0, 1, :3, 1].tolist() == pytest.approx([0.11, 5.11, 2.11])
-
-
-def test_slot_bytes_and_mask_sizes() -> None:
-    """Catches figures of the keys only or the values only, and a mask as long as the buffer."""
-    cache = _cache(2, 9)
-    cache.move(0, [])
-    _append(cache, 0, 4)
-    assert cache.slot_bytes == 2 * 2 * 2 * 3 * 8  # layers, keys and values, heads, size, bytes
-    assert cache.get_mask_sizes(3, 0) == (7, 0)
-    assert cache.length == 4

@@ -37,9 +37,9 @@ def refusal(target, draft=None) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("as_what", ["target", "draft", "plan"])
+@pytest.mark.parametrize("as_what", ["target", "plan"])
 @pytest.mark.parametrize("kind", hostile.WITH_CODE, ids=lambda kind: kind.__name__)
-def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, as_what, folder, toy_folders, monkeypatch):
+def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, as_what, folder, monkeypatch):
     """Catches the question of transformers whether to run the code: a script that says yes to everything ran it."""
     asked = []
     monkeypatch.setattr("builtins.input", lambda *words: asked.append(words) or "y")
@@ -49,7 +49,7 @@ def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, as_what, folder, t
         if as_what == "plan":
             model_sizes(folder, "float32")
         else:
-            dsbd.load_pair(*([folder] if as_what == "target" else [toy_folders["target"], folder]), **EAGER)
+            dsbd.load_pair(folder, **EAGER)
     except PairError as error:
         said = str(error)
     assert "trust_remote_code" not in said
@@ -63,13 +63,10 @@ def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, as_what, folder, t
     [
         ({"num_hidden_layers": 10**9}, "says num_hidden_layers 1000000000; allowed are 0 to 1,000"),
         ({"text_config": {"n_layer": 10**9}}, "says n_layer 1000000000"),
-        ({"num_labels": 10**9}, "says num_labels 1000000000"),
-        ({"num_attention_heads": 0}, "says num_attention_heads 0; allowed are 1 to"),
-        ({"vocab_size": -5}, "says vocab_size -5"),
+        ({"vocab_size": -5}, "says vocab_size -5; allowed are 1 to"),
         ({"hidden_size": 8 * 10**7}, "GB of memory for its weights in float32"),
         ({"num_key_value_heads": 0}, "ZeroDivisionError"),
         ({"num_hidden_layers": 3}, "are missing or of another shape, such as model.layers.1"),
-        ({"intermediate_size": 47}, "are missing or of another shape"),
         ({"hidden_size": "x"}, "expected int, got str"),
         ({"deep": hostile.deep(900)}, "config.json of .* has 902 lists and objects inside each other; at most 32"),
     ],
@@ -88,9 +85,8 @@ def test_a_hostile_configuration_is_refused_in_a_sentence(fields, said, folder):
         ({"pre_tokenizer": hostile.split(r"\p{Nope}")}, "Oniguruma error"),
         ({"post_processor": hostile.TEMPLATE}, "PanicException"),
         ({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}}, "invalid value: integer `-1`"),
-        ({"added_tokens": None}, "cannot load the tokenizer"),
     ],
-    ids=["nested", "property", "template", "negative", "null"],
+    ids=["nested", "property", "template", "negative"],
 )
 def test_a_hostile_tokenizer_is_refused_in_a_sentence(fields, said, folder):
     """Catches a panic of the tokenizers' Rust, which is no Exception, and a process that it ends."""
@@ -137,12 +133,11 @@ def encoder_decoder(folder: Path) -> None:
         (removed("*"), "has no config.json"),
         (removed("*token*"), "has no tokenizer; .* or save it here with AutoTokenizer"),
         (lambda folder: (folder / "config.json").write_text("{ not json"), "not JSON .* give a folder or hub id"),
-        (lambda folder: cut(folder, -4), "model.safetensors is damaged .* download it again"),
         (lambda folder: cut(folder, 200), "model.safetensors is damaged .* download it again"),
         (encoder_decoder, "encoder-decoder model; use a decoder-only"),
         (hostile.adapter, "is an adapter of PEFT .*merge_and_unload.*save the tokenizer of the base model"),
     ],
-    ids=["folder", "files", "tokenizer", "config", "cut", "cut more", "encoder-decoder", "adapter"],
+    ids=["folder", "files", "tokenizer", "config", "cut", "encoder-decoder", "adapter"],
 )
 def test_a_damaged_folder_is_refused_with_the_remedy(damage, said, folder):
     """Catches an error of a library that escapes, or a sentence without its remedy."""
@@ -158,9 +153,7 @@ def zipped(file: Path) -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize(
-    "content", [zipped, lambda file: pickle.dumps(Runs(file), protocol=2), lambda file: b"rubbish", lambda file: b""]
-)
+@pytest.mark.parametrize("content", [zipped, lambda file: pickle.dumps(Runs(file), protocol=2), lambda file: b""])
 def test_pickled_weights_are_not_run(content, folder):
     """Catches weights that run code, an unpickling error that escapes, and torch's advice to run them all the same."""
     (folder / "model.safetensors").unlink()
@@ -180,14 +173,12 @@ def test_a_gguf_file_is_refused_with_the_way_to_convert_it(tmp_path):
         assert "reboot" not in refusal(given).partition("pip install")[2]
 
 
-@pytest.mark.parametrize(("ids", "kept"), [("x", None), ([[1]], None), (-1, set()), ([-1, 5], {5})])
-def test_eos_ids_that_cannot_be(ids, kept, folder):
+def test_eos_ids_that_cannot_be(folder):
     """Catches a text for an id, and -1 taken for the last token of the vocabulary."""
-    change(folder, "generation_config.json", eos_token_id=ids)
-    if kept is None:
-        assert "give numbers in its generation_config.json" in refusal(folder)
-    else:
-        assert dsbd.load_pair(folder, **EAGER).eos == kept
+    change(folder, "generation_config.json", eos_token_id="x")
+    assert "give numbers in its generation_config.json" in refusal(folder)
+    change(folder, "generation_config.json", eos_token_id=[-1, 5])
+    assert dsbd.load_pair(folder, **EAGER).eos == {5}
 
 
 def test_a_hub_out_of_reach_is_told_at_once(monkeypatch):

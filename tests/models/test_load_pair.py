@@ -15,22 +15,15 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 @pytest.mark.parametrize(
     ("named", "said"),
     [
-        ({"target": 3}, "target is 3; give a folder"),
         ({"target": ""}, "target is ''; give a folder"),
-        ({"target": object()}, "target is of type object; .*make_pair"),
         ({"target": "bundled:sql", "draft": object()}, "draft is of type object; .*make_pair"),
         ({"target": "bundled:poems"}, "no bundled pair 'bundled:poems'; choose one of bundled:stories, bundled:sql"),
         ({"target": "bundled:stories", "draft": "own"}, "brings its own draft model; leave draft 'own' out"),
         ({"draft": "own"}, "draft 'own' is given without a target"),
-        *(
-            ({"device": device}, f"device '{device}' .*use auto, cpu or cuda")
-            for device in ("abacus", "cuda:99", "meta")
-        ),
-        *(({"dtype": name}, f"dtype is '{name}'; choose .*bfloat16") for name in ("float8", "", "torch.float32")),
-        *(
-            ({"device_map": name}, f"device_map is '{name}'; choose one of auto, balanced, .* such as cuda:0")
-            for name in ("scattered", "", "cuda:one")
-        ),
+        ({"device": "cuda:99"}, "device 'cuda:99' .*use auto, cpu or cuda"),
+        ({"device": "meta"}, "device 'meta' .*use auto, cpu or cuda"),
+        ({"dtype": "float8"}, "dtype is 'float8'; choose .*bfloat16"),
+        ({"device_map": "cuda:one"}, "device_map is 'cuda:one'; choose one of auto, balanced, .* such as cuda:0"),
         ({"engine": "warp"}, "engine is 'warp'"),
         ({"engine": "graph", "device": "cpu"}, "device is a CPU; use traced, fused"),
         ({"device": "cpu", "device_map": "auto"}, "device 'cpu' and device_map 'auto' both"),
@@ -50,8 +43,7 @@ def test_what_cannot_be_loaded_is_refused_before_anything_is_read(named, said, m
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("amx", [False, True, None])
-@pytest.mark.parametrize("avx512", [False, True, None])
+@pytest.mark.parametrize(("amx", "avx512"), [(False, False), (True, False), (False, True), (None, None)])
 def test_auto_is_bfloat16_where_the_processor_multiplies_it(amx, avx512, monkeypatch):
     """Catches bfloat16 on a processor that imitates it, many times slower, float32 on one that computes it, and an
     error with a torch that has no such probe."""

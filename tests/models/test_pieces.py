@@ -1,6 +1,5 @@
 """The exact bytes of tokens, for the three kinds of vocabulary."""
 
-import pytest
 from tokenizers import Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 
@@ -47,12 +46,3 @@ def test_other_vocabularies_are_decoded() -> None:
     backend = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1, "é": 2}, unk_token="<unk>"))
     pieces = TokenBytes(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
     assert (pieces.of(1), pieces.piece(2)) == (b"fox", ("é", None))
-
-
-def test_a_token_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches a trace that takes as long as its tokenizer, token by token."""
-    pieces, asked = TokenBytes(toy_tokenizer()), []
-    shipped = pieces.of
-    monkeypatch.setattr(pieces, "of", lambda token: asked.append(token) or shipped(token))
-    assert [pieces.piece(token) for token in (5, 6, 5, 5)][2:] == [pieces.piece(5)] * 2
-    assert asked == [5, 6]

@@ -75,13 +75,11 @@ def test_two_processes_decode_as_one(found, folders):
     assert found["heads"] == [1]  # of two
     assert found["engines"] == ["eager", "eager", "traced"]
     assert ["processes join its parts" in line for line in found["fallbacks"]] == [True, True]
-    assert found["of first"] == [[0.0] * 3] * 2
     for what, said in {
         "stopped": "stop() returned True",
         "other seeds": "differ in prompt or settings",
-        "beams": "differ in the beams",
         "auto": "2 processes, and auto would measure",
-        "bench": "a bench runs in one",
+        "bench": "a contest runs in one",
         "eval": "an evaluation runs in one",
     }.items():
         assert said in found[what]

@@ -19,11 +19,8 @@ MEMBER = "4:memory:/elsewhere\n3:cpu,cpuacct:/pod\nnonsense\n0::/../pod/box\n"
     [
         ({"cpu.max": "200000 100000\n"}, 2.0),
         ({"cpu.max": "max 100000\n"}, None),
-        ({"cpu.max": "50000 100000\n"}, 0.5),
         ({"cpu.cfs_quota_us": "150000\n", "cpu.cfs_period_us": "100000\n"}, 1.5),
-        ({"cpu.cfs_quota_us": "-1\n", "cpu.cfs_period_us": "100000\n"}, None),
         ({"cpu.max": "rubbish"}, None),
-        ({}, None),
         ({"member": MEMBER, "pod/cpu.max": "300000 100000", "pod/box/cpu.max": "max 100000"}, 3.0),
         ({"member": MEMBER, "pod/cpu.max": "300000 100000", **OLD}, 1.5),
     ],

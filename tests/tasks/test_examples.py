@@ -1,4 +1,4 @@
-"""The examples in the docstrings of dsbd/tasks give what they say."""
+"""The examples in the docstrings of tasks and evaluations give what they say."""
 
 import doctest
 import importlib
@@ -6,7 +6,7 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["sql.rows", "sql.text"])
+@pytest.mark.parametrize("name", ["tasks.sql.rows", "tasks.sql.text", "evaluation.fronts"])
 def test_the_examples_hold(name):
-    done = doctest.testmod(importlib.import_module(f"dsbd.tasks.{name}"))
+    done = doctest.testmod(importlib.import_module(f"dsbd.{name}"))
     assert (done.failed, done.attempted > 0) == (0, True)

@@ -45,12 +45,9 @@ def test_right_answers_score_all_and_shuffled_ones_what_chance_gives(task):
     ("text", "score"),
     [
         (" cat. It", 1),
-        (" cat, and", 1),
         (" cat\n", 1),
-        (" cats.", 0),
         (" Cat.", 0),
         (" big cat.", 0),
-        (". cat", 0),
         ("", 0),
     ],
 )

@@ -62,14 +62,11 @@ def test_a_table_and_a_packed_file_are_read_too(tmp_path):
     ("entry", "message"),
     [
         ({}, "prompt must be a text that is not empty"),
-        ({"prompt": ""}, "prompt must be"),
         ({"prompt": 1}, "prompt must be"),
         ({"prompt": "a", "answers": "b"}, "unknown field 'answers'"),
         ({"prompt": "a", "answer": "b", "reference": "c"}, "reference and answer are both given"),
-        ({"prompt": "a", "answer": 4}, "answer must be a text of one line"),
         ({"prompt": "a", "answer": "b\nc"}, "answer must be a text of one line"),
         ({"prompt": "a", "references": ["b", ""]}, "references must be a text of one line"),
-        ({"prompt": "a", "answer": None}, "answer must be a text of one line"),
         ({"prompt": "a", "answer": "b", "id": True}, "id must be a text or a whole number"),
         ({"prompt": "a"}, "no right answer, and other lines have one"),
     ],
@@ -79,11 +76,9 @@ def test_a_bad_line_is_an_error_that_names_it(entry, message, tmp_path):
         load(tmp_path, {"prompt": "a", "answer": "b"}, entry)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("own.txt", "give a .jsonl or .csv file"), ("own.gz", "give a .jsonl or .csv file")]
-)
-def test_another_kind_of_file_is_an_error(name, message, tmp_path):
-    with pytest.raises(TaskError, match=message):
+@pytest.mark.parametrize("name", ["own.txt", "own.gz"])
+def test_another_kind_of_file_is_an_error(name, tmp_path):
+    with pytest.raises(TaskError, match=r"give a \.jsonl or \.csv file"):
         load(tmp_path, *LINES, name=name)
 
 

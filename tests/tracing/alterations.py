@@ -1,6 +1,5 @@
 """Named alterations of a trace, each with a digest that fits: what the browser's audit is tried with."""
 
-import random
 from dataclasses import fields
 
 from dsbd.errors import TraceError
@@ -31,7 +30,7 @@ ALTERATIONS = {
 
 def alter(trace: Trace, what: str) -> Trace | None:
     """The altered trace; None where it has no such field or no longer loads."""
-    forger = Forger(trace, random.Random(1))
+    forger = Forger(trace)
     if what == BEYOND:
         return _beyond(trace)
     for kind in forger.leaves:

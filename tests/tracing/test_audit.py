@@ -1,19 +1,16 @@
 """What a recorded trace proves: an altered field does not follow, or the audit says that only the digest seals it."""
 
 import copy
-import random
 from collections import Counter
+from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 import dsbd
 from dsbd.assets import asset_path
 from dsbd.errors import TraceError
-from dsbd.tracing.audit import follows
 from dsbd.tracing.records import ROOT
-from dsbd.tracing.sealed import THE_END, sealed_only
 from dsbd.tracing.trace import Trace, canonical_digest
 from tests.command_line import run
 from tests.tracing.forger import Forger, answer, holds, resealed, sealed_places
@@ -23,8 +20,8 @@ from tests.visualize.toy import FOLDER
 SMALL = {path.name.removesuffix(".json.gz"): path for path in FOLDER.glob("*.gz")}
 RECORDED = {path.name: path for name in ("traces", "lessons/traces") for path in asset_path(name).glob("*.gz")}
 TRACES = SMALL | RECORDED
-VARIED = ("toy", "likely", "joint", "block", "tree", "distinct-tree", "chance", "ruled")
-"""One of each method and verification."""
+VARIED = ("likely", "block", "distinct-tree")
+"""What the defaults of the methods do not have."""
 BEAM_SAMPLING = "6-beam-sampling.json.gz"
 
 
@@ -35,64 +32,31 @@ def trace_of(name: str) -> Trace:
 
 @pytest.mark.parametrize("name", sorted(TRACES))
 def test_recorded_traces_follow_and_keep_their_digests(name):
-    """Catches an audit that raises a false alarm, and a change of what a digest covers."""
+    """Catches a false alarm of the audit, another digest, and a change that the digest does not see."""
     trace = trace_of(name)
     assert dsbd.verify_trace(trace).failure is None
     assert canonical_digest(trace) == trace.digest
     assert resealed(trace.to_dict()) == trace
+    assert "digest" in dsbd.verify_trace(replace(trace, software={"python": "4"})).failure
 
 
-def test_the_digest_catches_every_other_change():
-    """Words that decide nothing are still sealed."""
-    for change in (
-        lambda data: data["prompt"].update(text="Another"),
-        lambda data: data["software"].update(python="4"),
-        lambda data: data["models"]["target"].update(id="other"),
-        lambda data: data["result"]["stats"].update(kv_peak_bytes=1),
-    ):
-        data = trace_of("toy").to_dict()
-        change(data)
-        assert "digest" in dsbd.verify_trace(Trace.from_dict(data)).failure
-
-
-@pytest.mark.parametrize("given", ["trace.json.gz", Path("trace.json.gz"), None], ids=str)
-def test_what_is_no_trace_is_refused_with_what_to_give(given):
+def test_what_is_no_trace_is_refused_with_what_to_give():
     """Catches an AttributeError where the path of a trace is given in place of the trace."""
-    with pytest.raises(TraceError, match=r"is no trace; give dsbd\.Trace\.load\(path\), or the trace of a"):
-        dsbd.verify_trace(given)
-
-
-@pytest.mark.parametrize(
-    ("count", "some"),
-    [(60, 1), pytest.param(400, None, marks=pytest.mark.slow)],
-    ids=["few", "many"],
-)
-@pytest.mark.parametrize("method", dsbd.METHODS)
-def test_no_altered_value_passes_unlisted(method, count, some):
-    """Catches a field of any record that can be altered, with a new digest, without a word in the report."""
-    seen = Counter[str]()
-    for trace in toy_traces(method, some):
-        assert dsbd.verify_trace(trace).failure is None
-        forger, sealed = Forger(trace, random.Random(17)), sealed_places(trace)
-        seen.update(answer(forger.alter(), trace, sealed) for _ in range(count))
-    assert seen["caught"] > count / 4
+    with pytest.raises(TraceError, match=r"is not a trace; give dsbd\.Trace\.load\(path\), or the trace of a"):
+        dsbd.verify_trace("trace.json.gz")
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[] if name in VARIED else [pytest.mark.slow]) for name in sorted(TRACES)],
+    [*dsbd.METHODS, *(pytest.param(name, marks=[] if name in VARIED else [pytest.mark.slow]) for name in SMALL)],
 )
-def test_every_kind_of_field_is_decided_or_listed(name):
-    """Catches a number, a verdict or a word that the audit takes as recorded, of any method and verification."""
-    trace, places = trace_of(name), sealed_places(trace_of(name))
-    forger, caught = Forger(trace, random.Random(1)), 0
-    for kind in forger.leaves:
-        altered = forger.alter_kind(kind, places)
-        if altered is not None:
-            said = answer(altered, trace, places)
-            assert said in ("caught", "refused"), (kind, altered.what)
-            caught += said == "caught"
-    assert caught > 50
+def test_no_altered_value_passes_unlisted(name):
+    """Catches a field of any record that can be altered, with a new digest, without a word in the report; of any method
+    and verification."""
+    trace = toy_traces(name, 1)[0] if name in dsbd.METHODS else trace_of(name)
+    sealed = sealed_places(trace)
+    said = Counter(answer(altered, trace, sealed) for altered in Forger(trace).alterations())
+    assert said["caught"] > 100
 
 
 @pytest.mark.parametrize(
@@ -112,23 +76,12 @@ def test_a_random_number_beyond_its_bound_is_caught(name, kind):
                 item["uniform"] = uniform
 
 
-@pytest.mark.parametrize(
-    ("name", "changes"),
-    [
-        ("ruled", [{"width": 9}, {"width_reason": "bonus"}, {"kind": "draft"}, {"width_uniform": 0.5}]),
-        ("chance", [{"width": 9}, {"width_reason": "bonus"}, {"width_uniform": None}]),
-    ],
-)
-def test_a_width_that_was_chosen_without_drafts_is_decided_again(name, changes):
+def test_a_random_width_follows_its_random_number():
     """Catches an audit that takes any width where nothing was drafted."""
-    data = trace_of(name).to_dict()
+    data = trace_of("chance").to_dict()
     layer = data["iterations"][1]["layers"][0]
-    moved = [] if name == "ruled" else [{"width_uniform": (layer["width_uniform"] + 0.5) % 1.0}]
-    for change in changes + moved:
-        before = layer.copy()
-        layer.update(change)
-        assert "iteration 2" in dsbd.verify_trace(resealed(data)).failure, change
-        layer.update(before)
+    layer["width_uniform"] = (layer["width_uniform"] + 0.5) % 1.0
+    assert "iteration 2" in dsbd.verify_trace(resealed(data)).failure
 
 
 def test_a_block_that_cannot_be_is_refused_without_a_traceback():
@@ -151,7 +104,6 @@ def test_a_block_that_cannot_be_is_refused_without_a_traceback():
 
 
 SHAPES = {
-    "nothing is known": (0.0, lambda node: None),
     "only what is kept is unknown": (0.0, lambda node: None if node["target_prob"] else node["target_log_prob"]),
     "beams so unlikely that any digit is rounding": (-1e15, lambda node: -1e15 if node["parent"] == ROOT else -1.0),
     "beams so unlikely that their sum is infinite": (-1e300, lambda node: -1e300),
@@ -182,7 +134,7 @@ def with_invented_weights(data, far, log_prob):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("which", [BEAM_SAMPLING, "dsbd", "beam_sampling", "beam_search", "speculative_beam_search"])
+@pytest.mark.parametrize("which", [BEAM_SAMPLING, "dsbd", "beam_search"])
 def test_invented_log_weights_are_caught(which, shape):
     """Catches a tolerance that grows with the numbers themselves, and a kept beam that the target finds impossible."""
     data = (trace_of(which) if which == BEAM_SAMPLING else toy_traces(which, 1)[0]).to_dict()
@@ -211,21 +163,11 @@ def test_only_these_fields_are_sealed_wherever_they_stand(name):
     """Catches an audit that lists as sealed what it should decide: all other fields decide something in these runs."""
     places = sealed_places(trace_of(name))
     found = set()
-    for kind, leaves in Forger(trace_of(name), random.Random(1)).leaves.items():
+    for kind, leaves in Forger(trace_of(name)).leaves.items():
         names = tuple(str(step) for step in kind if step != "*")
         if all(holds(places, place) for place in leaves) and not {names[:1], names[:2]} & WHOLE:
             found.add(".".join(names))
     assert found == FIELDS | {f"settings.{setting}" for setting in SETTINGS[name]}
-
-
-@pytest.mark.parametrize("method", dsbd.METHODS)
-def test_the_list_is_short_and_leaves_something_to_prove(method):
-    """Catches a list that nobody reads, and one that names whole parts of a decode."""
-    lines = sealed_only(toy_traces(method, 1)[0], follows)
-    assert len(lines) <= 30
-    assert all(line.places and len(line.words) < 120 for line in lines)
-    wholes = {place for line in lines for place in line.places if len(place) == 1}
-    assert wholes <= {("software",), ("models",), ("prompt",), THE_END, ("another block",)}
 
 
 def test_verify_trace_lists_what_is_sealed(capsys):

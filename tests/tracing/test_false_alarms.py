@@ -51,29 +51,20 @@ def check(prompt: str, fields: dict) -> None:
 
 
 EDGES = [
-    {"cover_width": 6, "min_width": 4, "max_width": 4},
     {"cover_width": 6, "min_width": 3, "max_width": 3, "replacement": False, "temperature": 0.7},
-    {"landing": False, "top_p": 0.8},
-    {"input_beams": 1, "top_k": 0},
+    {"landing": False, "top_p": 0.8, "input_beams": 1, "top_k": 0},
     {"top_k": 3, "replacement": False, "draft_width": 6, "min_width": 5},
-    {"forest": "likely", "draft_width": 12, "replacement": False, "temperature": 0.7},
     {"forest": "likely", "draft_width": 9, "temperature": 0.0, "replacement": False, "max_new_tokens": 24},
-    {"forest": "likely", "draft_width": 9, "temperature": 0.0},
     {"forest": "likely", "draft_width": 9, "min_width": 4, "max_width": 4, "top_p": 0.9, "input_beams": 2},
     {"forest": "likely", "draft_width": 30, "width_threshold": 0.0, "top_k": 0},
-    {"forest": "likely", "draft_width": 2, "width_threshold": 0.0, "temperature": 0.0, "replacement": False},
     {"forest": "likely", "width_threshold": 0.0, "temperature": 0.0, "replacement": False, "top_k": 1},
     {"draft_width": 200, "min_width": 8, "max_width": 8, "replacement": False, "temperature": 0.005, "top_k": 0},
-    {"width_threshold": 0.0},
-    {"width_threshold": 1.0},
-    {"length_penalty": 0.0, "max_new_tokens": 24},
+    {"width_threshold": 1.0, "length_penalty": 0.0, "max_new_tokens": 24},
     {"temperature": 1e-310, "draft_width": 8},
-    {"temperature": 1e-5, "replacement": False, "forest": "likely"},
-    {"temperature": 100.0, "top_k": 0},
+    {"temperature": 100.0, "top_k": 0, "width_threshold": 0.0},
     {"top_p": 1e-300},
     {"method": "mjsd", "joint_threshold": 1e300},
     {"method": "specinfer", "temperature": 0.01, "replacement": False},
-    {"method": "width_rule_sampling", "temperature": 0.0},
     {"top_p": 0.95, "replacement": False, "draft_width": 60, "cover_width": 9, "draft_depth": 1, "max_width": 8},
 ]
 

@@ -54,7 +54,7 @@ def test_without_top_k_nothing_possible_is_cut_off():
     assert "score of a pair without P" in dsbd.verify_trace(resealed(data)).failure
 
 
-@pytest.mark.parametrize(("top_k", "shift"), [(0, 0.1), (0, -0.1), (50, 3.0), (50, -3.0)])
+@pytest.mark.parametrize(("top_k", "shift"), [(0, 0.1), (50, -3.0)])
 def test_log_weights_have_the_scale_of_their_probabilities(top_k, shift):
     """Catches log-probabilities that are all moved by one number, so that their ratios stay."""
     data = record(2, method="sampling", top_k=top_k).to_dict()

@@ -42,12 +42,6 @@ def test_missing_file_and_unwritable_place(trace, tmp_path):
         trace.save(tmp_path / "none" / "t.json")
 
 
-def test_beam_methods_trace_as_empty_forests():
-    (trace,) = toy_traces("beam_sampling", 1)
-    assert all(layer.kind == "bonus" for iteration in trace.iterations for layer in iteration.layers)
-    assert not any(iteration.trials for iteration in trace.iterations)
-
-
 def test_a_trace_names_the_engines():
     """The same pair has other last digits on another engine."""
     (trace,) = toy_traces("dsbd", 1)

@@ -1,15 +1,10 @@
 """The split does not depend on the order, and a stream can be resumed anywhere."""
 
-import gzip
-import json
-
 import numpy as np
 
 from training.corpus import (
     STORY_PARTS,
-    DocumentStream,
     MixedBatches,
-    Part,
     is_held_out,
     load_encoded,
     read_part,
@@ -47,14 +42,6 @@ def test_encoding_is_kept_and_has_a_bos_before_every_document(corpus_folder, tmp
     assert len(cut) > 3
 
 
-def test_an_epoch_of_a_stream_holds_every_document_once(tiny_documents):
-    stream = DocumentStream(tiny_documents, seed=3)
-    epoch = stream.take(len(tiny_documents.ids))
-    assert sorted(epoch) == sorted(tiny_documents.ids)
-    assert stream.state == {"epoch": 1, "cursor": 0}
-    assert not np.array_equal(epoch, stream.take(len(tiny_documents.ids)))
-
-
 def test_restored_batches_continue_exactly(tiny_documents):
     parts = {"stories": tiny_documents, "books": tiny_documents}
     mix = {"stories": 0.7, "books": 0.3}
@@ -67,23 +54,3 @@ def test_restored_batches_continue_exactly(tiny_documents):
     other.restore(state)
     for batch in expected:
         np.testing.assert_array_equal(batch, other.batch(3, 500))
-
-
-def test_rows_of_whole_documents_begin_with_bos_and_nothing_is_repeated(tiny_documents):
-    batches = MixedBatches({"stories": tiny_documents}, {"stories": 1.0}, seed=0, whole_documents=True)
-    rows = batches.batch(40, 100)
-    assert (rows[:, 0] == 0).all()
-    documents = {tuple(tiny_documents.document(index)) for index in range(len(tiny_documents))}
-    firsts = []
-    for row in rows:
-        end = np.flatnonzero(row[1:] == 0)[0] + 1
-        firsts.append(tuple(row[:end]))
-    assert set(firsts) <= documents
-    assert len(set(firsts)) == 40
-
-
-def test_lines_of_json_become_documents(tmp_path):
-    with gzip.open(tmp_path / "part.jsonl.gz", "wt", encoding="utf-8") as file:
-        for word in ("one", "two", "one"):
-            file.write(json.dumps({"prompt": f"Q: {word}\nSQL:", "sql": "select 1", "split": "train"}) + "\n")
-    assert read_part(tmp_path, Part("part.jsonl.gz")) == ["Q: one\nSQL: select 1", "Q: two\nSQL: select 1"]

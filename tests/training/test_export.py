@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
@@ -10,10 +9,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from training.__main__ import main
 from training.corpus import encode_documents
-from training.evaluate import document_windows, mean_overlap, text_loss
+from training.evaluate import mean_overlap, text_loss
 from training.export import export_member
 from training.llama import model_config, new_model
-from training.samples import sample_documents, until_end
 
 from .conftest import STORIES, make_tiny_model
 
@@ -42,21 +40,6 @@ def test_a_large_member_is_cut_into_small_bfloat16_files(tiny_tokenizer, tmp_pat
     assert loaded("One day")["input_ids"] == tiny_tokenizer("One day")["input_ids"]
 
 
-def test_windows_score_every_token_but_bos_once(tiny_documents):
-    scored = [window[0, 1:].numpy() for window in document_windows(tiny_documents, 5)]
-    assert sum(map(len, scored)) == len(tiny_documents.ids) - len(tiny_documents)
-    assert 0 not in np.concatenate(scored)
-
-
-def test_a_uniform_model_loses_the_logarithm_of_the_vocabulary(tiny_tokenizer):
-    model = make_tiny_model(layers=1, seed=0)
-    model.model.embed_tokens.weight.data.zero_()
-    figures = text_loss(model, encode_documents(tiny_tokenizer, STORIES[:3]))
-    size = sum(len(text.encode()) for text in STORIES[:3])
-    assert figures["nats_per_token"] == pytest.approx(np.log(320), rel=1e-4)
-    assert figures["bits_per_byte"] == pytest.approx(figures["nats_per_token"] * figures["tokens"] / size / np.log(2))
-
-
 def test_only_answers_are_scored_where_a_marker_begins_them(tiny_model, tiny_tokenizer):
     """Catches a question that counts, or an answer that does not."""
     documents = encode_documents(tiny_tokenizer, STORIES[:3])
@@ -71,33 +54,14 @@ def test_only_answers_are_scored_where_a_marker_begins_them(tiny_model, tiny_tok
     assert 0 < mean_overlap(tiny_model, make_tiny_model(layers=1, seed=5), documents) < 0.99
 
 
-def test_samples_begin_with_openings_and_end_before_eos(tiny_model, tiny_documents):
-    arguments = {"tokens": 200, "rows": 4, "new_tokens": 24, "seed": 0, "report": lambda _: None}
-    ids = sample_documents(tiny_model, tiny_documents, **arguments)
-    assert ids[0] == 0
-    assert len(ids) >= 200
-    assert ids.max() < 320
-    np.testing.assert_array_equal(ids, sample_documents(tiny_model, tiny_documents, **arguments))
-    np.testing.assert_array_equal(until_end(np.array([0, 4, 5, 0, 0])), [0, 4, 5])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["target", "--work", "w", "--data", "nowhere"], "holds no tinystories.txt.gz"),
-        (["target", "--work", "w", "--data", "d", "--recipe", "sql"], "holds no train.jsonl.gz"),
-        (["draft", "--work", "w", "--data", "d", "--seconds", "-3"], "not a positive number"),
-    ],
-)
-def test_bad_input_is_one_clear_line_and_exit_code_2(arguments, said, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    assert said in capsys.readouterr().err.splitlines()[-1]
-
-
-def test_a_stage_names_the_stage_it_needs(corpus_folder, tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["draft", "--data", str(corpus_folder), "--work", str(tmp_path)])
-    assert stop.value.code == 2
-    assert "holds no tokenizer: run that stage first" in capsys.readouterr().err
+def test_bad_input_is_one_clear_line_and_exit_code_2(corpus_folder, tmp_path, capsys):
+    work = ["draft", "--work", str(tmp_path)]
+    for arguments, said in (
+        (["--data", "nowhere"], "holds no tinystories.txt.gz"),
+        (["--data", "d", "--seconds", "-3"], "not a positive number"),
+        (["--data", str(corpus_folder)], "holds no tokenizer: run that stage first"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(work + arguments)
+        assert stop.value.code == 2
+        assert said in capsys.readouterr().err.splitlines()[-1]

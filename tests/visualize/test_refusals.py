@@ -9,7 +9,7 @@ import visualize
 from dsbd.errors import TraceError
 from tests.evaluation.made_up import made_up_table
 from tests.visualize.toy import toy_trace
-from visualize.pages.chart_pages import evaluation_page
+from visualize.pages.contest_page import contest_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
@@ -21,7 +21,7 @@ CONTENDERS = [row.contender for row in TABLE.rows]
     ("error", "said", "call", "arguments", "options"),
     [
         *((TraceError, f"iteration is {bad!r}; this trace has whole numbers from 0 to 6",
-           visualize.forest_figure, (TRACE, bad), {}) for bad in (-1, 7, True, "both")),
+           visualize.forest_figure, (TRACE, bad), {}) for bad in (-1, 7, True, "0", 1.0, "both")),
         *((TraceError, "iteration is 99; this trace has whole numbers from 0 to 6", call, (TRACE,), {"iteration": 99})
           for call in (visualize.mask_figure, visualize.show, visualize.forest_tikz, visualize.nodes_csv)),
         (TraceError, "iteration is 99; this trace", visualize.export_gif, (TRACE, "x.gif"), {"iteration": 99}),
@@ -37,25 +37,24 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
          visualize.forest_text, (3,), {}),
         (TraceError, "decode with record=True", visualize.scene, (SimpleNamespace(trace=None),), {}),
-        (ValueError, "no summary of a bench: contenders", visualize.speed_figure, ({"methods": []},), {}),
-        (ValueError, "str is no summary of a bench", visualize.quality_figure, ("runs.jsonl",), {}),
+        (ValueError, "no table of a contest: task", visualize.speed_figure, ({"methods": []},), {}),
+        (ValueError, "str is no table of a contest", visualize.pareto_figure, ("runs.jsonl",), {}),
         (ValueError, "no race", visualize.race_figure, ({"format": "other"},), {}),
-        *((ValueError, "no table of an evaluation", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
+        *((ValueError, "no table of a contest", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
           for name in ("pareto", "quality_width", "width_histogram")),
         (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
         (ValueError, "'slowest' has no widths; name at most 5 of beam_sampling num_beams=2",
          visualize.width_histogram_figure, (TABLE,), {"contenders": ["slowest"]}),
         (ValueError, "6 contenders are too many",
          visualize.width_histogram_figure, (TABLE,), {"contenders": CONTENDERS}),
-        (ValueError, "plotly is 'cdn'", evaluation_page, ({},), {"plotly": "cdn"}),
+        (ValueError, "plotly is 'cdn'", contest_page, ({},), {"plotly": "cdn"}),
         (ValueError, "plotly is 'web'; choose one of 'beside', 'inline'",
          visualize.export_html, (TRACE, "x.html"), {"plotly": "web"}),
         (ValueError, "plotly is 'none'", visualize.show, (TRACE,), {"plotly": "none"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
         *((TraceError, "cannot write", call, (data, "none/x.html"), {})
-          for call, data in ((visualize.export_html, TRACE), (visualize.export_gif, EMPTY),
-                             (visualize.export_evaluation, {"sql": TABLE}))),
-        (ValueError, "address is 't.json'; write that of a page", visualize.embed_snippet, ("t.json",), {}),
+          for call, data in ((visualize.export_html, TRACE),
+                             (visualize.export_gif, EMPTY), (visualize.export_contest, {"sql": TABLE}))),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
         *((ValueError, said, visualize.embed_snippet, ("a.html",), options) for said, options in (
             ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),

@@ -10,7 +10,7 @@ import gradio as gr
 from dsbd.errors import DsbdError, PairError, PlanError
 from dsbd.measure.model_sizes import ModelSizes
 from dsbd.measure.planner import MemoryPlan, plan_memory
-from dsbd.models.memory import in_gigabytes
+from dsbd.models.free_memory import in_gigabytes
 from dsbd.models.presets import PRESETS
 
 from ..engine import Engine

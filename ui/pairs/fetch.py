@@ -16,8 +16,8 @@ from huggingface_hub.utils import tqdm
 
 from dsbd.errors import PairError
 from dsbd.models.files import is_small
+from dsbd.models.free_memory import in_gigabytes
 from dsbd.models.hub import on_hub, unreachable
-from dsbd.models.memory import in_gigabytes
 from dsbd.models.outline import source_of
 from dsbd.models.weights import has_only_pickles, parameters_of
 

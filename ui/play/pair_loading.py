@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from dsbd.errors import DsbdError, PairError, StoppedError
-from dsbd.models.memory import free_bytes, in_gigabytes
+from dsbd.models.free_memory import free_bytes, in_gigabytes
 from dsbd.models.pair import Pair
 from dsbd.models.presets import PRESETS, Preset
 

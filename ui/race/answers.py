@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 
 from dsbd.evaluation.race_records import Answer, Race
-from dsbd.tasks.records import Task
 from dsbd.tasks.sql.execution import Row
+from dsbd.tasks.task import Task
 from visualize.scenes.race import compared, label_of
 from visualize.scenes.tokens import flowing
 
@@ -60,7 +60,7 @@ def answer_records(race: Race) -> list[dict[str, Any]]:
 
 
 def _download(race: Race) -> str:
-    """A link that holds the file: no server need keep it."""
+    """A link that contains the file, so that the server need not keep it."""
     lines = "".join(json.dumps(record) + "\n" for record in answer_records(race))
     packed = base64.b64encode(lines.encode()).decode()
     return f'<a download="race.jsonl" href="data:application/jsonl;base64,{packed}">All answers as JSON lines</a>'

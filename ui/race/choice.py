@@ -12,7 +12,7 @@ from visualize.scenes.race import label_of
 from ..asked.form import number_of
 
 START = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
-"""Those who race if nobody chooses: with and without guesses, for one text and for several."""
+"""The default racers: with and without guesses, for one text and for several."""
 MORE = (
     *(f"dsbd:{point}" for point in POINTS if point not in ("same-law", "defaults")),
     *(method for method in METHODS if method not in START),
@@ -24,7 +24,7 @@ RACERS = (*START, *MORE)
 """Names as the bench reads them; ``play`` is DSBD with every setting of the Play tab."""
 PLAY = Contender("dsbd as in Play", "dsbd", DecodingSettings())
 WIDTHS = ("min_width", "max_width", "width_threshold")
-"""What makes the width dynamic: the Play tab may have fixed it, but in a race the width of DSBD stays dynamic."""
+"""What makes the width dynamic. In a race the width of DSBD stays dynamic, even if the Play tab fixes it."""
 SWEPT = ("width_threshold", "draft_width", "draft_depth", "num_beams", "temperature")
 """Settings that may take several values in one race."""
 MOST_VALUES = 12
@@ -50,13 +50,13 @@ def racers_of_page(names: Any, settings: DecodingSettings, grid: Values) -> tupl
 def racers_of_program(names: Any, given: Values) -> tuple[Contender, ...]:
     """Return contenders with the settings that a program gives; all others have their defaults.
 
-    Decoders of ``transformers`` are none: they cannot be stopped inside a decode. Raises: SettingsError: an unknown
+    Decoders of ``transformers`` are refused: they cannot be stopped inside a decode. Raises: SettingsError: an unknown
     name, none, or a setting that a point fixes.
     """
     if isinstance(names, (list, tuple)):
         names = [name.removesuffix(":defaults") if isinstance(name, str) else name for name in names]
     _check_names(names, [name for name in RACERS if name != "play" and name not in TRANSFORMERS])
-    return contenders(names, ("defaults",), given)
+    return contenders(names, given)
 
 
 def _check_names(names: Any, known: Sequence[str] = RACERS) -> None:
@@ -75,7 +75,7 @@ def _racers(name: str, settings: DecodingSettings, grid: Values) -> tuple[Conten
     fixed = {"method", *POINTS.get(name.partition(":")[2], {}), *(WIDTHS if name.startswith("dsbd") else ())}
     values = {field.name: [getattr(settings, field.name)] for field in fields(settings) if field.name not in fixed}
     swept = {field: chosen for field, chosen in grid.items() if field in values or field == "width_threshold"}
-    return contenders([name], ("defaults",), values | swept)
+    return contenders([name], values | swept)
 
 
 def grid_of(given: Any) -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""The endpoint ``/evaluate``: a race for programs. And what callers of ``/compare`` are told, which is gone."""
+"""The endpoint ``/evaluate``, a race for programs; and the sentence that tells callers of ``/compare`` to use it."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ import gradio as gr
 from dsbd.errors import SettingsError, StoppedError, TaskError
 from dsbd.evaluation.race_records import Race
 from dsbd.tasks.own import OwnQuestions, questions_of
-from dsbd.tasks.records import Task
 from dsbd.tasks.registry import load_task
+from dsbd.tasks.task import Task
 
 from ..engine import Engine
 from ..host.limits import Limits
@@ -103,7 +103,7 @@ def _task(task: Any, examples: Any, limits: Limits) -> Task:
 
 
 def _values(settings: Any, task: Task, limits: Limits) -> dict[str, list[Any]]:
-    """The settings that a program gives; the task says how many tokens where the program does not."""
+    """The settings that a program gives; the number of tokens is the task's unless it is given."""
     checked = settings_from(settings, limits)
     given = {name: [getattr(checked, name)] for name in settings or {} if name != "method"}
     return {"max_new_tokens": [task.max_new_tokens]} | given

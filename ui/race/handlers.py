@@ -132,7 +132,7 @@ def made(raced: RaceRuns, asked: Asked) -> Race:
 
 
 def finished_part(raced: RaceRuns) -> RaceRuns:
-    """Return the decoders and the prompts that have run at least once; at least one run is there."""
+    """Return the decoders and prompts that have run at least once. There must be a run."""
     contest = raced.contest
     names, asked = {run.contender for run in raced.runs}, {run.question for run in raced.runs}
     ran = tuple(one for one in contest.contenders if one.name in names)

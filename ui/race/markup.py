@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from html import escape
 
-from dsbd.evaluation.race_records import Race, Racer
+from dsbd.evaluation.race_records import Lane, Race, Racer
 from dsbd.evaluation.statistics import Mean
-from dsbd.tasks.records import Task
+from dsbd.tasks.task import Task
 from visualize.drawings.race import HEIGHT, WIDTH, bar_paths, tick_path
 from visualize.scenes.race import BUSY_WORDS, LaneScene, RaceScene, label_of, quality_said, race_scene
 from visualize.scenes.tokens import flowing
@@ -28,7 +28,8 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
     badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
     plays = "" if is_recorded else " data-plays"
     heats = "".join(
-        f'<h3 class="race-heat">{heat.capitalize()}</h3><ol class="race-lanes">{"".join(map(_lane, lanes))}</ol>'
+        f'<h3 class="race-heat">{heat.capitalize()}</h3><ol class="race-lanes">'
+        f"{''.join(_lane(scene, lane) for lane in lanes)}</ol>"
         for heat, lanes in scene.heats
     )
     lanes = f"{_transport(scene)}{heats}{_axis_and_legend(scene)}"
@@ -58,32 +59,32 @@ def _speed_said(speed: float) -> str:
     return "as measured" if speed == 1 else f"{1 / speed:.0f} × slower"
 
 
-def _lane(lane: LaneScene) -> str:
-    passes, tokens = len(lane.ticks), sum(tick.tokens for tick in lane.ticks)
-    counts = f"{tokens} tokens in {passes} passes" if lane.has_phases else f"{tokens} tokens; passes not told apart"
-    ends = lane.bars[-1].end if lane.bars else 0.0
+def _lane(scene: RaceScene, lane: LaneScene) -> str:
+    ran, whole = lane.lane, scene.seconds
+    passes, tokens = len(ran.landings), sum(landing.tokens for landing in ran.landings)
+    counts = f"{tokens} tokens in {passes} passes" if ran.has_phases else f"{tokens} tokens; passes not told apart"
     said = " · ".join(filter(None, (lane.said, lane.quality)))
     landed = "".join(
-        f'<span data-at="{tick.at:.5f}" data-tokens="{tick.tokens}">{escape(flowing(tick.text))}</span>'
-        for tick in lane.ticks
+        f'<span data-at="{one.seconds / whole:.5f}" data-tokens="{one.tokens}">{escape(flowing(one.text))}</span>'
+        for one in ran.landings
     )
     return (
-        f'<li class="race-lane{" ours" if lane.is_ours else ""}" data-ends="{ends:.5f}"'
-        f"{'' if lane.has_phases else ' data-unphased'}>"
+        f'<li class="race-lane{" ours" if lane.is_ours else ""}" data-ends="{ran.seconds / whole:.5f}"'
+        f"{'' if ran.has_phases else ' data-unphased'}>"
         f'<div class="race-head"><h4>{escape(lane.label)}</h4><span class="race-said">{escape(said)}</span>'
-        f'<span class="race-count">{escape(counts)} · {lane.seconds:.2f} s</span></div>'
-        f"{_track(lane, f'{lane.label}: {lane.seconds:.2f} s, {counts}')}"
+        f'<span class="race-count">{escape(counts)} · {ran.seconds:.2f} s</span></div>'
+        f"{_track(ran, whole, f'{lane.label}: {ran.seconds:.2f} s, {counts}')}"
         f'<p class="race-landed" dir="auto">{landed}</p>'
         f'<p class="race-meaning">{escape(lane.meaning)}</p></li>'
     )
 
 
-def _track(lane: LaneScene, said: str) -> str:
+def _track(lane: Lane, whole: float, said: str) -> str:
     """What a decoder is busy with, and where tokens land, on the clock."""
-    paths = "".join(f'<path class="race-{busy}" d="{path}"/>' for busy, path in bar_paths(lane.bars).items())
+    paths = "".join(f'<path class="race-{busy}" d="{path}"/>' for busy, path in bar_paths(lane, whole).items())
     return (
         f'<div class="race-track"><svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(said)}">{paths}<path class="race-tick" d="{tick_path(lane.ticks)}"/></svg></div>'
+        f'aria-label="{escape(said)}">{paths}<path class="race-tick" d="{tick_path(lane, whole)}"/></svg></div>'
     )
 
 
@@ -99,7 +100,7 @@ def table_markup(race: Race) -> str:
     columns: list[tuple[str, Callable[[Racer], str]]] = [
         ("Tokens/s", lambda racer: _mean(racer.row.tokens_per_second, 1, 0.0)),
         ("× beam sampling", lambda racer: _ratio(racer, race.baseline)),
-        ("Large model's passes", lambda racer: f"{racer.target_calls:.1f}"),
+        ("Large model's passes", lambda racer: _number(racer.row.target_calls, 1)),
         ("Tokens a pass", lambda racer: _number(racer.row.layers_per_iteration, 2)),
         ("Perplexity", lambda racer: _mean(racer.row.perplexity, 2, 1.0)),
     ]

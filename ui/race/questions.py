@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from dsbd.errors import DsbdError, QueryError, SettingsError, TaskError
 from dsbd.tasks.own import OwnQuestions
-from dsbd.tasks.records import Question, Task
 from dsbd.tasks.registry import load_task
 from dsbd.tasks.sql.execution import Row, run_query
 from dsbd.tasks.sql.library import Library
+from dsbd.tasks.task import Question, Task
 
 from ..asked.form import check_prompt
 from ..host.limits import Limits

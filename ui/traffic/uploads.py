@@ -6,7 +6,7 @@ from typing import Any
 from dsbd.bounded import BoundedProcess
 from dsbd.errors import DsbdError, TaskError, TraceError
 from dsbd.tasks.own import read_questions
-from dsbd.tasks.records import Question
+from dsbd.tasks.task import Question
 from dsbd.tracing.reading import PAGE_LIMITS
 from dsbd.tracing.trace import Trace
 

@@ -5,11 +5,11 @@ from textwrap import wrap
 from typing import Any
 from xml.sax.saxutils import escape
 
-from dsbd.evaluation.race_records import Race
+from dsbd.evaluation.race_records import Lane, Race
 from visualize.drawings.svg import svg_document
 from visualize.look.states import Theme
 from visualize.look.theme import Palette, palette
-from visualize.scenes.race import BUSY_WORDS, Bar, Busy, LaneScene, Tick, race_scene
+from visualize.scenes.race import BUSY, BUSY_WORDS, Busy, LaneScene, race_scene
 from visualize.scenes.tokens import flowing
 
 WIDTH = 1000
@@ -35,21 +35,23 @@ CHARACTERS = 118
 """Characters of the text below a lane."""
 
 
-def bar_paths(bars: tuple[Bar, ...]) -> dict[Busy, str]:
-    """Return the path of all bars of each kind, in a lane of :data:`WIDTH` by :data:`HEIGHT`."""
+def bar_paths(lane: Lane, whole: float) -> dict[Busy, str]:
+    """Return the path of all bars of each kind, in a lane of :data:`WIDTH` by :data:`HEIGHT` for ``whole`` seconds."""
     found: dict[Busy, list[str]] = {}
-    for bar in bars:
-        x, width, top = WIDTH * bar.start, WIDTH * (bar.end - bar.start), TOPS[bar.busy]
-        found.setdefault(bar.busy, []).append(f"M{x:.2f} {top}h{width:.2f}V{BAR}h-{width:.2f}z")
+    for stretch in lane.stretches:
+        busy = BUSY[stretch.phase]
+        x, width = WIDTH * stretch.start / whole, WIDTH * (stretch.end - stretch.start) / whole
+        found.setdefault(busy, []).append(f"M{x:.2f} {TOPS[busy]}h{width:.2f}V{BAR}h-{width:.2f}z")
     return {busy: "".join(parts) for busy, parts in found.items()}
 
 
-def tick_path(ticks: tuple[Tick, ...]) -> str:
+def tick_path(lane: Lane, whole: float) -> str:
     """Return the path of the ticks: the more tokens land at a moment, the longer."""
     room = HEIGHT - BAR - 1
     return "".join(
-        f"M{WIDTH * tick.at:.2f} {BAR + 1}v{room * (0.2 + 0.8 * min(tick.tokens, MOST_TOKENS) / MOST_TOKENS):.2f}"
-        for tick in ticks
+        f"M{WIDTH * landing.seconds / whole:.2f} {BAR + 1}"
+        f"v{room * (0.2 + 0.8 * min(landing.tokens, MOST_TOKENS) / MOST_TOKENS):.2f}"
+        for landing in lane.landings
     )
 
 
@@ -70,15 +72,16 @@ def race_svg(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> str:
         f"{escape(line)}</text>"
         for place, line in enumerate(wrap(scene.sentence, LINE)[:2])
     ]
-    parts += [_lane(lane, TOP + ROW * place, theme, colors) for place, lane in enumerate(scene.lanes)]
+    parts += [_lane(lane, scene.seconds, TOP + ROW * place, theme, colors) for place, lane in enumerate(scene.lanes)]
     parts += [_axis(scene.seconds, height - 34, colors), _legend(scene.busy, theme, colors)]
     return svg_document(width, height, colors, scene.sentence, parts, font_size=14)
 
 
-def _lane(lane: LaneScene, top: int, theme: Theme, colors: Palette) -> str:
+def _lane(lane: LaneScene, whole: float, top: int, theme: Theme, colors: Palette) -> str:
     side = 0 if theme == "light" else 1
-    bars = "".join(f'<path d="{path}" fill="{COLORS[busy][side]}"/>' for busy, path in bar_paths(lane.bars).items())
-    text = "".join(piece.text for piece in lane.pieces)
+    paths = bar_paths(lane.lane, whole).items()
+    bars = "".join(f'<path d="{path}" fill="{COLORS[busy][side]}"/>' for busy, path in paths)
+    text = lane.lane.text
     shown = text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]} …"
     weight = 700 if lane.is_ours else 500
     return (
@@ -86,7 +89,7 @@ def _lane(lane: LaneScene, top: int, theme: Theme, colors: Palette) -> str:
         f'<text y="0" font-weight="{weight}" fill="{colors.ink}">{escape(lane.label)}</text>'
         f'<text x="{WIDTH}" y="0" text-anchor="end" fill="{colors.soft}">{escape(lane.said)}</text>'
         f'<g transform="translate(0 8)">{bars}'
-        f'<path d="{tick_path(lane.ticks)}" stroke="{colors.ink}" stroke-width="1.5" fill="none"/></g>'
+        f'<path d="{tick_path(lane.lane, whole)}" stroke="{colors.ink}" stroke-width="1.5" fill="none"/></g>'
         f'<text y="64" font-size="13" fill="{colors.soft}">{escape(flowing(shown).replace(chr(10), " "))}</text></g>'
     )
 

@@ -1,6 +1,6 @@
 """Figures of an evaluation: quality against speed, energy or the mean width, and the widths.
 
-They take a table of an evaluation: a record, or its plain data.
+They take a table of a bench or an evaluation: a record, or its plain data.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Literal
 
 from dsbd.evaluation.fronts import pareto_front
 from dsbd.evaluation.statistics import Mean
-from dsbd.evaluation.tables import ContenderRow, EvaluationTable, Table, read_table
+from dsbd.evaluation.tables import ContenderRow, ContestTable, Table, read_table
 from visualize.figures.chart_style import COLORS, dress, empty_figure, mean_bars, series_look
 from visualize.figures.pictured import PicturedFigure
 from visualize.look.states import Theme
@@ -43,7 +43,7 @@ def pareto_figure(table: Table, *, against: Cost = "speed", theme: Theme = "ligh
         >>> visualize.pareto_figure(table)
 
     Raises:
-        ValueError: the data is no table of an evaluation, or ``against`` is neither of its two values.
+        ValueError: the data is no table of a contest, or ``against`` is neither of its two values.
     """
     if against not in COSTS:
         raise ValueError(f"against is {against!r}; choose 'speed' or 'energy'")
@@ -100,7 +100,7 @@ def quality_width_figure(table: Table, *, theme: Theme = "light") -> PicturedFig
         >>> visualize.quality_width_figure(table)
 
     Raises:
-        ValueError: the data is no table of an evaluation.
+        ValueError: the data is no table of a contest.
     """
     read, figure, title = read_table(table), PicturedFigure(), "Quality against the mean width"
     for family, rows in _families_of(read).items():
@@ -135,7 +135,7 @@ def width_histogram_figure(
     """Draw the share of layers at each width, duplicates counted, of a few contenders.
 
     Args:
-        table: of an evaluation: a record, or its plain data.
+        table: of a contest: a record, or its plain data.
         contenders: names of at most five; None takes the first five whose width changed.
         theme: ``light`` or ``dark``.
 
@@ -143,7 +143,7 @@ def width_histogram_figure(
         >>> visualize.width_histogram_figure(table)
 
     Raises:
-        ValueError: the data is no table of an evaluation, or a contender has no widths in it.
+        ValueError: the data is no table of a contest, or a contender has no widths in it.
     """
     title = "How many beams a layer yields"
     counted = {row.contender: row.widths for row in read_table(table).rows if row.widths}
@@ -170,7 +170,7 @@ def width_histogram_figure(
     return figure.update_layout(height=440, legend={"orientation": "v", "y": -0.2, "yanchor": "top"}, margin={"t": 56})
 
 
-def _families_of(table: EvaluationTable) -> dict[str, list[ContenderRow]]:
+def _families_of(table: ContestTable) -> dict[str, list[ContenderRow]]:
     """Return the rows that have a quality, by method, for ``dsbd`` also by how many beams are kept."""
     found: dict[str, list[ContenderRow]] = {}
     for row in table.rows:
@@ -180,7 +180,7 @@ def _families_of(table: EvaluationTable) -> dict[str, list[ContenderRow]]:
     return found
 
 
-def _quality_title(table: EvaluationTable) -> str:
+def _quality_title(table: ContestTable) -> str:
     return f"{table.metric.replace('_', ' ')} ({'more' if table.higher_is_better else 'less'} is better)"
 
 

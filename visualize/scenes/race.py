@@ -1,4 +1,4 @@
-"""A race as positions on one clock, texts with their differences, and the sentences that say who was faster."""
+"""A race as lanes on one clock, and the sentences that say who was faster; and two texts word by word."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -66,24 +66,6 @@ PLAIN = ("sampling", "greedy")
 
 
 @dataclass(frozen=True)
-class Bar:
-    """What a decoder does from ``start`` to ``end``, in parts of the whole clock, 0 to 1."""
-
-    busy: Busy
-    start: float
-    end: float
-
-
-@dataclass(frozen=True)
-class Tick:
-    """Tokens that land at one moment of the clock, 0 to 1."""
-
-    at: float
-    tokens: int
-    text: str
-
-
-@dataclass(frozen=True)
 class TextPart:
     """A part of a text; ``differs`` from the text it is compared with."""
 
@@ -106,12 +88,8 @@ class LaneScene:
     quality: str
     """How good its answers were; empty if that was not measured."""
     is_ours: bool
-    seconds: float
-    bars: tuple[Bar, ...]
-    ticks: tuple[Tick, ...]
-    has_phases: bool
-    pieces: tuple[TextPart, ...]
-    """The returned text, compared with the baseline's."""
+    lane: Lane
+    """What it was busy with, and when tokens landed; its text is untrusted."""
 
 
 @dataclass(frozen=True)
@@ -125,19 +103,17 @@ class RaceScene:
     lanes: tuple[LaneScene, ...]
     sentence: str
     """What the race shows, in one sentence."""
-    baseline: str
-    """Label of the decoder that the others are compared with; empty if there is none."""
 
     @property
     def heats(self) -> tuple[tuple[Heat, tuple[LaneScene, ...]], ...]:
-        """The heats that somebody runs in, each with its lanes."""
+        """The heats that have runners, each with its lanes."""
         found = ((heat, tuple(lane for lane in self.lanes if lane.heat == heat)) for heat in HEATS)
         return tuple((heat, lanes) for heat, lanes in found if lanes)
 
     @property
     def busy(self) -> tuple[Busy, ...]:
         """The kinds of bars that occur, in the order of :data:`BUSY_WORDS`."""
-        found = {bar.busy for lane in self.lanes for bar in lane.bars}
+        found = {BUSY[stretch.phase] for one in self.lanes for stretch in one.lane.stretches}
         return tuple(name for name in BUSY_WORDS if name in found)
 
 
@@ -154,16 +130,14 @@ def race_scene(race: Race | Mapping[str, Any]) -> RaceScene:
     running = [(racer, racer.lane) for racer in read.racers if racer.lane is not None]
     running.sort(key=lambda one: HEATS.index(heat_of(one[0])))
     whole = max((lane.seconds for _, lane in running), default=0.0) or 1.0
-    base = next((lane.text for racer, lane in running if racer.name == read.baseline), None)
     return RaceScene(
         seconds=whole,
-        lanes=tuple(_lane(racer, lane, read, whole, base) for racer, lane in running),
+        lanes=tuple(_lane(racer, lane, read) for racer, lane in running),
         sentence=meaning_of(read),
-        baseline="" if read.baseline is None else label_of(read.baseline),
     )
 
 
-def _lane(racer: Racer, lane: Lane, race: Race, whole: float, base: str | None) -> LaneScene:
+def _lane(racer: Racer, lane: Lane, race: Race) -> LaneScene:
     return LaneScene(
         name=racer.name,
         label=label_of(racer.name),
@@ -172,11 +146,7 @@ def _lane(racer: Racer, lane: Lane, race: Race, whole: float, base: str | None) 
         said=passes_said(racer, plain_of(race, heat_of(racer))),
         quality=_quality(racer, race),
         is_ours=racer.row.method == "dsbd",
-        seconds=lane.seconds,
-        bars=tuple(Bar(BUSY[one.phase], one.start / whole, one.end / whole) for one in lane.stretches),
-        ticks=tuple(Tick(one.seconds / whole, one.tokens, one.text) for one in lane.landings),
-        has_phases=lane.has_phases,
-        pieces=compared(lane.text, lane.text if base is None else base),
+        lane=lane,
     )
 
 

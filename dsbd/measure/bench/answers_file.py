@@ -15,19 +15,13 @@ from dsbd.files import write_file
 from dsbd.measure.bench.contenders import Contender
 from dsbd.measure.bench.contest import Turn
 from dsbd.measure.bench.plain import from_plain, to_plain
-from dsbd.measure.bench.records import Acceptance, Control, Forwards, ResolvedAuto, Run
+from dsbd.measure.bench.records import Control, ResolvedAuto, Run
 
 FORMAT = "dsbd-answers/1"
 REMEDY = "name another --output"
 COMPARED = ("asked", "conditions")
-Record = Run | Forwards | Control | Acceptance | ResolvedAuto
-KINDS: dict[str, Any] = {
-    "decode": Run,
-    "forwards": Forwards,
-    "control": Control,
-    "acceptance": Acceptance,
-    "auto": ResolvedAuto,
-}
+Record = Run | Control | ResolvedAuto
+KINDS: dict[str, Any] = {"decode": Run, "control": Control, "auto": ResolvedAuto}
 """What a line holds, by the name that it gives."""
 
 
@@ -45,12 +39,8 @@ class AnswersFile:
         self._path = None if path is None else Path(path)
         self.head: dict[str, Any] = {}
         """What was asked, and on what machine; empty before :meth:`begin`."""
-        self.forwards: Forwards | None = None
-        """Costs of the models' forwards on this machine."""
         self.controls: list[Control] = []
         """Of every session that came to its end."""
-        self.acceptance: dict[str, Acceptance] = {}
-        """How probable it is that draft layers pass, by contender."""
         self.auto: dict[str, ResolvedAuto] = {}
         """What ``auto`` resolved to, by contender."""
         self._runs: dict[tuple[str, str, str, int], Run] = {}
@@ -102,12 +92,8 @@ class AnswersFile:
     def _keep(self, record: Record, contender: str) -> None:
         if isinstance(record, Run):
             self._runs[record.key] = record
-        elif isinstance(record, Forwards):
-            self.forwards = record
         elif isinstance(record, Control):
             self.controls.append(record)
-        elif isinstance(record, Acceptance):
-            self.acceptance[contender] = record
         else:
             self.auto[contender] = record
 

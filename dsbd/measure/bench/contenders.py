@@ -43,7 +43,7 @@ OPPONENT_READS = {
     **dict.fromkeys(FOREIGN, ("num_beams",)),
 }
 CONTENDER_METHODS = (*METHODS, *OPPONENTS)
-DEFAULT_METHODS = ("dsbd", "beam_sampling", "hf_beam_sampling")
+DEFAULT_METHODS = ("dsbd", "dsbd:same-law", "beam_sampling", "hf_beam_sampling")
 _SAME_LAW = {"min_width": "num_beams", "max_width": "num_beams"}
 _EQUAL_QUALITY = {"min_width": "num_beams", "max_width": 8, "width_threshold": 0.5}
 _AUTO = dict.fromkeys(AUTO_FIELDS, AUTO)
@@ -74,7 +74,7 @@ class Contender:
     settings: DecodingSettings
     """For an opponent the settings of our method that it corresponds to."""
     auto_reason: str | None = None
-    """Why ``auto`` resolved to these settings; None where nothing was ``auto``, or is not resolved yet."""
+    """Why ``auto`` resolved to these settings; None if nothing is ``auto``, or it is not resolved yet."""
 
     @property
     def drafts(self) -> bool:
@@ -92,12 +92,10 @@ def fields_read(method: str) -> tuple[str, ...]:
     return (*(OPPONENT_READS.get(method) or READS[method]), *EVERY_METHOD)
 
 
-def contenders(
-    methods: Sequence[str], points: Sequence[str], values: Mapping[str, Sequence[Any]]
-) -> tuple[Contender, ...]:
-    """Return a contender for every method at every value of the settings it reads; ``dsbd`` also at every point.
+def contenders(methods: Sequence[str], values: Mapping[str, Sequence[Any]]) -> tuple[Contender, ...]:
+    """Return a contender for every method at every value of the settings it reads.
 
-    Methods are those of :data:`CONTENDER_METHODS`, or ``dsbd:POINT``; only a bare ``dsbd`` reads ``points``. ``values``
+    Methods are those of :data:`CONTENDER_METHODS`, or ``dsbd:POINT``; a bare ``dsbd`` is ``dsbd:defaults``. ``values``
     are those asked for, by field; more than one is a sweep.
 
     Raises:
@@ -107,19 +105,15 @@ def contenders(
     for name, chosen in values.items():
         if not chosen or len(set(chosen)) < len(chosen):
             raise SettingsError(f"{name} is {list(chosen)}; name each value once, at least one")
-    if "dsbd" in methods:
-        require_names("points", points, POINTS)
     found: list[Contender] = []
     for entry in methods:
-        method, _, own_point = entry.partition(":")
-        if method != "dsbd":
-            found += swept(method, None, values)
-            continue
-        for point in [own_point] if own_point else points:
+        method, _, named = entry.partition(":")
+        point = (named or "defaults") if method == "dsbd" else None
+        if point is not None:
             _require_free(point, values)
-            found += swept(method, point, values)
+        found += swept(method, point, values)
     if len({one.name for one in found}) < len(found):
-        raise SettingsError(f"methods are {', '.join(methods)}: a point of dsbd is asked for twice; name each once")
+        raise SettingsError(f"methods are {', '.join(methods)}: dsbd is dsbd:defaults; name each once")
     return tuple(found)
 
 

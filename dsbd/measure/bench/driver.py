@@ -6,6 +6,7 @@ The bench, the evaluation and the race of the page all run on it.
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -37,11 +38,65 @@ class ContestProgress:
     total: int
     """Decodes, those of earlier calls included."""
     doing: str
-    """What comes next: ``auto``, ``warm-up``, ``decode``, or a preparation of the bench; ``lane`` has just ended."""
+    """What comes next: ``auto``, ``warm-up``, ``decode`` or ``control``; or ``lane``, which has just ended."""
     name: str = ""
     """Of the contender."""
     runs: Any = None
-    """What a race has run so far; None before its first decode is over, and elsewhere."""
+    """What a race has run so far; None before its first decode, and in other contests."""
+
+
+class ContestRun:
+    """A contest on one pair, whose answers are kept in a file.
+
+    Args:
+        pair: the models.
+        contest: what is measured; ``auto`` is resolved first.
+        output: a file for the answers; one that exists is continued. None keeps them in memory.
+
+    Raises:
+        DsbdError: something in the contest cannot run on this pair, or the file has other answers.
+    """
+
+    def __init__(self, pair: Pair, contest: Contest, output: str | Path | None = None) -> None:
+        pair.require_whole("a contest")
+        require_runnable(pair, contest)
+        self.pair, self.contest = pair, contest
+        self.answers = AnswersFile(output)
+        """Everything decoded so far."""
+        self.answers.begin(contest.asked(), conditions_of(pair, contest.contenders))
+
+    @property
+    def read(self) -> int:
+        """How many prompts are read into the pair's memory, by one contender or more."""
+        if self.pair.memory is None:
+            return 0
+        sizes = [(prompt, len(self.pair.encode(prompt.text, self.contest.chat))) for prompt in self.contest.prompts]
+        return sum(
+            any(
+                self.pair.reads(size, self.contest.turn(prompt, one).contender.settings.max_new_tokens)
+                for one in self.contest.contenders
+            )
+            for prompt, size in sizes
+        )
+
+    @property
+    def shortened(self) -> int:
+        """How many prompts had to be shortened."""
+        return sum(prompt.shortened for prompt in self.contest.prompts)
+
+    def run(self) -> bool:
+        """Decode what is missing and say on stderr how far it is; returns False where Ctrl-C stopped it."""
+        try:
+            with ProgressLine("starting", "decode") as bar:
+                for step in self.steps():
+                    bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def steps(self) -> Iterator[ContestProgress]:
+        """Yield the progress of what is missing."""
+        return run_contest(self.pair, self.contest, self.answers, metered=True)
 
 
 def require_runnable(pair: Pair, contest: Contest) -> None:
@@ -74,17 +129,6 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
                 )
 
 
-def prompts_read(pair: Pair, contest: Contest) -> int:
-    """Return how many prompts are read into the pair's memory, by one contender or more."""
-    if pair.memory is None:
-        return 0
-    sizes = [(prompt, len(pair.encode(prompt.text, contest.chat))) for prompt in contest.prompts]
-    return sum(
-        any(pair.reads(size, contest.turn(prompt, one).contender.settings.max_new_tokens) for one in contest.contenders)
-        for prompt, size in sizes
-    )
-
-
 def conditions_of(pair: Pair, contenders: Iterable[Contender]) -> dict[str, Any]:
     """Return what figures depend on: machine, versions and models, and the versions of ``opponents`` that run here."""
     found = conditions(pair)
@@ -92,12 +136,11 @@ def conditions_of(pair: Pair, contenders: Iterable[Contender]) -> dict[str, Any]
     return found | ({"opponents": {package: version(package) for package in packages}} if packages else {})
 
 
-def meters_of(pair: Pair) -> dict[str, Meter]:
-    """Return a meter for every device that computes; where one cannot be measured, its meter says so."""
-    meters = {"cpu_package": Meter()}
-    if pair.device.type == "cuda":
-        meters["gpu"] = Meter(torch.cuda.current_device() if pair.device.index is None else pair.device.index)
-    return meters
+def meters_of(pair: Pair) -> list[Meter]:
+    """Return a meter for every device that computes."""
+    if pair.device.type != "cuda":
+        return [Meter()]
+    return [Meter(), Meter(torch.cuda.current_device() if pair.device.index is None else pair.device.index)]
 
 
 def run_contest(
@@ -127,7 +170,7 @@ def run_contest(
     at = ContestProgress(total - len(missing), total, "auto")
     yield from resolve_auto(pair, contest, answers, at, stop)
     contest = replace(contest, contenders=answers.with_auto(contest.contenders))
-    meters = meters_of(pair) if metered else {}
+    meters = meters_of(pair) if metered else []
     for contender in contest.contenders:
         if contender.name in waiting:
             yield replace(at, doing="warm-up", name=contender.name)
@@ -170,14 +213,3 @@ def _told(trials: Generator[Any, None, Plan | None], at: ContestProgress) -> Gen
             plan: Plan = end.value
             return plan
         yield at
-
-
-def take_steps(steps: Iterable[ContestProgress]) -> bool:
-    """Take all steps and say on stderr how far they are; returns False where Ctrl-C stopped them."""
-    try:
-        with ProgressLine("starting", "decode") as bar:
-            for step in steps:
-                bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
-    except KeyboardInterrupt:
-        return False
-    return True

@@ -1,7 +1,7 @@
 """Engines of others as opponents, each in a separate process.
 
 Two engines in one process slow each other: each brings its own OpenMP runtime, and the threads of the idle one keep
-spinning. So an engine loads in a process without torch, waits there without computing, and answers in its turn.
+spinning. So an engine runs in a separate process without torch, and computes only in its turn.
 
 An engine is a module that this process imports without loading the engine, with two functions that run in the other:
 ``load(folder, number_format, device, threads, ends)`` and ``generate(prompt_ids, beams, max_new_tokens,

@@ -40,8 +40,8 @@ GRID_BASELINE = f"{BASELINE} num_beams={DecodingSettings.num_beams}"
 def grid_contenders(name: str, values: Mapping[str, Sequence[Any]]) -> tuple[Contender, ...]:
     """Return the contenders of a grid, with the values of settings that it does not sweep.
 
-    Points that measure nothing new are left out: a ``min_width`` above ``draft_width``, which no layer can
-    reach, and a second threshold where the width is fixed.
+    Points that measure nothing new are left out: a ``min_width`` above ``draft_width``, and a second threshold if the
+    width is fixed.
 
     Raises:
         SettingsError: an unknown name, or a field that the grid sweeps already.

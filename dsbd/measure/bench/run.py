@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +15,9 @@ from dsbd.measure.bench.contest import Turn
 from dsbd.measure.bench.foreign import engine_of
 from dsbd.measure.bench.records import Hypotheses, Run
 from dsbd.measure.bench.transformers_generate import as_shipped, generate_prefill_seconds, hf_hypotheses
-from dsbd.measure.energy import Energy, Meter
+from dsbd.measure.energy import Meter
 from dsbd.measure.quality import log_likelihood, perplexity
-from dsbd.models.memory import memory_errors
+from dsbd.models.free_memory import memory_errors
 from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer
 from dsbd.results import Stats
@@ -26,7 +26,7 @@ from dsbd.steps import value_of
 from dsbd.stopping import check_of
 
 REST_SECONDS = 0.1
-"""Before and after the turn of another process: by then the threads of an OpenMP runtime sleep."""
+"""Pause before and after the turn of another process, until the threads of an OpenMP runtime sleep."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Measured:
     hypotheses: Hypotheses
     prefill_seconds: float
     seconds: float
-    energy: dict[str, Energy]
+    joules: float | None
     peak_allocated_bytes: int | None
 
 
@@ -56,7 +56,7 @@ class WidthCount(Observer):
 def measure_turn(
     pair: Pair,
     turn: Turn,
-    meters: Mapping[str, Meter] | None = None,
+    meters: Sequence[Meter] = (),
     stop: Callable[[], bool] | None = None,
     chat: bool = False,
 ) -> Run:
@@ -99,7 +99,7 @@ def measure_turn(
         target_calls=found.target_calls,
         widths=dict(sorted(widths.layers.items())) or None,
         peak_allocated_bytes=measured.peak_allocated_bytes,
-        energy=measured.energy or None,
+        joules=measured.joules,
         **(_counts(found.stats) if found.stats is not None else {}),
     )
 
@@ -109,7 +109,7 @@ def timed(
     contender: Contender,
     prompt: str,
     seed: int,
-    meters: Mapping[str, Meter] | None = None,
+    meters: Sequence[Meter] = (),
     stop: Callable[[], bool] | None = None,
     chat: bool = False,
     until: Sequence[str] = (),
@@ -129,21 +129,22 @@ def timed(
 
 
 def _measured(
-    pair: Pair, meters: Mapping[str, Meter] | None, call: Callable[[], Hypotheses], prefill_seconds: float = 0.0
+    pair: Pair, meters: Sequence[Meter], call: Callable[[], Hypotheses], prefill_seconds: float = 0.0
 ) -> Measured:
-    watching, cuda = meters or {}, pair.device.type == "cuda"
+    cuda = pair.device.type == "cuda"
     if cuda:
         torch.cuda.reset_peak_memory_stats(pair.device)
     synchronise(pair.device)
-    for meter in watching.values():
+    for meter in meters:
         meter.begin()
     start = time.perf_counter()
     found = call()
     synchronise(pair.device)
     seconds = time.perf_counter() - start
-    energy = {name: meter.end() for name, meter in watching.items()}
+    used = [joules for meter in meters if (joules := meter.end()) is not None]
     peak = torch.cuda.max_memory_allocated(pair.device) if cuda else None
-    return Measured(found, found.stats.prefill_seconds if found.stats else prefill_seconds, seconds, energy, peak)
+    prefill = found.stats.prefill_seconds if found.stats else prefill_seconds
+    return Measured(found, prefill, seconds, sum(used) if used else None, peak)
 
 
 def _decoded(result: DecodingResult) -> Hypotheses:
@@ -157,11 +158,11 @@ def _decoded(result: DecodingResult) -> Hypotheses:
 
 
 def _searched(
-    pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, meters: Mapping[str, Meter] | None
+    pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, meters: Sequence[Meter]
 ) -> Measured:
     """Ask an engine in a separate process, which reads the clock there.
 
-    Its steps are not counted: there were as many as the longest hypothesis has tokens, or more.
+    It does not report its steps: there were at least as many as the longest hypothesis has tokens.
     """
     engine, took = engine_of(pair, method), list[float]()
     time.sleep(REST_SECONDS)

@@ -48,7 +48,7 @@ class QueryLimits:
     terms: int = 100
     """Of UNION and its like in one SELECT (from Python 3.11 on; else 500)."""
     seconds: float = 20.0
-    """A last resort: far beyond what the steps take, so that results do not depend on the machine."""
+    """A last resort, far longer than the steps take, so that results do not depend on the machine."""
 
 
 def run_query(database: Path, query: str, limits: QueryLimits = QueryLimits()) -> list[Row]:

@@ -50,7 +50,7 @@ def queries_in(comparison: Any) -> int:
 
 
 def counts(query: str) -> Counts:
-    """Count what the rule counts of one SELECT in SQLite's dialect. Raises: TaskError: the text is none."""
+    """Count what the rule counts in one SELECT in SQLite's dialect. Raises: TaskError: the text is not a SELECT."""
     try:
         tree = sqlglot.parse_one(query, dialect="sqlite")
     except sqlglot.errors.SqlglotError as error:
@@ -84,7 +84,7 @@ def counts(query: str) -> Counts:
 
 
 def hardness(query: str) -> str:
-    """Return easy, medium, hard or extra, for one SELECT in SQLite's dialect. Raises: TaskError: the text is none."""
+    """Return easy, medium, hard or extra for a SELECT in SQLite's dialect. Raises: TaskError: the text is not one."""
     found = counts(query)
     clauses, nested, several = found.clauses, found.nested, found.several
     if clauses <= 1 and several == 0 and nested == 0:

@@ -10,11 +10,11 @@ from pathlib import Path
 from dsbd.assets import asset_path
 from dsbd.errors import QueryError, TaskError
 from dsbd.tasks.files import json_lines, text_of
-from dsbd.tasks.records import Question, in_order
 from dsbd.tasks.sql.execution import Row, run_query
 from dsbd.tasks.sql.rows import same_rows
 from dsbd.tasks.sql.scoring import SqlTask
 from dsbd.tasks.sql.text import orders_rows
+from dsbd.tasks.task import Question, in_order
 
 DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
 KEPT = ("split", "hardness", "skeleton")
@@ -32,7 +32,7 @@ class Library(SqlTask):
         """Choose the questions.
 
         Args:
-            part: "test", or "validation" for whoever tunes something.
+            part: "test", or "validation" to tune on.
             folder: where PART.jsonl and databases/ are; the bundled ones if left out.
 
         Raises:

@@ -2,8 +2,8 @@
 
 from types import MappingProxyType
 
-from dsbd.tasks.records import Question, Score, Task
 from dsbd.tasks.sql.text import normalised
+from dsbd.tasks.task import Question, Score, Task
 
 
 class SqlTask(Task):

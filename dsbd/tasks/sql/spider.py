@@ -12,10 +12,10 @@ from typing import Any
 from dsbd.errors import QueryError, TaskError
 from dsbd.tasks.files import read_json
 from dsbd.tasks.places import hub_folder, place_of
-from dsbd.tasks.records import Question, in_order
 from dsbd.tasks.sql.execution import QueryLimits, Row, run_query
 from dsbd.tasks.sql.rows import same_rows
 from dsbd.tasks.sql.scoring import SqlTask
+from dsbd.tasks.task import Question, in_order
 
 REMEDY = (
     "a folder with Spider's dev.json and tables.json (or .json.gz), and its databases as database/NAME/NAME.sqlite "

@@ -10,9 +10,9 @@ CONDITIONS = {"machine": {"cores": 2}, "versions": {"torch": "1"}}
 ALL = ("dsbd", "beam_sampling", "sampling", "hf_beam_sampling", "hf_beam_search", "hf_assisted", "hf_sampling")
 
 
-def contest_of(methods=("dsbd", "beam_sampling"), rounds=2, points=("defaults",), **values) -> Contest:
+def contest_of(methods=("dsbd", "beam_sampling"), rounds=2, **values) -> Contest:
     listed = {name: value if isinstance(value, list) else [value] for name, value in values.items()}
-    chosen = contenders(methods, points, {"max_new_tokens": [5], **listed})
+    chosen = contenders(methods, {"max_new_tokens": [5], **listed})
     return Contest(chosen, plain_prompts(["Once", "The fox"]), rounds)
 
 

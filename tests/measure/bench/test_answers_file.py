@@ -51,7 +51,7 @@ def test_answers_to_something_else_are_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    ["not json\n", "[" * 100_000 + "\n", "5\n", "\n", '{"record": "asked", "format": "dsbd-trace/1"}\n',
+    ["not json\n", "[" * 100_000 + "\n", "5\n", '{"record": "asked", "format": "dsbd-trace/1"}\n',
      '{"record": "asked", "format": "dsbd-answers/1", "asked": {}, "conditions": {}}\n{"record": "decode"}\n'],
     ids=lambda text: text[-20:],
 )  # fmt: skip
@@ -63,8 +63,6 @@ def test_a_file_of_something_else_stays_as_it_is(tmp_path, content):
     assert path.read_text(encoding="utf-8") == content
 
 
-def test_a_full_disk_is_one_line(tmp_path):
-    answers = answers_of(None, contest_of())
-    answers._path = tmp_path / "none" / "answers.jsonl"
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
     with pytest.raises(SettingsError, match=r"cannot write .*: No such file"):
-        answers.add(made_up_run(5))
+        answers_of(tmp_path / "none" / "answers.jsonl", contest_of())

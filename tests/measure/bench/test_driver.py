@@ -7,12 +7,12 @@ import pytest
 
 from dsbd import block_search
 from dsbd.errors import PairError, SettingsError, StoppedError
+from dsbd.evaluation.bench import bench_report
+from dsbd.evaluation.markdown import report_tables
 from dsbd.measure.bench import driver
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contest import Contest, ContestPrompt
-from dsbd.measure.bench.driver import require_runnable, run_contest, take_steps
-from dsbd.measure.bench.summary import summarise
-from dsbd.measure.bench.tables import bench_tables
+from dsbd.measure.bench.driver import require_runnable, run_contest
 from tests.measure.bench.contests import answers_of, contest_of, measured_answers
 from tests.toy_pair import toy_pair
 
@@ -66,24 +66,11 @@ def test_a_stop_ends_inside_a_decode_and_the_next_call_goes_on():
     assert without_times(answers.runs) == without_times(measured_answers(contest).runs)
 
 
-def test_ctrl_c_keeps_what_is_done(monkeypatch):
-    contest, answers, real = contest_of(), AnswersFile(), driver.measure_turn
-    monkeypatch.setattr(driver, "measure_turn", lambda *given, **named: interrupted(real, answers, *given, **named))
-
-    def interrupted(real, answers, *given, **named):
-        if len(answers.runs) == 3:
-            raise KeyboardInterrupt
-        return real(*given, **named)
-
-    assert not take_steps(run_contest(toy_pair(), contest, answers))
-    assert len(answers.runs) == 3
-
-
 @pytest.mark.slow
 def test_auto_is_resolved_once_and_kept(tmp_path, monkeypatch):
     """Catches a second plan, which may differ: two settings would have one name."""
     pair, path = replace(toy_pair()), tmp_path / "answers.jsonl"
-    contest = contest_of(("dsbd",), rounds=1, points=["auto"])
+    contest = contest_of(("dsbd:auto",), rounds=1)
     answers = answers_of(path, contest)
     doing = [step.doing for step in run_contest(pair, contest, answers)]
     assert doing[0] == "auto"
@@ -92,10 +79,11 @@ def test_auto_is_resolved_once_and_kept(tmp_path, monkeypatch):
     again = answers_of(path, contest)
     assert list(run_contest(pair, contest, again)) == []
     assert again.with_auto(contest.contenders) == (settled,)
-    (row,) = summarise(contest, again).contenders
+    report = bench_report(contest, again)
+    (row,) = report.tables["prompts"].rows
     assert isinstance(row.settings.draft_depth, int)
     assert row.auto_reason
-    assert f"dsbd auto: {row.auto_reason}" in bench_tables(summarise(contest, again))
+    assert f"dsbd auto: {row.auto_reason}" in report_tables(report)
 
 
 def test_what_cannot_run_is_found_before_anything_runs(monkeypatch):

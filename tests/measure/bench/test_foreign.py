@@ -13,8 +13,6 @@ from dsbd.measure.bench import foreign
 from dsbd.measure.bench.contenders import Foreign
 from dsbd.measure.bench.driver import conditions_of, require_runnable
 from dsbd.measure.bench.foreign import engine_of
-from dsbd.measure.bench.summary import summarise
-from dsbd.measure.bench.tables import bench_tables
 from dsbd.measure.openmp import openmp_runtimes
 from dsbd.models.making import make_pair
 from tests.measure.bench.contests import contest_of, measured_answers
@@ -48,8 +46,8 @@ def test_what_it_cannot_run_is_refused_by_name(monkeypatch):
 @installed
 @pytest.mark.slow
 def test_its_text_is_that_of_our_beam_search():
-    """Catches a prompt, a number of beams or a limit that is not passed on, a second process for the same engine, a
-    table that leaves its law open, and an engine that brings a second OpenMP runtime into a process that times."""
+    """Catches a prompt, a number of beams or a limit that is not passed on, a second process for the same engine,
+    and an engine that brings a second OpenMP runtime into a process that times."""
     pair = make_pair(toy_model(1, 2).float(), None, toy_tokenizer())
     contest = contest_of(("ct2_beam_search", INT8), rounds=1, num_beams=3)
     require_runnable(pair, contest)
@@ -65,14 +63,12 @@ def test_its_text_is_that_of_our_beam_search():
         assert run.layers == run.new_tokens == 5
         assert 0 < run.prefill_seconds <= run.seconds
         assert answers.find(contest.turn(prompt, rounded)).layers == 5
-    printed = bench_tables(summarise(contest, answers, ()))
-    assert f"{INT8}: ctranslate2 in int8; its law is beam search, not beam sampling." in printed
     assert len(openmp_runtimes()) <= 1
     assert len(engine._call(openmp_runtimes)) <= 1
 
 
 TOLD = "import sys; {before}; from dsbd.measure.openmp import openmp_runtimes; {then}; print(len(openmp_runtimes()))"
-SHORT = ["--max-new-tokens", "2"]
+BENCH = ["bench", "--methods", "ct2_beam_search,beam_sampling", "--limit", "1", "--seeds", "1", "--max-new-tokens", "2"]
 
 
 def runtimes_after(before: str, then: str = "pass", *arguments: str) -> int:
@@ -84,25 +80,9 @@ def runtimes_after(before: str, then: str = "pass", *arguments: str) -> int:
 
 @installed
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["decode", "--prompt", "Once", *SHORT],
-        ["bench", "--methods", "ct2_beam_search,beam_sampling", "--limit", "1", "--seeds", "1", *SHORT],
-        ["eval", "--tasks", "sql", "--limit", "1", "--methods", "beam_sampling", *SHORT],
-    ],
-    ids=lambda command: command[0],
-)
-def test_a_process_that_times_has_one_openmp_runtime(command, tmp_path, monkeypatch):
-    """Catches an engine or a library that brings a second one: every figure measured beside it is wrong."""
-    monkeypatch.setenv("DSBD_CACHE", str(tmp_path))
-    assert runtimes_after("from dsbd.__main__ import main", "assert not main(sys.argv[1:])", *command) <= 1
-
-
-@installed
-@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux lists what a process has mapped")
-def test_a_second_openmp_runtime_is_seen():
-    """Catches a list that is empty whatever is loaded."""
-    assert runtimes_after("import torch") == 1
+def test_a_process_that_times_has_one_openmp_runtime(tmp_path, monkeypatch):
+    """Catches an engine that brings a second one, so that every figure is wrong; and a list that is always empty."""
+    monkeypatch.setenv("DSBD_CACHE", str(tmp_path))
+    assert runtimes_after("from dsbd.__main__ import main", "assert not main(sys.argv[1:])", *BENCH) == 1
     assert runtimes_after("import torch, ctranslate2") == 2

@@ -1,14 +1,11 @@
 """What the grids hold: counted by hand, and free of points that measure nothing new."""
 
-from dataclasses import replace
 from itertools import product
 
 import pytest
 
 from dsbd.errors import SettingsError
-from dsbd.measure.bench.contenders import CONTENDER_METHODS
 from dsbd.measure.bench.grids import GRID_BASELINE, GRIDS, grid_contenders
-from dsbd.methods import resolve
 
 
 def dsbd_points(grid):
@@ -33,14 +30,11 @@ def test_the_papers_grid_by_hand():
 
 
 @pytest.mark.parametrize("name", GRIDS)
-def test_every_grid_is_runnable_and_has_the_baseline(name):
+def test_every_grid_has_the_baseline_and_each_name_once(name):
     """Catches two points with one name, whose runs would be one, and a grid without a point to compare with."""
-    grid = grid_contenders(name, {})
-    names = [one.name for one in grid]
+    names = [one.name for one in grid_contenders(name, {})]
     assert len(set(names)) == len(names)
     assert GRID_BASELINE in names
-    assert {one.method for one in grid} <= set(CONTENDER_METHODS)
-    assert all(resolve(one.settings).max_width >= one.settings.min_width for one in grid)
 
 
 def test_other_settings_reach_every_point():
@@ -48,8 +42,6 @@ def test_other_settings_reach_every_point():
     plain, other = grid_contenders("paper", {}), grid_contenders("paper", {"max_new_tokens": [9], "landing": [False]})
     assert [one.settings.max_new_tokens for one in other] == [9] * len(plain)
     assert {one.landing for one in dsbd_points(other)} == {False}
-    assert [replace(one.settings, max_new_tokens=64, landing=True) for one in other] == [one.settings for one in plain]
-    assert len(grid_contenders("paper", {"temperature": [0.7, 1.0]})) == 2 * len(plain)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,7 @@ from transformers import AutoModelForCausalLM, MixtralConfig
 import dsbd
 from dsbd.cache_folder import cache_folder
 from dsbd.models import choosing
-from dsbd.models.alibi import bias_by_depth
 from dsbd.models.check import check_engine
-from dsbd.models.choosing import ENGINES
 from dsbd.models.engines import fused, graph, traced
 from dsbd.models.engines.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
@@ -44,7 +42,6 @@ def model_on(engine: str, family: str = "llama", dtype: torch.dtype = torch.floa
     for weight in model.model.parameters():
         if weight.dim() == 1:
             weight.data += torch.rand_like(weight)
-    bias_by_depth(model.model)
     return replace(model, engine=engine)
 
 
@@ -170,7 +167,7 @@ def test_auto_takes_the_fastest_that_there_is(dtype, bias, times, engines, monke
         assert pair.fallbacks == []
         assert asked == expected
         asked.clear()
-        for path in (cache_folder() / ENGINES).glob("*") if damaged else ():
+        for path in (cache_folder() / choosing.FOLDER).glob("*") if damaged else ():
             path.write_text(path.read_text()[:-9])
 
 

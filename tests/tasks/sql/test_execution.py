@@ -35,11 +35,9 @@ def database(tmp_path_factory):
     ("query", "rows"),
     [
         ("SELECT title, pages FROM books ORDER BY pages DESC", [("Book 0", 300), ("Book 1", 200), ("Book 2", None)]),
-        ("SELECT AVG(pages) FROM books;", [(250.0,)]),
         ("WITH few AS (SELECT 1 AS x) SELECT x FROM few -- one", [(1,)]),
         (ENDLESS + "SELECT x FROM t LIMIT 3", [(1,), (2,), (3,)]),
         ("SELECT CAST(x'ff41' AS TEXT)", [("\udcffA",)]),
-        ("SELECT title FROM books WHERE pages > 1000", []),
         ("SELECT title, ROW_NUMBER() OVER (ORDER BY title) FROM books LIMIT 1", [("Book 0", 1)]),
     ],
 )
@@ -55,19 +53,15 @@ HOSTILE = {
     "pragma as table": ("SELECT * FROM pragma_database_list", DENIED),
     "extension": ("SELECT load_extension('{other}')", DENIED),
     "write": ("INSERT INTO books (title) VALUES ('x')", DENIED),
-    "delete": ("DELETE FROM books", DENIED),
     "drop": ("DROP TABLE books", DENIED),
     "temporary table": ("CREATE TEMP TABLE t AS SELECT 1", DENIED),
     "vacuum into": ("VACUUM INTO '{other}'", DENIED),
     "begin": ("BEGIN EXCLUSIVE", DENIED),
-    "two statements": ("SELECT 1; SELECT 2", "one statement"),
     "two statements, one writes": ("SELECT 1; DELETE FROM books", "one statement"),
     "NUL": ("SELECT 1\0; DROP TABLE books", "NUL"),
     "surrogate": ("SELECT '\ud800'", "surrogates not allowed"),
     "empty": ("", "no statement"),
-    "comment": ("-- nothing", "no statement"),
     "not SQL": ("the number of books", "syntax error"),
-    "no such column": ("SELECT cover FROM books", "no such column: cover"),
     "endless": (ENDLESS + "SELECT COUNT(*) FROM t", "more than 1000000 steps"),
     "endless rows": (ENDLESS + "SELECT x FROM t", "more than 1000 rows"),
     "cross join": (
@@ -122,8 +116,9 @@ def test_the_time_is_bounded(database, name):
 DATES = ("date", "time", "datetime", "julianday", "unixepoch")
 BY_CLOCK = [
     "CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "random()", "randomblob(4)", "strftime('%Y')",
-    *(f"{name}({now})" for name in DATES for now in ("", "'now'", "'N'||'ow'", "x'6e6f77'", "'now' || char(0) || 'x'")),
-    "strftime('%s', 'now')", "date('2020-01-01', 'utc')", "date('2020-01-01', 'LocalTime')", "datetime('subsec')",
+    *(f"{name}()" for name in DATES), "date('now')", "time('N'||'ow')", "datetime(x'6e6f77')",
+    "julianday('now' || char(0) || 'x')", "strftime('%s', 'now')", "date('2020-01-01', 'utc')",
+    "date('2020-01-01', 'LocalTime')", "datetime('subsec')",
 ]  # fmt: skip
 
 

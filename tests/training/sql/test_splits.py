@@ -81,13 +81,3 @@ def test_the_training_file(tmp_path, monkeypatch):
     lines = gzip.decompress((tmp_path / "train.jsonl.gz").read_bytes()).splitlines()
     assert len(lines) == splits.SHARDS * 30
     assert json.loads(lines[33]) == record("training-1-00003", *drawn[3], "training")
-
-
-def test_questions_are_written_with_their_hardness(tmp_path, monkeypatch):
-    one = next(splits.candidates("iid", splits.weights(splits.SKELETONS)))
-    monkeypatch.setattr("training.sql.splits.training", lambda shard: iter(()))
-    monkeypatch.setattr("training.sql.files.questions", lambda split, taken, seen: [one])
-    assert main(["questions", "--output", str(tmp_path)]) == 0
-    found = [json.loads(line) for line in (tmp_path / "test.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [line["id"] for line in found] == ["iid-001", "compound-001", "length-001"]
-    assert all(line["hardness"] in ("easy", "medium", "hard", "extra") for line in found)

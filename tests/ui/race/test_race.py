@@ -4,7 +4,6 @@ import base64
 import json
 import re
 from itertools import islice
-from pathlib import Path
 
 import pytest
 from gradio_client import Client
@@ -49,15 +48,15 @@ def racing(engine, **changed):
 @pytest.fixture(scope="module")
 def plain():
     """A race of two decoders as plain data."""
-    racers = contenders(["beam_sampling", "dsbd"], ("defaults",), {"max_new_tokens": [6], "draft_depth": [2]})
+    racers = contenders(["beam_sampling", "dsbd"], {"max_new_tokens": [6], "draft_depth": [2]})
     *_, last = race(toy_pair(), racers, ["Once"], 2)
     return make_race(last.runs).to_dict()
 
 
 @pytest.fixture
 def file(tmp_path):
-    def written(text, name="mine.jsonl"):
-        path = tmp_path / name
+    def written(text):
+        path = tmp_path / "mine.jsonl"
         path.write_text(text, encoding="utf-8")
         return str(path)
 
@@ -123,17 +122,13 @@ def test_questions_of_a_file_are_scored_and_escaped(engine, file):
         ({"racers": []}, "No decoder is chosen"),
         ({"racers": ["magic"]}, "Decoder is 'magic'"),
         ({"racers": "dsbd"}, "Decoders is a str"),
-        ({"runs": 2.5}, "Runs is 2.5"),
         ({"runs": 99}, "99 asked for"),
-        ({"prompt": " "}, "Prompt is blank"),
         ({"source": "own"}, "There is no file of questions yet"),
         ({"source": "task", "count": 0}, "Questions is 0"),
         ({"source": "task", "count": 300}, "Decodes: 600 asked for, 400 allowed"),
-        ({"tokens": 500}, "max_new_tokens"),
         ({"grid": "seed = 1"}, "Grid names 'seed'"),
         ({"grid": "draft_width = 2, x"}, "Values of the grid hold 'x'"),
         ({"grid": "draft_width = " + ",".join("1" * 13)}, "1 to 12 values"),
-        ({"grid": [1]}, "Grid is a list"),
     ],
     ids=str,
 )
@@ -186,7 +181,7 @@ def test_texts_are_escaped_wherever_they_stand(plain):
     """Catches a token, a query, a reason or a name that is read as markup."""
     hostile = json.loads(json.dumps(plain).replace('"Once"', json.dumps(HOSTILE)))
     for racer in hostile["racers"]:
-        racer["name"] = HOSTILE + racer["name"]
+        racer["row"]["contender"] = HOSTILE + racer["row"]["contender"]
         for landing in racer["lane"]["landings"]:
             landing["text"] = HOSTILE
         racer["answers"] = [{"prompt": 0, "seed": 0, "text": HOSTILE}]
@@ -234,23 +229,18 @@ def test_a_query_stands_beside_the_right_one_with_its_rows(plain):
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "said"),
-    [
-        ('{"prompt": "x", "<img src=x onerror=alert(1)>": 1}', "mine.jsonl", "unknown field &#x27;&lt;img"),
-        ('{"prompt": "' + "x" * 21_000 + '"}', "mine.jsonl", "has more than 20,000 characters"),
-        ('{"prompt": "x"}\n' * 2001, "mine.jsonl", "this page takes 2,000"),
-        ("x", "mine.exe", "give a .jsonl or .csv file"),
-    ],
-    ids=lambda value: value[:20],
-)
+    ("text", "said"),
+    [('{"prompt": "x", "<img src=x onerror=alert(1)>": 1}', "unknown field &#x27;&lt;img"),
+     ('{"prompt": "x"}\n' * 2001, "this page takes 2,000")],
+    ids=["markup", "many"],
+)  # fmt: skip
 @pytest.mark.usefixtures("reader")
-def test_bad_files_of_questions_get_a_sentence(file, text, name, said):
-    path = file(text, name)
-    taken, _, problem = bring_questions(path, Limits())
+def test_bad_files_of_questions_get_a_sentence(file, text, said):
+    taken, _, problem = bring_questions(file(text), Limits())
     assert taken is None
     assert said in problem
     assert "<img" not in problem
-    assert str(Path(path).parent) not in problem
+    assert "/" not in problem.replace("</", ""), "a path of the server"
 
 
 @pytest.fixture(scope="module")
@@ -274,12 +264,9 @@ def test_the_endpoint_races_with_the_settings_that_are_given(client):
     ("given", "said"),
     [
         (["spider", ["sampling"]], "task is 'spider'; choose among stories, sql, jsonl"),
-        (["stories", ["sampling"], 1, 1, None, None, None, "nowhere"], "is not in memory"),
-        (["jsonl", ["sampling"], 1, 1, None, None, []], "examples is a list"),
         (["jsonl", ["sampling"], 1, 1, None, None, [{"prompt": 3}]], "examples, line 1: prompt must be a text"),
         (["stories", ["sampling"], 1, 1, {"temperature": [0.5], "num_beams": [2]}], "one setting and its values"),
         (["stories", ["dsbd:same-law"], 1, 1, None, {"max_width": 2}], "fixes max_width"),
-        (["stories", "dsbd", 1], "methods is a str"),
         (["stories", ["hf_sampling"], 1], "decoder is 'hf_sampling'"),
         (["stories", ["sampling"], 1, "x"], "seeds is 'x'"),
     ],

@@ -55,7 +55,7 @@ class Task:
 
     name: str
     version: int
-    """Grows whenever the same answers would be scored otherwise, or other prompts be asked."""
+    """Grows when the prompts or the scoring change."""
     until: tuple[str, ...] = ()
     """Texts that end an answer, and are no part of it; the end-of-text token does too."""
     max_new_tokens: int
@@ -96,7 +96,7 @@ class Task:
         return Score({})
 
     def answer(self, text: str) -> str:
-        """Return what of a continuation is the answer: what stands before ``until``, without outer spaces."""
+        """Return the answer in a continuation: everything before ``until``, without outer spaces."""
         return cut(text, self.until).strip()
 
     def fit(self, question: Question, count_tokens: Callable[[str], int], limit: int) -> str:
@@ -130,7 +130,7 @@ class Task:
 
 
 def in_order(questions: Iterable[Question]) -> list[Question]:
-    """Return questions in the order of a hash of their ids, which is as good as random and never changes.
+    """Return questions in the order of a hash of their ids: as good as random, and always the same.
 
     The first n are a random sample of all: they come from everywhere in the data, not from its first passage or
     database.

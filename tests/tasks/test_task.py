@@ -3,8 +3,8 @@
 import pytest
 
 from dsbd.errors import PromptError, TaskError
-from dsbd.tasks.records import Question, in_order
 from dsbd.tasks.stories import Stories
+from dsbd.tasks.task import Question, in_order
 
 PASSAGE = "one two  three four"
 ASKED = Question("a", f"Read: {PASSAGE}\nAsk: five six", passage=(6, 6 + len(PASSAGE)))
@@ -12,12 +12,6 @@ ASKED = Question("a", f"Read: {PASSAGE}\nAsk: five six", passage=(6, 6 + len(PAS
 
 def words(text):
     return len(text.split())
-
-
-class Endings(Stories):
-    """A task whose passages lose their beginning."""
-
-    keeps_end = True
 
 
 def fit_slowly(question, limit):
@@ -42,15 +36,6 @@ def test_a_passage_is_cut_and_never_the_question(limit):
         fitted = Stories().fit(ASKED, words, limit)
         assert words(fitted) == words(expected) <= limit
         assert fitted.endswith("\nAsk: five six")
-
-
-@pytest.mark.parametrize("limit", range(4, 12))
-def test_a_passage_that_keeps_its_end_is_the_mirror_image(limit):
-    """Catches a cut on the wrong side, and one that gives away room: the same as the passage read backwards."""
-    mirrored = Question("b", ASKED.prompt.replace(PASSAGE, PASSAGE[::-1]), passage=ASKED.passage)
-    fitted, slow = Endings().fit(ASKED, words, limit), fit_slowly(mirrored, limit)
-    assert words(fitted) == words(slow)
-    assert fitted.endswith(("four\nAsk: five six", ASKED.prompt[6 + len(PASSAGE) :]))
 
 
 def test_the_order_of_questions_is_fixed():
