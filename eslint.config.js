@@ -36,10 +36,9 @@ export default [
   script(["visualize/pages/service_worker.js"], ["registration"]),
   {files: ["tests/**/*.js"], languageOptions: {globals: globals.node}},
   script(
-    ["visualize/pages/*.js", "visualize/embed/*.js"],
+    ["visualize/pages/*.js"],
     ["DsbdCards", "DsbdHost", "DsbdSlides", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
   ),
-  {files: ["visualize/embed/widget.js"], languageOptions: {sourceType: "module", globals: {mount: "readonly"}}},
   script(["ui/starting/*.js"], ["DsbdHost", "dsbdReady"]),
   script(["ui/parts/*.js"], ["dsbdUnpack", "element", "props", "watch"]),
 ];

@@ -146,7 +146,7 @@ def test_nothing_heavy_is_imported(room):
 
 def test_reading_and_drawing_a_trace_loads_no_model_library():
     """Catches a drawing, or the audit, that loads a model library: each runs in a new process."""
-    names = [f"visualize.{name}" for name in visualize.__all__ if name != "widget"]
+    names = [f"visualize.{name}" for name in visualize.__all__]
     code = (
         f"import sys, dsbd, visualize; {'; '.join(names)}; dsbd.Trace; dsbd.verify_trace;"
         "print(sorted({'torch', 'gradio', 'transformers'} & set(sys.modules)))"

@@ -29,10 +29,10 @@ def test_snippets_are_those_that_are_tested(kind):
     assert visualize.embed_snippet(PAGE, kind) == SNIPPETS[kind]
 
 
-def test_the_notebook_cell_is_the_one_that_is_tested(tmp_path, monkeypatch):
+def test_the_notebook_cell_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fox.json.gz").write_bytes((asset_path("traces") / "5-speculative-sampling.json.gz").read_bytes())
-    assert visualize.embed_snippet("fox.json.gz", "jupyter") == SNIPPETS["jupyter-trace"]
+    exec(SNIPPETS["jupyter-trace"])
 
 
 @pytest.mark.slow

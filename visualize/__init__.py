@@ -8,16 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from visualize.drawings.csv import export_csv, nodes_csv
-    from visualize.drawings.decode_svg import decode_svg, export_decode_svg
+    from visualize.drawings.csv import nodes_csv
+    from visualize.drawings.decode_svg import decode_svg
     from visualize.drawings.film import export_gif
     from visualize.drawings.race import race_svg
-    from visualize.drawings.svg import export_svg, forest_svg
-    from visualize.drawings.text import export_text, forest_text
-    from visualize.drawings.tikz import export_tikz, forest_tikz
+    from visualize.drawings.svg import forest_svg
+    from visualize.drawings.text import forest_text
+    from visualize.drawings.tikz import forest_tikz
     from visualize.embed.notebook import show
     from visualize.embed.snippets import embed_snippet
-    from visualize.embed.widget import widget
     from visualize.figures.decode import timeline_figure, tokens_figure, width_figure
     from visualize.figures.evaluation import (
         pareto_figure,
@@ -33,23 +32,21 @@ if TYPE_CHECKING:
     from visualize.pages.lesson_page import export_lesson
     from visualize.pages.site import export_site
     from visualize.pages.trace_page import export_html
-    from visualize.scenes.build import SceneBuilder, build_scene
-    from visualize.scenes.diff import diff_scene
+    from visualize.scenes.build import SceneBuilder
     from visualize.scenes.source import scene_of as scene
     from visualize.scenes.to_json import scene_json
     from visualize.viewer.bundle import viewer_assets
 
 _NAMES = {
-    "drawings.csv": "export_csv nodes_csv",
-    "drawings.decode_svg": "decode_svg export_decode_svg",
+    "drawings.csv": "nodes_csv",
+    "drawings.decode_svg": "decode_svg",
     "drawings.film": "export_gif",
     "drawings.race": "race_svg",
-    "drawings.svg": "export_svg forest_svg",
-    "drawings.text": "export_text forest_text",
-    "drawings.tikz": "export_tikz forest_tikz",
+    "drawings.svg": "forest_svg",
+    "drawings.text": "forest_text",
+    "drawings.tikz": "forest_tikz",
     "embed.notebook": "show",
     "embed.snippets": "embed_snippet",
-    "embed.widget": "widget",
     "figures.decode": "timeline_figure tokens_figure width_figure",
     "figures.evaluation": "pareto_figure quality_width_figure width_histogram_figure",
     "figures.forest": "forest_figure",
@@ -61,8 +58,7 @@ _NAMES = {
     "pages.lesson_page": "export_lesson",
     "pages.site": "export_site",
     "pages.trace_page": "export_html",
-    "scenes.build": "SceneBuilder build_scene",
-    "scenes.diff": "diff_scene",
+    "scenes.build": "SceneBuilder",
     "scenes.source": "scene",
     "scenes.to_json": "scene_json",
     "viewer.bundle": "viewer_assets",

@@ -16,5 +16,5 @@ TRACE = ROOT / "assets" / "traces" / "1-dynamic-width.json.gz"
 IMAGES = ROOT / "docs" / "images"
 
 if __name__ == "__main__":
-    visualize.export_svg(TRACE, IMAGES / "forest.svg")
-    visualize.export_decode_svg(TRACE, IMAGES / "decode.svg")
+    (IMAGES / "forest.svg").write_text(visualize.forest_svg(TRACE), encoding="utf-8")
+    (IMAGES / "decode.svg").write_text(visualize.decode_svg(TRACE), encoding="utf-8")

@@ -31,6 +31,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Run the subcommand; returns the exit code."""
     import visualize
     from dsbd.tracing.trace import Trace
+    from visualize.files import write
 
     trace = Trace.load(parsed.file)
     most = max(len(trace.iterations), 1)
@@ -39,11 +40,14 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.format == "html":
         place = f"iteration={parsed.iteration}"
         visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language, place=place)
+    elif parsed.format == "gif":
+        visualize.export_gif(trace, parsed.output, parsed.iteration - 1)
     elif parsed.format == "decode-svg":
-        visualize.export_decode_svg(trace, parsed.output)
+        write(parsed.output, visualize.decode_svg(trace))
     else:
-        export = getattr(visualize, f"export_{parsed.format}")
-        export(trace, parsed.output, iteration=parsed.iteration - 1)
+        draw = {"svg": visualize.forest_svg, "tikz": visualize.forest_tikz, "text": visualize.forest_text,
+                "csv": visualize.nodes_csv}[parsed.format]  # fmt: skip
+        write(parsed.output, draw(trace, parsed.iteration - 1))
     if parsed.json:
         print_json({"output": parsed.output, "format": parsed.format, "bytes": Path(parsed.output).stat().st_size})
     return OK

@@ -35,7 +35,7 @@ def new_command(commands: Any, name: str, summary: str, run: Any) -> argparse.Ar
 
 def add_plotly_flag(parser: argparse.ArgumentParser, of: str = "") -> None:
     """Add the flag that says where the page finds Plotly; ``of`` names the format it belongs to."""
-    choices = ("beside", "inline", "cdn")
+    choices = ("beside", "inline")
     parser.add_argument("--plotly", choices=choices, default="beside", help=f"{of}where Plotly comes from (beside)")
 
 

@@ -21,8 +21,6 @@ def test_every_public_name_has_an_example():
 @pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - NEED_A_MODEL))
 def test_the_example_runs(name, tmp_path, monkeypatch):
     """Catches an example with an argument that does not exist, and a figure whose picture is not on the page."""
-    if name == "widget":
-        pytest.importorskip("anywidget", reason="runs wherever anywidget is installed")
     for folder in ("assets", "benchmarks"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)

@@ -107,7 +107,7 @@ def scenes() -> list[dict]:
     files = {path.name: path for folder in folders for path in sorted(folder.glob("*.json*"))}
     traces = {name: Trace.load(path) for name, path in files.items()} | {"nasty": nasty_trace(), "greedy": greedy()}
     return [
-        {"name": name, "trace": trace.to_dict(), "scene": visualize.scene_json(visualize.build_scene(trace))}
+        {"name": name, "trace": trace.to_dict(), "scene": visualize.scene_json(visualize.scene(trace))}
         for name, trace in traces.items()
         if trace.settings.method in METHODS and trace.prompt.memory is None
     ]

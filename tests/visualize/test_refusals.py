@@ -13,7 +13,6 @@ from visualize.pages.contest_page import contest_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
-OTHER_PROMPT = replace(TRACE, prompt=replace(TRACE.prompt, pieces=TRACE.prompt.pieces[:1], text=" once"))
 EMPTY = replace(TRACE, iterations=[], result=None)
 CONTENDERS = [row.contender for row in TABLE.rows]
 
@@ -28,8 +27,6 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         (TraceError, "iteration is 99; this trace", visualize.export_gif, (TRACE, "x.gif"), {"iteration": 99}),
         (ValueError, "theme is 'pink'", visualize.export_gif, (TRACE, "x.gif"), {"theme": "pink"}),
         (TraceError, "step is 999; iteration 0 has whole", visualize.forest_svg, (TRACE,), {"step": 999}),
-        *((ValueError, f"tokens_per_line is {bad!r}; choose a whole number from 8 to 4096",
-           visualize.decode_figure, (TRACE,), {"tokens_per_line": bad}) for bad in (7, 4097, True, 64.0)),
         *((ValueError, "theme is 'pink'", call, (TRACE,), {"theme": "pink"})
           for call in (visualize.decode_svg, visualize.forest_figure, visualize.forest_svg)),
         (ValueError, "no strings for language 'xx'; there are ar, de, en", Words, ("xx",), {}),
@@ -40,7 +37,6 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
          visualize.forest_text, (3,), {}),
         (TraceError, "decode with record=True", visualize.scene, (SimpleNamespace(trace=None),), {}),
-        (TraceError, "different prompts", visualize.diff_scene, (TRACE, OTHER_PROMPT), {}),
         (ValueError, "no table of a contest: task", visualize.speed_figure, ({"methods": []},), {}),
         (ValueError, "str is no table of a contest", visualize.pareto_figure, ("runs.jsonl",), {}),
         (ValueError, "no race", visualize.race_figure, ({"format": "other"},), {}),
@@ -52,17 +48,16 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         (ValueError, "6 contenders are too many",
          visualize.width_histogram_figure, (TABLE,), {"contenders": CONTENDERS}),
         (ValueError, "plotly is 'cdn'", contest_page, ({},), {"plotly": "cdn"}),
-        (ValueError, "plotly is 'web'; choose one of 'beside', 'inline', 'cdn'",
+        (ValueError, "plotly is 'web'; choose one of 'beside', 'inline'",
          visualize.export_html, (TRACE, "x.html"), {"plotly": "web"}),
         (ValueError, "plotly is 'none'", visualize.show, (TRACE,), {"plotly": "none"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
         *((TraceError, "cannot write", call, (data, "none/x.html"), {})
-          for call, data in ((visualize.export_html, TRACE), (visualize.export_svg, TRACE),
+          for call, data in ((visualize.export_html, TRACE),
                              (visualize.export_gif, EMPTY), (visualize.export_contest, {"sql": TABLE}))),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
-        *((ValueError, said, visualize.embed_snippet, (TRACE,), options) for said, options in (
+        *((ValueError, said, visualize.embed_snippet, ("a.html",), options) for said, options in (
             ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),
-            ("myst needs the path of a trace file or an address", {"kind": "myst"}),
             ("height is 0", {"height": 0}),
             ("steps is 201; choose a whole number from 0 to 200", {"steps": 201}),
             ("iteration is -1", {"iteration": -1}),

@@ -6,7 +6,7 @@ from pathlib import Path
 from dsbd.tracing.trace import Trace
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize import build_scene
+from visualize.scenes.build import build_scene
 from visualize.scenes.records import Scene
 
 FOLDER = Path(__file__).parents[2] / "assets" / "traces"

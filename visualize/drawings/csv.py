@@ -3,11 +3,8 @@
 import csv
 import io
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-from dsbd.tracing.records import Iteration
-from visualize.files import write
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 
@@ -17,7 +14,7 @@ DIGITS = 6
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def nodes_csv(source: Source | Iteration | Scene, iteration: int = 0) -> str:
+def nodes_csv(source: Source | Scene, iteration: int = 0) -> str:
     """Return the nodes of one iteration after its last step: a line of names, then one line for each node.
 
     Iterations count from 0. Probabilities have six significant digits. An apostrophe is put before text that a
@@ -39,17 +36,6 @@ def nodes_csv(source: Source | Iteration | Scene, iteration: int = 0) -> str:
         values = {**vars(node), "parent": parent, "layer": node.column}
         lines.writerow([_cell(values[column]) for column in COLUMNS])
     return text.getvalue()
-
-
-def export_csv(source: Source, path: str | Path, iteration: int = 0) -> None:
-    """Write :func:`nodes_csv` to a file.
-
-    Example:
-        >>> visualize.export_csv(trace, "nodes.csv", iteration=4)
-
-    Raises: TraceError.
-    """
-    write(path, nodes_csv(source, iteration))
 
 
 def _cell(value: Any) -> Any:

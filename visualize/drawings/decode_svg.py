@@ -1,16 +1,15 @@
 """A static SVG of the whole decode as one tree, written without a browser."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from xml.sax.saxutils import escape
 
 from visualize.drawings.captions import isolated
-from visualize.drawings.folded import TOKENS_PER_LINE, WORD_ANGLE, WORD_GAP, BandPart, Folded, Point, word
+from visualize.drawings.decode_tree import WORD_ANGLE, WORD_GAP, DecodeTree, word
+from visualize.drawings.geometry import Point
 from visualize.drawings.svg import svg_document, symbol
-from visualize.files import write
 from visualize.look.states import TREE_MARKS, Theme, mark_of, mark_style
 from visualize.look.theme import Palette, palette
-from visualize.scenes.records import Scene
+from visualize.scenes.records import Band, Scene
 from visualize.scenes.source import Source, scene_of
 from visualize.words.words import Words
 
@@ -21,47 +20,33 @@ ON_LINE, IN_TWIG = 4.2, 2.8
 """Half of a mark, in pixels."""
 
 
-def decode_svg(
-    source: Source | Scene, *, theme: Theme = "light", language: str = "en", tokens_per_line: int = TOKENS_PER_LINE
-) -> str:
+def decode_svg(source: Source | Scene, *, theme: Theme = "light", language: str = "en") -> str:
     """Return the whole decode as one tree: the text as a line under its words, every other guess as a twig below it.
 
-    It is a stand-alone SVG document. A scene keeps its language. Longer decodes are folded into lines of at most
-    ``tokens_per_line`` tokens, 8 to 4096.
+    It is a stand-alone SVG document. A scene keeps its language.
 
     Example:
         >>> visualize.decode_svg(trace)
 
     Raises:
         TraceError: no such trace.
-        ValueError: ``theme``, ``language`` or ``tokens_per_line`` is invalid.
+        ValueError: ``theme`` or ``language`` is invalid.
     """
     scene, colors = scene_of(source, language), palette(theme)
     words = Words(scene.strings["language"])
-    folded = Folded(scene.whole, tokens_per_line)
+    tree = DecodeTree(scene.whole)
     title = decode_title(scene, words)
     parts = [f'<text x="{SIDE}" y="24" font-size="15" font-weight="600" fill="{colors.ink}">{escape(title)}</text>']
-    parts += [_band(part, place, colors, words) for place, part in enumerate(folded.bands())]
+    parts += [_band(band, place, tree.height, colors, words) for place, band in enumerate(tree.bands)]
     for mark in TREE_MARKS:
         color = mark_style(mark).color(theme)
-        parts.append(_path(folded.twigs(mark), f'stroke="{color}" stroke-width="1" opacity=".55"'))
-    parts.append(_path(folded.text(), f'stroke="{colors.ink}" stroke-width="3" stroke-linecap="round"'))
-    parts += [_mark(*folded.place(node), mark_of(node.state), bool(node.row), theme) for node in scene.whole.nodes]
-    parts += _words(folded, colors)
-    width, height = _x(folded.columns + 1) + SIDE, TOP + folded.height + BOTTOM
-    parts += _legend(TOP + folded.height + 24, colors, theme, words)
+        parts.append(_path(tree.twigs(mark), f'stroke="{color}" stroke-width="1" opacity=".55"'))
+    parts.append(_path(tree.text(), f'stroke="{colors.ink}" stroke-width="3" stroke-linecap="round"'))
+    parts += [_mark(*tree.place(node), mark_of(node.state), bool(node.row), theme) for node in scene.whole.nodes]
+    parts += _words(tree, colors)
+    width, height = _x(tree.columns + 1) + SIDE, TOP + tree.height + BOTTOM
+    parts += _legend(TOP + tree.height + 24, colors, theme, words)
     return svg_document(width, height, colors, title, parts, font_size=11)
-
-
-def export_decode_svg(source: Source | Scene, path: str | Path, *, theme: Theme = "light") -> None:
-    """Write :func:`decode_svg` to a file.
-
-    Example:
-        >>> visualize.export_decode_svg(trace, "decode.svg")
-
-    Raises: TraceError.
-    """
-    write(path, decode_svg(source, theme=theme))
 
 
 def decode_title(scene: Scene, words: Words) -> str:
@@ -81,9 +66,9 @@ def decode_quality(scene: Scene, words: Words) -> str:
     return words("figure.quality") if scene.settings.get("lossless") else ""
 
 
-def band_title(part: BandPart, words: Words) -> str:
+def band_title(band: Band, words: Words) -> str:
     """Return the number of a pass, from 1, and how many tokens it won."""
-    return words("figure.pass", index=part.band.iteration + 1, tokens=words.counted("tokens", part.band.won))
+    return words("figure.pass", index=band.iteration + 1, tokens=words.counted("tokens", band.won))
 
 
 def _x(x: float) -> float:
@@ -94,14 +79,14 @@ def _y(y: float) -> float:
     return round(TOP + y, 1)
 
 
-def _band(part: BandPart, place: int, colors: Palette, words: Words) -> str:
-    left, right, line = _x(part.start), _x(part.end), part.line
+def _band(band: Band, place: int, height: float, colors: Palette, words: Words) -> str:
+    left, right = _x(band.first - 0.5), _x(band.last + 0.5)
     fill = colors.band if place % 2 else "none"
-    number = f'<text x="{(left + right) / 2:.1f}" y="{_y(line.top + 14)}" text-anchor="middle" fill="{colors.soft}">'
+    number = f'<text x="{(left + right) / 2:.1f}" y="{_y(14)}" text-anchor="middle" fill="{colors.soft}">'
     return (
-        f"<g><title>{escape(band_title(part, words))}</title>"
-        f'<rect x="{left}" y="{_y(line.top)}" width="{right - left:.1f}" height="{line.bottom - line.top:.1f}" rx="3" '
-        f'fill="{fill}" pointer-events="all"/>{number}{part.band.iteration + 1}</text></g>'
+        f"<g><title>{escape(band_title(band, words))}</title>"
+        f'<rect x="{left}" y="{TOP}" width="{right - left:.1f}" height="{height:.1f}" rx="3" '
+        f'fill="{fill}" pointer-events="all"/>{number}{band.iteration + 1}</text></g>'
     )
 
 
@@ -115,11 +100,11 @@ def _mark(x: float, y: float, mark: str, dead: bool, theme: Theme) -> str:
     return symbol(mark_style(mark), _x(x), _y(y), size, theme, line=0.42, more=faint)
 
 
-def _words(folded: Folded, colors: Palette) -> list[str]:
+def _words(tree: DecodeTree, colors: Palette) -> list[str]:
     parts = []
-    for node in folded.whole.nodes:
+    for node in tree.whole.nodes:
         if node.row == 0:
-            x, y = folded.place(node)
+            x, y = tree.place(node)
             turned = f"translate({_x(x) + 1},{_y(y) - WORD_GAP}) rotate(-{WORD_ANGLE})"
             parts.append(f'<text transform="{turned}" fill="{colors.ink}">{escape(isolated(word(node)))}</text>')
     return parts

@@ -1,22 +1,19 @@
 """A decode as a short film, a GIF, for slides and chats that cannot hold a page.
 
-Each pass has three pictures: the guesses, what became of each, and the text that stays. Pillow draws them; it comes
-with gradio, and nothing else here needs it.
+Each pass has three pictures: the guesses, what became of each, and the text that stays. Pillow draws them.
 """
 
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from importlib import import_module
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 from unicodedata import bidirectional
 
-from dsbd.errors import DsbdError
+from PIL import Image, ImageDraw
+
 from visualize.drawings.decode_svg import decode_quality, decode_title
 from visualize.drawings.geometry import Edge, size_factor
 from visualize.drawings.lettering import written
@@ -46,7 +43,7 @@ SMALLEST, LARGEST = 9, 19
 FINE = 2
 """A picture is drawn this many times as large and then made small: its lines are smooth."""
 FADED = 0.65
-"""How far the colour of what does not stay goes towards that of the paper."""
+"""How far what is dropped fades into the paper."""
 SHADES = 6
 GUESSED, DECIDED, STAYED, END = 0.7, 1.2, 0.8, 4.0
 """Seconds of each picture."""
@@ -63,7 +60,7 @@ class Shot:
     caption: str
     text: str
     known: int
-    """So many characters of the text stood before."""
+    """How many characters of the text stood before."""
     seconds: float
     has_settled: bool = False
     """Whether only what leads to the beams that go on keeps its colour."""
@@ -80,7 +77,6 @@ def export_gif(source: Source | Scene, path: str | Path, iteration: int = 0, *, 
     Raises:
         TraceError: no such iteration, no such trace, or the file cannot be written.
         ValueError: ``theme`` is invalid.
-        DsbdError: Pillow is not installed.
     """
     scene = scene_of(source)
     if scene.iterations:
@@ -138,24 +134,15 @@ class _Camera:
     def __init__(self, scene: Scene, theme: Theme) -> None:
         self.strings, self.theme, self.colors = scene.strings, theme, palette(theme)
         self.quality = decode_quality(scene, Words(scene.strings["language"]))
-        try:
-            self.images: Any = import_module("PIL.Image")
-            self.drawing: Any = import_module("PIL.ImageDraw")
-        except ImportError:
-            raise DsbdError("a film needs Pillow; install it with: pip install pillow") from None
-        strong = [
-            self.colors.ink,
-            self.colors.soft,
-            self.colors.accent,
-            *(mark_style(one).color(theme) for one in MARKS),
-        ]
+        marks = [mark_style(one).color(theme) for one in MARKS]
+        strong = [self.colors.ink, self.colors.soft, self.colors.accent, *marks]
         shades = [_mixed(one, self.colors.paper, step / SHADES) for one in strong for step in range(SHADES)]
-        self.palette = self.images.new("P", (1, 1))
+        self.palette = Image.new("P", (1, 1))
         self.palette.putpalette([part for one in (self.colors.paper, self.colors.band, *shades) for part in _rgb(one)])
 
-    def picture(self, shot: Shot) -> Any:
-        sheet = self.images.new("RGB", (FINE * WIDTH, FINE * HEIGHT), self.colors.paper)
-        self.draw = self.drawing.Draw(sheet)
+    def picture(self, shot: Shot) -> Image.Image:
+        sheet = Image.new("RGB", (FINE * WIDTH, FINE * HEIGHT), self.colors.paper)
+        self.draw = ImageDraw.Draw(sheet)
         self.say(SIDE, CAPTION, shot.caption, 28 if shot.forest else LARGE, self.colors.ink, WIDTH - 2 * SIDE)
         if shot.forest is None:
             self.tell(shot, LARGE, LEGEND - LARGE)
@@ -164,7 +151,7 @@ class _Camera:
             self.tell(shot, LETTERS, FOREST)
             self.forest(shot.forest, shot.has_settled)
             self.legend()
-        return sheet.reduce(FINE).quantize(palette=self.palette, dither=self.images.Dither.NONE)
+        return sheet.reduce(FINE).quantize(palette=self.palette, dither=Image.Dither.NONE)
 
     def say(self, x: float, y: float, text: str, size: float, color: str, room: float = math.inf) -> float:
         """Write text whose middle is at ``y``, cut to ``room``; return how long it is."""
@@ -202,7 +189,7 @@ class _Camera:
             self.draw.rounded_rectangle([FINE * edge for edge in box], 4 * FINE, self.colors.band)
             self.say(left + 10, FOREST + 17, str(forest.before + layer.layer), 16, self.colors.soft)
         ends: list[tuple[float, float]] = []
-        edges: list[tuple[tuple[bool, bool], Callable[[], None]]] = []
+        edges: list[tuple[tuple[bool, bool], list[tuple[float, float]], str]] = []
         for node in forest.nodes:
             x, y, style = SIDE + node.column * pitch + 8, top + row * node.row, mark_style(mark_of(node.state))
             color, yielded = style.color(self.theme), node.state in YIELDED
@@ -213,8 +200,7 @@ class _Camera:
                 bend = max(start, x - (1 - SIZES.bend) * pitch)
                 points = Edge(start, bend, x - SIZES.mark_gap, from_row, y).points()
                 rank = (node.kept or not has_settled, yielded)
-                width, dashes = 2.6 if yielded else 1.3, SIZES.dashes[style.dash]
-                edges.append((rank, partial(self.line, points, color, width, dashes)))
+                edges.append((rank, [(FINE * at, FINE * row_at) for at, row_at in points], color))
             small = SIZES.cover if node.state == "cover" else 1
             self.mark(style.symbol, x, y, min(style.size * size_factor(node) / 2, 0.45 * row), color)
             end = x + SIZES.mark_gap
@@ -226,8 +212,8 @@ class _Camera:
                     count = self.strings["node.multiplicity"].format(count=node.slots)
                     end += 5 + self.say(end + 5, y, count, size * small, self.colors.soft)
             ends.append((end + SIZES.label_end, y))
-        for _, draw in sorted(edges, key=itemgetter(0)):  # the strong ones above the others
-            draw()
+        for (_, yielded), line, color in sorted(edges, key=itemgetter(0)):  # the strong ones above the others
+            self.draw.line(line, color, round(FINE * (2.6 if yielded else 1.3)), joint="curve")
 
     def legend(self) -> None:
         x: float = SIDE + 8
@@ -251,11 +237,6 @@ class _Camera:
         else:
             self.draw.ellipse(box, None, color, thin)
 
-    def line(self, points: Iterable[tuple[float, float]], color: str, width: float, dashes: str) -> None:
-        pieces = _dashed(list(points), [float(part) for part in dashes.split()]) if dashes else [list(points)]
-        for piece in pieces:
-            self.draw.line([(FINE * x, FINE * y) for x, y in piece], color, round(FINE * width), joint="curve")
-
 
 def _label(node: NodeScene) -> str:
     """The label without the mark for the space before a word, which many fonts lack."""
@@ -271,22 +252,6 @@ def _mixed(color: str, paper: str, part: float) -> str:
     return "#" + "".join(f"{round(one + (other - one) * part):02x}" for one, other in pairs)
 
 
-def _dashed(points: Sequence[tuple[float, float]], pattern: Sequence[float]) -> Iterator[list[tuple[float, float]]]:
-    """Cut a line into dashes: lengths of ink and of gaps in turn."""
-    at, left = 0, pattern[0]
-    for (x0, y0), (x1, y1) in pairwise(points):
-        length, done = math.hypot(x1 - x0, y1 - y0), 0.0
-        while done < length:
-            step = min(left, length - done)
-            if at % 2 == 0:
-                ends = (done / length, (done + step) / length)
-                yield [(x0 + (x1 - x0) * part, y0 + (y1 - y0) * part) for part in ends]
-            done, left = done + step, left - step
-            if left <= 1e-9:
-                at += 1
-                left = pattern[at % len(pattern)]
-
-
 def _lines(text: str, letters: int) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text, each with the place of its first character."""
 
@@ -294,16 +259,12 @@ def _lines(text: str, letters: int) -> Iterator[tuple[int, str]]:
         text, font = written(line, FINE * letters)
         return bool(font.getlength(text) > FINE * (WIDTH - 2 * SIDE))
 
-    start = end = 0
-    for place, character in enumerate([*text, "\n"]):
-        if character not in " \n":
-            continue
-        while is_long(text[start:place]):
-            if end == start:  # one word longer than a line
-                end = next(at for at in range(place, start, -1) if not is_long(text[start:at]) or at == start + 1)
-            yield start, text[start:end]
-            start = end = end + (text[end] == " ")
-        end = place
-        if character == "\n":
-            yield start, text[start:place]
-            start = end = place + 1
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        while is_long(text[start:end]):
+            space = text.rfind(" ", start + 1, end)
+            end = end - 1 if space < 0 else space
+        yield start, text[start:end]
+        start = end + (text[end : end + 1] in (" ", "\n"))

@@ -1,6 +1,6 @@
 """Pixels of the forest in Python's drawings: the Plotly figure, SVG and TikZ."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from visualize.look.sizes import SIZES
@@ -17,6 +17,9 @@ CURVE_POINTS = 19
 """Of an edge drawn as a polyline."""
 
 
+Point = tuple[float, float]
+
+
 @dataclass(frozen=True)
 class Edge:
     """An edge in columns and rows: level from ``start`` to ``bend``, then a smooth step to ``end``."""
@@ -27,15 +30,17 @@ class Edge:
     from_row: float
     to_row: float
 
-    def points(self) -> Iterator[tuple[float, float]]:
+    def points(self) -> list[Point]:
         """The edge as a polyline."""
-        if self.start < self.bend:
-            yield self.start, self.from_row
-        for step in range(CURVE_POINTS):
-            t = step / (CURVE_POINTS - 1)
-            ease = t * t * (3 - 2 * t)
-            x = self.bend + (self.end - self.bend) * t
-            yield round(x, 4), round(self.from_row + (self.to_row - self.from_row) * ease, 4)
+        level = [(self.start, self.from_row)] if self.start < self.bend else []
+        return level + smooth((self.bend, self.from_row), (self.end, self.to_row), CURVE_POINTS)
+
+
+def smooth(start: Point, end: Point, count: int) -> list[Point]:
+    """Return ``count`` points of a curve that is level at both ends."""
+    (x0, y0), (x1, y1) = start, end
+    steps = (step / (count - 1) for step in range(count))
+    return [(round(x0 + (x1 - x0) * t, 4), round(y0 + (y1 - y0) * t * t * (3 - 2 * t), 4)) for t in steps]
 
 
 def edge(parent: NodeScene, node: NodeScene) -> Edge:

@@ -1,8 +1,9 @@
 """Which font of the system can write a text, for pictures that Pillow draws."""
 
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
+
+from PIL import ImageFont
 
 FONTS = (
     *("DejaVuSans.ttf", "NotoSans-Regular.ttf", "segoeui.ttf", "Arial.ttf", "LiberationSans-Regular.ttf"),
@@ -29,13 +30,13 @@ def written(text: str, size: int) -> tuple[str, Any]:
 
 @lru_cache
 def _fonts(size: int) -> list[Any]:
-    module, found = import_module("PIL.ImageFont"), []
+    found: list[Any] = []
     for name in FONTS:
         try:
-            found.append(module.truetype(name, size))
+            found.append(ImageFont.truetype(name, size))
         except OSError:
             continue
-    return found or [module.load_default(size)]
+    return found or [ImageFont.load_default(size)]
 
 
 @lru_cache(maxsize=4096)

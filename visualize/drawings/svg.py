@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import hover_lines, label
 from visualize.drawings.geometry import PITCH, x_of, y_of
-from visualize.files import write
 from visualize.look.sizes import SIZES
 from visualize.look.states import YIELDED, Style, Theme, mark_of, mark_style
 from visualize.look.theme import FONT, MONOSPACE, Palette, palette
@@ -21,9 +18,7 @@ LEGEND = 36
 BARS = 52
 
 
-def forest_svg(
-    source: Source | Iteration | Scene, iteration: int = 0, *, step: int | None = None, theme: Theme = "light"
-) -> str:
+def forest_svg(source: Source | Scene, iteration: int = 0, *, step: int | None = None, theme: Theme = "light") -> str:
     """Return the forest of one iteration as a stand-alone SVG document, at one of its steps; None = after the last.
 
     Iterations and steps count from 0.
@@ -85,17 +80,6 @@ def at_step(iteration: IterationScene, step: int, words: Words) -> IterationScen
         chosen.get(column) or LayerScene(column, words.column_title(column, iteration.before)) for column in there
     ]
     return replace(iteration, nodes=tuple(nodes), layers=tuple(layers), steps=())
-
-
-def export_svg(source: Source, path: str | Path, iteration: int = 0, *, theme: Theme = "light") -> None:
-    """Write :func:`forest_svg` to a file.
-
-    Example:
-        >>> visualize.export_svg(trace, "forest.svg", iteration=4)
-
-    Raises: TraceError.
-    """
-    write(path, forest_svg(source, iteration, theme=theme))
 
 
 def svg_document(

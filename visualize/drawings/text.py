@@ -1,17 +1,14 @@
 """Draws a forest as text: a tree of words and numbers for terminals and screen readers."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from dsbd.tracing.records import Iteration
 from visualize.drawings.captions import known_numbers, whole_token
-from visualize.files import write
 from visualize.scenes.records import IterationScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 from visualize.words.words import number
 
 
-def forest_text(source: Source | Iteration | Scene, iteration: int | None = None) -> str:
+def forest_text(source: Source | Scene, iteration: int | None = None) -> str:
     """Return the forest of one iteration, from 0, as text; None = of all iterations.
 
     Example:
@@ -27,17 +24,6 @@ def forest_text(source: Source | Iteration | Scene, iteration: int | None = None
     if iteration is not None:
         chosen = (chosen[check_iteration(iteration, len(chosen))],)
     return "\n".join("\n".join(_iteration(entry, scene)) + "\n" for entry in chosen)
-
-
-def export_text(source: Source, path: str | Path, iteration: int | None = None) -> None:
-    """Write :func:`forest_text` to a file.
-
-    Example:
-        >>> visualize.export_text(trace, "forest.txt")
-
-    Raises: TraceError.
-    """
-    write(path, forest_text(source, iteration))
 
 
 def _iteration(iteration: IterationScene, scene: Scene) -> Iterator[str]:

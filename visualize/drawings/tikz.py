@@ -2,13 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import label
 from visualize.drawings.geometry import PITCH, x_of, y_of
-from visualize.files import write
 from visualize.look.sizes import SIZES
 from visualize.look.states import MARKS, YIELDED, mark_of, mark_style
 from visualize.scenes.records import LayerScene, NodeScene, Scene
@@ -51,7 +48,7 @@ _DOCUMENT = r"""%% One iteration as a TikZ picture: compile with pdflatex, or co
 """
 
 
-def forest_tikz(source: Source | Iteration | Scene, iteration: int = 0) -> str:
+def forest_tikz(source: Source | Scene, iteration: int = 0) -> str:
     """Return the forest of one iteration, from 0, as a LaTeX document.
 
     Characters that pdflatex's fonts do not have are written as their code points.
@@ -75,17 +72,6 @@ def forest_tikz(source: Source | Iteration | Scene, iteration: int = 0) -> str:
         y = height + 14 + 30 * line
         parts += [_symbol(mark, x, y, 6), _text(x + 14, y, tex(name), ", dsbd-soft")]
     return _document(width, height + 30 * (legend[-1][3] + 1 if legend else 1), parts)
-
-
-def export_tikz(source: Source, path: str | Path, iteration: int = 0) -> None:
-    """Write :func:`forest_tikz` to a file.
-
-    Example:
-        >>> visualize.export_tikz(trace, "forest.tex", iteration=4)
-
-    Raises: TraceError.
-    """
-    write(path, forest_tikz(source, iteration))
 
 
 def tex(text: str) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsbd.results import brief
-from dsbd.tracing.records import Iteration
 from visualize.drawings.svg import forest_svg
 from visualize.drawings.text import forest_text
 from visualize.pages.plotly_script import PlotlyFrom, plotly_tag
@@ -53,7 +52,7 @@ class Shown:
 
 
 def show(
-    source: Source | Iteration | Scene,
+    source: Source | Scene,
     *,
     language: str = "en",
     iteration: int = 0,
@@ -63,12 +62,12 @@ def show(
     """Show the viewer; to be the last line of a notebook cell. A notebook can have any number of viewers.
 
     Args:
-        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
+        source: a trace, the path of a trace file, a recorded result or a scene.
         language: of the sentences and controls.
         iteration: the iteration to open at, from 0; its forest is shown finished.
         height: of the frame, in pixels, 200 to 4000.
         plotly: ``inline`` keeps Plotly in the cell (about 2 MB); ``shared`` takes it from another viewer of the
-            notebook; ``beside`` and ``cdn`` as for :func:`visualize.export_html`.
+            notebook; ``beside`` loads ``plotly.min.js``, which lies beside the notebook.
 
     Example:
         >>> visualize.show(trace, iteration=4)

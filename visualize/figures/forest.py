@@ -1,13 +1,11 @@
 """The forest of one iteration, or of all iterations as frames, as a Plotly figure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import hover_lines, label
 from visualize.drawings.svg import forest_svg
@@ -17,7 +15,7 @@ from visualize.figures.pictured import PicturedFigure
 from visualize.look.sizes import SIZES
 from visualize.look.states import MARKS, YIELDED, Theme, mark_of, mark_style
 from visualize.look.theme import FONT, MONOSPACE, Palette, palette
-from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene
+from visualize.scenes.records import IterationScene, LayerScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 from visualize.words.words import Words
 
@@ -28,12 +26,14 @@ CONTROLS = 76
 """Pixels below the figure for the slider and the buttons of frames."""
 NOTHING: list[Any] = [None]
 """The places of a trace without points: all frames need the same traces."""
+Kinds = tuple[list[tuple[str, bool]], list[str]]
+"""The traces of a figure: edges by mark and by whether several beams share their node, then nodes by mark."""
 THIN, THICK, THICKER = 1.2, 2.4, 4.4
 """Pixels of an edge: to a guess, to a token that its layer yielded, and to one that several beams share."""
 
 
 def forest_figure(
-    source: Source | Iteration | Scene, iteration: int | Literal["all"] = 0, *, theme: Theme = "light"
+    source: Source | Scene, iteration: int | Literal["all"] = 0, *, theme: Theme = "light"
 ) -> PicturedFigure:
     """Draw the forest of one iteration after its verdicts, or the forests of all as frames with a slider.
 
@@ -62,22 +62,12 @@ def forest_figure(
     return figure.with_picture(lambda: forest_svg(scene, first, theme=theme))
 
 
-@dataclass(frozen=True)
-class Kinds:
-    """The traces of a figure, in order: edges by mark and by whether several beams share their node, then nodes."""
-
-    edges: tuple[tuple[str, bool], ...]
-    marks: tuple[str, ...]
-
-
 def _kinds_of(iterations: Sequence[IterationScene]) -> Kinds:
     nodes = [node for iteration in iterations for node in iteration.nodes]
     edges = {(mark_of(node.state), node.slots > 1) for node in nodes if node.parent >= 0}
     marks = {mark_of(node.state) for node in nodes}
-    return Kinds(
-        tuple((mark, shared) for mark in MARKS for shared in (False, True) if (mark, shared) in edges),
-        tuple(mark for mark in MARKS if mark in marks),
-    )
+    found = [(mark, shared) for mark in MARKS for shared in (False, True) if (mark, shared) in edges]
+    return found, [mark for mark in MARKS if mark in marks]
 
 
 def _traces(iteration: IterationScene, theme: Theme, strings: dict[str, str], kinds: Kinds) -> list[Any]:
@@ -85,8 +75,9 @@ def _traces(iteration: IterationScene, theme: Theme, strings: dict[str, str], ki
 
     Edges of one style are one line with gaps: one trace for each edge would be four times slower.
     """
-    traces: list[Any] = [_edges(iteration, mark, shared, theme) for mark, shared in kinds.edges]
-    traces += [_nodes(iteration, mark, theme, strings) for mark in kinds.marks]
+    edges, marks = kinds
+    traces: list[Any] = [_edges(iteration, mark, shared, theme) for mark, shared in edges]
+    traces += [_nodes(iteration, mark, theme, strings) for mark in marks]
     return [*traces, _bars(iteration, theme)]
 
 
@@ -126,14 +117,10 @@ def _nodes(iteration: IterationScene, mark: str, theme: Theme, strings: dict[str
             "size": [10 if node.state == "cover" else 12.5 for node in nodes] or [12.5],
             "color": palette(theme).ink if MARKS[mark][0] in (*YIELDED, "input") else color,
         },
-        hovertext=[_hover(node, strings) for node in nodes] or [""],
+        hovertext=[hover_text(hover_lines(node, strings, short=True)) for node in nodes] or [""],
         hoverinfo="text",
         cliponaxis=False,
     )
-
-
-def _hover(node: NodeScene, strings: dict[str, str]) -> str:
-    return hover_text(hover_lines(node, strings, short=True))
 
 
 def _bars(iteration: IterationScene, theme: Theme) -> go.Bar:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from html import escape
 
-from dsbd.tracing.records import ROOT, Iteration, Node
+from dsbd.tracing.records import ROOT, path_to
 from visualize.drawings.captions import isolated
 from visualize.figures.chart_style import dress, empty_figure
 from visualize.figures.pictured import PicturedFigure
@@ -35,11 +35,11 @@ class MaskInfo:
 
 
 def mask_figure(
-    source: Source | Iteration, iteration: int = 0, *, theme: Theme = "light", language: str = LANGUAGE
+    source: Source, iteration: int = 0, *, theme: Theme = "light", language: str = LANGUAGE
 ) -> PicturedFigure:
     """Draw which token sees which in the forward of one iteration: the prompt, its ancestors, and itself.
 
-    Iterations count from 0; a lone one has no earlier tokens. A trace without iterations gives a titled empty figure.
+    Iterations count from 0. A trace without iterations gives a titled empty figure.
 
     Example:
         >>> visualize.mask_figure(trace, iteration=4)
@@ -54,50 +54,27 @@ def mask_figure(
     return _plot(info, theme, words)
 
 
-def mask_info(source: Source | Iteration, iteration: int = 0, *, language: str = LANGUAGE) -> MaskInfo | None:
+def mask_info(source: Source, iteration: int = 0, *, language: str = LANGUAGE) -> MaskInfo | None:
     """Return the data of :func:`mask_figure`; None for a trace without iterations. Raises: TraceError, ValueError."""
-    words = Words(language)
-    if isinstance(source, Iteration):
-        chosen, known, prompt = source, {node.id: node for node in source.nodes}, 0
-        check_iteration(iteration, 1)
-    else:
-        trace = load_trace(source)
-        if not trace.iterations:
-            return None
-        chosen = trace.iterations[check_iteration(iteration, len(trace.iterations))]
-        known, prompt = trace.node_index(), len(trace.prompt.pieces)
+    words, trace = Words(language), load_trace(source)
+    if not trace.iterations:
+        return None
+    chosen, known = trace.iterations[check_iteration(iteration, len(trace.iterations))], trace.node_index()
     forest = [node.id for node in chosen.nodes if node.kind != "drawn"]
     beams = [beam.node for beam in chosen.input_beams]
-    trie = _trie(beams, known)
-    queries, keys = [*beams, *forest], [ROOT, *trie, *forest]
-    first = words("page.mask.prompt", count=prompt) if prompt else words("node.prompt")
-    names = {ROOT: first} | {node: shorten(piece_label(known[node])) for node in {*trie, *forest} if node in known}
-    paths = {query: {ROOT, *_path(query, known)} for query in queries}
+    queries = [*beams, *forest]
+    paths = {query: [node.id for node in path_to(query, known)] for query in queries}
+    before = dict.fromkeys(node for beam in beams for node in paths[beam])  # each token once, in reading order
+    keys = [ROOT, *before, *forest]
+    count = len(trace.prompt.pieces)
+    names = {node: shorten(piece_label(known[node])) for node in keys if node != ROOT}
+    names[ROOT] = words("page.mask.prompt", count=count) if count else words("node.prompt")
     return MaskInfo(
         words("page.mask.title", index=chosen.index + 1),
-        tuple(names.get(query, "∅") for query in queries),
-        tuple(names.get(key, "∅") for key in keys),
-        tuple(tuple(key in paths[query] for key in keys) for query in queries),
+        tuple(names[query] for query in queries),
+        tuple(names[key] for key in keys),
+        tuple(tuple(key in (ROOT, *paths[query]) for key in keys) for query in queries),
     )
-
-
-def _path(node: int, known: dict[int, Node]) -> list[int]:
-    """Return a node and its known ancestors, from the node up."""
-    path = []
-    while node != ROOT:
-        path.append(node)
-        if node not in known:
-            break
-        node = known[node].parent
-    return path
-
-
-def _trie(beams: list[int], known: dict[int, Node]) -> list[int]:
-    """Return the tokens of the input beams, each once, in reading order."""
-    trie: dict[int, None] = {}
-    for beam in beams:
-        trie.update(dict.fromkeys(reversed(_path(beam, known))))
-    return list(trie)
 
 
 def _plot(info: MaskInfo, theme: Theme, words: Words) -> PicturedFigure:

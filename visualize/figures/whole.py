@@ -6,7 +6,8 @@ from typing import Any
 
 from visualize.drawings.captions import hover_lines, isolated
 from visualize.drawings.decode_svg import band_title, decode_svg, decode_title
-from visualize.drawings.folded import ROW, TOKENS_PER_LINE, WORD_ANGLE, WORD_GAP, BandPart, Folded, Point, word
+from visualize.drawings.decode_tree import ROW, WORD_ANGLE, WORD_GAP, DecodeTree, word
+from visualize.drawings.geometry import Point
 from visualize.figures.chart_style import empty_figure
 from visualize.figures.hover import hover_label, hover_text
 from visualize.figures.pictured import PicturedFigure
@@ -18,53 +19,52 @@ from visualize.words.words import Words
 
 TOP, BOTTOM = 76, 12
 """Pixels above and below the drawing."""
+SHOWN = 64
+"""Tokens that are seen before the reader drags the figure."""
 FAINT = 0.55
 ON_LINE, IN_TWIG = 10, 6
 """Pixels across a mark."""
 REMOVED_BUTTONS = ["autoScale2d", "hoverClosestCartesian", "hoverCompareCartesian", "toggleSpikelines"]
 
 
-def decode_figure(
-    source: Source | Scene, *, theme: Theme = "light", language: str = "en", tokens_per_line: int = TOKENS_PER_LINE
-) -> PicturedFigure:
+def decode_figure(source: Source | Scene, *, theme: Theme = "light", language: str = "en") -> PicturedFigure:
     """Draw the whole decode as one tree: the text as a line under its words, every other guess as a twig below it.
 
     Each band is one pass of the large model. Hovering tells the exact state of a node and its arithmetic. Marks, bands
     and numbers of passes carry ``customdata``: the recorded index of the iteration, and the id of the node or None.
 
-    It is as wide as its place, or titled and empty if the trace has no iterations. A scene keeps its language. Longer
-    decodes are folded into lines of at most ``tokens_per_line`` tokens, 8 to 4096. In a saved notebook the figure
-    leaves :func:`visualize.decode_svg`.
+    It is as wide as its place, or titled and empty if the trace has no iterations; a decode of more than 64 tokens can
+    be dragged. A scene keeps its language. In a saved notebook the figure leaves :func:`visualize.decode_svg`.
 
     Example:
         >>> visualize.decode_figure(trace)
 
     Raises:
         TraceError: no such trace.
-        ValueError: ``theme``, ``language`` or ``tokens_per_line`` is invalid.
+        ValueError: ``theme`` or ``language`` is invalid.
     """
     scene = scene_of(source, language)
     words = Words(scene.strings["language"])
     if scene.iterations:
-        figure = _plot(scene, tokens_per_line, theme, words)
+        figure = _plot(scene, theme, words)
     else:
         figure = PicturedFigure(empty_figure(decode_title(scene, words), theme, words))
-    return figure.with_picture(lambda: decode_svg(scene, theme=theme, tokens_per_line=tokens_per_line))
+    return figure.with_picture(lambda: decode_svg(scene, theme=theme))
 
 
-def _plot(scene: Scene, tokens_per_line: int, theme: Theme, words: Words) -> PicturedFigure:
+def _plot(scene: Scene, theme: Theme, words: Words) -> PicturedFigure:
     figure, colors = PicturedFigure(), palette(theme)
-    folded = Folded(scene.whole, tokens_per_line)
-    _draw_bands(figure, list(folded.bands()), theme, words)
+    tree = DecodeTree(scene.whole)
+    _draw_bands(figure, tree, theme, words)
     for mark in TREE_MARKS:
-        _draw_lines(figure, folded.twigs(mark), {"color": mark_style(mark).color(theme), "width": 1}, opacity=FAINT)
-    _draw_lines(figure, folded.text(), {"color": colors.ink, "width": 3})
+        _draw_lines(figure, tree.twigs(mark), {"color": mark_style(mark).color(theme), "width": 1}, opacity=FAINT)
+    _draw_lines(figure, tree.text(), {"color": colors.ink, "width": 3})
     told = {(it.index, node.id): node for it in scene.iterations for node in it.nodes if node.parent >= 0}
     for mark in TREE_MARKS:
-        _draw_marks(figure, mark, folded, told, theme, words)
+        _draw_marks(figure, mark, tree, told, theme, words)
     for node in scene.whole.nodes:
         if node.row == 0:
-            x, y = folded.place(node)
+            x, y = tree.place(node)
             figure.add_annotation(
                 x=x, y=y, text=escape(isolated(word(node)), quote=False), textangle=-WORD_ANGLE, xanchor="left",
                 yanchor="bottom", xshift=-4, yshift=WORD_GAP - 2, showarrow=False, borderpad=0,
@@ -74,42 +74,41 @@ def _plot(scene: Scene, tokens_per_line: int, theme: Theme, words: Words) -> Pic
     return figure.update_layout(
         title={"text": decode_title(scene, words), "x": 0, "xref": "paper", "xanchor": "left", "y": 1,
                "yref": "container", "yanchor": "top", "pad": {"t": 14}, "font": {"size": 16}},
-        autosize=True, height=round(folded.height) + TOP + BOTTOM,
+        autosize=True, height=round(tree.height) + TOP + BOTTOM,
         margin={"l": 8, "r": 8, "t": TOP, "b": BOTTOM},
         font={**FONT, "color": colors.ink}, paper_bgcolor=colors.paper, plot_bgcolor=colors.paper,
         hovermode="closest", dragmode="pan", bargap=0,
         hoverlabel=hover_label(theme),
         modebar={"remove": REMOVED_BUTTONS, "bgcolor": "rgba(0,0,0,0)", "color": colors.faint,
                  "activecolor": colors.accent},
-        xaxis={**hidden, "range": [-0.4, folded.columns + 0.9]},
-        yaxis={**hidden, "range": [folded.height, 0]},
+        xaxis={**hidden, "range": [-0.4, min(tree.columns, SHOWN) + 0.9]},
+        yaxis={**hidden, "range": [tree.height, 0]},
         legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "itemsizing": "constant"},
     )  # fmt: skip
 
 
-def _draw_bands(figure: PicturedFigure, parts: list[BandPart], theme: Theme, words: Words) -> None:
+def _draw_bands(figure: PicturedFigure, tree: DecodeTree, theme: Theme, words: Words) -> None:
     """Draw the bands as bars, which can be hovered over and clicked on, and their numbers."""
-    colors = palette(theme)
-    middles = [(part.start + part.end) / 2 for part in parts]
+    colors, bands = palette(theme), tree.bands
+    middles = [(band.first + band.last) / 2 for band in bands]
     hover = {
-        "customdata": [(part.band.iteration, None) for part in parts],
-        "hovertext": [escape(band_title(part, words), quote=False) for part in parts],
+        "customdata": [(band.iteration, None) for band in bands],
+        "hovertext": [escape(band_title(band, words), quote=False) for band in bands],
         "hoverinfo": "text", "showlegend": False,
     }  # fmt: skip
+    fills = [(colors.paper, colors.band)[band.iteration % 2] for band in bands]
     figure.add_bar(
         x=middles,
-        y=[part.line.bottom - part.line.top for part in parts],
-        base=[part.line.top for part in parts],
-        width=[part.end - part.start for part in parts],
-        marker={"color": [(colors.paper, colors.band)[part.band.iteration % 2] for part in parts],
-                "line": {"width": 0}},
+        y=[tree.height] * len(bands),
+        width=[band.won for band in bands],
+        marker={"color": fills, "line": {"width": 0}},
         **hover,
-    )  # fmt: skip
+    )
     figure.add_scatter(
         x=middles,
-        y=[part.line.top + ROW * 0.7 for part in parts],
+        y=[ROW * 0.7] * len(bands),
         mode="text",
-        text=[str(part.band.iteration + 1) for part in parts],
+        text=[str(band.iteration + 1) for band in bands],
         textfont={"size": 11, "color": colors.soft},
         **hover,
     )
@@ -125,14 +124,14 @@ def _draw_lines(figure: PicturedFigure, pieces: Iterable[list[Point]], line: dic
 def _draw_marks(
     figure: PicturedFigure,
     mark: str,
-    folded: Folded,
+    tree: DecodeTree,
     told: dict[tuple[int, int], NodeScene],
     theme: Theme,
     words: Words,
 ) -> None:
     """Draw all nodes of one mark: one entry of the legend."""
-    nodes = [node for node in folded.whole.nodes if mark_of(node.state) == mark]
-    places = [folded.place(node) for node in nodes]
+    nodes = [node for node in tree.whole.nodes if mark_of(node.state) == mark]
+    places = [tree.place(node) for node in nodes]
     style = mark_style(mark)
     color = style.color(theme)
     figure.add_scatter(

@@ -26,8 +26,8 @@ def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
     stops = stops_of(lesson, scene)
     printed = printed_steps(lesson, stops)
     told = [card_element(lesson, at, stop, printed[at], scene, words) for at, stop in enumerate(stops)]
-    beside = [at for at, card in enumerate(lesson.cards) if not card.lab]
-    below = [at for at, card in enumerate(lesson.cards) if card.lab]
+    beside = [at for at, card in enumerate(lesson.cards) if "lab" not in card.blocks]
+    below = [at for at, card in enumerate(lesson.cards) if "lab" in card.blocks]
     places = [{"it": stops[at].it, "step": stops[at].step} for at in beside]
     title = html.escape(lesson.title)
     body = [

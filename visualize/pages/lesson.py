@@ -29,10 +29,7 @@ KEYS = {"title": True, "trace": True, "language": False, "summary": False}
 MAX_BYTES = 1_000_000
 _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
-_CUT = re.compile(r"^```cut (?P<place>[^\n]*)\n(?P<instead>.*?)^```$", re.M | re.S)
-_LANES = re.compile(r"^```lanes(?P<alone> alone)?\n(?P<instead>.*?)^```$", re.M | re.S)
-_LAB = re.compile(r"^```lab\n(?P<tables>[^\n]+)\n(?P<instead>.*?)^```$", re.M | re.S)
-_LIVE = re.compile(r"^```live(?P<prompt>[^\n]*)\n(?P<instead>.*?)^```$", re.M | re.S)
+_BLOCK = re.compile(r"^```(?P<kind>lab|cut|lanes|live)(?: (?P<given>[^\n]*))?\n(?P<instead>.*?)^```$", re.M | re.S)
 Line = tuple[int, str]
 
 
@@ -49,43 +46,20 @@ class CardQuestion:
 
 
 @dataclass(frozen=True)
-class LabPlace:
-    """A lab in a card: there the page decodes with two small tables."""
+class Block:
+    """A part of a card that needs scripts.
 
-    tables: Path
-    """The tables (JSON)."""
+    - ``lab``: the page decodes with two small tables.
+    - ``cut``: the picture of a layer that shows why nothing is lost; the reader drags the draft model's probabilities.
+    - ``lanes``: the viewer plays its two lanes at this card.
+    - ``live``: the reader's browser decodes a prompt with the settings of the lesson's trace.
+    """
+
+    given: str
+    """``lab``: the file of tables (JSON), beside the lesson. ``cut``: the iteration and the layer. ``lanes``: ``alone``
+    shows only the upper lane, the large model. ``live``: the prompt; empty = that of the trace."""
     instead: str
-    """Markdown, shown instead on paper and without scripts."""
-
-
-@dataclass(frozen=True)
-class CutPlace:
-    """The picture of a layer that shows why nothing is lost: the reader drags the draft model's probabilities."""
-
-    position: Position
-    """It names the iteration and the layer."""
-    instead: str
-    """Markdown, shown instead without scripts."""
-
-
-@dataclass(frozen=True)
-class LivePlace:
-    """A form in a card: the reader's browser decodes a prompt with the settings of the lesson's trace."""
-
-    prompt: str
-    """What stands in the form at first; empty = the prompt of the trace."""
-    instead: str
-    """Markdown, shown instead on paper, without scripts, and where the page has no models."""
-
-
-@dataclass(frozen=True)
-class LanesPlace:
-    """The two lanes, which the viewer plays at this card."""
-
-    alone: bool
-    """Only the upper lane is shown, the large model alone; a lesson shows both."""
-    instead: str
-    """Markdown, shown instead on paper and without scripts."""
+    """Markdown, shown on paper and without scripts."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +74,8 @@ class LessonCard:
     question: CardQuestion | None
     line: int
     """Line of its header in the file."""
-    lab: LabPlace | None = None
-    cut: CutPlace | None = None
-    lanes: LanesPlace | None = None
-    live: LivePlace | None = None
+    blocks: dict[str, Block]
+    """By kind."""
 
 
 @dataclass(frozen=True)
@@ -207,47 +179,22 @@ def _card(header: Line, inside: list[Line], path: Path) -> LessonCard:
             raise LessonError(f"{path.name}, line {number}: {error}") from None
     marked = [at for at, (_, text) in enumerate(inside) if _OPTION.fullmatch(text.rstrip())]
     end = marked[0] if marked else len(inside)
-    text, cut = _cut(_joined(inside[:end]), number, path)
-    text, lab = _lab(text, number, path)
-    text, lanes = _lanes(text)
-    text, live = _live(text)
+    text, blocks = _blocks(_joined(inside[:end]), number, path)
     question = _question(inside[end:], len(marked), path) if marked else None
-    return LessonCard(matched["title"], text, position, question, number, lab, cut, lanes, live)
+    return LessonCard(matched["title"], text, position, question, number, blocks)
 
 
-def _taken(block: re.Pattern[str], text: str) -> tuple[str, re.Match[str] | None]:
-    """Take the first block of a kind out of a card's text."""
-    found = block.search(text)
-    return (text if found is None else f"{text[: found.start()]}{text[found.end() :]}".strip()), found
-
-
-def _lanes(text: str) -> tuple[str, LanesPlace | None]:
-    """Take the lanes out of a card's text."""
-    rest, found = _taken(_LANES, text)
-    return rest, found and LanesPlace(found["alone"] is not None, found["instead"].strip())
-
-
-def _cut(text: str, line: int, path: Path) -> tuple[str, CutPlace | None]:
-    """Take the picture of a layer out of a card's text."""
-    rest, found = _taken(_CUT, text)
-    try:
-        return rest, found and CutPlace(Position.parse(found["place"]), found["instead"].strip())
-    except ValueError as error:
-        raise LessonError(f"{path.name}, line {line}: {error}") from None
-
-
-def _lab(text: str, line: int, path: Path) -> tuple[str, LabPlace | None]:
-    """Take the lab out of a card's text."""
-    rest, found = _taken(_LAB, text)
-    if re.search(r"^```lab", rest, re.M):
-        raise LessonError(f"{path.name}, line {line}: a card has one lab: ```lab, a line with the file of tables, ```")
-    return rest, found and LabPlace(path.parent / found["tables"].strip(), found["instead"].strip())
-
-
-def _live(text: str) -> tuple[str, LivePlace | None]:
-    """Take the form out of a card's text."""
-    rest, found = _taken(_LIVE, text)
-    return rest, found and LivePlace(found["prompt"].strip(), found["instead"].strip())
+def _blocks(text: str, line: int, path: Path) -> tuple[str, dict[str, Block]]:
+    """Take the blocks out of a card's text."""
+    blocks: dict[str, Block] = {}
+    for found in _BLOCK.finditer(text):
+        kind, given, instead = found["kind"], found["given"] or "", found["instead"]
+        if kind in blocks:
+            raise LessonError(f"{path.name}, line {line}: a card has one ```{kind}")
+        if kind == "lab":
+            given, _, instead = instead.partition("\n")
+        blocks[kind] = Block(given.strip(), instead.strip())
+    return _BLOCK.sub("", text).strip(), blocks
 
 
 def _question(lines: list[Line], count: int, path: Path) -> CardQuestion:

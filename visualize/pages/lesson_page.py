@@ -2,10 +2,12 @@
 
 import base64
 import html
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsbd.errors import LessonError, TraceError
+from dsbd.errors import DsbdError, LessonError, TraceError
 from visualize.drawings.svg import forest_svg
 from visualize.pages import page_file
 from visualize.pages.compressed import packed, packed_json
@@ -17,7 +19,7 @@ from visualize.pages.markdown import markdown, markdown_line
 from visualize.pages.plotly_script import PlotlyFrom
 from visualize.pages.trace_page import write_page
 from visualize.pages.viewer_parts import carried_kit
-from visualize.scenes.place import step_of
+from visualize.scenes.place import Position, step_of
 from visualize.scenes.records import Scene
 from visualize.scenes.source import scene_of
 from visualize.scenes.to_json import scene_json
@@ -75,7 +77,8 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
     scene = read_scene(lesson)
     words = Words(lesson.language)
     stops = stops_of(lesson, scene)
-    introduction = _text(lesson, lesson.introduction, 1)
+    with _naming(lesson, 1):
+        introduction = markdown(lesson.introduction, lesson.path.parent)
     cards = [f'<article tabindex="-1"><div class="text">{introduction}</div></article>'] if introduction else []
     printed = printed_steps(lesson, stops)
     cards += [
@@ -102,7 +105,7 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
         packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
     ]
-    if live and any(card.live for card in lesson.cards):
+    if live and any("live" in card.blocks for card in lesson.cards):
         kit = live_kit(kit, live)
     scripts = [script(page_file(name)) for name in ("cards.js", "slides.js", "lesson.js")]
     body += [*lab_parts(lesson), kit.body, *scripts]
@@ -111,7 +114,11 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
 
 def lab_parts(lesson: Lesson) -> list[str]:
     """Return the element with the script of the labs, if the lesson has one."""
-    return [packed_element("lab-script", packed(lab_script()))] if any(card.lab for card in lesson.cards) else []
+    return (
+        [packed_element("lab-script", packed(lab_script()))]
+        if any("lab" in card.blocks for card in lesson.cards)
+        else []
+    )
 
 
 def read_scene(lesson: Lesson) -> Scene:
@@ -130,10 +137,8 @@ def stops_of(lesson: Lesson, scene: Scene) -> list[Stop]:
     it, step = 0, 0
     for card in lesson.cards:
         if card.position is not None:
-            try:
+            with _naming(lesson, card.line):
                 it, step = card.position.it, step_of(scene, card.position)
-            except TraceError as error:
-                raise LessonError(f"{lesson.path.name}, line {card.line}: {error}") from None
         before = _before(scene, it, step) if card.question and card.position else (it, step)
         stops.append(Stop(*before, it, step, card.question is not None))
     return stops
@@ -185,59 +190,40 @@ def card_element(
     pictures = [_picture(scene, told, "told both" if told == printed else "told")] if told else []
     if printed and printed != told:
         pictures.append(_picture(scene, printed, ""))
-    asked = _asked(lesson, card, card.question, words) if card.question else ""
-    text = _text(lesson, card.text, card.line)
-    return (
-        f'<article tabindex="-1"><h2>{markdown_line(card.title, lesson.path.parent)}</h2>'
-        f'<div class="text">{text}</div>{_lab(lesson, card, words)}{_cut(lesson, card, scene)}'
-        f"{_lanes(lesson, card)}{_live(lesson, card, scene, live)}"
-        f"{''.join(pictures)}{asked}</article>"
-    )
-
-
-def _lab(lesson: Lesson, card: LessonCard, words: Words) -> str:
-    """Return the lab, and what is shown instead on paper and without scripts."""
-    if card.lab is None:
-        return ""
-    try:
-        element = lab_element(read_tables(card.lab.tables), words)
-    except LessonError as error:
-        raise LessonError(f"{lesson.path.name}, card of line {card.line}: {error}") from None
-    return f'{element}<div class="text lab-instead">{_text(lesson, card.lab.instead, card.line)}</div>'
-
-
-def _cut(lesson: Lesson, card: LessonCard, scene: Scene) -> str:
-    """Return the place of the picture of a layer, and what is shown instead without scripts."""
-    if card.cut is None:
-        return ""
-    it, number = card.cut.position.it, card.cut.position.layer
-    layers = scene.iterations[it].layers if it < len(scene.iterations) else ()
-    if not any(one.layer == number and any(pair.draft_prob for pair in one.alternatives) for one in layers):
-        raise LessonError(
-            f"{lesson.path.name}, card of line {card.line}: cut: the trace has no guesses there; "
-            "write ```cut iteration=1 layer=1"
+    folder = lesson.path.parent
+    with _naming(lesson, card.line):
+        return (
+            f'<article tabindex="-1"><h2>{markdown_line(card.title, folder)}</h2>'
+            f'<div class="text">{markdown(card.text, folder)}</div>{_blocks(lesson, card, scene, words, live)}'
+            f"{''.join(pictures)}{_asked(card.question, folder, words) if card.question else ''}</article>"
         )
-    instead = _text(lesson, card.cut.instead, card.line)
-    return f'<div class="cut" data-it="{it}" data-layer="{number}"></div><div class="text cut-instead">{instead}</div>'
 
 
-def _live(lesson: Lesson, card: LessonCard, scene: Scene, base: str) -> str:
-    """Return the form that decodes in the reader's browser, and what is shown instead where it cannot."""
-    if card.live is None:
-        return ""
-    instead = _text(lesson, card.live.instead, card.line)
-    if not base:
-        return f'<div class="text">{instead}</div>'
-    form = live_element(scene, base, lesson.language, prompt=card.live.prompt, is_small=True)
-    return f'{form}<div class="text live-instead">{instead}</div>'
+def _blocks(lesson: Lesson, card: LessonCard, scene: Scene, words: Words, live: str) -> str:
+    """Return the blocks of a card, each with what is shown instead on paper and without scripts."""
+    folder, parts = lesson.path.parent, []
+    for kind, block in card.blocks.items():
+        instead = markdown(block.instead, folder)
+        if kind == "lab":
+            element = lab_element(read_tables(folder / block.given), words)
+        elif kind == "cut":
+            element = _cut(Position.parse(block.given), scene)
+        elif kind == "live" and live:
+            element = live_element(scene, live, lesson.language, prompt=block.given, is_small=True)
+        else:
+            lanes = f" lanes {block.given}".rstrip() if kind == "lanes" else ""
+            parts.append(f'<div class="text{lanes}">{instead}</div>')
+            continue
+        parts.append(f'{element}<div class="text {kind}-instead">{instead}</div>')
+    return "".join(parts)
 
 
-def _lanes(lesson: Lesson, card: LessonCard) -> str:
-    """Return what stands for the two lanes of the viewer on paper and without scripts."""
-    if card.lanes is None:
-        return ""
-    kind = "text lanes alone" if card.lanes.alone else "text lanes"
-    return f'<div class="{kind}">{_text(lesson, card.lanes.instead, card.line)}</div>'
+def _cut(position: Position, scene: Scene) -> str:
+    """Return the place of the picture of a layer."""
+    layers = scene.iterations[position.it].record.layers if position.it < len(scene.iterations) else []
+    if not any(one.layer == position.layer and any(pair.draft_prob for pair in one.alternatives) for one in layers):
+        raise LessonError("cut: the trace has no guesses there; write ```cut iteration=1 layer=1")
+    return f'<div class="cut" data-it="{position.it}" data-layer="{position.layer}"></div>'
 
 
 def _picture(scene: Scene, place: Step, kind: str) -> str:
@@ -249,22 +235,23 @@ def _picture(scene: Scene, place: Step, kind: str) -> str:
     return f'<img class="{name}" alt="{html.escape(sentence)}" src="data:image/svg+xml;base64,{drawn}">'
 
 
-def _asked(lesson: Lesson, card: LessonCard, question: CardQuestion, words: Words) -> str:
-    folder = lesson.path.parent
+def _asked(question: CardQuestion, folder: Path, words: Words) -> str:
     options = "".join(
         f'<li><button type="button" data-right="{"yes" if at == question.right else "no"}"><b>{LETTERS[at % 26]}</b> '
         f"<span>{markdown_line(text, folder)}</span></button></li>"
         for at, text in enumerate(question.options)
     )
-    explained = _text(lesson, question.explanation, card.line)
     answer = (
         f'<p><strong class="verdict"></strong> {words("page.lesson.answer")}: <b>{LETTERS[question.right % 26]}</b></p>'
     )
+    explained = markdown(question.explanation, folder)
     return f'<ol class="options">{options}</ol><div class="answer" role="status">{answer}{explained}</div>'
 
 
-def _text(lesson: Lesson, text: str, line: int) -> str:
+@contextmanager
+def _naming(lesson: Lesson, line: int) -> Iterator[None]:
+    """Name the lesson and the card in an error. Raises: LessonError."""
     try:
-        return markdown(text, lesson.path.parent)
-    except LessonError as error:
+        yield
+    except (DsbdError, ValueError) as error:
         raise LessonError(f"{lesson.path.name}, card of line {line}: {error}") from None

@@ -10,7 +10,6 @@ from dsbd.assets import BUNDLED_PAIRS, asset_path
 from visualize.files import write
 from visualize.pages import page_file
 from visualize.viewer.bundle import joined
-from visualize.words.words import known_languages
 
 FOLDER = "live"
 """The folder of shared files, below the pages that decode."""
@@ -30,7 +29,7 @@ def live_files() -> dict[str, Path | str]:
     """
     bundled = _runtime() | {path: file for name in BUNDLED_PAIRS for path, file in _models(name).items()}
     form = f'(() => {{\n"use strict";\n{joined("live/panel.js")}\nglobalThis.DsbdLive = {{Client}};\n}})();\n'
-    scripts = {"live.js": form, "worker.js": joined("live/worker.js", known_languages())}
+    scripts = {"live.js": form, "worker.js": joined("live/worker.js")}
     return {**bundled, **scripts, LIST: _list(bundled)}
 
 

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsbd.errors import LessonError, TraceError
-from dsbd.tracing.trace import Trace
+from dsbd.errors import DsbdError, LessonError, TraceError
 from visualize.drawings.svg import forest_svg
 from visualize.files import write
 from visualize.pages import page_file
 from visualize.pages.article_page import article_page
 from visualize.pages.compressed import packed_json
-from visualize.pages.document import document, packed_element
+from visualize.pages.document import Kit, document, packed_element
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import lesson_page
 from visualize.pages.live_files import FOLDER, write_live
@@ -28,7 +27,7 @@ from visualize.scenes.source import scene_of
 from visualize.scenes.to_json import scene_json
 from visualize.words.words import Words, number
 
-SUFFIXES = (".json", ".json.gz")
+SUFFIXES = (".json.gz", ".json")
 FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
 ARTICLE, LIVE_PAGE = "article.html", "live.html"
 PROMPT_CHARACTERS = 160
@@ -93,7 +92,8 @@ def export_site(
     taught = list(_lessons(Path(lessons), f"../{FOLDER}/" if live else "")) if lessons is not None else []
     told = read_lesson(article) if article is not None else None
     folder = _made(Path(output))
-    scrolled = _article_page(told, words, live) if told else ""
+    links = ({LIVE_PAGE: words("page.live.title")} if live else {}) | {"index.html": words("page.site.all")}
+    scrolled = article_page(told, shared_kit(f"{VIEWER}/"), links) if told else ""
     for below in (FORESTS, VIEWER, *([LESSONS] if taught else [])):
         _made(folder / below)
     copy_plotly(folder / VIEWER)
@@ -116,25 +116,34 @@ def export_site(
     return ["index.html", *first, *(card.page for card in cards), *pages]
 
 
-def _article_page(article: Lesson, words: Words, live: bool) -> str:
-    """Return the article; it leads to the page that decodes in the browser, if there is one, and to all decodes."""
-    links = {LIVE_PAGE: words("page.live.title")} if live else {}
-    return article_page(article, shared_kit(f"{VIEWER}/"), links | {"index.html": words("page.site.all")})
+def _files(folder: Path, suffixes: tuple[str, ...], none: DsbdError) -> Iterator[tuple[Path, str, str]]:
+    """Yield the files of a folder with these suffixes, by name: each with its name without suffix, and a page's name.
+
+    Raises: TraceError: there is no such folder. And ``none`` if the folder holds no such file.
+    """
+    if not folder.is_dir():
+        raise TraceError(f"{str(folder)!r} is no folder; name one that holds {' or '.join(suffixes)} files")
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.endswith(suffixes))
+    if not files:
+        raise none
+    taken: set[str] = set()
+    for file in files:
+        stem = file.name[: -len(next(suffix for suffix in suffixes if file.name.endswith(suffix)))]
+        number, name = 1, page_name(stem)
+        while name in taken:
+            number += 1
+            name = f"{page_name(stem)}-{number}"
+        taken.add(name)
+        yield file, stem, name
 
 
 def _lessons(folder: Path, live: str) -> Iterator[tuple[Lesson, str, str]]:
     """Yield each lesson of a folder, by name, with its address and its page. Raises: LessonError, TraceError."""
-    if not folder.is_dir():
-        raise LessonError(f"{str(folder)!r} is no folder; name one that holds lessons")
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix == ".md")
-    if not files:
-        raise LessonError(f"no lessons (.md) in {str(folder)!r}; docs/teaching.md shows how to write one")
-    taken: set[str] = set()
+    none = LessonError(f"no lessons (.md) in {str(folder)!r}; docs/teaching.md shows how to write one")
     kit = shared_kit(f"../{VIEWER}/", page_file("lesson.css"))
-    for file in files:
+    for file, _, name in _files(folder, (".md",), none):
         lesson = read_lesson(file)
-        page = f"{LESSONS}/{_free(page_name(file.stem), taken)}.html"
-        yield lesson, page, lesson_page(lesson, kit, back="../index.html", live=live)
+        yield lesson, f"{LESSONS}/{name}.html", lesson_page(lesson, kit, back="../index.html", live=live)
 
 
 def _write_pictures(scene: Scene, place: Path) -> None:
@@ -145,37 +154,21 @@ def _write_pictures(scene: Scene, place: Path) -> None:
 
 def _cards(folder: Path, language: str) -> Iterator[Card]:
     """Yield every trace file of a folder, by name. Raises: TraceError; it names the file."""
-    if not folder.is_dir():
-        raise TraceError(f"{str(folder)!r} is no folder; name one that holds trace files")
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.endswith(SUFFIXES))
-    if not files:
-        raise TraceError(f"no trace files (.json, .json.gz) in {str(folder)!r}; record one with decode --trace")
-    taken: set[str] = set()
-    for file in files:
+    none = TraceError(f"no trace files (.json, .json.gz) in {str(folder)!r}; record one with decode --trace")
+    for file, stem, name in _files(folder, SUFFIXES, none):
         try:
-            scene = scene_of(Trace.load(file), language)
+            scene = scene_of(file, language)
             content = file.read_bytes()
         except TraceError as error:
             raise TraceError(f"{file.name}: {error}") from None
         except OSError as error:
             raise TraceError(f"cannot copy {file.name!r}: {error.strerror or error}") from None
-        stem = file.name.removesuffix(".gz").removesuffix(".json")
-        name = _free(page_name(stem), taken)
         yield Card(_titled(stem), f"{FORESTS}/{name}", name + file.name.removeprefix(stem), content, scene)
 
 
 def page_name(stem: str) -> str:
     """Return a name that is safe in every address and file system."""
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:80] or "trace"
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name}-{number}"
-    taken.add(found)
-    return found
 
 
 def _titled(stem: str) -> str:
@@ -253,38 +246,41 @@ def _drawn(picture: str, words: Words) -> str:
 def _live_page(scene: Scene, *, site: str, language: str) -> str:
     """Return the page that decodes; its viewer shows a recorded decode first."""
     words, kit = Words(language), live_kit(shared_kit(f"{VIEWER}/"), f"{FOLDER}/")
-    body = [
-        f'<div class="site"><main><header class="around"><p><a href="index.html">{words("page.site.all")}</a></p>',
-        f'<h1>{words("page.live.title")}</h1><p class="about">{words("page.live.about")}</p></header>',
-        live_element(scene, f"{FOLDER}/", language),
-        '<div id="viewer" data-scene="dsbd-scene-0" data-address></div></main>',
-        packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
-        kit.body,
-        START + "</div>",
-    ]
-    return document(f"{words('page.live.title')} · {site}", body, kit, language=language)
+    title = words("page.live.title")
+    head = f'<p class="about">{words("page.live.about")}</p></header>{live_element(scene, f"{FOLDER}/", language)}'
+    return _viewer_page(title, scene, kit, words, site=site, index="index.html", head=head)
 
 
 def _trace_page(card: Card, *, site: str, language: str) -> str:
     """Return the page of one trace: the viewer, a link to download the trace, and text to embed the viewer."""
     words, kit = Words(language), shared_kit(f"../{VIEWER}/")
-    title, name = html.escape(card.title), card.picture.rpartition("/")[2]
+    name = card.picture.rpartition("/")[2]
     frame = (
-        f'<iframe src="{name}.html" title="{title}" width="{FRAME[0]}" height="{FRAME[1]}" '
+        f'<iframe src="{name}.html" title="{html.escape(card.title)}" width="{FRAME[0]}" height="{FRAME[1]}" '
         'style="border:0;max-width:100%" loading="lazy" allowfullscreen></iframe>'
     )
+    foot = (
+        f'<noscript><img src="{name}.svg" alt="{words("page.site.picture")}"></noscript>\n'
+        '<footer class="around"><div class="links">'
+        f'<a href="{card.download}" download>{words("page.site.download")}</a></div>'
+        f"<details><summary>{words('page.site.embed')}</summary>"
+        f'<textarea readonly aria-label="{words("page.site.embed")}">{html.escape(frame)}</textarea></details></footer>'
+    )
+    return _viewer_page(
+        card.title, card.scene, kit, words, site=site, index="../index.html", head="</header>", foot=foot
+    )
+
+
+def _viewer_page(
+    title: str, scene: Scene, kit: Kit, words: Words, *, site: str, index: str, head: str, foot: str = ""
+) -> str:
+    """Return a page of the site with one viewer. ``head`` ends the header; ``foot`` stands below the viewer."""
     body = [
-        f'<div class="site"><main><header class="around"><p><a href="../index.html">{words("page.site.all")}</a></p>',
-        f"<h1>{title}</h1></header>",
-        '<div id="viewer" data-scene="dsbd-scene-0" data-address></div>',
-        f'<noscript><img src="{name}.svg" alt="{words("page.site.picture")}"></noscript>',
-        '<footer class="around"><div class="links">',
-        f'<a href="{card.download}" download>{words("page.site.download")}</a></div>',
-        f"<details><summary>{words('page.site.embed')}</summary>",
-        f'<textarea readonly aria-label="{words("page.site.embed")}">{html.escape(frame)}</textarea></details>',
-        "</footer></main>",
-        packed_element("dsbd-scene-0", packed_json(scene_json(card.scene))),
+        f'<div class="site"><main><header class="around"><p><a href="{index}">{words("page.site.all")}</a></p>',
+        f"<h1>{html.escape(title)}</h1>{head}",
+        f'<div id="viewer" data-scene="dsbd-scene-0" data-address></div>{foot}</main>',
+        packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
         kit.body,
         START + "</div>",
     ]
-    return document(f"{card.title} · {site}", body, kit, language=language)
+    return document(f"{title} · {site}", body, kit, language=words.language)

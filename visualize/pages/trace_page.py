@@ -11,14 +11,12 @@ from visualize.pages.live_files import FOLDER, write_live
 from visualize.pages.live_parts import live_element, live_kit
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom
 from visualize.pages.viewer_parts import carried_kit
-from visualize.scenes.diff import DiffScene
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
 from visualize.scenes.to_json import scene_json
+from visualize.scenes.tokens import flowing
 from visualize.viewer.bundle import plotly_js_path
 
-Drawn = Scene | DiffScene
-"""What a viewer can show."""
 START = script("dsbdReady.then(() => DsbdHost.start());\n")
 
 
@@ -28,7 +26,6 @@ def export_html(
     *,
     plotly: PlotlyFrom = "beside",
     language: str = "en",
-    title: str = "",
     place: str = "",
     live: bool = False,
 ) -> None:
@@ -37,10 +34,8 @@ def export_html(
     Args:
         source: a trace, the path of a trace file, a recorded result, or a list of these.
         path: the HTML file to write.
-        plotly: ``beside`` writes ``plotly.min.js`` next to it, ``inline`` puts it into the file (about 2 MB), ``cdn``
-            loads it from the publisher's server, checked by its hash; only such a page needs a network.
+        plotly: ``beside`` writes ``plotly.min.js`` next to it, ``inline`` puts it into the file (about 2 MB).
         language: of the sentences and controls.
-        title: of the page; empty = the method.
         place: where the viewers open, counted from 1: ``iteration=4&step=6``; empty = at the first step.
         live: put a form above the first viewer, in which a bundled pair decodes in the reader's browser. Its files go
             into the folder ``live`` beside the page; a browser runs them only from a server.
@@ -56,7 +51,7 @@ def export_html(
     scenes = [scene_of(entry, language) for entry in sources]
     if live:
         write_live(Path(path).parent)
-    write_page(path, html_page(scenes, plotly=plotly, title=title, place=place, live=live), plotly)
+    write_page(path, html_page(scenes, plotly=plotly, place=place, live=live), plotly)
 
 
 def write_page(path: str | Path, page: str, plotly: str) -> None:
@@ -72,22 +67,18 @@ def copy_plotly(folder: Path) -> None:
 
 
 def html_page(
-    scenes: Drawn | Sequence[Drawn],
+    scenes: Scene | Sequence[Scene],
     *,
     plotly: PlotlyFrom = "beside",
-    title: str = "",
     place: str = "",
-    bare: bool = False,
     live: bool = False,
 ) -> str:
     """Return the page as a string.
 
     Args:
-        scenes: one viewer for each; a scene of :func:`visualize.diff_scene` gets two, side by side.
+        scenes: one viewer for each.
         plotly: as for :func:`export_html`, or ``shared`` with another frame of the same page.
-        title: of the page; empty = the method.
         place: where the viewers open, counted from 1: ``iteration=4&step=6``.
-        bare: show only sentence, forest and card, for slides; ``?bare`` in the page's address does the same.
         live: as for :func:`export_html`; the folder is written by ``write_live``.
 
     Raises:
@@ -95,15 +86,14 @@ def html_page(
     """
     chosen = list(scenes) if isinstance(scenes, Sequence) else [scenes]
     names = " · ".join(dict.fromkeys(scene.title for scene in chosen if scene.title))
-    # A page that loads Plotly from the network must be small, so it has one language only.
-    kit = carried_kit(plotly, languages=[one.strings["language"] for one in chosen] if plotly == "cdn" else None)
+    kit = carried_kit(plotly)
     if live:
         kit = live_kit(kit, f"{FOLDER}/")
-    heading = title or (f"DSBD · {names}" if names else "DSBD")
+    heading = f"DSBD · {names}" if names else "DSBD"
     language = chosen[0].strings["language"] if chosen else "en"
-    form = live_element(chosen[0], f"{FOLDER}/", language) if live and isinstance(chosen[0], Scene) else ""
+    form = live_element(chosen[0], f"{FOLDER}/", language) if live else ""
     body = [
-        f'<main><h1 class="around">{html.escape(heading)}</h1>{form}{_places(chosen, place, bare)}</main>',
+        f'<main><h1 class="around">{html.escape(heading)}</h1>{form}{_places(chosen, place)}</main>',
         *(f"<noscript><p>{html.escape(_text(scene))}</p></noscript>" for scene in chosen),
         *(packed_element(f"dsbd-scene-{at}", packed_json(scene_json(scene))) for at, scene in enumerate(chosen)),
         kit.body,
@@ -112,12 +102,12 @@ def html_page(
     return document(heading, body, kit, language=language)
 
 
-def _places(scenes: list[Drawn], place: str, bare: bool) -> str:
+def _places(scenes: list[Scene], place: str) -> str:
     """Return an element for each viewer; a single viewer keeps its step in the address."""
-    start = (f' data-place="{html.escape(place)}"' if place else "") + (" data-bare" if bare else "")
+    start = f' data-place="{html.escape(place)}"' if place else ""
     lone = ' id="viewer" data-address' if len(scenes) == 1 else ""
     return "".join(f'<div data-scene="dsbd-scene-{at}"{lone}{start}></div>' for at in range(len(scenes)))
 
 
-def _text(scene: Drawn) -> str:
-    return "".join(scene.prompt) + (scene.result[0].text if scene.result else "")
+def _text(scene: Scene) -> str:
+    return "".join(scene.prompt) + (flowing(scene.result[0].text) if scene.result else "")

@@ -1,7 +1,6 @@
 """The parts that a page needs to show viewers: inside the page, or in files that the pages of a site share."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 from visualize.files import write
@@ -17,12 +16,9 @@ SCRIPTS = (PLOTLY_FILE, UNPACK_FILE, VIEWER_FILE, HOST_FILE)
 _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
 
 
-def carried_kit(plotly: PlotlyFrom, *styles: str, languages: Iterable[str] | None = None) -> Kit:
-    """Return the parts as text inside the page; ``languages`` are those to switch between, None = all.
-
-    Raises: ValueError for an unknown ``plotly``.
-    """
-    assets = viewer_assets(languages)
+def carried_kit(plotly: PlotlyFrom, *styles: str) -> Kit:
+    """Return the parts as text inside the page. Raises: ValueError for an unknown ``plotly``."""
+    assets = viewer_assets()
     head = style(page_file("page.css"), *styles) + "\n" + plotly_tag(plotly)
     viewer = packed(
         "\n".join([_STYLE.format(css=json.dumps(assets["css"])), assets["js_classic"], page_file("host.js")])

@@ -2,21 +2,18 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from dsbd.errors import TraceError
 from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Prompt, Result
+from dsbd.tracing.records import ROOT, BeamRecord, InputBeam, Iteration, Node, Prompt, Result
 from dsbd.tracing.trace import Trace
 from visualize.scenes.layout import tidy
-from visualize.scenes.memory import memory_scene
 from visualize.scenes.records import (
     BeamScene,
     IterationScene,
     NodeScene,
-    ResultBeam,
     Scene,
     Statistics,
     TokenScene,
@@ -73,7 +70,7 @@ class SceneBuilder:
         self._origins: dict[int, str] = {}
         self._whole: tuple[int, bool, WholeScene] | None = None
         self.prompt = self._read_prompt(prompt)
-        self.memory = memory_scene(prompt)
+        self.memory = prompt.memory if prompt else None
 
     def add(self, iteration: Iteration) -> IterationScene:
         """Return the scene of the next iteration; add earlier iterations first.
@@ -122,17 +119,14 @@ class SceneBuilder:
             last: keep only this many of the newest iterations; the text stays whole.
         """
         iterations = self.iterations if last is None else self.iterations[max(0, len(self.iterations) - last) :]
-        beams = () if result is None else tuple(
-            ResultBeam(beam.node, flowing(beam.text), beam.log_weight, beam.score, beam.finished)
-            for beam in result.beams
-        )  # fmt: skip
+        beams = () if result is None else tuple(result.beams)
         settings = {} if self.settings is None else dict(vars(self.settings))
         return Scene(
             self.title, self.models, settings, self.prompt, tuple(self._tokens.values()), tuple(iterations),
             self.statistics, beams, self.words.table, self._joined(beams), self.memory,
         )  # fmt: skip
 
-    def _joined(self, result: tuple[ResultBeam, ...]) -> WholeScene:
+    def _joined(self, result: tuple[BeamRecord, ...]) -> WholeScene:
         """All iterations as one tree, placed again only when something is new."""
         count, ranked = len(self.iterations), bool(result)
         if self._whole is None or self._whole[:2] != (count, ranked):
@@ -278,17 +272,13 @@ def _waiting(pending: bytes) -> str:
     return hex_bytes(pending) if pending else ""
 
 
-def build_scene(source: Trace | str | Path, *, language: str = "en") -> Scene:
-    """Return the scene of a whole trace, or of a trace file.
-
-    Example:
-        >>> visualize.build_scene(trace, language="fr").statistics.layers_per_iteration
+def build_scene(trace: Trace, *, language: str = "en") -> Scene:
+    """Return the scene of a whole trace.
 
     Raises:
-        TraceError: the file is no trace, or a node hangs below no input beam.
+        TraceError: a node hangs below no input beam.
         ValueError: there are no sentences in this language.
     """
-    trace = source if isinstance(source, Trace) else Trace.load(source)
     models = [model.id for model in (trace.models.target, trace.models.draft) if model is not None]
     builder = SceneBuilder(trace.prompt, trace.settings, title=trace.settings.method, models=models, language=language)
     for iteration in trace.iterations:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dsbd.results import VerdictCounts, brief
-from dsbd.tracing.records import Iteration, Layer
+from dsbd.tracing.records import BeamRecord, Iteration, Layer, MemoryRecord
 from dsbd.tracing.trace import Trace
 
 
@@ -71,19 +71,6 @@ class NodeScene:
 
 
 @dataclass(frozen=True)
-class AlternativeScene:
-    """One of the likeliest pairs of a layer, drafted or not."""
-
-    parent: str
-    """Visible text of the beam's last token; empty if only one beam is alive."""
-    token: str
-    target_prob: float
-    draft_prob: float
-    node: int
-    """Place in ``IterationScene.nodes``; -1 if it is no node of the forest."""
-
-
-@dataclass(frozen=True)
 class LayerScene:
     """One column with its width and the reason for it."""
 
@@ -102,9 +89,6 @@ class LayerScene:
     """None if no threshold chose the width."""
     step: int = 0
     """The step that chooses the width."""
-    alive: tuple[int, ...] = ()
-    """Places of the beams this layer extends."""
-    alternatives: tuple[AlternativeScene, ...] = ()
     record: Layer | None = field(default=None, repr=False)
     """None for a column whose width is not chosen yet."""
 
@@ -277,38 +261,6 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class ResultBeam:
-    """A ranked hypothesis."""
-
-    node: int
-    text: str
-    log_weight: float
-    score: float
-    finished: bool
-
-
-@dataclass(frozen=True)
-class SegmentScene:
-    """A segment of a prompt that was read into a memory."""
-
-    tokens: int
-    text: str
-    first_memory: int
-    """The segment, from 0, whose memory is the first of ``weights``."""
-    weights: tuple[float, ...]
-    """How much of each memory it recalled."""
-
-
-@dataclass(frozen=True)
-class MemoryScene:
-    """A prompt behind a memory: its segments, of which the last is in the window."""
-
-    segments: tuple[SegmentScene, ...]
-    sensory: int
-    """How many tokens of the segment before the last stand in front of it again."""
-
-
-@dataclass(frozen=True)
 class Scene:
     """A decode, or the part of it there is so far."""
 
@@ -321,13 +273,13 @@ class Scene:
     tokens: tuple[TokenScene, ...]
     iterations: tuple[IterationScene, ...]
     statistics: Statistics
-    result: tuple[ResultBeam, ...]
-    """Ranked; empty while the decode runs."""
+    result: tuple[BeamRecord, ...]
+    """As recorded, ranked; empty while the decode runs."""
     strings: dict[str, str]
     """The sentence templates of the language the scene was built in."""
     whole: WholeScene
     """All iterations as one tree, even if ``iterations`` holds only the newest."""
-    memory: MemoryScene | None = None
-    """What stands for the earlier segments of a long prompt; None if the prompt is read whole."""
+    memory: MemoryRecord | None = None
+    """As recorded: what stands for the earlier segments of a long prompt; None if the prompt is read whole."""
     trace: Trace | None = field(default=None, compare=False, repr=False)
     """The trace that it shows whole, for the audit; None while the decode runs."""

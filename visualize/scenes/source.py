@@ -1,12 +1,11 @@
-"""Makes a scene of what the public functions accept: a trace, a path, a recorded result, or one iteration."""
+"""Makes a scene of what the public functions accept: a trace, a path or a recorded result."""
 
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from dsbd.errors import TraceError
-from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
-from visualize.scenes.build import SceneBuilder, build_scene
+from visualize.scenes.build import build_scene
 from visualize.scenes.records import Scene
 
 
@@ -34,8 +33,8 @@ def load_trace(source: Source) -> Trace:
     return source.trace
 
 
-def scene_of(source: Source | Iteration | Scene, language: str = "en") -> Scene:
-    """Return the scene of what is given; a lone iteration has neither prompt nor settings.
+def scene_of(source: Source | Scene, language: str = "en") -> Scene:
+    """Return the scene of a trace, a trace file or a recorded result; a scene stays as it is.
 
     Example:
         >>> visualize.scene(trace).iterations[0].steps[0].sentence
@@ -46,10 +45,6 @@ def scene_of(source: Source | Iteration | Scene, language: str = "en") -> Scene:
     """
     if isinstance(source, Scene):
         return source
-    if isinstance(source, Iteration):
-        builder = SceneBuilder(None, language=language)
-        builder.add(source)
-        return builder.scene()
     return build_scene(load_trace(source), language=language)
 
 

@@ -11,8 +11,8 @@ from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import Draw, Iteration, Layer, Node, Trial
 from visualize.look.states import YIELDED
 from visualize.scenes.chances import chances_of
-from visualize.scenes.records import AlternativeScene, Change, Fact, LayerScene, StepScene
-from visualize.scenes.tokens import piece_label, visible
+from visualize.scenes.records import Change, Fact, LayerScene, StepScene
+from visualize.scenes.tokens import piece_label
 from visualize.words.words import Words
 
 Look = tuple[str, int, bool]
@@ -129,8 +129,6 @@ class StepList:
                 at_least=chances,
                 threshold=self.settings.width_threshold if self.settings and chances else None,
                 step=len(self.steps),
-                alive=tuple(self.places[node] for node in layer.alive),
-                alternatives=self._alternatives(layer),
                 record=layer,
             )
         )
@@ -161,15 +159,6 @@ class StepList:
         ignored = [node.id for node in nodes if node.parent not in layer.alive]
         self.looks.update((node, ("orphaned", 0, False)) for node in ignored)
         return ignored
-
-    def _alternatives(self, layer: Layer) -> tuple[AlternativeScene, ...]:
-        found = []
-        for pair in layer.alternatives:
-            parent = self.nodes.get(pair.parent) if len(layer.alive) > 1 else None
-            label = piece_label(parent) if parent else ""
-            place = -1 if pair.node is None else self.places.get(pair.node, -1)
-            found.append(AlternativeScene(label, visible(pair.text), pair.target_prob, pair.draft_prob, place))
-        return tuple(found)
 
     def _trial(self, at: int, trial: Trial, layer: Layer, count: int) -> None:
         node = self.nodes[trial.node]

@@ -11,15 +11,13 @@ from typing import Any
 
 from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.audit import verify_trace
-from dsbd.tracing.records import JointSums
+from dsbd.tracing.records import ROOT, JointSums, MemoryRecord
 from dsbd.tracing.trace import Trace
 from visualize.look.states import mark_of
-from visualize.scenes.diff import DiffScene
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene, StepScene, WholeScene
-from visualize.scenes.tokens import MARKS
+from visualize.scenes.tokens import MARKS, flowing, visible
 
 FORMAT = "dsbd-scene/3"
-DIFF_FORMAT = "dsbd-diff/1"
 DIGITS = 6
 ALTERNATIVE_DIGITS = 4
 """Digits of the likeliest pairs, which are shown as bars and with two digits."""
@@ -39,18 +37,16 @@ ALTERNATIVE = ("layer", "parent", "token", "target_prob", "draft_prob", "node")
 TREE_NODE = ("id", "parent", "position", "row", "mark", "iteration")
 BAND = ("iteration", "first", "last")
 BEAM = ("node", "multiplicity", "log_weight", "finished")
+RESULT = ("node", "text", "log_weight", "score", "finished")
+SEGMENT = ("tokens", "text", "first_memory", "weights")
 EXACT = {"target_prob", "draft_prob"}
 """Of a drafted node: these numbers decide its verdict and keep every digit."""
 EXACT_JOINT = EXACT | {"target_log_prob", "draft_log_prob"}
 """The same where a beam is tested as a whole."""
 
 
-def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
+def scene_json(scene: Scene) -> dict[str, Any]:
     """Return a scene as plain data for ``json.dumps``: what the viewer's ``mount`` draws.
-
-    Args:
-        scene: of a trace (:func:`visualize.scene`, :func:`visualize.build_scene`), or of two traces side by side
-            (:func:`visualize.diff_scene`).
 
     Returns: new lists and dicts of strings, numbers, booleans and None. Numbers that only a drawing uses have six
     significant digits (four in the table of the likeliest pairs), all others every digit.
@@ -58,14 +54,6 @@ def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
     Example:
         >>> visualize.scene_json(visualize.scene(trace))["format"]
     """
-    if isinstance(scene, DiffScene):
-        return {
-            "format": DIFF_FORMAT,
-            "language": scene.strings["language"],
-            "left": scene_json(scene.left),
-            "right": scene_json(scene.right),
-            "divergence": None if scene.divergence is None else asdict(scene.divergence),
-        }
     return {
         "format": FORMAT,
         "language": scene.strings["language"],
@@ -73,14 +61,21 @@ def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
         "models": list(scene.models),
         "settings": {name: list(one) if isinstance(one, tuple) else one for name, one in scene.settings.items()},
         "prompt": list(scene.prompt),
-        **({} if scene.memory is None else {"memory": _rounded(asdict(scene.memory))}),
+        **({} if scene.memory is None else {"memory": _memory(scene.memory)}),
         "tokens": _drawn(TOKEN, scene.tokens),
         "whole": _whole(scene.whole),
         "iterations": [_iteration(iteration) for iteration in scene.iterations],
         "statistics": scene.statistics.to_dict(),
-        "result": [asdict(beam) for beam in scene.result],
+        "result": [{field: getattr(beam, field) for field in RESULT} | {"text": flowing(beam.text)}
+                   for beam in scene.result],
         "evidence": None if scene.trace is None else _evidence(scene.trace),
-    }
+    }  # fmt: skip
+
+
+def _memory(memory: MemoryRecord) -> dict[str, Any]:
+    segments = [{field: getattr(one, field) for field in SEGMENT} | {"text": flowing(one.text)}
+                for one in memory.segments]  # fmt: skip
+    return {"segments": _rounded(segments), "sensory": memory.sensory}
 
 
 def _evidence(trace: Trace) -> dict[str, Any]:
@@ -106,8 +101,8 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
         "trials": _records(TRIAL, record.trials, places),
         "draws": _records(DRAW, record.draws, places),
         "beginnings": _records(BEGINNING, record.beginnings, places),
-        "layers": [_layer(layer) for layer in iteration.layers],
-        "alternatives": _alternatives(iteration),
+        "layers": [_layer(layer, places) for layer in iteration.layers],
+        "alternatives": _alternatives(iteration, places),
         "steps": _table(STEP, [_step(step) for step in iteration.steps]),
         "beams_before": _drawn(BEAM, iteration.beams_before),
         "beams_after": _drawn(BEAM, iteration.beams_after),
@@ -117,10 +112,12 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _layer(layer: LayerScene) -> dict[str, Any]:
-    recorded = {field: getattr(layer.record, field) for field in LAYER}
-    support = layer.record.target_support if layer.record else None
-    drawn = {"at_least": list(layer.at_least), "support": support, "alive": list(layer.alive), "step": layer.step}
+def _layer(layer: LayerScene, places: dict[int, int]) -> dict[str, Any]:
+    record = layer.record
+    assert record is not None, "every layer of a whole iteration has its record"
+    recorded = {field: getattr(record, field) for field in LAYER}
+    alive = [places[node] for node in record.alive]
+    drawn = {"at_least": list(layer.at_least), "support": record.target_support, "alive": alive, "step": layer.step}
     return {**recorded, **drawn}
 
 
@@ -160,13 +157,16 @@ def _node(node: NodeScene, exact_if_drafted: set[str]) -> list[Any]:
     return values
 
 
-def _alternatives(iteration: IterationScene) -> dict[str, Any]:
-    """The likeliest pairs of all layers in one table."""
-    rows = [
-        [layer.layer, *(_rounded(getattr(pair, field), ALTERNATIVE_DIGITS) for field in ALTERNATIVE[1:])]
-        for layer in iteration.layers
-        for pair in layer.alternatives
-    ]
+def _alternatives(iteration: IterationScene, places: dict[int, int]) -> dict[str, Any]:
+    """The likeliest pairs of all layers in one table; a beam is named only where several are alive."""
+    rows = []
+    for layer in iteration.record.layers:
+        for pair in layer.alternatives:
+            is_named = len(layer.alive) > 1 and pair.parent != ROOT
+            parent = iteration.nodes[places[pair.parent]].token if is_named else ""
+            probs = (_rounded(prob, ALTERNATIVE_DIGITS) for prob in (pair.target_prob, pair.draft_prob))
+            place = -1 if pair.node is None else places.get(pair.node, -1)
+            rows.append([layer.layer, parent, visible(pair.text), *probs, place])
     return _table(ALTERNATIVE, rows)
 
 

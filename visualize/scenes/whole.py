@@ -9,13 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from dsbd.tracing.records import ROOT
+from dsbd.tracing.records import ROOT, BeamRecord
 from visualize.scenes.layout import hanging
-from visualize.scenes.records import Band, BeamScene, IterationScene, ResultBeam, TreeNode, WholeScene
+from visualize.scenes.records import Band, BeamScene, IterationScene, TreeNode, WholeScene
 
 
 def whole_tree(
-    iterations: Sequence[IterationScene], result: Sequence[ResultBeam] = (), *, length_penalty: float = 1.0
+    iterations: Sequence[IterationScene], result: Sequence[BeamRecord] = (), *, length_penalty: float = 1.0
 ) -> WholeScene:
     """Join all iterations into one tree and place its nodes.
 

@@ -9,13 +9,10 @@ import importlib.util
 import json
 import posixpath
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
-
-from visualize.words.words import known_languages
 
 ENTRY = "viewer/main.js"
 GLOBAL = "DsbdViewer"
@@ -28,14 +25,10 @@ _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
 _COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
 _REMARK = re.compile(r"[ \t]+(?:// .*|/\*[^*]*\*/)$", re.M)
 _MOUNT = "export function mount"
-_STRINGS = re.compile(r"words/(\w+)\.json")
 
 
-def viewer_assets(languages: Iterable[str] | None = None) -> dict[str, str]:
+def viewer_assets() -> dict[str, str]:
     """Return the parts that a page needs to show the viewer.
-
-    Args:
-        languages: string tables to include; English is always included; None = all.
 
     Returns:
         ``js``: the ES module, which exports ``mount``.
@@ -44,12 +37,9 @@ def viewer_assets(languages: Iterable[str] | None = None) -> dict[str, str]:
         ``plotly_js_path``: path of ``plotly.min.js`` in the plotly package; the page must serve it.
 
     Example:
-        >>> sorted(visualize.viewer_assets(languages=["en"]))
-
-    Raises:
-        ValueError: there is no table for one of the languages.
+        >>> sorted(visualize.viewer_assets())
     """
-    js = module(None if languages is None else tuple(sorted(set(languages))))
+    js = module()
     css = _bare(source("viewer/viewer.css"))
     return {"js": js, "js_classic": classic(js), "css": css, "plotly_js_path": str(plotly_js_path())}
 
@@ -70,20 +60,16 @@ def plotly_js_path() -> Path:
 
 
 @lru_cache
-def module(languages: tuple[str, ...] | None = None) -> str:
-    """Return the viewer as one ES module that exports only ``mount``; arguments as for :func:`viewer_assets`."""
-    known = known_languages()
-    for language in languages or ():
-        if language not in known:
-            raise ValueError(f"no strings for language {language!r}; there are {', '.join(known)}")
-    return joined(ENTRY, set(known if languages is None else (*languages, "en")))
+def module() -> str:
+    """Return the viewer as one ES module that exports only ``mount``."""
+    return joined(ENTRY)
 
 
-def joined(entry: str, languages: Iterable[str] = ()) -> str:
+def joined(entry: str) -> str:
     """Return a source file, named by its path below ``visualize``, with all that it imports, in one scope."""
     order: list[str] = []
     _visit(entry, order, ())
-    return "\n".join(_joined(name, languages) for name in order)
+    return "\n".join(map(_joined, order))
 
 
 def source(name: str) -> str:
@@ -113,12 +99,10 @@ def _visit(name: str, order: list[str], trail: tuple[str, ...]) -> None:
         order.append(name)
 
 
-def _joined(name: str, languages: Iterable[str]) -> str:
+def _joined(name: str) -> str:
     if name.endswith(".json"):
-        strings = _STRINGS.fullmatch(name)
         constant = posixpath.basename(name).removesuffix(".json")
-        table = _read(name) if not strings or strings[1] in languages else None
-        return f"const {constant} = {json.dumps(table, ensure_ascii=False, separators=(',', ':'))};\n"
+        return f"const {constant} = {json.dumps(_read(name), ensure_ascii=False, separators=(',', ':'))};\n"
     body = _bare(_IMPORT.sub("", source(name)))
     return body if name == ENTRY else _EXPORT.sub("", body)
 

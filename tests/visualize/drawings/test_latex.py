@@ -37,9 +37,8 @@ def trace(request):
     return request.param
 
 
-def test_tikz_draws_every_node_and_edge(trace, tmp_path):
-    visualize.export_tikz(trace, tmp_path / "forest.tex", 1)
-    source = (tmp_path / "forest.tex").read_text(encoding="utf-8")
+def test_tikz_draws_every_node_and_edge(trace):
+    source = visualize.forest_tikz(trace, 1)
     nodes = visualize.scene(trace).iterations[1].nodes
     assert source.count(r"\ttfamily") == len(nodes)
     assert source.count(".. controls") == sum(node.parent >= 0 for node in nodes)
@@ -51,7 +50,7 @@ def test_tikz_draws_every_node_and_edge(trace, tmp_path):
 def test_tikz_compiles(trace, tmp_path):
     """Catches a document that LaTeX stops at."""
     for iteration in range(len(trace.iterations)):
-        visualize.export_tikz(trace, tmp_path / "forest.tex", iteration)
+        (tmp_path / "forest.tex").write_text(visualize.forest_tikz(trace, iteration), encoding="utf-8")
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "forest.tex"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
         assert done.returncode == 0, done.stdout[-1500:]

@@ -7,8 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 import visualize
-from tests.visualize.homes import hostile_marks, visit
-from tests.visualize.nasty import nasty_trace
+from tests.visualize.homes import visit
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
 
@@ -31,7 +30,6 @@ globalThis.press = (by) => {{
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("snippets")
     visualize.export_html(TRACE, path / "viewer.html")
-    TRACE.save(path / "t.json")
     return path
 
 
@@ -61,28 +59,6 @@ def test_an_address_opens_in_its_place(browser, folder):
         for frame in seen.drawn(len(kinds)):
             expect(frame.locator(".dsbd-sentence")).to_have_text(SCENE.iterations[1].steps[2].sentence)
         seen.quiet()
-
-
-@pytest.mark.slow
-def test_a_trace_is_carried_whole(browser, tmp_path):
-    """Catches hostile tokens that leave the frame's attribute."""
-    page = tmp_path / "carried.html"
-    page.write_text(visualize.embed_snippet(nasty_trace()), encoding="utf-8")
-    with visit(browser, page) as seen:
-        (frame,) = seen.drawn()
-        assert hostile_marks(frame) == 0
-        seen.quiet()
-
-
-@pytest.mark.parametrize("kind", ["jupyter", "myst", "quarto"])
-def test_places_that_run_code_read_the_trace_file(folder, kind, monkeypatch):
-    """Catches a cell that does not run."""
-    monkeypatch.chdir(folder)
-    snippet = visualize.embed_snippet("t.json", kind, iteration=2)
-    lines = [line for line in snippet.splitlines() if not line.startswith("```")]
-    made: dict = {}
-    exec("\n".join([*lines[:-1], f"shown = {lines[-1]}"]), made)
-    assert made["shown"] == visualize.show(TRACE, iteration=2)
 
 
 @pytest.mark.slow

@@ -53,15 +53,17 @@ def test_the_forest_changes_as_one_scrolls(browser, site, width, height, scheme,
         page = seen.page
         page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])", state="attached")
         expect(page.locator(".cut .dsbd-cut-field").first).to_be_attached()
-        for at, card in enumerate(card for card in ARTICLE.cards if not card.lab):
+        for at, card in enumerate(card for card in ARTICLE.cards if "lab" not in card.blocks):
             page.evaluate(SCROLL, [at, share])
-            expect(page.locator(".dsbd-lanes")).to_be_visible(visible=card.lanes is not None)
-            expect(page.locator(".dsbd-scroller")).to_be_visible(visible=card.lanes is None)
+            expect(page.locator(".dsbd-lanes")).to_be_visible(visible="lanes" in card.blocks)
+            expect(page.locator(".dsbd-scroller")).to_be_visible(visible="lanes" not in card.blocks)
             if card.position:
                 place = f"Forest of pass {card.position.it + 1}: "
                 expect(page.locator(".dsbd-forest")).to_have_attribute("aria-label", re.compile(f"^{place}"))
-            drawn = page.locator(".dsbd-lanes" if card.lanes else ".dsbd-scroller")
-            expect(drawn).to_be_in_viewport(ratio=0.45 if card.lanes else 0.95)  # one of two lanes may be clipped
+            drawn = page.locator(".dsbd-lanes" if "lanes" in card.blocks else ".dsbd-scroller")
+            expect(drawn).to_be_in_viewport(
+                ratio=0.45 if "lanes" in card.blocks else 0.95
+            )  # one of two lanes may be clipped
             assert page.evaluate(COVERED) == []
             expect(page.locator("main article").nth(at).locator(".text").first).to_be_in_viewport(ratio=1)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
@@ -83,7 +85,7 @@ def test_paper_and_a_browser_without_scripts_show_text_and_pictures(browser, sit
 
 def require_readable(page) -> None:
     assert page.locator("article h2:visible").count() == len(ARTICLE.cards)
-    assert page.locator("article .lanes:visible").count() == sum(card.lanes is not None for card in ARTICLE.cards)
+    assert page.locator("article .lanes:visible").count() == sum("lanes" in card.blocks for card in ARTICLE.cards)
     assert page.locator("article .still:visible").count() >= 5
     expect(page.locator(".forest")).to_be_hidden()
     expect(page.locator(".lab-instead")).to_be_visible()

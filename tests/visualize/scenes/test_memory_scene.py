@@ -9,7 +9,7 @@ from tests.visualize.toy import toy_trace
 
 def test_the_scene_says_what_the_trace_says():
     trace = remembered()
-    packed = visualize.scene_json(visualize.build_scene(trace))["memory"]
+    packed = visualize.scene_json(visualize.scene(trace))["memory"]
     assert packed["sensory"] == SENSORY
     recorded = trace.prompt.memory.segments
     assert [one["tokens"] for one in packed["segments"]] == [one.tokens for one in recorded]
@@ -21,4 +21,4 @@ def test_the_scene_says_what_the_trace_says():
 
 def test_a_prompt_that_is_read_whole_has_no_memory():
     """Catches a field of None, which would change every page that was written before."""
-    assert "memory" not in visualize.scene_json(visualize.build_scene(toy_trace()))
+    assert "memory" not in visualize.scene_json(visualize.scene(toy_trace()))

@@ -11,8 +11,9 @@ from dsbd.errors import TraceError
 from dsbd.tracing.records import path_to
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
-from visualize import SceneBuilder, build_scene
+from visualize import SceneBuilder
 from visualize.look.states import STATES, YIELDED
+from visualize.scenes.build import build_scene
 from visualize.scenes.records import Change, Fact
 
 TRACE = toy_trace()

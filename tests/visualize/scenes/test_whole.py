@@ -8,11 +8,11 @@ import pytest
 
 from dsbd.law.verdicts import DrawKind, Verdict
 from dsbd.tracing.records import ROOT, NodeKind, path_to
-from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import TRACES, scene_of, trace_of
-from visualize import SceneBuilder, build_scene, scene_json
+from visualize import SceneBuilder
 from visualize.look.states import STATES, mark_of, mark_style
+from visualize.scenes.build import build_scene
 
 
 @pytest.fixture(params=sorted(TRACES))
@@ -86,17 +86,6 @@ def test_one_iteration_alone_and_none():
     assert whole.bands[0].first == 1
     whole = build_scene(replace(toy_trace(), iterations=[], result=None)).whole
     assert (whole.nodes, whole.bands, whole.tokens, whole.last_position, whole.last_row) == ((), (), 0, 0, 0)
-
-
-def test_the_strip_gets_every_place_and_no_text():
-    """Token text of strangers stays where it is escaped."""
-    packed = scene_json(build_scene(nasty_trace()))["whole"]
-    whole = scene_of("nasty").whole
-    assert packed["nodes"]["fields"] == ["id", "parent", "position", "row", "mark", "iteration"]
-    assert packed["nodes"]["rows"] == [
-        [node.id, node.parent, node.position, node.row, mark_of(node.state), node.iteration] for node in whole.nodes
-    ]
-    assert packed["bands"]["rows"] == [[band.iteration, band.first, band.last] for band in whole.bands]
 
 
 def test_every_state_has_one_mark_and_what_was_not_tested_is_no_cross():

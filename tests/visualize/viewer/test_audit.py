@@ -8,7 +8,8 @@ from dsbd.tracing.audit import verify_trace
 from tests.tracing.alterations import ALTERATIONS, alter
 from tests.visualize.test_javascript import run_under_node
 from tests.visualize.traces import RECORDED, trace_of
-from visualize import SceneBuilder, build_scene, scene_json
+from visualize import SceneBuilder, scene_json
+from visualize.scenes.build import build_scene
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from visualize.viewer.bundle import ENTRY, imports_of, module, source, viewer_assets
+from visualize.viewer.bundle import ENTRY, imports_of, module, source
 from visualize.words.words import known_languages
 
 ROOT = resources.files("visualize")
@@ -73,14 +73,10 @@ def test_joining_drops_comments_and_indentation_and_nothing_else():
             assert not re.search(r"[\"'`][^\"'`]* // [^\"'`]*[\"'`]", line), (name, line)
 
 
-def test_a_page_may_carry_fewer_languages():
-    small = viewer_assets(languages=["en"])["js"]
+def test_the_module_carries_every_language_without_the_words_of_pages():
     for language in known_languages():
         words = json.loads(source(f"words/{language}.json"))
         carried = {key: text for key, text in words.items() if not key.startswith("page.")}
         assert 100 < len(carried) < len(words)
         table = json.dumps(carried, ensure_ascii=False, separators=(",", ":"))
         assert table in module()
-        assert (table in small) == (language == "en")
-    with pytest.raises(ValueError, match="no strings for language 'xx'; there are"):
-        viewer_assets(languages=["xx"])

@@ -32,7 +32,7 @@ def require_full(heights) -> None:
 def test_a_worse_small_model_shrinks_the_green_and_moves_no_outline(page):
     """Catches a bar that moves an outline, a gap that stays open, and a slider whose picture does not follow."""
     page.click(".dsbd-why")
-    expect(page.locator(".dsbd-cut-field")).to_have_count(len(LAYER.alternatives) + 1)
+    expect(page.locator(".dsbd-cut-field")).to_have_count(len(LAYER.record.alternatives) + 1)
     expect(page.locator(".dsbd-cut")).to_contain_text(f"How many are kept here ({LAYER.width}) is chosen")
     recorded, before = page.evaluate(HEIGHTS), kept(page)
     require_full(recorded)

@@ -75,6 +75,6 @@ def test_on_a_phone_the_strip_scrolls_to_the_pass_and_speaks_the_language(browse
                     document.documentElement.scrollWidth <= innerWidth];
         }""")
         assert inside == [True, True, True]
-        words = visualize.build_scene(toy_trace("wider"), language=language).strings
+        words = visualize.scene(toy_trace("wider"), language=language).strings
         assert page.locator(".dsbd-strip").get_attribute("aria-label") == words["ui.strip"]
         seen.quiet()

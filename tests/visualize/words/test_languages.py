@@ -78,7 +78,7 @@ def test_the_reader_switches_the_language_without_a_server(browser, tmp_path):
         unfold(page)
         for language in ("de", *LANGUAGES):
             page.select_option(".dsbd-language", language)
-            expected = visualize.build_scene(TRACE, language=language).iterations[1].steps[7].sentence
+            expected = visualize.scene(TRACE, language=language).iterations[1].steps[7].sentence
             assert seen.sentence == expected
             assert page.get_attribute(".dsbd", "lang") == language
             assert page.get_attribute(".dsbd", "dir") == TABLES[language]["direction"]

@@ -115,9 +115,8 @@ def test_different_numbers_look_different():
 
 @pytest.mark.parametrize(
     ("language", "count", "said"),
-    [("en", 0, "0 nodes"), ("en", 1, "1 node"), ("en", 2, "2 nodes"), ("es", 1, "1 nodo"), ("fr", 0, "0 nœud"),
-     ("zh", 1, "1 个节点"), ("ar", 1, "عقدة واحدة"), ("ar", 2, "عقدتان"), ("ar", 3, "3 عقد"), ("ar", 11, "11 عقدة"),
-     ("ar", 100, "100 عقدة"), ("ar", 103, "103 عقد")],
+    [("en", 1, "1 node"), ("en", 2, "2 nodes"), ("fr", 0, "0 nœud"), ("zh", 1, "1 个节点"), ("ar", 2, "عقدتان"),
+     ("ar", 103, "103 عقد")],
 )  # fmt: skip
 def test_a_noun_has_the_form_of_its_number(language, count, said):
     """Catches "1 nodes", and two of something in Arabic, which has its own form."""
