@@ -1,4 +1,4 @@
-/* Drafting: the draft model grows the forest, layer by layer. dsbd/host_draft.py makes the same forest of the same numbers.
+/* Drafting: the draft model grows the forest, layer by layer, as dsbd/host_draft.py does with the same numbers.
  *
  * A layer has draft_width draws of a sampled forest, or the likeliest pairs of a likely one. Equal draws share a
  * *slot*, which carries their multiplicity. Nothing is drafted below a token that ends a beam. */
@@ -43,7 +43,8 @@ export function* drafted(row, beams, depth, settings, {size, eos, generator}) {
     const logits = yield () => row.feed(frontier.map(({node}) => node));
     const rows = Array.from(logits, (one) => logProbsOf(one, "draft"));
     const law = {...warpedLaw(rows, frontier, settings, size), parents: frontier.map(({node}) => node)};
-    const order = law.isRanked ? [...law.pairs.keys()] : bestOf(law.probs).filter((at) => law.probs[at] >= LEAST_DRAFT_PROB);
+    const likeliest = bestOf(law.probs).filter((at) => law.probs[at] >= LEAST_DRAFT_PROB);
+    const order = law.isRanked ? [...law.pairs.keys()] : likeliest;
     const drawn = drawnFrom(order, law, settings, generator);
     const raw = (at) => rows[Math.floor(law.pairs[at] / size)][law.pairs[at] % size];
     const grown = (at) => forest.grow(law.parents[Math.floor(law.pairs[at] / size)], law.pairs[at] % size, raw(at));
