@@ -5,17 +5,19 @@ compute no token twice, and nothing is drafted below a forest that has ended. On
 the same forests on the device.
 """
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+import numpy as np
 import torch
 
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftLaw, ForestLayer
 from dsbd.law.laws import Floats, Law, TopTokens, joint_law
 from dsbd.models.rows.row import Row
-from dsbd.next_tokens import host_rows
+from dsbd.next_tokens import host_rows, likeliest_pairs
 from dsbd.settings import ResolvedSettings
 
 
@@ -81,8 +83,7 @@ class HostDrafter:
         row_of = {beam.node: row for row, beam in enumerate(beams)}
         logits = self.row.feed(*_fed([], row_of), ())
         for number in range(depth):
-            rows = host_rows(logits, settings.top_k, "draft")
-            above = self._add_layer(forest, above, rows, number)
+            above = self._add_layer(forest, above, self._rows(above, logits), number)
             if number + 1 == depth or not above:
                 break
             nodes = [beam.node for beam in above]
@@ -91,6 +92,14 @@ class HostDrafter:
             row_of.update({node: row for row, node in enumerate(nodes, len(row_of))})
             logits = self.row.feed(tokens, parents, (len(nodes),))
         return forest
+
+    def _rows(self, above: Sequence[Beam], logits: torch.Tensor) -> list[TopTokens]:
+        """Return the next tokens of ``above`` that their joint law needs, or the law of each if they draw apart."""
+        settings = self._settings
+        if settings.branching is not None or not 0 < settings.top_k < logits.numel():
+            return host_rows(logits, settings.top_k, "draft")
+        offsets = [beam.log_weight + settings.temperature * math.log(beam.multiplicity) for beam in above]
+        return likeliest_pairs(logits, np.array(offsets), settings.top_k, "draft")
 
     def _add_layer(
         self, forest: HostForest, above: Sequence[Beam], rows: Sequence[TopTokens], number: int

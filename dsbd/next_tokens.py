@@ -16,6 +16,9 @@ from dsbd.law.beams import Node
 from dsbd.law.laws import TopTokens
 from dsbd.topk import distinct_top
 
+ROUNDING = 1e-3
+"""More than float32 rounds a sum of log-weight and log-probability by, nats."""
+
 
 class _Named:
     """Knows which row belongs to which node."""
@@ -140,9 +143,6 @@ def host_rows(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
 def likeliest_tokens(log_probs: np.ndarray, top_k: int, role: str) -> list[TopTokens]:
     """Return the ``top_k`` likeliest tokens of each row, by id; a few more tokens may be among them.
 
-    The entries that lie a stride apart make a group. At least ``top_k`` entries reach the ``top_k``-th best of the
-    groups' largest entries, and hardly more: all that do are returned, impossible tokens excepted.
-
     Args:
         log_probs: [rows, vocabulary] on the host, float32 or float64.
         top_k: 1 to vocabulary - 1.
@@ -151,13 +151,47 @@ def likeliest_tokens(log_probs: np.ndarray, top_k: int, role: str) -> list[TopTo
     Raises:
         ModelError: there is a NaN.
     """
-    rows, size = log_probs.shape
-    groups = size // max(size // (4 * top_k), 1)
-    largest = log_probs[:, : size // groups * groups].reshape(rows, -1, groups).max(axis=1)
+    return _at_least(log_probs, log_probs, _bounds(log_probs, top_k, role)[:, None])
+
+
+def likeliest_pairs(logits: torch.Tensor, offsets: np.ndarray, top_k: int, role: str) -> list[TopTokens]:
+    """Return the tokens of the ``top_k`` pairs (row, token) with the largest sum of log-probability and offset.
+
+    A few more pairs may be among them; a row that has none of these pairs has no tokens.
+
+    Args:
+        logits: [rows, vocabulary] on a CPU.
+        offsets: [rows] float64, what is added to each row.
+        top_k: 1 to rows * vocabulary - 1.
+        role: ``target`` or ``draft``; an error names it.
+
+    Raises:
+        ModelError: there is a NaN.
+    """
+    log_probs = token_log_probs(logits).numpy()
+    scores = log_probs + (offsets - offsets.max()).astype(log_probs.dtype)[:, None]
+    (bound,) = _bounds(scores.reshape(1, -1), top_k, role)
+    return _at_least(log_probs, scores, bound - ROUNDING)
+
+
+def _bounds(values: np.ndarray, count: int, role: str) -> np.ndarray:
+    """Return for each row of ``values`` a bound that at least ``count`` of its entries reach, and hardly more.
+
+    The entries that lie a stride apart make a group. The bound is the ``count``-th best of the groups' largest entries.
+    """
+    rows, size = values.shape
+    groups = size // max(size // (4 * count), 1)
+    largest = values[:, : size // groups * groups].reshape(rows, -1, groups).max(axis=1)
     require_numbers(largest, role)  # a NaN makes its whole row NaN
-    largest.partition(groups - top_k, axis=1)
-    bounds = np.maximum(largest[:, groups - top_k], np.finfo(log_probs.dtype).min)
-    found = np.flatnonzero(log_probs >= bounds[:, None])
+    largest.partition(groups - count, axis=1)
+    bounds: np.ndarray = largest[:, groups - count]
+    return bounds
+
+
+def _at_least(log_probs: np.ndarray, scores: np.ndarray, bounds: np.ndarray) -> list[TopTokens]:
+    """Return the tokens of each row whose scores reach the bounds, impossible tokens excepted."""
+    rows, size = log_probs.shape
+    found = np.flatnonzero(scores >= np.maximum(bounds, np.finfo(scores.dtype).min))
     ends = found.searchsorted(np.arange(1, rows + 1) * size).tolist()
     tokens, values = found % size, log_probs.ravel()[found].astype(np.float64)
     return [TopTokens(tokens[start:end], values[start:end]) for start, end in pairwise([0, *ends])]
