@@ -1,66 +1,60 @@
 """The lane of one decode: when it drafted, scored and verified, and when tokens became final."""
 
 import codecs
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from itertools import accumulate, pairwise
 from typing import cast
 
-from dsbd.api import decode
 from dsbd.evaluation.race_records import Landing, Lane, Phase, Stretch
-from dsbd.measure.bench.contenders import OPPONENTS, Contender
-from dsbd.measure.bench.run import timed
-from dsbd.models.pair import Pair
-from dsbd.results import ITERATION_PHASES
-from dsbd.tracing.records import Node, path_to
-from dsbd.tracing.trace import Trace
+from dsbd.measure.bench.records import Run
+from dsbd.observer import IterationEnd, Observer, RunStart
+from dsbd.results import ITERATION_PHASES, PlainResult
 
 
-def run_lane(pair: Pair, contender: Contender, prompt: str, seed: int, stop: Callable[[], bool] | None = None) -> Lane:
-    """Decode once for the lane: our decoders are recorded; of an opponent only the beginning and the end are known."""
-    if contender.method in OPPONENTS:
-        return _without_phases(pair, contender, prompt, seed)
-    result = decode(pair, prompt, replace(contender.settings, seed=seed), record=True, stop=stop)
-    assert result.trace is not None, "the decode is recorded"
-    return lane_of(result.trace)
-
-
-def lane_of(trace: Trace) -> Lane:
-    """Return the lane of a recorded decode.
+class LaneWatch(Observer):
+    """Notes what a lane needs while one of our decoders runs; it takes no time of the decode worth measuring.
 
     An iteration's layers become final together, at the end of its commit. While a decode goes on, several beams may be
     alive: the text of a landing is that of the hypothesis returned in the end.
     """
-    assert trace.result is not None, "the decode came to its end"
-    texts = _texts(path_to(trace.result.beams[0].node, trace.node_index()))
-    now = float(trace.result.stats["prefill_seconds"])
-    stretches, landings, first = [Stretch("prefill", 0.0, now)], [], 0
-    for iteration in trace.iterations:
-        for phase in ITERATION_PHASES:
-            seconds = getattr(iteration.phases, f"{phase}_seconds")
-            stretches.append(Stretch(cast(Phase, phase), now, now + seconds))
+
+    reads_seconds = False
+
+    def __init__(self) -> None:
+        self._seconds = list[tuple[Phase, float]]()
+        self._landed = list[tuple[float, int]]()
+
+    def on_start(self, start: RunStart) -> None:
+        self._start = start
+
+    def on_iteration(self, iteration: IterationEnd) -> None:
+        spent = [(cast(Phase, phase), iteration.seconds[phase]) for phase in ITERATION_PHASES]
+        self._seconds += spent
+        self._landed.append((sum(seconds for _, seconds in spent), len(iteration.layers)))
+
+    def on_finish(self, result: PlainResult) -> None:
+        self._result = result
+
+    def lane(self) -> Lane:
+        """Return the lane of the decode, which has come to its end."""
+        spent: list[tuple[Phase, float]] = [("prefill", self._result.stats.prefill_seconds), *self._seconds]
+        moments = pairwise(accumulate((seconds for _, seconds in spent), initial=0.0))
+        stretches = [Stretch(phase, *span) for (phase, _), span in zip(spent, moments, strict=True)]
+        texts, now, first, landings = self._texts(), spent[0][1], 0, list[Landing]()
+        for seconds, layers in self._landed:
             now += seconds
-        last = first + len(iteration.layers)
-        landings.append(Landing(now, last - first, "".join(texts[first:last])))
-        first = last
-    return Lane(tuple(one for one in stretches if one.end > one.start), tuple(landings), trace.seed)
+            landings.append(Landing(now, layers, "".join(texts[first : first + layers])))
+            first += layers
+        kept = tuple(one for one in stretches if one.end > one.start)
+        return Lane(kept, tuple(landings), self._start.settings.seed)
+
+    def _texts(self) -> list[str]:
+        """Return what each token adds to the text: a character split over tokens comes with the last of them."""
+        reader, pair = codecs.getincrementaldecoder("utf-8")(errors="replace"), self._start.pair
+        own = [b"" if token in pair.eos else pair.token_bytes.of(token) for token in self._result.token_ids]
+        return [reader.decode(part, final=place == len(own)) for place, part in enumerate(own, 1)]
 
 
-def _texts(path: Iterable[Node]) -> list[str]:
-    """Return what each token adds to the text: a character split over tokens comes with the last of them."""
-    reader = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    nodes = list(path)
-    return [reader.decode(_own_bytes(node), final=node is nodes[-1]) for node in nodes]
-
-
-def _own_bytes(node: Node) -> bytes:
-    if node.ends:
-        return b""
-    return bytes.fromhex(node.bytes) if node.bytes else node.text.encode(errors="replace")
-
-
-def _without_phases(pair: Pair, contender: Contender, prompt: str, seed: int) -> Lane:
-    measured = timed(pair, contender, prompt, seed)
-    found, seconds = measured.hypotheses, measured.seconds
-    prefill = min(measured.prefill_seconds, seconds)
-    stretches = (Stretch("prefill", 0.0, prefill), Stretch("forward", prefill, seconds))
-    return Lane(stretches, (Landing(seconds, found.layers, pair.decode(found.token_ids[0])),), seed)
+def lane_of(run: Run) -> Lane:
+    """Return the lane of an opponent's decode, of which only the beginning and the end are known."""
+    stretches = (Stretch("prefill", 0.0, run.prefill_seconds), Stretch("forward", run.prefill_seconds, run.seconds))
+    return Lane(stretches, (Landing(run.seconds, run.layers, run.text),), run.seed)

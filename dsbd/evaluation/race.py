@@ -1,7 +1,6 @@
-"""A race: a contest whose contenders decode the first prompt once more at the end, recorded, each for its lane.
+"""A race: a contest in which each contender has a lane: its decode of the first prompt that took the middle time.
 
-The figures come from decodes that are not recorded, so recording does not slow them. ``race`` needs the models;
-``make_race`` needs only what they did, so it can run in another process.
+``race`` needs the models; ``make_race`` needs only what they did, so it can run in another process.
 """
 
 import math
@@ -10,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dsbd.errors import SettingsError
-from dsbd.evaluation.lanes import run_lane
+from dsbd.evaluation.lanes import LaneWatch, lane_of
 from dsbd.evaluation.make_tables import ScoredRun, make_table, score_run, speed_ratios
 from dsbd.evaluation.race_records import Answer, Lane, Race, RacedPrompt, Racer, Ratio
 from dsbd.evaluation.statistics import clustered_mean
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contenders import BASELINE, Contender, require_count
-from dsbd.measure.bench.contest import Contest, plain_prompts
+from dsbd.measure.bench.contenders import BASELINE, OPPONENTS, Contender, require_count
+from dsbd.measure.bench.contest import Contest, Turn, plain_prompts
 from dsbd.measure.bench.driver import ContestProgress, require_runnable, run_contest
 from dsbd.measure.bench.records import Run
 from dsbd.models.pair import Pair
@@ -43,7 +42,7 @@ def race(
     rounds: int = 3,
     stop: Callable[[], bool] | None = None,
 ) -> Iterator[ContestProgress]:
-    """Run every contender ``rounds`` times on every prompt, then once more for its lane; closing the iterator stops it.
+    """Run every contender ``rounds`` times on every prompt; closing the iterator stops it.
 
     Args:
         pair: the models.
@@ -53,8 +52,8 @@ def race(
         stop: asked inside the runs; once it returns True the race ends with a StoppedError.
 
     Yields:
-        Progress as :func:`~dsbd.measure.bench.driver.run_contest` does, and after each lane; its ``runs`` are the
-        :class:`RaceRuns` so far, for :func:`make_race`.
+        Progress as :func:`~dsbd.measure.bench.driver.run_contest` does; its ``runs`` are the :class:`RaceRuns` so far,
+        for :func:`make_race`.
 
     Raises:
         SettingsError: nothing to run, a repeated name or prompt, or rounds out of range.
@@ -69,19 +68,28 @@ def race(
 
 
 def _race(pair: Pair, contest: Contest, stop: Callable[[], bool] | None) -> Iterator[ContestProgress]:
-    answers, lanes = AnswersFile(), dict[str, Lane]()
-    total = contest.total + len(contest.contenders)
-    for step in run_contest(pair, contest, answers, stop=stop):
-        yield replace(step, total=total, runs=_so_far(contest, answers, lanes) if step.done else None)
-    for contender in answers.with_auto(contest.contenders):
-        turn = contest.turn(contest.prompts[0], contender)
-        lanes[contender.name] = run_lane(pair, contender, turn.prompt.text, turn.seed, stop)
-        done = contest.total + len(lanes)
-        yield ContestProgress(done, total, "lane", contender.name, _so_far(contest, answers, lanes))
+    answers, watches = AnswersFile(), dict[tuple[str, int], LaneWatch]()
+
+    def watching(turn: Turn) -> list[LaneWatch]:
+        if turn.prompt != contest.prompts[0]:
+            return []
+        watches[turn.contender.name, turn.seed] = watch = LaneWatch()
+        return [watch]
+
+    for step in run_contest(pair, contest, answers, stop=stop, watching=watching):
+        yield replace(step, runs=_so_far(contest, answers, watches) if step.done else None)
 
 
-def _so_far(contest: Contest, answers: AnswersFile, lanes: Mapping[str, Lane]) -> RaceRuns:
+def _so_far(contest: Contest, answers: AnswersFile, watches: Mapping[tuple[str, int], LaneWatch]) -> RaceRuns:
     contest = replace(contest, contenders=answers.with_auto(contest.contenders))
+    lanes = dict[str, Lane]()
+    for contender in contest.contenders:
+        own = [run for run in answers.runs
+               if (run.contender, run.question) == (contender.name, contest.prompts[0].id)]  # fmt: skip
+        if own:
+            middle = sorted(own, key=lambda run: run.seconds)[(len(own) - 1) // 2]
+            is_ours = contender.method not in OPPONENTS
+            lanes[contender.name] = watches[contender.name, middle.seed].lane() if is_ours else lane_of(middle)
     return RaceRuns(contest, answers.runs, lanes)
 
 

@@ -43,7 +43,7 @@ class Landing:
 class Lane:
     """One decode of one contender: its phases one after the other, and when tokens became final.
 
-    The clock counts the phases only. The decode is recorded; no figure of the race comes from it.
+    The clock counts the phases only. The decode is one of those that the figures of the race come from.
     """
 
     stretches: tuple[Stretch, ...]

@@ -1,4 +1,4 @@
-"""Races: lanes add up to the decode, figures come from separate runs, intervals are those of their slow twins."""
+"""Races: lanes add up to the decode and are among the measured runs, intervals are those of their slow twins."""
 
 import math
 import statistics
@@ -7,7 +7,7 @@ import pytest
 
 import dsbd
 from dsbd.errors import SettingsError
-from dsbd.evaluation.lanes import lane_of
+from dsbd.evaluation.lanes import LaneWatch
 from dsbd.evaluation.race import RaceRuns, make_race, race
 from dsbd.evaluation.race_records import read_race
 from dsbd.measure.bench.contenders import contenders
@@ -24,9 +24,9 @@ VALUES = {"max_new_tokens": [6], "draft_depth": [2], "draft_width": [3]}
 def runs() -> RaceRuns:
     """Three decoders of ours and one of transformers, on one prompt, twice."""
     steps = list(race(toy_pair(), contenders(NAMES, VALUES), ["Once"], 2))
-    assert [step.done for step in steps] == [0] * 4 + list(range(13))
-    assert [step.runs is None for step in steps] == [True] * 5 + [False] * 12
-    assert [step.doing for step in steps] == ["warm-up"] * 4 + ["decode"] * 9 + ["lane"] * 4
+    assert [step.done for step in steps] == [0] * 4 + list(range(9))
+    assert [step.runs is None for step in steps] == [True] * 5 + [False] * 8
+    assert [step.doing for step in steps] == ["warm-up"] * 4 + ["decode"] * 9
     return steps[-1].runs
 
 
@@ -50,8 +50,9 @@ def ratio_of(raced: RaceRuns, name: str):
 def test_a_lane_is_the_decode_on_its_own_clock():
     """Catches phases that overlap or are missed, and tokens that land too early, too often or not at all."""
     settings = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=2, draft_width=3)
-    result = dsbd.decode(toy_pair(), "Once", settings, record=True)
-    lane = lane_of(result.trace)
+    watch = LaneWatch()
+    result = dsbd.decode(toy_pair(), "Once", settings, observers=[watch])
+    lane = watch.lane()
     assert [one.start for one in lane.stretches] == [0.0, *(one.end for one in lane.stretches[:-1])]
     assert lane.seconds == pytest.approx(result.stats.seconds)
     for phase in ("prefill", "draft", "score", "verify", "commit"):
@@ -69,10 +70,19 @@ def test_everybody_runs_as_often_as_asked_and_has_a_lane(runs):
     assert [racer.name for racer in result.racers] == ["sampling", "beam_sampling", "dsbd same-law", "hf_sampling"]
     for racer in result.racers:
         assert len(racer.answers) == 2
-        assert racer.lane.text == racer.answers[0].text
+        (shown,) = [answer for answer in racer.answers if answer.seed == racer.lane.seed]
+        assert racer.lane.text == shown.text
         assert racer.lane.has_phases == (racer.name != "hf_sampling")
     assert result.baseline == "beam_sampling"
     assert result.racers[1].ratio is None
+
+
+def test_a_lane_is_the_measured_run_that_took_the_middle_time(runs):
+    """Catches a lane that says another ratio than the figures beside it."""
+    for name, lane in runs.lanes.items():
+        seconds = {run.seed: run.seconds for run in runs.runs if run.contender == name}
+        assert seconds[lane.seed] == min(seconds.values())  # of two runs
+        assert lane.seconds == pytest.approx(seconds[lane.seed], rel=0.2, abs=0.01)
 
 
 def test_plain_data_and_back(runs):

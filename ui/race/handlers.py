@@ -30,10 +30,8 @@ LIMIT = "evaluate_seconds"
 """The setting that limits the time of a race."""
 RECORDED_RACES = {"bundled/target": "stories", "bundled:sql/target": "sql"}
 """Names of the files in ``assets/races``, by target model."""
-MEASURED = (
-    "Measured here, now: after a warm-up the decoders took turns, {runs}. The lanes are one run more of each, recorded."
-)
-UNFINISHED = "Shown is what ran until then; the lanes would have come last."
+MEASURED = "Measured here, now: after a warm-up the decoders took turns, {runs}. A lane is the run of middle time."
+UNFINISHED = "Shown is what ran until then."
 RECORDED = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
 BEFORE = "What stands below is from before this race."
 NOTHING = (
@@ -117,7 +115,7 @@ def _times(raced: RaceRuns) -> str:
 def going(progress: ContestProgress) -> Frame:
     who = "trying out forests for auto" if progress.doing == "auto" else escape(label_of(progress.name))
     bar = f'<progress value="{progress.done}" max="{progress.total}" aria-label="Runs done"></progress>'
-    said = f"{progress.done} of {progress.total} runs done, lanes included: {who}. {BEFORE}"
+    said = f"{progress.done} of {progress.total} runs done: {who}. {BEFORE}"
     return Frame(note=f"{bar}<span>{said}</span>", **BUSY)
 
 

@@ -3,7 +3,7 @@
 The bench, the evaluation and the race of the page all run on it.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -18,13 +18,14 @@ from dsbd.conditions import conditions
 from dsbd.errors import PairError, SettingsError
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import FOREIGN, OPPONENTS, Contender
-from dsbd.measure.bench.contest import Contest, limited
+from dsbd.measure.bench.contest import Contest, Turn, limited
 from dsbd.measure.bench.foreign import engine_of
 from dsbd.measure.bench.records import ResolvedAuto
 from dsbd.measure.bench.run import measure_turn
 from dsbd.measure.energy import Meter
 from dsbd.methods import has_auto
 from dsbd.models.pair import Pair
+from dsbd.observer import Observer
 from dsbd.progress import ProgressLine
 
 WARM_UP_TOKENS = 8
@@ -38,7 +39,7 @@ class ContestProgress:
     total: int
     """Decodes, those of earlier calls included."""
     doing: str
-    """What comes next: ``auto``, ``warm-up``, ``decode`` or ``control``; or ``lane``, which has just ended."""
+    """What comes next: ``auto``, ``warm-up``, ``decode`` or ``control``."""
     name: str = ""
     """Of the contender."""
     runs: Any = None
@@ -149,11 +150,12 @@ def run_contest(
     answers: AnswersFile,
     metered: bool = False,
     stop: Callable[[], bool] | None = None,
+    watching: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
 ) -> Iterator[ContestProgress]:
     """Decode what the answers lack; closing the iterator ends it after a decode, and what is done is kept.
 
     ``auto`` is resolved once, at the first prompt, and kept in the answers. ``stop`` is asked before each forward of a
-    model; opponents are not asked.
+    model; opponents are not asked. ``watching`` gives the observers of a turn of one of our decoders.
 
     Yields:
         Progress before each trial of ``auto``, each warm-up and each decode, and after the last; nothing where no
@@ -181,7 +183,7 @@ def run_contest(
         if answers.find(turn) is None:
             at = replace(at, doing="decode", name=turn.contender.name)
             yield at
-            answers.add(measure_turn(pair, turn, meters, stop, contest.chat))
+            answers.add(measure_turn(pair, turn, meters, stop, contest.chat, watching(turn)))
             at = replace(at, done=at.done + 1)
     yield at
 

@@ -59,6 +59,7 @@ def measure_turn(
     meters: Sequence[Meter] = (),
     stop: Callable[[], bool] | None = None,
     chat: bool = False,
+    observers: Sequence[Observer] = (),
 ) -> Run:
     """Decode once; the clock and the meters measure nothing but the call itself.
 
@@ -72,7 +73,9 @@ def measure_turn(
     limit = turn.contender.settings.max_new_tokens
     with memory_errors(READING):
         window = value_of(pair.fitting(pair.encode(prompt.text, chat), limit, check_of(stop)))
-    measured = timed(pair, turn.contender, prompt.text, turn.seed, meters, stop, chat, prompt.until, [widths])
+    measured = timed(
+        pair, turn.contender, prompt.text, turn.seed, meters, stop, chat, prompt.until, [widths, *observers]
+    )
     found, read = measured.hypotheses, window.memory
     prefix = None if read is None else read.embedding
     weights = [(log_likelihood(pair.target, window.ids, ids, prefix), len(ids)) for ids in found.token_ids]
