@@ -1,5 +1,4 @@
-"""Command line: ``python -m dsbd COMMAND``, with the commands decode, bench, eval, verify-trace, export,
-lesson, site, page, doctor, plan and plans.
+"""Command line: ``python -m dsbd COMMAND``; ``COMMANDS`` has them all.
 
 Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (Ctrl-C
 stopped it; what a bench or an evaluation has done is kept and printed).

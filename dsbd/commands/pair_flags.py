@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 def add_source_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that name the models."""
-    parser.add_argument("--pair", choices=BUNDLED_PAIRS, help=f"a bundled pair, instead of models ({BUNDLED_PAIRS[0]})")
-    parser.add_argument("--target", type=path_or_id, metavar="PATH_OR_ID", help="target model, if not a bundled pair's")
+    parser.add_argument("--pair", choices=BUNDLED_PAIRS, help=f"a bundled pair ({BUNDLED_PAIRS[0]})")
+    parser.add_argument(
+        "--target", type=path_or_id, metavar="PATH_OR_ID", help="target model, instead of a bundled pair"
+    )
     parser.add_argument("--draft", type=path_or_id, metavar="PATH_OR_ID", help="draft model of the same vocabulary")
 
 
@@ -29,7 +31,7 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
     parser.add_argument("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
-    parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, graph (auto)")
+    parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, onnx, graph (auto)")
     what = "folder of a memory of the target, or bundled: a prompt beyond the context is read into it"
     parser.add_argument("--memory", type=path_or_id, metavar="PATH", help=what)
 

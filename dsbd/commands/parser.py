@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 OK, CHECK_FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
@@ -13,10 +14,21 @@ class OneLineParser(argparse.ArgumentParser):
     """A parser that reports bad input in one line, with the help of the subcommand that it was given to."""
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Return the flags; refuse unknown ones here: what calls a subcommand's parser names its own help instead."""
-        parsed, unknown = super().parse_known_args(args, namespace)
+        """Return the flags; refuse unknown ones here: what calls a subcommand's parser names its own help instead.
+
+        A flag that is misspelt is named before one that is missing: it may be the same one.
+        """
+        known, given = self._option_string_actions, None if args is None else list(args)
+        if given is not None and self._subparsers is None:
+            for flag in (one.split("=")[0] for one in given if one.startswith("--") and one != "--"):
+                if flag not in known:
+                    close = get_close_matches(flag, known, 1)
+                    self.error(f"unrecognized arguments: {flag}{f'; did you mean {close[0]}?' if close else ''}")
+        parsed, unknown = super().parse_known_args(given, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            is_switched = unknown[0].lower() in ("true", "false")
+            hint = "; a switch takes no value here: --no-NAME turns it off" if is_switched else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:

@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
     add_source_flags(parser)
     parser.add_argument("--memory", type=float, metavar="GB", help="of the device; then the plan says whether it fits")
     parser.add_argument("--dtype", default="bfloat16", help="bfloat16, float16, float32, float64 (bfloat16)")
-    parser.add_argument("--engine", default="graph", help="graph, eager, traced, fused (graph)")
+    parser.add_argument("--engine", default="graph", help="graph, eager, traced, fused, onnx (graph)")
     parser.add_argument("--prompt-tokens", type=int, default=512, metavar="INT", help="length of the prompt (512)")
     add_settings_flags(parser, [field.name for field in fields(DecodingSettings) if field.name not in READ])
 

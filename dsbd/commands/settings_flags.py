@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from dsbd.commands.paths import LONGEST_SHOWN
-from dsbd.settings import AUTO, DecodingSettings, branching_of
+from dsbd.settings import AUTO, METHODS, DecodingSettings, branching_of
 
 _HINTS = get_type_hints(DecodingSettings)
 
@@ -23,7 +23,7 @@ def add_settings_flags(parser: argparse.ArgumentParser, skip: Sequence[str] = ()
         options: dict[str, Any] = {
             "default": field.default,
             "dest": field.name,
-            "help": f"{HELP[field.name]} ({field.default})",
+            "help": f"{HELP[field.name]} ({typed(field.default)})",
         }
         if isinstance(field.default, bool):
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
@@ -49,6 +49,13 @@ def value_of_text(name: str, text: str) -> Any:
         except ValueError:
             continue
     return text[:LONGEST_SHOWN]
+
+
+def typed(value: Any) -> str:
+    """Return a value as it is typed: what :func:`value_of_text` reads."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def form_of(name: str) -> str:
@@ -89,19 +96,19 @@ _KINDS: dict[Any, tuple[str, Callable[[str], Any]]] = {
 """By the type of a field: how a value looks, and what reads it."""
 
 HELP = {
-    "method": "how to decode",
+    "method": f"how to decode: {', '.join(METHODS)}",
     "max_new_tokens": "most tokens to generate, end of text included",
     "draft_depth": "layers drafted per iteration",
-    "draft_width": "nodes per layer of the forest",
-    "min_width": "least beams that a layer yields",
-    "max_width": "most beams that a layer yields",
-    "width_threshold": "probability at which a width counts as reached",
+    "draft_width": "drafts in each layer of the forest",
+    "min_width": "fewest beams that a layer keeps",
+    "max_width": "most beams that a layer keeps",
+    "width_threshold": "a layer keeps as many beams as are accepted with at least this probability",
     "width_weights": "random_width: how often each width is drawn",
     "replacement": "beams may repeat",
     "input_beams": "beams kept between iterations; none keeps all",
-    "landing": "go on where every drawn beam is in the forest",
+    "landing": "go on to the next layer if every drawn beam is in the forest",
     "cover_width": "likely pairs per layer, scored so that draws can land on them",
-    "forest": "sampled or likely",
+    "forest": "how drafts are chosen: sampled, likely or auto",
     "num_beams": "width of the beam methods",
     "branching": "specinfer: children of each node, by layer",
     "verification": "speculative: token or block",
@@ -109,9 +116,9 @@ HELP = {
     "top_k": "likeliest pairs kept; 0 keeps all",
     "top_p": "mass of the likeliest pairs kept",
     "length_penalty": "exponent of the length that divides a log-weight",
-    "seed": "of all random numbers",
+    "seed": "start of the random numbers; the same seed gives the same text",
     "depth_costs": "cost of an iteration by draft depth; auto measures it",
-    "continuation": "expected share of draft layers that let verification go on",
+    "continuation": "how often a draft layer is expected to be good enough for the next one",
     "joint_threshold": "mjsd: least ratio of target to draft probability",
     "block": "mjgd: tokens decided at once",
 }

@@ -71,6 +71,8 @@ def test_files_to_write(capsys, folder, command, path):
         ([*DECODE, "--dtype", "float13"], "float13"),
         ([*DECODE, *NOWHERE, "--temperature=nan"], "temperature is nan"),
         ([*DECODE, "two\nlines"], "unrecognized arguments: two lines"),
+        (["decode", "--promt", "x"], "did you mean --prompt?"),
+        ([*DECODE, "--landing", "false"], "--no-NAME turns it off"),
         ([*EXPORT, "pdf"], "pdf"),
         ([*EXPORT, "html", "--plotly", "web"], "web"),
         ([*EXPORT, "html", "--language", LONG], "there are ar, de"),

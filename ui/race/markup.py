@@ -7,7 +7,16 @@ from dsbd.evaluation.race_records import Lane, Race, Racer
 from dsbd.evaluation.statistics import Mean
 from dsbd.tasks.task import Task
 from visualize.drawings.race import HEIGHT, WIDTH, bar_paths, tick_path
-from visualize.scenes.race import BUSY_WORDS, LaneScene, RaceScene, label_of, quality_said, race_scene
+from visualize.scenes.race import (
+    APART,
+    BUSY_WORDS,
+    LaneScene,
+    RaceScene,
+    label_of,
+    quality_said,
+    quickest_said,
+    race_scene,
+)
 from visualize.scenes.tokens import flowing
 
 from ..parts.components import figures_table
@@ -28,7 +37,8 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
     badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
     plays = "" if is_recorded else " data-plays"
     heats = "".join(
-        f'<h3 class="race-heat">{heat.capitalize()}</h3><ol class="race-lanes">'
+        f'<h3 class="race-heat">{heat.capitalize()}</h3>'
+        f'<p class="race-hint">{escape(quickest_said(lanes))}</p><ol class="race-lanes">'
         f"{''.join(_lane(scene, lane) for lane in lanes)}</ol>"
         for heat, lanes in scene.heats
     )
@@ -36,7 +46,8 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
     return (
         f'<section class="{"race" if scene.lanes else "race-part"}" data-seconds="{scene.seconds:.4f}"{plays} '
         f'aria-label="Race"><h2 class="race-unseen">The race</h2>'
-        f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(scene.sentence)}</p>'
+        f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(scene.sentence)}'
+        f"{f' {APART}' if len(scene.heats) > 1 else ''}</p>"
         f"{lanes if scene.lanes else ''}</section>{answers_markup(race, task)}{table_markup(race)}"
     )
 

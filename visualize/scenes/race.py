@@ -63,6 +63,8 @@ ONE_TEXT = ("sampling", "greedy", "speculative", "specinfer", "hf_sampling", "hf
 """Decoders that write one text; the others keep several versions, which is other work."""
 PLAIN = ("sampling", "greedy")
 """Of these the first that runs is compared with in the heat of one text; the other heat has the baseline."""
+APART = "One text and several texts are different work: compare within a group."
+LARGER = "A pass of a larger model takes longer, so saving passes saves more time there."
 
 
 @dataclass(frozen=True)
@@ -229,6 +231,14 @@ def meaning_of(race: Race) -> str:
     return lead + ("" if several is None or several.ratio is None else _time_said(several.ratio, "beam sampling"))
 
 
+def quickest_said(lanes: Sequence[LaneScene]) -> str:
+    """Return which of the lanes of a heat took the least time, as a sentence; empty if there is nothing to compare."""
+    if len(lanes) < 2:
+        return ""
+    first = min(lanes, key=lambda one: one.lane.seconds)
+    return f"Least time of these runs: {first.label}, {first.lane.seconds:.2f} s."
+
+
 def _time_said(ratio: Ratio, other: str) -> str:
     times = _short(ratio.of)
     if ratio.low is None or ratio.high is None:
@@ -238,9 +248,14 @@ def _time_said(ratio: Ratio, other: str) -> str:
         case "faster":
             return f"In time, over all runs here: {times} × as fast as {other} ({interval})."
         case "slower":
-            return f"Here the guesses cost more time than they save: {times} × the speed of {other} ({interval})."
+            return (
+                f"Here the guesses cost more time than they save: {times} × the speed of {other} ({interval}). {LARGER}"
+            )
     ends = f"{_short(ratio.low)} to {_short(ratio.high)}"
-    return f"In time these runs show no difference from {other}: {times} ×, could be {ends} ×; more runs narrow it."
+    return (
+        f"In time these runs show no clear difference: {times} × the speed of {other}, and anything from {ends} × is "
+        f"possible; more runs narrow it. {LARGER}"
+    )
 
 
 def compared(text: str, other: str) -> tuple[TextPart, ...]:
