@@ -26,7 +26,7 @@ def test_the_recorded_trace_is_there_at_once_and_then_a_run(visit):
         visit.wait_for("#problem", words)
         visit.set_field(name, "12")
     visit.run("<script>alert(1)</script> ${x} {{y}}")
-    visit.wait_for("#note", "Decoded in")
+    visit.wait_for("#note", "Decoded just now")
     expect(visit.page.locator("#problem")).to_have_text("")
     assert visit.page.inner_text(".running-line").startswith("<script>alert(1)</script> ${x} {{y}}")
     assert visit.page.locator(".running-line .mark").count() > 0
@@ -47,7 +47,7 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
     assert int(count.split()[-1]) <= int(re.search(r"\d+", said).group()) + 1
     visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 1: Sampling')")
     visit.run("Once more")
-    visit.wait_for("#note", "Decoded in")
+    visit.wait_for("#note", "Decoded just now")
     visit.page.wait_for_function("document.querySelector('#shown input').value.includes('“Once more”')")
     expect(visit.page.locator("#problem")).to_have_text("")
     visit.open_drawer()
@@ -72,8 +72,8 @@ def test_a_visitor_who_waits_sees_its_place_and_then_its_own_run(visits, engine)
     assert visit.page.evaluate(f"{faded}.length") == 0
     assert "queue" not in visit.page.inner_text("#note")
     engine.release()
-    assert "queue" not in second.wait_for("#note", "Decoded in")
-    visit.wait_for("#note", "Decoded in")
+    assert "queue" not in second.wait_for("#note", "Decoded just now")
+    visit.wait_for("#note", "Decoded just now")
     for one, prompt in ((visit, "Once upon"), (second, "Another prompt")):
         one.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 1')")
         assert prompt in one.page.input_value("#shown input")
@@ -94,7 +94,7 @@ def test_stop_ends_what_waits_in_its_own_tab_and_nothing_else(visit, engine):
     expect(visit.page.locator("#race-problem")).to_have_text("")
     engine.release()
     visit.page.get_by_role("tab", name="Play").click()
-    visit.wait_for("#note", "Decoded in")
+    visit.wait_for("#note", "Decoded just now")
 
 
 def test_zoom_is_kept_while_news_arrive(visit, engine):
@@ -112,7 +112,7 @@ def test_zoom_is_kept_while_news_arrive(visit, engine):
     visit.page.click("#forest [aria-label=Larger]")
     zoomed = visit.page.evaluate(width)
     assert zoomed > whole
-    visit.wait_for("#note", "Decoded in")
+    visit.wait_for("#note", "Decoded just now")
     assert visit.page.text_content("#forest .dsbd-count-iteration").startswith("1 of")
     assert visit.page.evaluate(width) == zoomed
 
@@ -126,7 +126,7 @@ def test_a_run_that_a_refresh_breaks_off_begins_again(visit, engine):
     expect(visit.page.locator("#prompt textarea")).to_have_value("Twice upon")
     visit.wait_for("#note", "Decoding|Waiting|starts")
     engine.release()
-    visit.wait_for("#note", "Decoded in")
+    visit.wait_for("#note", "Decoded just now")
     expect(visit.page.locator("#text .text-prompt")).to_have_text("Twice upon")
     visit.page.reload()
     visit.wait_for("#note", "A recorded decode")

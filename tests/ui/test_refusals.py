@@ -53,7 +53,7 @@ def test_every_refused_upload_is_said_until_the_next_action(visit, tmp_path):
         visit.page.wait_for_timeout(500)
     assert MANY in visit.page.inner_text("#problem")
     visit.run("Once upon")
-    visit.wait_for("#note", "Decoded in")
+    visit.wait_for("#note", "Decoded just now")
     expect(visit.page.locator("#problem")).to_have_text("")
     upload(visit, files[3])
     visit.wait_for("#problem [role=alert]", MANY)

@@ -57,7 +57,8 @@ def run(engine: Engine, session: str, prompt: Any, method: Any, *values: Any, pa
                         continue
                     recording = _taken_in(recording, step)
                     if recording.result is not None:
-                        words = f"Decoded in {len(recording)} passes. Step through them below."
+                        seconds = recording.result.stats["seconds"]
+                        words = f"Decoded just now: {len(recording)} passes, {seconds:.1f} s. Step through them below."
                         yield frame_of(recording, words, live=sent > 0)._replace(news=(RUN, recording))
                     elif time.monotonic() - shown_at >= FRAME_SECONDS:
                         yield _live(recording, sent)

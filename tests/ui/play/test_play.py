@@ -58,7 +58,7 @@ def test_by_keyboard_alone(visit):
     assert "drawer-switch" in visit.page.evaluate("document.activeElement.className")
     visit.page.focus("#prompt textarea")
     visit.page.keyboard.press("Enter")
-    visit.wait_for("#note", "Decoded in")
+    visit.wait_for("#note", "Decoded just now")
 
 
 def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_path):
@@ -71,7 +71,7 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     visit.set_field("max_new_tokens", "12")
     visit.page.fill("#field-seed input", "5")
     visit.run("Once <b>upon</b> & more")
-    visit.wait_for("#note", "Decoded in")
+    visit.wait_for("#note", "Decoded just now")
     visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 1: Sampling')")
     mine = form_of(visit)
     assert mine == ("Once <b>upon</b> & more", "One text: Sampling", "5")
@@ -105,7 +105,7 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     visit.page.wait_for_function("document.querySelector('#lines textarea')?.value.includes('seed=6')")
 
     restored = visits(link)
-    restored.wait_for("#note", "Decoded in")
+    restored.wait_for("#note", "Decoded just now")
     assert form_of(restored) == mine
     expect(restored.page.locator("#text .text-prompt")).to_have_text(mine[0])
     restored.page.goto(link.replace("seed=5", "seed=-5"))

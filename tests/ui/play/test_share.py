@@ -23,7 +23,7 @@ def shared(visit, button: str) -> tuple[str, bytes]:
 def test_a_link_and_a_page_open_at_the_step_that_is_shown(visit, visits, browser, tmp_path):
     """Catches a link to the richest pass, and a page that begins at the beginning."""
     visit.run("Once upon")
-    visit.wait_for("#note", "Decoded in")
+    visit.wait_for("#note", "Decoded just now")
     visit.page.focus("#forest .dsbd")
     for key in ("PageUp", "PageUp", "PageUp", "Home", *["ArrowRight"] * 7):
         visit.page.keyboard.press(key)
@@ -38,7 +38,7 @@ def test_a_link_and_a_page_open_at_the_step_that_is_shown(visit, visits, browser
     visit.page.click("#share")
     visit.page.wait_for_url(re.compile(r"#iteration=\d+&step=8$"))
     other = visits(visit.page.url)
-    other.wait_for("#note", "Decoded in")
+    other.wait_for("#note", "Decoded just now")
     expect(other.page.locator("#forest .dsbd-sentence")).to_have_text(said)
 
 
