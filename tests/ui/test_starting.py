@@ -61,6 +61,6 @@ def test_a_run_that_is_pressed_meanwhile_begins_with_the_page(browser, engine):
         expect(visitor.page.locator("#starting")).to_contain_text("Your run begins")
         door.close()
         with served(build_page(engine), engine, server_port=door.port):
-            expect(visitor.page.locator("#note")).to_contain_text("Decoded in")
+            expect(visitor.page.locator("#note")).to_contain_text("Decoded just now")
             expect(visitor.page.locator("#text .text-prompt")).to_have_text("Once")
             visitor.page.context.close()
