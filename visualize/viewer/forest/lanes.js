@@ -249,7 +249,8 @@ export class Lanes {
       row.setAttribute("transform", `translate(${size.left},${top + (at - first) * size.line})`);
       row.toggleAttribute("hidden", at < first || at >= first + size.lines);
     });
-    count.textContent = this.viewer.words.counted("passes", passes);
+    const counted = this.viewer.words.counted("passes", passes);
+    count.textContent = passes < blocks.length ? `${counted} / ${blocks.length}` : counted;
   }
 
   /* The blocks of the lower lane become the bands of the strip. */
