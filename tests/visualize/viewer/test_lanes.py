@@ -64,7 +64,7 @@ def test_they_play_once_and_turn_into_the_strip(page):
     """Catches a clock that never ends, and one that shows the end first."""
     before = page.inner_text(".dsbd-count-step")
     start = "() => { document.querySelector('.dsbd-again').click(); return document.querySelector('.dsbd-lane-count') }"
-    assert page.evaluate(f"({start})().textContent") == f"0 passes / {PASSES}"
+    assert page.evaluate(f"({start})().textContent") == f"0 passes / {ALONE}"
     expect(page.locator(".dsbd-lane-count").last).to_have_text(f"{PASSES} passes")
     expect(page.locator(".dsbd-lanes")).to_be_hidden(timeout=30_000)
     assert page.inner_text(".dsbd-count-step") == before, "the forest stays where the reader was"
