@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from dsbd.errors import PairError, PromptError, first_line, told_as
-from dsbd.memory.reading import Memory, PromptMemory, ReadProgress
+from dsbd.memory.reading import Memory, PromptMemory, ReadProgress, segments_of
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pieces import TokenBytes
@@ -157,9 +157,20 @@ class Pair:
 
     def require_fitting(self, prompt_size: int, max_new_tokens: int) -> None:
         """Check the length of a prompt, or of its window if it is read. Raises: PromptError."""
-        if self.memory is not None and self.reads(prompt_size, max_new_tokens):
-            prompt_size = self.memory.window_of(prompt_size)
-        self.require_room(prompt_size, max_new_tokens)
+        if self.memory is None or not self.reads(prompt_size, max_new_tokens):
+            self.require_room(prompt_size, max_new_tokens)
+            return
+        window = self.memory.window_of(prompt_size)
+        last = len(segments_of(prompt_size, self.memory.settings.segment_tokens)[-1])
+        name, limit = min(self._limits, key=lambda one: one[1])
+        room = limit - window
+        if max_new_tokens > room:
+            remedy = f"lower max_new_tokens to {room} or less" if room > 0 else "take a memory with shorter segments"
+            raise PromptError(
+                f"prompt of {prompt_size} tokens is read into the memory; its last segment of {last} tokens stays, "
+                f"{window} with what stands before it, and with max_new_tokens {max_new_tokens} exceeds the context of "
+                f"{limit} tokens of {name}; {remedy}"
+            )
 
     def require_whole(self, doing: str) -> None:
         """Check that both models are whole in this process. Raises: PairError."""

@@ -1,6 +1,8 @@
 /* Decodes what the form asks for in the visitor's own browser: no queue, no server. The models are fetched at the first
  * click, and the viewer shows the decode pass by pass (forest.js). */
-const {base, pairs, fields, reads, zeroIsNull} = JSON.parse(element.querySelector("[data-live]").dataset.live);
+const {base, pairs, fields, reads, labels, words, zeroIsNull} = JSON.parse(
+  element.querySelector("[data-live]").dataset.live,
+);
 const run = element.querySelector("button");
 const said = element.querySelector("[role=status]");
 const NO_PLACE = "The server cannot take this run now. Your own browser can decode it.";
@@ -98,7 +100,10 @@ run.addEventListener("click", async () => {
     said.textContent = "";
     said.textContent = await decode();
   } catch (error) {
-    said.textContent = error.message;
+    const called = (name) => labels[name] ?? name;
+    said.textContent = error.key
+      ? globalThis.DsbdLive.sentenceOf(error, {words, called, language: "en"})
+      : error.message;
   }
   show(false);
 });

@@ -3,7 +3,7 @@
 import gradio as gr
 
 from visualize.pages.live_files import FOLDER
-from visualize.pages.live_parts import METHODS
+from visualize.pages.live_parts import METHODS, live_words
 
 from ..asked.form import FIELDS, is_read
 from ..engine import Engine
@@ -25,6 +25,8 @@ def build_live_run(engine: Engine, form: Form) -> None:
             "pairs": {public_key(key): name.partition(":")[2] for key, name in own.items() if name in BUNDLED_KEYS},
             "fields": [field.name for field in FIELDS],
             "reads": {method: [one.name for one in FIELDS if is_read(method, one.name)] for method in METHODS},
+            "labels": {field.name: field.label for field in FIELDS},
+            "words": live_words("en"),
             "zeroIsNull": [field.name for field in FIELDS if field.zero_is_none],
         }
     )

@@ -1,5 +1,7 @@
 /* The page's side of the worker: it asks, and hears what comes back. Nothing is fetched before the first load. */
 
+import {Refused} from "./refused.js";
+
 export class Client {
   /* base: address of the folder of shared files, with a slash. hear: {progress, scene}, called with each message. */
   constructor(base, pair, hear) {
@@ -17,7 +19,7 @@ export class Client {
 
   async begin() {
     if (globalThis.origin === "null") {
-      throw new Error("this frame may load no scripts of its own site (sandbox); open the page in a tab of its own");
+      throw new Refused("sandbox");
     }
     this.worker = new Worker(`${this.base}worker.js`, {type: "module"});
     const told = await this.ask({kind: "load", base: this.base, pair: this.pair});
@@ -45,11 +47,12 @@ export class Client {
     const {worker} = this;
     return new Promise((done, failed) => {
       worker.onmessage = ({data}) => {
-        if (data.kind === "failed") failed(new Error(data.text));
+        if (data.kind === "failed") failed(data.key ? new Refused(data.key, data.values) : new Error(data.text));
         else if (data.kind in this.hear) this.hear[data.kind](data);
         else done(data);
       };
-      worker.onerror = (event) => failed(new Error(event.message || "the file worker.js did not load."));
+      worker.onerror = ({message}) =>
+        failed(message ? new Error(message) : new Refused("unloaded", {path: "worker.js", said: "error"}));
       worker.postMessage(message);
     });
   }

@@ -3,6 +3,7 @@
 import {idsOf, ranked} from "./hypotheses.js";
 import {iterations} from "./iterations.js";
 import {generatorOf} from "./random.js";
+import {Refused} from "./refused.js";
 import {resolved} from "./settings.js";
 import {Recorder} from "./trace.js";
 
@@ -19,10 +20,8 @@ export async function* decode(pair, prompt, settings, {check = () => {}, now = (
   if (!prompt.ids.length) throw new Error("the prompt has no tokens; give some text");
   const context = Math.min(pair.target.context ?? Infinity, pair.draft?.context ?? Infinity);
   if (prompt.ids.length + chosen.max_new_tokens > context) {
-    throw new Error(
-      `prompt of ${prompt.ids.length} tokens plus max_new_tokens ${chosen.max_new_tokens} exceeds the context of ` +
-        `${context} tokens; shorten the prompt or lower max_new_tokens`,
-    );
+    const [size, value] = [prompt.ids.length, chosen.max_new_tokens];
+    throw new Refused("room", {name: "max_new_tokens", size, value, context});
   }
   const recorder = new Recorder(pair, prompt, chosen);
   const run = iterations(pair, prompt.ids, chosen, {generator: generatorOf(chosen.seed), now});

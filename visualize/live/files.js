@@ -1,10 +1,9 @@
 /* Reads the shared files of live pages, with progress, and checks them against the list that was written with them. */
 
 import {sha256} from "./digest.js";
+import {Refused} from "./refused.js";
 
 const LIST = "files.json";
-
-export const REMEDY = "copy the folder of shared files again, or empty the browser's cache and reload";
 
 /* pairs: how the models of each pair are called. paths: all files. read: their contents by path. */
 export async function openFiles(folder, check) {
@@ -22,7 +21,7 @@ export async function openFiles(folder, check) {
 async function checked(folder, path, {bytes, sha256: expected}, check, told) {
   const content = await fetched(folder, path, check, told);
   const isSame = content.length === bytes && ((await sha256(content)) || expected) === expected;
-  if (!isSame) throw new Error(`${path} has been altered; ${REMEDY}`);
+  if (!isSame) throw new Refused("altered", {path});
   return content;
 }
 
@@ -43,11 +42,11 @@ async function fetched(folder, path, check, told) {
 async function* streamed(folder, path) {
   try {
     const response = await fetch(new URL(path, folder));
-    if (!response.ok) throw new Error(`status ${response.status}`);
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
     const reader = response.body.getReader();
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } catch (error) {
-    throw new Error(`${path} cannot be loaded (${error.message}); ${REMEDY}`, {cause: error});
+    throw new Refused("unloaded", {path, said: error.message}, {cause: error});
   }
 }
 

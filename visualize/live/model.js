@@ -4,6 +4,7 @@
  * returns those of the tokens that were fed. */
 
 import {parsed} from "./files.js";
+import {Refused} from "./refused.js";
 import {Row} from "./row.js";
 
 const NO_MEMORY = /memory|alloc|out of range/i;
@@ -53,7 +54,7 @@ async function spoken(work) {
   } catch (error) {
     const said = String(error?.message ?? error);
     if (error instanceof RangeError || typeof error === "number" || NO_MEMORY.test(said)) {
-      throw new Error("there is not enough memory for the models; close other tabs and reload", {cause: error});
+      throw new Refused("memory", {}, {cause: error});
     }
     throw error;
   }

@@ -1,7 +1,8 @@
 /* Loads a bundled pair from the folder of shared files, which visualize/pages/live_files.py writes. */
 
-import {REMEDY, openFiles, parsed, unpacked} from "./files.js";
+import {openFiles, parsed, unpacked} from "./files.js";
 import {openModel} from "./model.js";
+import {Refused} from "./refused.js";
 import {openTokenizer} from "./tokenizer.js";
 
 const MOST_THREADS = 4;
@@ -15,7 +16,7 @@ let libraries = null; // loaded once
 /* base: URL of the folder, with a slash. progress(loaded, total): bytes. check: throws to stop. */
 export async function loadPair(base, name, {progress, check = () => {}} = {}) {
   if (!globalThis.WebAssembly?.validate(SIMD_MODULE)) {
-    throw new Error("this browser has no WebAssembly with SIMD, which the models need; use a newer one");
+    throw new Refused("simd");
   }
   const folder = new URL(base);
   const {pairs, paths, read} = await openFiles(folder, check);
@@ -51,7 +52,7 @@ async function openLibraries(folder, wasm) {
     import(new URL("runtime/tokenizers.min.mjs", folder)),
     unpacked(wasm),
   ]).catch((error) => {
-    throw new Error(`the libraries in ${folder}runtime cannot be loaded (${error.message}); ${REMEDY}`, {cause: error});
+    throw new Refused("unloaded", {path: `${folder}runtime`, said: error.message}, {cause: error});
   });
   const half = () => Math.ceil(navigator.hardwareConcurrency / 2); // all cores are slow where another program works
   ort.env.wasm.numThreads = globalThis.crossOriginIsolated ? Math.min(MOST_THREADS, half()) : 1;

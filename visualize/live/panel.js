@@ -8,6 +8,7 @@
 import {button, download, filled, localised, make} from "../viewer/base/dom.js";
 import {Client} from "./client.js";
 import {OPPONENT, race} from "./race.js";
+import {Refused, sentenceOf} from "./refused.js";
 import {FIELDS} from "./settings.js";
 
 const MAIN = ["max_new_tokens", "temperature", "draft_depth", "draft_width", "num_beams", "seed"];
@@ -39,7 +40,7 @@ export function mountLive(root, data) {
   const field = (name) => {
     const {standard, choices, low: min, high: max, kind} = FIELDS[name];
     const isSwitch = standard === true;
-    const step = kind === "numbers" ? STEP : 1;
+    const step = kind === "number" ? STEP : 1;
     const control = isSwitch
       ? make("input", {type: "checkbox", checked: settings[name] !== false})
       : choices
@@ -83,8 +84,7 @@ export function mountLive(root, data) {
     if (isSmall) return settings;
     const read = [...fields].filter(([, {label}]) => !label.hidden);
     const values = read.map(([name, {control}]) => {
-      const {badInput, rangeUnderflow, rangeOverflow} = control.validity;
-      if (badInput || rangeUnderflow || rangeOverflow) throw new Error(`${called(name)}: ${control.validationMessage}`);
+      if (control.validity.badInput) throw new Refused("unread", {name});
       if (control.type === "checkbox") return [name, control.checked];
       if (control.type !== "number") return [name, control.value];
       return [name, control.value === "" ? undefined : Number(control.value)];
@@ -155,7 +155,7 @@ export function mountLive(root, data) {
     bar.hidden = client.loaded !== null;
     show();
     try {
-      if (!prompt.value.trim()) throw new Error(words.blank);
+      if (!prompt.value.trim()) throw new Refused("blank");
       const isFirst = client.loaded === null;
       const {kind, addresses} = await client.load();
       bar.hidden = true;
@@ -163,8 +163,8 @@ export function mountLive(root, data) {
       else await act();
       if (isFirst && addresses) keep(new URL("../service-worker.js", client.base), addresses);
     } catch (error) {
-      const text = error.message.replace(/\b[a-z]+(_[a-z]+)+\b/g, called); // as the form calls the settings
-      said.textContent = say("failed", {error: text.replace(/\.?$/, ".")});
+      const {lang: language} = document.documentElement;
+      said.textContent = say("failed", {error: sentenceOf(error, {words, called, language})});
     }
     running = false;
     bar.hidden = true;

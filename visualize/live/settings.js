@@ -1,8 +1,10 @@
 /* The settings of a decode in the browser: checked, and written as settings of the one decoder. The names, ranges and
  * defaults are those of dsbd/settings.py; what a method implies is in dsbd/methods.py. */
 
-const wholeNumber = (standard, low, high, also) => ({standard, low, high, also, kind: "whole numbers"});
-const fraction = (standard, low, high) => ({standard, low, high, kind: "numbers"});
+import {Refused} from "./refused.js";
+
+const wholeNumber = (standard, low, high, also) => ({standard, low, high, also, kind: "whole"});
+const fraction = (standard, low, high) => ({standard, low, high, kind: "number"});
 const oneOf = (...choices) => ({standard: choices[0], choices});
 
 const METHODS = [
@@ -50,10 +52,10 @@ const ELSEWHERE = {
 };
 
 /* The settings whose numbers are fractions in Python. */
-export const FRACTIONS = [...Object.keys(FIELDS).filter((name) => FIELDS[name].kind === "numbers"), "joint_threshold"];
+export const FRACTIONS = [...Object.keys(FIELDS).filter((name) => FIELDS[name].kind === "number"), "joint_threshold"];
 
 /* What a user asks for as settings that the decoder runs: fields that the method does not read get the values that it
- * implies. Throws an Error whose sentence names the value and what is allowed. */
+ * implies. Throws Refused for what a form can ask for, and a plain Error for what only a wrong page can. */
 export function resolved(asked) {
   for (const name of Object.keys(asked)) {
     if (!(name in FIELDS || name in ELSEWHERE)) throw new Error(`unknown setting ${shown(name)}; leave it out`);
@@ -67,9 +69,8 @@ export function resolved(asked) {
     throw new Error("depth_costs is given; a decode in the browser always drafts draft_depth layers, so leave it out");
   }
   if (found.max_width !== null && found.max_width < found.min_width) {
-    throw new Error(
-      `max_width is ${found.max_width}, below min_width ${found.min_width}; raise max_width or lower min_width`,
-    );
+    const [high, low] = [found.max_width, found.min_width];
+    throw new Refused("widths", {higher: "max_width", lower: "min_width", high, low});
   }
   return {...found, ...ELSEWHERE, verification: "token", ...implied(found)};
 }
@@ -78,17 +79,15 @@ const shown = (value) => String(JSON.stringify(value)).slice(0, 60);
 
 function check(name, value, {kind, low, high, also, choices}) {
   if (value === also) return;
-  if (value === "auto") throw new Error(`${name} is "auto"; the browser measures nothing, so choose a value`);
+  if (value === "auto") throw new Refused("auto", {name});
   if (choices) {
     if (!choices.includes(value)) throw new Error(`${name} is ${shown(value)}; choose one of ${choices.join(", ")}`);
     return;
   }
-  const isAllowed = kind === "numbers" ? Number.isFinite(value) : Number.isSafeInteger(value);
+  if (!Number.isFinite(value)) throw new Refused("unread", {name});
+  const isAllowed = kind === "number" || Number.isSafeInteger(value);
   if (isAllowed && low <= value && value <= high && !(name === "top_p" && value === 0)) return;
-  const start = name === "top_p" ? `above ${low}, at most` : `from ${low} to`;
-  throw new Error(
-    `${name} is ${shown(value)}; allowed are ${kind} ${start} ${high}${also === undefined ? "" : ` or ${also}`}`,
-  );
+  throw new Refused(name === "top_p" ? "above" : kind, {name, value, low, high});
 }
 
 function implied(asked) {

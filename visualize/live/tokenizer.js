@@ -1,5 +1,7 @@
 /* The tokenizer of a bundled pair, whose vocabulary is one of bytes. Twin of dsbd/models/pieces.py. */
 
+import {Refused} from "./refused.js";
+
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /* Tokenizer: the class of the library. definition, settings: tokenizer.json and tokenizer_config.json. */
@@ -20,7 +22,7 @@ export function openTokenizer(Tokenizer, definition, settings) {
     encode(text) {
       const at = text.search(LONE_SURROGATE);
       if (at >= 0) {
-        throw new Error(`prompt is not valid Unicode at character ${[...text.slice(0, at)].length}; remove it`);
+        throw new Refused("unicode", {at: [...text.slice(0, at)].length});
       }
       return tokenizer.encode(text).ids;
     },

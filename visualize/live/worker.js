@@ -2,7 +2,7 @@
  *
  *   in:  {kind: "load", base, pair}   {kind: "run", prompt, settings, language}   {kind: "stop"}
  *   out: {kind: "progress", loaded, total}   {kind: "ready", addresses}   {kind: "scene", scene, isFirst, best}
- *        {kind: "done", scene, trace, seconds}   {kind: "stopped", scene}   {kind: "failed", text}
+ *        {kind: "done", scene, trace, seconds}   {kind: "stopped", scene}   {kind: "failed", text, key, values}
  *
  * A scene of a run that goes on holds the newest pass only. A run without `language` sends no scenes, but its trace. */
 
@@ -66,5 +66,5 @@ globalThis.onmessage = ({data}) => {
   const act = data.kind === "load" ? load : run;
   turn = turn
     .then(() => act(data))
-    .catch((error) => tell(error.message === STOPPED ? "stopped" : "failed", {text: error.message}));
+    .catch(({message, key, values}) => tell(message === STOPPED ? "stopped" : "failed", {text: message, key, values}));
 };

@@ -82,7 +82,7 @@ globalThis.DsbdHost = (() => {
     const count = () => scene.iterations?.length ?? 0;
     const onchange = (place) => listeners.forEach((hear) => hear(place));
     const {dataset} = element;
-    const bare = "bare" in dataset || new URLSearchParams(location.search).has("bare");
+    const bare = new URLSearchParams(location.search).has("bare");
     if (bare) document.documentElement.classList.add("framed");
     const options = {hash: "address" in dataset, start: dataset.place, bare, onchange, fetchPlotly: loadPlotly};
     const handle = globalThis.DsbdViewer.mount(element, scene, options);

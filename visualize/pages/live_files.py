@@ -28,7 +28,8 @@ def live_files() -> dict[str, Path | str]:
     has the size and the SHA-256 of each bundled file.
     """
     bundled = _runtime() | {path: file for name in BUNDLED_PAIRS for path, file in _models(name).items()}
-    form = f'(() => {{\n"use strict";\n{joined("live/panel.js")}\nglobalThis.DsbdLive = {{Client}};\n}})();\n'
+    names = "globalThis.DsbdLive = {Client, sentenceOf};"
+    form = f'(() => {{\n"use strict";\n{joined("live/panel.js")}\n{names}\n}})();\n'
     scripts = {"live.js": form, "worker.js": joined("live/worker.js")}
     return {**bundled, **scripts, LIST: _list(bundled)}
 

@@ -35,7 +35,7 @@ def live_element(scene: Scene, base: str, language: str, *, prompt: str = "", is
         is_small: only a prompt and Run, for the card of a lesson.
     """
     words = Words(language).table
-    said = {key.removeprefix(LIVE): text for key, text in words.items() if key.startswith(LIVE)}
+    said = live_words(language)
     said |= {name: words[key] for name, key in ALSO_SAID.items()}
     said |= {
         key.removeprefix("count."): words[key] for key in words if key.startswith(("count.tokens.", "count.passes."))
@@ -53,6 +53,12 @@ def live_element(scene: Scene, base: str, language: str, *, prompt: str = "", is
         "isSmall": is_small,
     }
     return f'<div class="dsbd-live"><script type="application/json">{embedded_json(data)}</script></div>'
+
+
+def live_words(language: str) -> dict[str, str]:
+    """Return the words that only a form has, without the start of their keys."""
+    words = Words(language).table
+    return {key.removeprefix(LIVE): text for key, text in words.items() if key.startswith(LIVE)}
 
 
 def _fields(method: str) -> list[str]:

@@ -17,32 +17,30 @@
  * fetchPlotly for it, a function that returns a promise.
  */
 
-import {Diff} from "./diff.js";
 import {saveGif, savePicture} from "./page/exports.js";
 import {guest} from "./base/theme.js";
 import {Viewer} from "./viewer.js";
 import {cutFill} from "./views/cut_fill.js";
 
 export function mount(element, scene = null, options = {}) {
-  const pair = scene?.format === "dsbd-diff/1" ? new Diff(element, scene, options) : null;
-  const viewer = pair ? pair.viewers[0] : new Viewer(element, options);
-  if (!pair) viewer.setScene(scene);
-  if (!pair && options.story) viewer.story.start();
+  const viewer = new Viewer(element, options);
+  viewer.setScene(scene);
+  if (options.story) viewer.story.start();
   return {
-    setScene: (next, how = {}) => (pair ?? viewer).setScene(next, how),
+    setScene: (next, how = {}) => viewer.setScene(next, how),
     goto: (place) => {
       viewer.game?.close();
-      (pair ?? viewer).goto(place);
+      viewer.goto(place);
     },
     move: (by) => viewer.controls.move(by),
     pause: () => viewer.controls.stop(),
-    story: () => !pair && viewer.story.start(),
-    lanes: (shown) => !pair && viewer.strip.lanes.stay(shown),
+    story: () => viewer.story.start(),
+    lanes: (shown) => viewer.strip.lanes.stay(shown),
     picture: () => savePicture(viewer),
     gif: () => (viewer.strip.lanes.race ? saveGif(viewer) : savePicture(viewer)),
     cutFill: ({it, layer}) => guest(viewer, cutFill(viewer, viewer.iteration(it).layer(layer))),
     show: (view) => viewer.parts.views.show(view),
     where: () => viewer.where(),
-    destroy: () => (pair ?? viewer).destroy(),
+    destroy: () => viewer.destroy(),
   };
 }

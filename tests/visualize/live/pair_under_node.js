@@ -17,7 +17,7 @@ globalThis.fetch = async (url) => {
   return new Response(name ? altered.get(name) : await readFile(url));
 };
 
-/* Returns the sentence with which a load fails, with other contents for some files. */
+/* Returns the key and the values with which a load fails, with other contents for some files. */
 async function told(contents, name = "stories", options = {}) {
   Object.entries(contents).forEach(([path, content]) => altered.set(path, content));
   const error = await loadPair(given.folder, name, options).catch((found) => found);
@@ -26,24 +26,24 @@ async function told(contents, name = "stories", options = {}) {
   return error.message;
 }
 
-test("a missing or altered file is a sentence", async () => {
+test("a missing or altered file is refused", async () => {
   const draft = "stories/draft/config.json";
-  assert.match(await told({[draft]: null}), /config\.json cannot be loaded \(status 404\); copy/);
-  assert.match(await told({[draft]: "{}"}), /draft\/config\.json has been altered; copy/);
+  assert.match(await told({[draft]: null}), /^unloaded .*config\.json.*HTTP 404/);
+  assert.match(await told({[draft]: "{}"}), /^altered .*draft\/config\.json/);
   const same = (await readFile(new URL(`${given.folder}pairs/${draft}`), "utf8")).replace("256", "257");
-  assert.match(await told({[draft]: same}), /has been altered/);
+  assert.match(await told({[draft]: same}), /^altered/);
   assert.match(await told({}, "constructor"), /no pair is named constructor; there are stories, sql/);
 });
 
-test("an old browser is a sentence", async () => {
+test("an old browser is refused", async () => {
   const {validate} = WebAssembly;
   WebAssembly.validate = () => false;
-  const sentence = await told({});
+  const said = await told({});
   WebAssembly.validate = validate;
-  assert.match(sentence, /no WebAssembly with SIMD/);
+  assert.match(said, /^simd/);
 });
 
-test("a full memory is a sentence", async () => {
+test("a full memory is refused", async () => {
   const files = new Map([["config.json", new TextEncoder().encode("{}")]]);
   for (const error of [
     new RangeError("WebAssembly.Memory(): could not allocate memory"),
@@ -51,7 +51,7 @@ test("a full memory is a sentence", async () => {
     7,
   ]) {
     const ort = {InferenceSession: {create: () => Promise.reject(error)}};
-    await assert.rejects(openModel(ort, {}, files), /^Error: there is not enough memory for the models; close other/);
+    await assert.rejects(openModel(ort, {}, files), /^Error: memory/);
   }
 });
 
@@ -84,7 +84,7 @@ for (const [name, expected] of Object.entries(given.pairs)) {
       }
       expected.pieces.forEach((piece, id) => assert.deepEqual(tokenizer.piece(id), piece));
       expected.special.forEach((special, id) => assert.equal(tokenizer.isSpecial(id), special));
-      assert.throws(() => tokenizer.encode("ab\u{1f600}\ud800"), /not valid Unicode at character 3; remove it/);
+      assert.throws(() => tokenizer.encode("ab\u{1f600}\ud800"), /^Error: unicode {"at":3}$/);
     });
 
     for (const {name: recorded, text, settings, ids, slots} of expected.decodes) {

@@ -1,28 +1,74 @@
-/* The settings of a decode in the browser: what is refused, and with which words. */
+/* The settings of a decode in the browser: what is refused, and with which words in each language. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import ar from "../../../visualize/words/ar.json" with {type: "json"};
+import de from "../../../visualize/words/de.json" with {type: "json"};
+import en from "../../../visualize/words/en.json" with {type: "json"};
+import es from "../../../visualize/words/es.json" with {type: "json"};
+import fr from "../../../visualize/words/fr.json" with {type: "json"};
+import ja from "../../../visualize/words/ja.json" with {type: "json"};
+import zh from "../../../visualize/words/zh.json" with {type: "json"};
 import {decode} from "../../../visualize/live/decode.js";
+import {Refused, sentenceOf} from "../../../visualize/live/refused.js";
 import {resolved} from "../../../visualize/live/settings.js";
 import {tablePair} from "./tables.js";
 
+/* The sentence of an error on a page of a language. */
+function told(error, table = en) {
+  const starts = Object.entries(table).filter(([key]) => key.startsWith("page.live."));
+  const words = Object.fromEntries(starts.map(([key, text]) => [key.slice("page.live.".length), text]));
+  const called = (name) => words[`field.${name}`] ?? name;
+  return sentenceOf(error, {words, called, language: table.language});
+}
+
 const REFUSED = [
+  [{draft_depth: "auto"}, "Tokens guessed ahead is auto; the browser measures nothing, so choose a value."],
+  [{max_new_tokens: 0}, "New tokens is 0; allowed are whole numbers from 1 to 32,768."],
+  [{draft_width: 2.5}, "Guesses for each token is 2.5; allowed are whole numbers from 1 to 256."],
+  [{input_beams: 65}, "Input beams is 65; allowed are whole numbers from 1 to 64."],
+  [{top_p: 0}, "Top-p is 0; allowed are numbers above 0, at most 1."],
+  [{length_penalty: 11}, "Length penalty is 11; allowed are numbers from -10 to 10."],
+  [{temperature: NaN}, "Temperature is not a number; type one."],
+  [{min_width: 3, max_width: 2}, "Most width is 2, below Least width 3; raise Most width or lower Least width."],
+];
+
+function thrown(asked) {
+  try {
+    return resolved(asked);
+  } catch (error) {
+    return error;
+  }
+}
+
+for (const [asked, said] of REFUSED) {
+  test(`${JSON.stringify(asked)} is refused`, () => assert.equal(told(thrown(asked)), said));
+}
+
+/* Catches a form that says half a sentence, or a whole one, in English. */
+test("a refusal is a sentence of the page's language, with the form's labels", () => {
+  const room = new Refused("room", {name: "max_new_tokens", size: 9, value: 2040, context: 2048});
+  const errors = [...REFUSED.map(([asked]) => thrown(asked)), room];
+  for (const table of [ar, de, es, fr, ja, zh]) {
+    for (const error of errors) {
+      const said = told(error, table);
+      const labels = Object.values(error.values).filter((value) => typeof value === "string");
+      for (const name of labels) assert.ok(said.includes(table[`page.live.field.${name}`]), said);
+      assert.doesNotMatch(said, /[{}]|\b(is|are|allowed|exceeds|below|lower|choose)\b|[a-z]_[a-z]/, table.language);
+    }
+  }
+});
+
+const WRONG_PAGE = [
   [{method: "specinfer"}, /^method is "specinfer"; choose one of dsbd, beam_sampling, /],
-  [{draft_depth: "auto"}, /^draft_depth is "auto"; the browser measures nothing, so choose a value$/],
-  [{max_new_tokens: 0}, /^max_new_tokens is 0; allowed are whole numbers from 1 to 32768$/],
-  [{draft_width: 2.5}, /^draft_width is 2.5; allowed are whole numbers from 1 to 256$/],
-  [{input_beams: 65}, /^input_beams is 65; allowed are whole numbers from 1 to 64 or null$/],
-  [{top_p: 0}, /^top_p is 0; allowed are numbers above 0, at most 1$/],
-  [{temperature: NaN}, /^temperature is null; allowed are numbers from 0 to 100$/],
   [{replacement: 1}, /^replacement is 1; choose one of true, false$/],
-  [{min_width: 3, max_width: 2}, /^max_width is 2, below min_width 3; raise max_width or lower min_width$/],
   [{depth_costs: [1, 1]}, /^depth_costs is given; /],
   [{widht: 3}, /^unknown setting "widht"; leave it out$/],
 ];
 
-for (const [asked, said] of REFUSED) {
-  test(`${JSON.stringify(asked)} is refused`, () => assert.throws(() => resolved(asked), {message: said}));
+for (const [asked, said] of WRONG_PAGE) {
+  test(`${JSON.stringify(asked)} is a wrong page's`, () => assert.throws(() => resolved(asked), {message: said}));
 }
 
 const EVEN = Object.fromEntries(["1", "0,0", "0,1", "1,0", "1,1"].map((key) => [key, [0, 0]]));
@@ -42,8 +88,8 @@ test("a pair that cannot decode says so", async () => {
   await assert.rejects(empty.next(), {message: "the prompt has no tokens; give some text"});
   const short = tablePair({target: EVEN, draft: EVEN, eos: []});
   short.draft.context = 64;
-  const refused = {message: /^prompt of 1 tokens plus max_new_tokens 64 exceeds the context of 64 tokens; shorten/};
-  await assert.rejects(decode(short, PROMPT, {}).next(), refused);
+  const said64 = /^The prompt of 1 tokens plus New tokens 64 exceeds the context of 64 tokens; shorten/;
+  await assert.rejects(decode(short, PROMPT, {}).next(), (error) => said64.test(told(error)));
   const broken = tablePair({target: {1: [NaN, 0]}, draft: EVEN, eos: []});
   const said = {message: "the target model returns logits that are not numbers; load it again"};
   await assert.rejects(whole(decode(broken, PROMPT, {method: "sampling"})), said);

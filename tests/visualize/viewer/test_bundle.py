@@ -15,7 +15,7 @@ ROOT = resources.files("visualize")
 REPOSITORY = Path(__file__).parents[3]
 FILES = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "viewer").rglob("*.js"))
 ORDER = ["law", "base", "forest", "views", "page", ""]
-"""A file may import from its room and from those before it. The last holds viewer.js, diff.js and main.js."""
+"""A file may import from its room and from those before it. The last holds viewer.js and main.js."""
 NAMED = re.compile(r"^(?:export )?(?:const|let|function|class|async function) (\w+)|^const \{([^}]*)\}", re.M)
 
 

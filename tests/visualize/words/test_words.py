@@ -129,8 +129,18 @@ def test_the_viewer_names_only_strings_that_exist():
     text = "".join(entry.read_text(encoding="utf-8") for entry in sorted((folder / "viewer").rglob("*.js")))
     groups = (
         "ui|bar|head|mark|formula|story|node|text|mask|slots|residual|layer|trial|draw|step|figure|tab|table|whatif"
-        "|evidence|diff"
+        "|evidence"
     )
     named = set(re.findall(rf'"((?:{groups})\.[a-z_]+)"', text))
     assert len(named) > 60
     assert named <= set(table)
+
+
+def test_every_refusal_of_the_live_form_is_a_sentence():
+    """Catches an error whose words are missing, and a sentence that no error says."""
+    folder = resources.files("visualize")
+    table = json.loads((folder / "words" / "en.json").read_text(encoding="utf-8"))
+    text = "".join(entry.read_text(encoding="utf-8") for entry in sorted((folder / "live").glob("*.js")))
+    kinds = set(re.findall(r'kind: "(whole|number)"', text)) | {"above"}  # of a setting that is out of its range
+    said = {key.removeprefix("page.live.refused.") for key in table if key.startswith("page.live.refused.")}
+    assert said == kinds | set(re.findall(r'new Refused\("(\w+)"', text))

@@ -1,5 +1,4 @@
-/* The tables of sentences, one per language, and the looks of the marks.
- * A page may carry fewer tables; English is always there. */
+/* The tables of sentences, one per language, and the looks of the marks. */
 
 import marks from "../../look/marks.json" with {type: "json"};
 import ar from "../../words/ar.json" with {type: "json"};
@@ -10,10 +9,8 @@ import fr from "../../words/fr.json" with {type: "json"};
 import ja from "../../words/ja.json" with {type: "json"};
 import zh from "../../words/zh.json" with {type: "json"};
 
-const tables = {en, zh, es, de, fr, ja, ar};
-
 export const STYLES = marks;
-export const STRINGS = Object.fromEntries(Object.entries(tables).filter(([, table]) => table));
+export const STRINGS = {en, zh, es, de, fr, ja, ar};
 export const NAMES = {
   en: "English",
   zh: "中文",

@@ -8,8 +8,8 @@ import sizes from "../../look/sizes.json" with {type: "json"};
 export const HEAD = 80; // above columns: title, width, bars
 const NARROW = [420, 560]; // below the first every node has a row; below the second where columns do not fit
 const PITCH = [106, 236]; // pixels per column, least and most
-const ROW = [21, 36];
-const TALL = 290; // pixels of height that rows share out
+const ROW = [21, 32];
+const TALL = 250; // pixels of height that rows share out
 const INDENT = 30; // pixels per layer where every node has a row
 const LINE = 27; // pixels per node there
 
