@@ -32,7 +32,8 @@ def test_snippets_are_those_that_are_tested(kind):
 def test_the_notebook_cell_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "traces").mkdir()
-    (tmp_path / "traces" / "fox.json.gz").write_bytes((asset_path("traces") / "5-speculative-sampling.json.gz").read_bytes())
+    trace = asset_path("traces") / "5-speculative-sampling.json.gz"
+    (tmp_path / "traces" / "fox.json.gz").write_bytes(trace.read_bytes())
     exec(SNIPPETS["jupyter-trace"])
 
 
