@@ -21,6 +21,7 @@ export class Strip {
   constructor(viewer) {
     this.viewer = viewer;
     this.title = make("b", {});
+    this.dropped = make("span", {class: "dsbd-dropped"});
     this.quality = make("span", {});
     this.why = button({
       class: "dsbd-why",
@@ -45,7 +46,7 @@ export class Strip {
     this.element = make(
       "div",
       {class: "dsbd-strip-place"},
-      make("div", {class: "dsbd-strip-head"}, this.title, this.quality, this.why, this.turn, this.again),
+      make("div", {class: "dsbd-strip-head"}, this.title, this.dropped, this.quality, this.why, this.turn, this.again),
       make("div", {class: "dsbd-strip-room"}, this.scroller, this.lanes.element),
     );
     this.scroller.addEventListener("keydown", (event) => this.onKey(event));
@@ -77,6 +78,7 @@ export class Strip {
     const tokens = words.counted("tokens", whole.tokens);
     const isFaster = scene.settings.lossless && alone > this.bands.length;
     this.title.textContent = viewer.say(isFaster ? "figure.instead" : "figure.decode", {tokens, passes, alone});
+    this.dropped.textContent = isFaster ? viewer.say("figure.dropped") : "";
     this.quality.textContent = scene.settings.lossless ? viewer.say("figure.quality") : "";
     const isTried = scene.iterations.some((_, it) => viewer.iteration(it).trials.length);
     this.why.hidden = !scene.settings.lossless || !isTried;
