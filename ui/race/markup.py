@@ -8,13 +8,12 @@ from dsbd.evaluation.statistics import Mean
 from dsbd.tasks.task import Task
 from visualize.drawings.race import HEIGHT, WIDTH, bar_paths, tick_path
 from visualize.scenes.race import (
-    APART,
     BUSY_WORDS,
     LaneScene,
     RaceScene,
+    heat_said,
     label_of,
     quality_said,
-    quickest_said,
     race_scene,
 )
 from visualize.scenes.tokens import flowing
@@ -37,8 +36,9 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
     badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
     plays = "" if is_recorded else " data-plays"
     heats = "".join(
-        f'<h3 class="race-heat">{heat.capitalize()}</h3>'
-        f'<p class="race-hint">{escape(quickest_said(lanes))}</p><ol class="race-lanes">'
+        f'<h3 class="race-heat">{heat.capitalize()} '
+        f'<span class="race-said">{escape(heat_said(heat, lanes, len(scene.heats) == 1))}</span></h3>'
+        f'<ol class="race-lanes">'
         f"{''.join(_lane(scene, lane) for lane in lanes)}</ol>"
         for heat, lanes in scene.heats
     )
@@ -46,8 +46,7 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
     return (
         f'<section class="{"race" if scene.lanes else "race-part"}" data-seconds="{scene.seconds:.4f}"{plays} '
         f'aria-label="Race"><h2 class="race-unseen">The race</h2>'
-        f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(scene.sentence)}'
-        f"{f' {APART}' if len(scene.heats) > 1 else ''}</p>"
+        f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(scene.sentence)}</p>'
         f"{lanes if scene.lanes else ''}</section>{answers_markup(race, task)}{table_markup(race)}"
     )
 

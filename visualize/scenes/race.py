@@ -63,8 +63,6 @@ ONE_TEXT = ("sampling", "greedy", "speculative", "specinfer", "hf_sampling", "hf
 """Decoders that write one text; the others keep several versions, which is other work."""
 PLAIN = ("sampling", "greedy")
 """Of these the first that runs is compared with in the heat of one text; the other heat has the baseline."""
-APART = "One text and several texts are different work: compare within a group."
-LARGER = "A pass of a larger model takes longer, so saving passes saves more time there."
 
 
 @dataclass(frozen=True)
@@ -231,12 +229,15 @@ def meaning_of(race: Race) -> str:
     return lead + ("" if several is None or several.ratio is None else _time_said(several.ratio, "beam sampling"))
 
 
-def quickest_said(lanes: Sequence[LaneScene]) -> str:
-    """Return which of the lanes of a heat took the least time, as a sentence; empty if there is nothing to compare."""
-    if len(lanes) < 2:
-        return ""
-    first = min(lanes, key=lambda one: one.lane.seconds)
-    return f"Least time of these runs: {first.label}, {first.lane.seconds:.2f} s."
+def heat_said(heat: Heat, lanes: Sequence[LaneScene], is_alone: bool) -> str:
+    """Return which lane of a heat took the least time, and that heats are not compared; empty if neither is true."""
+    parts = []
+    if len(lanes) > 1:
+        first = min(lanes, key=lambda one: one.lane.seconds)
+        parts.append(f"least time here: {first.label}, {first.lane.seconds:.2f} s")
+    if heat == "several texts" and not is_alone:
+        parts.append("more work than one text, so compare within this group")
+    return "; ".join(parts)
 
 
 def _time_said(ratio: Ratio, other: str) -> str:
@@ -248,14 +249,9 @@ def _time_said(ratio: Ratio, other: str) -> str:
         case "faster":
             return f"In time, over all runs here: {times} × as fast as {other} ({interval})."
         case "slower":
-            return (
-                f"Here the guesses cost more time than they save: {times} × the speed of {other} ({interval}). {LARGER}"
-            )
+            return f"Here the guesses cost more time than they save: {times} × the speed of {other} ({interval})."
     ends = f"{_short(ratio.low)} to {_short(ratio.high)}"
-    return (
-        f"In time these runs show no clear difference: {times} × the speed of {other}, and anything from {ends} × is "
-        f"possible; more runs narrow it. {LARGER}"
-    )
+    return f"In time no clear difference from {other}: {times} × its speed, {ends} × possible; more runs narrow it."
 
 
 def compared(text: str, other: str) -> tuple[TextPart, ...]:
