@@ -105,6 +105,23 @@ def test_pairs_below_the_least_probability_are_not_drafted() -> None:
         assert law.probs[drafted].tolist() == sorted(law.probs.tolist(), reverse=True)
 
 
+class PeakedRow:
+    """A row with one beam, whose logits are those of the test above."""
+
+    def open(self, beams: list[Node], room: int) -> None: ...
+
+    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes) -> torch.Tensor:
+        return torch.tensor([[0.0, -6.90, -6.92, -7.4]], dtype=torch.float64)
+
+
+def test_the_host_does_not_draft_below_the_least_probability_either() -> None:
+    chosen = ResolvedSettings(temperature=0.01, top_k=0, replacement=False, draft_width=4)
+    drafter = HostDrafter(PeakedRow(), chosen, frozenset(), torch.Generator().manual_seed(0))
+    (layer,) = drafter.draft([Beam(Node(None, -1, 0).child(0), -0.5)], depth=1).layers
+    assert [node.token for node in layer.drafts] == layer.law.tokens.tolist() == [0, 1]
+    assert layer.law.probs.min() >= LEAST_DRAFT_PROB
+
+
 PROBS = torch.tensor([0.45, 0.25, 0.15, 0.1, 0.05, 0.0], dtype=torch.float64)
 LAW = DeviceLaw(torch.arange(6), PROBS.log(), PROBS, PROBS.log())
 
