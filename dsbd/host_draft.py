@@ -74,6 +74,7 @@ class HostDrafter:
         self._eos = eos
         self._generator = generator
         self._uncut = replace(settings, temperature=settings.temperature or 1.0, top_p=1.0)
+        self._is_cut = self._uncut != settings
 
     @torch.inference_mode()
     def draft(self, beams: Sequence[Beam], depth: int) -> HostForest:
@@ -108,15 +109,17 @@ class HostDrafter:
         settings, covers = self._settings, list[Node]()
         layer: ForestLayer | BranchedLayer
         if settings.branching is None:
-            layer, drafts = self._draw(forest, above, rows, settings.draft_width if settings.draws_drafts else 0)
+            law = _law(above, rows, settings)
+            layer, drafts = self._draw(forest, law, above, rows, settings.draft_width if settings.draws_drafts else 0)
             if settings.cover_width:
-                covers = self._covers(forest, above, rows, drafts)
+                uncut = _law(above, rows, self._uncut) if self._is_cut else law
+                covers = self._covers(forest, uncut, above, rows, drafts)
                 layer = replace(layer, covers=covers)
             if settings.forest == "likely":
                 layer = layer.as_likely()
         else:
             families = [
-                self._draw(forest, [beam], [row], settings.branching[number])
+                self._draw(forest, _law([beam], [row], settings), [beam], [row], settings.branching[number])
                 for beam, row in zip(above, rows, strict=True)
             ]
             layer = BranchedLayer({beam.node: family for beam, (family, _) in zip(above, families, strict=True)})
@@ -127,13 +130,12 @@ class HostDrafter:
         return [beam for beam in drafts if beam.node.token not in self._eos]
 
     def _draw(
-        self, forest: HostForest, above: Sequence[Beam], rows: Sequence[TopTokens], draws: int
+        self, forest: HostForest, law: Law, above: Sequence[Beam], rows: Sequence[TopTokens], draws: int
     ) -> tuple[ForestLayer, list[Beam]]:
         """Draw from the joint law below ``above``. Returns the draws, and each drawn beam once.
 
         Of independent draws, a beam has the number of its draws as its multiplicity.
         """
-        law = self._law(above, rows, self._settings)
         order, ranked = law.best_first(), law.ranks is not None
         if not ranked:
             order = order[law.probs[order] >= LEAST_DRAFT_PROB]
@@ -165,10 +167,14 @@ class HostDrafter:
         return drawn
 
     def _covers(
-        self, forest: HostForest, above: Sequence[Beam], rows: Sequence[TopTokens], drafts: Sequence[Beam]
+        self,
+        forest: HostForest,
+        law: Law,
+        above: Sequence[Beam],
+        rows: Sequence[TopTokens],
+        drafts: Sequence[Beam],
     ) -> list[Node]:
-        """Return the likeliest pairs that were not drawn and do not end a beam, as nodes."""
-        law = self._law(above, rows, self._uncut)
+        """Return the likeliest pairs of a law that were not drawn and do not end a beam, as nodes."""
         drawn = {(beam.node.parent, beam.node.token) for beam in drafts}
         places, tokens = law.pairs(law.best_first())
         left = (
@@ -181,10 +187,9 @@ class HostDrafter:
             for place, token in islice(left, self._settings.cover_width)
         ]
 
-    @staticmethod
-    def _law(above: Sequence[Beam], rows: Sequence[TopTokens], settings: ResolvedSettings) -> Law:
-        weights, multiplicities = [beam.log_weight for beam in above], [beam.multiplicity for beam in above]
-        return joint_law(rows, weights, multiplicities, settings)
+
+def _law(above: Sequence[Beam], rows: Sequence[TopTokens], settings: ResolvedSettings) -> Law:
+    return joint_law(rows, [beam.log_weight for beam in above], [beam.multiplicity for beam in above], settings)
 
 
 def _noise(races: int, pairs: int, generator: torch.Generator) -> Floats:
