@@ -10,8 +10,7 @@ from .about.tab import build_about_tab
 from .engine import Engine
 from .learn.tab import build_learn_tab
 from .pairs.names import without_folders
-from .parts.components import markup
-from .parts.files import read
+from .parts.components import masthead
 from .parts.sharing import TITLE
 from .play.tab import build_play_tab
 from .programs import offer_to_programs
@@ -60,8 +59,7 @@ def build_page(engine: Engine) -> gr.Blocks:
     with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(min(CLEAN_EVERY_SECONDS, kept), kept)
     ) as page:
-        script = f"{read('parts/theme.js')}(() => {{\n{read('parts/tabs.js')}}})();"
-        markup(read("parts/masthead.html"), "masthead", script)
+        masthead()
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Play", id="play"):
                 play = build_play_tab(engine, page)

@@ -1,5 +1,6 @@
 """How the page is launched, and what it serves besides Gradio: files, and whether it can start a run."""
 
+import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -8,11 +9,13 @@ from typing import Any
 
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from dsbd.version import __version__
 from visualize import viewer_assets
+from visualize.pages.live_parts import live_words
+from visualize.words.words import known_languages
 
 from .decodes.first_paint import FirstPaint, first_paint
 from .decodes.opening import opening_of
@@ -29,6 +32,8 @@ from .traffic.leaving import Leaving
 
 _SCRIPT: dict[str, Any] = {"media_type": "text/javascript", "headers": {"Cache-Control": "public, max-age=604800"}}
 
+ENGLISH = "en"
+"""The language that the page is written in."""
 GRACE_SECONDS = 60.0
 """A run checks its time limit between two forwards; one that is so late hangs in a forward."""
 NEVER_KEPT = {"Cache-Control": "no-store"}
@@ -95,9 +100,19 @@ def _health(engine: Engine) -> Callable[[Request], Response]:
     return answer
 
 
+def _language(request: Request) -> Response:
+    """The page's texts in another language, and the sentences of a run in the browser."""
+    code = request.path_params["code"]
+    if code not in known_languages() or code == ENGLISH:
+        return PlainTextResponse("There is no such language.", 404)
+    table = {"page": json.loads(read(f"languages/{code}.json")), "live": live_words(code)}
+    return JSONResponse(table, headers={"Cache-Control": "no-cache"})
+
+
 def _routes(engine: Engine) -> list[Route]:
     return [
         Route(f"/{FOLDER}/page.js", lambda _: Response(page_script(), **_SCRIPT)),
+        Route(f"/{FOLDER}/languages/{{code}}.json", _language),
         Route(f"/{FOLDER}/plotly.min.js", lambda _: FileResponse(viewer_assets()["plotly_js_path"], **_SCRIPT)),
         Route(f"/{PICTURE}", lambda _: FileResponse(Path(__file__).with_name("parts") / "preview.png")),
         Route(f"/{LEARN}{{path:path}}", learn_page),

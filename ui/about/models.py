@@ -42,7 +42,8 @@ def _row(role: str, model: LanguageModel) -> str:
 
 def _card(words: str, name: str) -> str:
     text = asset_path(f"models/{name}/README.md").read_text(encoding="utf-8")
-    return f"<details><summary>Model card: {escape(words)}</summary>{card_markup(text)}</details>"
+    card = f'<div lang="en" translate="no">{card_markup(text)}</div>'
+    return f"<details><summary>Model card: {escape(words)}</summary>{card}</details>"
 
 
 def card_markup(text: str) -> str:

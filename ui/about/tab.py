@@ -82,8 +82,8 @@ def algorithm(engine: Engine) -> str:
     return (
         f'<section class="about-part"><h2>The algorithm in one picture</h2><p>{NAME}</p>'
         f'<ol class="about-steps">{steps}</ol>'
-        f'<div class="about-picture">{drawn}</div><p class="said">One pass of a recorded decode. Each column is '
-        "one token of the text; the marks in it are versions of that token.</p></section>"
+        f'<div class="about-picture" translate="no">{drawn}</div><p class="said">One pass of a recorded decode. '
+        "Each column is one token of the text; the marks in it are versions of that token.</p></section>"
     )
 
 
@@ -120,7 +120,8 @@ def limits(engine: Engine) -> str:
         f"<td><code>{setting(name)}</code></td></tr>"
         for name, field in type(engine.limits).model_fields.items()
     )
-    return figures_table("Limits", ("At most", "Here", "Setting of the host"), rows)
+    table = figures_table("Limits", ("At most", "Here", "Setting of the host"), rows)
+    return f'<div lang="en" translate="no">{table}</div>'
 
 
 def _value(value: object) -> str:

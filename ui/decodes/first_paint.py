@@ -38,8 +38,9 @@ def first_paint(recording: Recording | None, prompt: str, styles: str, script: s
     drawn = "".join(f'<div class="first-{theme}">{forest_svg(scene, theme=theme)}</div>' for theme in THEMES)
     told = escape(scene.iterations[0].steps[-1].sentence)
     return (
-        f'{early}<style>{styles}</style><div id="first-paint" aria-hidden="true"><p class="first-name"><b>DSBD</b> '
-        "<span>A small model guesses, a large model checks: several tokens per pass</span></p>"
+        f'{early}<style>{styles}</style><div id="first-paint" aria-hidden="true" translate="no">'
+        '<p class="first-name"><b>DSBD</b> '
+        "<span>A small model guesses, a large model checks: fewer passes, same quality</span></p>"
         f'<p class="first-prompt">{escape(prompt)}</p><div class="first-room">{_whole(scene)}'
         f'<p class="first-told">{told}</p></div>{drawn}</div>'
     )

@@ -107,17 +107,17 @@ def stage(page: Any) -> str:
     if place is None:
         return '<p class="said">There is no such lesson or recording.</p>'
     title, address = escape(place.title), f"{LEARN}{place.page}"
-    head = "" if place.is_lesson else f"<h2>{title}</h2>"
+    head = "" if place.is_lesson else f'<h2 translate="no">{title}</h2>'
     hand_out = "Open alone, or print the hand-out" if place.is_lesson else "Open alone"
     links = (
         f'<a href="{address}" target="_blank" rel="noopener">{hand_out}</a>'
         f'<a href="{LEARN}{place.whole}" download>Download as one HTML file</a>'
     )
-    summary = f"<p>{escape(place.summary)}</p>" if place.summary else ""
+    summary = f'<p lang="en" translate="no">{escape(place.summary)}</p>' if place.summary else ""
     return (
         f'<div class="learn-head">{head}{summary}<p class="learn-links">{links}</p></div>'
         f'<p class="learn-loading" role="status">Loading the {"lesson" if place.is_lesson else "recording"}…</p>'
-        f'<iframe class="learn-frame" src="{address}" title="{title}" loading="lazy"></iframe>'
+        f'<iframe class="learn-frame" src="{address}" title="{title}" translate="no" loading="lazy"></iframe>'
     )
 
 

@@ -19,6 +19,11 @@ def forest_viewer(value: str) -> gr.HTML:
     return _scripted(value, '<div class="forest-mount"></div>', "forest.js", "forest")
 
 
+def masthead() -> gr.HTML:
+    """The name, the languages, light and dark; its script also gives each tab an address."""
+    return _scripted("", read("parts/masthead.html"), "masthead.js", "masthead")
+
+
 def drawer_switch() -> gr.HTML:
     """A button that opens the element ``drawer``."""
     return markup(read("parts/drawer_switch.html"), "gear", script=f"(() => {{\n{read('parts/drawer.js')}}})();")
@@ -36,7 +41,7 @@ def live_run(data: Mapping[str, Any]) -> gr.HTML:
 
 def running_line(value: str) -> gr.HTML:
     """The text, token by token. Value: ``messages.text``."""
-    template = '<p class="running-line" dir="auto" aria-label="Prompt and generated text"></p>'
+    template = '<p class="running-line" translate="no" dir="auto" aria-label="Prompt and generated text"></p>'
     return _scripted(value, template, "text.js", "text")
 
 

@@ -20,8 +20,8 @@ def read(name: str) -> str:
 
 @lru_cache
 def page_script() -> str:
-    """The viewer, the unpacking and ``page.js`` as one classic script."""
-    return viewer_assets()["js_classic"] + page_file("unpack.js") + read("parts/page.js")
+    """The viewer, the unpacking and ``page.js`` and ``language.js`` as one classic script."""
+    return viewer_assets()["js_classic"] + page_file("unpack.js") + read("parts/page.js") + read("parts/language.js")
 
 
 @lru_cache

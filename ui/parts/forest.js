@@ -12,7 +12,12 @@ globalThis.DsbdPage.shown = () => viewer;
 let goal = isAsked ? location.hash : "";
 
 /* The viewer asks for Plotly when its charts are opened. */
-const options = {start: location.hash.slice(1), fetchPlotly: plotly};
+const {DsbdLanguage} = globalThis;
+const options = {start: location.hash.slice(1), fetchPlotly: plotly, language: DsbdLanguage.now};
+document.addEventListener("dsbd-language", () => {
+  options.language = DsbdLanguage.now;
+  viewer?.language(DsbdLanguage.now);
+});
 
 /* Follow the decode unless the visitor has stepped back. */
 let shown = 0;
@@ -52,12 +57,15 @@ function begin() {
   isTold = true;
 }
 
-/* The end of a run: the place that its link names, else the iteration with the most tokens. */
+/* The end of a run: the place that its link names, else the two lanes, and the iteration with the most tokens. */
 function openEnd() {
   const asked = /^#iteration=(\d{1,9})&step=(\d{1,9})$/.exec(goal);
   goal = "";
   if (asked) viewer.goto({it: asked[1] - 1, step: asked[2] - 1});
-  else openAtVerdicts(richest());
+  else {
+    openAtVerdicts(richest());
+    viewer.replay();
+  }
 }
 
 /* The iteration with the most tokens. */

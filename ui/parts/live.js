@@ -6,6 +6,7 @@ const {base, pairs, fields, reads, labels, words, zeroIsNull} = JSON.parse(
 const run = element.querySelector("button");
 const said = element.querySelector("[role=status]");
 const NO_PLACE = "The server cannot take this run now. Your own browser can decode it.";
+const {DsbdLanguage} = globalThis;
 let client = null;
 let clientPair = null;
 let isRunning = false;
@@ -76,7 +77,7 @@ async function decode() {
     await fetched(new URL(`${base}live.js`, document.baseURI).href);
     [client, clientPair] = [new globalThis.DsbdLive.Client(base, pair, hears), pair];
   }
-  const end = await client.run({prompt, settings, language: "en"});
+  const end = await client.run({prompt, settings, language: DsbdLanguage.now});
   if (end.scene) hand(end.scene, false);
   if (end.kind === "stopped") return "Stopped.";
   const {layers, iterations, seconds} = end.trace.result.stats;
@@ -100,10 +101,9 @@ run.addEventListener("click", async () => {
     said.textContent = "";
     said.textContent = await decode();
   } catch (error) {
-    const called = (name) => labels[name] ?? name;
-    said.textContent = error.key
-      ? globalThis.DsbdLive.sentenceOf(error, {words, called, language: "en"})
-      : error.message;
+    const called = (name) => (labels[name] ? DsbdLanguage.said(labels[name]) : name);
+    const how = {words: DsbdLanguage.live ?? words, called, language: DsbdLanguage.now};
+    said.textContent = error.key ? globalThis.DsbdLive.sentenceOf(error, how) : error.message;
   }
   show(false);
 });

@@ -46,7 +46,7 @@ function mount(race) {
   function pause() {
     cancelAnimationFrame(frame);
     frame = 0;
-    play.textContent = "Play";
+    play.textContent = "Play back";
   }
 
   function start() {

@@ -6,7 +6,7 @@ from html import escape
 from .files import FOLDER
 
 TITLE = "DSBD: speculative beams, made visible"
-SENTENCE = "A small model guesses, a large model checks: several tokens a pass; the large model decides every word."
+SENTENCE = "A small model guesses, a large model checks: fewer passes, same quality. The large one decides every word."
 PICTURE = f"{FOLDER}/preview.png"
 """1200×630, the two lanes; ``.ci/docs/captures.py`` takes it."""
 _THEIRS = re.compile(rb"<meta\s+(?:property=\"og:|name=\"twitter:)[^>]*>\s*")

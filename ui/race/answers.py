@@ -93,8 +93,8 @@ def _question(race: Race, task: Task | None, place: int, *, is_open: bool) -> st
     right = sum(bool(answer.right) for answer in every)
     tally = f" <small>{right} of {len(every)} runs right</small>" if prompt.gold else ""
     return (
-        f'<details class="race-question"{" open" if is_open else ""}><summary>{escape(question_line(prompt.text))}'
-        f"{tally}</summary>{texts}</details>"
+        f'<details class="race-question"{" open" if is_open else ""}><summary><span translate="no">'
+        f"{escape(question_line(prompt.text))}</span>{tally}</summary>{texts}</details>"
     )
 
 
@@ -121,7 +121,7 @@ def _text_card(label: str, text: str, base: str | None) -> str:
     for piece in compared(text, text if base is None else base):
         words = escape(flowing(piece.text))
         pieces += f"<mark>{words}</mark>" if piece.differs else words
-    return f'<article><h3>{escape(label)}</h3><p dir="auto">{pieces.strip()}</p></article>'
+    return f'<article><h3>{escape(label)}</h3><p dir="auto" translate="no">{pieces.strip()}</p></article>'
 
 
 def rows_markup(rows: Sequence[Row] | str | None) -> str:
@@ -135,7 +135,7 @@ def rows_markup(rows: Sequence[Row] | str | None) -> str:
     shown = "".join(f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows[:ROWS_SHOWN])
     more = len(rows) - ROWS_SHOWN
     rest = f'<p class="race-rows-note">and {more} more rows</p>' if more > 0 else ""
-    return f'<div class="race-rows"><table><tbody>{shown}</tbody></table></div>{rest}'
+    return f'<div class="race-rows" translate="no"><table><tbody>{shown}</tbody></table></div>{rest}'
 
 
 def _cell(value: object) -> str:

@@ -58,7 +58,7 @@ def _transport(scene: RaceScene) -> str:
         for speed in SPEEDS
     )
     return (
-        '<div class="race-transport"><button type="button" class="race-play">Play</button>'
+        '<div class="race-transport"><button type="button" class="race-play">Play back</button>'
         '<input type="range" class="race-scrub" min="0" max="1000" value="1000" aria-label="Time of the race">'
         f'<output class="race-clock">{scene.seconds:.2f} s</output>'
         f'<label>Speed <select class="race-speed">{options}</select></label></div>'
@@ -84,7 +84,7 @@ def _lane(scene: RaceScene, lane: LaneScene) -> str:
         f'<div class="race-head"><h4>{escape(lane.label)}</h4><span class="race-said">{escape(said)}</span>'
         f'<span class="race-count">{escape(counts)} · {ran.seconds:.2f} s</span></div>'
         f"{_track(ran, whole, f'{lane.label}: {ran.seconds:.2f} s, {counts}')}"
-        f'<p class="race-landed" dir="auto">{landed}</p>'
+        f'<p class="race-landed" dir="auto" translate="no">{landed}</p>'
         f'<p class="race-meaning">{escape(lane.meaning)}</p></li>'
     )
 

@@ -32,7 +32,10 @@ def build_race_tab(engine: Engine, form: Form) -> None:
         with gr.Row(elem_classes="race-ask", equal_height=False):
             with gr.Column(scale=1, min_width=240):
                 source = gr.Radio(SOURCES, show_label=False, elem_id="race-source", **begins[0])
-                prompt = gr.Textbox(label="Prompt", lines=1, max_lines=6, elem_id="race-prompt", **begins[1])
+                prompt = gr.Textbox(
+                    label="Prompt", show_label=False, container=False, placeholder="Write how a text begins",
+                    lines=1, max_lines=6, elem_id="race-prompt", **begins[1],
+                )  # fmt: skip
                 count = gr.Slider(
                     1, most_questions, min(START_QUESTIONS, most_questions), label="How many questions",
                     elem_id="race-questions", **_WHOLE, **begins[2],
@@ -60,8 +63,9 @@ def build_race_tab(engine: Engine, form: Form) -> None:
                     label="Several values of a setting", placeholder="draft_width = 2, 4, 6", max_lines=1,
                     elem_id="race-grid",
                 )  # fmt: skip
-        recorded = gr.Radio(RECORDED, value=_recorded(target), label="Recorded races", elem_id="race-recorded")
-        said = markup(note, elem_id="race-note")
+        with gr.Row(elem_classes="race-shown", equal_height=False):
+            recorded = gr.Radio(RECORDED, value=_recorded(target), label="Recorded races", elem_id="race-recorded")
+            said = markup(note, elem_id="race-note")
         problem = problem_line("race-problem")
         staged, drawn = race_stage(stage), chart_list(charts, "race-charts")
     own, around = gr.State(None), Around(said, problem, run, stop)

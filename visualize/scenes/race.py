@@ -58,7 +58,7 @@ MEANINGS = {
 }
 SAME_LAW = ("dsbd same-law", "dsbd auto-same-law", "dsbd paper-same-law")
 Heat = Literal["one text", "several texts"]
-HEATS: tuple[Heat, Heat] = ("one text", "several texts")
+HEATS: tuple[Heat, Heat] = ("several texts", "one text")
 ONE_TEXT = ("sampling", "greedy", "speculative", "specinfer", "hf_sampling", "hf_assisted")
 """Decoders that write one text; the others keep several versions, which is other work."""
 PLAIN = ("sampling", "greedy")
@@ -234,7 +234,7 @@ def heat_said(heat: Heat, lanes: Sequence[LaneScene], is_alone: bool) -> str:
     parts = []
     if len(lanes) > 1:
         first = min(lanes, key=lambda one: one.lane.seconds)
-        parts.append(f"least time here: {first.label}, {first.lane.seconds:.2f} s")
+        parts.append(f"least time here: {first.label} in {first.lane.seconds:.2f} s")
     if heat == "several texts" and not is_alone:
         parts.append("more work than one text, so compare within this group")
     return "; ".join(parts)

@@ -7,7 +7,7 @@ import {clamp, make} from "./base/dom.js";
 import {Forest} from "./forest/forest.js";
 import {Game} from "./views/game.js";
 import {Iteration} from "./forest/iteration.js";
-import {STYLES, remember, remembered} from "./base/languages.js";
+import {STYLES, remembered} from "./base/languages.js";
 import {markOf} from "./base/marks.js";
 import {MemoryRow} from "./views/memory.js";
 import {drawLegend} from "./page/legend.js";
@@ -97,7 +97,7 @@ export class Viewer {
       return;
     }
     this.texts = new Texts(scene);
-    if (!this.parts) this.build(this.place?.language ?? remembered() ?? scene.language);
+    if (!this.parts) this.build(this.place?.language ?? this.options.language ?? remembered() ?? scene.language);
     const last = scene.iterations.length - 1;
     const {parts} = this;
     parts.empty.hidden = last >= 0;
@@ -150,7 +150,6 @@ export class Viewer {
   }
 
   setLanguage(language) {
-    remember(language);
     this.build(language);
     this.setScene(this.scene);
   }

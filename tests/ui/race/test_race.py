@@ -322,7 +322,7 @@ def test_a_race_plays_and_scrubs_and_axe_finds_nothing(visit):
     raced(page)
     page.locator("#race-charts .main-svg").first.wait_for()
     expect(page.locator(".race-lane")).to_have_count(2)
-    page.wait_for_function("document.querySelector('.race-play').textContent === 'Play'")
+    page.wait_for_function("document.querySelector('.race-play').textContent === 'Play back'")
     finished = page.inner_text(".race-lane:nth-child(1) .race-count")
     assert re.match(r"\d+ tokens in \d+ passes · [\d.]+ s", finished)
     page.evaluate(SCRUB, 0)

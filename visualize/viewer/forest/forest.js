@@ -150,7 +150,8 @@ export class Forest {
 
   show(node, at, look, weak, scored) {
     const final = Boolean(look) && this.viewer.texts.becomes(node, look);
-    const key = look ? `${look.state} ${look.slots} ${weak} ${scored} ${final}` : "";
+    const behind = this.viewer.look[node.parent]?.slots ?? 0; // the edge begins behind the parent's label
+    const key = look ? `${look.state} ${look.slots} ${weak} ${scored} ${final} ${behind}` : "";
     if (this.shown[at] === key) return;
     this.shown[at] = key;
     const {group, shape, text} = this.marks[at];
@@ -171,15 +172,15 @@ export class Forest {
     text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${mark})`;
     text.classList.toggle("dsbd-small-label", look.state === "cover");
     group.classList.toggle("dsbd-weak", weak);
-    if (edge) this.showEdge(edge, node, look.state, weak, chance);
+    if (edge) this.showEdge(edge, node, {state: look.state, weak, chance, behind});
   }
 
   /* Likelier edges are thicker; edges to the beams of a layer are thickest. */
-  showEdge(edge, node, state, weak, chance) {
+  showEdge(edge, node, {state, weak, chance, behind}) {
     const {mark, style} = this.viewer.mark(state);
     const parent = this.viewer.now.nodes[node.parent];
     const strong = YIELDED.includes(state);
-    edge.setAttribute("d", this.geometry.edge(parent, node, this.viewer.look[node.parent]?.slots ?? 0));
+    edge.setAttribute("d", this.geometry.edge(parent, node, behind));
     edge.style.stroke = `var(--dsbd-${mark})`;
     edge.style.strokeWidth = (strong ? 1.4 : 0.7) + (strong ? 2.4 : 1.8) * Math.sqrt(chance);
     edge.style.strokeDasharray = sizes.dashes[style.dash] || "none";

@@ -16,7 +16,7 @@ export const LANES_MS = RACE_MS + STILL_MS + TURN_MS;
 const WIDE_FROM = 620; // pixels: labels stand beside their lanes
 /* Where the parts of a lane stand, and how far apart lanes and lines are. */
 const LANE = {
-  wide: {top: 0, pitch: 59, right: 110, label: 14, bar: 3, tall: 13, text: 32, line: 17, lines: 2},
+  wide: {top: 0, pitch: 59, right: 14, label: 14, bar: 3, tall: 13, text: 32, line: 17, lines: 2},
   narrow: {top: 0, pitch: 59, right: 0, label: 12, bar: 17, tall: 9, text: 39, line: 15, lines: 2},
   poster: {top: 100, pitch: 136, right: 0, label: 15, bar: 24, tall: 18, text: 63, line: 21, lines: 3},
 };
@@ -108,6 +108,7 @@ export class Lanes {
     );
     const left = kind === "wide" ? Math.max(...labels.map((label) => label.getComputedTextLength())) + 16 : 0;
     const size = {...LANE[kind], left, width: width - 2 * side};
+    if (kind === "wide") size.right += this.widestCount();
     this.size = size;
     this.unit = (size.width - left - size.right) / race.whole;
     const words = Array.from({length: race.alone}, (_, at) => ({check: at, lands: at + 1}));
@@ -143,6 +144,18 @@ export class Lanes {
       piece.at = landing(at);
     });
     return {count, blocks, ...rows, top: top + size.text};
+  }
+
+  /* The width of the longest count that a lane may show beside its clock. */
+  widestCount() {
+    const count = this.put("text", {class: "dsbd-lane-count", text: this.counted(this.race.alone, this.race.alone)});
+    const wide = count.getComputedTextLength();
+    count.remove();
+    return wide;
+  }
+
+  counted(passes, whole) {
+    return `${this.viewer.words.counted("passes", passes)} / ${whole}`;
   }
 
   put(tag, properties) {
@@ -249,8 +262,8 @@ export class Lanes {
       row.setAttribute("transform", `translate(${size.left},${top + (at - first) * size.line})`);
       row.toggleAttribute("hidden", at < first || at >= first + size.lines);
     });
-    const counted = this.viewer.words.counted("passes", passes);
-    count.textContent = passes < blocks.length ? `${counted} / ${blocks.length}` : counted;
+    const isDone = passes === blocks.length;
+    count.textContent = isDone ? this.viewer.words.counted("passes", passes) : this.counted(passes, blocks.length);
   }
 
   /* The blocks of the lower lane become the bands of the strip. */

@@ -5,7 +5,7 @@ import {ChartsPanel} from "../views/charts.js";
 import {CutPanel} from "../views/cut_fill.js";
 import {button, iconButton, make} from "../base/dom.js";
 import {saveCsv, saveGif, savePicture, savePng, saveSvg} from "./exports.js";
-import {NAMES, STRINGS} from "../base/languages.js";
+import {NAMES, STRINGS, remember} from "../base/languages.js";
 import {MaskPanel} from "../views/mask.js";
 import {SlotsPanel} from "../views/slots.js";
 import {ResultPanel} from "../views/summary.js";
@@ -91,6 +91,7 @@ function tools(viewer) {
 /* The switch stands open, and keeps the focus although everything around it is built again. */
 function languages(viewer) {
   const change = (event) => {
+    remember(event.target.value);
     viewer.setLanguage(event.target.value);
     viewer.root.querySelector(".dsbd-language").focus();
   };

@@ -48,7 +48,8 @@ export class Story {
 
   /* The two lanes once more; the forest stays where it is. */
   again() {
-    const {it, step} = this.viewer;
+    const {it, step, strip} = this.viewer;
+    if (!strip.lanes.race) return;
     this.viewer.controls.stop();
     this.begin([{...LANES, wait: calm() ? Infinity : LANES_MS, it, step}]);
   }

@@ -1,7 +1,14 @@
-/* Each tab has an address: #race, #learn, #about, and Play has none. Back and Forward go from tab to tab. */
+/* Light or dark, the language, and an address for each tab: #race, #learn, #about; Play has none. Back and Forward go
+ * from tab to tab. */
+
+/* The page starts as the system is set. */
+element.querySelector(".theme-switch").addEventListener("click", () => document.body.classList.toggle("dark"));
+
+globalThis.DsbdLanguage.offer(element.querySelector(".language-switch select"));
+
 const FIRST = "play";
 const tabs = () => [...document.querySelectorAll("#tabs > .tab-wrapper [role=tab]")];
-const nameOf = (tab) => tab?.textContent.trim().toLowerCase() ?? FIRST;
+const nameOf = (tab) => tab?.dataset.tabId ?? FIRST;
 const chosen = () => nameOf(tabs().find((tab) => tab.getAttribute("aria-selected") === "true"));
 const asked = () => {
   const name = location.hash.slice(1);
