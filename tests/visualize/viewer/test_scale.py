@@ -1,6 +1,7 @@
 """A decode with hundreds of nodes: it stays small, and a step touches what it changes."""
 
 import json
+import statistics
 
 import pytest
 
@@ -46,7 +47,8 @@ def test_a_trial_touches_its_node_and_not_the_forest(browser, tmp_path):
         counts = seen.page.evaluate(WATCH)
     assert len(counts["touched"]) > 60
     assert max(counts["built"]) > 30
-    assert max(counts["touched"]) <= 8  # its mark, its edge, those of its children where its label grew, and the ring
+    assert statistics.median(counts["touched"]) <= 4, "its mark, its edge and the ring"
+    assert max(counts["touched"]) <= 20, "and, where its label grows, the edges to its children"
 
 
 @pytest.mark.slow

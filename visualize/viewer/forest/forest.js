@@ -61,6 +61,7 @@ export class Forest {
     if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
     const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
     this.shown = [];
+    this.behind = []; // by node, whether its parent's label has a count
     this.headShown = "";
     this.bands = Array.from({length: now.lastColumn}, (_, at) =>
       draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
@@ -150,12 +151,12 @@ export class Forest {
 
   show(node, at, look, weak, scored) {
     const final = Boolean(look) && this.viewer.texts.becomes(node, look);
-    const behind = this.viewer.look[node.parent]?.slots ?? 0; // the edge begins behind the parent's label
-    const key = look ? `${look.state} ${look.slots} ${weak} ${scored} ${final} ${behind}` : "";
+    const key = look ? `${look.state} ${look.slots} ${weak} ${scored} ${final}` : "";
+    const edge = this.edges[at];
+    if (look && edge) this.placeEdge(edge, node, at);
     if (this.shown[at] === key) return;
     this.shown[at] = key;
     const {group, shape, text} = this.marks[at];
-    const edge = this.edges[at];
     group.toggleAttribute("hidden", !look);
     edge?.toggleAttribute("hidden", !look);
     if (!look) return;
@@ -172,15 +173,21 @@ export class Forest {
     text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${mark})`;
     text.classList.toggle("dsbd-small-label", look.state === "cover");
     group.classList.toggle("dsbd-weak", weak);
-    if (edge) this.showEdge(edge, node, {state: look.state, weak, chance, behind});
+    if (edge) this.showEdge(edge, look.state, weak, chance);
+  }
+
+  /* An edge begins behind its parent's label, which grows when more versions share the node. */
+  placeEdge(edge, node, at) {
+    const slots = this.viewer.look[node.parent]?.slots ?? 0;
+    if (this.behind[at] === slots > 1) return;
+    this.behind[at] = slots > 1;
+    edge.setAttribute("d", this.geometry.edge(this.viewer.now.nodes[node.parent], node, slots));
   }
 
   /* Likelier edges are thicker; edges to the beams of a layer are thickest. */
-  showEdge(edge, node, {state, weak, chance, behind}) {
+  showEdge(edge, state, weak, chance) {
     const {mark, style} = this.viewer.mark(state);
-    const parent = this.viewer.now.nodes[node.parent];
     const strong = YIELDED.includes(state);
-    edge.setAttribute("d", this.geometry.edge(parent, node, behind));
     edge.style.stroke = `var(--dsbd-${mark})`;
     edge.style.strokeWidth = (strong ? 1.4 : 0.7) + (strong ? 2.4 : 1.8) * Math.sqrt(chance);
     edge.style.strokeDasharray = sizes.dashes[style.dash] || "none";
