@@ -143,7 +143,8 @@ export class Lanes {
     rows.pieces.forEach((piece, at) => {
       piece.at = landing(at);
     });
-    return {count, blocks, ...rows, top: top + size.text};
+    const before = this.put("text", {class: "dsbd-lane-words", x: left - 14, y: top + size.text, text: "…"});
+    return {count, blocks, before, ...rows, top: top + size.text};
   }
 
   /* The width of the longest count that a lane may show beside its clock. */
@@ -242,7 +243,7 @@ export class Lanes {
     if (turned > 0) this.turn(turned * turned * (3 - 2 * turned));
   }
 
-  showLane({blocks, pieces, rows, count, top}, now) {
+  showLane({blocks, pieces, rows, count, before, top}, now) {
     const {size, unit} = this;
     let passes = 0;
     for (const {rect, check, most, ticks} of blocks) {
@@ -258,6 +259,7 @@ export class Lanes {
       under?.classList.toggle("dsbd-to-come", isToCome);
     }
     const first = Math.max(0, newest - size.lines + 1);
+    before.classList.toggle("dsbd-to-come", first === 0);
     rows.forEach((row, at) => {
       row.setAttribute("transform", `translate(${size.left},${top + (at - first) * size.line})`);
       row.toggleAttribute("hidden", at < first || at >= first + size.lines);
