@@ -50,9 +50,9 @@ globalThis.DsbdLanguage = (() => {
     return null;
   }
 
-  /* A text in the reader's language; white space around it stays. */
+  /* A text in the reader's language; white space around it stays, and so do numbers with their units. */
   function said(text) {
-    if (!table || !/\p{L}/u.test(text)) return text;
+    if (!table || !/\p{L}{2}/u.test(text)) return text;
     const [, before, words, after] = /^(\s*)(.*?)(\s*)$/s.exec(text);
     const own = exchanged(words.replace(/\s+/g, " "));
     if (own === null) missed.add(words);

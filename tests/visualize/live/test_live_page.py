@@ -64,7 +64,7 @@ def test_a_live_page_decodes(browser, site):
         typed(page, "\u4e9c\u5516" * 1000, Seed=1)
         page.click(".dsbd-live-run")
         expect(said).to_contain_text("exceeds the context of 2,048 tokens; shorten the prompt or lower New tokens.")
-        typed(page, "Once", New_tokens=200, Seed=1)
+        typed(page, "Once", New_tokens=1500, Seed=1)
         page.click(".dsbd-live-run")
         expect(said).to_contain_text("so far")
         page.click(".dsbd-live-run")
