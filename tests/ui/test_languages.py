@@ -17,7 +17,7 @@ TABLES = {
 }
 SLOT = re.compile(r"\{\d\}")
 SAME = re.compile(
-    r"DSBD.*|Plotly|GIF|MB|auto|Top-[kp]|SpecInfer|MJ[SG]D|draft_width = .*|[\d.]+ s|Python.*|cpu|float\d+|torch|"
+    r"DSBD.*|Plotly|GIF|MB|auto|Top-[kp]|SpecInfer|MJ[SG]D|draft_width = .*|Python.*|cpu|float\d+|torch|"
     r"[\w.-]+/.*|[a-z_]+(:[a-z-]+)?|\u2068.*|The method: .*|Dynamic-Width .*|, AAAI.*|arXiv.*|"
     r"Textbox|Checkbox|Radio|Loading|More tabs|Copy|Toy story"
 )
