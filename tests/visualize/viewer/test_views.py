@@ -249,6 +249,9 @@ def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
         page, run = seen.page, seen.page.evaluate
         run(MOUNT, {"a": [2, {}]})
         run("() => { a.goto({it: 1, step: 8}); a.show('whatif'); }")
+        press(page, "+")
+        width = "() => document.querySelector('.dsbd-forest').getBoundingClientRect().width"
+        zoomed = run(width)
         slider = page.locator("[aria-label='width threshold']")
         slider.evaluate("input => { input.value = 0.2; input.dispatchEvent(new Event('input')); input.focus(); }")
         said = page.inner_text(".dsbd-whatif-said")
@@ -256,6 +259,7 @@ def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
         assert (slider.input_value(), page.inner_text(".dsbd-whatif-said")) == ("0.2", said)
         assert run("() => document.activeElement.getAttribute('aria-label')") == "width threshold"
         expect(page.locator(".dsbd-count-iteration")).to_have_text("2 of 4")
+        assert run(width) == zoomed
         run("() => { a.show('charts'); a.setScene(grown(5)); }")
         assert run("() => document.querySelector('.dsbd-chart').data[0].x.length") == 5
 
