@@ -90,19 +90,6 @@ def test_a_table_survives_json():
     assert read_table(table) is table
 
 
-@pytest.mark.parametrize(
-    ("data", "named"),
-    [
-        ("table.json", "str is no table"),
-        ({"format": "dsbd-contest/9"}, "dsbd-contest/9"),
-        ({"rows": []}, "no table of a contest: task"),
-    ],
-)
-def test_other_data_is_named(data, named):
-    with pytest.raises(ValueError, match=named):
-        read_table(data)
-
-
 def twice(ours, theirs):
     """Return the row of a contender beside a baseline; runs are listed by prompt and round, None was not made."""
     runs = [
