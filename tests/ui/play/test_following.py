@@ -11,13 +11,15 @@ from dsbd.settings import AUTO, DecodingSettings
 from tests.auto.test_kept import GOOD, made
 from tests.toy_pair import toy_pair
 from ui.asked.form import FIELDS, settings_of, values_of
+from ui.asked.link import Linked
 from ui.decodes import traces
 from ui.decodes.opening import said_beside
 from ui.decodes.recording import Recording
 from ui.engine import Engine
 from ui.page import build_page
 from ui.pairs.shelf import PAGE
-from ui.play.following import NOW, SAID, with_auto
+from ui.play.following import NOW, SAID, follow, with_auto
+from ui.play.play_form import updates
 from ui.runs import decode
 from ui.runs.around import KEEP
 
@@ -28,6 +30,14 @@ ASKED = replace(OPENING, draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, f
 @pytest.fixture
 def engine(recorded):
     return Engine(replace(toy_pair()))
+
+
+def test_a_link_to_another_pair_brings_its_prompt_and_settings(engine):
+    """Catches a link whose prompt is lost because the form follows the pair."""
+    key, settings = "bundled:sql", DecodingSettings(seed=5)
+    followed = follow(engine, key, (), None, Linked("Q: why?", settings, key))
+    assert (followed[14:-2], followed[-1]) == (updates("Q: why?", settings, engine.limits), NOW)
+    assert follow(engine, key, (), None, Linked(None, settings, key))[-1] == KEEP
 
 
 def test_what_is_said_beside_is_escaped_and_names_no_folder(recorded):
