@@ -16,13 +16,6 @@ def row(table, contender):
     return next(one for one in table.rows if one.contender == contender)
 
 
-def test_every_contender_has_a_row_in_its_order():
-    table = made_up_table()
-    assert [one.contender for one in table.rows] == list(RIGHT)
-    assert (table.questions, table.clusters, table.seeds, table.higher_is_better) == (8, 2, 1, True)
-    assert [one.one_sequence for one in table.rows] == [False, False, False, True, True, True]
-
-
 def test_quality_is_clustered_and_right_answers_have_their_wilson_interval():
     """Catches questions of one database taken as independent."""
     found, right = row(made_up_table(), "sampling"), [0, 0, 0, 1, 0, 1, 1, 0]
