@@ -24,3 +24,8 @@ def violations(page, context: str | None = None, *, colours_only: bool = False) 
 def named(found: list[dict]) -> list[str]:
     """Return the rules that are broken, each with the first elements that break it."""
     return [f"{one['id']}: {json.dumps([node['target'] for node in one['nodes']][:4])}" for one in found]
+
+
+def serious(page, context: str | None = None, **asked) -> list[str]:
+    """Return those that axe-core calls serious or critical, as :func:`named` does."""
+    return named([one for one in violations(page, context, **asked) if one["impact"] in ("serious", "critical")])

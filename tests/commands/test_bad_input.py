@@ -38,6 +38,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "binary").write_bytes(bytes(range(256)))
     (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "empty").mkdir()
     return tmp_path
 
 
@@ -48,7 +49,7 @@ def folder(tmp_path, monkeypatch):
 def test_files_to_read(capsys, folder, command, path):
     """Catches a traceback, and a device without an end that is read until the memory is full."""
     assert len(refused(capsys, command, path, *READERS[command])) < 500
-    assert sorted(file.name for file in folder.iterdir()) == ["binary", "deep.json"]
+    assert sorted(file.name for file in folder.iterdir()) == ["binary", "deep.json", "empty"]
 
 
 @pytest.mark.parametrize("path", [*NOT_PATHS, ".", "none/x", "binary/x"], ids=lambda text: repr(text[:9]))
@@ -79,6 +80,10 @@ def test_files_to_write(capsys, folder, command, path):
         ([*EXPORT, "svg", "--iteration", "0"], "iteration is 0; this trace has the iterations 1 to"),
         ([*SITE, "--traces", ""], "is not a path"),
         ([*SITE, "--traces", "binary"], "is no folder"),
+        ([*SITE, "--traces", "empty"], "no trace files"),
+        ([*SITE, "--traces", "."], "deep.json: damaged trace"),
+        ([*SITE, "--lessons", "nowhere"], "is no folder"),
+        ([*SITE, "--lessons", "binary"], "is no folder"),
         ([*SITE, "--output", ""], "is not a path"),
         ([*SITE, "--output", "binary"], "cannot write into 'binary'"),
         ([*SITE, "--language", "../en"], "'../en'"),
@@ -108,7 +113,7 @@ def test_files_to_write(capsys, folder, command, path):
 def test_what_cannot_be_used_is_named(capsys, folder, arguments, named):
     """Catches input that is taken for something else, or refused after models are loaded."""
     assert named in refused(capsys, *arguments)
-    assert sorted(file.name for file in folder.iterdir()) == ["binary", "deep.json"]
+    assert sorted(file.name for file in folder.iterdir()) == ["binary", "deep.json", "empty"]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
         "dsbd defaults draft_depth=1", "dsbd defaults draft_depth=2", "dsbd same-law draft_depth=1",
         "dsbd same-law draft_depth=2", "beam_sampling", "hf_beam_sampling",
     ]  # fmt: skip
+    assert table["baselines"] == ["beam_sampling", "hf_beam_sampling"]
     assert table["questions"] == 2  # an empty line is no prompt, a repeated one counts once
     lines = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     assert sum(line["record"] == "decode" for line in lines) == 12

@@ -28,15 +28,3 @@ def test_a_long_prompt_is_read_and_the_command_says_so(capsys, pair_flags, memor
     code, _, err = run(capsys, "decode", "--prompt", "Once", "--json", *pair_flags, "--memory", str(memory))
     assert (code, err) == (0, "")
     assert "prompt of 210 tokens plus max_new_tokens 5 exceeds the context" in refused(capsys, *DECODE, *pair_flags)
-
-
-@pytest.mark.slow
-def test_a_bench_says_how_many_prompts_are_read(capsys, pair_flags, memory, tmp_path):
-    (tmp_path / "prompts.txt").write_text(f"{LONG}\nOnce\n")
-    flags = ["--prompts", str(tmp_path / "prompts.txt"), "--seeds", "1", "--max-new-tokens", "3", "--json"]
-    flags = ["bench", *flags, *pair_flags, "--memory", str(memory)]
-    code, out, err = run(capsys, *flags, "--methods", "sampling")
-    assert code == 0
-    assert len(json.loads(out)["tables"]["prompts"]["rows"]) == 1
-    assert "dsbd: 1 prompt goes beyond the context and into the memory; the law is p(. | memory)\n" in err
-    assert "hf_sampling cannot read a prompt" in refused(capsys, *flags, "--methods", "sampling,hf_sampling")

@@ -16,13 +16,6 @@ def row(table, contender):
     return next(one for one in table.rows if one.contender == contender)
 
 
-def test_every_contender_has_a_row_in_its_order():
-    table = made_up_table()
-    assert [one.contender for one in table.rows] == list(RIGHT)
-    assert (table.questions, table.clusters, table.seeds, table.higher_is_better) == (8, 2, 1, True)
-    assert [one.one_sequence for one in table.rows] == [False, False, False, True, True, True]
-
-
 def test_quality_is_clustered_and_right_answers_have_their_wilson_interval():
     """Catches questions of one database taken as independent."""
     found, right = row(made_up_table(), "sampling"), [0, 0, 0, 1, 0, 1, 1, 0]
@@ -88,19 +81,6 @@ def test_a_table_survives_json():
     table = made_up_table()
     assert read_table(json.loads(json.dumps(table.to_dict()))) == table
     assert read_table(table) is table
-
-
-@pytest.mark.parametrize(
-    ("data", "named"),
-    [
-        ("table.json", "str is no table"),
-        ({"format": "dsbd-contest/9"}, "dsbd-contest/9"),
-        ({"rows": []}, "no table of a contest: task"),
-    ],
-)
-def test_other_data_is_named(data, named):
-    with pytest.raises(ValueError, match=named):
-        read_table(data)
 
 
 def twice(ours, theirs):

@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 from dsbd.tasks.needle import DISTANCES, NEEDLE, NEEDLE_WORDS, PER_DISTANCE, SEGMENT_CHARACTERS, Needle
-from tests.tasks.scoring import chance, mean_score
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +33,6 @@ def test_distances_words_and_stories_are_spread(task):
     assert {question.references[0] for question in task.questions()} == set(NEEDLE_WORDS)
     begins = {question.prompt.partition("\n\n")[2][:60] for question in task.questions()}
     assert len(begins) == len(task.questions())
-
-
-def test_right_answers_score_all_and_shuffled_ones_what_chance_gives(task):
-    assert mean_score(task) == 1.0
-    assert chance(task) < 2 / len(NEEDLE_WORDS)
 
 
 @pytest.mark.parametrize(

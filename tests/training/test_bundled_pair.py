@@ -1,6 +1,5 @@
 """The committed pairs: one tokenizer each, plain transformers; what they were trained for comes out."""
 
-import json
 import random
 from pathlib import Path
 
@@ -19,10 +18,6 @@ ODD_TEXTS = [
     "", " ", "  two  spaces , a comma ' s \t\r\n\n end ", "don ' t . Isn 't it ?", "é e\u0301 ﬁ Å", "\u2028\ufeff\x00",
     "🐉👩‍👩‍👧 𝒯 漢字 עברית", "".join(map(chr, range(256))), random.Random(0).randbytes(900).decode("utf-8", "replace"),
 ]  # fmt: skip
-STORY = (
-    "One day, Tom went to the park with his mom. He saw a big dog. The dog was sad. "
-    "Tom gave the dog a ball. They played all day and Tom was very happy."
-)
 
 
 @pytest.fixture(scope="module", params=BUNDLED_PAIRS)
@@ -61,28 +56,3 @@ def test_both_members_share_one_tokenizer_that_gives_back_any_text(name, folder)
         assert ids == [0, *tokenizer(text, add_special_tokens=False)["input_ids"]]
         assert 0 not in ids[1:]
         assert tokenizer.decode(ids, skip_special_tokens=True) == text
-
-
-@torch.inference_mode()
-def test_target_and_draft_mostly_agree_on_what_they_were_trained_for(name, folder, models):
-    """Catches weights that do not belong to the tokenizer, or a draft of another target."""
-    tokenizer = AutoTokenizer.from_pretrained(folder / "target", trust_remote_code=False)
-    overlaps, losses = [], []
-    for prompt, answer in _texts(name):
-        ids = tokenizer(prompt + answer, return_tensors="pt")["input_ids"]
-        begin = len(tokenizer(prompt)["input_ids"]) - 1
-        laws = [models[role](ids[:, :-1]).logits.float().softmax(-1)[:, begin:] for role in ("target", "draft")]
-        overlaps.append(torch.minimum(*laws).sum(-1).mean())
-        losses.append(-laws[0].gather(-1, ids[:, begin + 1 :, None]).log().mean())
-    # Held out, the means are 0.76 and 0.99 for the overlap, 1.8 and 0.05 nats per token for the loss.
-    least, most = {"stories": (0.6, 2.5), "sql": (0.9, 0.5)}[name]
-    assert torch.stack(overlaps).mean() > least
-    assert torch.stack(losses).mean() < most
-
-
-def _texts(name: str) -> list[tuple[str, str]]:
-    """Prompts with what should follow."""
-    if name == "stories":
-        return [("", STORY)]
-    lines = asset_path("tasks/sql/validation.jsonl").read_text(encoding="utf-8").splitlines()[:20]
-    return [(row["prompt"], " " + row["sql"]) for row in map(json.loads, lines)]

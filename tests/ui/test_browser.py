@@ -97,26 +97,6 @@ def test_stop_ends_what_waits_in_its_own_tab_and_nothing_else(visit, engine):
     visit.wait_for("#note", "Decoded just now")
 
 
-def test_zoom_is_kept_while_news_arrive(visit, engine):
-    """Catches a visitor who looks closer at an iteration and is thrown out by the next one."""
-    engine.pace_seconds = 0.15
-    visit.run("Once upon")
-    visit.wait_for("#note", r"pass ([3-9]|\d\d)")
-    visit.page.click("#forest button[aria-label='First step']")
-    visit.page.locator("#forest input[aria-label='Pass']").evaluate(
-        "input => { input.value = 1; input.dispatchEvent(new Event('input')); }"
-    )
-    width = "document.querySelector('#forest .dsbd-forest').getBoundingClientRect().width"
-    whole = visit.page.evaluate(width)
-    visit.page.click("#forest .dsbd-more > summary")
-    visit.page.click("#forest [aria-label=Larger]")
-    zoomed = visit.page.evaluate(width)
-    assert zoomed > whole
-    visit.wait_for("#note", "Decoded just now")
-    assert visit.page.text_content("#forest .dsbd-count-iteration").startswith("1 of")
-    assert visit.page.evaluate(width) == zoomed
-
-
 def test_a_run_that_a_refresh_breaks_off_begins_again(visit, engine):
     """Catches a visitor whose run is lost; the page must not show another decode meanwhile either."""
     engine.hold(2)

@@ -12,10 +12,9 @@ import gradio as gr
 import pytest
 
 from dsbd.bounded import BoundedProcess
-from dsbd.tracing.trace import Trace
-from tests.ui.served import form_values, unpacked
+from tests.ui.served import form_values
 from tests.visualize.toy import toy_trace
-from ui.decodes import history, traces
+from ui.decodes import traces
 from ui.decodes.recording import Recording
 from ui.engine import LOOK_SECONDS
 from ui.host.limits import Limits
@@ -66,18 +65,6 @@ def test_an_unexpected_error_is_said_and_logged(page, monkeypatch, caplog):
     assert "failed on the server" in last.problem
     assert (last.run["visible"], last.forest) == (True, KEEP)
     assert "ours" in caplog.text
-
-
-def test_stopping_keeps_what_was_recorded_and_saves_it(engine):
-    frames = decode.run(engine, "me", "Once upon", "sampling", *values())
-    assert next(frames).stop["visible"] is True
-    engine.visitors.stop("me")
-    *_, last = frames
-    assert last.note.startswith("Stopped. What was recorded stays: ")
-    assert (last.problem, last.run["visible"], last.stop["visible"]) == ("", True, False)
-    assert last.news == (history.RUN, last.recording)
-    assert unpacked(last.forest)["iterations"]
-    assert Trace.load(shown.save_trace(last.recording)[0]).result is None
 
 
 def test_one_run_uses_the_models_at_a_time_without_the_queue(engine):

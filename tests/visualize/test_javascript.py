@@ -156,6 +156,7 @@ def what_python_says() -> dict:
         "numbers": numbers(),
         "plurals": {language: [plural_category(language, count) for count in range(300)] for language in languages},
         "edges": [edges(name, at) for name in DRAWN for at in range(min(4, len(scene_of(name).iterations)))],
+        "module": viewer_assets()["js"],
         "joined": {"viewer": viewer_assets()["js_classic"], "lab": lab_script(), **live},
         "scenes": scenes(),
         "stopped": stopped(),

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from ui.about import models as about_models
 from ui.about import tab as about
-from ui.host.limits import Limits
 from visualize.look.states import MARKS
 from visualize.words.words import Words
 
@@ -16,18 +15,6 @@ def test_every_mark_of_the_drawings_is_defined():
     """Catches a mark that is drawn and never explained, and one with another name than in the drawings."""
     assert {mark: name for mark, (name, _) in about.MARKS.items()} == {mark: Words()(f"mark.{mark}") for mark in MARKS}
     assert about.marks().count("<svg") == len(about.MARKS)
-
-
-def test_the_picture_the_limits_and_the_models_are_those_of_this_page(engine, recorded):
-    picture = about.algorithm(engine)
-    assert picture.count("<svg") == 2
-    assert "<script" not in picture
-    table = about.limits(engine)
-    assert table.count("<tr>") == len(Limits.model_fields) + 1
-    assert "DSBD_MAX_NODES" in table
-    markup = about_models.models(engine.pairs)
-    assert all(name in markup for name in ("toy/target", "toy/draft", "float64"))
-    assert "/tmp" not in markup
 
 
 def test_a_card_has_no_dead_links_and_no_heading_above_the_page_s():

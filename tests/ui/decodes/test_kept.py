@@ -64,16 +64,6 @@ def kept_after(times: int, recording: Recording) -> tuple[history.Kept, ...]:
     return kept
 
 
-def test_the_newest_run_is_chosen_and_comes_back_whole(recorded, ran):
-    kept, listed, news = history.keep((), (history.RUN, ran), "toy/target")
-    assert news is None
-    assert listed["value"] == kept[0].name == listed["choices"][0][1]
-    assert listed["choices"][0][0].startswith("Your run 1: DSBD, seed 9, “Once")
-    assert ("Toy story", "toy-story") in listed["choices"]
-    assert history.find(kept, kept[0].name).trace == ran.trace
-    assert history.keep(kept, None, "toy/target") == (kept, gr.skip(), None)
-
-
 def test_old_runs_make_room(ran, monkeypatch):
     """Catches a visit that fills the memory of the page."""
     kept = kept_after(history.MOST + 3, ran)

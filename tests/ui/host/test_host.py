@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dsbd.__main__ import main
 from dsbd.errors import SettingsError
+from tests.command_line import refused, run
 from ui.host.environment import setting
 from ui.host.limits import Limits
 from ui.host.listening import host_of, is_private, port_of
@@ -22,13 +22,6 @@ def written(default: object) -> str:
     if isinstance(default, bool):
         return str(int(default))
     return f"{default:,}" if isinstance(default, int) else str(default)
-
-
-def refusal_of(flags, capsys) -> str:
-    """The one line with which the command refuses its flags or its environment."""
-    assert main(["page", *flags]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    return line
 
 
 def test_the_table_of_settings_is_the_code():
@@ -63,20 +56,28 @@ def test_a_word_that_is_no_setting_is_said_with_those_that_are():
     assert Host.from_environment({"DSBD_LOG": "off", "DSBD_MCP": "1"}) == Host(log="off", mcp=True)
 
 
-def test_a_wrong_setting_is_one_line_before_any_model_is_loaded(monkeypatch, capsys):
-    monkeypatch.setenv("DSBD_X", "1")
-    assert "DSBD_X is no setting" in refusal_of([], capsys)
+PORTS = "allowed are whole numbers from 1 to 65,535; leave it out"
 
 
-@pytest.mark.parametrize("value", ["99999", "", "７８６０"])
-@pytest.mark.parametrize("name", ["--port", "GRADIO_SERVER_PORT"])
-def test_a_wrong_port_is_one_line_and_exit_code_two(monkeypatch, capsys, name, value):
-    """Catches a traceback out of Gradio, which takes the setting for a number as soon as it is imported."""
-    if name == "GRADIO_SERVER_PORT":
+@pytest.mark.parametrize(
+    ("flags", "environment", "said"),
+    [
+        ([], {"DSBD_X": "1"}, "DSBD_X is no setting"),
+        *((["--port", port], {}, f"--port is {port!r}; {PORTS}") for port in ("99999", "", "７８６０")),
+        *(([], {"GRADIO_SERVER_PORT": port}, f"GRADIO_SERVER_PORT is {port!r}; {PORTS}") for port in ("99999", "")),
+        (["--host", "192.0.2.1"], {}, "the page cannot listen on '192.0.2.1', port"),
+        ([], {"GRADIO_SERVER_NAME": "x" * 300}, f"the page cannot listen on {'x' * 60!r}, port"),
+    ],
+    ids=lambda value: "",
+)
+def test_what_a_page_cannot_start_with_is_one_line_before_any_model_is_loaded(
+    monkeypatch, capsys, flags, environment, said
+):
+    """Catches a traceback out of Gradio, which takes the setting for a number as soon as it is imported, and a message
+    about a taken port where the address is not one of this machine."""
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    flags = ["--port", value] if name == "--port" else []
-    said = refusal_of(flags, capsys)
-    assert f"{name} is {value!r}; allowed are whole numbers from 1 to 65,535; leave it out" in said
+    assert said in refused(capsys, "page", *flags)
 
 
 def test_a_taken_port_is_one_line_and_exit_code_two(capsys):
@@ -85,17 +86,8 @@ def test_a_taken_port_is_one_line_and_exit_code_two(capsys):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert main(["page", "--host", "127.0.0.1", "--port", str(port)]) == 2
-    said = capsys.readouterr().err
+        said = refused(capsys, "page", "--host", "127.0.0.1", "--port", str(port))
     assert f"the page cannot be served: port {port} is taken; choose another --port or --host" in said
-
-
-@pytest.mark.parametrize(("name", "value"), [("--host", "192.0.2.1"), ("GRADIO_SERVER_NAME", "x" * 300)])
-def test_a_wrong_host_is_one_line_and_exit_code_two(monkeypatch, capsys, name, value):
-    """Catches a message about a taken port where the address is not one of this machine."""
-    monkeypatch.setenv("GRADIO_SERVER_NAME", value if name == "GRADIO_SERVER_NAME" else "")
-    said = refusal_of(["--host", value] if name == "--host" else [], capsys)
-    assert f"the page cannot listen on {value[:60]!r}, port" in said
 
 
 def test_a_host_or_port_of_this_machine_is_taken():
@@ -116,4 +108,6 @@ def test_a_page_that_others_reach_is_not_private():
 
 @pytest.mark.parametrize(("flag", "value"), [("--target", "./there-is-no-such-model"), ("--device-map", "diagonal")])
 def test_a_bad_model_or_device_is_one_line_and_exit_code_two(capsys, flag, value):
-    assert value.strip("./") in refusal_of([flag, value], capsys)
+    code, _, said = run(capsys, "page", flag, value)  # the door has told where the page will be
+    assert (code, len(said.strip().splitlines())) == (2, 1)
+    assert value.strip("./") in said

@@ -19,17 +19,6 @@ from ui.runs.around import KEEP
 pytestmark = pytest.mark.usefixtures("places")
 
 
-def test_every_lesson_and_recording_can_be_chosen_and_stands_in_a_frame_with_its_links(places):
-    lessons, recordings = learn.choices(lessons=True), learn.choices(lessons=False)
-    assert len(lessons) == 7
-    assert recordings == [("Toy story", "forests/toy-story.html")]
-    assert lessons[0] == ("1 Guess and check", "lessons/1-speculative-decoding.html")
-    shown = learn.stage("lessons/1-speculative-decoding.html")
-    assert 'src="gradio_api/dsbd/learn/lessons/1-speculative-decoding.html"' in shown
-    assert 'href="gradio_api/dsbd/learn/whole/1-speculative-decoding.html" download' in shown
-    assert "forest-toy-story.html" in learn.stage("forests/toy-story.html")
-
-
 def test_lessons_ask_only_for_settings_that_the_page_has():
     """Catches an exercise beyond the end of a slider."""
     asked = 0

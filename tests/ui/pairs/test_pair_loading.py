@@ -11,9 +11,8 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
 from dsbd.errors import PairError
 from dsbd.models import hub as models_hub
-from dsbd.models.loading import loading
 from dsbd.models.presets import preset_rows
-from tests.toy_pair import toy_model, toy_pair, toy_pair_on, toy_tokenizer
+from tests.toy_pair import toy_pair, toy_pair_on
 from ui.engine import Engine
 from ui.host.allowed_models import AllowedModels
 from ui.host.limits import Limits
@@ -178,21 +177,6 @@ def test_every_failure_of_a_fetch_says_the_remedy(hub, change, words):
     assert last.fetched == ""
     assert list(pair_loading.read(engine, "me", last.fetched)) == []
     assert hub.fetched == []
-
-
-def test_a_pair_that_cannot_work_leaves_the_page_with_the_one_it_had(hub, toy_folders, tmp_path):
-    """Catches a pair of two vocabularies that is used, and a visitor who stands there without any."""
-    toy_model(2, 1).float().save_pretrained(tmp_path)
-    other = toy_tokenizer()
-    other.add_tokens(["<one>"])
-    other.save_pretrained(tmp_path)
-    engine = engine_of(loading)
-    *_, last = pair_loading.read(engine, "me", PairName(toy_folders["target"], str(tmp_path)).key)
-    assert "ocabularies differ" in last.said
-    assert "goes on with the pair it had" in last.said
-    assert last.chosen == pair_loading.KEEP
-    *_, last = pair_loading.read(engine, "me", PairName(toy_folders["target"], toy_folders["draft"]).key)
-    assert engine.pairs.is_loaded(last.chosen)
 
 
 def test_what_the_host_does_not_allow_is_refused_at_every_step(hub):

@@ -5,13 +5,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-import dsbd
 from dsbd.auto.kept import save_plan
 from dsbd.conditions import conditions
 from dsbd.settings import AUTO, DecodingSettings
 from tests.auto.test_kept import GOOD, made
 from tests.toy_pair import toy_pair
-from ui.asked.examples import QUESTIONS
 from ui.asked.form import FIELDS, settings_of, values_of
 from ui.asked.link import Linked
 from ui.decodes import traces
@@ -25,8 +23,6 @@ from ui.play.play_form import updates
 from ui.runs import decode
 from ui.runs.around import KEEP
 
-SQL = "bundled:sql"
-FIRST = next(iter(QUESTIONS.values()))
 OPENING = DecodingSettings(temperature=0.8, max_width=5)
 ASKED = replace(OPENING, draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO)
 
@@ -36,53 +32,16 @@ def engine(recorded):
     return Engine(replace(toy_pair()))
 
 
-@pytest.fixture
-def toy(recorded) -> Recording:
-    return traces.open_recorded("toy-story")
-
-
-def parts(followed) -> dict:
-    """What is followed, by name."""
-    return {
-        "listed": followed[0],
-        "words": followed[1:5],
-        "frame": followed[5:14],
-        "form": followed[14:-2],
-        "runs": followed[-1],
-    }
-
-
-def test_a_pair_begins_with_its_first_recording_or_else_its_example(engine, toy):
-    """Catches a prompt out of another pair's recording, and a picture that does not say whose it is."""
-    found = parts(follow(engine, SQL, (), toy, None))
-    assert found["form"] == updates(FIRST, None, engine.limits)
-    note = found["frame"][3]
-    assert note.startswith("What is shown was made by toy/target.")
-    assert "bundled:sql/target" in note
-    assert found["listed"]["value"] is None
-    assert found["listed"]["choices"] == [("Toy story", "toy-story")]
-    assert [one["value"] for one in found["words"]] == list(QUESTIONS)
-    found = parts(follow(engine, PAGE, (), None, None))
-    assert found["form"] == updates(toy.prompt, toy.trace.settings, engine.limits)
-    assert found["listed"]["value"] == "toy-story"
-    assert found["frame"][3].startswith("A recorded decode.")
-
-
-@pytest.mark.parametrize("key", [SQL, PAGE])
-def test_what_a_link_asks_for_goes_first(engine, toy, key):
+def test_a_link_to_another_pair_brings_its_prompt_and_settings(engine):
     """Catches a link whose prompt is lost because the form follows the pair."""
-    settings = dsbd.DecodingSettings(seed=5)
-    found = parts(follow(engine, key, (), toy, Linked("Q: why?", settings, key)))
-    assert found["form"] == updates("Q: why?", settings, engine.limits)
-    assert found["frame"][3].startswith("The link filled in the form")
-    assert found["runs"] == NOW
-    without = parts(follow(engine, key, (), toy, Linked(None, settings, key)))
-    assert (without["runs"], "made by toy/target" in without["frame"][3]) == (KEEP, key == SQL)
-    alone = parts(follow(engine, key, (), toy, Linked(None, None, key)))
-    assert alone["form"] == parts(follow(engine, key, (), toy, None))["form"]
+    key, settings = "bundled:sql", DecodingSettings(seed=5)
+    followed = follow(engine, key, (), None, Linked("Q: why?", settings, key))
+    assert (followed[14:-2], followed[-1]) == (updates("Q: why?", settings, engine.limits), NOW)
+    assert follow(engine, key, (), None, Linked(None, settings, key))[-1] == KEEP
 
 
-def test_what_is_said_beside_is_escaped_and_names_no_folder(toy):
+def test_what_is_said_beside_is_escaped_and_names_no_folder(recorded):
+    toy = traces.open_recorded("toy-story")
     models = replace(toy.trace.models, target=replace(toy.trace.models.target, id="/home/me/<b>large"))
     words = said_beside("<i>other", Recording(replace(toy.trace, models=models)))
     assert "made by &lt;b&gt;large. No decode of &lt;i&gt;other" in words

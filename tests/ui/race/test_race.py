@@ -16,7 +16,7 @@ from dsbd.evaluation.race_records import Answer, read_race
 from dsbd.measure.bench.contenders import contenders
 from dsbd.settings import DecodingSettings
 from tests.toy_pair import toy_pair
-from tests.ui.served import answer_of, form_values, unpacked
+from tests.ui.served import answer_of, form_values
 from tests.ui.visit import require_clean
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE
@@ -71,21 +71,6 @@ def taken_away(stage):
     """The file that the page hands out."""
     packed = re.search(r"base64,([^\"]+)", stage)[1]
     return [json.loads(line) for line in base64.b64decode(packed).splitlines()]
-
-
-def test_a_race_ends_with_lanes_texts_table_scatter_and_file(engine):
-    first, *_, last = racing(engine)
-    assert '<progress value="0" max="2"' in first.note
-    assert "0 of 2 runs done" in first.note
-    assert last.problem == ""
-    assert last.run["visible"] is True
-    assert last.stage.count('<li class="race-lane') == 2
-    assert last.stage.count("<article>") == 2
-    assert last.stage.count('<th scope="row">') == 2
-    assert len(unpacked(last.charts)) == 1
-    assert "one run is no comparison" in last.stage
-    assert last.stage.count('<h3 class="race-heat">') == 1, "both keep several texts"
-    assert [one["decoder"] for one in taken_away(last.stage)] == ["beam_sampling", "dsbd defaults"]
 
 
 def test_bundled_questions_and_several_values_of_a_setting(engine):

@@ -6,7 +6,6 @@ import pytest
 from PIL import Image
 
 import visualize
-from dsbd.assets import asset_path
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.drawings import film, lettering
@@ -86,9 +85,3 @@ def test_lines_hold_the_whole_text_and_none_is_too_long():
             assert font.getlength(written) <= 2 * (1200 - 64)
             rest = rest.replace(line, "", 1)
         assert not rest.strip()
-
-
-@pytest.mark.slow
-def test_64_tokens_take_little_room(tmp_path):
-    visualize.export_gif(asset_path("traces") / "3-without-replacement.json.gz", tmp_path / "film.gif")
-    assert (tmp_path / "film.gif").stat().st_size < 1_500_000

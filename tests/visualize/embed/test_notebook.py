@@ -29,46 +29,6 @@ GIVEN = {
 """What each public figure is drawn of, in a notebook beside these files."""
 
 
-def notebook_page(bundles: list[dict], tmp_path):
-    """Write a saved notebook whose cells gave these bundles, and convert it without running it."""
-    nbformat = pytest.importorskip("nbformat", reason="runs wherever nbconvert is installed")
-    v4, how = nbformat.v4, {"output_type": "execute_result", "execution_count": 1}
-    cells = [v4.new_code_cell("visualize.show(trace)", outputs=[v4.new_output(data=one, **how)]) for one in bundles]
-    saved = nbformat.writes(v4.new_notebook(cells=cells))  # the file is JSON: a lone surrogate would fail here
-    return page_of(nbformat.reads(saved.encode().decode(), as_version=4), tmp_path)
-
-
-def page_of(notebook, tmp_path):
-    """Write a notebook as a page that asks the network for nothing."""
-    nbconvert = pytest.importorskip("nbconvert", reason="runs wherever nbconvert is installed")
-    exporter = nbconvert.HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", mermaid_js_url="")
-    body, _ = exporter.from_notebook_node(notebook)
-    path = tmp_path / "notebook.html"
-    path.write_text(body, encoding="utf-8")
-    return path
-
-
-@pytest.mark.slow
-def test_a_saved_notebook_shows_many_live_viewers(browser, tmp_path):
-    """Catches cells that need a kernel, a second Plotly that is not found, and hostile tokens that run."""
-    shown = [
-        visualize.show(TRACE),
-        visualize.show(nasty_trace(), plotly="shared", iteration=2),
-        visualize.show(TRACE, plotly="shared", height=500),
-    ]
-    bundles = [one._repr_mimebundle_() for one in shown]
-    assert [len(bundle["text/html"]) > 1_000_000 for bundle in bundles] == [True, False, False]
-    with visit(browser, notebook_page(bundles, tmp_path)) as seen:
-        frames = seen.drawn(3)
-        assert [hostile_marks(frame) for frame in frames] == [0, 0, 0]
-        assert frames[1].input_value("[aria-label=Pass]") == "3"
-        frames[0].focus(".dsbd")
-        seen.page.keyboard.press("Home")
-        assert frames[0].inner_text(".dsbd-sentence") == scene_of("toy").iterations[0].steps[0].sentence
-        assert seen.page.locator("img").count() == 3  # below the frames
-        seen.quiet()
-
-
 @pytest.mark.slow
 def test_without_frames_and_scripts_the_picture_remains(browser, tmp_path):
     """Catches a code host that strips frames, scripts and styles and shows nothing."""
@@ -91,13 +51,22 @@ def test_the_bundle_has_a_picture_and_text():
     assert "no passes" in visualize.show(empty)._repr_mimebundle_()["text/plain"]
 
 
+SHOWN = (
+    "visualize.show('trace.json.gz')",
+    "visualize.show('nasty.json.gz', plotly='shared', iteration=2)",
+    "visualize.show('trace.json.gz', plotly='shared', height=500)",
+)
+
+
 @pytest.mark.slow
-def test_every_figure_is_seen_in_a_notebook_that_was_executed_and_saved(browser, tmp_path):
-    """Catches a figure that vanishes without the network, and Plotly's script, 5 MB, in more than one cell."""
+def test_every_figure_and_viewer_is_seen_in_a_notebook_that_was_executed_and_saved(browser, tmp_path):
+    """Catches a figure that vanishes without the network, Plotly's script, 5 MB, in more than one cell, viewers that
+    need a kernel, and hostile tokens that run."""
     nbformat = pytest.importorskip("nbformat", reason="runs wherever nbconvert is installed")
     nbconvert = pytest.importorskip("nbconvert", reason="runs wherever nbconvert is installed")
     pytest.importorskip("ipykernel", reason="runs wherever a kernel is installed")
     TRACE.save(tmp_path / "trace.json.gz")
+    nasty_trace().save(tmp_path / "nasty.json.gz")
     shutil.copy(ROOT / "assets/races/stories.json", tmp_path / "race.json")
     shutil.copy(ROOT / "benchmarks/results/sql-table.json", tmp_path / "table.json")
     bench = json.loads((ROOT / "benchmarks/results/0.3B-cpu.json").read_text(encoding="utf-8"))["methods"]
@@ -107,17 +76,28 @@ def test_every_figure_is_seen_in_a_notebook_that_was_executed_and_saved(browser,
     opening = (
         f"import json, sys; sys.path.insert(0, {str(ROOT)!r}); import visualize\nread = lambda f: json.load(open(f))"
     )
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in (opening, *calls)])
-    resources = {"metadata": {"path": str(tmp_path)}}
+    cells = [nbformat.v4.new_code_cell(code) for code in (opening, *calls, *SHOWN)]
+    notebook, resources = nbformat.v4.new_notebook(cells=cells), {"metadata": {"path": str(tmp_path)}}
     nbconvert.preprocessors.ExecutePreprocessor(timeout=120).preprocess(notebook, resources)
-    outputs = [output.data for cell in notebook.cells[1:] for output in cell.outputs]
+    outputs = [output.data for cell in notebook.cells[1 : 1 + len(calls)] for output in cell.outputs]
     assert sum("image/svg+xml" in output for output in outputs) == 2
     assert sum("plotly.js v" in output.get("text/html", "")[:20_000] for output in outputs) == 1
-    assert len(nbformat.writes(notebook)) < 8_000_000
-    with visit(browser, page_of(notebook, tmp_path)) as seen:
+    assert len(nbformat.writes(notebook)) < 14_000_000
+    viewers = [cell.outputs[0].data["text/html"] for cell in notebook.cells[1 + len(calls) :]]
+    assert [len(html) > 1_000_000 for html in viewers] == [True, False, False]
+    exporter = nbconvert.HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", mermaid_js_url="")
+    page = tmp_path / "notebook.html"
+    page.write_text(exporter.from_notebook_node(notebook)[0], encoding="utf-8")
+    with visit(browser, page) as seen:
         drawn = seen.page.locator(".svg-container, .jp-RenderedSVG > *")
         expect(drawn).to_have_count(len(names))
         assert drawn.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().height < 100)") == []
+        frames = seen.drawn(3)
+        assert [hostile_marks(frame) for frame in frames] == [0, 0, 0]
+        assert frames[1].input_value("[aria-label=Pass]") == "3"
+        frames[0].focus(".dsbd")
+        seen.page.keyboard.press("Home")
+        assert frames[0].inner_text(".dsbd-sentence") == scene_of("toy").iterations[0].steps[0].sentence
         seen.quiet()
 
 

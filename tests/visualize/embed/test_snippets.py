@@ -8,10 +8,8 @@ from playwright.sync_api import expect
 
 import visualize
 from tests.visualize.homes import visit
-from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
 
-TRACE = toy_trace()
 SCENE = scene_of("toy")
 STEPS = SCENE.iterations[0].steps
 DECK = """<!doctype html><meta charset="utf-8"><div class="slides">{slides}</div><script>
@@ -24,13 +22,6 @@ globalThis.press = (by) => {{
   Reveal.heard[by > 0 ? "fragmentshown" : "fragmenthidden"]({{fragment}});
 }};</script>"""
 """A deck that sends the events of reveal.js, without its style."""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("snippets")
-    visualize.export_html(TRACE, path / "viewer.html")
-    return path
 
 
 def framed(kind: str, snippet: str) -> str:
@@ -46,25 +37,24 @@ def framed(kind: str, snippet: str) -> str:
 
 
 @pytest.mark.slow
-def test_an_address_opens_in_its_place(browser, folder):
+def test_an_address_opens_in_its_place(browser, exported):
     """Catches a snippet that its place cannot read, or that opens elsewhere than asked."""
     kinds = ("iframe", "jupyter", "myst", "quarto", "moodle", "wordpress")
     how = {"iteration": 1, "step": 2, "title": 'A "forest" <b>'}
     frames = [framed(kind, visualize.embed_snippet("viewer.html", kind, **how)) for kind in kinds]
     assert max(map(len, frames)) < 400
-    (folder / "all.html").write_text(
-        f"<!doctype html><meta charset='utf-8'>{' '.join(frames)}".replace("lazy", "eager")
-    )
-    with visit(browser, folder / "all.html") as seen:
+    page = exported.with_name("all.html")
+    page.write_text(f"<!doctype html><meta charset='utf-8'>{' '.join(frames)}".replace("lazy", "eager"))
+    with visit(browser, page) as seen:
         for frame in seen.drawn(len(kinds)):
             expect(frame.locator(".dsbd-sentence")).to_have_text(SCENE.iterations[1].steps[2].sentence)
         seen.quiet()
 
 
 @pytest.mark.slow
-def test_slides_step_the_viewer(browser, folder):
+def test_slides_step_the_viewer(browser, exported):
     """Catches a viewer that does not follow the presenter, or loses its place when the slide was hidden."""
-    page = folder / "deck.html"
+    page = exported.with_name("deck.html")
     slides = visualize.embed_snippet("viewer.html", "reveal", iteration=0, step=3, steps=4)
     assert slides.count('<span class="fragment dsbd-step"></span>') == 4
     page.write_text(DECK.format(slides=slides), encoding="utf-8")

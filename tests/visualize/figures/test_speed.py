@@ -1,10 +1,6 @@
 """Figures of speed: the numbers of a table, drawn."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 import visualize
 from dsbd.evaluation.make_tables import make_table
@@ -14,7 +10,6 @@ from visualize.figures.speed import MOST_LINES, sweep_figures
 from visualize.pages.contest_page import contest_figures
 
 TABLE = made_up_table()
-RESULTS = Path(__file__).resolve().parents[3] / "benchmarks" / "results"
 
 
 def test_speed_is_the_ratio_to_the_baseline():
@@ -46,15 +41,6 @@ def test_a_sweep_is_a_line_and_a_grid_is_none():
     (line,) = figure.data
     assert (line.name, line.x, line.y, line.text) == ("a", (2, 4), (12.0, 14.0), ("2.5", "2.5"))
     assert sweep_figures(swept(MOST_LINES + 1)) == []
-
-
-@pytest.mark.parametrize("part", ["widths", "depths"])
-def test_results_of_this_repository_are_drawn(part):
-    """Catches figures that can no longer read them."""
-    table = json.loads((RESULTS / "0.3B-cpu-sweeps.json").read_text(encoding="utf-8"))[part]
-    assert visualize.speed_figure(table).data
-    read = visualize.pareto_figure(table)
-    assert {trace.legendgroup for trace in read.data} == {"dsbd, all beams kept", "beam_sampling"}
 
 
 def test_nothing_measured_draws_titled_empty_figures():

@@ -190,8 +190,6 @@ GRID = [
 
 MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished"}
 """Verdicts and outcomes that these decodes meet."""
-MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished"}
-"""Verdicts and outcomes that these decodes meet."""
 
 
 def any_settings(source: random.Random) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 import visualize
 from dsbd.assets import asset_path
-from tests.axe import named, violations
+from tests.axe import serious
 from tests.command_line import refused
 from tests.visualize.homes import visit
 from tests.visualize.toy import toy_trace
@@ -68,7 +68,7 @@ def test_the_forest_changes_as_one_scrolls(browser, site, width, height, scheme,
             expect(page.locator("main article").nth(at).locator(".text").first).to_be_in_viewport(ratio=1)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
         seen.quiet()  # axe-core asks for the style sheet itself, which the page forbids
-        assert named([one for one in violations(page) if one["impact"] in ("serious", "critical")]) == []
+        assert serious(page) == []
         page.click("text=All decodes and lessons")
         expect(page.locator(".first a")).to_have_text(ARTICLE.title)
 

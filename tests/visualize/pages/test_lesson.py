@@ -122,18 +122,6 @@ def test_lanes_are_taken_out_of_the_text():
     assert (upper.text, upper.blocks) == ("Said.", {"lanes": Block("alone", "")})
 
 
-def test_unreadable_lessons_are_one_line(tmp_path, capsys):
-    (tmp_path / "latin.md").write_bytes(b"---\ntitle: \xe9\n")
-    TRACE.save(tmp_path / "t.json")
-    output = ["--output", str(tmp_path / "out")]
-    for name, named in (("latin.md", "not UTF-8"), ("none.md", "cannot read lesson")):
-        assert named in refused(capsys, "lesson", str(tmp_path / name), *output)
-    for name in ("nowhere", "latin.md"):
-        flags = ["--traces", str(tmp_path), "--lessons", str(tmp_path / name)]
-        assert "is no folder" in refused(capsys, "site", *flags, *output)
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("place", "phase", "layer"),
     [("iteration=1", "draft", 1), ("iteration=1 step=4", "score", 0),

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 import visualize
 from dsbd.tracing.trace import Trace
-from tests.command_line import refused, run
+from tests.command_line import run
 from tests.visualize.homes import served, visit
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
@@ -64,28 +64,6 @@ def test_a_served_page_in_a_frame_is_the_viewer_alone(browser, site, sandbox):
         assert not frame.is_visible(".around")
         assert [url for url in seen.outside if not url.startswith(address)] == []
         assert seen.errors == []
-
-
-def saved(folder):
-    TRACE.save(folder / "t.json")
-
-
-@pytest.mark.parametrize(
-    ("prepare", "arguments", "named"),
-    [
-        (lambda folder: None, ["--traces", "none"], "is no folder"),
-        (lambda folder: None, ["--traces", "."], "no trace files"),
-        (lambda folder: (folder / "bad.json").write_text("{"), ["--traces", "."], "bad.json: damaged trace"),
-        (saved, ["--traces", ".", "--language", "tlh"], "'tlh'"),
-        (lambda folder: (saved(folder), (folder / "out").touch()), ["--traces", "."], "cannot write into"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)  # fmt: skip
-def test_bad_input_is_one_line_and_nothing_is_written(prepare, arguments, named, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    prepare(tmp_path)
-    assert named in refused(capsys, "site", *arguments, "--output", "out")
-    assert not (tmp_path / "out").is_dir()
 
 
 def test_the_command_writes_the_site(tmp_path, capsys):

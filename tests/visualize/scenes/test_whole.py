@@ -49,15 +49,6 @@ def test_no_two_marks_stand_in_one_place_and_no_two_edges_cross(name):
             assert (from_one - from_other) * (to_one - to_other) >= 0
 
 
-def test_bands_follow_each_other_and_are_as_wide_as_their_iterations_won(name):
-    trace, whole = trace_of(name), scene_of(name).whole
-    assert [band.iteration for band in whole.bands] == [iteration.index for iteration in trace.iterations]
-    assert [band.won for band in whole.bands] == [len(iteration.layers) for iteration in trace.iterations]
-    edges = [0] + [band.last for band in whole.bands]
-    assert [band.first - 1 for band in whole.bands] == edges[:-1]
-    assert edges[-1] >= whole.tokens
-
-
 @pytest.mark.parametrize("recording", ["1-dynamic-width.json.gz", "joint", "tree"])
 def test_a_decode_that_grows_has_a_tree_at_every_iteration(recording):
     """The best beam so far is the line, however short the recording is; the last tree is that of the whole trace."""

@@ -16,13 +16,6 @@ REPOSITORY = Path(__file__).parents[3]
 FILES = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "viewer").rglob("*.js"))
 ORDER = ["law", "base", "forest", "views", "page", ""]
 """A file may import from its room and from those before it. The last holds viewer.js and main.js."""
-NAMED = re.compile(r"^(?:export )?(?:const|let|function|class|async function) (\w+)|^const \{([^}]*)\}", re.M)
-
-
-def top_level_names(name: str) -> list[str]:
-    """What a source file names at its top level."""
-    found = (match[1] or match[2] for match in NAMED.finditer(source(name)))
-    return [part.strip() for names in found for part in names.split(",") if part.strip()]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -55,13 +48,6 @@ def test_the_twins_that_contributing_names_exist():
     for javascript, python in pairs:
         assert (ROOT / "viewer" / javascript).is_file(), javascript
         assert (REPOSITORY / python).is_file(), python
-
-
-def test_no_two_files_name_anything_alike():
-    """They share one scope when joined; a second function of a name would silently replace the first."""
-    names = [name for found in FILES for name in top_level_names(found)]
-    names += ["states", "sizes", *known_languages()]
-    assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
 
 
 def test_joining_drops_comments_and_indentation_and_nothing_else():

@@ -13,11 +13,6 @@ WHOLE = SCENE.whole
 PHONE = {"viewport": {"width": 390, "height": 844}}
 
 
-def centre(page, selector: str) -> tuple[float, float]:
-    box = page.locator(selector).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
 def value(page) -> tuple[str, str]:
     strip = page.locator(".dsbd-strip")
     return strip.get_attribute("aria-valuenow"), strip.get_attribute("aria-valuetext")

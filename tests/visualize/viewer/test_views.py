@@ -192,18 +192,14 @@ def test_a_key_held_down_leaves_its_last_place_in_the_address(page):
     assert writes < 15
 
 
-def test_a_bare_viewer_fits_on_a_slide(browser, exported):
-    """Catches tools on a slide, and a card that is off it."""
+def test_a_bare_viewer_fits_on_a_slide_and_grows_with_it(browser, exported):
+    """Catches tools on a slide, a card that is off it, labels of twelve pixels, and a forest that grows out of it."""
     with viewer(browser, exported, "?bare#iteration=2&step=9", viewport={"width": 700, "height": 620}) as seen:
         tools = (".dsbd-controls", ".dsbd-phases", ".dsbd-more", ".dsbd-whole")
         assert [tool for tool in tools if seen.page.is_visible(tool)] == []
         assert seen.page.locator(".dsbd-card").bounding_box()["y"] + 60 < 620
         assert seen.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_a_bare_viewer_grows_with_its_slide(browser, exported):
-    """Catches labels of twelve pixels on a slide, and a forest that grows out of it."""
-    with viewer(browser, exported, "?bare#iteration=2&step=9", viewport={"width": 1280, "height": 720}) as seen:
+        seen.page.set_viewport_size({"width": 1280, "height": 720})
         seen.page.wait_for_function("() => document.querySelector('.dsbd-label').getBoundingClientRect().height > 17")
         seen.page.wait_for_function("() => document.documentElement.scrollHeight <= innerHeight")
 
@@ -249,6 +245,9 @@ def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
         page, run = seen.page, seen.page.evaluate
         run(MOUNT, {"a": [2, {}]})
         run("() => { a.goto({it: 1, step: 8}); a.show('whatif'); }")
+        press(page, "+")
+        width = "() => document.querySelector('.dsbd-forest').getBoundingClientRect().width"
+        zoomed = run(width)
         slider = page.locator("[aria-label='width threshold']")
         slider.evaluate("input => { input.value = 0.2; input.dispatchEvent(new Event('input')); input.focus(); }")
         said = page.inner_text(".dsbd-whatif-said")
@@ -256,6 +255,7 @@ def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
         assert (slider.input_value(), page.inner_text(".dsbd-whatif-said")) == ("0.2", said)
         assert run("() => document.activeElement.getAttribute('aria-label')") == "width threshold"
         expect(page.locator(".dsbd-count-iteration")).to_have_text("2 of 4")
+        assert run(width) == zoomed
         run("() => { a.show('charts'); a.setScene(grown(5)); }")
         assert run("() => document.querySelector('.dsbd-chart').data[0].x.length") == 5
 

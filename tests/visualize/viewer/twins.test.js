@@ -94,7 +94,9 @@ test("every import names an export", async () => {
   assert.equal(typeof (await import("../../../visualize/viewer/main.js")).mount, "function");
 });
 
-/* Catches two files that use one name: joined, they share one scope. */
+/* Catches two files that use one name: joined, they share one scope, and of a module two functions may not, either. */
+test("the module of the viewer is one", () => import(`data:text/javascript,${encodeURIComponent(given.module)}`));
+
 for (const [name, code] of Object.entries(given.joined)) {
   test(`the joined code of the ${name} parses`, () => assert.equal(typeof new Function(code), "function"));
 }
