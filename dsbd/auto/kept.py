@@ -5,7 +5,6 @@ A file is only read as data. A damaged file, or one with a forest that the trial
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -46,23 +45,15 @@ class KeptPlan(BaseModel):
 def load_plan(conditions: Mapping[str, Any], asked: DecodingSettings) -> Plan | None:
     """Return the plan that was kept for these settings under these conditions; None if there is none."""
     try:
-        kept = _read(cache_folder() / PLANS / file_for([conditions, vars(shared(asked))]))
-    except (OSError, RuntimeError):  # no folder, or it may not be read
+        path = cache_folder() / PLANS / file_for([conditions, vars(shared(asked))])
+        kept = KeptPlan.model_validate_json(path.read_bytes())
+        plan = kept.plan()
+    except (OSError, RuntimeError, ValidationError, SettingsError, TypeError):  # missing, damaged or foreign
         return None
-    return kept.plan() if kept else None
+    return plan if file_for([kept.conditions, kept.settings]) == path.name else None
 
 
 def save_plan(conditions: Mapping[str, Any], asked: DecodingSettings, plan: Plan) -> None:
     """Keep a plan. A folder that cannot be written is a warning, not an error."""
     kept = KeptPlan(conditions=dict(conditions), settings=vars(shared(asked)), **vars(plan))
     keep_record(PLANS, [kept.conditions, kept.settings], kept.model_dump_json(), "plans of auto")
-
-
-def _read(path: Path) -> KeptPlan | None:
-    """Return what a file holds; None if it is missing, damaged or foreign. Raises: OSError."""
-    try:
-        kept = KeptPlan.model_validate_json(path.read_bytes() if path.is_file() else b"")
-        kept.plan()
-    except (ValidationError, SettingsError, TypeError):
-        return None
-    return kept if file_for([kept.conditions, kept.settings]) == path.name else None
