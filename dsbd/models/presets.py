@@ -47,10 +47,6 @@ class Preset(NamedTuple):
         """About how many bytes the files of both models have."""
         return sum(model.parameters * model.stored_bytes for model in self.models)
 
-    def memory_bytes(self, bytes_per_number: int) -> int:
-        """Bytes of both models' weights in memory."""
-        return sum(model.parameters * bytes_per_number for model in self.models)
-
     @property
     def vocabulary(self) -> str:
         """The number of columns of each, in words."""
@@ -107,22 +103,3 @@ PRESETS = (
         PresetModel("EleutherAI/pythia-1.4b", 1_414_647_808, 2, 50_304, _APACHE),
     ),
 )
-
-
-def preset_rows() -> list[list[str]]:
-    """Return the table of presets, header first."""
-    head = ["draft", "target", "download, about", "weights in bfloat16", "in float32", "licence", "gated", "vocabulary"]
-    return [
-        head,
-        *(
-            [
-                one.draft.id,
-                one.target.id,
-                *(f"{size / 1e9:.1f} GB" for size in (one.download_bytes, one.memory_bytes(2), one.memory_bytes(4))),
-                one.licences,
-                one.gated,
-                one.vocabulary,
-            ]
-            for one in PRESETS
-        ),
-    ]
