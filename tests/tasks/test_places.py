@@ -58,7 +58,7 @@ def test_rows_of_a_hub_become_questions(monkeypatch):
     row = {"id": "1", "title": "T", "context": "One two.", "question": "Q?", "answers": {"text": ["One"]}}
     calls = []
 
-    def load(hub_id, subset, split):
+    def load(hub_id, split):
         calls.append((hub_id, split))
         return [row]
 
