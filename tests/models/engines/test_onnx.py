@@ -66,7 +66,10 @@ def test_a_prompt_may_be_empty_or_fill_the_context():
     prompt = "a b " * 31
     assert ours.room_after(len(ours.encode(prompt))) == settings.max_new_tokens
     for text in ("", prompt):
-        assert decode(ours, text, settings).token_ids == decode(theirs, text, settings).token_ids
+        found, expected = (decode(pair, text, settings).beams for pair in (ours, theirs))
+        assert [beam.token_ids for beam in found] == [beam.token_ids for beam in expected]
+        weights = [beam.log_weight for beam in expected]
+        assert [beam.log_weight for beam in found] == pytest.approx(weights, abs=ROUNDING)
 
 
 def test_the_check_sees_a_wrong_forward(monkeypatch):
