@@ -18,7 +18,6 @@ from dsbd.commands import (
     lesson,
     page,
     plan,
-    plans,
     site,
     verify_trace,
 )
@@ -26,19 +25,12 @@ from dsbd.commands.parser import BAD_INPUT, OK, STOPPED, OneLineParser
 from dsbd.errors import DsbdError
 from dsbd.version import __version__
 
-COMMANDS = (decode, bench, eval, verify_trace, export, lesson, site, page, doctor, plan, plans)
-GONE = {
-    "compare": "there is no command compare any more: use python -m dsbd bench, which measures methods side by side"
-}
+COMMANDS = (decode, bench, eval, verify_trace, export, lesson, site, page, doctor, plan)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if given and given[0] in GONE:
-        print(f"dsbd: {GONE[given[0]]}", file=sys.stderr)
-        return BAD_INPUT
-    parsed = parser().parse_args(given)
+    parsed = parser().parse_args(arguments)
     try:
         code: int = parsed.run(parsed)
         sys.stdout.flush()

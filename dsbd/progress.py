@@ -19,17 +19,16 @@ class ProgressLine:
     Args:
         doing: what is done first.
         unit: what is counted; empty if nothing is counted.
-        shown: False shows nothing.
     """
 
-    def __init__(self, doing: str, unit: str = "", shown: bool = True) -> None:
+    def __init__(self, doing: str, unit: str = "") -> None:
         self._doing, self._unit, self._done = doing, unit, 0
         self._total: int | None = None
         self._started, self._over = time.monotonic(), Event()
         on_terminal = sys.stderr.isatty()
         style = None if unit else "{desc} {elapsed}"
-        self._bar = tqdm(desc=doing, unit=unit, leave=False, disable=not (shown and on_terminal), bar_format=style)
-        self._lines = Thread(target=self._say, daemon=True) if shown and not on_terminal else None
+        self._bar = tqdm(desc=doing, unit=unit, leave=False, disable=not on_terminal, bar_format=style)
+        self._lines = Thread(target=self._say, daemon=True) if not on_terminal else None
 
     def __enter__(self) -> "ProgressLine":
         if self._lines is not None:

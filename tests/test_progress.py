@@ -27,11 +27,3 @@ def test_a_log_file_gets_plain_lines(monkeypatch):
             wait_for(f"dsbd: scoring: {place} of 2 answers, ")
     said = r"dsbd: (loading|checking|scoring: [01]( of 2)? answers), \d+ s"
     assert all(re.fullmatch(said, line) for line in sys.stderr.getvalue().splitlines())
-
-
-def test_another_process_says_nothing(monkeypatch):
-    monkeypatch.setattr(progress, "SECONDS", 0.001)
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with progress.ProgressLine("measuring", "run", shown=False):
-        time.sleep(0.05)
-    assert sys.stderr.getvalue() == ""

@@ -1,6 +1,5 @@
 """Makes a tiny random pair without files, for tests in which the words do not matter."""
 
-from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
@@ -97,16 +96,3 @@ def toy_pair_on(engine: str) -> Pair:
     pair = toy_pair()
     target, draft = (replace(one, model=deepcopy(one.model)) for one in (pair.target, pair.draft))
     return make_pair(target, draft, pair.tokenizer, engine)
-
-
-@lru_cache
-def eager_beams(forest: str) -> tuple[dsbd.DecodedBeam, ...]:
-    """What the eager engine makes of :func:`toy_beams`, for tests that compare another engine with it."""
-    return tuple(toy_beams(toy_pair_on("eager"), forest))
-
-
-def toy_beams(pair: Pair, forest: str) -> Iterator[dsbd.DecodedBeam]:
-    """Yield the beams of four decodes, two of them with an empty prompt."""
-    for seed in range(4):
-        settings = dsbd.DecodingSettings(max_new_tokens=16, seed=seed, forest=forest, draft_width=5, cover_width=3)
-        yield from dsbd.decode(pair, "One day" if seed % 2 else "", settings).beams

@@ -3,10 +3,8 @@
 A file is only read as data. A damaged file, or one with a forest that the trials could not have found, is ignored.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -14,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from dsbd.auto.plan import PLANNED, MeasuredForest, Plan, could_be_chosen, shared
 from dsbd.cache_folder import cache_folder, file_for, keep_record
 from dsbd.errors import SettingsError
-from dsbd.models.choosing import FOLDER as ENGINE_TIMES
 from dsbd.settings import DecodingSettings
 
 PLANS = "plans"
@@ -30,7 +27,6 @@ class KeptPlan(BaseModel):
     """Machine, versions and models: :func:`dsbd.conditions.conditions`."""
     settings: dict[str, Any]
     """What was asked, with defaults in the fields that a plan does not depend on."""
-    made: datetime
     values: dict[str, Any]
     measured: list[MeasuredForest]
     layers_per_second: float
@@ -49,46 +45,15 @@ class KeptPlan(BaseModel):
 def load_plan(conditions: Mapping[str, Any], asked: DecodingSettings) -> Plan | None:
     """Return the plan that was kept for these settings under these conditions; None if there is none."""
     try:
-        kept = _read(plans_folder() / file_for([conditions, vars(shared(asked))]))
-    except (OSError, RuntimeError):  # no folder, or it may not be read
+        path = cache_folder() / PLANS / file_for([conditions, vars(shared(asked))])
+        kept = KeptPlan.model_validate_json(path.read_bytes())
+        plan = kept.plan()
+    except (OSError, RuntimeError, ValidationError, SettingsError, TypeError):  # missing, damaged or foreign
         return None
-    return kept.plan() if kept else None
+    return plan if file_for([kept.conditions, kept.settings]) == path.name else None
 
 
 def save_plan(conditions: Mapping[str, Any], asked: DecodingSettings, plan: Plan) -> None:
     """Keep a plan. A folder that cannot be written is a warning, not an error."""
-    kept = KeptPlan(
-        conditions=dict(conditions), settings=vars(shared(asked)), made=datetime.now(timezone.utc), **vars(plan)
-    )
+    kept = KeptPlan(conditions=dict(conditions), settings=vars(shared(asked)), **vars(plan))
     keep_record(PLANS, [kept.conditions, kept.settings], kept.model_dump_json(), "plans of auto")
-
-
-def plans_folder() -> Path:
-    """Return the folder of the plans, whether it exists or not. Raises: RuntimeError: as :func:`.cache_folder`."""
-    return cache_folder() / PLANS
-
-
-def kept_plans() -> Iterator[KeptPlan]:
-    """Yield the plans that are kept, of every machine and pair. Raises: OSError: the folder cannot be read."""
-    yield from filter(None, map(_read, sorted(plans_folder().glob("*.json"))))
-
-
-def forget_plans() -> int:
-    """Delete all plans, and what the engines cost; return how many plans there were.
-
-    Raises: OSError: the folder cannot be written.
-    """
-    found = sorted(plans_folder().glob("*.json"))
-    for path in (*found, *plans_folder().glob("*.part"), *(cache_folder() / ENGINE_TIMES).glob("*")):
-        path.unlink(missing_ok=True)
-    return len(found)
-
-
-def _read(path: Path) -> KeptPlan | None:
-    """Return what a file holds; None if it is missing, damaged or foreign. Raises: OSError."""
-    try:
-        kept = KeptPlan.model_validate_json(path.read_bytes() if path.is_file() else b"")
-        kept.plan()
-    except (ValidationError, SettingsError, TypeError):
-        return None
-    return kept if file_for([kept.conditions, kept.settings]) == path.name else None

@@ -128,11 +128,8 @@ def exam_of(answers: AnswersFile, tasks: Sequence[Task] = ()) -> Exam:
 
 
 def _contender(name: str, facts: Mapping[str, Any]) -> Contender:
-    values: dict[str, Any] = {
-        field: tuple(value) if isinstance(value, list) else value for field, value in facts.items()
-    }
-    method = values.pop("method")
-    return Contender(name, method, DecodingSettings(**values | {"method": OPPONENTS.get(method, method)}))
+    method = facts["method"]
+    return Contender(name, method, DecodingSettings(**{**facts, "method": OPPONENTS.get(method, method)}))
 
 
 def _run(name: str, task: Task, data: str | None, limit: int | None, max_new_tokens: int | None) -> TaskRun:

@@ -123,9 +123,9 @@ def scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else factor * value
 
 
-def median_cell(found: Interval | None, digits: int = 2) -> str:
+def median_cell(found: Interval | None) -> str:
     """Return a median with its interval, or a dash."""
-    return NONE if found is None else _interval(found.median, found.low, found.high, digits)
+    return NONE if found is None else _interval(found.median, found.low, found.high, 2)
 
 
 def mean_cell(found: Mean | None, digits: int, signed: bool = False) -> str:

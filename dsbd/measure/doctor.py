@@ -1,16 +1,13 @@
 """What this machine and this pair can do, in figures and sentences."""
 
-import os
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
-import torch
-
 from dsbd.api import plan
-from dsbd.machine import computes_bfloat16
+from dsbd.conditions import model_identity
+from dsbd.machine import machine, versions
 from dsbd.models.choosing import known_times
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
@@ -33,15 +30,8 @@ def examine(pair: Pair) -> dict[str, Any]:
     target = _times(pair.target, FOREST_SIZES)
     draft = None if pair.draft is None else _times(pair.draft, DRAFT_SIZES)
     report: dict[str, Any] = {
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("torch", "transformers", "gradio", "plotly")},
-        },
-        "device": str(pair.device),
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "native_bfloat16": computes_bfloat16(),
+        "versions": versions() | {name: version(name) for name in ("gradio", "plotly")},
+        **machine(pair.device),
         "engine": pair.target.engine,
         "dtype": str(pair.target.dtype).removeprefix("torch."),
         "models": {"target": _model(pair.target), "draft": None if pair.draft is None else _model(pair.draft)},
@@ -83,14 +73,8 @@ def _times(model: LanguageModel, sizes: Sequence[int]) -> dict[str, float]:
 
 
 def _model(model: LanguageModel) -> dict[str, Any]:
-    parameters = sum(parameter.numel() for parameter in model.model.parameters())
-    return {
-        "id": model.id,
-        "parameters": parameters,
+    return model_identity(model) | {
         "vocabulary_size": model.vocabulary_size,
         "context_size": model.context_size,
-        "attention": model.attention,
-        "engine": model.engine,
         "engines_milliseconds": known_times(model),
-        "dtype": str(model.dtype).removeprefix("torch."),
     }

@@ -43,19 +43,18 @@ class ModelSizes:
     """Attention masks of a forward: one for each kind of layer."""
 
 
-def model_sizes(source: str | Path, dtype: str, fetch: bool = True) -> ModelSizes:
+def model_sizes(source: str | Path, dtype: str) -> ModelSizes:
     """Count what a model needs.
 
     Args:
         source: folder with a ``config.json``, or a hub id.
         dtype: of weights and cache, a name of :data:`dsbd.models.load_options.DTYPES`.
-        fetch: whether a hub may be asked for a configuration that is not on this machine.
 
     Raises:
         PairError: there is no such configuration, or it is of no causal language model; the model is recurrent, has
             layers other than attention, or is quantised.
     """
-    module = _without_weights(require_name(source), dtype, fetch)
+    module = _without_weights(require_name(source), dtype)
     model = LanguageModel(module, display_name(source))
     _require_attention(model)
     return ModelSizes(
@@ -70,10 +69,10 @@ def model_sizes(source: str | Path, dtype: str, fetch: bool = True) -> ModelSize
     )
 
 
-def _without_weights(name: str, dtype: str, fetch: bool) -> Any:
+def _without_weights(name: str, dtype: str) -> Any:
     """Return a model whose weights have shapes and no numbers. Raises: PairError: as :func:`model_sizes`."""
     with without_progress, without_warnings:
-        config = config_of(source_of(name, fetch))
+        config = config_of(source_of(name))
         if getattr(config, "quantization_config", None) is not None:
             raise PairError(
                 f"{name} is quantised, and what its weights take depends on how; plan its original model, and give the "

@@ -87,7 +87,6 @@ def plan_memory(
     dtype: str = "bfloat16",
     engine: str = "graph",
     memory: float | None = None,
-    fetch: bool = True,
 ) -> MemoryPlan:
     """Compute what a decode needs.
 
@@ -100,7 +99,6 @@ def plan_memory(
         dtype: of weights and cache.
         engine: as for :func:`dsbd.load_pair`; ``graph`` allocates the most.
         memory: bytes of the device. None: the plan does not say whether the pair fits.
-        fetch: False: a configuration that is not on this machine is an error, and no hub is asked.
 
     Raises:
         PairError: a configuration cannot be read, or its model cannot be planned.
@@ -112,7 +110,7 @@ def plan_memory(
     names = sources_of(target, draft)
     if names[1] is None:
         raise PlanError("there is no draft model; a plan is about a pair: give both")
-    sizes = model_sizes(names[0], dtype, fetch), model_sizes(names[1], dtype, fetch)
+    sizes = model_sizes(names[0], dtype), model_sizes(names[1], dtype)
     resolved = resolve(settings)
     needs = memory_needs(*sizes, resolved, prompt_tokens, engine)
     most = None

@@ -48,10 +48,7 @@ def source_of(name: str, fetch: bool = True) -> Source:
     info = None if Path(name).is_dir() or not fetch else on_hub(name)
     folder = local_folder(name) if info is None else small_files(name, info)
     if folder is None:
-        raise PairError(
-            f"the configuration of {name} is not on this machine, and nothing is fetched for a plan here; load the "
-            f"pair once, or run: python -m dsbd plan"
-        )
+        raise PairError(f"{name!r} is not on this machine, and nothing is fetched here; load it once, or give a folder")
     require_files(folder, name)
     if info is None:
         require_weights(folder, name)

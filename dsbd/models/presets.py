@@ -1,13 +1,9 @@
 """Pairs of public models that share a vocabulary, with facts to know before fetching them.
 
-Parameters are counted from the configurations, tied ones once. Bytes follow from them: a download has the publisher's
-dtype, memory the dtype that is asked for.
+Parameters are counted from the configurations, tied ones once. The bytes in memory follow from them.
 
 Licences were read on the models' pages of the hub. For Qwen3 and Llama-2 only pages of derived models were seen, so the
-licence is marked as not confirmed; the gate of Llama-2 was not seen either. Sizes were compared with the listed files,
-also in copies of gated models. Stored buffers come on top: GPT-2 XL has 6.43 GB instead of 6.23, Pythia-70M 0.17
-instead of 0.14. No file list was seen for SmolLM2-135M, Qwen3, Qwen2.5-0.5B, GPT-2 and Pythia-1.4B: their dtypes are
-those of their families.
+licence is marked as not confirmed; the gate of Llama-2 was not seen either.
 """
 
 from typing import NamedTuple
@@ -18,8 +14,6 @@ class PresetModel(NamedTuple):
 
     id: str
     parameters: int
-    stored_bytes: int
-    """Bytes of a stored number: 2 for bfloat16 and float16, 4 for float32."""
     rows: int
     """Columns of the logits: entries of the vocabulary with padding."""
     licence: str
@@ -41,15 +35,6 @@ class Preset(NamedTuple):
     def models(self) -> tuple[PresetModel, PresetModel]:
         """Target and draft."""
         return self.target, self.draft
-
-    @property
-    def download_bytes(self) -> int:
-        """About how many bytes the files of both models have."""
-        return sum(model.parameters * model.stored_bytes for model in self.models)
-
-    def memory_bytes(self, bytes_per_number: int) -> int:
-        """Bytes of both models' weights in memory."""
-        return sum(model.parameters * bytes_per_number for model in self.models)
 
     @property
     def vocabulary(self) -> str:
@@ -75,54 +60,35 @@ _APACHE = "Apache-2.0"
 _OPT = "OPT-175B, not commercial"
 PRESETS = (
     Preset(
-        PresetModel("HuggingFaceTB/SmolLM2-135M", 134_515_008, 2, 49_152, _APACHE),
-        PresetModel("HuggingFaceTB/SmolLM2-1.7B", 1_711_376_384, 2, 49_152, _APACHE),
+        PresetModel("HuggingFaceTB/SmolLM2-135M", 134_515_008, 49_152, _APACHE),
+        PresetModel("HuggingFaceTB/SmolLM2-1.7B", 1_711_376_384, 49_152, _APACHE),
     ),
     Preset(
-        PresetModel("Qwen/Qwen3-0.6B", 596_049_920, 2, 151_936, _APACHE, confirmed=False),
-        PresetModel("Qwen/Qwen3-8B", 8_190_735_360, 2, 151_936, _APACHE, confirmed=False),
+        PresetModel("Qwen/Qwen3-0.6B", 596_049_920, 151_936, _APACHE, confirmed=False),
+        PresetModel("Qwen/Qwen3-8B", 8_190_735_360, 151_936, _APACHE, confirmed=False),
     ),
     Preset(
-        PresetModel("Qwen/Qwen2.5-0.5B", 494_032_768, 2, 151_936, _APACHE),
-        PresetModel("Qwen/Qwen2.5-7B", 7_615_616_512, 2, 152_064, _APACHE),
+        PresetModel("Qwen/Qwen2.5-0.5B", 494_032_768, 151_936, _APACHE),
+        PresetModel("Qwen/Qwen2.5-7B", 7_615_616_512, 152_064, _APACHE),
     ),
     Preset(
-        PresetModel("meta-llama/Llama-3.2-1B", 1_235_814_400, 2, 128_256, "Llama 3.2 Community", gated=True),
-        PresetModel("meta-llama/Llama-3.1-8B", 8_030_261_248, 2, 128_256, "Llama 3.1 Community", gated=True),
+        PresetModel("meta-llama/Llama-3.2-1B", 1_235_814_400, 128_256, "Llama 3.2 Community", gated=True),
+        PresetModel("meta-llama/Llama-3.1-8B", 8_030_261_248, 128_256, "Llama 3.1 Community", gated=True),
     ),
     Preset(
-        PresetModel("JackFram/llama-68m", 68_030_208, 4, 32_000, _APACHE, pickled=True),
-        PresetModel("meta-llama/Llama-2-13b-hf", 13_015_864_320, 2, 32_000, "Llama 2 Community", True, confirmed=False),
+        PresetModel("JackFram/llama-68m", 68_030_208, 32_000, _APACHE, pickled=True),
+        PresetModel("meta-llama/Llama-2-13b-hf", 13_015_864_320, 32_000, "Llama 2 Community", True, confirmed=False),
     ),
     Preset(
-        PresetModel("facebook/opt-125m", 125_239_296, 2, 50_272, _OPT, pickled=True),
-        PresetModel("facebook/opt-13b", 12_853_473_280, 2, 50_272, _OPT, pickled=True),
+        PresetModel("facebook/opt-125m", 125_239_296, 50_272, _OPT, pickled=True),
+        PresetModel("facebook/opt-13b", 12_853_473_280, 50_272, _OPT, pickled=True),
     ),
     Preset(
-        PresetModel("openai-community/gpt2", 124_439_808, 4, 50_257, "MIT"),
-        PresetModel("openai-community/gpt2-xl", 1_557_611_200, 4, 50_257, "MIT"),
+        PresetModel("openai-community/gpt2", 124_439_808, 50_257, "MIT"),
+        PresetModel("openai-community/gpt2-xl", 1_557_611_200, 50_257, "MIT"),
     ),
     Preset(
-        PresetModel("EleutherAI/pythia-70m", 70_426_624, 2, 50_304, _APACHE),
-        PresetModel("EleutherAI/pythia-1.4b", 1_414_647_808, 2, 50_304, _APACHE),
+        PresetModel("EleutherAI/pythia-70m", 70_426_624, 50_304, _APACHE),
+        PresetModel("EleutherAI/pythia-1.4b", 1_414_647_808, 50_304, _APACHE),
     ),
 )
-
-
-def preset_rows() -> list[list[str]]:
-    """Return the table of presets, header first."""
-    head = ["draft", "target", "download, about", "weights in bfloat16", "in float32", "licence", "gated", "vocabulary"]
-    return [
-        head,
-        *(
-            [
-                one.draft.id,
-                one.target.id,
-                *(f"{size / 1e9:.1f} GB" for size in (one.download_bytes, one.memory_bytes(2), one.memory_bytes(4))),
-                one.licences,
-                one.gated,
-                one.vocabulary,
-            ]
-            for one in PRESETS
-        ),
-    ]

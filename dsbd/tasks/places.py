@@ -27,7 +27,7 @@ def place_of(task: str, data: str | Path | None, remedy: str) -> Path | str:
     )
 
 
-def hub_rows(hub_id: str, split: str, subset: str | None = None) -> list[dict[str, Any]]:
+def hub_rows(hub_id: str, split: str) -> list[dict[str, Any]]:
     """Return the rows of one split of a data set on a hub; the library ``datasets`` fetches and keeps them.
 
     Raises:
@@ -40,7 +40,7 @@ def hub_rows(hub_id: str, split: str, subset: str | None = None) -> list[dict[st
             f"loading {hub_id} needs the library datasets; pip install 'dsbd[eval]', or give a local path"
         ) from None
     try:
-        return [dict(row) for row in datasets.load_dataset(hub_id, subset, split=split)]
+        return [dict(row) for row in datasets.load_dataset(hub_id, split=split)]
     except Exception as error:  # a library of many file formats and a network: it has no common error
         raise TaskError(f"data set {hub_id} cannot be loaded: {error}; give a local path instead") from error
 

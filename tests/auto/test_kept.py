@@ -8,7 +8,7 @@ import pytest
 
 import dsbd
 from dsbd.api import planning
-from dsbd.auto.kept import forget_plans, kept_plans, load_plan, plans_folder, save_plan
+from dsbd.auto.kept import PLANS, load_plan, save_plan
 from dsbd.auto.measuring import known_plan, known_plans
 from dsbd.auto.plan import MeasuredForest, choose_forest
 from dsbd.cache_folder import cache_folder
@@ -34,7 +34,7 @@ def made(asked=ALL, best=GOOD):
 
 
 def only_file():
-    (path,) = plans_folder().iterdir()
+    (path,) = (cache_folder() / PLANS).iterdir()
     return path
 
 
@@ -108,7 +108,6 @@ def test_a_damaged_or_foreign_file_is_ignored(damage):
     damaged = damage(text)
     only_file().write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     assert load_plan(HERE, ALL) is None
-    assert list(kept_plans()) == []
     save_plan(HERE, ALL, made())
     assert load_plan(HERE, ALL) == made(), "the next plan takes its place"
 
@@ -128,16 +127,6 @@ def test_a_folder_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path, cap
     assert load_plan(HERE, ALL) is None
     (record,) = caplog.records
     assert "measures again; set DSBD_CACHE to a folder" in record.message
-
-
-def test_plans_can_be_forgotten():
-    save_plan(HERE, ALL, made())
-    (plans_folder() / "left.part").write_text("by a process that was ended")
-    (plans_folder() / "notes.txt").write_text("not ours")
-    assert forget_plans() == 1
-    assert [path.name for path in plans_folder().iterdir()] == ["notes.txt"]
-    assert load_plan(HERE, ALL) is None
-    assert forget_plans() == 0
 
 
 def test_the_cache_folder(monkeypatch):

@@ -63,7 +63,6 @@ def test_files_to_write(capsys, folder, command, path):
     ("arguments", "named"),
     [
         ([], "COMMAND"),
-        (["compare", "--prompt", "x"], "use python -m dsbd bench"),
         (["decode"], "--prompt"),
         ([*DECODE, "--method", "magic"], "'magic'"),
         ([*DECODE, *NOWHERE], "./no/such/folder"),

@@ -139,6 +139,7 @@ def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Non
         {"draft_width": 4, "draft_depth": 3, "temperature": 0.7, "cover_width": 3, "top_k": 6},
         {"draft_width": 3, "replacement": False, "cover_width": 2, "top_k": 0},
         {"forest": "likely", "draft_width": 5, "draft_depth": 3},
+        {"draft_width": 3, "replacement": False, "cover_width": 2, "temperature": 0.0, "min_width": 2},
         {"draft_width": 3, "top_p": 0.8, "input_beams": 2, "temperature": 1.3},
         {"method": "width_rule_sampling", "draft_width": 3, "max_width": 3, "width_threshold": 0.5},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5},
@@ -178,6 +179,8 @@ def test_forest_holds_what_the_models_say(
             for role, log_prob in (("target", scored.next_tokens.log_prob(node)), ("draft", draft)):
                 expected = tables.next_token[role](path_of(node.parent))[node.token]
                 assert math.exp(log_prob) == pytest.approx(expected, abs=1e-6)
+        slots = [node for node in scored.slots if node is not None]
+        assert len(set(slots)) == len(slots)
         nodes = [*(beam.node for beam in iteration.input_beams), *scored.forest.nodes()]
         for node, row in zip(nodes, scored.next_tokens(nodes), strict=True):
             expected = tables.next_token["target"](path_of(node))
@@ -187,14 +190,18 @@ def test_forest_holds_what_the_models_say(
 def nodes_of(family: ForestLayer, expected: list, chosen: dsbd.DecodingSettings) -> list:
     """The nodes below which the next layer is drawn, once the family's law and cover nodes are what the models say."""
     law, held = dict(expected), family.law
-    places = zip(held.parent_places.tolist(), held.tokens.tolist(), held.probs, strict=True)
+    probs = held.probs.tolist()
+    if held.ranked:  # each pair is certain in its turn
+        assert probs == [1.0] + [0.0] * (len(probs) - 1)
+        probs = [1.0] * len(probs)
+    places = zip(held.parent_places.tolist(), held.tokens.tolist(), probs, strict=True)
     shipped = {(*path_of(held.parents[place]), token): prob for place, token, prob in places}
     assert shipped == pytest.approx(law, abs=1e-6)
     drawn, covers = ([path_of(node) for node in nodes] for nodes in (family.drafts, family.covers))
     if chosen.forest == "likely":
         assert set(covers) == set(sorted(law, key=lambda path: -law[path])[: chosen.draft_width])
         return covers
-    assert list(family.draft_probs) == [shipped[path] for path in drawn]
+    assert held.ranked or list(family.draft_probs) == [shipped[path] for path in drawn]
     assert chosen.replacement or len(set(drawn)) == len(drawn)
     assert not set(covers) & set(drawn)
     assert all(path[-1] != EOS for path in covers)

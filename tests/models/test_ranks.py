@@ -19,7 +19,7 @@ from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.ranks import Ranks, ranks_of
 from dsbd.observer import InStep
-from tests.toy_pair import toy_model, toy_pair, toy_tokenizer
+from tests.toy_pair import toy_model, toy_pair
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT = "One day"
@@ -38,18 +38,9 @@ def outcome(result) -> list:
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory) -> list[str]:
-    made = [tmp_path_factory.mktemp("ranks") / role for role in ("target", "draft")]
-    for folder, model in zip(made, (toy_model(1, 2), toy_model(1, 1)), strict=True):
-        model.save_pretrained(folder)
-        toy_tokenizer().save_pretrained(folder)
-    return [str(folder) for folder in made]
-
-
-@pytest.fixture(scope="module")
-def found(folders, tmp_path_factory) -> dict:
+def found(toy_folders, tmp_path_factory) -> dict:
     """Return what the first of two processes reported."""
-    program = [str(ROOT / "tests/models/in_ranks.py"), *folders, str(tmp_path_factory.mktemp("eval"))]
+    program = [str(ROOT / "tests/models/in_ranks.py"), *toy_folders.values(), str(tmp_path_factory.mktemp("eval"))]
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     ended = subprocess.run([*launch, *program], capture_output=True, text=True, env=environment, timeout=600)
@@ -60,11 +51,11 @@ def found(folders, tmp_path_factory) -> dict:
 
 
 @pytest.mark.slow
-def test_two_processes_decode_as_one(found, folders):
+def test_two_processes_decode_as_one(found, toy_folders):
     """Catches logits that are joined wrongly, processes that draw separately or go on with different beams, a model
     that every process loads whole, an engine that leaves the messages out, an answer to ``stop`` that one process keeps
     for itself, and a report from each of them."""
-    pair = dsbd.load_pair(*folders, device="cpu", dtype="float64", engine="eager")
+    pair = dsbd.load_pair(*toy_folders.values(), device="cpu", dtype="float64", engine="eager")
     assert pair.ranks is None
     assert pair.reports
     for mode, changes in MODES.items():

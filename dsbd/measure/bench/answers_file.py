@@ -126,10 +126,7 @@ class AnswersFile:
 
 
 def _with_auto(contender: Contender, found: ResolvedAuto) -> Contender:
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in found.values.items()
-    }
-    return replace(contender, settings=replace(contender.settings, **values), auto_reason=found.sentence)
+    return replace(contender, settings=replace(contender.settings, **found.values), auto_reason=found.sentence)
 
 
 def difference(old: Any, new: Any, place: str = "") -> str | None:

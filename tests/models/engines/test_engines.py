@@ -22,7 +22,7 @@ from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.new import GraphRow, TracedRow, new_row
 from tests.models.driver import CLOSE, Driver, wandered
 from tests.models.tiny import CONFIGS, FORESTS, tiny_model
-from tests.toy_pair import eager_beams, toy_beams, toy_model, toy_pair, toy_pair_on, toy_tokenizer
+from tests.toy_pair import toy_model, toy_pair, toy_pair_on, toy_tokenizer
 
 ROUNDING = 1e-10
 SOFTMAX = 1e-5
@@ -62,18 +62,6 @@ def test_a_row_sees_what_each_path_sees(engine: str, family: str) -> None:
         assert driver.worst < CLOSE
         assert engine != "graph" or driver.rows[0].cache.buffers is driver.rows[0]._runner.buffers  # never left them
         del driver  # it has the buffers
-
-
-@pytest.mark.parametrize("forest", ["sampled", "likely"])
-@pytest.mark.parametrize("engine", ROWS)
-def test_an_engine_decodes_the_eager_ids(engine: str, forest: str) -> None:
-    """Catches a decode that is not the eager one, run after run."""
-    pair = toy_pair_on(engine)
-    assert pair.target.engine == pair.draft.engine == engine
-    assert not pair.fallbacks
-    ours, theirs = [*toy_beams(pair, forest)], eager_beams(forest)
-    assert [beam.token_ids for beam in ours] == [beam.token_ids for beam in theirs]
-    assert [beam.log_weight for beam in ours] == pytest.approx([beam.log_weight for beam in theirs], abs=1e-6)
 
 
 TRACED_FORWARD = traced._OnBuffers.forward

@@ -11,7 +11,7 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
 from dsbd.errors import PairError
 from dsbd.models import hub as models_hub
-from dsbd.models.presets import preset_rows
+from dsbd.models.presets import PRESETS
 from tests.toy_pair import toy_pair, toy_pair_on
 from ui.engine import Engine
 from ui.host.allowed_models import AllowedModels
@@ -192,7 +192,9 @@ def test_what_the_host_does_not_allow_is_refused_at_every_step(hub):
 
 def test_the_table_of_known_pairs_is_the_code_s():
     """Catches a pair, a size or a licence that was changed in one place."""
-    head, *rows = preset_rows()
-    lines = "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
-    page = Path(__file__).resolve().parents[3] / "docs" / "models.md"
-    assert f"<!-- presets -->\n{lines}\n<!-- /presets -->" in page.read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "models.md").read_text(encoding="utf-8")
+    rows = page.partition("<!-- presets -->\n")[2].partition("<!-- /presets -->")[0].splitlines()[2:]
+    for row, one in zip(rows, PRESETS, strict=True):
+        sizes = [size * sum(model.parameters for model in one.models) for size in (2, 4)]
+        told = [one.draft.id, one.target.id, *(f"{size / 1e9:.1f} GB" for size in sizes)]
+        assert row == f"| {' | '.join([*told, one.licences, one.gated, one.vocabulary])} |"
