@@ -23,7 +23,7 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         *((TraceError, f"iteration is {bad!r}; this trace has whole numbers from 0 to 6",
            visualize.forest_figure, (TRACE, bad), {}) for bad in (-1, 7, True, "0", 1.0, "both")),
         *((TraceError, "iteration is 99; this trace has whole numbers from 0 to 6", call, (TRACE,), {"iteration": 99})
-          for call in (visualize.mask_figure, visualize.show, visualize.forest_tikz, visualize.nodes_csv)),
+          for call in (visualize.show, visualize.forest_tikz, visualize.nodes_csv)),
         (TraceError, "iteration is 99; this trace", visualize.export_gif, (TRACE, "x.gif"), {"iteration": 99}),
         (ValueError, "theme is 'pink'", visualize.export_gif, (TRACE, "x.gif"), {"theme": "pink"}),
         (TraceError, "step is 999; iteration 0 has whole", visualize.forest_svg, (TRACE,), {"step": 999}),
@@ -31,7 +31,7 @@ CONTENDERS = [row.contender for row in TABLE.rows]
           for call in (visualize.decode_svg, visualize.forest_figure, visualize.forest_svg)),
         (ValueError, "no strings for language 'xx'; there are ar, de, en", Words, ("xx",), {}),
         *((ValueError, "no strings for language 'tlh'", call, (TRACE,), {"language": "tlh"})
-          for call in (visualize.mask_figure, visualize.width_figure, visualize.scene)),
+          for call in (visualize.width_figure, visualize.scene)),
         *((TraceError, "cannot read trace", call, ("no such file",), {})
           for call in (visualize.forest_figure, visualize.decode_figure)),
         (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
