@@ -1,6 +1,5 @@
 """What is refused: an error names the value, and says what is allowed or what to do."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +12,6 @@ from visualize.pages.contest_page import contest_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
-EMPTY = replace(TRACE, iterations=[], result=None)
 CONTENDERS = [row.contender for row in TABLE.rows]
 
 
@@ -24,8 +22,6 @@ CONTENDERS = [row.contender for row in TABLE.rows]
            visualize.forest_figure, (TRACE, bad), {}) for bad in (-1, 7, True, "0", 1.0, "both")),
         *((TraceError, "iteration is 99; this trace has whole numbers from 0 to 6", call, (TRACE,), {"iteration": 99})
           for call in (visualize.show, visualize.forest_tikz, visualize.nodes_csv)),
-        (TraceError, "iteration is 99; this trace", visualize.export_gif, (TRACE, "x.gif"), {"iteration": 99}),
-        (ValueError, "theme is 'pink'", visualize.export_gif, (TRACE, "x.gif"), {"theme": "pink"}),
         (TraceError, "step is 999; iteration 0 has whole", visualize.forest_svg, (TRACE,), {"step": 999}),
         *((ValueError, "theme is 'pink'", call, (TRACE,), {"theme": "pink"})
           for call in (visualize.decode_svg, visualize.forest_figure, visualize.forest_svg)),
@@ -53,8 +49,7 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         (ValueError, "plotly is 'none'", visualize.show, (TRACE,), {"plotly": "none"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
         *((TraceError, "cannot write", call, (data, "none/x.html"), {})
-          for call, data in ((visualize.export_html, TRACE),
-                             (visualize.export_gif, EMPTY), (visualize.export_contest, {"sql": TABLE}))),
+          for call, data in ((visualize.export_html, TRACE), (visualize.export_contest, {"sql": TABLE}))),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
         *((ValueError, said, visualize.embed_snippet, ("a.html",), options) for said, options in (
             ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),
