@@ -1,7 +1,7 @@
 """Records what the page and the lessons show: ``python -m benchmarks.record traces``, ``lessons`` or ``races``.
 
-- ``traces`` writes ``assets/traces``; the page opens with the first. Names after ``traces`` or ``lessons`` record only
-  these.
+- ``traces`` writes ``assets/traces``; the page opens with the first, which ``opening_example.py`` found. Names after
+  ``traces`` or ``lessons`` record only these.
 - ``lessons`` writes ``assets/lessons/traces``. The lessons name nodes of these traces: record them again only together
   with the lessons. The trace and the figures of the fifth lesson come from ``lossless_lab.py``.
 - ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine.
