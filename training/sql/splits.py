@@ -5,6 +5,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from training.sql.examples import MOST_CLAUSES, Example, Triple, anonymous, draw_skeleton, example, triples
 from training.sql.golds import databases, means_something
@@ -22,9 +23,9 @@ TRIES = {"validation": 150_000, "iid": 150_000, "compound": 60_000, "length": 60
 """Candidates after which a split gives up."""
 
 
-def weights(skeletons: dict) -> dict[str, float]:
+def weights(skeletons: dict[str, tuple[Any, ...]]) -> dict[str, float]:
     """Return the weight of each skeleton."""
-    return {name: weight for name, (weight, _) in skeletons.items()}
+    return {name: weight for name, (weight, *_) in skeletons.items()}
 
 
 def held_out(found: set[Triple]) -> bool:

@@ -8,6 +8,8 @@ from training.sql.schema import ENTITY
 
 Drawn = tuple[str, Query]
 """A question and its query."""
+Filters = int | tuple[str, ...]
+"""So many simple filters, or filters of these kinds."""
 TABLE_WEIGHTS = (
     ("books",) * 4 + ("authors",) * 2 + ("members",) * 3 + ("branches",) * 2 + ("loans",) * 2 + ("copies",) * 2
 )
@@ -40,14 +42,10 @@ def fill(text: str, **words: str) -> str:
     return text
 
 
-def simple(draw: Draw, count: int) -> tuple[str, ...]:
-    """Return kinds of simple filters."""
-    return tuple(draw.pick(SIMPLE) for _ in range(count))
-
-
-def phrase(draw: Draw, table: str, filters: int) -> phrases.Phrase:
-    """Return a noun phrase with so many simple filters."""
-    return phrases.phrase(draw, table, simple(draw, filters))
+def phrase(draw: Draw, table: str, filters: Filters, link: str = "AND") -> phrases.Phrase:
+    """Return a noun phrase with filters."""
+    kinds = tuple(draw.pick(SIMPLE) for _ in range(filters)) if isinstance(filters, int) else filters
+    return phrases.phrase(draw, table, kinds, link)
 
 
 def term(table: str, column: str | None, aggregate: str = "", distinct: bool = False) -> Term:
@@ -94,6 +92,11 @@ def aggregated(draw: Draw, aggregate: str, table: str) -> tuple[str, Term]:
     one, many = column_words(draw, table, column)
     words = draw.pick(AGGREGATES[aggregate]).replace("{cs}", many).replace("{c}", one)
     return words, term(table, column, aggregate)
+
+
+def measured(draw: Draw, aggregates: tuple[str, ...], table: str) -> tuple[str, Term]:
+    """Return the words and the term of one of these aggregates; without any, no words and the number of rows."""
+    return aggregated(draw, draw.pick(aggregates), table) if aggregates else ("", term(table, None, "COUNT"))
 
 
 def full_name(draw: Draw, table: str) -> str:
