@@ -1,6 +1,6 @@
 """What several skeletons share: words for columns and rows, and queries over the tables that are named."""
 
-from training.sql import phrases, values, wordings
+from training.sql import values, wordings
 from training.sql.draw import Draw
 from training.sql.filters import numeric
 from training.sql.query import Column, Condition, Query, Rejected, Term, chained
@@ -8,13 +8,10 @@ from training.sql.schema import ENTITY
 
 Drawn = tuple[str, Query]
 """A question and its query."""
-Filters = int | tuple[str, ...]
-"""So many simple filters, or filters of these kinds."""
 TABLE_WEIGHTS = (
     ("books",) * 4 + ("authors",) * 2 + ("members",) * 3 + ("branches",) * 2 + ("loans",) * 2 + ("copies",) * 2
 )
 NAMED = ("books", "books", "authors", "members", "branches")
-SIMPLE = ("equal", "compare", "compare", "compare", "between", "unequal")
 ROWS = ("Which {n} are there?", "Tell me which {n} there are.", "Name the {n}.", "What {n} are there?", "Name all {n}.")
 VAGUE_ROWS = ("Show the {n}.", "List all {n}.", "Find the {n}.", "Give me all {n}.")
 VALUES = (
@@ -40,12 +37,6 @@ def fill(text: str, **words: str) -> str:
     for place, said in words.items():
         text = text.replace(f"{{{place}}}", said)
     return text
-
-
-def phrase(draw: Draw, table: str, filters: Filters, link: str = "AND") -> phrases.Phrase:
-    """Return a noun phrase with filters."""
-    kinds = tuple(draw.pick(SIMPLE) for _ in range(filters)) if isinstance(filters, int) else filters
-    return phrases.phrase(draw, table, kinds, link)
 
 
 def term(table: str, column: str | None, aggregate: str = "", distinct: bool = False) -> Term:

@@ -3,13 +3,13 @@
 from training.sql import wordings
 from training.sql.draw import Draw
 from training.sql.filters import condition, draw_filter, label
+from training.sql.phrases import SIMPLE, phrase
 from training.sql.query import Column, Condition, Rejected
 from training.sql.schema import ENTITY, TABLES
 from training.sql.skeletons.common import (
     ASK_VALUE,
     COUNTS,
     ROWS,
-    SIMPLE,
     VALUES,
     Drawn,
     aggregated,
@@ -20,7 +20,6 @@ from training.sql.skeletons.common import (
     measured,
     nouns,
     numeric,
-    phrase,
     query,
     shown,
     term,

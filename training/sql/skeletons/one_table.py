@@ -3,7 +3,7 @@
 from training.sql import readings, values, wordings
 from training.sql.draw import Draw
 from training.sql.filters import condition, label
-from training.sql.phrases import Phrase
+from training.sql.phrases import Filters, Phrase, phrase
 from training.sql.query import Column, Condition, Rejected
 from training.sql.schema import ENTITY, TABLES
 from training.sql.skeletons.common import (
@@ -16,7 +16,6 @@ from training.sql.skeletons.common import (
     VAGUE_ROWS,
     VALUES,
     Drawn,
-    Filters,
     column_words,
     entity,
     fill,
@@ -24,7 +23,6 @@ from training.sql.skeletons.common import (
     measured,
     nouns,
     numeric,
-    phrase,
     query,
     term,
 )
