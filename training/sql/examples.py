@@ -65,11 +65,6 @@ def sensible(query: Query) -> bool:
     )
 
 
-def draw_skeleton(rng: random.Random, names: dict[str, float]) -> str:
-    """Draw a skeleton by weight."""
-    return rng.choices(list(names), weights=list(names.values()))[0]
-
-
 def example(skeleton: str, seed: int, clause_count: int | None = None) -> Example | None:
     """Return the example of a skeleton and a seed; None if one of its readings makes no sense.
 
