@@ -14,7 +14,7 @@ from transformers import LlamaForCausalLM
 
 from training.llama import model_config, new_model
 from training.losses import answer_weights, distillation_chunk, log_probs_chunk
-from training.trainer import Forward, Trainer, in_chunks
+from training.trainer import Forward, Trainer, compiled_if, in_chunks
 
 
 def new_draft(target: LlamaForCausalLM, intermediate_size: int, seed: int) -> LlamaForCausalLM:
@@ -116,22 +116,13 @@ def variation_share(progress: float) -> float:
 
 
 class DraftTrainer(Trainer):
-    """Distils on `PoolBatches`. `head`: the target's. `answer`: as in `answer_weights`."""
+    """Distils on `PoolBatches`. `head`: the target's."""
 
-    def __init__(
-        self,
-        *arguments: Any,
-        head: torch.Tensor,
-        answer: int | None = None,
-        compiled: bool = False,
-        **named: Any,
-    ) -> None:
+    LOSS = distillation_chunk
+
+    def __init__(self, *arguments: Any, head: torch.Tensor, compiled: bool = False, **named: Any) -> None:
         super().__init__(*arguments, compiled=compiled, **named)
-        self._answer, self._target_head = answer, head
-        self._loss, self._target_law = distillation_chunk, log_probs_chunk
-        if compiled:
-            self._loss = torch.compile(distillation_chunk, dynamic=False)
-            self._target_law = torch.compile(log_probs_chunk, dynamic=False)
+        self._target_head, self._target_law = head, compiled_if(compiled, log_probs_chunk)
 
     def _backward(self, batch: tuple[torch.Tensor, torch.Tensor], progress: float) -> float:
         ids, target_hidden = batch

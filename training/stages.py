@@ -120,7 +120,8 @@ def target(options: argparse.Namespace) -> None:
         answer=answer_token(options),
         compiled=True,
     )
-    train(trainer, result_path(options.work, "target"), report=say)
+    for line in train(trainer, result_path(options.work, "target")):
+        say(line)
 
 
 def draft(options: argparse.Namespace) -> None:
@@ -143,7 +144,8 @@ def draft(options: argparse.Namespace) -> None:
         answer=answer_token(options),
         compiled=True,
     )
-    train(trainer, result_path(options.work, "draft"), save_every_seconds=90, report=say)
+    for line in train(trainer, result_path(options.work, "draft"), save_every_seconds=90):
+        say(line)
 
 
 def _samples(options: argparse.Namespace, teacher: LlamaForCausalLM, openings: EncodedDocuments) -> np.ndarray:
