@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from visualize.drawings.csv import nodes_csv
     from visualize.drawings.decode_svg import decode_svg
-    from visualize.drawings.race import race_svg
     from visualize.drawings.svg import forest_svg
     from visualize.drawings.text import forest_text
     from visualize.drawings.tikz import forest_tikz
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 _NAMES = {
     "drawings.csv": "nodes_csv",
     "drawings.decode_svg": "decode_svg",
-    "drawings.race": "race_svg",
     "drawings.svg": "forest_svg",
     "drawings.text": "forest_text",
     "drawings.tikz": "forest_tikz",

@@ -30,7 +30,6 @@ def main() -> None:
     """Write all pictures."""
     os.chdir(ROOT)
     data = example_data()
-    (IMAGES / "race.svg").write_text(visualize.race_svg(data["race"]), encoding="utf-8")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH, "height": 600})
