@@ -12,7 +12,6 @@ from visualize.pages.contest_page import contest_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
-CONTENDERS = [row.contender for row in TABLE.rows]
 
 
 @pytest.mark.parametrize(
@@ -39,10 +38,6 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         *((ValueError, "no table of a contest", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
           for name in ("pareto", "quality_width", "width_histogram")),
         (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
-        (ValueError, "'slowest' has no widths; name at most 5 of beam_sampling num_beams=2",
-         visualize.width_histogram_figure, (TABLE,), {"contenders": ["slowest"]}),
-        (ValueError, "6 contenders are too many",
-         visualize.width_histogram_figure, (TABLE,), {"contenders": CONTENDERS}),
         (ValueError, "plotly is 'cdn'", contest_page, ({},), {"plotly": "cdn"}),
         (ValueError, "plotly is 'web'; choose one of 'beside', 'inline'",
          visualize.export_html, (TRACE, "x.html"), {"plotly": "web"}),
