@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
-from training.llama import model_config, new_model
+from training.llama import Forward, compiled_if, model_config, new_model
 from training.losses import answer_weights, distillation_chunk, log_probs_chunk
-from training.trainer import Forward, Trainer, compiled_if, in_chunks
+from training.trainer import Trainer, in_chunks
 
 
 def new_draft(target: LlamaForCausalLM, intermediate_size: int, seed: int) -> LlamaForCausalLM:

@@ -25,7 +25,7 @@ from dsbd.memory.network import MemoryNetwork
 from dsbd.memory.settings import MemorySettings
 from training.adapted import Adapters
 from training.corpus import STORY_PARTS, load_encoded
-from training.llama import PositionTables, layer_states, position_tables, states_of
+from training.llama import Forward
 from training.needle import MemoryRows
 from training.trainer import load_checkpoint, train
 
@@ -56,7 +56,7 @@ class MemoryModel:
         self.target, self.network = target.requires_grad_(False), network
         self.adapters = Adapters(target, rank)
         self._table = target.model.embed_tokens.weight
-        self._tables: dict[int, PositionTables] = {}
+        self._forward = Forward(target)
         self._layers: list[Any] = []
         self.fresh()
 
@@ -70,10 +70,7 @@ class MemoryModel:
 
     def states(self, embedded: torch.Tensor) -> torch.Tensor:
         """Return the last hidden states of input embeddings, both (rows, tokens, hidden)."""
-        length = embedded.shape[1]
-        if length not in self._tables:
-            self._tables[length] = position_tables(self.target, length)
-        return states_of(self.target, self._layers, embedded, self._tables[length], layer_states)
+        return self._forward.states(embedded, self._layers)
 
     def losses(self, states: torch.Tensor, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss of each next token (rows, tokens), and the last token's logits (rows, vocabulary)."""

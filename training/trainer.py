@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
-from training.llama import PositionTables, hidden_states, layer_states, position_tables
+from training.llama import Forward, compiled_if
 from training.losses import answer_weights, cross_entropy_chunk
 from training.optimizer import MuonAdam
 
@@ -71,30 +71,9 @@ class Schedule:
         return max(1, self.batch_tokens // length), length
 
 
-def compiled_if(wanted: bool, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function, compiled by torch if that is wanted."""
-    return torch.compile(function, dynamic=False) if wanted else function
-
-
 def in_chunks(states: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Cut what each position of (rows, length) has into chunks of (at most `CHUNK_POSITIONS`)."""
     return states.flatten(0, 1).split(CHUNK_POSITIONS)
-
-
-class Forward:
-    """`hidden_states` of one model, compiled or not, with its position tables kept."""
-
-    def __init__(self, model: LlamaForCausalLM, *, compiled: bool) -> None:
-        self._model = model
-        self._layer = compiled_if(compiled, layer_states)
-        self._tables: dict[int, PositionTables] = {}
-
-    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return hidden states (rows, length, size) of ids (rows, length)."""
-        length = ids.shape[1]
-        if length not in self._tables:
-            self._tables[length] = position_tables(self._model, length)
-        return hidden_states(self._model, ids, self._tables[length], self._layer)
 
 
 class Trainer(ABC):

@@ -5,7 +5,7 @@ import torch
 
 from training.corpus import MixedBatches
 from training.draft import DraftTrainer, PoolBatches, build_pool, windows
-from training.llama import hidden_states, position_tables
+from training.llama import Forward
 from training.losses import cross_entropy_chunk, distillation_chunk
 from training.trainer import Budget, Schedule, TargetTrainer, load_checkpoint, save_checkpoint, train
 
@@ -17,8 +17,7 @@ SCHEDULE = Schedule(warmup_steps=2, short_length=32, long_length=64, batch_token
 @pytest.mark.parametrize("length", [7, 300])
 def test_the_fast_forward_is_the_models_own(tiny_model, length):
     ids = random_ids(2, length)
-    fast = hidden_states(tiny_model, ids, position_tables(tiny_model, length))
-    torch.testing.assert_close(fast, tiny_model.model(ids).last_hidden_state)
+    torch.testing.assert_close(Forward(tiny_model)(ids), tiny_model.model(ids).last_hidden_state)
 
 
 def test_cross_entropy_is_the_naive_formula():
