@@ -70,7 +70,7 @@ def draft_trainer(documents, budget_steps: int) -> DraftTrainer:
         PoolBatches(pool, seed=0),
         Budget(budget_steps * 128),
         Schedule(warmup_steps=2, short_length=32, long_share=0.0, batch_tokens=128),
-        head=pool.head,
+        head=target.model.embed_tokens.weight.detach(),
     )
 
 
