@@ -26,7 +26,6 @@ PICTURE_BYTES = {
     "forest.svg": 100_000,
     "decode.svg": 100_000,
     "mark.svg": 5_000,
-    "race.svg": 50_000,
     **{f"{name}.webp": 50_000 for name in visualize.__all__ if name.endswith("_figure")},
 }
 

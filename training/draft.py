@@ -5,16 +5,15 @@ log-probabilities are then one product with its head, so many epochs cost little
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
-from training.llama import model_config, new_model
+from training.llama import Forward, compiled_if, model_config, new_model
 from training.losses import answer_weights, distillation_chunk, log_probs_chunk
-from training.trainer import Forward, Trainer, in_chunks
+from training.trainer import Trainer, in_chunks
 
 
 def new_draft(target: LlamaForCausalLM, intermediate_size: int, seed: int) -> LlamaForCausalLM:
@@ -41,17 +40,8 @@ def new_draft(target: LlamaForCausalLM, intermediate_size: int, seed: int) -> Ll
     return draft.bfloat16() if target.dtype == torch.bfloat16 else draft
 
 
-@dataclass(frozen=True)
-class Pool:
-    """Windows of tokens, with the target's hidden states for them.
-
-    `ids`: (windows, length) int64. `hidden`: (windows, length, size), the target's final
-    normed hidden states. `head`: (vocabulary, size), the target's.
-    """
-
-    ids: torch.Tensor
-    hidden: torch.Tensor
-    head: torch.Tensor
+Pool = tuple[torch.Tensor, torch.Tensor]
+"""Windows of tokens, (windows, length) int64, and the target's final normed hidden states, (windows, length, size)."""
 
 
 def windows(ids: np.ndarray, length: int) -> torch.Tensor:
@@ -78,14 +68,14 @@ def build_pool(
         hidden[start : start + rows] = forward(ids[start : start + rows])
         if start // rows % 100 == 0:
             report(f"target states of {start} of {len(ids)} windows")
-    return Pool(ids, hidden, target.model.embed_tokens.weight.detach())
+    return ids, hidden
 
 
 class PoolBatches:
     """Batches of a pool's windows: every epoch all windows once, in a new order."""
 
     def __init__(self, pool: Pool, seed: int) -> None:
-        self.pool, self._seed = pool, seed
+        (self._ids, self._hidden), self._seed = pool, seed
         self.restore({"epoch": 0, "cursor": 0})
 
     @property
@@ -97,17 +87,17 @@ class PoolBatches:
         """Go to a place that `state` returned."""
         self._epoch, self._cursor = state["epoch"], state["cursor"]
         random = np.random.default_rng([self._seed, self._epoch])
-        self._order = random.permutation(len(self.pool.ids))
+        self._order = random.permutation(len(self._ids))
 
     def batch(self, rows: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return ids (rows, length) and the target's hidden states (rows, length, size)."""
-        assert length == self.pool.ids.shape[1]
-        assert rows <= len(self.pool.ids)
+        assert length == self._ids.shape[1]
+        assert rows <= len(self._ids)
         if self._cursor + rows > len(self._order):
             self.restore({"epoch": self._epoch + 1, "cursor": 0})
         chosen = self._order[self._cursor : self._cursor + rows]
         self._cursor += rows
-        return self.pool.ids[chosen], self.pool.hidden[chosen]
+        return self._ids[chosen], self._hidden[chosen]
 
 
 def variation_share(progress: float) -> float:
@@ -116,22 +106,13 @@ def variation_share(progress: float) -> float:
 
 
 class DraftTrainer(Trainer):
-    """Distils on `PoolBatches`. `head`: the target's. `answer`: as in `answer_weights`."""
+    """Distils on `PoolBatches`. `head`: the target's."""
 
-    def __init__(
-        self,
-        *arguments: Any,
-        head: torch.Tensor,
-        answer: int | None = None,
-        compiled: bool = False,
-        **named: Any,
-    ) -> None:
+    LOSS = distillation_chunk
+
+    def __init__(self, *arguments: Any, head: torch.Tensor, compiled: bool = False, **named: Any) -> None:
         super().__init__(*arguments, compiled=compiled, **named)
-        self._answer, self._target_head = answer, head
-        self._loss, self._target_law = distillation_chunk, log_probs_chunk
-        if compiled:
-            self._loss = torch.compile(distillation_chunk, dynamic=False)
-            self._target_law = torch.compile(log_probs_chunk, dynamic=False)
+        self._target_head, self._target_law = head, compiled_if(compiled, log_probs_chunk)
 
     def _backward(self, batch: tuple[torch.Tensor, torch.Tensor], progress: float) -> float:
         ids, target_hidden = batch

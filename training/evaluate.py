@@ -13,31 +13,30 @@ from training.losses import in_answers
 WINDOW_TOKENS = 1024
 
 
-def document_windows(documents: EncodedDocuments, length: int) -> Iterator[torch.Tensor]:
-    """Yield (1, at most length + 1) windows that score every token but BOS exactly once.
+def scored(
+    documents: EncodedDocuments, answer: int | None, *models: LlamaForCausalLM
+) -> Iterator[tuple[torch.Tensor, list[torch.Tensor]]]:
+    """Yield the next tokens in answers (`in_answers`), (tokens,), and each model's log-probabilities there.
 
-    A window begins with the last token of the one before it, the only context it keeps.
+    Every document is read in windows: each begins with the last token of the one before it, the only context it keeps.
+    BOS is given, and EOS is not scored.
     """
     for index in range(len(documents)):
         ids = torch.from_numpy(documents.document(index).astype(np.int64))
-        for start in range(0, len(ids) - 1, length):
-            yield ids[None, start : start + length + 1]
+        for start in range(0, len(ids) - 1, WINDOW_TOKENS):
+            window = ids[None, start : start + WINDOW_TOKENS + 1]
+            places = in_answers(window[:, :-1], answer)
+            laws = [model(window[:, :-1]).logits.float().log_softmax(-1)[places] for model in models]
+            yield window[:, 1:][places], laws
 
 
 @torch.inference_mode()
-def text_loss(
-    model: LlamaForCausalLM, documents: EncodedDocuments, answer: int | None = None, length: int = WINDOW_TOKENS
-) -> dict[str, float]:
-    """Return the loss of `model` over the answers in `documents` (`in_answers`), in windows of `length` tokens.
-
-    BOS is given, and EOS is not scored. Tokens and nats count the positions that are scored, bytes whole documents.
-    """
+def text_loss(model: LlamaForCausalLM, documents: EncodedDocuments, answer: int | None = None) -> dict[str, float]:
+    """Return the loss of a model over the answers in documents; bytes are those of whole documents."""
     nats, tokens = 0.0, 0
-    for window in document_windows(documents, length):
-        log_probs = model(window[:, :-1]).logits.float().log_softmax(-1)
-        scored = in_answers(window[:, :-1], answer)
-        nats -= log_probs.gather(-1, window[:, 1:, None])[..., 0][scored].sum().item()
-        tokens += int(scored.sum())
+    for targets, (log_probs,) in scored(documents, answer, model):
+        nats -= log_probs.gather(-1, targets[:, None]).sum().item()
+        tokens += len(targets)
     return {
         "documents": len(documents),
         "tokens": tokens,
@@ -50,17 +49,11 @@ def text_loss(
 
 @torch.inference_mode()
 def mean_overlap(
-    target: LlamaForCausalLM,
-    draft: LlamaForCausalLM,
-    documents: EncodedDocuments,
-    answer: int | None = None,
-    length: int = WINDOW_TOKENS,
+    target: LlamaForCausalLM, draft: LlamaForCausalLM, documents: EncodedDocuments, answer: int | None = None
 ) -> float:
-    """Return the mean over positions in answers of sum min(target, draft), temperature 1, no warp."""
-    overlap, positions = 0.0, 0
-    for window in document_windows(documents, length):
-        laws = [model(window[:, :-1]).logits.float().softmax(-1) for model in (target, draft)]
-        scored = in_answers(window[:, :-1], answer)
-        overlap += torch.minimum(*laws).sum(-1)[scored].sum().item()
-        positions += int(scored.sum())
-    return overlap / positions
+    """Return the mean over tokens in answers of sum min(target, draft), temperature 1, no warp."""
+    overlap, tokens = 0.0, 0
+    for targets, laws in scored(documents, answer, target, draft):
+        overlap += torch.minimum(*(law.exp() for law in laws)).sum().item()
+        tokens += len(targets)
+    return overlap / tokens

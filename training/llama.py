@@ -1,6 +1,6 @@
 """Configurations of the pair, and a Llama forward that trains fast on two CPU cores.
 
-`hidden_states` computes what `LlamaForCausalLM.model` computes (a test compares them), but
+`Forward` computes what `LlamaForCausalLM.model` computes (a test compares them), but
 with joined projections and blockwise plain attention: in bfloat16 on a CPU the backward of
 fused attention costs more than all matrix products of the layer together.
 """
@@ -63,35 +63,35 @@ def position_tables(model: LlamaForCausalLM, length: int) -> PositionTables:
     return PositionTables(cosines, sines, mask)
 
 
-def hidden_states(
-    model: LlamaForCausalLM,
-    ids: torch.Tensor,
-    tables: PositionTables,
-    layer_function: Callable[..., torch.Tensor] | None = None,
-) -> torch.Tensor:
-    """Return the final normed hidden states, (rows, length, hidden), of ids (rows, length).
-
-    `layer_function` is used instead of `layer_states`: compiled once, it serves every layer.
-    """
-    embedded = functional.embedding(ids, model.model.embed_tokens.weight)
-    return states_of(model, model.model.layers, embedded, tables, layer_function)
+def compiled_if(wanted: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function, compiled by torch if that is wanted."""
+    return torch.compile(function, dynamic=False) if wanted else function
 
 
-def states_of(
-    model: LlamaForCausalLM,
-    layers: Iterable[Any],
-    embedded: torch.Tensor,
-    tables: PositionTables,
-    layer_function: Callable[..., torch.Tensor] | None = None,
-) -> torch.Tensor:
-    """Return what `hidden_states` does, of input embeddings (rows, length, hidden) and through these layers.
+class Forward:
+    """Final normed hidden states of one model; its layers are compiled or not, and its position tables kept."""
 
-    `layers`: the model's own, or stand-ins with other weights.
-    """
-    epsilon = model.config.rms_norm_eps
-    for layer in layers:
-        embedded = (layer_function or layer_states)(layer, embedded, tables, epsilon)
-    return _rms_norm(embedded, model.model.norm.weight, epsilon)
+    def __init__(self, model: LlamaForCausalLM, *, compiled: bool = False) -> None:
+        self._model = model
+        self._layer = compiled_if(compiled, layer_states)  # compiled once, it serves every layer
+        self._tables: dict[int, PositionTables] = {}
+
+    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return hidden states (rows, length, hidden) of ids (rows, length)."""
+        embedded = functional.embedding(ids, self._model.model.embed_tokens.weight)
+        return self.states(embedded, self._model.model.layers)
+
+    def states(self, embedded: torch.Tensor, layers: Iterable[Any]) -> torch.Tensor:
+        """Return the same of input embeddings (rows, length, hidden), through these layers.
+
+        `layers`: the model's own, or stand-ins with other weights.
+        """
+        length, epsilon = embedded.shape[1], self._model.config.rms_norm_eps
+        if length not in self._tables:
+            self._tables[length] = position_tables(self._model, length)
+        for layer in layers:
+            embedded = self._layer(layer, embedded, self._tables[length], epsilon)
+        return _rms_norm(embedded, self._model.model.norm.weight, epsilon)
 
 
 def layer_states(

@@ -11,7 +11,6 @@ without a graph. The target's own weights stay; narrow matrices are trained besi
 import argparse
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,9 @@ from dsbd.memory.network import MemoryNetwork
 from dsbd.memory.settings import MemorySettings
 from training.adapted import Adapters
 from training.corpus import STORY_PARTS, load_encoded
-from training.llama import PositionTables, layer_states, position_tables, states_of
+from training.llama import Forward
 from training.needle import MemoryRows
-from training.trainer import SMOOTHING, load_checkpoint, save_checkpoint
+from training.trainer import load_checkpoint, train
 
 BACK_SEGMENTS = 3
 LENGTHS = (24, 64, 120, 224)
@@ -57,7 +56,7 @@ class MemoryModel:
         self.target, self.network = target.requires_grad_(False), network
         self.adapters = Adapters(target, rank)
         self._table = target.model.embed_tokens.weight
-        self._tables: dict[int, PositionTables] = {}
+        self._forward = Forward(target)
         self._layers: list[Any] = []
         self.fresh()
 
@@ -71,10 +70,7 @@ class MemoryModel:
 
     def states(self, embedded: torch.Tensor) -> torch.Tensor:
         """Return the last hidden states of input embeddings, both (rows, tokens, hidden)."""
-        length = embedded.shape[1]
-        if length not in self._tables:
-            self._tables[length] = position_tables(self.target, length)
-        return states_of(self.target, self._layers, embedded, self._tables[length], layer_states)
+        return self._forward.states(embedded, self._layers)
 
     def losses(self, states: torch.Tensor, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss of each next token (rows, tokens), and the last token's logits (rows, vocabulary)."""
@@ -226,23 +222,6 @@ def new_memory_model(target: LlamaForCausalLM, settings: MemorySettings, rank: i
         return MemoryModel(target, network, rank)
 
 
-def train(trainer: MemoryTrainer, checkpoint: Path, save_every_seconds: float = 120.0) -> Iterator[str]:
-    """Advance until the seconds are spent; yield reports, and save on the way."""
-    if checkpoint.exists():
-        trainer.restore(load_checkpoint(checkpoint))
-        yield f"resumed at step {trainer.step}"
-    smooth, saved_at = dict[str, float](), time.monotonic()
-    while trainer.progress < 1:
-        for name, value in trainer.advance().items():
-            smooth[name] = value if name not in smooth else SMOOTHING * smooth[name] + (1 - SMOOTHING) * value
-        if trainer.step % 50 == 0:
-            told = ", ".join(f"{name} {value:.3f}" for name, value in sorted(smooth.items()))
-            yield f"step {trainer.step} seconds {trainer.seconds:.0f} {told}"
-        if time.monotonic() - saved_at > save_every_seconds or trainer.progress >= 1:
-            save_checkpoint(checkpoint, trainer.state())
-            saved_at = time.monotonic()
-
-
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = argparse.ArgumentParser(prog="python -m training.memory", description=__doc__)
@@ -278,7 +257,7 @@ def main(arguments: list[str] | None = None) -> int:
     parts = {name: sides[0] for name, sides in load_encoded(options.data, options.work, STORY_PARTS, tokenizer).items()}
     most = 2 if options.stage == "first" else options.most_segments
     trainer = MemoryTrainer(model, MemoryRows(parts, tokenizer, options.seed), options.seconds, most_segments=most)
-    for line in train(trainer, checkpoint):
+    for line in train(trainer, checkpoint, save_every_seconds=120, report_every=50):
         print(line, flush=True)
     if options.output is not None:
         save_memory(options.output, model.network, model.adapters.low_ranks(), target, options.name)

@@ -11,6 +11,7 @@ from training.corpus import EncodedDocuments
 
 LONGEST_OPENING = 32
 SAMPLED_TOP_K = 50
+ROWS, NEW_TOKENS = 160, 256
 
 
 @torch.inference_mode()
@@ -19,15 +20,13 @@ def sample_documents(
     openings: EncodedDocuments,
     *,
     tokens: int,
-    rows: int = 160,
-    new_tokens: int = 256,
-    seed: int = 0,
-    report: Callable[[str], None] = print,
+    seed: int,
+    report: Callable[[str], None],
 ) -> np.ndarray:
     """Return about `tokens` ids, (tokens,) uint16: BOS, opening, the target's continuation, …
 
     Openings are the first 1 to 32 tokens of random training documents; continuations are
-    drawn at temperature 1 with top-k 50 and end at EOS or after `new_tokens`.
+    drawn at temperature 1 with top-k 50 and end at EOS or after 256 tokens.
     """
     random = np.random.default_rng(seed)
     pieces: list[np.ndarray] = []
@@ -35,13 +34,13 @@ def sample_documents(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         while sum(map(len, pieces)) < tokens:
-            prompts = _openings(openings, rows, random)
+            prompts = _openings(openings, ROWS, random)
             written = generate(
                 prompts,
                 attention_mask=torch.ones_like(prompts),
                 do_sample=True,
                 top_k=SAMPLED_TOP_K,
-                max_new_tokens=new_tokens,
+                max_new_tokens=NEW_TOKENS,
                 pad_token_id=0,
             )
             pieces += [until_end(row) for row in written.numpy()]

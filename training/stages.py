@@ -120,7 +120,8 @@ def target(options: argparse.Namespace) -> None:
         answer=answer_token(options),
         compiled=True,
     )
-    train(trainer, result_path(options.work, "target"), report=say)
+    for line in train(trainer, result_path(options.work, "target")):
+        say(line)
 
 
 def draft(options: argparse.Namespace) -> None:
@@ -133,17 +134,17 @@ def draft(options: argparse.Namespace) -> None:
     if recipe.sampled is not None:
         written = windows(_samples(options, teacher, parts[recipe.sampled][0]), length)
         ids = torch.cat([ids, written[HELD_OUT_WINDOWS:]])
-    pool = _pool(options, teacher, ids, rows)
     trainer = DraftTrainer(
         new_draft(teacher, recipe.draft_intermediate_size, options.seed),
-        PoolBatches(pool, options.seed),
+        PoolBatches(_pool(options, teacher, ids, rows), options.seed),
         Budget(options.tokens, options.seconds),
         schedule,
-        head=pool.head,
+        head=teacher.model.embed_tokens.weight.detach(),
         answer=answer_token(options),
         compiled=True,
     )
-    train(trainer, result_path(options.work, "draft"), save_every_seconds=90, report=say)
+    for line in train(trainer, result_path(options.work, "draft"), save_every_seconds=90):
+        say(line)
 
 
 def _samples(options: argparse.Namespace, teacher: LlamaForCausalLM, openings: EncodedDocuments) -> np.ndarray:
@@ -161,10 +162,8 @@ def _pool(options: argparse.Namespace, teacher: LlamaForCausalLM, ids: torch.Ten
     """Return the training pool, kept in the work folder."""
     file = options.work / "pool.pt"
     if not file.exists():
-        pool = build_pool(teacher, ids, rows, compiled=True, report=say)
-        save_checkpoint(file, (pool.ids, pool.hidden))
-    ids, hidden = torch.load(file, mmap=True)
-    return Pool(ids, hidden, teacher.model.embed_tokens.weight.detach())
+        save_checkpoint(file, build_pool(teacher, ids, rows, compiled=True, report=say))
+    return tuple(torch.load(file, mmap=True))
 
 
 def export(options: argparse.Namespace) -> None:

@@ -1,9 +1,9 @@
-"""The loop that both trainings share, its schedule, and the training of the target: cross-entropy of the next token."""
+"""The loop of all trainings, the schedule of the pair's, and the training of the target."""
 
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
-from training.llama import PositionTables, hidden_states, layer_states, position_tables
+from training.llama import Forward, compiled_if
 from training.losses import answer_weights, cross_entropy_chunk
 from training.optimizer import MuonAdam
 
@@ -76,27 +76,15 @@ def in_chunks(states: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return states.flatten(0, 1).split(CHUNK_POSITIONS)
 
 
-class Forward:
-    """`hidden_states` of one model, compiled or not, with its position tables kept."""
-
-    def __init__(self, model: LlamaForCausalLM, *, compiled: bool) -> None:
-        self._model = model
-        self._layer = torch.compile(layer_states, dynamic=False) if compiled else layer_states
-        self._tables: dict[int, PositionTables] = {}
-
-    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return hidden states (rows, length, size) of ids (rows, length)."""
-        length = ids.shape[1]
-        if length not in self._tables:
-            self._tables[length] = position_tables(self._model, length)
-        return hidden_states(self._model, ids, self._tables[length], self._layer)
-
-
 class Trainer(ABC):
     """A model, its optimizer and its data, advanced one step at a time.
 
-    `batches` has `batch(rows, length)`; its `state`, which `restore` takes, decides all later batches.
+    `batches` has `batch(rows, length)`; its `state`, which `restore` takes, decides all later batches. `answer`: as in
+    `answer_weights`.
     """
+
+    LOSS: Callable[..., tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
+    """Of a chunk: the loss, and its gradients of the hidden states and of the tied head."""
 
     def __init__(
         self,
@@ -105,12 +93,14 @@ class Trainer(ABC):
         budget: Budget,
         schedule: Schedule,
         *,
+        answer: int | None = None,
         compiled: bool = False,
     ) -> None:
         self.model, self.budget, self.schedule = model, budget, schedule
         self.step, self.tokens, self.seconds = 0, 0, 0.0
         self.forward = Forward(model, compiled=compiled)
-        self._batches = batches
+        self._batches, self._answer = batches, answer
+        self._loss = compiled_if(compiled, type(self).LOSS)
         self._optimizer = MuonAdam(model)
 
     @property
@@ -118,8 +108,8 @@ class Trainer(ABC):
         """Return the spent share of the budget, 0 to 1."""
         return self.budget.progress(self.tokens, self.seconds)
 
-    def advance(self) -> float:
-        """Take one optimizer step; return its mean loss."""
+    def advance(self) -> dict[str, float]:
+        """Take one optimizer step; return its mean loss, and its speed."""
         began = time.monotonic()
         progress = self.progress
         rows, length = self.schedule.shape(progress)
@@ -127,8 +117,9 @@ class Trainer(ABC):
         self._optimizer.step(self.schedule.rate(self.step, progress))
         self.step += 1
         self.tokens += rows * length
-        self.seconds += time.monotonic() - began
-        return loss
+        spent = time.monotonic() - began
+        self.seconds += spent
+        return {"loss": loss, "tokens/s": rows * length / spent}
 
     @abstractmethod
     def _backward(self, batch: Any, progress: float) -> float:
@@ -150,37 +141,27 @@ class Trainer(ABC):
         embeddings.grad = (embeddings.grad.float() + head_slope).to(embeddings.dtype)
         return loss
 
-    def save(self, path: Path) -> None:
-        """Write everything that `resume` needs."""
-        state = {
+    def state(self) -> dict[str, Any]:
+        """Return everything that `restore` takes."""
+        return {
             "model": self.model.state_dict(),
             "optimizer": self._optimizer.state_dict(),
             "batches": self._batches.state,
             "counts": (self.step, self.tokens, self.seconds),
         }
-        save_checkpoint(path, state)
 
-    def resume(self, path: Path) -> bool:
-        """Continue from `path`; return whether there was a checkpoint."""
-        if not path.exists():
-            return False
-        saved = load_checkpoint(path)
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a `state`."""
         self.model.load_state_dict(saved["model"])
         self._optimizer.load_state_dict(saved["optimizer"])
         self._batches.restore(saved["batches"])
         self.step, self.tokens, self.seconds = saved["counts"]
-        return True
 
 
 class TargetTrainer(Trainer):
-    """Trains on `MixedBatches`. `answer`: as in `answer_weights`."""
+    """Trains on `MixedBatches`."""
 
-    def __init__(self, *arguments: Any, answer: int | None = None, compiled: bool = False, **named: Any) -> None:
-        super().__init__(*arguments, compiled=compiled, **named)
-        self._answer = answer
-        self._loss = cross_entropy_chunk
-        if compiled:
-            self._loss = torch.compile(cross_entropy_chunk, dynamic=False)
+    LOSS = cross_entropy_chunk
 
     def _backward(self, batch: np.ndarray, progress: float) -> float:
         ids = torch.from_numpy(batch)
@@ -191,25 +172,19 @@ class TargetTrainer(Trainer):
 
 
 def train(
-    trainer: Trainer,
-    checkpoint: Path,
-    *,
-    save_every_seconds: float = 180.0,
-    report: Callable[[str], None] = print,
-) -> None:
-    """Advance until the budget is spent, saving and reporting on the way."""
-    if trainer.resume(checkpoint):
-        report(f"resumed at step {trainer.step}")
-    saved_at, smooth = time.monotonic(), None
+    trainer: Any, checkpoint: Path, *, save_every_seconds: float = 180.0, report_every: int = 20
+) -> Iterator[str]:
+    """Advance until the budget is spent; yield reports of smoothed figures, and save on the way."""
+    if checkpoint.exists():
+        trainer.restore(load_checkpoint(checkpoint))
+        yield f"resumed at step {trainer.step}"
+    smooth, saved_at = dict[str, float](), time.monotonic()
     while trainer.progress < 1:
-        loss = trainer.advance()
-        smooth = loss if smooth is None else SMOOTHING * smooth + (1 - SMOOTHING) * loss
-        if trainer.step % 20 == 0:
-            report(
-                f"step {trainer.step} tokens {trainer.tokens} seconds {trainer.seconds:.0f} "
-                f"progress {trainer.progress:.3f} loss {smooth:.4f} "
-                f"{trainer.tokens / trainer.seconds:.0f} tokens/s"
-            )
+        for name, value in trainer.advance().items():
+            smooth[name] = value if name not in smooth else SMOOTHING * smooth[name] + (1 - SMOOTHING) * value
+        if trainer.step % report_every == 0:
+            told = ", ".join(f"{name} {value:.4g}" for name, value in sorted(smooth.items()))
+            yield f"step {trainer.step} seconds {trainer.seconds:.0f} progress {trainer.progress:.3f} {told}"
         if time.monotonic() - saved_at > save_every_seconds or trainer.progress >= 1:
-            trainer.save(checkpoint)
+            save_checkpoint(checkpoint, trainer.state())
             saved_at = time.monotonic()

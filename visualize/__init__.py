@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from visualize.drawings.csv import nodes_csv
     from visualize.drawings.decode_svg import decode_svg
-    from visualize.drawings.film import export_gif
-    from visualize.drawings.race import race_svg
     from visualize.drawings.svg import forest_svg
     from visualize.drawings.text import forest_text
     from visualize.drawings.tikz import forest_tikz
     from visualize.embed.notebook import show
     from visualize.embed.snippets import embed_snippet
-    from visualize.figures.decode import timeline_figure, tokens_figure, width_figure
+    from visualize.figures.decode import width_figure
     from visualize.figures.evaluation import (
         pareto_figure,
         quality_width_figure,
         width_histogram_figure,
     )
     from visualize.figures.forest import forest_figure
-    from visualize.figures.mask import mask_figure
     from visualize.figures.race import race_figure
     from visualize.figures.speed import speed_figure
     from visualize.figures.whole import decode_figure
@@ -40,17 +37,14 @@ if TYPE_CHECKING:
 _NAMES = {
     "drawings.csv": "nodes_csv",
     "drawings.decode_svg": "decode_svg",
-    "drawings.film": "export_gif",
-    "drawings.race": "race_svg",
     "drawings.svg": "forest_svg",
     "drawings.text": "forest_text",
     "drawings.tikz": "forest_tikz",
     "embed.notebook": "show",
     "embed.snippets": "embed_snippet",
-    "figures.decode": "timeline_figure tokens_figure width_figure",
+    "figures.decode": "width_figure",
     "figures.evaluation": "pareto_figure quality_width_figure width_histogram_figure",
     "figures.forest": "forest_figure",
-    "figures.mask": "mask_figure",
     "figures.race": "race_figure",
     "figures.speed": "speed_figure",
     "figures.whole": "decode_figure",

@@ -8,21 +8,15 @@ import doctest
 import io
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
+from pictures import IMAGES, ROOT, visualize  # the script beside this one
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-import visualize  # noqa: E402 - the package of this clone
-
-IMAGES = ROOT / "docs" / "images"
 WIDTH = 960
 
 
@@ -30,7 +24,6 @@ def main() -> None:
     """Write all pictures."""
     os.chdir(ROOT)
     data = example_data()
-    (IMAGES / "race.svg").write_text(visualize.race_svg(data["race"]), encoding="utf-8")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH, "height": 600})

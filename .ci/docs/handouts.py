@@ -10,12 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pictures import ROOT, visualize  # the script beside this one
 from playwright.sync_api import Page, sync_playwright
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-import visualize  # noqa: E402 - the package of this clone
 
 LESSONS = ROOT / "assets" / "lessons"
 TOLD = "[...document.querySelectorAll('.answer')].filter((one) => one.checkVisibility()).length"

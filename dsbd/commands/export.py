@@ -8,9 +8,8 @@ from dsbd.commands.parser import OK, add_language_flag, add_plotly_flag, new_com
 from dsbd.commands.paths import input_path, output_file
 from dsbd.errors import TraceError
 
-FORMATS = ("html", "svg", "tikz", "text", "csv", "decode-svg", "gif")
-"""``html`` shows every iteration, ``decode-svg`` the whole decode as one tree, ``gif`` a film of it, the others one
-iteration."""
+FORMATS = ("html", "svg", "tikz", "text", "csv", "decode-svg")
+"""``html`` shows every iteration, ``decode-svg`` the whole decode as one tree, the others one iteration."""
 
 
 def add(commands: Any) -> None:
@@ -19,9 +18,7 @@ def add(commands: Any) -> None:
     parser.add_argument("file", type=input_path, metavar="FILE")
     parser.add_argument("--format", choices=FORMATS, required=True)
     parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
-    which = (
-        "which iteration, counted from 1 as in the viewer; html opens there, gif begins there, decode-svg shows all (1)"
-    )
+    which = "which iteration, counted from 1 as in the viewer; html opens there, decode-svg shows all (1)"
     parser.add_argument("--iteration", type=int, default=1, metavar="N", help=which)
     add_plotly_flag(parser, of="html: ")
     add_language_flag(parser, of="html: ")
@@ -40,8 +37,6 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.format == "html":
         place = f"iteration={parsed.iteration}"
         visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language, place=place)
-    elif parsed.format == "gif":
-        visualize.export_gif(trace, parsed.output, parsed.iteration - 1)
     elif parsed.format == "decode-svg":
         write(parsed.output, visualize.decode_svg(trace))
     else:

@@ -14,9 +14,9 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.steps import value_of
 from dsbd.tasks.needle import NEEDLE, NEEDLE_WORDS
 from training.corpus import encode_documents
-from training.memory import BACK_SEGMENTS, LENGTHS, MemoryTrainer, begin_from, new_memory_model, train
+from training.memory import BACK_SEGMENTS, LENGTHS, MemoryTrainer, begin_from, new_memory_model
 from training.needle import MemoryRows
-from training.trainer import save_checkpoint
+from training.trainer import save_checkpoint, train
 
 from .conftest import make_tiny_model, random_ids
 

@@ -36,11 +36,9 @@ def texts_of(part):
     "figure",
     [
         visualize.forest_figure(TRACE, "all"),
-        visualize.tokens_figure(TRACE),
-        visualize.mask_figure(TRACE, 1),
         visualize.decode_figure(TRACE, language="ar"),
     ],
-    ids=["forest", "tokens", "mask", "decode"],
+    ids=["forest", "decode"],
 )
 def test_figures_show_tokens_as_text(figure):
     plain = json.loads(figure.to_json())

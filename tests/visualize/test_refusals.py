@@ -1,6 +1,5 @@
 """What is refused: an error names the value, and says what is allowed or what to do."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,8 +12,6 @@ from visualize.pages.contest_page import contest_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
-EMPTY = replace(TRACE, iterations=[], result=None)
-CONTENDERS = [row.contender for row in TABLE.rows]
 
 
 @pytest.mark.parametrize(
@@ -23,15 +20,13 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         *((TraceError, f"iteration is {bad!r}; this trace has whole numbers from 0 to 6",
            visualize.forest_figure, (TRACE, bad), {}) for bad in (-1, 7, True, "0", 1.0, "both")),
         *((TraceError, "iteration is 99; this trace has whole numbers from 0 to 6", call, (TRACE,), {"iteration": 99})
-          for call in (visualize.mask_figure, visualize.show, visualize.forest_tikz, visualize.nodes_csv)),
-        (TraceError, "iteration is 99; this trace", visualize.export_gif, (TRACE, "x.gif"), {"iteration": 99}),
-        (ValueError, "theme is 'pink'", visualize.export_gif, (TRACE, "x.gif"), {"theme": "pink"}),
+          for call in (visualize.show, visualize.forest_tikz, visualize.nodes_csv)),
         (TraceError, "step is 999; iteration 0 has whole", visualize.forest_svg, (TRACE,), {"step": 999}),
         *((ValueError, "theme is 'pink'", call, (TRACE,), {"theme": "pink"})
           for call in (visualize.decode_svg, visualize.forest_figure, visualize.forest_svg)),
         (ValueError, "no strings for language 'xx'; there are ar, de, en", Words, ("xx",), {}),
         *((ValueError, "no strings for language 'tlh'", call, (TRACE,), {"language": "tlh"})
-          for call in (visualize.mask_figure, visualize.width_figure, visualize.scene)),
+          for call in (visualize.width_figure, visualize.scene)),
         *((TraceError, "cannot read trace", call, ("no such file",), {})
           for call in (visualize.forest_figure, visualize.decode_figure)),
         (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
@@ -43,18 +38,13 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         *((ValueError, "no table of a contest", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
           for name in ("pareto", "quality_width", "width_histogram")),
         (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
-        (ValueError, "'slowest' has no widths; name at most 5 of beam_sampling num_beams=2",
-         visualize.width_histogram_figure, (TABLE,), {"contenders": ["slowest"]}),
-        (ValueError, "6 contenders are too many",
-         visualize.width_histogram_figure, (TABLE,), {"contenders": CONTENDERS}),
         (ValueError, "plotly is 'cdn'", contest_page, ({},), {"plotly": "cdn"}),
         (ValueError, "plotly is 'web'; choose one of 'beside', 'inline'",
          visualize.export_html, (TRACE, "x.html"), {"plotly": "web"}),
         (ValueError, "plotly is 'none'", visualize.show, (TRACE,), {"plotly": "none"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
         *((TraceError, "cannot write", call, (data, "none/x.html"), {})
-          for call, data in ((visualize.export_html, TRACE),
-                             (visualize.export_gif, EMPTY), (visualize.export_contest, {"sql": TABLE}))),
+          for call, data in ((visualize.export_html, TRACE), (visualize.export_contest, {"sql": TABLE}))),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
         *((ValueError, said, visualize.embed_snippet, ("a.html",), options) for said, options in (
             ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),

@@ -65,23 +65,18 @@ def sensible(query: Query) -> bool:
     )
 
 
-def draw_skeleton(rng: random.Random, names: dict[str, float]) -> str:
-    """Draw a skeleton by weight."""
-    return rng.choices(list(names), weights=list(names.values()))[0]
-
-
 def example(skeleton: str, seed: int, clause_count: int | None = None) -> Example | None:
     """Return the example of a skeleton and a seed; None if one of its readings makes no sense.
 
     `clause_count` is the number of clauses that the gold must have; without it no reading has more than MOST_CLAUSES.
     """
-    build = (SKELETONS.get(skeleton) or LONGER[skeleton])[1]
+    _, build, *given = SKELETONS.get(skeleton) or LONGER[skeleton]
     try:
         first = Draw(seed)
-        question, gold = build(first)
+        question, gold = build(first, *given)
         ambiguities = tuple(first.ambiguities)
         ways = list(itertools.product(*(range(len(RATES[name])) for name in ambiguities)))
-        queries = [gold, *(build(Draw(seed, way))[1] for way in ways[1:])]
+        queries = [gold, *(build(Draw(seed, way), *given)[1] for way in ways[1:])]
     except Rejected:
         return None
     most = MOST_CLAUSES if clause_count is None else math.inf

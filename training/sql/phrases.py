@@ -7,6 +7,10 @@ from training.sql.draw import Draw
 from training.sql.filters import Filter, draw_filter
 from training.sql.query import Condition, Rejected
 
+SIMPLE = ("equal", "compare", "compare", "compare", "between", "unequal")
+Filters = int | tuple[str, ...]
+"""So many simple filters, or filters of these kinds."""
+
 
 @dataclass(frozen=True)
 class Phrase:
@@ -24,14 +28,7 @@ class Phrase:
         return " ".join(part for part in (self.before, words, after) if part)
 
 
-SINGULAR = {
-    "are": "is",
-    "were": "was",
-    "do": "does",
-    "live": "lives",
-    "come": "comes",
-    "carry": "carries",
-}
+SINGULAR = {"are": "is", "were": "was", "do": "does", "live": "lives", "come": "comes", "carry": "carries"}
 
 
 def singular(words: str) -> str:
@@ -43,17 +40,17 @@ def singular(words: str) -> str:
     return " ".join(found)
 
 
-def phrase(draw: Draw, table: str, kinds: tuple[str, ...], link: str = "AND") -> Phrase:
-    """Draw a noun phrase with a filter of each kind, on different columns."""
-    filters: list[Filter] = []
+def phrase(draw: Draw, table: str, filters: Filters, link: str = "AND") -> Phrase:
+    """Draw a noun phrase with filters on different columns."""
+    kinds = [draw.pick(SIMPLE) for _ in range(filters)] if isinstance(filters, int) else filters
+    drawn: list[Filter] = []
     for kind in kinds:
-        one = draw_filter(draw, table, kind, after_only=link == "OR" or any(f.before for f in filters))
-        filters.append(one)
-    columns = [one.condition.term.column for one in filters]
-    if len(set(columns)) < len(columns):
+        drawn.append(draw_filter(draw, table, kind, after_only=link == "OR" or any(one.before for one in drawn)))
+    conditions = tuple(one.condition for one in drawn)
+    if len({one.term.column for one in conditions}) < len(conditions):
         raise Rejected
-    afters = [one.after for one in filters if one.after]
+    afters = [one.after for one in drawn if one.after]
     between_ = " or " if link == "OR" else draw.pick((" and ", " and ", " "))
     after = between_.join(afters)
-    before = " ".join(one.before for one in filters if one.before)
-    return Phrase(table, before, after, tuple(one.condition for one in filters), link)
+    before = " ".join(one.before for one in drawn if one.before)
+    return Phrase(table, before, after, conditions, link)

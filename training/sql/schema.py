@@ -8,14 +8,7 @@ TABLES = {
     "copies": ("copy_id", "book_id", "branch_id", "state", "price"),
     "loans": ("loan_id", "member_id", "book_id", "taken", "days", "fine"),
 }
-ENTITY = {
-    "authors": "name",
-    "books": "title",
-    "members": "name",
-    "branches": "name",
-    "copies": "copy_id",
-    "loans": "loan_id",
-}
+ENTITY = {table: columns[1] if columns[1] in ("name", "title") else columns[0] for table, columns in TABLES.items()}
 """Table: the column that says which row is meant."""
 
 TEXT = {"name", "title", "country", "genre", "language", "city", "state"}

@@ -5,8 +5,9 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from training.sql.examples import MOST_CLAUSES, Example, Triple, anonymous, draw_skeleton, example, triples
+from training.sql.examples import MOST_CLAUSES, Example, anonymous, example, triples
 from training.sql.golds import databases, means_something
 from training.sql.heldout import HELD_OUT
 from training.sql.render import draw_forms, sql
@@ -22,28 +23,23 @@ TRIES = {"validation": 150_000, "iid": 150_000, "compound": 60_000, "length": 60
 """Candidates after which a split gives up."""
 
 
-def weights(skeletons: dict) -> dict[str, float]:
+def weights(skeletons: dict[str, tuple[Any, ...]]) -> dict[str, float]:
     """Return the weight of each skeleton."""
-    return {name: weight for name, (weight, _) in skeletons.items()}
-
-
-def held_out(found: set[Triple]) -> bool:
-    """Say whether a combination is kept out of training."""
-    return bool(found & HELD_OUT)
+    return {name: weight for name, (weight, *_) in skeletons.items()}
 
 
 def candidates(split: str, skeletons: dict[str, float], shard: int = 0) -> Iterator[Example]:
     """Yield examples of a split's seed that its combinations allow; golds are not checked."""
     rng = random.Random(f"{SEEDS[split]} {shard}")
     while True:
-        name = draw_skeleton(rng, skeletons)
+        name = rng.choices(list(skeletons), weights=list(skeletons.values()))[0]
         one = example(name, rng.getrandbits(48), MOST_CLAUSES + 1 if split == "length" else None)
         if one is None:
             continue
         if split == "compound":
-            allowed = held_out(triples(one.skeleton, one.gold))
+            allowed = bool(triples(one.skeleton, one.gold) & HELD_OUT)
         else:
-            allowed = split == "length" or not held_out(one.triples)
+            allowed = split == "length" or not one.triples & HELD_OUT
         if allowed:
             yield one
 

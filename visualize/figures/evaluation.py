@@ -129,38 +129,26 @@ def quality_width_figure(table: Table, *, theme: Theme = "light") -> PicturedFig
     return figure.update_layout(**BELOW)
 
 
-def width_histogram_figure(
-    table: Table, *, contenders: Sequence[str] | None = None, theme: Theme = "light"
-) -> PicturedFigure:
-    """Draw the share of layers at each width, duplicates counted, of a few contenders.
-
-    Args:
-        table: of a contest: a record, or its plain data.
-        contenders: names of at most five; None takes the first five whose width changed.
-        theme: ``light`` or ``dark``.
+def width_histogram_figure(table: Table, *, theme: Theme = "light") -> PicturedFigure:
+    """Draw the share of layers at each width, duplicates counted, of the first five contenders whose width changed.
 
     Example:
         >>> visualize.width_histogram_figure(table)
 
     Raises:
-        ValueError: the data is no table of a contest, or a contender has no widths in it.
+        ValueError: the data is no table of a contest.
     """
     title = "How many beams a layer yields"
-    counted = {row.contender: row.widths for row in read_table(table).rows if row.widths}
-    if contenders is None:
-        contenders = [name for name, widths in counted.items() if len(widths) > 1][:MOST]
-    unknown = [name for name in contenders if name not in counted]
-    if unknown or len(contenders) > MOST:
-        what = f"{unknown[0]!r} has no widths" if unknown else f"{len(contenders)} contenders are too many"
-        raise ValueError(f"{what}; name at most {MOST} of {', '.join(counted) or 'no contender: none were counted'}")
-    if not contenders:
+    counted = {row.contender: row.widths for row in read_table(table).rows if row.widths and len(row.widths) > 1}
+    if not counted:
         return empty_figure(title, theme)
-    figure, widths = PicturedFigure(), range(1, max(max(counted[name]) for name in contenders) + 1)
-    for place, name in enumerate(contenders):
-        layers = sum(counted[name].values())
+    shown = list(counted.items())[:MOST]
+    figure, widths = PicturedFigure(), range(1, max(max(found) for _, found in shown) + 1)
+    for place, (name, found) in enumerate(shown):
+        layers = sum(found.values())
         figure.add_bar(
             x=list(widths),
-            y=[counted[name].get(width, 0) / layers for width in widths],
+            y=[found.get(width, 0) / layers for width in widths],
             name=escape(name, quote=False),
             marker={"color": COLORS[place], "pattern": {"shape": PATTERNS[place], "solidity": 0.25}},
         )

@@ -4,11 +4,10 @@ import html
 
 from dsbd.errors import LessonError
 from visualize.pages import page_file
-from visualize.pages.compressed import packed_json
-from visualize.pages.document import Kit, document, embedded_json, packed_element, script, style
+from visualize.pages.document import Kit, document, embedded_json, script, style
 from visualize.pages.lesson import Lesson
 from visualize.pages.lesson_page import card_element, lab_parts, printed_steps, read_scene, stops_of
-from visualize.scenes.to_json import scene_json
+from visualize.pages.viewer_parts import scene_element
 from visualize.words.words import Words
 
 
@@ -39,7 +38,7 @@ def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
         f'<p class="end">{"".join(f"<a href={chr(34)}{to}{chr(34)}>{name}</a>" for to, name in links.items())}</p>',
         "</section></div>",
         f'<script id="lesson" type="application/json">{embedded_json(places)}</script>',
-        packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
+        scene_element(scene),
         *lab_parts(lesson),
         kit.body,
         script(page_file("cards.js")),

@@ -10,7 +10,7 @@ from pathlib import Path
 from dsbd.errors import DsbdError, LessonError, TraceError
 from visualize.drawings.svg import forest_svg
 from visualize.pages import page_file
-from visualize.pages.compressed import packed, packed_json
+from visualize.pages.compressed import packed
 from visualize.pages.document import Kit, document, embedded_json, packed_element, script, style
 from visualize.pages.lab_parts import lab_element, lab_script, read_tables
 from visualize.pages.lesson import CardQuestion, Lesson, LessonCard, read_lesson
@@ -18,11 +18,10 @@ from visualize.pages.live_parts import live_element, live_kit
 from visualize.pages.markdown import markdown, markdown_line
 from visualize.pages.plotly_script import PlotlyFrom
 from visualize.pages.trace_page import write_page
-from visualize.pages.viewer_parts import carried_kit
+from visualize.pages.viewer_parts import carried_kit, scene_element
 from visualize.scenes.place import Position, step_of
 from visualize.scenes.records import Scene
 from visualize.scenes.source import scene_of
-from visualize.scenes.to_json import scene_json
 from visualize.words.words import Words
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -103,7 +102,7 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
         f'<nav>{buttons}<span class="count"></span>{ends}</nav></section>',
         '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0"></div></section></main></div>',
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
-        packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
+        scene_element(scene),
     ]
     if live and any("live" in card.blocks for card in lesson.cards):
         kit = live_kit(kit, live)

@@ -14,17 +14,15 @@ from visualize.drawings.svg import forest_svg
 from visualize.files import write
 from visualize.pages import page_file
 from visualize.pages.article_page import article_page
-from visualize.pages.compressed import packed_json
-from visualize.pages.document import Kit, document, packed_element
+from visualize.pages.document import Kit, document
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import lesson_page
 from visualize.pages.live_files import FOLDER, write_live
 from visualize.pages.live_parts import live_element, live_kit
 from visualize.pages.trace_page import START, copy_plotly
-from visualize.pages.viewer_parts import shared_kit, write_kit
+from visualize.pages.viewer_parts import scene_element, shared_kit, write_kit
 from visualize.scenes.records import Scene
 from visualize.scenes.source import scene_of
-from visualize.scenes.to_json import scene_json
 from visualize.words.words import Words, number
 
 SUFFIXES = (".json.gz", ".json")
@@ -279,7 +277,7 @@ def _viewer_page(
         f'<div class="site"><main><header class="around"><p><a href="{index}">{words("page.site.all")}</a></p>',
         f"<h1>{html.escape(title)}</h1>{head}",
         f'<div id="viewer" data-scene="dsbd-scene-0" data-address></div>{foot}</main>',
-        packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
+        scene_element(scene),
         kit.body,
         START + "</div>",
     ]

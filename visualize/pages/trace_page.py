@@ -5,15 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from visualize.files import write
-from visualize.pages.compressed import packed_json
-from visualize.pages.document import document, packed_element, script
+from visualize.pages.document import document, script
 from visualize.pages.live_files import FOLDER, write_live
 from visualize.pages.live_parts import live_element, live_kit
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom
-from visualize.pages.viewer_parts import carried_kit
+from visualize.pages.viewer_parts import carried_kit, scene_element
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
-from visualize.scenes.to_json import scene_json
 from visualize.scenes.tokens import flowing
 from visualize.viewer.bundle import plotly_js_path
 
@@ -95,7 +93,7 @@ def html_page(
     body = [
         f'<main><h1 class="around">{html.escape(heading)}</h1>{form}{_places(chosen, place)}</main>',
         *(f"<noscript><p>{html.escape(_text(scene))}</p></noscript>" for scene in chosen),
-        *(packed_element(f"dsbd-scene-{at}", packed_json(scene_json(scene))) for at, scene in enumerate(chosen)),
+        *(scene_element(scene, at) for at, scene in enumerate(chosen)),
         kit.body,
         START,
     ]

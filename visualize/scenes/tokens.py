@@ -7,21 +7,13 @@ visible; every drawing escapes it for its format.
 import codecs
 import unicodedata
 from functools import lru_cache
-from typing import Protocol
+
+from dsbd.tracing.records import Node, Piece
 
 MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"}
 """Marks that common fonts have. The control pictures, U+2420 for a space, are empty boxes on many machines."""
 LABEL_WIDTH = 14
 """Monospace columns that a label may take in a drawing; the card has the full text."""
-
-
-class PieceLike(Protocol):
-    """A prompt piece or a node: its text, and its bytes if they alone are not UTF-8."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def bytes(self) -> str | None: ...
 
 
 def visible(text: str) -> str:
@@ -52,7 +44,7 @@ def hex_bytes(raw: bytes) -> str:
     return f"⟨{raw.hex(' ').upper()}⟩"
 
 
-def piece_label(piece: PieceLike) -> str:
+def piece_label(piece: Piece | Node) -> str:
     """Return the visible text of a lone token, or its bytes if they are only part of a character."""
     if piece.bytes is None:
         return visible(piece.text) or "∅"
@@ -60,7 +52,7 @@ def piece_label(piece: PieceLike) -> str:
     return visible(done) + (hex_bytes(pending) if pending else "")
 
 
-def decode_piece(piece: PieceLike, pending: bytes) -> tuple[str, bytes]:
+def decode_piece(piece: Piece | Node, pending: bytes) -> tuple[str, bytes]:
     """Return the text that a token adds after ``pending`` bytes, and the bytes left over.
 
     Bytes that can never become a character are written as hex.

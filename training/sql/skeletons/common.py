@@ -1,6 +1,6 @@
 """What several skeletons share: words for columns and rows, and queries over the tables that are named."""
 
-from training.sql import phrases, values, wordings
+from training.sql import values, wordings
 from training.sql.draw import Draw
 from training.sql.filters import numeric
 from training.sql.query import Column, Condition, Query, Rejected, Term, chained
@@ -12,7 +12,6 @@ TABLE_WEIGHTS = (
     ("books",) * 4 + ("authors",) * 2 + ("members",) * 3 + ("branches",) * 2 + ("loans",) * 2 + ("copies",) * 2
 )
 NAMED = ("books", "books", "authors", "members", "branches")
-SIMPLE = ("equal", "compare", "compare", "compare", "between", "unequal")
 ROWS = ("Which {n} are there?", "Tell me which {n} there are.", "Name the {n}.", "What {n} are there?", "Name all {n}.")
 VAGUE_ROWS = ("Show the {n}.", "List all {n}.", "Find the {n}.", "Give me all {n}.")
 VALUES = (
@@ -38,16 +37,6 @@ def fill(text: str, **words: str) -> str:
     for place, said in words.items():
         text = text.replace(f"{{{place}}}", said)
     return text
-
-
-def simple(draw: Draw, count: int) -> tuple[str, ...]:
-    """Return kinds of simple filters."""
-    return tuple(draw.pick(SIMPLE) for _ in range(count))
-
-
-def phrase(draw: Draw, table: str, filters: int) -> phrases.Phrase:
-    """Return a noun phrase with so many simple filters."""
-    return phrases.phrase(draw, table, simple(draw, filters))
 
 
 def term(table: str, column: str | None, aggregate: str = "", distinct: bool = False) -> Term:
@@ -94,6 +83,11 @@ def aggregated(draw: Draw, aggregate: str, table: str) -> tuple[str, Term]:
     one, many = column_words(draw, table, column)
     words = draw.pick(AGGREGATES[aggregate]).replace("{cs}", many).replace("{c}", one)
     return words, term(table, column, aggregate)
+
+
+def measured(draw: Draw, aggregates: tuple[str, ...], table: str) -> tuple[str, Term]:
+    """Return the words and the term of one of these aggregates; without any, no words and the number of rows."""
+    return aggregated(draw, draw.pick(aggregates), table) if aggregates else ("", term(table, None, "COUNT"))
 
 
 def full_name(draw: Draw, table: str) -> str:

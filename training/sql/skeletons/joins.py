@@ -3,13 +3,13 @@
 from training.sql import wordings
 from training.sql.draw import Draw
 from training.sql.filters import condition, draw_filter, label
+from training.sql.phrases import SIMPLE, phrase
 from training.sql.query import Column, Condition, Rejected
 from training.sql.schema import ENTITY, TABLES
 from training.sql.skeletons.common import (
     ASK_VALUE,
     COUNTS,
     ROWS,
-    SIMPLE,
     VALUES,
     Drawn,
     aggregated,
@@ -17,9 +17,9 @@ from training.sql.skeletons.common import (
     entity,
     fill,
     full_name,
+    measured,
     nouns,
     numeric,
-    phrase,
     query,
     shown,
     term,
@@ -95,20 +95,13 @@ def join_two(draw: Draw, filters: int) -> Drawn:
     return fill(text, n=many), query(both.child, select, (own.condition, *both.where), (both.parent,))
 
 
-def join_count(draw: Draw) -> Drawn:
-    """How many rows refer to filtered rows."""
+def join_measure(draw: Draw, aggregates: tuple[str, ...] = ()) -> Drawn:
+    """How many rows refer to filtered rows, or an aggregate of them."""
     both = Joined(draw)
+    said, value = measured(draw, aggregates, both.child)
     many = both.noun(draw)
-    count = (term(both.child, None, "COUNT"),)
-    return fill(draw.pick(COUNTS), n=many), query(both.child, count, both.where, (both.parent,))
-
-
-def join_aggregate(draw: Draw) -> Drawn:
-    """An aggregate of rows that refer to filtered rows."""
-    both = Joined(draw)
-    said, value = aggregated(draw, draw.pick(("AVG", "MAX", "MIN", "SUM")), both.child)
-    many = both.noun(draw)
-    return fill(draw.pick(ASK_VALUE), a=said, n=many), query(both.child, (value,), both.where, (both.parent,))
+    text = draw.pick(ASK_VALUE if said else COUNTS)
+    return fill(text, a=said, n=many), query(both.child, (value,), both.where, (both.parent,))
 
 
 def join_by_name(draw: Draw) -> Drawn:

@@ -1,9 +1,9 @@
 """Rows of one table: shown, counted, added up, grouped and put in order."""
 
-from training.sql import phrases, readings, values, wordings
+from training.sql import readings, values, wordings
 from training.sql.draw import Draw
 from training.sql.filters import condition, label
-from training.sql.phrases import Phrase
+from training.sql.phrases import Filters, Phrase, phrase
 from training.sql.query import Column, Condition, Rejected
 from training.sql.schema import ENTITY, TABLES
 from training.sql.skeletons.common import (
@@ -12,21 +12,18 @@ from training.sql.skeletons.common import (
     COUNTS,
     NAMED,
     ROWS,
-    SIMPLE,
     TABLE_WEIGHTS,
     VAGUE_ROWS,
     VALUES,
     Drawn,
-    aggregated,
     column_words,
     entity,
     fill,
     full_name,
+    measured,
     nouns,
     numeric,
-    phrase,
     query,
-    simple,
     term,
 )
 
@@ -62,20 +59,14 @@ def rows(draw: Draw, found: Phrase) -> Drawn:
     return fill(text, n=many), query(table, select, found.where, link=found.link)
 
 
-def filtered(draw: Draw, *kinds: str) -> Drawn:
-    """Rows with filters of these kinds."""
-    return rows(draw, phrases.phrase(draw, draw.pick(TABLE_WEIGHTS), kinds))
-
-
-def filtered_two(draw: Draw, link: str) -> Drawn:
-    """Rows with two simple filters, of which both hold, or one."""
-    return rows(draw, phrases.phrase(draw, draw.pick(TABLE_WEIGHTS), simple(draw, 2), link))
+def filtered(draw: Draw, filters: Filters, link: str = "AND") -> Drawn:
+    """Rows with filters of which all hold, or one."""
+    return rows(draw, phrase(draw, draw.pick(TABLE_WEIGHTS), filters, link))
 
 
 def everything(draw: Draw) -> Drawn:
     """All rows."""
-    table = draw.pick(TABLE_WEIGHTS)
-    return rows(draw, Phrase(table, "", "", (), "AND"))
+    return rows(draw, Phrase(draw.pick(TABLE_WEIGHTS), "", "", (), "AND"))
 
 
 def distinct(draw: Draw) -> Drawn:
@@ -110,13 +101,13 @@ COUNT_DISTINCT = (
 )  # fmt: skip
 
 
-def count(draw: Draw, *kinds: str, link: str = "AND") -> Drawn:
-    """How many rows have filters of these kinds; "simple" stands for any simple kind."""
+def measure(draw: Draw, filters: Filters, aggregates: tuple[str, ...] = (), link: str = "AND") -> Drawn:
+    """How many filtered rows there are, or an aggregate of them."""
     table = draw.pick(TABLE_WEIGHTS)
-    asked = tuple(draw.pick(SIMPLE) if kind == "simple" else kind for kind in kinds)
-    found = phrases.phrase(draw, table, asked, link)
-    text = fill(draw.pick(COUNTS), n=found.noun(nouns(draw, table)[1]))
-    return text, query(table, (term(table, None, "COUNT"),), found.where, link=link)
+    found = phrase(draw, table, filters, link)
+    words, value = measured(draw, aggregates, table)
+    text = fill(draw.pick(ASK_VALUE if words else COUNTS), a=words, n=found.noun(nouns(draw, table)[1]))
+    return text, query(table, (value,), found.where, link=link)
 
 
 def count_distinct(draw: Draw) -> Drawn:
@@ -126,15 +117,6 @@ def count_distinct(draw: Draw) -> Drawn:
     many, noun = column_words(draw, table, column)[1], found.noun(nouns(draw, table)[1])
     value = term(table, column, "COUNT", True)
     return fill(draw.pick(COUNT_DISTINCT), c=many, n=noun), query(table, (value,), found.where)
-
-
-def aggregate(draw: Draw, *names: str, filters: int = 1) -> Drawn:
-    """One aggregate, one of those named, of filtered rows."""
-    table = draw.pick(TABLE_WEIGHTS)
-    found = phrase(draw, table, filters)
-    words, value = aggregated(draw, draw.pick(names), table)
-    text = fill(draw.pick(ASK_VALUE), a=words, n=found.noun(nouns(draw, table)[1]))
-    return text, query(table, (value,), found.where)
 
 
 def two_aggregates(draw: Draw) -> Drawn:
@@ -169,24 +151,13 @@ GROUP_MOST = (
 )  # fmt: skip
 
 
-def group_count(draw: Draw, filters: int) -> Drawn:
-    """Rows counted for each value of a column."""
+def group(draw: Draw, filters: int, aggregates: tuple[str, ...] = ()) -> Drawn:
+    """Rows counted, or an aggregate of them, for each value of a column."""
     table = draw.pick(TABLE_WEIGHTS)
     found = phrase(draw, table, filters)
     column = label(draw, table)
-    text = draw.pick(GROUP_COUNTS)
-    text = fill(text, g=column_words(draw, table, column)[0], n=found.noun(nouns(draw, table)[1]))
-    select = (term(table, column), term(table, None, "COUNT"))
-    return text, query(table, select, found.where, group=Column(table, column))
-
-
-def group_value(draw: Draw, filters: int) -> Drawn:
-    """An aggregate for each value of a column."""
-    table = draw.pick(TABLE_WEIGHTS)
-    found = phrase(draw, table, filters)
-    column = label(draw, table)
-    words, value = aggregated(draw, draw.pick(("AVG", "AVG", "MAX", "MIN", "SUM")), table)
-    text = draw.pick(GROUP_VALUES)
+    words, value = measured(draw, aggregates, table)
+    text = draw.pick(GROUP_VALUES if words else GROUP_COUNTS)
     text = fill(text, g=column_words(draw, table, column)[0], a=words, n=found.noun(nouns(draw, table)[1]))
     return text, query(table, (term(table, column), value), found.where, group=Column(table, column))
 

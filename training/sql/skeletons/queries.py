@@ -5,7 +5,7 @@ from dataclasses import replace
 from training.sql import wordings
 from training.sql.draw import Draw
 from training.sql.filters import condition
-from training.sql.phrases import Phrase
+from training.sql.phrases import Phrase, phrase
 from training.sql.query import Query, Rejected
 from training.sql.schema import ENTITY, KEYS
 from training.sql.skeletons.common import (
@@ -18,7 +18,6 @@ from training.sql.skeletons.common import (
     full_name,
     nouns,
     numeric,
-    phrase,
     query,
     shown,
     term,
