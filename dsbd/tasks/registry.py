@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dsbd.errors import TaskError
 from dsbd.tasks.books import Books
+from dsbd.tasks.mt_bench import MtBench
 from dsbd.tasks.needle import Needle
 from dsbd.tasks.own import OwnQuestions
 from dsbd.tasks.sql.library import Library
@@ -16,6 +17,7 @@ from dsbd.tasks.task import Task
 TASKS: dict[str, Callable[[str | Path | None], Task]] = {
     "books": lambda data: Books(),
     "jsonl": OwnQuestions,
+    "mt_bench": MtBench,
     "needle": lambda data: Needle(),
     "spider": Spider,
     "sql": lambda data: Library("test", data),

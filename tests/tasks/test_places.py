@@ -26,14 +26,14 @@ def test_a_missing_path_is_an_error_with_its_remedy(data, tmp_path, monkeypatch)
         place_of("t", data, "the remedy")
 
 
-@pytest.mark.parametrize("name", ["jsonl", "spider", "squad"])
+@pytest.mark.parametrize("name", ["jsonl", "mt_bench", "spider", "squad"])
 def test_a_task_without_bundled_data_says_what_to_give(name):
     with pytest.raises(TaskError, match=r"give (the|a) (path|folder)"):
         load_task(name)
 
 
 def test_an_unknown_task_is_an_error_that_names_the_tasks():
-    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are books, jsonl, needle, "):
+    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are books, jsonl, mt_bench, needle, "):
         load_task("sqad")
 
 
@@ -53,17 +53,26 @@ def test_an_error_of_a_hub_is_a_task_error(monkeypatch):
         hub_folder("a/b", ["*"])
 
 
-def test_rows_of_a_hub_become_questions(monkeypatch):
+HUB = {
+    "squad": {"id": "1", "title": "T", "context": "One two.", "question": "Q?", "answers": {"text": ["One"]}},
+    "mt_bench": {"prompt": ["First.", "Second."], "category": "math", "prompt_id": 7},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "references"),
+    [("squad", "validation", ("One",)), ("mt_bench", "train", ())],
+)
+def test_rows_of_a_hub_become_questions(name, asked, references, monkeypatch):
     """Catches a wrong split, and fields that a hub names otherwise than the file does."""
-    row = {"id": "1", "title": "T", "context": "One two.", "question": "Q?", "answers": {"text": ["One"]}}
     calls = []
 
     def load(hub_id, split):
         calls.append((hub_id, split))
-        return [row]
+        return [HUB[name]]
 
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load))
-    (question,) = load_task("squad", "owner/name").questions()
-    assert calls == [("owner/name", "validation")]
-    assert question.references == ("One",)
-    assert "Q?" in question.prompt
+    (question,) = load_task(name, "owner/name").questions()
+    assert calls == [("owner/name", asked)]
+    assert question.references == references
+    assert ("First." if name == "mt_bench" else "Q?") in question.prompt
