@@ -143,7 +143,7 @@ export class Lanes {
     rows.pieces.forEach((piece, at) => {
       piece.at = landing(at);
     });
-    const before = this.put("text", {class: "dsbd-lane-words", x: left - 14, y: top + size.text, text: "…"});
+    const before = this.put("text", {class: "dsbd-lane-before", x: left - 14, y: top + size.text, text: "…"});
     return {count, blocks, before, ...rows, top: top + size.text};
   }
 
