@@ -79,11 +79,6 @@ def test_without_clusters_it_is_the_usual_error():
     assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half))
 
 
-def test_one_cluster_has_no_interval():
-    """Catches an interval from questions of a single passage: it would speak for no other passage."""
-    assert clustered_mean([1.0, 0.0], ["a", "a"]) == Mean(0.5, None, None, None, 2, 1)
-
-
 def resampled_error(values, clusters, of=statistics.fmean, draws=4000):
     """Return the standard deviation of a figure when whole clusters are drawn again: the slow twin."""
     groups = [[value for value, one in zip(values, clusters, strict=True) if one == name]
