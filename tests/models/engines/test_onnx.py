@@ -61,7 +61,7 @@ def loaded(engine="onnx", *more):
 def test_a_prompt_may_be_empty_or_fill_the_context():
     """Catches a forest without a prompt, whose positions the operator counts itself, and one that has more slots than
     the context has positions, which it refuses."""
-    ours, theirs = (loaded(engine, 2) for engine in ("onnx", "eager"))
+    ours, theirs = (loaded(engine, 1) for engine in ("onnx", "eager"))  # every draft is accepted
     settings = DecodingSettings(max_new_tokens=4, draft_depth=3, draft_width=6)
     prompt = "a b " * 31
     assert ours.room_after(len(ours.encode(prompt))) == settings.max_new_tokens
