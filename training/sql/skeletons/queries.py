@@ -54,49 +54,47 @@ def beyond_average(draw: Draw) -> Drawn:
     return text, query(table, (entity(table),), where)
 
 
-SAME = {
-    ("authors", "country"): ("from the same country as {}", "who share their country with {}"),
-    ("books", "genre"): ("in the same genre as {}", "of the same genre as {}"),
-    ("books", "language"): ("in the same language as {}", "written in the language of {}"),
-    ("members", "city"): ("living in the same city as {}", "who share their city with {}"),
-    ("branches", "city"): ("in the same city as {}", "that share their city with {}"),
+ANOTHER = {
+    ("authors", "country"): {"=": ("from the same country as {}", "who share their country with {}")},
+    ("books", "genre"): {"=": ("in the same genre as {}", "of the same genre as {}")},
+    ("books", "language"): {"=": ("in the same language as {}", "written in the language of {}")},
+    ("members", "city"): {"=": ("living in the same city as {}", "who share their city with {}")},
+    ("branches", "city"): {"=": ("in the same city as {}", "that share their city with {}")},
+    ("authors", "born"): {">": ("born after {}", "younger than {}"), "<": ("born before {}", "older than {}")},
+    ("authors", "prizes"): {
+        ">": ("with more prizes than {}", "who won more prizes than {}"),
+        "<": ("with fewer prizes than {}", "who won fewer prizes than {}"),
+    },
+    ("books", "pages"): {
+        ">": ("longer than {}", "with more pages than {}"),
+        "<": ("shorter than {}", "with fewer pages than {}"),
+    },
+    ("books", "year"): {">": ("newer than {}", "published after {}"), "<": ("older than {}", "published before {}")},
+    ("members", "age"): {
+        ">": ("older than {}", "who are older than {}"),
+        "<": ("younger than {}", "who are younger than {}"),
+    },
+    ("members", "joined"): {
+        ">": ("who joined after {}", "who signed up after {}"),
+        "<": ("who joined before {}", "who signed up before {}"),
+    },
+    ("branches", "staff"): {
+        ">": ("with more staff than {}", "employing more people than {}"),
+        "<": ("with fewer staff than {}", "employing fewer people than {}"),
+    },
+    ("branches", "opened"): {">": ("newer than {}", "opened after {}"), "<": ("older than {}", "opened before {}")},
 }
-
-THAN = {
-    ("authors", "born"): (("born after {}", "younger than {}"), ("born before {}", "older than {}")),
-    ("authors", "prizes"): (
-        ("with more prizes than {}", "who won more prizes than {}"),
-        ("with fewer prizes than {}", "who won fewer prizes than {}"),
-    ),
-    ("books", "pages"): (
-        ("longer than {}", "with more pages than {}"),
-        ("shorter than {}", "with fewer pages than {}"),
-    ),
-    ("books", "year"): (("newer than {}", "published after {}"), ("older than {}", "published before {}")),
-    ("members", "age"): (("older than {}", "who are older than {}"), ("younger than {}", "who are younger than {}")),
-    ("members", "joined"): (
-        ("who joined after {}", "who signed up after {}"),
-        ("who joined before {}", "who signed up before {}"),
-    ),
-    ("branches", "staff"): (
-        ("with more staff than {}", "employing more people than {}"),
-        ("with fewer staff than {}", "employing fewer people than {}"),
-    ),
-    ("branches", "opened"): (("newer than {}", "opened after {}"), ("older than {}", "opened before {}")),
-}
+"""Column: the words that compare a row with another one, by operator."""
 
 
 def as_another(draw: Draw) -> Drawn:
     """Rows that have what a named row has, or more, or less."""
-    table, column = draw.pick(tuple(SAME) + tuple(THAN))
-    name = full_name(draw, table)
-    operator, words = "=", SAME.get((table, column), ())
-    if not words:
-        above = draw.chance(0.5)
-        operator, words = (">", THAN[table, column][0]) if above else ("<", THAN[table, column][1])
+    table, column = draw.pick(tuple(ANOTHER))
+    name, words = full_name(draw, table), ANOTHER[table, column]
+    operator = "=" if "=" in words else ">" if draw.chance(0.5) else "<"
     inner = Query((term(table, column),), (table,), (condition(table, ENTITY[table], "=", name),))
-    found = Phrase(table, "", draw.pick(words).replace("{}", name), (condition(table, column, operator, inner),), "AND")
-    return rows(draw, found)
+    after = draw.pick(words[operator]).replace("{}", name)
+    return rows(draw, Phrase(table, "", after, (condition(table, column, operator, inner),), "AND"))
 
 
 def membership(draw: Draw, negated: bool, inner_filters: int = 1, filters: int = 0) -> Drawn:
