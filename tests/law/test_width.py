@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dsbd.law import toy
@@ -63,6 +63,7 @@ def test_equal_laws_accept_everything_and_disjoint_ones_nothing() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(masses, masses, st.integers(1, 5), st.integers(1, 4), st.integers(0, 4), st.floats(0.05, 0.95), st.booleans())
+@example([1.0] * 4, [1.0] * 4, 4, 1, 1, 0.5, False)
 def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold, replacement) -> None:
     """Catches a bound applied in the wrong order, and max_width or the support exceeded."""
     target, draft = _normalised(target), _normalised(draft)
