@@ -1,87 +1,111 @@
-"""Trains a memory for a target: ``python -m training.memory``.
+"""A memory for a target: what is learned, and the rows that teach it.
 
 Two stages, as in the paper. In the first a row has two segments and the second one gets the memory of the first (no
 recall). In the second stage rows are longer, and a segment recalls from all memories before it. The loss is that of the
-last segment only. Gradients go back through the last ``BACK_SEGMENTS`` segments and no further: earlier ones are read
-without a graph. The target's own weights stay; narrow matrices are trained beside them (`training/adapted.py`).
+last segment only. Gradients go back through the last `BACK_SEGMENTS` segments and no further: earlier ones are read
+without a graph. The target's own weights stay; narrow matrices are trained beside them.
 
 *Source:* Hierarchical Memory Transformer, arXiv 2405.06067; docs/memory.md.
 """
 
-import argparse
-import sys
-import time
+import math
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch.nn import functional
-from transformers import AutoTokenizer, LlamaForCausalLM
+from torch.nn.utils import parametrize
+from transformers import PreTrainedTokenizerBase
 
-from dsbd.memory.files import save_memory
+from dsbd.memory.adapters import LowRank
 from dsbd.memory.network import MemoryNetwork
 from dsbd.memory.settings import MemorySettings
-from training.adapted import Adapters
-from training.corpus import STORY_PARTS, load_encoded
-from training.llama import Forward
-from training.needle import MemoryRows
-from training.trainer import load_checkpoint, train
+from dsbd.tasks.needle import NEEDLE, NEEDLE_WORDS
+from training.corpus import Rows
+from training.losses import next_token_loss
+from training.optimizer import adam
+from training.trainer import Trainer
 
 BACK_SEGMENTS = 3
 LENGTHS = (24, 64, 120, 224)
 """Tokens of a segment: rows of short segments teach to remember at a tenth of the cost."""
-STEP_TOKENS = 2048
-"""About how many tokens of segments a step has."""
-RATES = {"adapters": 3e-3, "vectors": 1e-2, "matrices": 1e-3}
-WARMUP_STEPS, DECAY_SHARE, LARGEST_GRADIENT = 50, 0.35, 1.0
+STEP_TOKENS, PLAIN_TOKENS = 2048, 256
+"""About how many tokens of segments a step has, and those of a row without a memory."""
+ADAPTER_RATE, VECTOR_RATE, MATRIX_RATE = 3e-3, 1e-2, 1e-3
 REST_WEIGHT = 0.3
 """How much the words around an asked one count, next to it."""
-KINDS = {"needle": 0.5, "books": 0.3, "plain": 0.2}
+KINDS = {"needle": 0.5, "long": 0.3, "plain": 0.2}
 """Shares of the steps."""
-PLAIN_TOKENS = 256
 
 
-class MemoryModel:
-    """The target with its adapters, and the memory; all steps in bfloat16.
+class Added(torch.nn.Module):
+    """A pair of narrow matrices beside a weight; their product begins as zero."""
+
+    def __init__(self, weight: torch.Tensor, rank: int) -> None:
+        super().__init__()
+        outputs, inputs = weight.shape
+        self.up = torch.nn.Parameter(torch.zeros(outputs, rank, device=weight.device))
+        self.down = torch.nn.Parameter((torch.randn(rank, inputs) / math.sqrt(inputs)).to(weight.device))
+
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        """Return the sum, of the weight's type."""
+        return weight + (self.up @ self.down).to(weight.dtype)
+
+
+class MemoryModel(torch.nn.Module):
+    """The target with its narrow matrices, and the memory.
 
     Args:
         target: its weights do not change.
-        network: learned.
-        rank: of the adapters.
+        settings: of the memory.
+        rank: of the narrow matrices.
+        seed: of what is drawn for the beginning.
     """
 
-    def __init__(self, target: LlamaForCausalLM, network: MemoryNetwork, rank: int) -> None:
-        self.target, self.network = target.requires_grad_(False), network
-        self.adapters = Adapters(target, rank)
-        self._table = target.model.embed_tokens.weight
-        self._forward = Forward(target)
-        self._layers: list[Any] = []
-        self.fresh()
+    def __init__(self, target: Any, settings: MemorySettings, rank: int, seed: int) -> None:
+        super().__init__()
+        self._target: list[Any] = [target.requires_grad_(False)]  # in a list: its weights are not ours
+        head, table = target.get_output_embeddings(), target.get_input_embeddings().weight
+        linears = {
+            name: module
+            for name, module in target.named_modules()
+            if isinstance(module, torch.nn.Linear) and module is not head
+        }
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.network = MemoryNetwork(settings)
+            for vector in (weight for weight in self.network.parameters() if weight.ndim == 1):
+                vector.data = table.float().mean(0).cpu() + 0.02 * torch.randn(len(vector))  # near the mean token
+            self.network.to(table.device)
+            self.added = torch.nn.ModuleDict(
+                {name.replace(".", ":"): Added(linear.weight, rank) for name, linear in linears.items()}
+            )
+        for linear, added in zip(linears.values(), self.added.values(), strict=True):
+            parametrize.register_parametrization(linear, "weight", added)
 
-    def fresh(self) -> None:
-        """Take the present adapters: before each step."""
-        self._layers = self.adapters.layers()
+    def low_ranks(self) -> dict[str, LowRank]:
+        """Return {name of a linear layer: what is added to it}."""
+        return {
+            name.replace(":", "."): LowRank(added.get_parameter("up").detach(), added.get_parameter("down").detach())
+            for name, added in self.added.items()
+        }
 
     def embed(self, ids: torch.Tensor) -> torch.Tensor:
         """Return input embeddings (rows, tokens, hidden)."""
-        return functional.embedding(ids, self._table)
+        return self._target[0].get_input_embeddings()(ids)
 
     def states(self, embedded: torch.Tensor) -> torch.Tensor:
         """Return the last hidden states of input embeddings, both (rows, tokens, hidden)."""
-        return self._forward.states(embedded, self._layers)
+        return self._target[0].base_model(inputs_embeds=embedded, use_cache=False).last_hidden_state
 
-    def losses(self, states: torch.Tensor, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the loss of each next token (rows, tokens), and the last token's logits (rows, vocabulary)."""
-        logits = (states @ self._table.T).float()
-        loss = functional.cross_entropy(logits.flatten(0, 1), ids.flatten(), reduction="none")
-        return loss.view(ids.shape), logits[:, -1]
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the logits of hidden states."""
+        return self._target[0].get_output_embeddings()(states)
 
     def read(self, segments: torch.Tensor) -> torch.Tensor:
         """Return (rows, hidden): what the last segment remembers of those before it.
 
-        ``segments``: (rows, segments, tokens) ids, the last one included: its first half says what to recall.
+        `segments`: (rows, segments, tokens) ids, the last one included: its first half says what to recall.
         """
         kept, count = self.network.settings.sensory_tokens, segments.shape[1]
         memories = list[torch.Tensor]()
@@ -97,172 +121,116 @@ class MemoryModel:
         return recalled
 
     def last_segment(self, segments: torch.Tensor, remembered: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the losses of the last segment's tokens (rows, tokens), and the last token's logits."""
-        kept = self.network.settings.sensory_tokens
-        sensory = segments[:, -2, -kept:]
-        shown = torch.cat([remembered[:, None], self.embed(torch.cat([sensory, segments[:, -1]], dim=1))], dim=1)
-        return self.losses(self.states(shown)[:, sensory.shape[1] : -1], segments[:, -1])
+        """Return the losses of the last segment's tokens (rows, tokens), and the logits before its last token."""
+        sensory = segments[:, -2, -self.network.settings.sensory_tokens :]
+        ids = torch.cat([sensory, segments[:, -1]], dim=1)
+        states = self.states(torch.cat([remembered[:, None], self.embed(ids)], dim=1))[:, sensory.shape[1] :]
+        logits = self.logits(states)
+        return next_token_loss(logits, torch.cat([ids[:, :1], segments[:, -1]], dim=1)), logits[:, -2]
+
+    def begin_from(self, earlier: dict[str, Any]) -> None:
+        """Take what the first stage learned, by name; recall begins with equal weights."""
+        self.load_state_dict(earlier, strict=False)
+        self.network.summary.data.copy_(self.network.first.data)
 
 
-class MemoryTrainer:
-    """A memory, its optimizer and its rows, advanced one step at a time."""
+class MemoryRows:
+    """Draws the rows of a step; its state decides all later ones.
 
-    def __init__(self, model: MemoryModel, rows: MemoryRows, seconds: float, *, most_segments: int) -> None:
-        self.model, self.step, self.seconds = model, 0, 0.0
-        self._rows, self._budget, self._most_segments = rows, seconds, most_segments
-        self._random = np.random.default_rng(7)
-        named = list(model.network.named_parameters())
-        groups = {
-            "adapters": list(model.adapters.parameters()),
-            "vectors": [weight for _, weight in named if weight.ndim == 1],
-            "matrices": [weight for _, weight in named if weight.ndim == 2],
-        }
-        self._optimizer = torch.optim.AdamW(
-            [
-                {"params": weights, "lr": RATES[name], "peak": RATES[name]}
-                for name, weights in groups.items()
-                if weights
-            ],
-            betas=(0.9, 0.95),
-            weight_decay=0.0,
+    Somewhere before its last segment a needle row says "The secret animal is a <word>.", and it ends with the same
+    sentence. So its last token cannot be known without an earlier segment, and recall has to find which one.
+    """
+
+    def __init__(self, documents: list[np.ndarray], tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
+        self._documents, self._sizes = documents, np.array([len(each) for each in documents])
+        self._stream, self.random = Rows(documents, seed), np.random.default_rng(seed)
+        self._begin = tokenizer.bos_token_id
+        self._newline, self._needle, self._end, *words = (
+            list(tokenizer.encode(text, add_special_tokens=False))
+            for text in ("\n", NEEDLE, ".\n\n", *(f" {word}" for word in NEEDLE_WORDS))
         )
+        self.words = np.array([ids[0] for ids in words if len(ids) == 1], dtype=np.int64)
+        """Token ids of the words that are one token, (words,)."""
 
-    @property
-    def progress(self) -> float:
-        """Return the spent share of the seconds, 0 to 1."""
-        return min(1.0, self.seconds / self._budget)
+    def needle(self, rows: int, tokens: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows that tell a word before the `last` tokens and ask at the end; and the words' places, (rows,)."""
+        answers = self.random.integers(len(self.words), size=rows)
+        return np.stack([self._needle_row(self.words[answer], tokens, last) for answer in answers]), answers
 
-    def advance(self) -> dict[str, float]:
-        """Take one step; return its figures."""
-        began = time.monotonic()
-        factor = min(1.0, (self.step + 1) / WARMUP_STEPS)
-        factor *= (1 - max(0.0, self.progress - (1 - DECAY_SHARE)) / DECAY_SHARE) ** 0.5
-        for group in self._optimizer.param_groups:
-            group["lr"] = group["peak"] * factor
-        self.model.fresh()
-        loss, figures = self._loss(str(self._random.choice([*KINDS], p=[*KINDS.values()])))
-        loss.backward()
-        weights = [weight for group in self._optimizer.param_groups for weight in group["params"]]
-        torch.nn.utils.clip_grad_norm_(weights, LARGEST_GRADIENT)
-        self._optimizer.step()
-        self._optimizer.zero_grad()
-        self.step += 1
-        self.seconds += time.monotonic() - began
-        return figures
+    def _needle_row(self, word: int, tokens: int, last: int) -> np.ndarray:
+        tell, ask = [*self._newline, *self._needle, word, *self._end], [*self._newline, *self._needle, word]
+        begin = [] if self._begin is None else [self._begin]
+        text = self._stream.take(1, tokens - len(tell) - len(ask) - len(begin))[0]
+        text = np.where(text == self._begin, self._newline[0], text) if begin else text
+        place = int(self.random.integers(tokens - last - len(tell) - len(begin) + 1))
+        return np.concatenate([begin, text[:place], tell, text[place:], ask]).astype(np.int64)
 
-    def _loss(self, kind: str) -> tuple[torch.Tensor, dict[str, float]]:
-        """Return the loss of a step, and its figures."""
+    def long(self, rows: int, tokens: int) -> np.ndarray:
+        """Return rows from anywhere in documents that are long enough; else of whatever comes."""
+        found = np.flatnonzero(self._sizes >= tokens)
+        if not len(found):
+            return self.plain(rows, tokens)
+        chosen = [self._documents[index] for index in self.random.choice(found, size=rows)]
+        starts = [int(self.random.integers(len(document) - tokens + 1)) for document in chosen]
+        pieces = [document[start : start + tokens] for document, start in zip(chosen, starts, strict=True)]
+        return np.stack(pieces).astype(np.int64)
+
+    def plain(self, rows: int, tokens: int) -> np.ndarray:
+        """Return rows of the text, as the target was trained on."""
+        return self._stream.take(rows, tokens)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that decides the next rows."""
+        return {"stream": self._stream.state_dict(), "random": self.random.bit_generator.state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to a place that `state_dict` returned."""
+        self._stream.load_state_dict(state["stream"])
+        self.random.bit_generator.state = state["random"]
+
+
+def memory_trainer(model: MemoryModel, rows: MemoryRows, steps: int, *, most_segments: int) -> Trainer:
+    """Return what trains a memory with rows of 2 to `most_segments` segments."""
+
+    def loss(progress: float) -> tuple[torch.Tensor, dict[str, float]]:
+        kind = str(rows.random.choice([*KINDS], p=[*KINDS.values()]))
         if kind == "plain":
-            ids = torch.from_numpy(self._rows.plain(STEP_TOKENS // PLAIN_TOKENS, PLAIN_TOKENS).ids)
-            losses, _ = self.model.losses(self.model.states(self.model.embed(ids))[:, :-1], ids[:, 1:])
-            return losses.mean(), {"plain": losses.mean().item()}
-        length = self._length(kind)
-        count = int(self._random.integers(2, self._most_segments + 1))
-        rows = max(2, STEP_TOKENS // (length * min(count, BACK_SEGMENTS)))
-        whole = length * count
-        drawn = self._rows.books(rows, whole) if kind == "books" else self._rows.needle(rows, whole, length)
-        segments = torch.from_numpy(drawn.ids).view(rows, count, length)
-        losses, logits = self.model.last_segment(segments, self.model.read(segments))
-        if drawn.answers is None:
-            return losses.mean(), {f"books {length}": losses.mean().item()}
-        asked, rest = losses[:, -1].mean(), losses[:, :-1].mean()
-        right = logits[:, self._rows.words].argmax(-1) == torch.from_numpy(drawn.answers)
+            plain = tensor(rows.plain(STEP_TOKENS // PLAIN_TOKENS, PLAIN_TOKENS))
+            value = next_token_loss(model.logits(model.states(model.embed(plain))), plain).mean()
+            return value, {"plain": value.item()}
+        length = LENGTHS[-1] if kind == "long" else _segment_length(rows.random, progress, most_segments)
+        count = int(rows.random.integers(2, most_segments + 1))
+        many = max(2, STEP_TOKENS // (length * min(count, BACK_SEGMENTS)))
+        if kind == "long":
+            ids, answers = rows.long(many, length * count), None
+        else:
+            ids, answers = rows.needle(many, length * count, length)
+        segments = tensor(ids).view(many, count, length)
+        losses, logits = model.last_segment(segments, model.read(segments))
+        if answers is None:
+            return losses.mean(), {"long": losses.mean().item()}
+        right = logits[:, rows.words].argmax(-1) == tensor(answers)
         far = "near" if count <= BACK_SEGMENTS else "far"
-        return asked + REST_WEIGHT * rest, {f"right {length} {far}": right.float().mean().item(), "rest": rest.item()}
+        value = losses[:, -1].mean() + REST_WEIGHT * losses[:, :-1].mean()
+        return value, {f"right {length} {far}": right.float().mean().item()}
 
-    def _length(self, kind: str) -> int:
-        """Return the tokens of a segment: short ones first, later all."""
-        if kind == "books":
-            return LENGTHS[-1]
-        if self._most_segments == 2:
-            reached = min(len(LENGTHS), 1 + int(self.progress * (len(LENGTHS) + 1)))
-            return LENGTHS[reached - 1] if self._random.random() < 0.7 else int(self._random.choice(LENGTHS[:reached]))
-        return int(self._random.choice(LENGTHS))
+    def tensor(array: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(array).to(model.network.first.device)
 
-    def state(self) -> dict:
-        """Return everything that `restore` takes."""
-        return {
-            "network": self.model.network.state_dict(),
-            "adapters": self.model.adapters.state_dict(),
-            "optimizer": self._optimizer.state_dict(),
-            "rows": self._rows.state,
-            "random": self._random.bit_generator.state,
-            "counts": (self.step, self.seconds),
-        }
-
-    def restore(self, saved: dict) -> None:
-        """Go on from a `state`."""
-        self.model.network.load_state_dict(saved["network"])
-        self.model.adapters.load_state_dict(saved["adapters"])
-        self._optimizer.load_state_dict(saved["optimizer"])
-        self._rows.restore(saved["rows"])
-        self._random.bit_generator.state = saved["random"]
-        self.step, self.seconds = saved["counts"]
+    learned = list(model.network.parameters())
+    optimizer = adam(
+        [
+            (list(model.added.parameters()), ADAPTER_RATE),
+            ([weight for weight in learned if weight.ndim == 1], VECTOR_RATE),
+            ([weight for weight in learned if weight.ndim == 2], MATRIX_RATE),
+        ]
+    )
+    return Trainer(loss, {"adam": optimizer}, {"model": model, "rows": rows}, steps)
 
 
-def begin_from(model: MemoryModel, earlier: dict) -> None:
-    """Take what the first stage learned; recall begins with equal weights."""
-    model.network.load_state_dict(earlier["network"], strict=False)
-    model.adapters.load_state_dict(earlier["adapters"])
-    if model.network.settings.recall:
-        with torch.no_grad():
-            model.network.summary.copy_(model.network.first)
-
-
-def new_memory_model(target: LlamaForCausalLM, settings: MemorySettings, rank: int, seed: int) -> MemoryModel:
-    """Return an untrained memory: its embeddings are near the mean token."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network = MemoryNetwork(settings)
-        mean = target.model.embed_tokens.weight.float().mean(0)
-        with torch.no_grad():
-            for weight in network.parameters():
-                if weight.ndim == 1:
-                    weight.copy_(mean + 0.02 * torch.randn_like(mean))
-        return MemoryModel(target, network, rank)
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command."""
-    parser = argparse.ArgumentParser(prog="python -m training.memory", description=__doc__)
-    add = parser.add_argument
-    add("stage", choices=("first", "recall", "flat"), help="first; then recall (HMT) or flat (RMT, for comparison)")
-    add("--model", type=Path, required=True, help="folder of the target")
-    add("--data", type=Path, required=True, help="folder of the corpora")
-    add("--work", type=Path, required=True, help="folder of checkpoints")
-    add("--output", type=Path, help="folder of the memory")
-    add("--name", default="bundled/target", help="what to call the model in the memory's folder")
-    add("--seconds", type=float, default=1200.0)
-    add("--rank", type=int, default=4, help="of the adapters")
-    add("--most-segments", type=int, default=8, help="of a row in the second stage")
-    add("--seed", type=int, default=0)
-    add("--threads", type=int, default=2)
-    return parser
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Train one stage; return the exit code."""
-    parser = build_parser()
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(options.threads)
-    tokenizer = AutoTokenizer.from_pretrained(options.model, trust_remote_code=False)
-    target = LlamaForCausalLM.from_pretrained(options.model, dtype=torch.bfloat16, trust_remote_code=False).eval()
-    settings = MemorySettings(target.config.hidden_size, LENGTHS[-1], recall=options.stage == "recall")
-    model = new_memory_model(target, settings, options.rank, options.seed)
-    checkpoint, first = options.work / f"memory-{options.stage}.pt", options.work / "memory-first.pt"
-    if options.stage != "first":
-        if not first.exists():
-            parser.error(f"--work {options.work} holds no {first.name}: train the first stage first")
-        begin_from(model, load_checkpoint(first))
-    parts = {name: sides[0] for name, sides in load_encoded(options.data, options.work, STORY_PARTS, tokenizer).items()}
-    most = 2 if options.stage == "first" else options.most_segments
-    trainer = MemoryTrainer(model, MemoryRows(parts, tokenizer, options.seed), options.seconds, most_segments=most)
-    for line in train(trainer, checkpoint, save_every_seconds=120, report_every=50):
-        print(line, flush=True)
-    if options.output is not None:
-        save_memory(options.output, model.network, model.adapters.low_ranks(), target, options.name)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _segment_length(random: np.random.Generator, progress: float, most_segments: int) -> int:
+    """Return the tokens of a segment: in the first stage short ones first, later all."""
+    if most_segments > 2:
+        return int(random.choice(LENGTHS))
+    reached = min(len(LENGTHS), 1 + int(progress * (len(LENGTHS) + 1)))
+    return LENGTHS[reached - 1] if random.random() < 0.7 else int(random.choice(LENGTHS[:reached]))

@@ -94,7 +94,7 @@ def _config_of(folder: Path) -> dict[str, Any]:
     if found != FORMAT:
         raise PairError(
             f"{CONFIG} in {str(folder)[:200]!r} has the format {found!r:.60}, expected {FORMAT!r}; a memory is made by "
-            f"python -m training.memory"
+            f"python -m training memory"
         )
     assert isinstance(config, dict)
     return config
