@@ -1,12 +1,13 @@
-"""Decodes with a tiny random model of every causal family that transformers offers, and writes docs/families.md.
+"""Decodes with a tiny random model of every causal family of transformers, and writes their ways into docs/models.md.
 
     python -m benchmarks.families
 
 It takes minutes, so the tests run a few families only. A family's configuration is made small by the names of its
-fields; ``OWN`` has the exceptions. Exit code 1: a family does not decode the ids of transformers.
+fields; families.json has both. Exit code 1: a family does not decode the ids of transformers.
 """
 
 import copy
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +27,7 @@ from dsbd.models.quiet import without_warnings
 from dsbd.observer import RunStart
 from dsbd.settings import DecodingSettings
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/families.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs/models.md"
 BLOCK = re.compile(r"<!-- families -->\n.*?<!-- /families -->", re.S)
 VOCABULARY, WINDOW = 23, 5
 PROMPT = [5, 9, 3, 17, 8, 5, 20, 11, 14]  # longer than a window
@@ -36,90 +37,13 @@ SETTINGS = DecodingSettings(
 )
 CLEAR = 1e-4
 """The least gap between the best two logits for which ids are certain: rounding is about 1e-6."""
-SMALL: dict[str, Any] = {
-    name: value
-    for value, names in {
-        1: "n_group topk_group num_mem_blocks mamba_ngroups eos_token_id",
-        2: "num_hidden_layers n_layer num_layers n_layers decoder_layers encoder_layers num_key_value_heads "
-        "num_kv_heads num_experts_per_tok num_experts_per_token moe_topk moe_k linear_num_key_heads n_groups "
-        "n_mamba_heads pad_token_id",
-        3: "mamba_d_conv conv_kernel linear_conv_kernel_dim conv_kernel_size conv_L_cache",
-        4: "num_attention_heads n_head n_heads num_heads decoder_attention_heads encoder_attention_heads head_dim "
-        "attention_head_size num_experts num_local_experts n_routed_experts moe_num_experts qk_rope_head_dim "
-        "qk_nope_head_dim v_head_dim rotary_dim adapter_rank index_head_dim hidden_size_per_layer_input kv_channels "
-        "num_query_groups linear_key_head_dim linear_value_head_dim linear_head_dim linear_num_value_heads "
-        "linear_num_heads mamba_n_heads mamba_num_heads mamba_d_state state_size ssm_state_size mamba_dt_rank",
-        WINDOW: "sliding_window window_size sliding_window_size attention_chunk_size attention_window_size",
-        8: "moe_intermediate_size shared_expert_intermediate_size expert_ffn_hidden_size shared_intermediate_size "
-        "moe_shared_expert_intermediate_size router_hidden_size q_lora_rank kv_lora_rank pronunciation_embed_dim "
-        "shape_embed_dim index_topk index_n_heads mamba_d_head mamba_head_dim mamba_headdim attention_head_dim "
-        "mamba_chunk_size chunk_size",
-        16: "hidden_size d_model n_embd emb_dim lru_width attention_hidden_size embedding_size input_embedding_size "
-        "output_embedding_size",
-        VOCABULARY: "vocab_size vocab_size_per_layer_input pronunciation_vocab_size shape_vocab_size",
-        24: "intermediate_size ffn_dim n_inner d_inner dff decoder_ffn_dim encoder_ffn_dim dim_ff ffn_hidden_size",
-        32: "mamba_d_ssm",
-        256: "max_position_embeddings n_positions max_seq_len context_length model_max_length",
-    }.items()
-    for name in names.split()
-} | {"bos_token_id": 0, "is_decoder": True}
+_TABLES = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+SMALL: dict[str, Any] = {name: int(value) for value, names in _TABLES["small"].items() for name in names.split()}
 """The value of a field in every family that has it."""
-
-_MIXED = {"layer_types": ["linear_attention", "full_attention"]}
-_CONVOLVED = {"layer_types": ["conv", "full_attention"]}
-OWN: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("bailing_hybrid", "granitemoehybrid", "kimi_linear", "qwen3_next"), _MIXED),
-    **dict.fromkeys(("qwen3_5_moe_text", "qwen3_5_text"), _MIXED),
-    **dict.fromkeys(("lfm2", "lfm3"), _CONVOLVED),
-    "lfm2_moe": {**_CONVOLVED, "num_dense_layers": 1},
-    "bamba": {"attn_layer_indices": [1]},
-    "dbrx": {
-        "attn_config": {"rope_theta": 10000.0, "kv_n_heads": 2, "clip_qkv": 8.0},
-        "ffn_config": {"hidden_size": 16, "ffn_hidden_size": 8},
-    },
-    "cohere_compass_text": {"rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000.0}}},
-    "dots1": {"n_shared_experts": 1, "n_routed_experts": 4},
-    "gemma3n_text": {
-        "num_kv_shared_layers": 0,
-        "activation_sparsity_pattern": [0.0, 0.0],
-        "layer_types": ["sliding_attention", "full_attention"],
-    },
-    "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
-    "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
-    "mamba2": {"num_heads": 4, "head_dim": 8},
-    "qwen4_exp_text": {
-        "layer_types": ["linear_attention", "indexed_attention"],
-        "indexer_n_heads": 2,
-        "indexer_kv_heads": 1,
-        "indexer_head_dim": 4,
-        "indexer_budget": 8,
-        "indexer_compress_ratio": 2,
-    },
-    "recurrent_gemma": {"block_types": ["recurrent", "attention"]},
-    "reformer": {"attn_layers": ["local", "lsh"], "axial_pos_embds": False},
-    "xlstm": {"hidden_size": 64, "num_heads": 2, "qk_dim_factor": 1.0},
-    "zamba": {
-        "attention_hidden_size": 32,
-        "num_hidden_layers": 4,
-        "layers_block_type": ["linear_attention", "hybrid"] * 2,
-    },
-    "zamba2": {"attention_hidden_size": 32, "n_mamba_heads": 4, "layers_block_type": ["linear_attention", "hybrid"]},
-    "zaya": {"num_experts_per_tok": 1},
-}
+SMALL |= {"bos_token_id": 0, "is_decoder": True}
+OWN: dict[str, dict[str, Any]] = _TABLES["own"]
 """Fields of one family."""
-
-LEFT_OUT = {
-    "takes bytes in patches that a second model cuts": "blt",
-    "sees later tokens, and is refused at load": "cpmant",
-    "takes images or sound beside text; only text models are run": "dots3_note, gemma3, gemma3n, gemma4, "
-    "gemma4_unified, git, got_ocr2, moss_transcribe_diarize, phi4_multimodal",
-    "drafts from the hidden states of its target, and is not a separate model": "gemma4_assistant, "
-    "gemma4_unified_assistant",
-    "`generate` of transformers gives other ids with its cache than without": "moshi",
-    "decodes what an encoder hears or reads, which a prompt of tokens is not": "musicgen, musicgen_melody",
-    "`generate` of transformers fails on it: its positions are refused": "prophetnet",
-    "predicts at a mask token behind the text, so it is not causal": "xlm, xlnet",
-}
+LEFT_OUT: dict[str, str] = _TABLES["left_out"]
 """Families that are not run, by the reason."""
 VARIANTS = {"falcon alibi": ("falcon", {"alibi": True})}
 """Variants that keep positions in another way."""

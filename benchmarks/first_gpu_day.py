@@ -1,157 +1,173 @@
 """Everything that only a GPU can tell, in one command of an hour: is it right there, and how fast is it.
 
     python -m benchmarks.first_gpu_day
-    python -m benchmarks.first_gpu_day --only ids,copies
+    python -m benchmarks.first_gpu_day --target Qwen/Qwen3-8B --draft Qwen/Qwen3-0.6B
 
-Every step is a command within a budget of minutes. What it prints is kept in ``--results``, and written into the pages
-where they say "not measured". The same command goes on where it was stopped: what is done is not done again, and a
-bench continues its file of answers. Energy needs the extra ``energy``. Nothing is fetched.
-
-    python -m benchmarks.first_gpu_day --device cpu --small --results DIR --pages DIR
-
-rehearses all steps with few tokens; the figures mean nothing.
+Every step has a budget of minutes; what it prints is kept in ``--results``, and together makes the file ``report.md``
+there. The same command goes on where it was stopped. Exit code 1: ids differ from those of the CPU, an iteration copies
+to the host more than once for each forward, or a step failed. ``--device cpu --small`` rehearses with few tokens.
 """
 
 import argparse
-import json
-import re
-import signal
 import subprocess
 import sys
-import tempfile
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import torch
 
-from dsbd.files import write_file
+import dsbd
+from dsbd.assets import asset_path
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS, PAGES = ROOT / "benchmarks" / "results" / "gpu", ROOT / "docs"
-SCRATCH = Path(tempfile.gettempdir()) / "dsbd-gpu-day"
-"""Where twins are kept: they are built once, and are no results; those of 8B and 0.5B take 20 GB."""
-BLOCK = re.compile(r"(<!-- measured: (?P<name>[\w-]+) -->)(?P<text>.*?)(<!-- /measured -->)", re.S)
-STATES = {0: "done", 130: "stopped"}
-GRACE_SECONDS = 60
-"""How long a command may take to show what it has measured once its budget is used up."""
+MODES: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "temperature 0": {"temperature": 0.0},
+    "beam_sampling": {"method": "beam_sampling"},
+    "without replacement": {"replacement": False},
+    "cover nodes": {"cover_width": 8},
+    "likely forest": {"forest": "likely", "draft_width": 12},
+    "top-p 0.9": {"top_p": 0.9},
+    "same law": {"min_width": 4, "max_width": 4},
+    "speculative": {"method": "speculative"},
+    "specinfer": {"method": "specinfer"},
+    "mjsd": {"method": "mjsd"},
+}
+"""Settings whose ids and copies are checked; a rehearsal takes the first three."""
+PROMPT = asset_path("prompts.txt").read_text(encoding="utf-8").splitlines()[0]
+BENCH = "dsbd bench --methods dsbd,dsbd:same-law,beam_sampling,hf_beam_sampling --max-new-tokens 128 --seeds 1"
+FEW = ["--limit", "1", "--max-new-tokens", "4"]
+STEPS = {
+    "machine": (2, "dsbd doctor"),
+    "ids": (5, "benchmarks.first_gpu_day --check ids"),
+    "copies": (3, "benchmarks.first_gpu_day --check copies"),
+    "temperature 1": (10, BENCH),
+    "temperature 0.7": (10, f"{BENCH} --temperature 0.7"),
+    "float32": (5, f"{BENCH} --dtype float32"),
+    "quality": (5, "dsbd eval --pair sql --tasks sql --limit 100 --methods beam_sampling,dsbd:same-law,speculative"),
+}
+"""{name: (minutes, module with its flags)}."""
 
 
-class Step(NamedTuple):
-    """A command of the day."""
-
-    name: str
-    minutes: int
-    """Its budget."""
-    command: str
-    """A module of Python with its flags."""
-    small: str = ""
-    """Flags of a rehearsal."""
+def check_ids(device: str, small: bool) -> bool:
+    """Decode in float64 on this device and on the CPU with the same draws; compare the ids of all beams."""
+    with draws_of_the_cpu():
+        expected, found = _beams("cpu", small), _beams(device, small)
+    print("| mode | ids |\n| --- | --- |")
+    for mode, ids in expected.items():
+        print(f"| {mode} | {'equal' if ids == found[mode] else 'differ'} |")
+    return expected == found
 
 
-BENCH = "dsbd bench --methods dsbd:same-law,dsbd:auto-same-law,beam_sampling,hf_beam_sampling --max-new-tokens 128"
-POINTS = "dsbd,dsbd:same-law,dsbd:equal-quality,dsbd:auto-same-law,dsbd:auto-equal-quality"
-EVERY = f"--methods {POINTS},beam_sampling,hf_beam_sampling,hf_beam_search,hf_assisted,hf_sampling"
-FEW = "--limit 1 --seeds 1 --max-new-tokens 4 --methods dsbd:same-law,beam_sampling"
-TWIN = f"{BENCH} --target {SCRATCH}/target-8B --draft {SCRATCH}/draft-0.5B --limit 4 --seeds 1"
-FEW_TWIN = f"{FEW} --target {SCRATCH}/target-tiny --draft assets/models/stories/draft"
-QUALITY = "--methods sampling,greedy,beam_sampling,dsbd:same-law,speculative,hf_beam_sampling --draft-depth 12"
-STEPS = (
-    Step("machine", 2, "dsbd doctor"),
-    Step("ids", 4, "benchmarks.gpu_checks ids", "--small"),
-    Step("copies", 2, "benchmarks.gpu_checks copies", "--small"),
-    Step("temperature-1", 7, f"{BENCH} {EVERY} --seeds 2", FEW),
-    Step("temperature-0-7", 7, f"{BENCH} {EVERY} --seeds 2 --temperature 0.7", FEW),
-    Step("eager", 3, f"{BENCH} --seeds 1 --engine eager", FEW),
-    Step("float32", 3, f"{BENCH} --seeds 1 --dtype float32", FEW),
-    Step("twins", 6, f"benchmarks.twin --twins target-8B,draft-0.5B --folder {SCRATCH}", "--twins target-tiny"),
-    Step("scale-methods", 9, f"{TWIN} {EVERY},speculative,greedy", FEW_TWIN),
-    Step("scale-widths", 4, f"{TWIN} --methods dsbd:same-law,beam_sampling --num-beams 2,4,6,8", FEW_TWIN),
-    Step(
-        "scale-depths", 4, f"{TWIN} --methods dsbd:defaults,dsbd:same-law,beam_sampling --draft-depth 2,4,6,8", FEW_TWIN
-    ),
-    Step("outside-the-models", 1, "benchmarks.overhead"),
-    Step("quality", 4, f"dsbd eval --pair sql --tasks sql --limit 100 {QUALITY} --draft-width 4", FEW),
-)
+def check_copies(device: str, small: bool) -> bool:
+    """Count the copies from the device to the host, beside the iterations."""
+    if not device.startswith("cuda"):
+        print("not measured: a CPU copies nothing to itself")
+        return True
+    pair, few = dsbd.load_pair(device=device), True
+    kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    print("| mode | iterations | copies |\n| --- | --- | --- |")
+    for mode, settings in _settings(small).items():
+        dsbd.decode(pair, PROMPT, settings)  # captures its graphs
+        with torch.profiler.profile(activities=kinds) as profile:
+            stats = dsbd.decode(pair, PROMPT, settings).stats
+            torch.cuda.synchronize(pair.device)
+        count = sum("Memcpy DtoH" in event.name for event in profile.events())
+        few = few and count <= stats.draft_calls + stats.target_calls
+        print(f"| {mode} | {stats.iterations} | {count} |")
+    return few
 
 
-def command_of(step: Step, asked: argparse.Namespace) -> list[str]:
-    """Return the command of a step; one that writes answers continues its file."""
-    command = [sys.executable, "-m", *step.command.split(), "--device", asked.device]
-    if step.command.startswith(("dsbd bench", "dsbd eval")):
-        output = asked.results / f"{step.name}.jsonl"
-        command += ["--output", str(output), *(["--resume"] if output.exists() else [])]
-    return command + (step.small.split() if asked.small else [])
+@contextmanager
+def draws_of_the_cpu() -> Iterator[None]:
+    """Let every generator in the block draw what one of the CPU with its seed draws: devices differ in their own."""
+    own_rand, own_exponential = torch.rand, torch.Tensor.exponential_
+    twins: dict[int, tuple[torch.Generator, torch.Generator]] = {}  # the first of each keeps its id from a second use
+
+    def twin(generator: torch.Generator) -> torch.Generator:
+        return twins.setdefault(id(generator), (generator, torch.Generator().manual_seed(generator.initial_seed())))[1]
+
+    def rand(*size: Any, generator: Any = None, device: Any = None, **named: Any) -> torch.Tensor:
+        if generator is None:
+            return own_rand(*size, device=device, **named)
+        return own_rand(*size, generator=twin(generator), **named).to(device)
+
+    def exponential(noise: torch.Tensor, *given: Any, generator: Any = None) -> torch.Tensor:
+        if generator is None:
+            return own_exponential(noise, *given)
+        return noise.copy_(own_exponential(torch.empty_like(noise, device="cpu"), *given, generator=twin(generator)))
+
+    torch.rand, torch.Tensor.exponential_ = rand, exponential
+    try:
+        yield
+    finally:
+        torch.rand, torch.Tensor.exponential_ = own_rand, own_exponential
 
 
-def run(step: Step, asked: argparse.Namespace) -> dict[str, str | float]:
-    """Run a step within its budget, and keep what it prints."""
-    start, command = time.monotonic(), command_of(step, asked)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        try:
-            said, _ = process.communicate(timeout=60 * step.minutes)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)  # a bench shows what it has measured
-            try:
-                said, _ = process.communicate(timeout=GRACE_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                said, _ = process.communicate()
-    state = STATES.get(process.returncode, "failed")
-    table = said.strip() if said.startswith("|") else f"```text\n{said.strip() or 'not measured'}\n```"
-    kept = {"state": state, "seconds": round(time.monotonic() - start, 1), "table": table}
-    write_file(asked.results / f"{step.name}.json", json.dumps(kept, indent=1) + "\n")
-    return kept
+def _settings(small: bool) -> dict[str, dsbd.DecodingSettings]:
+    chosen = list(MODES.items())[: 3 if small else None]
+    return {mode: dsbd.DecodingSettings(max_new_tokens=5 if small else 48, seed=3, **more) for mode, more in chosen}
 
 
-def blocks(text: str) -> dict[str, str]:
-    """Return the text of each block of a page, by name."""
-    return {found["name"]: found["text"].strip() for found in BLOCK.finditer(text)}
+def _beams(device: str, small: bool) -> dict[str, list[list[int]]]:
+    """Return the ids of all beams in each mode, best first."""
+    pair = dsbd.load_pair(device=device, dtype="float64")
+    results = {mode: dsbd.decode(pair, PROMPT, settings) for mode, settings in _settings(small).items()}
+    return {mode: [beam.token_ids for beam in result.beams] for mode, result in results.items()}
 
 
-def filled(text: str, tables: dict[str, str]) -> str:
-    """Return a page with the blocks of these names replaced; a block within a line stays within it."""
-
-    def fill(found: re.Match[str]) -> str:
-        if found["name"] not in tables:
-            return found[0]
-        edge = "\n" if "\n" in found["text"] else ""
-        return f"{found[1]}{edge}{tables[found['name']].strip()}{edge}{found[4]}"
-
-    return BLOCK.sub(fill, text)
+def run_step(name: str, asked: argparse.Namespace) -> bool:
+    """Run a step within its budget unless it is done, and keep what it prints; say whether it succeeded."""
+    minutes, command = STEPS[name]
+    kept = asked.results / f"{name.replace(' ', '-')}.md"
+    if kept.exists():
+        return True
+    words = [sys.executable, "-m", *command.split(), "--device", asked.device]
+    if command.startswith("benchmarks"):
+        words += ["--small"] if asked.small else []
+    elif command.startswith(("dsbd bench", "dsbd eval")):
+        words += FEW if asked.small else []
+        words += ["--target", asked.target, "--draft", asked.draft] if asked.target and "bench" in command else []
+    try:
+        ended = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=60 * minutes, check=False)
+    except subprocess.TimeoutExpired:
+        print(f"{name}: longer than {minutes} minutes", flush=True)
+        return False
+    told = ended.stdout.strip()
+    text = told if told.startswith("|") else f"```text\n{told}\n```"
+    (kept if ended.returncode == 0 else kept.with_suffix(".failed")).write_text(text + "\n", encoding="utf-8")
+    print(f"{name}: {'done' if ended.returncode == 0 else 'failed'}", flush=True)
+    return ended.returncode == 0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is not done yet. Returns the exit code: 1 if a step failed."""
-    names = [step.name for step in STEPS]
+    """Run what is not done yet and write the report. Returns the exit code."""
     parser = argparse.ArgumentParser(description="The first day on a GPU", allow_abbrev=False)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder that keeps the outcome of every step")
-    parser.add_argument("--pages", type=Path, default=PAGES, help="folder of the pages (docs)")
-    parser.add_argument("--only", default=",".join(names), metavar="LIST", help=f"of {', '.join(names)}")
+    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks/results/gpu", help="what the steps printed")
+    parser.add_argument("--only", help="steps, with commas between them: " + ", ".join(STEPS))
+    parser.add_argument("--target", help="a large target for the benches (the bundled pair)")
+    parser.add_argument("--draft", help="its draft model")
     parser.add_argument("--small", action="store_true", help="a rehearsal with few tokens")
+    parser.add_argument("--check", choices=("ids", "copies"), help="run one check here, and print its table")
     asked = parser.parse_args(arguments)
-    if unknown := sorted(set(asked.only.split(",")) - set(names)):
-        parser.error(f"there is no step {unknown[0]!r}; choose from {', '.join(names)}")
     if not asked.small and not asked.device.startswith("cuda"):
-        parser.error("there is no GPU here; rehearse with --device cpu --small --results DIR --pages DIR")
-    if asked.small and (asked.results == RESULTS or asked.pages == PAGES):
-        parser.error("a rehearsal measures nothing: give it separate --results and --pages")
-    asked.results = asked.results.resolve()
+        parser.error("there is no GPU here; rehearse with --device cpu --small --results DIR")
+    if asked.check:
+        return 0 if (check_ids if asked.check == "ids" else check_copies)(asked.device, asked.small) else 1
+    names = asked.only.split(",") if asked.only else [*STEPS]
+    if unknown := sorted({*names} - {*STEPS}):
+        parser.error(f"there is no step {unknown[0]!r}; choose from {', '.join(STEPS)}")
+    if bool(asked.target) != bool(asked.draft):
+        parser.error("give --target and --draft together")
     asked.results.mkdir(parents=True, exist_ok=True)
-    found = {}
-    for step in STEPS:
-        if step.name in asked.only.split(","):
-            file = asked.results / f"{step.name}.json"
-            kept = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-            found[step.name] = kept if kept.get("state") == "done" else run(step, asked)
-            print(f"{step.name:20} {found[step.name]['state']:8} {found[step.name]['seconds']:7.1f} s", flush=True)
-    tables = {name: kept["table"] for name, kept in found.items()}
-    if found.get("machine", {}).get("state") == "done":
-        tables["day"] = "measured on one GPU: [On a GPU](gpu.md)."
-    for page in asked.pages.rglob("*.md"):
-        write_file(page, filled(page.read_text(encoding="utf-8"), tables))
-    return 1 if any(kept["state"] == "failed" for kept in found.values()) else 0
+    succeeded = [run_step(name, asked) for name in names]
+    files = {name: asked.results / f"{name.replace(' ', '-')}.md" for name in STEPS}
+    parts = [f"## {name}\n\n{file.read_text(encoding='utf-8')}" for name, file in files.items() if file.exists()]
+    (asked.results / "report.md").write_text("\n".join(["# On a GPU\n", *parts]), encoding="utf-8")
+    return 0 if all(succeeded) else 1
 
 
 if __name__ == "__main__":

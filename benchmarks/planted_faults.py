@@ -5,8 +5,8 @@ Run from the clone's root, with the requirements of the tests:
 python -m benchmarks.planted_faults
 python -m benchmarks.planted_faults --only dsbd/law --workers 2
 
-Each fault of planted_faults.json is planted in a temporary copy of the clone, and the tests of that file run there
-until one fails. Prints a table. Exit code 1: a fault was not caught.
+Each fault of planted_faults.json is planted in a temporary copy of the clone, and the tests of its room run there until
+one fails. Prints a table. Exit code 1: a fault was not caught.
 """
 
 import argparse
@@ -23,43 +23,10 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
-LIMIT = 240
-"""Seconds after which a fault counts as caught: no test file takes that long, so the fault made an endless loop."""
-ALSO = {
-    "dsbd/law/laws.py": ["tests/law/test_extremes.py"],
-    "dsbd/law/verify.py": [
-        "tests/law/test_extremes.py",
-        "tests/law/test_enumeration.py",
-        "tests/law/test_drawn_widths.py",
-    ],
-    "dsbd/law/block.py": ["tests/law/test_examples.py", "tests/law/test_enumeration.py"],
-    "dsbd/draft.py": ["tests/law/test_end_to_end.py"],
-    "dsbd/host_draft.py": ["tests/test_draft.py", "tests/law/test_end_to_end.py"],
-    "dsbd/next_tokens.py": ["tests/law/test_end_to_end.py"],
-    "dsbd/score.py": ["tests/law/test_end_to_end.py"],
-    "dsbd/session.py": ["tests/tracing/test_false_alarms.py"],
-    "dsbd/auto/plan.py": ["tests/auto/test_kept.py"],
-    "dsbd/models/engines/fused.py": ["tests/models/engines/test_engines.py"],
-    "dsbd/models/engines/graph.py": ["tests/models/engines/test_engines.py"],
-    "dsbd/models/engines/onnx_graph.py": ["tests/models/engines/test_onnx.py"],
-    "dsbd/models/rows/new.py": ["tests/models/engines/test_onnx.py"],
-    "dsbd/models/rows/threaded.py": ["tests/models/test_threads.py"],
-    "dsbd/models/choosing.py": ["tests/models/engines/test_engines.py"],
-    "dsbd/decoder.py": ["tests/models/test_threads.py"],
-    "dsbd/measure/bench/run.py": ["tests/measure/bench/test_memory.py"],
-    "dsbd/measure/bench/records.py": ["tests/evaluation/test_bench.py"],
-    "dsbd/observer.py": ["tests/models/test_ranks.py"],
-}
-"""Tests of a file beside those of the same name, if there are any."""
-PYTEST = """
-import sys
-import hypothesis, pytest
-phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
-hypothesis.settings.register_profile("first", phases=phases, database=None)
-hypothesis.settings.load_profile("first")
-sys.exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
-"""
-"""Runs test files until one fails; Hypothesis does not look for a smaller example of a failure."""
+LIMIT = 900
+"""Seconds after which a fault counts as caught: no room's tests take that long, so the fault made an endless loop."""
+LAW = ("draft", "host_draft", "next_tokens", "score", "session", "decoder")
+"""Files at the top of ``dsbd`` that the enumerations of ``tests/law`` check too."""
 
 
 class Fault(NamedTuple):
@@ -85,18 +52,18 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def mirrors_of(file: str) -> list[str]:
-    """Return the test files that mirror a file; ``tests`` has the folders of ``dsbd``, and those of ``ui`` in one.
-
-    The tests of all JavaScript run together.
-    """
+def suite_of(file: str) -> list[str]:
+    """Return what tests a file: all tests of JavaScript, those of its room, or, without a room, those of no room."""
     path = Path(file)
     if path.suffix == ".js":
-        return ["tests/visualize/test_javascript.py"]
+        return [str(found.relative_to(ROOT)) for found in sorted((ROOT / "tests").rglob("test_javascript.py"))]
     folders = path.parent.parts[path.parts[0] == "dsbd" :]
-    mirror = Path("tests", *folders, f"test_{path.stem}.py").as_posix()
-    others = ALSO.get(file, [])
-    return [mirror, *others] if not others or (ROOT / mirror).exists() else others
+    while folders and not Path(ROOT, "tests", *folders).is_dir():
+        folders = folders[:-1]
+    if folders:
+        return [Path("tests", *folders).as_posix()]
+    tops = sorted(found.relative_to(ROOT).as_posix() for found in (ROOT / "tests").glob("test_*.py"))
+    return [*(["tests/law"] if path.stem in LAW else []), *tops]
 
 
 def planted(fault: Fault, text: str) -> str:
@@ -113,9 +80,11 @@ def try_fault(fault: Fault, copy: Path) -> Outcome:
     path.write_text(planted(fault, sound), encoding="utf-8")
     started = time.perf_counter()
     try:
-        command = [sys.executable, "-B", "-c", PYTEST, *mirrors_of(fault.file)]
+        command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *suite_of(fault.file)]
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # an old .pyc would hide the fault
         ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=LIMIT, check=False)
+        if ended.returncode > 2:
+            raise RuntimeError(f"the tests of {fault.file} did not run: {ended.stdout.decode()[-500:]}")
         caught = ended.returncode != 0
     except subprocess.TimeoutExpired:
         caught = True

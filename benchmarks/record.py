@@ -1,9 +1,8 @@
 """Records what the page and the lessons show: ``python -m benchmarks.record traces``, ``lessons`` or ``races``.
 
-- ``traces`` writes ``assets/traces``; the page opens with the first, which ``opening_example.py`` found. Names after
-  ``traces`` or ``lessons`` record only these.
-- ``lessons`` writes ``assets/lessons/traces``. The lessons name nodes of these traces: record them again only together
-  with the lessons. The trace and the figures of the fifth lesson come from ``lossless_lab.py``.
+- ``traces`` writes ``assets/traces``; the page opens with the first. Names after it record only these.
+- ``lessons`` writes ``assets/lessons/traces``, but for the fifth. The lessons name nodes of these traces: record them
+  again only together with the lessons.
 - ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine.
 
 All are in float32, as nearly every processor and every browser computes the bundled pairs, so that a run repeats them.
@@ -63,11 +62,9 @@ def main() -> None:
     parser.add_argument("what", choices=("traces", "lessons", "races"))
     parser.add_argument("names", nargs="*", help="only these")
     asked = parser.parse_args()
-    if unknown := set(asked.names) - {*STORIES, *QUERIES, *LESSONS, *MEMORY_LESSONS}:
-        parser.error(f"nothing is called {', '.join(sorted(unknown))}")
     if asked.what == "races":
-        for name in ("stories", "sql"):
-            record_race(name)
+        record_race("stories")
+        record_race("sql")
     elif asked.what == "lessons":
         record("stories", LESSONS, ASSETS / "lessons" / "traces", asked.names)
         record("memory", MEMORY_LESSONS, ASSETS / "lessons" / "traces", asked.names)
@@ -102,8 +99,6 @@ def record_race(name: str) -> None:
     made = make_race(last.runs, task, questions, {"machine": machine(pair.device), "versions": versions()})
     content = json.dumps(made.to_dict(), ensure_ascii=False, separators=(",", ":"))
     write_file(ASSETS / "races" / f"{name}.json", content)
-    for racer in made.racers:
-        print(name, racer.name, racer.ratio)
 
 
 if __name__ == "__main__":

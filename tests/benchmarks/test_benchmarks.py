@@ -1,0 +1,55 @@
+"""Each planted fault still has its place, the program tells caught from missed, and the day on a GPU is rehearsed."""
+
+import pytest
+import torch
+
+from benchmarks import planted_faults
+from benchmarks.first_gpu_day import draws_of_the_cpu, main
+from benchmarks.planted_faults import FAULTS, ROOT, Fault, planted, suite_of
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
+def test_each_fault_still_has_its_place(fault):
+    """Catches a line that changed: its fault would no longer be planted."""
+    changed = planted(fault, (ROOT / fault.file).read_text(encoding="utf-8"))
+    if fault.file.endswith(".py"):
+        compile(changed, fault.file, "exec")
+    assert fault.new != fault.old
+    assert FAULTS.count(fault) == 1
+    assert suite_of(fault.file)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("new", "caught"), [("number < 0", True), ("number  > 0", False)])
+def test_a_fault_is_caught_or_missed(tmp_path, new, caught):
+    """Catches a program that plants nothing, says caught of everything, or leaves the fault behind."""
+    (tmp_path / "dsbd" / "law").mkdir(parents=True)
+    (tmp_path / "tests" / "law").mkdir(parents=True)
+    file = tmp_path / "dsbd" / "law" / "sign.py"
+    file.write_text("def positive(number):\n    return number > 0\n")
+    test = "from dsbd.law.sign import positive\ndef test():\n    assert positive(1)\n"
+    (tmp_path / "tests" / "law" / "test_sign.py").write_text(test)
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
+    outcome = planted_faults.try_fault(Fault("dsbd/law/sign.py", "number > 0", new), tmp_path)
+    assert outcome.caught is caught
+    assert file.read_text().count("number > 0") == 1
+
+
+def test_a_generator_draws_what_one_of_the_cpu_draws():
+    """Catches draws that depend on the device: then ids could not be compared."""
+    first, second = torch.Generator().manual_seed(7), torch.Generator().manual_seed(7)
+    expected = [torch.rand(3, generator=first), torch.empty(2, 2).exponential_(generator=first)]
+    with draws_of_the_cpu():
+        found = [torch.rand(3, generator=second), torch.empty(2, 2).exponential_(generator=second)]
+    assert all(map(torch.equal, expected, found))
+
+
+@pytest.mark.slow
+def test_the_day_is_rehearsed_on_a_cpu_and_goes_on_where_it_was_stopped(tmp_path):
+    """Catches a mistake that would be found only on the day."""
+    flags = ["--device", "cpu", "--small", "--results", str(tmp_path), "--only", "ids,copies,temperature 1"]
+    assert main(flags) == 0
+    assert "| beam_sampling | equal |" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    before = {file: file.stat().st_mtime_ns for file in tmp_path.glob("[!r]*.md")}
+    assert main(flags) == 0
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.glob("[!r]*.md")} == before
