@@ -127,19 +127,18 @@ def _tiny(kind: Any, own: dict[str, Any]) -> Any:
 
 
 def tables(ways: Mapping[str, str]) -> str:
-    """Return the two tables of the page: the families of each way, and the families that are not run."""
+    """Return the two tables of the page: the families of each way but the usual one, and those that are not run."""
     rows = ["| families | way |", "| --- | --- |"]
-    for way in ("forest", "states", "steps", "paths"):
+    for way in ("states", "steps", "paths"):
         rows.append(f"| {', '.join(name for name, found in ways.items() if found == way)} | `{way}` |")
     rows += ["", "| not run | why |", "| --- | --- |"]
     return "\n".join([*rows, *(f"| {names} | {why} |" for why, names in LEFT_OUT.items())])
 
 
 def told_ways() -> dict[str, str]:
-    """Return the way of each family on the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (.+) \| `(\w+)` \|$", text, re.M)
-    return {name: way for names, way in rows for name in names.split(", ")}
+    """Return the way of each family on the page: ``forest`` unless its table names another."""
+    rows = re.findall(r"^\| (.+) \| `(\w+)` \|$", PAGE.read_text(encoding="utf-8"), re.M)
+    return dict.fromkeys(families(), "forest") | {name: way for names, way in rows for name in names.split(", ")}
 
 
 class _Ids:

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-EXAMPLES = ROOT / "examples"
-NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
-OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 
 
 def unreachable(*address, **how):
@@ -20,12 +18,9 @@ def unreachable(*address, **how):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said", "written"),
-    [
-        ("decode_and_look", "layers per iteration", "story.html"),
-        ("own_pair", "result:  ", None),
-        ("lesson", "", "fox.html"),
-    ],
-)
+    [("decode_and_look", "layers per iteration", "story.html"), ("own_pair", "result:  ", None),
+     ("lesson", "", "fox.html")],
+)  # fmt: skip
 def test_a_script_runs_to_its_end(name, said, written, toy_folders, tmp_path, monkeypatch, capsys):
     """Catches an example that prints what the result does not have, or writes no page."""
     models = [toy_folders["target"], toy_folders["draft"], "One day"]
@@ -39,23 +34,14 @@ def test_a_script_runs_to_its_end(name, said, written, toy_folders, tmp_path, mo
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_run_to_their_end(path, tmp_path, monkeypatch):
-    """Catches a cell that uses a name that no longer exists."""
+def test_notebooks_run_to_their_end_and_are_kept_without_outputs(path, tmp_path, monkeypatch):
+    """Catches a cell that uses a name that no longer exists, and a saved run."""
     import nbformat
     from nbclient import NotebookClient
 
-    for name, value in OFFLINE.items():
+    for name, value in {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONPATH": str(ROOT)}.items():
         monkeypatch.setenv(name, value)
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_are_kept_without_outputs(path):
-    """Catches a saved run: megabytes in the repository, and figures of somebody's machine."""
-    import nbformat
-
-    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
-    assert cells
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(not cell.outputs and cell.execution_count is None for cell in cells)
-    assert path.stat().st_size < 20_000
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
