@@ -9,7 +9,7 @@ import pytest
 
 import dsbd
 import visualize
-from dsbd.__main__ import COMMANDS, parser
+from dsbd.__main__ import parser
 from dsbd.assets import asset_path
 from dsbd.methods import READS
 from dsbd.tracing.trace import Trace
@@ -89,8 +89,7 @@ def test_the_tables_of_methods_and_commands_are_what_there_is():
     table = {method: set(re.findall(r"`(\w+)`", fields)) for method, fields in rows}
     assert table == {method: set(fields) for method, fields in READS.items()}
     documented = re.findall(r"^\| `([\w-]+)[^|]*` \|", (DOCS / "commands.md").read_text(encoding="utf-8"), re.M)
-    named = [command.__name__.rsplit(".", 1)[1].replace("_", "-") for command in COMMANDS]
-    assert sorted({*documented} & {*named}) == sorted(named)
+    assert {*documented} >= {*parser()._subparsers._group_actions[0].choices}
 
 
 @pytest.mark.parametrize("page", ["teaching.md", "tutorial.md", "commands.md", "viewer.md"])

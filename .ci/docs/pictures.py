@@ -1,4 +1,4 @@
-"""Draws the verified forest of a recorded decode, ``docs/images/forest.svg``: ``python .ci/docs/pictures.py``."""
+"""Draws the verified forest of one iteration, ``docs/images/forest.svg``, for the documentation site."""
 
 import sys
 from pathlib import Path
