@@ -9,11 +9,10 @@ from typing import Any
 
 from dsbd.auto.measuring import measure_forests
 from dsbd.auto.plan import Plan, PlanProgress
-from dsbd.block_search import require_few_blocks
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.memory.reading import ReadProgress
-from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
+from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.free_memory import memory_errors
 from dsbd.models.pair import Pair
 from dsbd.models.rows.processed import Processor
@@ -149,7 +148,7 @@ def stream(
         SettingsError: ``processors`` are given with ``record``, a field ``auto``, or ``mjgd``.
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
-        SettingsError: ``mjgd`` would have too many blocks to search.
+        SettingsError: ``mjgd`` does not find the likeliest block among the beginnings that it may extend.
         SettingsError: a model is spread over processes, with a field ``auto`` or ``mjgd``.
         ModelError: the processes that share a model were given different input, or differ in their beams.
         ModelError: a model returns logits that are not numbers, or memory runs out.
@@ -163,7 +162,7 @@ def stream(
     check = check_of(pair.ranks.agreed(stop) if pair.ranks is not None and stop is not None else stop)
     with memory_errors(READING):
         window = value_of(pair.fitting(ids, asked.max_new_tokens, check))
-    if has_auto(asked):
+    if asked.is_auto:
         with memory_errors(TRYING):
             asked = replace(asked, **value_of(measure_forests(pair, window.ids, asked, check)).values)
     start = RunStart(pair, prompt, window.ids, resolve(asked), tuple(processors), window.memory)
@@ -193,7 +192,7 @@ def planning(
     ids, check = _checked_ids(pair, prompt, asked, chat), check_of(stop)
     with memory_errors(READING):
         window = yield from pair.fitting(ids, asked.max_new_tokens, check)
-    if not has_auto(asked):
+    if not asked.is_auto:
         return None
     with memory_errors(TRYING):
         return (yield from measure_forests(pair, window.ids, asked, check))
@@ -234,9 +233,7 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
             f"method {settings.method} needs a draft model; load one, or use "
             f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
         )
-    if settings.method == "mjgd":
-        require_few_blocks(pair.target.vocabulary_size, settings.block)
-    if pair.ranks is not None and (has_auto(settings) or settings.method == "mjgd"):
+    if pair.ranks is not None and (settings.is_auto or settings.method == "mjgd"):
         auto = "auto would measure in each by itself; give numbers"
         reason = "mjgd searches in one; choose another method" if settings.method == "mjgd" else auto
         raise SettingsError(f"a model is spread over {pair.ranks.count} processes, and {reason}")
@@ -276,7 +273,7 @@ def _check_processors(processors: Any, asked: DecodingSettings, record: bool) ->
         raise SettingsError(f"processors is {_named(processors)}; give a list of functions of ids and logits")
     reasons = {
         "a trace does not hold what they did; leave out record": record,
-        "auto measures without them; give numbers": has_auto(asked),
+        "auto measures without them; give numbers": asked.is_auto,
         "mjgd searches blocks without them; choose another method": asked.method == "mjgd",
     }
     for reason, applies in reasons.items():

@@ -2,16 +2,13 @@
 
 import torch
 
-from dsbd.block_search import BlockSearch
-from dsbd.draft import DraftedLayer, Drafter
-from dsbd.host_draft import HostDrafter, HostForest
+from dsbd.draft import BlockSearch, Drafter
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.ranks import RankedRow
 from dsbd.models.rows.processed import ProcessedRow
 from dsbd.models.rows.row import Row
 from dsbd.models.rows.threaded import threaded_row
-from dsbd.next_tokens import is_at_hand
 from dsbd.observer import RunStart
 from dsbd.settings import ResolvedSettings
 from dsbd.stopping import Check
@@ -34,22 +31,12 @@ def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
     return ProcessedRow(row, start.processors, start.pair.eos) if start.processors else row
 
 
-def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> HostDrafter | Drafter | BlockSearch | None:
+def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> Drafter | BlockSearch | None:
     """Return what drafts the forests of the decode; None if nothing is drafted."""
     pair, settings = start.pair, start.settings
     model = pair.target if settings.searches_blocks else pair.draft
     if settings.draft_depth == 0 or model is None:
         return None
-    if settings.lossless and is_at_hand(pair.device):
-        return HostDrafter(row_of(model, start, check), settings, pair.eos, generator)
-    ends = torch.zeros(model.vocabulary_size, dtype=torch.bool)
-    ends[[token for token in pair.eos if token < ends.numel()]] = True
-    ends = ends.to(pair.device)
     if settings.searches_blocks:
-        return BlockSearch(model, ends, check)
-    return Drafter(row_of(model, start, check), settings, ends, generator)
-
-
-def nothing_drafted(device: torch.device) -> HostForest | list[DraftedLayer]:
-    """Return a forest without layers, in the form in which forests for this device are drafted."""
-    return HostForest() if is_at_hand(device) else []
+        return BlockSearch(model, pair.eos, check, pair.device)
+    return Drafter(row_of(model, start, check), settings, pair.eos, generator, pair.device)

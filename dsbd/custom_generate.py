@@ -102,8 +102,9 @@ def generate(
     pair = replace(kept_pair(model, draft_model), eos=eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     pair.require_whole("dsbd.generate")
-    stops = requested_stops(stopping_criteria, asked.num_beams)
-    copies = max(asked.num_beams, returned)
+    beams_asked = config.num_beams or 1
+    stops = requested_stops(stopping_criteria, beams_asked)
+    copies = max(beams_asked, returned)
     prompts = prompts_of(input_ids, inputs.get("attention_mask"), inputs.get("position_ids"), copies)
     room = room_for(config, stopping_criteria, input_ids.shape[1])
     beams = list[tuple[torch.Tensor, DecodedBeam]]()

@@ -24,7 +24,7 @@ from transformers import (
 
 from dsbd.errors import SettingsError
 from dsbd.models.rows.processed import Processor
-from dsbd.settings import DecodingSettings
+from dsbd.settings import DecodingSettings, fields_of
 
 HONOURED = {
     "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "do_sample", "eos_token_id", "epsilon_cutoff",
@@ -114,21 +114,24 @@ def requested_settings(
         (False, False, True): "sampling",
         (False, False, False): "greedy",
     }
-    several = beams > 1
-    width = (beams + 2 if several else 1) if draft_width is None else draft_width
-    given: dict[str, Any] = {"draft_depth": draft_depth, "draft_width": width}
-    given |= {"temperature": 0.0, "top_k": 0, "top_p": 1.0}
+    given: dict[str, Any] = {
+        "num_beams": beams,
+        "min_width": beams,
+        "max_width": beams,
+        "replacement": False,
+        "draft_depth": draft_depth,
+        "draft_width": beams + 2 if draft_width is None else draft_width,
+        "temperature": 0.0,
+        "top_k": 0,
+        "length_penalty": 1.0 if config.length_penalty is None else config.length_penalty,
+    }
     if samples:
         temperature, top_k, top_p = config.temperature, config.top_k, config.top_p
         given |= {"temperature": 1.0 if temperature is None else temperature}
         given |= {"top_k": top_k or 0, "top_p": 1.0 if top_p is None else top_p}
-    if several:
-        given |= {"num_beams": beams, "min_width": beams, "max_width": beams, "replacement": False}
-    else:
-        given |= {"num_beams": beams}
-    penalty = 1.0 if config.length_penalty is None else config.length_penalty
-    method = methods[draft_model is not None, several, samples]
-    return DecodingSettings(method=method, length_penalty=penalty, **given)
+    method = methods[draft_model is not None, beams > 1, samples]
+    read = {one.name for one in fields_of(method)}
+    return DecodingSettings(method=method, **{name: value for name, value in given.items() if name in read})
 
 
 def returned_of(config: GenerationConfig) -> tuple[int, int]:

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-from dsbd.block_search import BlockSearch
 from dsbd.clock import PhaseClock
-from dsbd.depth import DepthPolicy
-from dsbd.draft import Drafter
-from dsbd.host_draft import HostDrafter
+from dsbd.draft import BlockSearch, Drafter
 from dsbd.law.beams import Beam, Hypothesis, Node, keep_best, score_hypothesis
 from dsbd.law.verified import VerifiedLayer, draft_layers_passed
+from dsbd.methods import DepthPolicy
 from dsbd.models.rows.row import Row
 from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import PlainResult, Stats, VerdictCounts, count_verdicts
@@ -63,7 +61,7 @@ class Session:
         self,
         start: RunStart,
         target_row: Row,
-        drafter: HostDrafter | Drafter | BlockSearch | None,
+        drafter: Drafter | BlockSearch | None,
         clock: PhaseClock,
     ) -> None:
         self._start, self._clock = start, clock

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from dsbd.auto.measuring import known_plan, known_plans
 from dsbd.auto.plan import Plan, plan_key
 from dsbd.errors import DsbdError, StoppedError
-from dsbd.methods import has_auto
 from dsbd.models.loading import loading
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
@@ -92,7 +91,7 @@ class Engine:
 
     def known_plan(self, settings: DecodingSettings, pair: str = PAGE) -> Plan | None:
         """Return the plan of these settings, if it was made before and the pair is in memory."""
-        is_known = has_auto(settings) and self.pairs.is_loaded(pair)
+        is_known = settings.is_auto and self.pairs.is_loaded(pair)
         return known_plan(self.pairs.open(pair), settings) if is_known else None
 
     def _steps(self, job: Job, stop: StopSignal) -> Generator[Any, None, None]:
@@ -137,7 +136,7 @@ class Engine:
 
 
 def _made_plans(pair: Pair, settings: Sequence[DecodingSettings]) -> list[MadePlan]:
-    found = ((one, known_plan(pair, one)) for one in settings if has_auto(one))
+    found = ((one, known_plan(pair, one)) for one in settings if one.is_auto)
     return [MadePlan(one, plan) for one, plan in found if plan is not None]
 
 
@@ -147,6 +146,6 @@ def _remember(pair: Pair, made: MadePlan) -> None:
 
 def _seconds(job: Job, plans: Sequence[MadePlan]) -> int:
     """Return the seconds of a GPU to ask for."""
-    unknown = sum(has_auto(one) for one in job.settings) - len(plans)
+    unknown = sum(one.is_auto for one in job.settings) - len(plans)
     tokens = sum(one.max_new_tokens for one in job.settings) * job.times
     return min(job.seconds, SECONDS_TO_START + MEASURING_SECONDS * unknown + int(SECONDS_PER_TOKEN * tokens))

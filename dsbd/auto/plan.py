@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from dsbd.depth import WORTHWHILE, expected_layers
+from dsbd.methods import WORTHWHILE, expected_layers
 from dsbd.results import brief
 from dsbd.settings import AUTO, DecodingSettings
 
