@@ -8,7 +8,7 @@ from dataclasses import asdict, fields, replace
 import pytest
 
 from dsbd import settings
-from dsbd.__main__ import parser
+from dsbd.cli import parser
 from dsbd.commands.settings_flags import settings_of_flags, value_of_text
 from dsbd.errors import SettingsError
 from dsbd.methods import DRAFTING_METHODS, PROBE_EVERY, READS, WORTHWHILE, DepthPolicy, expected_layers, resolve

@@ -7,7 +7,7 @@ import pytest
 
 import dsbd
 from dsbd.api import planning
-from dsbd.auto.measuring import known_plans
+from dsbd.auto import known_plans
 from dsbd.models.engines import graph
 from dsbd.models.rows import forest
 from dsbd.models.rows.new import GraphRow, new_row

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import dsbd
-from dsbd.snapshot import Until
+from dsbd.session import Until
 from dsbd.stopping import cut
 from tests.toy_pair import toy_pair
 

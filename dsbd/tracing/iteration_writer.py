@@ -8,8 +8,8 @@ from dsbd.law.beams import Beam
 from dsbd.law.beams import Node as BeamNode
 from dsbd.law.forest import DraftLaw
 from dsbd.law.verified import DrawnBeam, TriedDraft, VerifiedLayer
-from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import ITERATION_PHASES, count_verdicts
+from dsbd.session import IterationEnd, RunStart
 from dsbd.tracing.records import (
     ALTERNATIVES,
     Alternative,

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from dsbd.auto.plan import largest_tried
+from dsbd.auto import largest_tried
 from dsbd.errors import SettingsError
 from dsbd.methods import resolve
 from dsbd.settings import DecodingSettings, ResolvedSettings

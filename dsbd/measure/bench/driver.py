@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from dsbd.api import planning
-from dsbd.auto.plan import Plan
+from dsbd.auto import Plan
 from dsbd.conditions import conditions
 from dsbd.errors import PairError, SettingsError
 from dsbd.measure.bench.answers_file import AnswersFile
@@ -23,8 +23,8 @@ from dsbd.measure.bench.records import ResolvedAuto
 from dsbd.measure.bench.run import measure_turn
 from dsbd.measure.energy import Meter
 from dsbd.models.pair import Pair
-from dsbd.observer import Observer
 from dsbd.progress import ProgressLine
+from dsbd.session import Observer
 
 WARM_UP_TOKENS = 8
 
