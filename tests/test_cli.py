@@ -73,7 +73,7 @@ def folder(tmp_path, monkeypatch):
         (["page", "--foo"], "(see python -m dsbd page --help)\n"),
         ([*EXPORT, "pdf"], "pdf"),
         ([*EXPORT, "html", "--plotly", "web"], "web"),
-        ([*EXPORT, "html", "--language", LONG], "there are ar, de"),
+        ([*EXPORT, "html", "--language", "xx"], "there are "),
         ([*EXPORT, "svg", "--iteration", "0"], "iteration is 0; this trace has the iterations 1 to"),
         ([*EXPORT, "svg", "y"], "(see python -m dsbd export --help)\n"),
         ([*SITE, "--traces", ""], "is not a path"),
