@@ -6,13 +6,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import dsbd
-from dsbd.api import Progress, planning
-from dsbd.auto.plan import PlanProgress
+from dsbd.api import Update, planning
+from dsbd.auto import PlanProgress
 from dsbd.evaluation.race import race
 from dsbd.measure.bench.contenders import Contender
 from dsbd.memory.reading import ReadProgress
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
+from dsbd.tracing.records import BeamRecord, Iteration
 from dsbd.tracing.trace import Trace
 
 from .host.limits import Limits, check_decode, check_race
@@ -40,6 +41,16 @@ class Job(NamedTuple):
     steps: Steps
     """Takes the pair and ``stop``, and yields the work step by step, as plain data. It may travel to another process,
     so it is a partial of a function of a module. Raises: DsbdError; StoppedError once the signal says so."""
+
+
+class Progress(NamedTuple):
+    """What an iteration brought."""
+
+    iteration: Iteration
+    best: BeamRecord
+    """The hypothesis that is best so far; in the last step the returned one."""
+    settled: int
+    """How many tokens of ``best`` every possible result begins with; in the last step all of them."""
 
 
 class DecodeStep(NamedTuple):
@@ -99,5 +110,12 @@ def _decoded(pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSign
     for update in dsbd.stream(pair, prompt, settings, record=True, stop=stop):
         begun = replace(update.trace, iterations=[]) if is_first and update.trace is not None else None
         whole = None if update.result is None else update.result.trace
-        yield DecodeStep(None, begun, update.progress, whole)
+        yield DecodeStep(None, begun, _progress(update), whole)
         is_first = False
+
+
+def _progress(update: Update) -> Progress:
+    recorder, iteration = update._recorder, update.iteration
+    assert recorder is not None and iteration is not None, "it is recorded"  # noqa: PT018
+    best = recorder.beam(update.candidates[0].node, update.best)
+    return Progress(iteration, best, len(update.settled_ids))

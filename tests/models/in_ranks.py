@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 import dsbd
-from dsbd.__main__ import main as command_line
+from dsbd.cli import main as command_line
 from dsbd.evaluation.bench import Bench
 from dsbd.measure.bench.contenders import contenders
 from dsbd.measure.bench.contest import Contest, plain_prompts

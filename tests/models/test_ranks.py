@@ -18,7 +18,7 @@ from dsbd.errors import ModelError, PairError
 from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.ranks import Ranks, ranks_of
-from dsbd.observer import InStep
+from dsbd.session import InStep
 from tests.toy_pair import toy_model, toy_pair
 
 ROOT = Path(__file__).resolve().parents[2]

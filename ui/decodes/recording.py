@@ -3,11 +3,12 @@
 import uuid
 from dataclasses import replace
 
-from dsbd.api import Progress
 from dsbd.tracing.records import BeamRecord, Iteration, Result
 from dsbd.tracing.trace import Trace, canonical_digest
 from visualize import SceneBuilder
 from visualize.scenes.records import Scene
+
+from ..jobs import Progress
 
 
 class Recording:

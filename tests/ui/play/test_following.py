@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dsbd.auto.kept import save_plan
+from dsbd.auto import save_plan
 from dsbd.conditions import conditions
 from dsbd.settings import AUTO, DecodingSettings
 from tests.auto.test_kept import GOOD, made
