@@ -9,7 +9,6 @@ from visualize.pages.compressed import packed, packed_json
 from visualize.pages.document import Kit, packed_element, script, style
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom, plotly_origins, plotly_tag
 from visualize.scenes.records import Scene
-from visualize.scenes.to_json import scene_json
 from visualize.viewer.bundle import viewer_assets
 
 UNPACK_FILE, VIEWER_FILE, HOST_FILE, DECK_FILE, STYLE_FILE = "unpack.js", "viewer.js", "host.js", "deck.js", "style.css"
@@ -30,8 +29,9 @@ def carried_kit(plotly: PlotlyFrom, *styles: str) -> Kit:
 
 
 def scene_element(scene: Scene, place: int = 0) -> str:
-    """Return the element with the data of a viewer, by its place on the page."""
-    return packed_element(f"dsbd-scene-{place}", packed_json(scene_json(scene)))
+    """Return the element with the trace of a viewer, by its place on the page."""
+    assert scene.trace is not None, "a page shows whole traces"
+    return packed_element(f"dsbd-scene-{place}", packed_json(scene.trace.to_dict()))
 
 
 def shared_kit(folder: str, *styles: str) -> Kit:

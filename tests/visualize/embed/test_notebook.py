@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -47,7 +48,7 @@ def test_the_bundle_has_a_picture_and_text():
     assert set(bundle) == {"text/html", "image/svg+xml", "text/plain"}
     assert bundle["text/plain"] == visualize.forest_text(TRACE, 1)
     assert bundle["image/svg+xml"] == visualize.forest_svg(TRACE, 1)
-    empty = visualize.SceneBuilder(None).scene()
+    empty = replace(TRACE, iterations=[], result=None)
     assert "no passes" in visualize.show(empty)._repr_mimebundle_()["text/plain"]
 
 

@@ -3,7 +3,7 @@
 import {idsOf} from "../../live/hypotheses.js";
 import {iterations} from "../../live/iterations.js";
 import {RULES} from "../../live/verify.js";
-import {Residual} from "../../viewer/law/residual.js";
+import {Residual} from "../../viewer/law.js";
 import {settingsOf, tablePair} from "./beams.js";
 
 /* Accepts every guess that the large model allows at all. */

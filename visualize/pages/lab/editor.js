@@ -1,6 +1,6 @@
 /* Changes the tables: one text, and the law of the next word of both models after it. */
 
-import {button, make} from "../../viewer/base/dom.js";
+import {button, make} from "../../viewer/dom.js";
 import {tableOf} from "./shown.js";
 import {textOf, withCell, withRow} from "./tables.js";
 

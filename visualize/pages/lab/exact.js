@@ -1,8 +1,6 @@
 /* The exact law of the ends of beam sampling, by enumeration, and the formulas for the first layer. */
 
-import {alphasOf, tailsOf} from "../../viewer/law/chances.js";
-import {jointLaw, logProbsOf, massesOf, warpedLaw} from "../../viewer/law/joint.js";
-import {chainOf} from "../../viewer/law/trials.js";
+import {alphasOf, chainOf, jointLaw, logProbsOf, massesOf, tailsOf, warpedLaw} from "../../viewer/law.js";
 import {endOf, logitsOf, settingsOf} from "./beams.js";
 
 const ROOT = {path: "", log_weight: 0, multiplicity: 1};

@@ -1,6 +1,6 @@
 /* The lab: a button that decodes many times with two tables, here in the browser, and counts how every decode ends. */
 
-import {button, filled, localised, make} from "../../viewer/base/dom.js";
+import {button, filled, localised, make} from "../../viewer/dom.js";
 import {editor} from "./editor.js";
 import {Experiment} from "./experiment.js";
 import {chart, ends, figures, squared} from "./shown.js";

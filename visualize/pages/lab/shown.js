@@ -1,6 +1,6 @@
 /* What the lab shows of an experiment: the likeliest ends, rates of accepted guesses, and chi-square as a chart. */
 
-import {draw, filled, localised, make} from "../../viewer/base/dom.js";
+import {draw, filled, localised, make} from "../../viewer/dom.js";
 import {nameOf} from "./tables.js";
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [330, 150, 40, 8, 18];
