@@ -8,11 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from visualize.drawings.csv import nodes_csv
-    from visualize.drawings.decode_svg import decode_svg
     from visualize.drawings.svg import forest_svg
     from visualize.drawings.text import forest_text
-    from visualize.drawings.tikz import forest_tikz
     from visualize.embed.notebook import show
     from visualize.embed.snippets import embed_snippet
     from visualize.figures.decode import width_figure
@@ -35,11 +32,8 @@ if TYPE_CHECKING:
     from visualize.viewer.bundle import viewer_assets
 
 _NAMES = {
-    "drawings.csv": "nodes_csv",
-    "drawings.decode_svg": "decode_svg",
     "drawings.svg": "forest_svg",
     "drawings.text": "forest_text",
-    "drawings.tikz": "forest_tikz",
     "embed.notebook": "show",
     "embed.snippets": "embed_snippet",
     "figures.decode": "width_figure",

@@ -95,10 +95,8 @@ def chi_squares(freedom: int) -> dict:
 
 
 def traced(name: str) -> dict:
-    """A trace as the browser gets it, and its tables of nodes."""
-    scene = scene_of(name)
-    tables = [visualize.nodes_csv(scene, at) for at in range(len(scene.iterations))]
-    return {"scene": visualize.scene_json(scene), "tables": tables}
+    """A trace as the browser gets it."""
+    return {"scene": visualize.scene_json(scene_of(name))}
 
 
 def scenes() -> list[dict]:

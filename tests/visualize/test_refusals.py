@@ -20,10 +20,10 @@ TRACE, TABLE = toy_trace(), made_up_table()
         *((TraceError, f"iteration is {bad!r}; this trace has whole numbers from 0 to 6",
            visualize.forest_figure, (TRACE, bad), {}) for bad in (-1, 7, True, "0", 1.0, "both")),
         *((TraceError, "iteration is 99; this trace has whole numbers from 0 to 6", call, (TRACE,), {"iteration": 99})
-          for call in (visualize.show, visualize.forest_tikz, visualize.nodes_csv)),
+          for call in (visualize.show, visualize.forest_svg, visualize.forest_text)),
         (TraceError, "step is 999; iteration 0 has whole", visualize.forest_svg, (TRACE,), {"step": 999}),
         *((ValueError, "theme is 'pink'", call, (TRACE,), {"theme": "pink"})
-          for call in (visualize.decode_svg, visualize.forest_figure, visualize.forest_svg)),
+          for call in (visualize.decode_figure, visualize.forest_figure, visualize.forest_svg)),
         (ValueError, "no strings for language 'xx'; there are ar, de, en", Words, ("xx",), {}),
         *((ValueError, "no strings for language 'tlh'", call, (TRACE,), {"language": "tlh"})
           for call in (visualize.width_figure, visualize.scene)),

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dsbd.tracing.records import ROOT
 from visualize.drawings.geometry import Point, smooth
 from visualize.look.states import mark_of
-from visualize.scenes.records import TreeNode, WholeScene
+from visualize.scenes.records import Band, Scene, TreeNode, WholeScene
 from visualize.scenes.tokens import MARKS, columns
+from visualize.words.words import Words
 
 ROW = 13.0
 """Pixels between two rows of twigs."""
@@ -58,3 +59,25 @@ class DecodeTree:
 def word(node: TreeNode) -> str:
     """Return the label of a node on the line, without the mark for the space before a word."""
     return node.label.removeprefix(MARKS[" "]) or node.label
+
+
+def decode_title(scene: Scene, words: Words) -> str:
+    """Return how many passes of the large model the text took, and how many the same law takes without guesses."""
+    whole = scene.whole
+    passes, alone = len(whole.bands), whole.bands[-1].last if whole.bands else 0
+    return words(
+        "figure.instead" if scene.settings.get("lossless") and passes < alone else "figure.decode",
+        tokens=words.counted("tokens", whole.tokens),
+        passes=words.counted("passes", passes),
+        alone=alone,
+    )
+
+
+def decode_quality(scene: Scene, words: Words) -> str:
+    """Return whose quality the text has; empty if the method keeps no law."""
+    return words("figure.quality") if scene.settings.get("lossless") else ""
+
+
+def band_title(band: Band, words: Words) -> str:
+    """Return the number of a pass, from 1, and how many tokens it won."""
+    return words("figure.pass", index=band.iteration + 1, tokens=words.counted("tokens", band.won))

@@ -5,8 +5,7 @@ from html import escape
 from typing import Any
 
 from visualize.drawings.captions import hover_lines, isolated
-from visualize.drawings.decode_svg import band_title, decode_svg, decode_title
-from visualize.drawings.decode_tree import ROW, WORD_ANGLE, WORD_GAP, DecodeTree, word
+from visualize.drawings.decode_tree import ROW, WORD_ANGLE, WORD_GAP, DecodeTree, band_title, decode_title, word
 from visualize.drawings.geometry import Point
 from visualize.figures.chart_style import empty_figure
 from visualize.figures.hover import hover_label, hover_text
@@ -34,7 +33,7 @@ def decode_figure(source: Source | Scene, *, theme: Theme = "light", language: s
     and numbers of passes carry ``customdata``: the recorded index of the iteration, and the id of the node or None.
 
     It is as wide as its place, or titled and empty if the trace has no iterations; a decode of more than 64 tokens can
-    be dragged. A scene keeps its language. In a saved notebook the figure leaves :func:`visualize.decode_svg`.
+    be dragged. A scene keeps its language.
 
     Example:
         >>> visualize.decode_figure(trace)
@@ -46,10 +45,8 @@ def decode_figure(source: Source | Scene, *, theme: Theme = "light", language: s
     scene = scene_of(source, language)
     words = Words(scene.strings["language"])
     if scene.iterations:
-        figure = _plot(scene, theme, words)
-    else:
-        figure = PicturedFigure(empty_figure(decode_title(scene, words), theme, words))
-    return figure.with_picture(lambda: decode_svg(scene, theme=theme))
+        return _plot(scene, theme, words)
+    return empty_figure(decode_title(scene, words), theme, words)
 
 
 def _plot(scene: Scene, theme: Theme, words: Words) -> PicturedFigure:

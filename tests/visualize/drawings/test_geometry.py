@@ -7,7 +7,6 @@ import pytest
 import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.traces import scene_of
-from visualize.drawings import tikz
 from visualize.look.sizes import SIZES
 from visualize.look.states import MARKS, mark_style
 
@@ -37,4 +36,3 @@ def test_every_dash_of_the_marks_has_a_pattern_for_both_kinds_of_drawing():
     """Catches a mark with a dash that one drawing does not know."""
     used = {mark_style(mark).dash for mark in MARKS}
     assert used <= set(SIZES.dashes)
-    assert set(SIZES.dashes) == set(tikz.DASHES)

@@ -33,12 +33,12 @@ def test_every_node_stands_once_and_alone_and_out_of_the_room_of_the_words(name)
     assert all(1 <= x <= tree.columns and tree.line <= y < tree.height for x, y in places)
     drawn = [point for mark in ("kept", "dropped", "picked") for piece in tree.twigs(mark) for point in piece]
     assert min(y for _, y in drawn) >= tree.line
-    svg = visualize.decode_svg(scene)
-    words = re.findall(r'<text transform="translate\([\d.]+,([\d.]+)\) rotate\(-60\)"[^>]*>([^<]*)<', svg)
+    words = [note for note in figure.layout.annotations if note.textangle]
     assert len(words) == scene.whole.tokens
-    for start, text in words:
-        y, width = float(start) - 44, 6.3 * len(html.unescape(text).strip("\u2068\u2069"))
-        assert NUMBERS - 6 <= y - width * 0.87 - 6 < y + 6 <= tree.line + 1  # it rises by 60 degrees
+    for note in words:  # they rise by 60 degrees
+        height = 0.87 * 6.3 * len(html.unescape(note.text).strip("\u2068\u2069"))
+        assert NUMBERS - 6 <= note.y - height - 6
+        assert note.y <= tree.line
 
 
 def test_bands_cover_every_position_once_and_name_their_pass():
@@ -73,7 +73,7 @@ def test_hovering_tells_the_exact_state_and_the_arithmetic():
 
 def test_a_trace_without_iterations_and_one_without_a_result():
     assert visualize.decode_figure(EMPTY).layout.annotations[0].text == "nothing recorded"
-    assert "0 tokens" in visualize.decode_svg(EMPTY)
+    assert "0 tokens" in visualize.decode_figure(EMPTY).layout.title.text
     growing = replace(TRACE, iterations=TRACE.iterations[:2], result=None)
     title = visualize.decode_figure(growing).layout.title.text
     assert re.fullmatch(r"2 passes of the large model instead of \d+", title)
