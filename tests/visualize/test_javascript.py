@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,20 +16,20 @@ import dsbd
 import visualize
 from dsbd.tracing.records import Piece
 from dsbd.tracing.trace import Trace
-from tests.visualize.drawings.test_geometry import EDGE
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.pages.test_lab import PAIR, ZEROS, oracle_law
 from tests.visualize.story_pair import PROMPT, story_pair
 from tests.visualize.traces import TRACES, scene_of, trace_of
-from visualize.drawings import geometry
-from visualize.pages.lab_parts import lab_script
-from visualize.pages.live_parts import METHODS
-from visualize.scenes.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
+from visualize import svg
+from visualize.pages.lesson_page import lab_script
+from visualize.pages.live import METHODS
+from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.viewer.bundle import joined, viewer_assets
 from visualize.words.plurals import plural_category
 from visualize.words.words import known_languages, number, tell_apart
 
 FOLDER = Path(__file__).parent
+EDGE = re.compile(r'<path d="M([\d.]+),([\d.]+)H([\d.]+)C[^"]* ([\d.]+),([\d.]+)" fill="none"([^>]*)/>')
 SLOW = ("alterations.test.js", "exact.test.js")
 """Run by the tests beside them."""
 TRANSLATED = ("toy", "likely", "ruled", "chance")
@@ -80,10 +81,11 @@ def numbers() -> list[tuple]:
 def edges(name: str, at: int) -> dict:
     """The edges of the drawing of an iteration, as SVG has them."""
     scene = scene_of(name)
-    drawn = [[float(text) for text in found.groups()[:5]] for found in EDGE.finditer(visualize.forest_svg(scene, at))]
+    written = visualize.forest_svg(trace_of(name), at)
+    drawn = [[float(text) for text in found.groups()[:5]] for found in EDGE.finditer(written)]
     assert drawn
-    room = geometry.PITCH * (max(scene.iterations[at].last_column, 1) + 0.92) + 26
-    sizes = {"pitch": geometry.PITCH, "left": geometry.LEFT, "band": geometry.BAND, "row": geometry.ROW}
+    room = svg.PITCH * (max(scene.iterations[at].last_column, 1) + 0.92) + 26
+    sizes = {"pitch": svg.PITCH, "left": svg.LEFT, "band": svg.BAND, "row": svg.ROW}
     return {"name": name, "at": at, "room": room, "edges": drawn, **sizes}
 
 

@@ -26,12 +26,12 @@ TRACE, TABLE = toy_trace(), made_up_table()
           for call in (visualize.decode_figure, visualize.forest_figure, visualize.forest_svg)),
         (ValueError, "no strings for language 'xx'; there are ar, de, en", Words, ("xx",), {}),
         *((ValueError, "no strings for language 'tlh'", call, (TRACE,), {"language": "tlh"})
-          for call in (visualize.width_figure, visualize.scene)),
+          for call in (visualize.width_figure, visualize.forest_svg)),
         *((TraceError, "cannot read trace", call, ("no such file",), {})
           for call in (visualize.forest_figure, visualize.decode_figure)),
         (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
          visualize.forest_text, (3,), {}),
-        (TraceError, "decode with record=True", visualize.scene, (SimpleNamespace(trace=None),), {}),
+        (TraceError, "decode with record=True", visualize.forest_graph, (SimpleNamespace(trace=None),), {}),
         (ValueError, "no table of a contest: task", visualize.speed_figure, ({"methods": []},), {}),
         (ValueError, "str is no table of a contest", visualize.pareto_figure, ("runs.jsonl",), {}),
         (ValueError, "no race", visualize.race_figure, ({"format": "other"},), {}),

@@ -13,7 +13,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from visualize import scene_json
-from visualize.pages.compressed import packed_json
+from visualize.pages.document import packed_json
 
 from .recording import Recording
 from .running_text import running_text

@@ -19,9 +19,9 @@ from dsbd.assets import asset_path
 from dsbd.errors import PageError
 from dsbd.version import __version__
 from visualize import scene
-from visualize.pages.compressed import packed_json
+from visualize.pages.document import packed_json
 from visualize.pages.document import Kit, document, packed_element, script
-from visualize.pages.viewer_parts import carried_kit
+from visualize.pages.document import carried_kit
 from visualize.scenes.to_json import scene_json
 
 from ..host.listening import PORT_SETTING

@@ -8,10 +8,9 @@ import {iterations} from "../../../visualize/live/iterations.js";
 import {generatorOf} from "../../../visualize/live/random.js";
 import {resolved} from "../../../visualize/live/settings.js";
 import {RULES} from "../../../visualize/live/verify.js";
-import {endOf, tablePair} from "../../../visualize/pages/lab/beams.js";
 import {Residual} from "../../../visualize/viewer/law/residual.js";
-import {binsOf, chiSquare, pValue} from "../../../visualize/pages/lab/chi_square.js";
-import {exactLaw} from "../../../visualize/pages/lab/exact.js";
+import {endOf, exactLaw, tablePair} from "../../../visualize/pages/lab/decode.js";
+import {binsOf, chiSquare, pValue} from "../../../visualize/pages/lab/experiment.js";
 
 const RUNS = 3000;
 const FALSE_ALARM = 1e-5;
