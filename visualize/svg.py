@@ -8,8 +8,7 @@ import networkx as nx
 
 from dsbd.tracing.records import Trial
 from visualize.forest import Source, Width, check_place, forest_graph, load_trace, text_of
-from visualize.look.sizes import SIZES
-from visualize.look.states import MARKS, YIELDED, Style, Theme, mark_of, mark_style
+from visualize.look.states import MARKS, SIZES, YIELDED, Style, Theme, mark_of, mark_style
 from visualize.look.theme import FONT, MONOSPACE, Palette, palette
 from visualize.tokens import columns
 from visualize.words.words import Words, number

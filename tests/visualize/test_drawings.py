@@ -11,8 +11,7 @@ import visualize
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import TRACES, trace_of
-from visualize.look.sizes import SIZES
-from visualize.look.states import MARKS, mark_style
+from visualize.look.states import MARKS, SIZES, mark_style
 from visualize.look.theme import palette
 from visualize.words.words import known_languages
 

@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 from visualize.figures.chart_style import dress_tree, empty_figure, hover_text
 from visualize.figures.pictured import PicturedFigure
 from visualize.forest import Source, Width, forest_graph, load_trace
-from visualize.look.sizes import SIZES
-from visualize.look.states import MARKS, YIELDED, Theme, mark_of, mark_style
+from visualize.look.states import MARKS, SIZES, YIELDED, Theme, mark_of, mark_style
 from visualize.look.theme import MONOSPACE, palette
 from visualize.svg import (
     BAND,
