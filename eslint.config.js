@@ -18,7 +18,7 @@ export default [
       curly: ["error", "multi-line"],
       eqeqeq: ["error", "smart"],
       "max-len": ["error", {code: 120, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true}],
-      "max-lines": ["error", 300],
+      "max-lines": ["error", 400],
       "no-unused-vars": ["error", {args: "after-used", caughtErrors: "all"}],
       "no-var": "error",
       "object-shorthand": "error",
@@ -29,7 +29,7 @@ export default [
   },
   {
     files: ["visualize/viewer/**/*.js", "visualize/live/**/*.js", "visualize/pages/lab/*.js"],
-    ignores: ["visualize/viewer/law/*.js"], // the law needs no page
+    ignores: ["visualize/viewer/{law,scene,steps,layout,tokens}.js"], // these need no page
     languageOptions: {globals: globals.browser},
   },
   {files: ["visualize/live/**/*.js"], languageOptions: {globals: {...globals.browser, ...globals.worker}}},

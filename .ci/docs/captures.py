@@ -45,18 +45,16 @@ def main() -> None:
 
 
 def lanes(browser: Browser) -> None:
-    """Save the two lanes of the opening decode with the button of the viewer, and their last picture."""
+    """Save the last picture of the two lanes of the opening decode with the button of the viewer."""
     with tempfile.TemporaryDirectory() as folder:
         visualize.export_html(TRACE, Path(folder) / "trace.html")
         page = browser.new_page(viewport=WINDOW)
         page.goto((Path(folder) / "trace.html").as_uri())
         page.click(".dsbd-more > summary")
         with page.expect_download() as download:
-            page.click(".dsbd-gif")
-        download.value.save_as(IMAGES / "lanes.gif")
+            page.click(".dsbd-picture")
+        picture = Image.open(download.value.path())
         page.close()
-    picture = Image.open(IMAGES / "lanes.gif")
-    picture.seek(picture.n_frames - 1)
     picture.convert("RGB").quantize(64).save(ROOT / "ui" / "parts" / "preview.png", optimize=True)
 
 

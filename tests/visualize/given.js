@@ -3,11 +3,14 @@
 import assert from "node:assert/strict";
 import {readFileSync} from "node:fs";
 
-import {Iteration} from "../../visualize/viewer/forest/iteration.js";
+import {Scene} from "../../visualize/viewer/scene.js";
 
 export const given = JSON.parse(readFileSync(process.env.DSBD_GIVEN, "utf8"));
 
-export const iterationsOf = (scene) => scene.iterations.map((packed) => new Iteration(packed));
+/* The scenes of all traces, by name. */
+export const scenes = Object.fromEntries(
+  Object.entries(given.traces ?? {}).map(([name, {trace}]) => [name, new Scene(trace)]),
+);
 
 export function near(found, expected, within, about = "") {
   assert.ok(Math.abs(found - expected) <= within, `${about} ${found} is not ${expected}`);

@@ -1,6 +1,6 @@
 """What Python sends to the scripts that draw: JSON with a number, its bulk packed.
 
-Packing makes a scene five to ten times smaller. The number makes every message new, so that the same trace can be
+Packing makes a trace five to ten times smaller. The number makes every message new, so that the same trace can be
 shown twice. The scripts in ``ui/parts`` read the messages.
 """
 
@@ -12,8 +12,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from visualize import scene_json
-from visualize.pages.document import packed_json
+from visualize.pages.compressed import packed_json
 
 from .recording import Recording
 from .running_text import running_text
@@ -26,13 +25,12 @@ def whole_scene(recording: Recording, *, live: bool = False, first: bool = False
 
     If it is live, the viewer follows it, or stays where the visitor stepped; at its first scene nobody has stepped yet.
     """
-    return _message(kind="whole", live=live, first=first, packed=packed_json(scene_json(recording.scene())))
+    return _message(kind="whole", live=live, first=first, packed=packed_json(recording.trace.to_dict()))
 
 
 def more_scene(recording: Recording, since: int) -> str:
     """Return the iterations from ``since`` on, for a viewer that has the earlier ones."""
-    scene = scene_json(recording.scene(last=len(recording) - since))
-    news = {name: scene[name] for name in ("tokens", "whole", "iterations", "statistics")}
+    news = [asdict(iteration) for iteration in recording.iterations[since:]]
     return _message(kind="more", live=True, since=since, packed=packed_json(news))
 
 

@@ -22,12 +22,12 @@ class Recording:
         self.settled = 0
         """How many tokens of the best hypothesis every possible result begins with."""
         self._trace = trace
-        self._iterations: list[Iteration] = []
+        self.iterations: list[Iteration] = []
         self._builder = SceneBuilder(trace.prompt, trace.settings, title=trace.settings.method, models=models)
         self.finish(trace)
 
     def __len__(self) -> int:
-        return len(self._iterations)
+        return len(self.iterations)
 
     @property
     def result(self) -> Result | None:
@@ -41,9 +41,9 @@ class Recording:
     @property
     def trace(self) -> Trace:
         """All there is, with its digest; without a result where the decode was stopped."""
-        if len(self._trace.iterations) == len(self._iterations):
+        if len(self._trace.iterations) == len(self.iterations):
             return self._trace
-        grown = replace(self._trace, iterations=list(self._iterations), digest="")
+        grown = replace(self._trace, iterations=list(self.iterations), digest="")
         return replace(grown, digest=canonical_digest(grown))
 
     @property
@@ -57,7 +57,7 @@ class Recording:
 
     def finish(self, trace: Trace) -> None:
         """Take in the whole trace; iterations that are here already are not read again."""
-        for iteration in trace.iterations[len(self._iterations) :]:
+        for iteration in trace.iterations[len(self.iterations) :]:
             self._add(iteration)
         self._trace = trace
         if trace.result is not None and trace.result.beams:
@@ -72,4 +72,4 @@ class Recording:
 
     def _add(self, iteration: Iteration) -> None:
         self._builder.add(iteration)
-        self._iterations.append(iteration)
+        self.iterations.append(iteration)

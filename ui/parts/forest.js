@@ -1,9 +1,10 @@
 /* The viewer on the page. While a decode runs, only new iterations arrive. The first paint, which the server drew, is
- * removed when the viewer has drawn the first scene. */
-const {follow, isAsked, plotly} = globalThis.DsbdPage;
+ * removed when the viewer has drawn the first trace. */
+const {follow, isAsked} = globalThis.DsbdPage;
 const place = element.querySelector(".forest-mount");
 let viewer = null;
-let scene = null;
+let trace = null; // with all that has come
+let drawn = null; // the trace that the viewer has, and of how many iterations
 let waiting = null;
 let isTold = false;
 globalThis.DsbdPage.shown = () => viewer;
@@ -11,9 +12,8 @@ globalThis.DsbdPage.shown = () => viewer;
 /* Where a link to a run leads, once the run is there. */
 let goal = isAsked ? location.hash : "";
 
-/* The viewer asks for Plotly when its charts are opened. */
 const {DsbdLanguage} = globalThis;
-const options = {start: location.hash.slice(1), fetchPlotly: plotly, language: DsbdLanguage.now};
+const options = {start: location.hash.slice(1), language: DsbdLanguage.now};
 document.addEventListener("dsbd-language", () => {
   options.language = DsbdLanguage.now;
   viewer?.language(DsbdLanguage.now);
@@ -31,13 +31,18 @@ function draw(how) {
 }
 
 function show() {
-  const {whole, live, first} = waiting;
+  const {whole, live, first, here} = waiting;
   const follow = live && (first || atEnd()); // computed now: the visitor may have stepped back since the news came
   waiting = null;
-  if (viewer) viewer.setScene(scene, {follow});
-  else viewer = globalThis.DsbdViewer.mount(place, scene, options);
+  if (!viewer) viewer = globalThis.DsbdViewer.mount(place, trace, options);
+  else if (drawn === trace) viewer.add(trace.iterations.slice(shown), {result: trace.result, follow});
+  else viewer.setTrace(trace, {follow});
+  drawn = trace;
   unveil();
-  shown = scene.iterations.length;
+  shown = trace.iterations.length;
+  if (here) {
+    document.dispatchEvent(new CustomEvent("dsbd-live-shown", {detail: {text: viewer.text(), isRunning: here.isLive}}));
+  }
   if (whole && !live) begin();
   else if (whole && follow && !first) openEnd();
 }
@@ -70,7 +75,7 @@ function openEnd() {
 
 /* The iteration with the most tokens. */
 function richest() {
-  const won = scene.iterations.map((iteration) => iteration.layers.length);
+  const won = trace.iterations.map((iteration) => iteration.layers.length);
   return won.indexOf(Math.max(...won));
 }
 
@@ -83,13 +88,12 @@ function openAtVerdicts(it) {
 function take(message, bulk) {
   document.querySelector(".play").classList.remove("is-live");
   if (message.kind === "whole") {
-    scene = bulk;
+    trace = bulk;
     document.dispatchEvent(new Event("dsbd-scene"));
     draw({whole: true, live: message.live, first: message.first});
-  } else if (scene && message.since <= scene.iterations.length) {
-    // After a lost message there is a gap: then wait for the whole scene, which comes at the end of a decode.
-    const iterations = scene.iterations.slice(0, message.since).concat(bulk.iterations);
-    scene = {...scene, ...bulk, iterations};
+  } else if (trace && message.since <= trace.iterations.length) {
+    // After a lost message there is a gap: then wait for the whole trace, which comes at the end of a decode.
+    trace.iterations.push(...bulk.slice(trace.iterations.length - message.since));
     draw({live: true});
   }
 }
@@ -97,16 +101,16 @@ follow(props, watch, take, {news: isAsked});
 if (isAsked) unveil();
 
 /* A decode that ran in this browser (live.js). */
-document.addEventListener("dsbd-live-scene", ({detail: {scene: made, isLive}}) => {
+document.addEventListener("dsbd-live", ({detail: {trace: made, isLive}}) => {
   const first = isLive && made.iterations.length === 1;
-  scene = made;
+  trace = made;
   document.dispatchEvent(new Event("dsbd-scene"));
-  draw({whole: first || !isLive, live: true, first: !isLive ? false : first});
+  draw({whole: first || !isLive, live: true, first, here: {isLive}});
 });
 
 /* Another drawing of this decode asks for an iteration, or for a node in it. */
 document.addEventListener("dsbd-open", ({detail: {iteration, node}}) => {
-  const it = scene?.iterations.findIndex((entry) => entry.index === iteration) ?? -1;
+  const it = trace?.iterations.findIndex((entry) => entry.index === iteration) ?? -1;
   if (!viewer || it < 0) return;
   viewer.pause();
   viewer.goto(node === null ? {it, step: 0} : {it, step: Infinity, node});

@@ -10,7 +10,7 @@ const {DsbdLanguage} = globalThis;
 let client = null;
 let clientPair = null;
 let isRunning = false;
-let scene = null;
+let trace = null;
 
 /* What the form holds, also below a closed fold; Gradio's script in this browser knows it (ui/play/live_run.py). */
 const form = () =>
@@ -36,10 +36,9 @@ async function asked() {
   return {prompt, settings, pair: pairs[key]};
 }
 
-function hand(made, isLive) {
-  scene = made;
+function hand(news, isLive) {
   document.querySelector(".play").classList.add("is-live");
-  document.dispatchEvent(new CustomEvent("dsbd-live-scene", {detail: {scene, isLive}}));
+  document.dispatchEvent(new CustomEvent("dsbd-live", {detail: {trace, news, isLive}}));
 }
 
 /* The forest is seen, and no longer why the server did not take the run. */
@@ -54,11 +53,16 @@ const hears = {
     said.textContent =
       loaded < total ? `Fetching the models: ${share} % of ${Math.round(total / 1e6)} MB` : "Starting the models";
   },
-  scene({scene: made, isFirst}) {
-    const iterations = isFirst ? made.iterations : [...scene.iterations, ...made.iterations];
-    if (isFirst) begins();
-    said.textContent = `In this browser: ${made.statistics.layers} tokens in ${made.statistics.iterations} passes so far`;
-    hand({...made, iterations}, true);
+  start({start}) {
+    trace = {...start, iterations: [], result: null};
+  },
+  iteration({iteration}) {
+    const {iterations} = trace;
+    if (!iterations.length) begins();
+    iterations.push(iteration);
+    const layers = iterations.reduce((sum, one) => sum + one.layers.length, 0);
+    said.textContent = `In this browser: ${layers} tokens in ${iterations.length} passes so far`;
+    hand([iteration], true);
   },
 };
 
@@ -77,8 +81,10 @@ async function decode() {
     await fetched(new URL(`${base}live.js`, document.baseURI).href);
     [client, clientPair] = [new globalThis.DsbdLive.Client(base, pair, hears), pair];
   }
-  const end = await client.run({prompt, settings, language: DsbdLanguage.now});
-  if (end.scene) hand(end.scene, false);
+  trace = null;
+  const end = await client.run({prompt, settings, isWatched: true});
+  if (end.kind === "done") Object.assign(trace, end.trace);
+  if (trace?.iterations.length) hand([], false);
   if (end.kind === "stopped") return "Stopped.";
   const {layers, iterations, seconds} = end.trace.result.stats;
   return `Decoded in this browser: ${layers} tokens in ${iterations} passes, ${seconds.toFixed(2)} s. Run brings figures and sharing back.`;

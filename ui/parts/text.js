@@ -30,19 +30,10 @@ function show(message, text) {
 follow(props, watch, show, {news: isAsked});
 
 /* A decode that ran in this browser (live.js): its best version, or the likeliest so far. */
-document.addEventListener("dsbd-live-scene", ({detail: {scene, isLive}}) =>
-  show({live: isLive}, textOf(scene, isLive)),
-);
-
-function textOf({prompt, tokens, result, iterations}, isLive) {
-  const opened = ({fields, rows}) => rows.map((row) => Object.fromEntries(fields.map((name, at) => [name, row[at]])));
-  const known = new Map(opened(tokens).map((token) => [token.id, token]));
-  const [best] = result.length ? result : opened(iterations[iterations.length - 1].beams_after);
-  const path = [];
-  for (let token = known.get(best.node); token; token = known.get(token.parent)) path.unshift(token);
-  if (best.finished) path[path.length - 1] = {...path[path.length - 1], text: ""};
-  return {prompt: prompt.join(""), tokens: path.map((token) => ({...token, settled: !isLive})), ended: best.finished};
-}
+document.addEventListener("dsbd-live-shown", ({detail: {text, isRunning}}) => {
+  const tokens = text.tokens.map((token) => ({...token, settled: !isRunning}));
+  show({live: isRunning}, {...text, tokens});
+});
 
 function edge() {
   const mark = make("span", "text-edge");

@@ -17,12 +17,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from dsbd.assets import asset_path
 from dsbd.errors import PageError
+from dsbd.tracing.trace import Trace
 from dsbd.version import __version__
-from visualize import scene
-from visualize.pages.document import packed_json
+from visualize.pages.compressed import packed_json
 from visualize.pages.document import Kit, document, packed_element, script
-from visualize.pages.document import carried_kit
-from visualize.scenes.to_json import scene_json
+from visualize.pages.viewer_parts import carried_kit
 
 from ..host.listening import PORT_SETTING
 from ..parts.files import FOLDER, read
@@ -111,13 +110,13 @@ def open_door(host: str, port: int | None) -> Iterator[Door]:
 
 def waiting_page() -> str:
     """Return the page that is shown meanwhile: the form, and the first recorded decode in the viewer."""
-    shown = scene(sorted(asset_path("traces").glob("*.json.gz"))[0])
+    shown = Trace.load(sorted(asset_path("traces").glob("*.json.gz"))[0])
     kit = carried_kit("shared", read("starting/starting.css"))
     asking = Kit(kit.head, kit.body, asks=True)
     body = [
-        f"<main>{read('starting/starting.html').format(prompt=escape(''.join(shown.prompt)))}"
+        f"<main>{read('starting/starting.html').format(prompt=escape(shown.prompt.text))}"
         '<div data-scene="dsbd-scene" id="viewer" data-address></div></main>',
-        packed_element("dsbd-scene", packed_json(scene_json(shown))),
+        packed_element("dsbd-scene", packed_json(shown.to_dict())),
         asking.body,
         script(read("starting/starting.js")),
     ]

@@ -3,7 +3,8 @@
 import {Refused} from "./refused.js";
 
 export class Client {
-  /* base: address of the folder of shared files, with a slash. hear: {progress, scene}, called with each message. */
+  /* base: address of the folder of shared files, with a slash. hear: {progress, start, iteration}, called with each
+   * message. */
   constructor(base, pair, hear) {
     Object.assign(this, {base: new URL(base, document.baseURI).href, pair, hear, worker: null, loaded: null});
   }

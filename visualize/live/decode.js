@@ -8,7 +8,7 @@ import {resolved} from "./settings.js";
 import {Recorder} from "./trace.js";
 
 /* Decodes to the end. Yields {start}, what is known before; after each iteration {iteration, best}, plain data of its
- * record, and the last node and the text of the beam that is best so far; then {trace}. `check` throws to stop, and is
+ * record, and the text of the beam that is best so far; then {trace}. `check` throws to stop, and is
  * called before each call of a model; `now` gives milliseconds. */
 export async function* decode(pair, prompt, settings, {check = () => {}, now = () => performance.now()} = {}) {
   const chosen = resolved(settings);
@@ -34,7 +34,7 @@ export async function* decode(pair, prompt, settings, {check = () => {}, now = (
     } else {
       const iteration = recorder.add(step.value);
       const [{node}] = ranked(step.value, chosen);
-      yield {iteration, best: {node: recorder.ids.get(node), text: pair.tokenizer.decode(idsOf(node))}};
+      yield {iteration, best: pair.tokenizer.decode(idsOf(node))};
       step = run.next();
     }
   }

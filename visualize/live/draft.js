@@ -3,7 +3,7 @@
  * A layer has draft_width draws of a sampled forest, or the likeliest pairs of a likely one. Equal draws share a
  * *slot*, which carries their multiplicity. Nothing is drafted below a token that ends a beam. */
 
-import {bestOf, logProbsOf, warpedLaw} from "../viewer/law/joint.js";
+import {bestOf, logProbsOf, warpedLaw} from "../viewer/law.js";
 
 const LEAST_DRAFT_PROB = 1e-300; // a pair less likely than this is not in Q
 

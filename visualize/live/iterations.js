@@ -3,7 +3,7 @@
  * It is a generator, so that models that answer at once and models that answer later share it: it yields functions that
  * call a model and takes back what they return, and it yields a record of each iteration. */
 
-import {logProbsOf} from "../viewer/law/joint.js";
+import {logProbsOf} from "../viewer/law.js";
 import {Forest, drafted} from "./draft.js";
 import {keepBest} from "./hypotheses.js";
 import {RULES, verified} from "./verify.js";

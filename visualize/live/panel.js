@@ -1,11 +1,11 @@
-/* The form of a live page: it decodes in the reader's browser and hands each scene to the page around it, as the event
- * dsbd-live-scene with {scene, isLive}.
+/* The form of a live page: it decodes in the reader's browser and hands the growing trace to the page around it, as the
+ * event dsbd-live with {trace, news, isLive}: news are the records of iterations that are new in the trace.
  *
  * An element with class dsbd-live holds its data as JSON (visualize/pages/live_parts.py):
  *   {base, pair, megabytes, prompt, settings, reads, methods, words, isSmall}
  * isSmall: only prompt and Run, in the card of a lesson; the settings are those of its decode. */
 
-import {button, download, filled, localised, make} from "../viewer/base/dom.js";
+import {button, download, filled, localised, make} from "../viewer/dom.js";
 import {Client} from "./client.js";
 import {OPPONENT, race} from "./race.js";
 import {Refused, sentenceOf} from "./refused.js";
@@ -25,10 +25,9 @@ export function mountLive(root, data) {
   };
   let trace = null;
   let running = false;
-  let shown = null;
   let begun = "";
 
-  /* ---- the form --------------------------------------------------------------------------- */
+  /* ---- the form -------------------------------------------------------------------------------------------------- */
 
   const prompt = make("textarea", {rows: 2, "aria-label": words.prompt, maxlength: 4000, dir: "auto"});
   prompt.value = data.prompt;
@@ -92,10 +91,10 @@ export function mountLive(root, data) {
     return {method: methods.value, ...Object.fromEntries(values)};
   }
 
-  /* ---- a run ------------------------------------------------------------------------------ */
+  /* ---- a run ----------------------------------------------------------------------------------------------------- */
 
-  const hand = (scene, isLive) =>
-    root.dispatchEvent(new CustomEvent("dsbd-live-scene", {bubbles: true, detail: {scene, isLive}}));
+  const hand = (news, isLive) =>
+    root.dispatchEvent(new CustomEvent("dsbd-live", {bubbles: true, detail: {trace, news, isLive}}));
 
   const write = (text) => told.replaceChildren(make("span", {text: begun}), text);
 
@@ -106,29 +105,34 @@ export function mountLive(root, data) {
       said.textContent =
         loaded < total ? say("loading", {done: megabytes(loaded), all: megabytes(total)}) : words.starting;
     },
-    scene({scene, isFirst, best}) {
+    start({start}) {
+      trace = {...start, iterations: [], result: null};
+    },
+    iteration({iteration, best}) {
       write(best);
-      const {layers, iterations} = scene.statistics;
-      shown = isFirst ? scene : {...scene, iterations: [...shown.iterations, ...scene.iterations]};
-      said.textContent = say("running", {tokens: counted("tokens", layers), passes: counted("passes", iterations)});
-      hand(shown, true);
+      const {iterations} = trace;
+      iterations.push(iteration);
+      const layers = iterations.reduce((sum, one) => sum + one.layers.length, 0);
+      said.textContent = say("running", {
+        tokens: counted("tokens", layers),
+        passes: counted("passes", iterations.length),
+      });
+      hand([iteration], true);
     },
   });
 
   async function decode() {
     save.hidden = true;
+    trace = null;
     begun = prompt.value;
-    const end = await client.run({
-      prompt: prompt.value,
-      settings: asked(),
-      language: document.documentElement.lang || "en",
-    });
-    if (end.scene) hand(end.scene, false);
-    if (end.kind === "stopped") {
+    const end = await client.run({prompt: prompt.value, settings: asked(), isWatched: true});
+    const isStopped = end.kind === "stopped";
+    if (!isStopped) Object.assign(trace, end.trace);
+    if (trace?.iterations.length) hand([], false);
+    if (isStopped) {
       said.textContent = words.stopped;
       return;
     }
-    trace = end.trace;
     write(trace.result.text);
     save.hidden = false;
     const {layers, iterations, seconds, tokens_per_second: speed} = trace.result.stats;

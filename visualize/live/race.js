@@ -1,6 +1,6 @@
 /* A race in this browser: beam sampling and the method of the form take turns on a prompt; the first round warms up. */
 
-import {localised, make, table} from "../viewer/base/dom.js";
+import {localised, make, table} from "../viewer/dom.js";
 
 const ROUNDS = 3;
 export const OPPONENT = "beam_sampling";

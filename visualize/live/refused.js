@@ -1,6 +1,6 @@
 /* What cannot be decoded, as the key of a sentence and its values: the page has the sentences, in its own language. */
 
-import {filled} from "../viewer/base/dom.js";
+import {filled} from "../viewer/dom.js";
 
 /* values: numbers, names of settings, or texts. */
 export class Refused extends Error {

@@ -1,6 +1,6 @@
 /* Turns a decode into a trace, dsbd-trace/1, as plain data: dsbd/tracing/records.py says what each field means. */
 
-import {bestOf} from "../viewer/law/joint.js";
+import {bestOf} from "../viewer/law.js";
 import {countsOf} from "./counts.js";
 import {digestOf} from "./digest.js";
 import {idsOf, ranked} from "./hypotheses.js";
@@ -113,7 +113,7 @@ class IterationWriter {
         nodes: kept.map((node) => this.ids.get(node)),
       },
       phases,
-      beginnings: layers[0].beginnings.map((one) => this.named(one)),
+      beginnings: [],
     };
   }
 

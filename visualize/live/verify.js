@@ -1,11 +1,20 @@
 /* Verification: decides layer by layer which drafts become beams of the target. No model: docs/algorithm.md, *One
  * iteration*. dsbd/law/verify.py decides the same from the same numbers. */
 
-import {acceptedTogether, beginningsOf, verdictInBlock} from "../viewer/law/block.js";
-import {alphasOf, bounded, exactlyOf, landingChances, reached, reasonOf, tailsOf} from "../viewer/law/chances.js";
-import {drawFrom, jointLaw} from "../viewer/law/joint.js";
-import {Residual} from "../viewer/law/residual.js";
-import {chainOf, verdictOf} from "../viewer/law/trials.js";
+import {
+  Residual,
+  alphasOf,
+  bounded,
+  chainOf,
+  drawFrom,
+  exactlyOf,
+  jointLaw,
+  landingChances,
+  reached,
+  reasonOf,
+  tailsOf,
+  verdictOf,
+} from "../viewer/law.js";
 
 /* What verification decides by; a lesson puts a broken rule in place of one of them. */
 export const RULES = {jointLaw, Residual};
@@ -15,7 +24,6 @@ const UNTRIED = {residual_prob: null, c: null, S: null, acceptance: null, unifor
 /* given: {forest, rowOf, settings, size, eos, uniform, rules}. rowOf(node): the target's raw log-probabilities after
  * it; uniform(): the next random number. Returns the decided layers, at least one. */
 export function verified(given) {
-  if (given.settings.verification === "block") return verifiedBlock(given);
   let alive = given.forest.beams;
   const decided = [];
   for (const drafts of given.forest.layers) {
@@ -155,7 +163,7 @@ function completed(given, state, width, residual, trials) {
   const known = draws.map(({node, landed}) => landed || eos.has(node.token));
   const outcome = living.length ? residual.ending(known, settings.landing) : "finished";
   const {kind} = residual;
-  return {kind, alive, law, draft_probs, width, trials, accepted, draws, beams, living, outcome, beginnings: []};
+  return {kind, alive, law, draft_probs, width, trials, accepted, draws, beams, living, outcome};
 }
 
 /* A layer drawn from the target's law alone, of the largest width. */
@@ -165,36 +173,4 @@ function bonus(given, alive) {
   const width = replacement ? max_width : Math.min(max_width, state.law.pairs.length);
   const numbers = {width, width_reason: "bonus", forest_mass: null, ...chainNumbers([], [])};
   return completed(given, state, numbers, residualOver(given, state, "bonus", width), []);
-}
-
-/* Decides a chain of single drafts as a whole, then draws what comes after those that are accepted: docs/algorithm.md,
- * *Block verification*. */
-function verifiedBlock(given) {
-  let alive = given.forest.beams;
-  const chain = [];
-  for (const drafts of given.forest.layers) {
-    const state = entered(given, alive, drafts);
-    if (!state.hasMass) break;
-    const [node] = drafts.drafts;
-    const at = state.law.find(0, node.token) ?? null;
-    const laws = {targets: state.law.probs, drafts: state.draft_probs};
-    chain.push({node, at, draft_prob: drafts.draft_probs[0], ...laws, state, width: widthOf(given, state)});
-    if (at === null || given.eos.has(node.token)) break; // nothing below can be accepted, or is drafted
-    alive = [{node, log_weight: state.law.weights[at], multiplicity: 1}];
-  }
-  const beginnings = beginningsOf(chain);
-  for (let place = chain.length - 1; place >= 0 && !acceptedTogether(beginnings); place--) {
-    beginnings[place].uniform = given.uniform();
-  }
-  const together = acceptedTogether(beginnings);
-  const decided = chain.slice(0, together + 1).map(({node, at, draft_prob, state, width}, place) => {
-    const residual = residualOver(given, state, "draft", 1);
-    const verdict = verdictInBlock(place + 1, together);
-    if (verdict === "accepted") residual.take(at);
-    else residual.reject(at, 1 / (place ? beginnings[place - 1].probability : 1)); // P' is max(p P - Q, 0)
-    return completed(given, state, width, residual, [{node, order: 0, verdict, draft_prob, ...UNTRIED}]);
-  });
-  if (together === chain.length && (!decided.length || goesOn(decided))) decided.push(bonus(given, alive));
-  decided[0].beginnings = beginnings;
-  return decided;
 }

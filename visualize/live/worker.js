@@ -1,14 +1,15 @@
 /* The worker of a live page: the models, the tokenizer and the decoder run here, so that the page never stutters.
  *
- *   in:  {kind: "load", base, pair}   {kind: "run", prompt, settings, language}   {kind: "stop"}
- *   out: {kind: "progress", loaded, total}   {kind: "ready", addresses}   {kind: "scene", scene, isFirst, best}
- *        {kind: "done", scene, trace, seconds}   {kind: "stopped", scene}   {kind: "failed", text, key, values}
+ *   in:  {kind: "load", base, pair}   {kind: "run", prompt, settings, isWatched}   {kind: "stop"}
+ *   out: {kind: "progress", loaded, total}   {kind: "ready", addresses}   {kind: "start", start}
+ *        {kind: "iteration", iteration, best}   {kind: "done", trace}   {kind: "stopped"}
+ *        {kind: "failed", text, key, values}
  *
- * A scene of a run that goes on holds the newest pass only. A run without `language` sends no scenes, but its trace. */
+ * start is what a trace says before its first iteration, iteration a record of it. Only a run that is watched sends
+ * them. */
 
 import {decode} from "./decode.js";
 import {loadPair} from "./pair.js";
-import {SceneBuilder} from "./scene/builder.js";
 
 const STOPPED = "stopped";
 let pair = null;
@@ -34,24 +35,13 @@ async function load({base, pair: name}) {
   tell("ready", {addresses});
 }
 
-async function run({prompt, settings, language}) {
-  let builder = null;
-  let best = null;
-  try {
-    const asked = {text: prompt, ids: pair.tokenizer.encode(prompt)};
-    for await (const {start, iteration, trace, ...told} of decode(pair, asked, settings, {check: unlessStopped})) {
-      if (start && language) builder = new SceneBuilder(start, language);
-      if (iteration && builder) {
-        best = told.best;
-        builder.add(iteration);
-        tell("scene", {scene: builder.scene({best: best.node, last: 1}), isFirst: !iteration.index, best: best.text});
-      }
-      if (trace) tell("done", {scene: builder?.scene(trace.result), trace});
-      await breathe();
-    }
-  } catch (error) {
-    if (error.message !== STOPPED) throw error;
-    tell("stopped", {scene: best && builder.scene({best: best.node})});
+async function run({prompt, settings, isWatched}) {
+  const asked = {text: prompt, ids: pair.tokenizer.encode(prompt)};
+  for await (const told of decode(pair, asked, settings, {check: unlessStopped})) {
+    const [kind] = Object.keys(told);
+    if (kind === "trace") tell("done", told);
+    else if (isWatched) tell(kind, told);
+    await breathe();
   }
 }
 

@@ -1,4 +1,4 @@
-/* The page around viewers: unpacks the scenes, mounts a viewer for each, and answers messages. It loads nothing from
+/* The page around viewers: unpacks the traces, mounts a viewer for each, and answers messages. It loads nothing from
  * the network.
  *
  *   DsbdHost.start().then((viewers) => ...)        a viewer per element with data-scene
@@ -17,41 +17,6 @@ globalThis.DsbdHost = (() => {
 
   const PLACE = ["it", "step", "layer", "node"];
   const SLIDE = 850; // pixels across that forest and card side by side take
-  const WAIT_MS = 100;
-  const WAIT_TIMES = 150; // for Plotly in another frame of the page
-
-  /* Another viewer's frame on the same page carries Plotly for all that say "shared". */
-  function besideMe() {
-    for (let at = 0; at < parent.frames.length; at++) {
-      try {
-        const found = parent.frames[at].document.getElementById("dsbd-plotly");
-        if (found && found.textContent) return found.textContent;
-      } catch {
-        /* a frame of another site */
-      }
-    }
-    return "";
-  }
-
-  async function packedPlotly(holder) {
-    if (holder.dataset.from !== "page") return holder.textContent;
-    for (let time = 0; time < WAIT_TIMES; time++) {
-      const found = besideMe();
-      if (found) return found;
-      await new Promise((next) => setTimeout(next, WAIT_MS));
-    }
-    return "";
-  }
-
-  /* Only the charts of the viewer need Plotly, so nothing waits for it. It is fetched once. */
-  let plotlyComes = null;
-  const loadPlotly = () => (plotlyComes ??= unpackPlotly());
-  async function unpackPlotly() {
-    const plotly = document.getElementById("dsbd-plotly");
-    if (!plotly || globalThis.Plotly) return;
-    const packed = await packedPlotly(plotly);
-    if (packed) dsbdRun(await dsbdUnpack(packed));
-  }
 
   /* ---- one viewer ------------------------------------------------------------------------- */
 
@@ -74,18 +39,18 @@ globalThis.DsbdHost = (() => {
     fill();
   }
 
-  /* A viewer with its scene. `listeners` hear every step. A lone viewer keeps its place in the address. */
+  /* A viewer with its trace. `listeners` hear every step. A lone viewer keeps its place in the address. */
   async function opened(element) {
     const recorded = JSON.parse(await dsbdUnpack(document.getElementById(element.dataset.scene).textContent));
     const listeners = [];
-    let scene = recorded;
-    const count = () => scene.iterations?.length ?? 0;
+    let trace = recorded;
+    const count = () => handle.where().iterations;
     const onchange = (place) => listeners.forEach((hear) => hear(place));
     const {dataset} = element;
     const bare = new URLSearchParams(location.search).has("bare");
     if (bare) document.documentElement.classList.add("framed");
-    const options = {hash: "address" in dataset, start: dataset.place, bare, onchange, fetchPlotly: loadPlotly};
-    const handle = globalThis.DsbdViewer.mount(element, scene, options);
+    const options = {hash: "address" in dataset, start: dataset.place, bare, onchange};
+    const handle = globalThis.DsbdViewer.mount(element, recorded, options);
     if (bare) fillFrame(element, listeners);
     const stay = () => handle.goto(handle.where());
     return {
@@ -93,29 +58,28 @@ globalThis.DsbdHost = (() => {
       handle,
       listeners,
       place() {
-        const {it, step} = handle.where();
-        const iterations = count();
+        const {it, step, iterations, steps} = handle.where();
         const first = !iterations || (it === 0 && step === 0);
-        const last = !iterations || (it === iterations - 1 && step === scene.iterations[it].steps.rows.length - 1);
+        const last = !iterations || (it === iterations - 1 && step === steps - 1);
         return {dsbd: "place", it, step, iterations, first, last};
       },
       first: () => handle.goto({it: 0, step: 0}),
       last: () => handle.goto({it: count() - 1, step: Infinity}),
       next: () => (count() && handle.move(1)) || stay(),
       previous: () => (count() && handle.move(-1)) || stay(),
-      isRecorded: () => scene === recorded,
+      isRecorded: () => trace === recorded,
       /* Another decode, made in this browser (visualize/live/panel.js). It ends one step before the end of its best
        * pass: there everything is decided, and nothing has faded yet. */
-      show({scene: made, isLive}) {
-        scene = made;
-        handle.setScene(scene, {follow: isLive});
+      show({trace: made, news, isLive}) {
+        if (trace === made) handle.add(news, {result: made.result, follow: isLive});
+        else handle.setTrace((trace = made), {follow: isLive});
         if (isLive || !count()) return;
-        const won = scene.iterations.map((iteration) => iteration.layers.length);
+        const won = trace.iterations.map((iteration) => iteration.layers.length);
         handle.goto({it: won.indexOf(Math.max(...won)), step: Infinity});
         handle.move(-1);
       },
       showRecorded() {
-        if (scene !== recorded) handle.setScene((scene = recorded));
+        if (trace !== recorded) handle.setTrace((trace = recorded));
       },
       shown() {
         globalThis.dispatchEvent(new Event("resize"));
@@ -157,8 +121,7 @@ globalThis.DsbdHost = (() => {
       answer(viewers[0]);
       if (parent !== window) parent.postMessage({dsbd: "ready"}, "*");
     }
-    document.addEventListener("dsbd-live-scene", ({detail}) => viewers[0]?.show(detail));
-    loadPlotly();
+    document.addEventListener("dsbd-live", ({detail}) => viewers[0]?.show(detail));
     return viewers;
   }
 

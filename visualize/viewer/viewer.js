@@ -1,23 +1,17 @@
 /* One viewer: holds the scene and the place in it, and updates its parts. It decides nothing about the decode. */
 
-import {Badge} from "./page/badge.js";
-import {drawCard, drawFormula} from "./views/card.js";
-import {Controls, onKey} from "./page/controls.js";
-import {clamp, make} from "./base/dom.js";
-import {Forest} from "./forest/forest.js";
-import {Game} from "./views/game.js";
-import {Iteration} from "./forest/iteration.js";
-import {STYLES, remembered} from "./base/languages.js";
-import {markOf} from "./base/marks.js";
-import {MemoryRow} from "./views/memory.js";
-import {drawLegend} from "./page/legend.js";
-import {Place, placeIn} from "./page/place.js";
-import {buildShell} from "./page/shell.js";
-import {Strip} from "./forest/strip.js";
-import {Story} from "./page/story.js";
-import {Texts} from "./base/texts.js";
-import {dress, watchTheme} from "./base/theme.js";
-import {Words} from "./base/words.js";
+import {drawCard, drawFormula} from "./card.js";
+import {Controls, Place, onKey, placeIn} from "./controls.js";
+import {clamp, make} from "./dom.js";
+import {Forest} from "./forest.js";
+import {Game} from "./game.js";
+import {STYLES, dress, markOf, watchTheme} from "./marks.js";
+import {MemoryRow} from "./memory.js";
+import {Scene} from "./scene.js";
+import {buildShell, drawLegend} from "./shell.js";
+import {Story} from "./story.js";
+import {Strip} from "./strip.js";
+import {Words, remembered} from "./words.js";
 
 export class Viewer {
   constructor(element, options) {
@@ -30,7 +24,6 @@ export class Viewer {
     this.hovered = this.pinned = -1;
     this.story = new Story(this);
     this.drawn = null; // the iteration that the parts show
-    this.opened = new WeakMap();
     this.say = (key, values) => this.words.say(key, values);
     this.root = make("section", {class: "dsbd", tabindex: "0"});
     this.root.addEventListener("pointerdown", () => this.root.classList.remove("dsbd-waiting"), {capture: true});
@@ -40,18 +33,8 @@ export class Viewer {
     this.cleanup = [watchTheme(element, (theme) => this.setTheme(theme)), this.watchSize(), this.watchHash()];
   }
 
-  get Plotly() {
-    return globalThis.Plotly;
-  }
-
   get now() {
-    return this.iteration(this.it);
-  }
-
-  iteration(it) {
-    const packed = this.scene.iterations[it];
-    if (!this.opened.has(packed)) this.opened.set(packed, new Iteration(packed));
-    return this.opened.get(packed);
+    return this.scene.iterations[this.it];
   }
 
   get sentence() {
@@ -73,7 +56,7 @@ export class Viewer {
   notesOf(node, look) {
     return [
       look.slots > 1 ? this.say("node.multiplicity", {count: look.slots}) : "",
-      this.texts.becomes(node, look) ? this.say("node.final") : "",
+      this.scene.becomes(node, look) ? this.say("node.final") : "",
     ];
   }
 
@@ -83,33 +66,44 @@ export class Viewer {
     return this.pinned >= 0 ? this.pinned : this.now.steps[this.step].focus;
   }
 
-  /* ---- life ------------------------------------------------------------------------------- */
+  /* ---- life ------------------------------------------------------------------------------------------------------ */
 
-  /* `follow` goes to the newest step. */
-  setScene(scene, {follow = false} = {}) {
-    const first = !this.scene;
-    this.scene = scene;
-    this.news = true;
-    if (!scene) {
-      this.halt();
-      this.parts = null;
-      this.root.replaceChildren();
+  setTrace(trace, how) {
+    this.isNew = !this.scene;
+    this.scene = trace && new Scene(trace);
+    if (trace) {
+      this.update(how);
       return;
     }
-    this.texts = new Texts(scene);
-    if (!this.parts) this.build(this.place?.language ?? this.options.language ?? remembered() ?? scene.language);
+    this.halt();
+    this.parts = null;
+    this.root.replaceChildren();
+  }
+
+  /* The trace goes on. */
+  add(iterations, {result = null, ...how} = {}) {
+    this.scene.add(iterations);
+    if (result) this.scene.end(result);
+    this.update(how);
+  }
+
+  /* `follow` goes to the newest step. */
+  update({follow = false} = {}) {
+    const {scene, isNew} = this;
+    this.news = true;
+    if (!this.parts) this.build(this.place?.language ?? this.options.language ?? remembered() ?? pageLanguage());
     const last = scene.iterations.length - 1;
     const {parts} = this;
     parts.empty.hidden = last >= 0;
     parts.body.hidden = last < 0;
-    parts.title.textContent = [scene.title, scene.models.join(" + ")].filter(Boolean).join(" · ");
+    parts.title.textContent = [scene.settings.method, scene.models.join(" + ")].filter(Boolean).join(" · ");
     this.memory.update();
-    this.badge.start();
     if (last < 0) {
       this.drawn = null;
       return;
     }
-    if (first && (this.place || this.options.start)) {
+    this.isNew = false;
+    if (isNew && !follow && (this.place || this.options.start)) {
       const asked = this.place?.read() ?? {};
       this.goto(Object.keys(asked).length ? asked : placeIn(this.options.start ?? ""));
       return;
@@ -133,9 +127,10 @@ export class Viewer {
   }
 
   where() {
-    if (!this.scene?.iterations.length) return {it: 0, step: 0, layer: 0, node: null};
-    const pinned = this.now.nodes[this.pinned];
-    return {it: this.it, step: this.step, layer: this.now.steps[this.step].layer, node: pinned ? pinned.id : null};
+    if (!this.scene?.iterations.length) return {it: 0, step: 0, layer: 0, node: null, iterations: 0, steps: 0};
+    const {it, step, now} = this;
+    const counts = {iterations: this.scene.iterations.length, steps: now.steps.length};
+    return {it, step, layer: now.steps[step].layer, node: now.nodes[this.pinned]?.id ?? null, ...counts};
   }
 
   changed() {
@@ -144,34 +139,30 @@ export class Viewer {
     this.place?.write({
       ...place,
       layer: place.layer || null,
-      lang: this.words.language === this.scene.language ? null : this.words.language,
+      lang: this.words.language === pageLanguage() ? null : this.words.language,
     });
     this.options.onchange?.(place);
   }
 
   setLanguage(language) {
     this.build(language);
-    this.setScene(this.scene);
+    if (this.scene) this.update();
   }
 
   setTheme(theme) {
-    if (theme === this.root.dataset.theme) return;
     dress(this.root, theme);
-    if (this.parts && this.scene.iterations.length) this.parts.views.update(false, true); // only charts hold colours
   }
 
   /* Stops everything that runs on a timer; the parts must be drawn again. */
   halt() {
     this.story.stop();
     this.controls?.stop();
-    clearTimeout(this.badge?.later);
     this.drawn = null;
   }
 
   destroy() {
     this.halt();
     this.cleanup.forEach((undo) => undo());
-    for (const plot of this.root.querySelectorAll(".js-plotly-plot")) this.Plotly?.purge(plot);
     this.root.remove();
     this.scene = null;
   }
@@ -199,7 +190,7 @@ export class Viewer {
     };
   }
 
-  /* ---- the page --------------------------------------------------------------------------- */
+  /* ---- the page -------------------------------------------------------------------------------------------------- */
 
   build(language) {
     this.halt();
@@ -208,7 +199,6 @@ export class Viewer {
     this.root.dir = this.words.table.direction;
     this.root.setAttribute("aria-label", this.say("ui.viewer"));
     this.controls = new Controls(this);
-    this.badge = new Badge(this);
     this.forest = new Forest(this);
     this.strip = new Strip(this);
     this.game = new Game(this);
@@ -216,7 +206,7 @@ export class Viewer {
     this.parts = buildShell(this, this.parts?.views.state ?? {open: "text", unfolded: false});
   }
 
-  /* ---- at every step ---------------------------------------------------------------------- */
+  /* ---- at every step --------------------------------------------------------------------------------------------- */
 
   render() {
     const {parts: p, now} = this;
@@ -293,3 +283,6 @@ export class Viewer {
     this.parts.sentence.setAttribute("aria-live", playing ? "off" : "polite");
   }
 }
+
+/* The language of the page around. */
+const pageLanguage = () => document.documentElement.lang || "en";

@@ -8,7 +8,7 @@ import {iterations} from "../../../visualize/live/iterations.js";
 import {generatorOf} from "../../../visualize/live/random.js";
 import {resolved} from "../../../visualize/live/settings.js";
 import {RULES} from "../../../visualize/live/verify.js";
-import {Residual} from "../../../visualize/viewer/law/residual.js";
+import {Residual} from "../../../visualize/viewer/law.js";
 import {endOf, exactLaw, tablePair} from "../../../visualize/pages/lab/decode.js";
 import {binsOf, chiSquare, pValue} from "../../../visualize/pages/lab/experiment.js";
 

@@ -7,7 +7,7 @@ from tests.visualize.homes import show_view, unfold, viewer
 
 pytestmark = pytest.mark.slow
 
-VIEWS = ("text", "cut", "whatif", "mask", "slots", "charts", "tree", "table", "result")
+VIEWS = ("text", "cut", "mask", "charts", "tree", "table")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -14,30 +14,22 @@ from visualize.words.words import known_languages
 ROOT = resources.files("visualize")
 REPOSITORY = Path(__file__).parents[3]
 FILES = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "viewer").rglob("*.js"))
-ORDER = ["law", "base", "forest", "views", "page", ""]
-"""A file may import from its room and from those before it. The last holds viewer.js and main.js."""
+PURE = ("law", "scene", "steps", "layout", "tokens", "marks", "dom")
+"""What needs no part of the page around."""
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_imports_go_one_way(name):
-    """Catches a law that needs a page or sentences, and two rooms that need each other."""
-    room = posixpath.dirname(name).removeprefix("viewer").strip("/")
-    for imported, _ in imports_of(name):
-        other = posixpath.dirname(imported).removeprefix("viewer").strip("/")
-        if imported.endswith(".json"):
-            assert other == "look" or name == "viewer/base/languages.js", imported
-        else:
-            assert ORDER.index(other) <= ORDER.index(room), imported
+@pytest.mark.parametrize("name", PURE)
+def test_what_needs_no_page_imports_none(name):
+    """Catches a law, or a scene, that needs a part of the page."""
+    for imported, _ in imports_of(f"viewer/{name}.js"):
+        assert imported.endswith(".json") or posixpath.basename(imported).removesuffix(".js") in PURE
 
 
 def test_every_file_is_reached():
-    """The law serves the decoder in the browser, too."""
-
     def reached(name: str) -> set[str]:
         return {name}.union(*(reached(imported) for imported, _ in imports_of(name)))
 
-    law = {name for name in reached("live/decode.js") if name.startswith("viewer/law/")}
-    assert {name for name in reached(ENTRY) | law if name.endswith(".js")} == set(FILES)
+    assert {name for name in reached(ENTRY) if name.endswith(".js")} == set(FILES)
 
 
 def test_the_twins_that_contributing_names_exist():

@@ -1,7 +1,5 @@
 """The two lanes: the same text twice, alone and with guesses, on one clock that counts passes of the large model."""
 
-import io
-
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
@@ -71,17 +69,14 @@ def test_they_play_once_and_turn_into_the_strip(page):
 
 
 @pytest.mark.slow
-def test_they_are_a_gif_that_moves_and_then_stands_still(page):
+def test_they_are_saved_as_a_film(page):
     unfold(page)
     with page.expect_download() as download:
-        page.click(".dsbd-gif")
-    picture = Image.open(io.BytesIO(download.value.path().read_bytes()))
-    assert (picture.format, picture.size, "loop" in picture.info) == ("GIF", (1200, 630), False)
-    inks = []
-    for frame in (0, picture.n_frames // 3, picture.n_frames - 1):
-        picture.seek(frame)
-        inks.append(sum(picture.convert("L").histogram()[:160]))
-    assert inks == sorted(set(inks)), "more is written from frame to frame"
+        page.click(".dsbd-film")
+    assert download.value.suggested_filename == "dsbd-two-lanes.webm"
+    content = download.value.path().read_bytes()
+    assert content.startswith(b"\x1aE\xdf\xa3")  # EBML
+    assert len(content) > 50_000
 
 
 @pytest.mark.slow
@@ -93,12 +88,11 @@ def test_nothing_is_offered_where_nothing_is_won_or_the_law_is_another(browser, 
     with viewer(browser, tmp_path / "page.html") as seen:
         expect(seen.page.locator(".dsbd-again")).to_be_hidden()
         unfold(seen.page)
-        expect(seen.page.locator(".dsbd-gif")).to_be_hidden()
+        expect(seen.page.locator(".dsbd-film")).to_be_hidden()
         assert "instead" not in seen.page.inner_text(".dsbd")
         for offer in (".dsbd-why", ".dsbd-turn"):
             expect(seen.page.locator(offer)).to_be_hidden()
-        for view in ("cut", "whatif"):
-            expect(seen.page.locator(f".dsbd-view option[value={view}]")).to_be_disabled()
+        expect(seen.page.locator(".dsbd-view option[value=cut]")).to_be_disabled()
         with seen.page.expect_download() as waiting:
             seen.page.click(".dsbd-picture")
         assert len(Image.open(waiting.value.path()).convert("RGB").getcolors(1 << 24)) > 20

@@ -1,7 +1,5 @@
-"""The linked views, what the badge says of a tampered trace, and the files the viewer saves."""
+"""The linked views, traces that grow, the opening story, and the files the viewer saves."""
 
-import csv
-import io
 import itertools
 import re
 import xml.etree.ElementTree as ElementTree
@@ -9,11 +7,13 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from playwright.sync_api import expect
 
+import dsbd
 import visualize
-from tests.tracing.alterations import alter
 from tests.visualize.homes import show_view, unfold, viewer
+from tests.visualize.story_pair import PROMPT, story_pair
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
+from tests.visualize.viewer.test_accessible import VIEWS
 from visualize.look.states import MARKS, mark_of
 
 pytestmark = pytest.mark.slow
@@ -47,34 +47,18 @@ def test_the_mask_shows_whom_a_node_sees_and_the_table_its_row(page):
     page.wait_for_url("**&node=*")
 
 
-def test_slots_add_up_and_are_marked_at_the_commit(page):
-    """Catches slots of repeated guesses that are counted as text."""
-    show_view(page, "slots")
-    for at in (1, 0):
-        iteration, kept = TRACE.iterations[at], TRACE.iterations[at].kept
-        forest = {node.id for node in iteration.nodes if node.kind != "drawn"}
-        press(page, "End")
-        stays = len(forest & set(kept.nodes))
-        marked = [page.locator(f".dsbd-slot{kind}").count() for kind in ("", ".dsbd-stays", ".dsbd-dropped")]
-        assert marked == [len(forest), stays, len(forest) - stays]
-        counts = [int(text) for text in page.locator(".dsbd-block b").all_inner_texts()]
-        assert counts[0] == kept.prompt_slots + (at == 0)  # the last token of the prompt is read in the first pass
-        assert sum(counts) + len(forest) == kept.slots_scored
-        page.keyboard.press("PageUp")
-    expect(page.locator(".dsbd-slot.dsbd-stays")).to_have_count(0)
-
-
 def test_the_charts_follow_the_iteration(page):
     show_view(page, "charts")
-    page.wait_for_selector(".dsbd-chart .main-svg")
-    lines = "() => [...document.querySelectorAll('.dsbd-chart')].map((chart) => chart.layout.shapes[0].x0)"
-    assert page.evaluate(lines) == [2, 2]  # readers count from 1
-    titles = page.locator(".dsbd-chart :is(.xtitle, .ytitle)").all_text_contents()
-    assert titles == ["pass", "pass", "seconds"]
-    widths = page.evaluate("() => document.querySelector('.dsbd-chart').data[0].y")
-    assert widths == [len(iteration.layers) for iteration in TRACE.iterations]
+    expect(page.locator(".dsbd-chart")).to_have_count(2)
+    bands = page.locator(".dsbd-chart >> nth=0 >> .dsbd-chart-band")
+    expect(bands).to_have_count(len(TRACE.iterations))
+    widths = [layer.width for iteration in TRACE.iterations for layer in iteration.layers]
+    expect(page.locator(".dsbd-chart circle")).to_have_count(len(widths))
+    expect(bands.nth(1)).to_have_class("dsbd-chart-band dsbd-current")
     press(page, "PageDown")
-    assert page.evaluate(lines) == [3, 3]
+    expect(bands.nth(2)).to_have_class("dsbd-chart-band dsbd-current")
+    bands.nth(4).click()
+    assert page.input_value("[aria-label=Pass]") == "5"
 
 
 def test_what_became_the_final_text_is_underlined(page):
@@ -103,35 +87,11 @@ def test_what_became_the_final_text_is_underlined(page):
     assert seen == final
 
 
-def test_what_if_marks_what_would_differ(page):
-    iteration, differ = TRACE.iterations[1], page.locator(".dsbd-differs")
-    show_view(page, "whatif")
-    expect(differ).to_have_count(0)
-    place = next(at for at, one in enumerate(iteration.trials) if one.verdict == "rejected" and one.acceptance > 0)
-    slider = page.locator(".dsbd-panel-whatif tbody tr").nth(place).locator("input")
-    slider.evaluate("input => { input.value = 0; input.dispatchEvent(new Event('input')); }")
-    assert f"would differ: {differ.count()}." in page.inner_text(".dsbd-whatif-said")
-    assert differ.count() > 0
-    page.get_by_role("button", name="As recorded").click()
-    expect(differ).to_have_count(0)
-
-
-def test_a_tampered_trace_is_called_out(browser, tmp_path):
-    path = tmp_path / "tampered.html"
-    visualize.export_html(alter(TRACE, "uniform beyond the acceptance"), path)
-    with viewer(browser, path) as seen:
-        seen.page.wait_for_selector(".dsbd-badge.dsbd-failed")
-        found = re.search(r"(\d+).*“(.+)”", seen.page.inner_text(".dsbd-badge"))
-        seen.page.click(".dsbd-badge")
-        seen.page.wait_for_url(f"**#iteration={found[1]}&*")
-        assert found[2] in seen.sentence
-
-
-def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
+def test_the_drawing_is_saved_as_svg_and_png(page):
     press(page, "End")
     unfold(page)
     files = {}
-    for kind in ("SVG", "PNG", "CSV"):
+    for kind in ("SVG", "PNG"):
         with page.expect_download() as waiting:
             page.get_by_role("button", name=kind, exact=True).click()
         assert waiting.value.suggested_filename == f"dsbd-iteration-1.{kind.lower()}"
@@ -141,9 +101,6 @@ def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
     assert "Token 1" in texts
     assert b"var(--" not in files["SVG"]
     assert files["PNG"].startswith(b"\x89PNG")
-    table = files["CSV"].decode("utf-8-sig")
-    states = [row["state"] for row in csv.DictReader(io.StringIO(table))]
-    assert states == [node.state for node in SCENE.iterations[1].nodes]
 
 
 def test_every_node_has_a_row_on_a_narrow_page(browser, exported):
@@ -204,59 +161,80 @@ def test_a_bare_viewer_fits_on_a_slide_and_grows_with_it(browser, exported):
 
 
 MOUNT = """async (options) => {
-    window.scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
-    window.grown = (count) => ({...scene, iterations: scene.iterations.slice(0, count)});
+    window.trace = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
+    window.grown = (count) => ({...trace, iterations: trace.iterations.slice(0, count)});
     document.getElementById('viewer').remove();
     for (const [name, [count, given]] of Object.entries(options)) {
         const holder = document.body.appendChild(document.createElement('div'));
         window[name] = DsbdViewer.mount(holder, grown(count), given);
     }
 }"""
-"""Mount the page's scene again: a viewer for each name, with so many iterations and these options."""
+"""Mount the page's trace again: a viewer for each name, with so many iterations and these options."""
 
 
-def test_several_viewers_keep_to_themselves_and_their_scenes_can_be_replaced(browser, exported):
-    """Catches viewers that write their place without a prefix, and a new scene that moves the reader."""
-    empty = visualize.scene_json(visualize.SceneBuilder(None).scene())
+def test_several_viewers_keep_to_themselves_and_their_traces_can_be_replaced(browser, exported):
+    """Catches viewers that write their place without a prefix, and a new trace that moves the reader."""
     with viewer(browser, exported) as seen:
         page, run = seen.page, seen.page.evaluate
         run(MOUNT, {"a": [1, {"hash": "a"}], "b": [9, {"hash": "b"}], "c": [9, {}]})
         run("() => { a.goto({step: 5}); b.goto({it: 1, layer: 2}); c.goto({it: 4}); }")
         page.wait_for_url("**#*a.iteration=1*b.iteration=2*")
         assert "iteration=5" not in page.url
-        run("() => a.setScene(scene)")
+        run("() => a.setTrace(trace)")
         assert run("() => [a.where().it, a.where().step]") == [0, 5]
-        run("() => a.setScene(scene, {follow: true})")
+        run("() => a.setTrace(trace, {follow: true})")
         last = len(SCENE.iterations) - 1
-        assert run("() => [a.where().it, a.where().step]") == [last, len(SCENE.iterations[last].steps) - 1]
+        steps = len(SCENE.iterations[last].steps)
+        where = run("() => a.where()")
+        assert [where[name] for name in ("it", "step", "iterations", "steps")] == [last, steps - 1, last + 1, steps]
         run("() => { location.hash = '#a.iteration=1&a.step=6'; }")
         page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
         assert run("() => b.where().it") == 1
-        run("(empty) => { a.destroy(); c.destroy(); b.setScene(null); b.setScene(empty); }", empty)
+        run("() => { a.destroy(); c.destroy(); b.setTrace(null); b.setTrace({...grown(0), result: null}); }")
         expect(page.locator(".dsbd")).to_have_count(1)
         assert page.is_visible(".dsbd-empty")
+        run("() => b.add(trace.iterations, {result: trace.result, follow: true})")
+        assert not page.is_visible(".dsbd-empty")
+        assert run("() => b.where().it") == last
         assert seen.errors == []
 
 
-def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
-    """Catches a new scene, of which several come in a second, that undoes what the reader has set."""
+def test_a_trace_that_grows_leaves_the_reader_alone(browser, exported):
+    """Catches news, of which several come in a second, that undo what the reader has set, and a text that stays old."""
     with viewer(browser, exported) as seen:
         page, run = seen.page, seen.page.evaluate
         run(MOUNT, {"a": [2, {}]})
-        run("() => { a.goto({it: 1, step: 8}); a.show('whatif'); }")
+        run("() => { a.setTrace({...grown(2), result: null}); a.goto({it: 1, step: 8}); a.show('cut'); }")
         press(page, "+")
         width = "() => document.querySelector('.dsbd-forest').getBoundingClientRect().width"
         zoomed = run(width)
-        slider = page.locator("[aria-label='width threshold']")
+        slider = page.locator(".dsbd-cut input >> nth=0")
         slider.evaluate("input => { input.value = 0.2; input.dispatchEvent(new Event('input')); input.focus(); }")
-        said = page.inner_text(".dsbd-whatif-said")
-        run("() => a.setScene(grown(4))")
-        assert (slider.input_value(), page.inner_text(".dsbd-whatif-said")) == ("0.2", said)
-        assert run("() => document.activeElement.getAttribute('aria-label')") == "width threshold"
+        named, said = slider.get_attribute("aria-label"), page.inner_text(".dsbd-cut-said")
+        short = run("() => a.text().tokens.length")
+        run("() => a.add(trace.iterations.slice(2, 4))")
+        assert (slider.input_value(), page.inner_text(".dsbd-cut-said")) == ("0.2", said)
+        assert run("() => document.activeElement.getAttribute('aria-label')") == named
+        assert run("() => a.text().tokens.length") > short
         expect(page.locator(".dsbd-count-iteration")).to_have_text("2 of 4")
         assert run(width) == zoomed
-        run("() => { a.show('charts'); a.setScene(grown(5)); }")
-        assert run("() => document.querySelector('.dsbd-chart').data[0].x.length") == 5
+        run("() => { a.show('charts'); a.add(trace.iterations.slice(4), {result: trace.result}); }")
+        expect(page.locator(".dsbd-chart >> nth=0 >> .dsbd-chart-band")).to_have_count(len(SCENE.iterations))
+        whole = run("() => a.text()")
+        assert "".join(token["text"] for token in whole["tokens"]).strip() == TRACE.result.text.strip()
+        seen.quiet()
+
+
+def test_a_decode_without_guesses_is_drawn_without_errors(browser, tmp_path):
+    """Catches an empty forest whose drawing has impossible sizes."""
+    settings = dsbd.DecodingSettings(method="beam_search", num_beams=3, max_new_tokens=12)
+    visualize.export_html(dsbd.decode(story_pair(), PROMPT, settings, record=True), tmp_path / "page.html")
+    with viewer(browser, tmp_path / "page.html") as seen:
+        press(seen.page, "End", "PageDown", "End")
+        for view in VIEWS:
+            if not seen.page.locator(f".dsbd-view option[value={view}]").is_disabled():
+                show_view(seen.page, view)
+        seen.quiet()
 
 
 STORY = {"a": [9, {"story": True}]}

@@ -5,10 +5,7 @@ import {idsOf} from "../../live/hypotheses.js";
 import {iterations} from "../../live/iterations.js";
 import {resolved} from "../../live/settings.js";
 import {RULES} from "../../live/verify.js";
-import {alphasOf, tailsOf} from "../../viewer/law/chances.js";
-import {jointLaw, logProbsOf, massesOf, warpedLaw} from "../../viewer/law/joint.js";
-import {Residual} from "../../viewer/law/residual.js";
-import {chainOf} from "../../viewer/law/trials.js";
+import {Residual, alphasOf, chainOf, jointLaw, logProbsOf, massesOf, tailsOf, warpedLaw} from "../../viewer/law.js";
 
 /* The law after a path, as the models of a decode give it. */
 const logitsOf = (table, path) => table[path].map(Math.log);

@@ -1,0 +1,166 @@
+/* The law, and the two pictures of it that the reader changes: cut and fill, and "Be the large model". */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import {barsOf, shares} from "../../../visualize/viewer/cut_fill.js";
+import {Game, decidedAgain, numbersOf, openIn, tokensOf} from "../../../visualize/viewer/game.js";
+import {bounded, jointLaw, reached} from "../../../visualize/viewer/law.js";
+import {near, scenes} from "../given.js";
+
+/* ---- the law --------------------------------------------------------------------------------------------------- */
+
+const ROWS = [
+  [2 / 3, 1 / 6, 1 / 6],
+  [1, 0, 0],
+].map((row) => row.map(Math.log));
+const PLAIN = {temperature: 1, top_k: 0, top_p: 1, replacement: true};
+
+/* The toy of docs/algorithm.md. Catches a multiplicity that is forgotten, or divided by the temperature, and a nucleus
+ * that takes one pair more where the mass is reached exactly: an enumeration by the same law cannot. */
+const JOINT = [
+  [{}, 1, [0.5, 0.125, 0.125, 0.25]],
+  [{}, 2, [0.4, 0.1, 0.1, 0.4]],
+  [{temperature: 0.5}, 2, [0.615385, 0.038462, 0.038462, 0.307692]],
+  [{top_p: 0.7}, 1, [0.666667, 0.333333]],
+  [{top_p: 0.75}, 1, [0.666667, 0.333333]],
+  [{top_p: 0.751}, 1, [0.571429, 0.142857, 0.285714]],
+  [{top_k: 3}, 1, [0.571429, 0.142857, 0.285714]],
+  [{temperature: 0}, 1, [1]],
+  [{temperature: 0, replacement: false}, 1, [1, 0, 0, 0]],
+];
+
+for (const [changes, multiplicity, expected] of JOINT) {
+  test(`the joint law of the toy with ${JSON.stringify(changes)}, twice ${multiplicity - 1}`, () => {
+    const beams = [
+      {log_weight: Math.log(3 / 4), multiplicity: 1},
+      {log_weight: Math.log(1 / 4), multiplicity},
+    ];
+    const {probs} = jointLaw(ROWS, beams, {...PLAIN, ...changes}, 3);
+    assert.deepEqual(
+      probs.map((prob) => Number(prob.toFixed(6))),
+      expected,
+    );
+  });
+}
+
+/* Catches > in place of >=, and a bound that is left out: no recorded layer has so few pairs. */
+test("the width at the edges where one sign decides", () => {
+  const counts = [
+    [[0.9, 0.5], 0.5, 2],
+    [[0.9, 0.5], 0.5000001, 1],
+    [[0.9, 0.5], 0.95, 0],
+    [[1, 0], 0, 2],
+    [[], 0.5, 0],
+  ];
+  for (const [chances, threshold, count] of counts) assert.equal(reached(chances, threshold), count);
+  const either = {min_width: 1, max_width: 8, replacement: false};
+  const widths = [
+    [5, 3, {}, 3],
+    [5, 3, {replacement: true}, 5],
+    [0, 3, {}, 1],
+    [9, 30, {}, 8],
+    [2, 3, {min_width: 4, max_width: 4}, 3],
+  ];
+  for (const [count, support, changes, width] of widths) {
+    assert.equal(bounded(count, support, {...either, ...changes}), width);
+  }
+});
+
+/* ---- cut and fill, the game ------------------------------------------------------------------------------------ */
+
+for (const [name, {iterations, settings}] of Object.entries(scenes)) {
+  /* Catches all other words as one word: then more is kept in the picture than by the law. */
+  test(`what is kept follows the chain in ${name}`, () => {
+    for (const layer of iterations.flatMap(({layers}) => layers)) {
+      const bins = barsOf(layer, "others");
+      if (!bins || layer.chain_S.length < 2) continue;
+      const found = bins.map(shares);
+      const sum = (kind) => found.reduce((before, share) => before + share[kind], 0);
+      const named = found.slice(0, -1).reduce((before, {kept}) => before + kept, 0);
+      const {target, draft} = bins[bins.length - 1];
+      const most = named + Math.min(target, draft);
+      near(sum("kept"), Math.min(Math.max(1 - layer.chain_S[1], named), most), 1e-9);
+      bins.forEach((bin, at) => near(found[at].kept + found[at].filled, bin.target, 1e-9));
+      bins.forEach((bin, at) => near(found[at].kept + found[at].cut, bin.draft, 1e-9));
+      assert.ok(found.every((share) => Object.values(share).every((value) => value >= -1e-12)));
+    }
+  });
+
+  /* Catches a question about an orphan or an unneeded guess, and a rule that gives another verdict. */
+  test(`the rule decides every guess that is asked in ${name}`, () => {
+    for (const iteration of iterations) {
+      const open = openIn(iteration);
+      for (const {verdict, uniform, residual_prob, draft_prob} of open.map((place) => iteration.trials[place])) {
+        assert.equal(uniform < Math.min(1, residual_prob / draft_prob) ? "accepted" : "rejected", verdict);
+      }
+      const decided = iteration.trials.filter(({verdict}) => ["accepted", "rejected"].includes(verdict));
+      if (open.length) assert.equal(open.length, decided.length);
+    }
+  });
+
+  if (settings.lossless === false) continue; // without random numbers there is nothing to decide again
+
+  /* Catches other verdicts for the recorded numbers, a wrong c or S, a pass that ends before or after its recorded end,
+   * and a promise that the recorded numbers do not keep. */
+  test(`decided again, everything in ${name} follows, and no more than the law allows`, () => {
+    for (const iteration of iterations) {
+      const bare = {...iteration, trials: iteration.trials.map((trial) => ({...trial, acceptance: null}))};
+      for (const one of settings.replacement ? [iteration, bare] : [iteration]) {
+        const {layers, stop} = decidedAgain(one, settings, {});
+        assert.equal(stop, null);
+        const widths = layers.map(({width}) => width);
+        const verdicts = layers.flatMap((layer) => layer.verdicts.map(({verdict}) => verdict));
+        assert.deepEqual(
+          [widths, verdicts],
+          [iteration.layers.map(({width}) => width), iteration.trials.map(({verdict}) => verdict)],
+        );
+      }
+      const asked = (changes) => tokensOf(iteration, settings, decidedAgain(iteration, settings, changes));
+      assert.deepEqual(asked({}), {count: iteration.layers.length, isOpen: false});
+      const tried = iteration.trials.flatMap((trial, at) => (trial.uniform === null ? [] : [at]));
+      const none = asked({uniforms: Object.fromEntries(tried.map((at) => [at, 1]))});
+      if (iteration.trials.some(({residual_prob}) => residual_prob === null)) continue;
+      if (settings.replacement && !settings.landing && tried.length) assert.deepEqual(none, {count: 1, isOpen: false});
+      for (let width = 1; width <= settings.max_width; width++) {
+        const {count, isOpen} = asked({min_width: width, max_width: width});
+        assert.ok(count >= 1 && count <= iteration.layers.length + 1);
+        const drafted = iteration.layers.filter((layer) => layer.kind === "draft");
+        const isSame = drafted.every((layer) => layer.width === width);
+        if (isSame) assert.deepEqual({count, isOpen}, {count: iteration.layers.length, isOpen: false});
+      }
+    }
+  });
+}
+
+/* Catches a verdict on a draft for which no random number was drawn, and an answer that goes on where the recorded
+ * numbers no longer apply. */
+test("the answer ends where the record does", () => {
+  const {iterations, settings} = scenes.toy;
+  const stops = iterations.map((one) => decidedAgain(one, settings, {min_width: settings.max_width}).stop?.reason);
+  assert.ok(stops.includes("uniform"), stops.join());
+  const [first] = iterations;
+  const at = first.trials.findIndex((one) => one.verdict === "rejected" && one.acceptance > 0);
+  const {layers, stop} = decidedAgain(first, settings, {uniforms: {[at]: 0}});
+  const last = layers[layers.length - 1];
+  assert.equal(last.verdicts.find((one) => one.trial === at).verdict, "accepted");
+  assert.deepEqual(stop, {layer: last.layer, reason: "beams"});
+});
+
+/* Catches two digits that say the opposite of what was decided. */
+test("numbers that lie close together are shown with more digits", () => {
+  const close = {residual_prob: 0.5012, draft_prob: 0.9981, uniform: 0.5016, verdict: "accepted"};
+  assert.deepEqual(numbersOf(close), ["0.501", "0.998", "0.502"]);
+  assert.deepEqual(numbersOf({...close, uniform: 0.1}), ["0.50", "1.00", "0.10"]);
+});
+
+/* Catches a turn that is offered where nothing is to be decided, and one that leaves a pass with questions. */
+test("the turn is in the pass that is shown, else in the first with something to decide", () => {
+  const passFrom = (scene, it) =>
+    Object.assign(Object.create(Game.prototype), {viewer: {scene, it, now: scene.iterations[it]}}).pass;
+  assert.equal(passFrom(scenes.joint, 0), -1);
+  const {iterations} = scenes.narrow;
+  const first = iterations.findIndex((now) => openIn(now).length);
+  assert.ok(iterations.some((now) => !openIn(now).length));
+  iterations.forEach((now, it) => assert.equal(passFrom(scenes.narrow, it), openIn(now).length ? it : first));
+});

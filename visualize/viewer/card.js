@@ -1,0 +1,214 @@
+/* The card beside the forest: a node's arithmetic, a layer's width, or the seconds of the iteration. */
+
+import {clamp, iconButton, make, symbol, term} from "./dom.js";
+import {number, tellApart} from "./words.js";
+
+const SAID = 48; // characters of running text shown above a node's numbers
+
+export function drawCard(viewer, card) {
+  const step = viewer.now.steps[viewer.step];
+  const place = viewer.pointed;
+  let parts = [make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")})];
+  if (place >= 0 && viewer.look[place]) parts = nodeCard(viewer, place);
+  else if (step.layer && step.phase !== "draft") parts = layerCard(viewer, viewer.now.layer(step.layer));
+  else if (step.phase === "commit") parts = secondsCard(viewer);
+  const close = () => viewer.pin(-1);
+  card.replaceChildren(iconButton("close", viewer.say("ui.close"), close, {class: "dsbd-close"}), ...parts);
+  card.scrollTop = 0;
+}
+
+/* The arithmetic behind the sentence of the step, in a fold; the opening story shows none. */
+export function drawFormula(viewer, place) {
+  const {now, words, story} = viewer;
+  const {focus} = now.steps[viewer.step];
+  const fact = now.facts[focus]?.find((entry) => entry.step === viewer.step);
+  const text = fact && story.sentence === null ? words.detail(fact, now.nodes[focus]) : "";
+  place.replaceChildren(...(text ? [formulaFold(viewer, make("p", {text}))] : []));
+}
+
+/* A fold with formulas. Once the reader has opened it, it stays open from step to step. */
+function formulaFold(viewer, ...inside) {
+  const fold = make("details", {class: "dsbd-formula"}, make("summary", {text: viewer.say("ui.formula")}), ...inside);
+  fold.open = viewer.formulas;
+  fold.addEventListener("toggle", () => {
+    viewer.formulas = fold.open;
+  });
+  return fold;
+}
+
+function nodeCard(viewer, place) {
+  const {now, say} = viewer;
+  const node = now.nodes[place];
+  const look = viewer.look[place];
+  const scored = viewer.step >= now.scoredStep;
+  const {style, mark, name} = viewer.mark(look.state);
+  const [times, ...notes] = viewer.notesOf(node, look);
+  const told = [`${name} ${times}`.trim(), ...notes].filter(Boolean).join(" · ");
+  const state = make("span", {class: "dsbd-state"}, symbol(style, mark), told);
+  const token = make("bdi", {class: "dsbd-token", text: viewer.labelOf(node, "token")});
+  const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: said(now, place)})];
+  if (node.completes) {
+    parts.push(make("p", {class: "dsbd-hint", text: say("node.completes", {character: node.completes})}));
+  }
+  const known = [
+    ["draft", node.draft_prob],
+    ["target", scored ? node.target_prob : null],
+  ].filter(([, value]) => value !== null);
+  const texts = tellApart(...known.map(([, value]) => value));
+  known.forEach(([kind, value], at) => parts.push(bar(say(`ui.${kind}`), value, kind, texts[at])));
+  const facts = now.facts[place].filter((fact) => fact.step <= viewer.step).reverse();
+  const layer = now.layer(node.column);
+  const more = layer && layer.step <= viewer.step ? alternatives(viewer, layer, place) : [];
+  parts.push(
+    make("ul", {class: "dsbd-facts"}, ...facts.map((fact) => factItem(viewer, fact))),
+    formulaFold(
+      viewer,
+      ...facts.flatMap((fact) => arithmetic(viewer, node, fact)),
+      make("p", {class: "dsbd-small", text: small(viewer, node, scored).join(" · ")}),
+      ...weight(viewer, node),
+      ...more,
+    ),
+  );
+  return parts;
+}
+
+/* A fact's formulas and the residual before and after it. */
+function arithmetic({now, words, say}, node, fact) {
+  const [before, after] = residuals(now, fact);
+  const lines = [words.detail(fact, node)];
+  if (before) lines.push(say("residual.before", before));
+  if (after) lines.push(say("residual.after", after));
+  return lines.filter(Boolean).map((text) => make("p", {class: "dsbd-detail", text}));
+}
+
+function small({say}, node, scored) {
+  const found = [];
+  const fact = (key, value) => {
+    if (value !== null) found.push(`${say(key)} ${number(value)}`);
+  };
+  if (scored) fact("ui.target_log_prob", node.target_log_prob);
+  fact("ui.draft_log_prob", node.draft_log_prob);
+  if (node.token_id !== null) found.push(`${say("ui.token")} ${node.token_id}`);
+  if (node.ends) found.push(say("node.ends"));
+  return found;
+}
+
+/* The log-weight of an input beam. */
+function weight(viewer, {log_weight}) {
+  if (log_weight === null) return [];
+  const [word, line] = term(viewer, "log_weight", viewer.say("ui.log_weight"));
+  return [make("p", {class: "dsbd-small"}, word, ` ${number(log_weight)}`, line)];
+}
+
+/* The end of the running text up to a node, from the beginning of a word. */
+function said({nodes}, place) {
+  let text = "";
+  for (let at = place; at >= 0; at = nodes[at].parent) text = nodes[at].adds + text;
+  const characters = [...text];
+  if (characters.length <= SAID) return text + nodes[place].pending;
+  const end = characters.slice(-SAID).join("");
+  const word = end.indexOf(" ");
+  return `… ${end.slice(word >= 0 && word < SAID / 2 ? word + 1 : 0)}${nodes[place].pending}`;
+}
+
+export function bar(name, value, kind, text = number(value)) {
+  const fill = make("i", {class: `dsbd-fill dsbd-${kind}`});
+  fill.style.width = `${100 * clamp(value, 0, 1)}%`;
+  return make(
+    "div",
+    {class: "dsbd-bar"},
+    make("span", {text: name}),
+    make("div", {class: "dsbd-rail"}, fill),
+    make("b", {text}),
+  );
+}
+
+function addTick(row, kind, at) {
+  const tick = make("i", {class: `dsbd-${kind}`});
+  tick.style.insetInlineStart = `${100 * clamp(at, 0, 1)}%`;
+  row.children[1].append(tick);
+}
+
+function factItem(viewer, fact) {
+  const {words, now} = viewer;
+  const range = gaugeOf(fact);
+  return make(
+    "li",
+    {class: fact.step === viewer.step ? "dsbd-current" : null},
+    make("span", {class: "dsbd-fact-title", text: words.title(now, fact)}),
+    make("p", {text: words.verdict(now, fact)}),
+    ...(range ? [gauge(range)] : []),
+  );
+}
+
+function gaugeOf({trial, draw}) {
+  if (draw) return {low: draw.cdf_low, high: draw.cdf_high, u: draw.uniform, mark: "picked"};
+  const {acceptance, uniform} = trial;
+  return acceptance === null || uniform === null ? null : {low: 0, high: acceptance, u: uniform, mark: "kept"};
+}
+
+/* 0 to 1, the interval that decides, and the random number as a tick. */
+export function gauge({low, high, u, mark}) {
+  const range = make("i", {class: "dsbd-range"});
+  const tick = make("i", {class: "dsbd-tick"});
+  range.style.insetInlineStart = `${100 * low}%`;
+  range.style.width = `${100 * Math.max(high - low, 0.004)}%`;
+  range.style.background = `var(--dsbd-${mark})`;
+  tick.style.insetInlineStart = `${100 * u}%`;
+  return make("div", {class: "dsbd-gauge", "aria-hidden": "true"}, range, tick);
+}
+
+/* c and S before a trial, and those of the next record of its layer. */
+function residuals(iteration, {trial, draw}) {
+  const told = (item) => (item && item.c !== null && item.S !== null ? {c: number(item.c), S: number(item.S)} : null);
+  if (draw) return [told(draw), null];
+  if (trial.c === null) return [null, null];
+  const later = [...iteration.trials.filter((other) => other.order > trial.order), ...iteration.draws];
+  return [told(trial), told(later.find((item) => item.layer === trial.layer && item.c !== null))];
+}
+
+/* A layer: why it has its width, and P(accepted >= k) beside the threshold, with enough digits to tell them apart. */
+function layerCard(viewer, layer) {
+  if (!layer) return [];
+  const threshold = viewer.scene.settings.width_threshold;
+  const rows = layer.at_least.map((value, at) => {
+    const [text] = tellApart(value, threshold);
+    const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain", text);
+    row.classList.toggle("dsbd-chosen", at < layer.width);
+    addTick(row, "threshold", threshold);
+    return row;
+  });
+  const about = viewer.say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land");
+  const more = alternatives(viewer, layer, -1);
+  return [
+    make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer, viewer.now.before)}),
+    make("p", {text: viewer.words.width(layer, viewer.scene.settings)}),
+    ...(rows.length ? [make("p", {class: "dsbd-fact-title", text: about})] : []),
+    ...rows,
+    ...(more.length ? [formulaFold(viewer, ...more)] : []),
+  ];
+}
+
+/* The likeliest pairs of the layer's joint laws: the bar is P, the tick Q. */
+function alternatives(viewer, layer, here) {
+  if (!layer.alternatives.length) return [];
+  const rows = layer.alternatives.map((pair) => {
+    const row = bar("", pair.target_prob, "target");
+    addTick(row, "tick", pair.draft_prob);
+    row.classList.add("dsbd-wide");
+    row.classList.toggle("dsbd-here", pair.node >= 0 && pair.node === here);
+    row.firstChild.replaceWith(
+      make("bdi", {class: "dsbd-pair", text: `${pair.parent ? `${pair.parent} → ` : ""}${pair.token}`}),
+    );
+    return row;
+  });
+  return [make("p", {class: "dsbd-fact-title", text: viewer.say("ui.alternatives")}), ...rows];
+}
+
+function secondsCard({now, say}) {
+  const total = Object.values(now.seconds).reduce((sum, value) => sum + value, 0);
+  const rows = Object.entries(now.seconds).map(([phase, value]) =>
+    bar(say(`bar.${phase}`), total ? value / total : 0, "plain", `${(1000 * value).toFixed(1)} ms`),
+  );
+  return [make("span", {class: "dsbd-token dsbd-plain", text: say("figure.timeline")}), ...rows];
+}

@@ -1,0 +1,231 @@
+/* The time machine: first, back, play, forward, last, speed; a bar of phases to jump to; a slider of iterations. */
+
+import {button, calm, glyph, iconButton, make} from "./dom.js";
+
+const PLAY_MS = 1100;
+const SPEEDS = [0.5, 1, 2, 4];
+
+export class Controls {
+  constructor(viewer) {
+    this.viewer = viewer;
+    this.timer = null;
+    this.speed = 1;
+    const {say} = viewer;
+    const control = (name, act) => iconButton(name, say(`ui.${name}`), act, {class: `dsbd-${name}`});
+    this.play = control("play", () => this.toggle());
+    this.stepCount = make("span", {class: "dsbd-count dsbd-count-step", title: say("ui.step")});
+    this.iterationCount = make("span", {class: "dsbd-count dsbd-count-iteration"});
+    this.phases = make("div", {class: "dsbd-phases", role: "group", "aria-label": say("ui.phases")});
+    this.element = make(
+      "div",
+      {class: "dsbd-controls", role: "group", "aria-label": say("ui.step")},
+      control("first", () => this.go(0)),
+      control("back", () => this.move(-1)),
+      this.play,
+      control("forward", () => this.move(1)),
+      control("last", () => this.go(Infinity)),
+      this.speeds(),
+      this.stepCount,
+    );
+    const goTo = (event) => {
+      this.stop();
+      viewer.goto({it: Number(event.target.value) - 1, step: 0});
+    };
+    // Readers count from 1.
+    this.iterations = make("input", {type: "range", min: 1, step: 1, "aria-label": say("ui.iteration"), oninput: goTo});
+    this.scrub = make(
+      "div",
+      {class: "dsbd-scrub"},
+      make("span", {class: "dsbd-name", text: say("ui.iteration")}),
+      make("div", {class: "dsbd-track"}, this.iterations),
+      this.iterationCount,
+    );
+  }
+
+  speeds() {
+    const label = this.viewer.say("ui.speed");
+    const change = (event) => {
+      this.speed = Number(event.target.value);
+      if (this.timer) this.start();
+    };
+    const options = SPEEDS.map((value) => make("option", {value, text: `${value}×`, selected: value === this.speed}));
+    return make("select", {"aria-label": label, title: label, onchange: change}, ...options);
+  }
+
+  go(step) {
+    this.stop();
+    this.viewer.goto({step});
+  }
+
+  /* One step on or back, also into the next or previous iteration. Returns false at either end. */
+  move(by, playing = false) {
+    if (!playing) this.stop();
+    const {viewer} = this;
+    const step = viewer.step + by;
+    if (step >= 0 && step < viewer.now.steps.length) {
+      viewer.goto({step});
+      return true;
+    }
+    const it = viewer.it + by;
+    if (it < 0 || it >= viewer.scene.iterations.length) return false;
+    viewer.goto({it, step: by > 0 ? 0 : Infinity});
+    return true;
+  }
+
+  /* Pauses the opening story, too; for who wants no movement it stands still already. */
+  toggle() {
+    const {story} = this.viewer;
+    const isTelling = story.sentence !== null && !calm();
+    story.stop();
+    if (isTelling) return;
+    if (this.timer) this.stop();
+    else this.start();
+  }
+
+  start() {
+    clearInterval(this.timer);
+    this.timer = setInterval(() => this.move(1, true) || this.stop(), PLAY_MS / this.speed);
+    this.showPlaying(true);
+  }
+
+  stop() {
+    if (this.timer === null) return;
+    clearInterval(this.timer);
+    this.timer = null;
+    this.showPlaying(false);
+  }
+
+  showPlaying(playing) {
+    const name = this.viewer.say(playing ? "ui.pause" : "ui.play");
+    this.play.replaceChildren(glyph(playing ? "pause" : "play"));
+    this.play.setAttribute("aria-label", name);
+    this.play.title = name;
+    this.viewer.showPlaying(playing);
+  }
+
+  /* One segment for each phase, and for each layer of the verification; more steps make it longer. */
+  build() {
+    const {now, say} = this.viewer;
+    this.runs = now.phases();
+    const chosen = this.runs.find((run) => run.layer);
+    this.phases.replaceChildren(
+      ...this.runs.map((run) => {
+        const name = say(`bar.${run.phase}`);
+        const label = run.layer ? `${name}: ${say("layer.title", {layer: run.layer})}` : name;
+        const text = !run.layer ? name : run === chosen ? `${name} ${run.layer}` : run.layer;
+        const onclick = () => this.go(run.from);
+        const kind = `dsbd-phase dsbd-phase-${run.phase}`;
+        const segment = button({class: kind, title: label, "aria-label": label, onclick}, make("span", {text}));
+        segment.style.flexGrow = Math.sqrt(run.to - run.from + 1);
+        return segment;
+      }),
+    );
+  }
+
+  update(sentence) {
+    const {viewer} = this;
+    const iterations = viewer.scene.iterations.length;
+    this.iterations.max = iterations;
+    this.iterations.value = viewer.it + 1;
+    const of = (current, count) => viewer.say("ui.of", {current, count});
+    this.iterations.setAttribute("aria-valuetext", `${of(viewer.it + 1, iterations)}. ${sentence}`);
+    this.stepCount.textContent = of(viewer.step + 1, viewer.now.steps.length);
+    this.iterationCount.textContent = of(viewer.it + 1, iterations);
+    this.runs.forEach((run, at) => {
+      const here = viewer.step >= run.from && viewer.step <= run.to;
+      this.phases.children[at].classList.toggle("dsbd-current", here);
+      this.phases.children[at].setAttribute("aria-current", here ? "step" : "false");
+    });
+  }
+}
+
+/* Keys of the focused viewer: steps, iterations, play, size. */
+export function onKey(viewer, event) {
+  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || !viewer.scene?.iterations.length) {
+    return;
+  }
+  const {controls, forest} = viewer;
+  const {tagName, type} = event.target;
+  const isSpace = event.key === " ";
+  if (/^(SELECT|TEXTAREA)$/.test(tagName) || (isSpace && /^(BUTTON|SUMMARY)$/.test(tagName))) return;
+  if (tagName === "INPUT" && !(isSpace && type === "range")) return;
+  const turn = (by) => {
+    controls.stop();
+    viewer.goto({it: viewer.it + by, step: 0});
+  };
+  const acts = {
+    ArrowLeft: () => controls.move(-1),
+    ArrowRight: () => controls.move(1),
+    Home: () => controls.go(0),
+    End: () => controls.go(Infinity),
+    PageUp: () => turn(-1),
+    PageDown: () => turn(1),
+    " ": () => controls.toggle(),
+    Escape: () => (viewer.game.isOpen ? viewer.game.close() : viewer.pin(-1)),
+    "+": () => forest.zoomBy(1.25),
+    "-": () => forest.zoomBy(0.8),
+    0: () => forest.zoomBy(0),
+  };
+  if (!acts[event.key]) return;
+  event.preventDefault();
+  acts[event.key]();
+}
+
+/* ---- the place in the address: #iteration=4&step=10&layer=2&node=17, counted from 1 ------------------------------ */
+
+const PAUSE_MS = 120; // browsers ignore addresses that are written faster than this for long
+const FIELDS = ["iteration", "step", "layer", "node"];
+
+/* The place that a text like iteration=4&step=10 names. Inside the viewer, iterations and steps count from 0. */
+export function placeIn(text, prefix = "") {
+  const found = new URLSearchParams(text);
+  const {iteration, step, ...place} = Object.fromEntries(
+    FIELDS.filter((field) => /^\d{1,9}$/.test(found.get(prefix + field) ?? "")).map((field) => [
+      field,
+      Number(found.get(prefix + field)),
+    ]),
+  );
+  if (iteration !== undefined) place.it = Math.max(0, iteration - 1);
+  if (step !== undefined) place.step = Math.max(0, step - 1);
+  return place;
+}
+
+export class Place {
+  /* prefix: "" for the only viewer of a page, else a name: #left.iteration=3&right.iteration=4 */
+  constructor(prefix) {
+    this.prefix = prefix ? `${prefix}.` : "";
+  }
+
+  read() {
+    return placeIn(location.hash.slice(1), this.prefix);
+  }
+
+  get language() {
+    return new URLSearchParams(location.hash.slice(1)).get(`${this.prefix}lang`);
+  }
+
+  /* Writes at most once per pause, and the last place always: that is where a key that was held down is let go. */
+  write(place) {
+    clearTimeout(this.later);
+    const wait = (this.written ?? -PAUSE_MS) + PAUSE_MS - performance.now();
+    if (wait > 0) this.later = setTimeout(() => this.put(place), wait);
+    else this.put(place);
+  }
+
+  /* Keeps the fields of other viewers, and everything else in the address. */
+  put(place) {
+    this.written = performance.now();
+    const found = new URLSearchParams(location.hash.slice(1));
+    const {it, step, ...rest} = place;
+    const told = {...rest, iteration: it + 1, step: step + 1};
+    for (const field of [...FIELDS, "lang"]) {
+      if (told[field] === undefined || told[field] === null) found.delete(this.prefix + field);
+      else found.set(this.prefix + field, told[field]);
+    }
+    try {
+      history.replaceState(null, "", `#${found}`);
+    } catch {
+      /* a frame without an address */
+    }
+  }
+}

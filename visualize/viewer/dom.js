@@ -1,0 +1,141 @@
+/* Elements of the page. Text enters through textContent only: nothing of a token becomes markup. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/* A sentence with its values in place of {names}. */
+export const filled = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+
+/* A number as the language of the page writes it. */
+export const localised = (number, digits = 0) =>
+  number.toLocaleString(document.documentElement.lang, {minimumFractionDigits: digits, maximumFractionDigits: digits});
+
+export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
+
+export function make(tag, properties = {}, ...children) {
+  const node = set(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
+}
+
+export function draw(tag, properties = {}, ...children) {
+  const node = set(document.createElementNS(SVG, tag), properties);
+  node.append(...children);
+  return node;
+}
+
+export function set(node, properties) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "text") node.textContent = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
+  }
+  return node;
+}
+
+/* Glyphs of the controls as paths: the characters for them are coloured emoji on many machines. */
+const GLYPHS = {
+  first: "M5 4h2v16H5zM20 4v16L8 12z",
+  back: "M18 4v16L6 12z",
+  play: "M7 4v16l13-8z",
+  pause: "M6 4h4v16H6zM14 4h4v16h-4z",
+  forward: "M6 4v16l12-8z",
+  last: "M17 4h2v16h-2zM4 4v16l12-8z",
+  larger: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z",
+  smaller: "M5 11h14v2H5z",
+  reset: "M12 5a7 7 0 1 1-6.7 5h2.1A5 5 0 1 0 12 7v3L7.5 6 12 2z",
+  close:
+    "M5.500 4 12 10.600 18.500 4 20 5.500 13.400 12 20 18.500 18.500 20 12 13.400 5.500 20 4 18.500 10.600 12 4 5.500z",
+};
+
+export function glyph(name) {
+  return draw(
+    "svg",
+    {viewBox: "0 0 24 24", class: "dsbd-glyph", "aria-hidden": "true"},
+    draw("path", {d: GLYPHS[name]}),
+  );
+}
+
+/* The symbol of a mark, for legends and headings; its colour is a variable, so it follows the theme. */
+export function symbol(style, name, size = 16) {
+  return draw(
+    "svg",
+    {viewBox: "-1.35 -1.35 2.7 2.7", width: size, height: size, "aria-hidden": "true"},
+    mark(style, name),
+  );
+}
+
+/* The same as a path within -1..1. */
+export function mark(style, name) {
+  const path = draw("path");
+  marked(path, style, name);
+  return path;
+}
+
+export function marked(path, style, name) {
+  const color = `var(--dsbd-${name})`;
+  path.setAttribute("d", style.path);
+  Object.assign(path.style, {
+    fill: style.filled ? color : "none",
+    stroke: color,
+    strokeWidth: style.filled ? 0.1 : 0.32,
+  });
+}
+
+export const button = (properties, ...inside) => make("button", {type: "button", ...properties}, ...inside);
+
+/* A button that shows a glyph and says its label. */
+export const iconButton = (name, label, onclick, properties = {}) =>
+  button({"aria-label": label, title: label, onclick, ...properties}, glyph(name));
+
+/* A table with the texts of its head. */
+export const table = (heads, rows, ...caption) =>
+  make(
+    "table",
+    {class: "dsbd-table"},
+    ...caption,
+    make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", {scope: "col", text})))),
+    make("tbody", {}, ...rows),
+  );
+
+/* Does what a key stands for, and keeps the key from the parts around. acts: functions by key. */
+export function obey(event, acts) {
+  if (event.altKey || event.ctrlKey || event.metaKey || !acts[event.key]) return;
+  event.preventDefault();
+  event.stopPropagation();
+  acts[event.key]();
+}
+
+/* The place of the node below the pointer; -1 for none. */
+export const placeAt = (event) => Number(event.target.closest("[data-at]")?.dataset.at ?? -1);
+
+/* A frame that scrolls, by keyboard too, if its content is larger. */
+export const scrolled = (label, ...inside) =>
+  make("div", {class: "dsbd-wide-drawing", tabindex: "0", role: "group", "aria-label": label}, ...inside);
+
+/* Hands a file to the reader. */
+export function download(name, content, type) {
+  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));
+  const link = make("a", {href: address, download: name});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+export const calm = () => globalThis.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/* A dotted word that explains itself: the word, and the line that it opens and closes beside it, which stays open from
+ * step to step. key: of the sentence `term.KEY`. */
+export function term(viewer, key, word) {
+  const line = make("span", {class: "dsbd-term-line", text: viewer.say(`term.${key}`)});
+  const show = () => {
+    const open = viewer.terms.has(key);
+    line.hidden = !open;
+    opener.setAttribute("aria-expanded", open);
+  };
+  const onclick = () => {
+    if (!viewer.terms.delete(key)) viewer.terms.add(key);
+    show();
+  };
+  const opener = button({class: "dsbd-term", text: word, onclick});
+  show();
+  return [opener, line];
+}

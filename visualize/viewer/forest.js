@@ -1,0 +1,372 @@
+/* The forest of one iteration as SVG: built once; a step changes only what it is about. Layers are columns on wide
+ * pages; on narrow ones every node has a row, indented by its layer. Sizes do not depend on the step.
+ * Numbers that Python's drawings use too are in look/sizes.json; visualize/look/sizes.py says what they are. */
+
+import {calm, clamp, draw, make, marked, placeAt} from "./dom.js";
+import {YIELDED} from "./marks.js";
+import {columnsOf} from "./tokens.js";
+import sizes from "../look/sizes.json" with {type: "json"};
+
+const ZOOM = [0.5, 4];
+const CONTROLS = 56; // pixels of the line with the buttons
+const LEAST_ROOM = 200;
+const ZOOM_STEP = 1.25;
+const BARS = {top: 40, height: 32};
+const LETTER = 7; // pixels of a letter of a title
+const LEFT = 8; // pixels between the edge of a band and what stands in it
+
+export class Forest {
+  constructor(viewer) {
+    this.viewer = viewer;
+    this.zoom = 1;
+    this.head = draw("svg", {class: "dsbd-head-bands", "aria-hidden": "true"});
+    this.widths = make("ul", {class: "dsbd-widths"});
+    this.body = draw("svg", {class: "dsbd-forest", role: "img"});
+    this.element = make(
+      "div",
+      {class: "dsbd-scroller", tabindex: "0"},
+      this.head,
+      this.widths,
+      make("div", {class: "dsbd-sheet"}, this.body),
+    );
+    this.listen();
+  }
+
+  listen() {
+    const {body, element, viewer} = this;
+    body.addEventListener("pointerover", (event) => {
+      if (event.pointerType !== "touch") viewer.hover(placeAt(event));
+    });
+    body.addEventListener("pointerleave", () => viewer.hover(-1));
+    body.addEventListener("click", (event) => {
+      const at = placeAt(event);
+      if (at >= 0) viewer.pin(at === viewer.pinned ? -1 : at);
+    });
+    element.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        this.zoomBy(event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP);
+      },
+      {passive: false},
+    );
+  }
+
+  /* ---- once per iteration, width of the page and language -------------------------------------------------------- */
+
+  build() {
+    const {viewer, body} = this;
+    const {now} = viewer;
+    const root = now.nodes.find((node) => node.id === 0);
+    if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
+    const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
+    this.shown = [];
+    this.behind = []; // by node, whether its parent's label has a count
+    this.headShown = "";
+    this.bands = Array.from({length: now.lastColumn}, (_, at) =>
+      draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
+    );
+    this.edges = now.nodes.map((node) => (node.parent < 0 ? null : draw("path", {class: "dsbd-edge", hidden: ""})));
+    this.marks = now.nodes.map((node, at) => this.node(node, at));
+    this.ring = draw("circle", {class: "dsbd-focus", r: 11.5, hidden: ""});
+    body.replaceChildren(
+      ...this.bands,
+      draw("g", {}, ...this.edges.filter(Boolean)),
+      this.ring,
+      draw("g", {}, ...this.marks.map((entry) => entry.group)),
+    );
+    this.resize();
+    this.fit();
+  }
+
+  /* On a narrow page the controls stay at the lower edge of the screen: the forest ends above them. */
+  fit() {
+    const {element} = this;
+    const top = element.getBoundingClientRect().top + globalThis.scrollY;
+    const room = Math.floor(globalThis.innerHeight - top - CONTROLS);
+    element.style.maxHeight = this.geometry.upright && room >= LEAST_ROOM ? `${room}px` : "";
+  }
+
+  node(node, at) {
+    const {x, y} = this.geometry.at(node);
+    const shape = draw("path");
+    const text = draw("text", {class: "dsbd-label", x: sizes.label_gap, y: sizes.label_drop});
+    const hit = draw("rect", {class: "dsbd-hit", x: -13, y: -12, width: 26 + 8 * node.label_columns, height: 24});
+    const group = draw(
+      "g",
+      {class: "dsbd-node", "data-at": at, transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, hidden: ""},
+      hit,
+      shape,
+      text,
+    );
+    return {group, shape, text};
+  }
+
+  resize() {
+    const {width, height, upright} = this.geometry;
+    const size = (svg, tall) => {
+      svg.setAttribute("viewBox", `0 0 ${width} ${tall}`);
+      svg.setAttribute("width", Math.round(width * this.zoom));
+      svg.setAttribute("height", Math.round(tall * this.zoom));
+    };
+    size(this.body, height);
+    size(this.head, HEAD);
+    this.head.toggleAttribute("hidden", upright);
+    this.widths.hidden = !upright;
+  }
+
+  zoomBy(factor) {
+    const {element} = this;
+    const before = this.zoom;
+    this.zoom = factor ? clamp(before * factor, ...ZOOM) : 1;
+    const middle = [element.scrollLeft + element.clientWidth / 2, element.scrollTop + element.clientHeight / 2];
+    this.resize();
+    this.headShown = "";
+    this.updateHead(this.viewer.now.steps[this.viewer.step]);
+    element.scrollTo({
+      left: (middle[0] * this.zoom) / before - element.clientWidth / 2,
+      top: (middle[1] * this.zoom) / before - element.clientHeight / 2,
+    });
+  }
+
+  /* ---- at every step --------------------------------------------------------------------------------------------- */
+
+  update() {
+    const {viewer} = this;
+    const {now, look} = viewer;
+    const step = now.steps[viewer.step];
+    const committed = step.phase === "commit";
+    const scored = viewer.step >= now.scoredStep;
+    now.nodes.forEach((node, at) => this.show(node, at, look[at], committed && !node.kept, scored));
+    this.bands.forEach((band, at) => band.classList.toggle("dsbd-current", step.layer === at + 1));
+    const focus = viewer.pinned >= 0 ? viewer.pinned : step.focus;
+    this.ring.toggleAttribute("hidden", focus < 0 || !look[focus]);
+    if (focus >= 0) {
+      const {x, y} = this.geometry.at(now.nodes[focus]);
+      this.ring.setAttribute("cx", x);
+      this.ring.setAttribute("cy", y);
+    }
+    this.updateHead(step);
+  }
+
+  show(node, at, look, weak, scored) {
+    const final = Boolean(look) && this.viewer.scene.becomes(node, look);
+    const key = look ? `${look.state} ${look.slots} ${weak} ${scored} ${final}` : "";
+    const edge = this.edges[at];
+    if (look && edge) this.placeEdge(edge, node, at);
+    if (this.shown[at] === key) return;
+    this.shown[at] = key;
+    const {group, shape, text} = this.marks[at];
+    group.toggleAttribute("hidden", !look);
+    edge?.toggleAttribute("hidden", !look);
+    if (!look) return;
+    const {mark, style} = this.viewer.mark(look.state);
+    const chance = clamp((scored ? node.target_prob : node.draft_prob) ?? sizes.unknown_probability, 0, 1);
+    marked(shape, style, mark);
+    const part = look.state === "cover" ? sizes.cover : 1;
+    const size = style.size * part * (sizes.mark_least + sizes.mark_more * Math.sqrt(chance));
+    shape.setAttribute("transform", `scale(${(size / 2).toFixed(2)})`);
+    const settled = YIELDED.includes(look.state) || look.state === "input";
+    const label = draw("tspan", {class: final ? "dsbd-final" : null, text: `\u2068${this.viewer.labelOf(node)}\u2069`});
+    text.replaceChildren(label);
+    if (look.slots > 1) text.append(` ${this.viewer.say("node.multiplicity", {count: look.slots})}`);
+    text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${mark})`;
+    text.classList.toggle("dsbd-small-label", look.state === "cover");
+    group.classList.toggle("dsbd-weak", weak);
+    if (edge) this.showEdge(edge, look.state, weak, chance);
+  }
+
+  /* An edge begins behind its parent's label, which grows when more versions share the node. */
+  placeEdge(edge, node, at) {
+    const slots = this.viewer.look[node.parent]?.slots ?? 0;
+    if (this.behind[at] === slots > 1) return;
+    this.behind[at] = slots > 1;
+    edge.setAttribute("d", this.geometry.edge(this.viewer.now.nodes[node.parent], node, slots));
+  }
+
+  /* Likelier edges are thicker; edges to the beams of a layer are thickest. */
+  showEdge(edge, state, weak, chance) {
+    const {mark, style} = this.viewer.mark(state);
+    const strong = YIELDED.includes(state);
+    edge.style.stroke = `var(--dsbd-${mark})`;
+    edge.style.strokeWidth = (strong ? 1.4 : 0.7) + (strong ? 2.4 : 1.8) * Math.sqrt(chance);
+    edge.style.strokeDasharray = sizes.dashes[style.dash] || "none";
+    edge.style.opacity = strong ? (weak ? 0.22 : 1) : weak ? 0.18 : state === "cover" ? 0.45 : 0.7;
+  }
+
+  updateHead(step) {
+    const chosen = this.viewer.now.layers.filter((layer) => layer.step <= this.viewer.step).length;
+    const key = `${chosen} ${step.layer}`;
+    if (this.headShown === key) return;
+    this.headShown = key;
+    const {viewer, geometry} = this;
+    const layers = Array.from({length: viewer.now.lastColumn}, (_, at) => at + 1);
+    const [place, headOf] = geometry.upright ? [this.widths, rowHead] : [this.head, columnHead];
+    place.replaceChildren(...layers.map((layer) => headOf(layer, step.layer === layer, viewer, geometry)));
+  }
+
+  /* Scrolls the drawing, not the page, to the node of the step. */
+  bringIntoView(place, layer, jump) {
+    const {element, geometry, zoom} = this;
+    const node = this.viewer.now.nodes[place];
+    if (!geometry || !node) return;
+    const at = geometry.at(node);
+    const head = geometry.upright ? this.widths.offsetHeight : HEAD * zoom;
+    const column = geometry.upright ? at.x : geometry.at({column: layer || node.column, row: node.row}).x;
+    const x = column * zoom + (geometry.upright ? 0 : 0.45 * geometry.pitch);
+    const y = at.y * zoom + head;
+    const to = {behavior: calm() || jump ? "auto" : "smooth"};
+    const hidden = (value, start, size, from) => value < start + from + 30 || value > start + size - 60;
+    if (hidden(x, element.scrollLeft, element.clientWidth, 0)) to.left = Math.max(0, x - element.clientWidth / 2);
+    if (hidden(y, element.scrollTop, element.clientHeight, head)) {
+      to.top = Math.max(0, y - element.clientHeight / 2);
+    }
+    if (to.left !== undefined || to.top !== undefined) element.scrollTo(to);
+  }
+}
+
+/* The layer of this number if its width is known at this step, else null. */
+function layerNow(number, {now, step}) {
+  const found = now.layer(number);
+  return found && found.step <= step ? found : null;
+}
+
+/* The name of a layer and the place of its tokens in the text, without words where there is little room. */
+function shortTitle(number, {now, say}) {
+  return say("layer.title", {layer: number}) + (now.before ? ` · ${now.before + number}` : "");
+}
+
+/* The title of a layer and its width, where every node has a row of its own. */
+function rowHead(number, current, viewer) {
+  const {now, say, words} = viewer;
+  const layer = layerNow(number, viewer);
+  const title = make("b", {text: shortTitle(number, viewer)});
+  const width = layer ? say("head.width", {width: layer.width}) : "–";
+  const kind = current ? "dsbd-current" : null;
+  return make("li", {class: kind, title: words.columnTitle(number, now.before)}, title, width);
+}
+
+/* What is known of a layer at this step, above the forest: its title, its width, and its bars. */
+function columnHead(number, current, viewer, geometry) {
+  const {x, width} = geometry.band(number);
+  const layer = layerNow(number, viewer);
+  const whole = viewer.words.columnTitle(number, viewer.now.before);
+  const title = LETTER * [...whole].length <= width - LEFT ? whole : shortTitle(number, viewer);
+  const line = (y, text, kind) => draw("text", {x: x + LEFT, y, class: `dsbd-head-${kind}`, text});
+  const parts = [
+    draw("rect", {class: `dsbd-layer${current ? " dsbd-current" : ""}`, x, y: 2, width, height: 96, rx: 3}),
+    line(17, title, "title"),
+  ];
+  if (!layer) return draw("g", {}, ...parts);
+  return draw(
+    "g",
+    {},
+    ...parts,
+    draw("title", {text: viewer.words.width(layer, viewer.scene.settings)}),
+    line(32, viewer.say("head.width", {width: layer.width}), "width"),
+    ...bars(layer, x + LEFT, width - 2 * LEFT - 4, viewer),
+  );
+}
+
+/* P(accepted >= k) as bars against the threshold. */
+function bars(layer, left, room, viewer) {
+  const each = Math.min(15, room / Math.max(layer.at_least.length, 1));
+  const {top, height} = BARS;
+  const threshold = viewer.scene.settings.width_threshold;
+  const parts = layer.at_least.map((value, at) =>
+    draw("rect", {
+      class: at < layer.width ? "dsbd-bar-chosen" : "dsbd-bar-left",
+      x: left + at * each,
+      width: each * sizes.bar,
+      y: top + height * (1 - value),
+      height: Math.max(height * value, 0.8),
+    }),
+  );
+  if (!parts.length) return parts;
+  const y = top + height * (1 - threshold);
+  return [
+    ...parts,
+    draw("path", {class: "dsbd-threshold-line", d: `M${left - 4},${y}h${each * layer.at_least.length + 6}`}),
+  ];
+}
+
+/* ---- where everything stands, in pixels -------------------------------------------------------------------------- */
+
+export const HEAD = 80; // above columns: title, width, bars
+const NARROW = [420, 560]; // below the first every node has a row; below the second where columns do not fit
+const PITCH = [106, 236]; // pixels per column, least and most
+const ROW = [21, 32];
+const TALL = 250; // pixels of height that rows share out
+const INDENT = 30; // pixels per layer where every node has a row
+const LINE = 27; // pixels per node there
+
+export function measure(iteration, room) {
+  const [always, perhaps] = NARROW;
+  const fits = columns(iteration, room).width <= room;
+  return room < always || (room < perhaps && !fits) ? outline(iteration, room) : columns(iteration, room);
+}
+
+function columns(iteration, room) {
+  const left = 18;
+  const last = Math.max(iteration.lastColumn, 1);
+  const pitch = clamp((room - left - 8) / (last + 0.92), ...PITCH);
+  const row = clamp(TALL / (iteration.lastRow + sizes.free_rows), ...ROW);
+  const width = Math.ceil(left + (last + 0.92) * pitch);
+  const height = Math.ceil((iteration.lastRow + sizes.free_rows) * row + 6);
+  const at = (node) => ({x: left + node.column * pitch, y: (node.row + sizes.first_row) * row});
+  return {
+    upright: false,
+    width,
+    height,
+    pitch,
+    at,
+    band: (layer) => ({x: left + (layer + sizes.band_start) * pitch, y: 0, width: sizes.band_width * pitch, height}),
+    edge: (parent, node, slots) => {
+      const from = at(parent);
+      const to = at(node);
+      const label = parent.label_columns + (slots > 1 ? sizes.count_columns : 0);
+      const out = from.x + sizes.label_gap + label * sizes.glyph + sizes.label_end;
+      const bend = Math.max(from.x + sizes.bend * pitch, out);
+      const end = to.x - sizes.mark_gap;
+      const middle = (bend + end) / 2;
+      return (
+        `M${out.toFixed(1)},${from.y.toFixed(1)}H${bend.toFixed(1)}C${middle.toFixed(1)},${from.y.toFixed(1)} ` +
+        `${middle.toFixed(1)},${to.y.toFixed(1)} ${end.toFixed(1)},${to.y.toFixed(1)}`
+      );
+    },
+  };
+}
+
+function outline(iteration, room) {
+  const order = new Map();
+  const {below, roots} = iteration.children();
+  const visit = (places) => {
+    const sorted = [...places].sort((one, other) => iteration.nodes[one].row - iteration.nodes[other].row);
+    for (const place of sorted) {
+      order.set(iteration.nodes[place], order.size);
+      visit(below[place]);
+    }
+  };
+  visit(roots);
+  const at = (node) => ({x: 16 + node.column * INDENT, y: (order.get(node) + 0.6) * LINE});
+  const reach = iteration.nodes.map(
+    (node) => at(node).x + sizes.label_gap + (node.label_columns + sizes.count_columns) * sizes.glyph,
+  );
+  const width = Math.ceil(Math.max(room, ...reach));
+  const height = Math.ceil((order.size + 0.3) * LINE);
+  return {
+    upright: true,
+    width,
+    height,
+    pitch: INDENT,
+    at,
+    band: (layer) => ({x: 16 + (layer - 0.5) * INDENT, y: 0, width: INDENT, height}),
+    edge: (parent, node) => {
+      const from = at(parent);
+      const to = at(node);
+      const turn = INDENT - sizes.mark_gap;
+      return `M${from.x},${(from.y + sizes.mark_gap).toFixed(1)}V${(to.y - turn).toFixed(1)}q0,${turn} ${turn},${turn}`;
+    },
+  };
+}

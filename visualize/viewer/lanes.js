@@ -1,0 +1,369 @@
+/* Two lanes, why guessing is faster: the same text written twice, on one clock that counts passes of the large model.
+ * Above, the large model alone: a block, a word. Below, thin ticks of the small model, a block, and words in clumps,
+ * underlined by who wrote them. A pass is drawn equally long everywhere; guessing and choosing last as recorded. Three
+ * seconds, then it stands still and turns into the strip. */
+
+import {calm, clamp, draw, set} from "./dom.js";
+import {markOf} from "./marks.js";
+import {number} from "./words.js";
+
+const RACE_MS = 3000;
+const STILL_MS = 1800;
+const TURN_MS = 700;
+export const LANES_MS = RACE_MS + STILL_MS + TURN_MS;
+const WIDE_FROM = 620; // pixels: labels stand beside their lanes
+/* Where the parts of a lane stand, and how far apart lanes and lines are. */
+const LANE = {
+  wide: {top: 0, pitch: 59, right: 14, label: 14, bar: 3, tall: 13, text: 32, line: 17, lines: 2},
+  narrow: {top: 0, pitch: 59, right: 0, label: 12, bar: 17, tall: 9, text: 39, line: 15, lines: 2},
+  poster: {top: 100, pitch: 136, right: 0, label: 15, bar: 24, tall: 18, text: 63, line: 21, lines: 3},
+};
+/* A picture that stands alone, 1200 × 630 when it is half as large again. */
+const FILM = {frame: 75, last: 5000, width: 800, height: 420, side: 32, title: 50, quality: 76, legend: 384};
+
+export class Lanes {
+  constructor(viewer) {
+    this.viewer = viewer;
+    this.element = draw("svg", {class: "dsbd-lanes", role: "img", hidden: ""});
+    this.frame = this.ms = 0;
+    this.plays = false;
+  }
+
+  /* Whether there is something to show. */
+  get race() {
+    const {whole} = this.viewer.scene;
+    if (this.of !== whole) Object.assign(this, {of: whole, found: raceOf(this.viewer.scene)});
+    return this.found;
+  }
+
+  /* Plays once over the strip, or until it stands still. Who wants no movement sees its end, until stop. */
+  play(until = LANES_MS) {
+    this.stop();
+    this.plays = true;
+    this.fit(calm() ? RACE_MS : 0);
+    if (calm() || !this.plays) return;
+    let since = null;
+    const next = (now) => {
+      since ??= now;
+      this.show(Math.min(now - since, until));
+      if (now - since < until) this.frame = requestAnimationFrame(next);
+    };
+    this.frame = requestAnimationFrame(next);
+  }
+
+  stay(shown) {
+    this.stop();
+    if (shown && this.race) this.play(RACE_MS);
+  }
+
+  /* As large as its place, which may change while it plays; its moment stays. */
+  fit(ms = this.ms) {
+    if (!this.plays) return;
+    const {width, height} = this.element.parentNode.getBoundingClientRect();
+    this.plays = width > 0; // else it stands in a part of the page that is not shown
+    if (!this.plays) return;
+    this.element.removeAttribute("hidden");
+    this.build(width, height, width < WIDE_FROM ? "narrow" : "wide");
+    this.show(ms);
+  }
+
+  stop() {
+    cancelAnimationFrame(this.frame);
+    this.plays = false;
+    this.element.setAttribute("hidden", "");
+    this.element.replaceChildren();
+  }
+
+  /* Draws every moment of a picture that stands alone, and hands each to `take` with its milliseconds. */
+  async film(take, from = 0) {
+    this.stop();
+    this.element.style.opacity = 0; // drawn, since that measures it, and not seen
+    this.element.removeAttribute("hidden");
+    this.build(FILM.width, FILM.height, "poster");
+    for (let ms = Math.min(from, RACE_MS); ms <= RACE_MS; ms += FILM.frame) {
+      this.show(ms);
+      await take(this.element, ms + FILM.frame > RACE_MS ? FILM.last : FILM.frame);
+    }
+    this.element.style.opacity = "";
+    this.stop();
+  }
+
+  /* ---- the drawing, once ----------------------------------------------------------------------------------------- */
+
+  build(width, height, kind) {
+    const {race, viewer} = this;
+    const isPoster = kind === "poster";
+    const side = isPoster ? FILM.side : 0;
+    const box = {class: `dsbd-lanes dsbd-lanes-${kind}`, viewBox: `${-side} 0 ${width} ${height}`, width, height};
+    set(this.element, box);
+    this.element.setAttribute("aria-label", `${viewer.strip.title.textContent}. ${viewer.say("story.lanes")}`);
+    this.paper = draw("rect", {class: "dsbd-lanes-paper", x: -side, width, height});
+    this.rest = draw("g");
+    this.blocks = draw("g");
+    this.element.replaceChildren(this.paper, this.rest, this.blocks);
+    const labels = ["lanes.alone", "lanes.guided"].map((key) =>
+      this.put("text", {class: "dsbd-lane-label", x: 0, text: viewer.say(key)}),
+    );
+    const left = kind === "wide" ? Math.max(...labels.map((label) => label.getComputedTextLength())) + 16 : 0;
+    const size = {...LANE[kind], left, width: width - 2 * side};
+    if (kind === "wide") size.right += this.widestCount();
+    this.size = size;
+    this.unit = (size.width - left - size.right) / race.whole;
+    const words = Array.from({length: race.alone}, (_, at) => ({check: at, lands: at + 1}));
+    this.alone = this.lane(labels[0], size.top, words, (at) => at + 1);
+    this.guided = this.lane(labels[1], size.top + size.pitch, race.turns, (at) => race.guided[at], true);
+    if (isPoster) this.poster();
+    if (kind !== "wide") return;
+    const free = left + this.unit * race.turns[race.turns.length - 1].lands + 14;
+    this.legend(free, size.pitch + size.bar + size.tall - 2, width - size.right - free);
+  }
+
+  /* The label, the blocks and the words of one lane; landing: when the word at a place is there. */
+  lane(label, top, turns, landing, isGuided = false) {
+    const {size, unit} = this;
+    const {left, bar, tall, width} = size;
+    label.setAttribute("y", top + size.label);
+    const count = this.put("text", {class: "dsbd-lane-count", x: width, y: top + size.label, "text-anchor": "end"});
+    this.put("path", {class: "dsbd-lane-ground", d: `M${left},${top + bar + tall + 0.5}h${unit * this.race.whole}`});
+    const blocks = turns.map(({from, check, lands, guesses = 0}) => {
+      const ticks = Array.from({length: guesses}, (_, at) => {
+        const at_ = from + ((at + 0.5) * (check - from)) / guesses;
+        const line = `M${left + unit * at_},${top + bar + tall}v${-tall * 0.6}`;
+        return {at: at_, mark: this.put("path", {class: "dsbd-lane-tick", d: line})};
+      });
+      const gap = Math.min(1, unit / 6);
+      const x = left + unit * check;
+      const rect = draw("rect", {class: "dsbd-lane-pass", x, y: top + bar, width: 0, height: tall});
+      (isGuided ? this.blocks : this.rest).append(rect);
+      return {rect, x, y: top + bar, check, lands, most: unit - gap, ticks};
+    });
+    const rows = this.rows(isGuided);
+    rows.pieces.forEach((piece, at) => {
+      piece.at = landing(at);
+    });
+    const before = this.put("text", {class: "dsbd-lane-before", x: left - 14, y: top + size.text, text: "…"});
+    return {count, blocks, before, ...rows, top: top + size.text};
+  }
+
+  /* The width of the longest count that a lane may show beside its clock. */
+  widestCount() {
+    const count = this.put("text", {class: "dsbd-lane-count", text: this.counted(this.race.alone, this.race.alone)});
+    const wide = count.getComputedTextLength();
+    count.remove();
+    return wide;
+  }
+
+  counted(passes, whole) {
+    return `${this.viewer.words.counted("passes", passes)} / ${whole}`;
+  }
+
+  put(tag, properties) {
+    const mark = draw(tag, properties);
+    this.rest.append(mark);
+    return mark;
+  }
+
+  /* The text in lines as wide as the clock: each token is a piece, in the lower lane with a line below it. */
+  rows(isUnderlined) {
+    const {size, race, unit} = this;
+    const end = race.tokens.length - 1;
+    const textOf = (token, at) => (race.ended && at === end ? " ∎" : typed(token, at === end));
+    const spans = race.tokens.map((token, at) => draw("tspan", {text: textOf(token, at)}));
+    const whole = this.put("text", {class: "dsbd-lane-words", "xml:space": "preserve"});
+    whole.append(...spans);
+    const wide = spans.map((span) => span.getComputedTextLength());
+    whole.remove();
+    const pieces = [];
+    const rows = broken(spans, wide, unit * race.whole).map((places, at) => {
+      const text = draw("text", {class: "dsbd-lane-words", "xml:space": "preserve"});
+      const row = this.put("g", {});
+      row.append(text);
+      text.append(...places.map((place) => spans[place]));
+      spans[places[0]].textContent = spans[places[0]].textContent.trimStart();
+      for (const place of places) {
+        const piece = {span: spans[place], row: at, under: null};
+        if (isUnderlined) {
+          const mark = markOf(race.tokens[place].origin);
+          piece.under = draw("path", {class: `dsbd-lane-line dsbd-lane-${mark}`, d: extent(spans[place])});
+          row.append(piece.under);
+        }
+        pieces.push(piece);
+      }
+      return row;
+    });
+    rows.forEach((row) => row.setAttribute("transform", `translate(${size.left},0)`));
+    return {rows, pieces};
+  }
+
+  /* What ticks, gaps and the lines below the words mean, as far as there is room in these rows. */
+  legend(start, y, room, rows = 1) {
+    const {viewer, race, size} = this;
+    let [x, row] = [start, 0];
+    const items = [
+      ["dsbd-lane-tick", "M0,0v-8m4,8v-8m4,8v-8", viewer.say("lanes.share", {share: number(race.share)})],
+      ["dsbd-lane-pass", "M0,-9h6v10h-6zM12,-9h6v10h-6z", viewer.say("lanes.choose", {share: number(race.choosing)})],
+      ["dsbd-lane-line dsbd-lane-kept", "M0,-2h18", viewer.say("mark.kept")],
+      ["dsbd-lane-line dsbd-lane-picked", "M0,-2h18", viewer.say("mark.picked")],
+      ["dsbd-lane-pass", "M4,-9h10v10h-10z", viewer.say("lanes.equal")],
+    ];
+    for (const [kind, d, said] of items) {
+      const item = this.put("g", {});
+      const text = draw("text", {class: "dsbd-lane-note", x: 22, text: said});
+      item.append(draw("path", {class: kind, d}), text);
+      const wide = 22 + text.getComputedTextLength();
+      if (x + wide > start + room && row + 1 < rows) [x, row] = [start, row + 1];
+      if (x + wide > start + room) {
+        item.remove();
+        continue;
+      }
+      item.setAttribute("transform", `translate(${x},${y + row * size.line})`);
+      x += wide + 16;
+    }
+  }
+
+  /* The words around the lanes of a picture that stands alone. */
+  poster() {
+    const {size} = this;
+    const {title, quality} = this.viewer.strip;
+    this.put("text", {class: "dsbd-lane-title", x: 0, y: FILM.title, text: title.textContent});
+    this.put("text", {class: "dsbd-lane-quality", x: 0, y: FILM.quality, text: quality.textContent});
+    this.put("text", {class: "dsbd-lane-name", x: size.width, y: FILM.title, "text-anchor": "end", text: "DSBD"});
+    this.legend(0, FILM.legend, size.width, 2);
+  }
+
+  /* ---- at every moment ------------------------------------------------------------------------------------------- */
+
+  show(ms) {
+    this.ms = ms;
+    const now = (this.race.whole * clamp(ms, 0, RACE_MS)) / RACE_MS + 1e-9;
+    for (const lane of [this.alone, this.guided]) this.showLane(lane, now);
+    const turned = clamp((ms - RACE_MS - STILL_MS) / TURN_MS, 0, 1);
+    if (turned > 0) this.turn(turned * turned * (3 - 2 * turned));
+  }
+
+  showLane({blocks, pieces, rows, count, before, top}, now) {
+    const {size, unit} = this;
+    let passes = 0;
+    for (const {rect, check, most, ticks} of blocks) {
+      if (check + 1 <= now) passes++;
+      rect.setAttribute("width", clamp(unit * (now - check), 0, most));
+      for (const {at, mark} of ticks) mark.classList.toggle("dsbd-to-come", at > now);
+    }
+    let newest = 0;
+    for (const {span, under, row, at} of pieces) {
+      const isToCome = at > now;
+      if (!isToCome) newest = row;
+      span.classList.toggle("dsbd-to-come", isToCome);
+      under?.classList.toggle("dsbd-to-come", isToCome);
+    }
+    const first = Math.max(0, newest - size.lines + 1);
+    before.classList.toggle("dsbd-to-come", first === 0);
+    rows.forEach((row, at) => {
+      row.setAttribute("transform", `translate(${size.left},${top + (at - first) * size.line})`);
+      row.toggleAttribute("hidden", at < first || at >= first + size.lines);
+    });
+    const isDone = passes === blocks.length;
+    count.textContent = isDone ? this.viewer.words.counted("passes", passes) : this.counted(passes, blocks.length);
+  }
+
+  /* The blocks of the lower lane become the bands of the strip. */
+  turn(part) {
+    const {strip} = this.viewer;
+    const mix = (from, to) => from + part * (to - from);
+    this.guided.blocks.forEach(({rect, x, y, most}, at) => {
+      const band = strip.bandBox(at);
+      const box = {
+        x: mix(x, band.x),
+        y: mix(y, band.y),
+        width: mix(most, band.width),
+        height: mix(this.size.tall, band.height),
+      };
+      set(rect, box);
+    });
+    this.rest.style.opacity = Math.max(0, 1 - 2 * part);
+    this.paper.style.opacity = 1 - part;
+    this.blocks.style.opacity = 1 - part;
+  }
+}
+
+/* ---- the race, from the trace: which pass lands when, and what guessing and choosing took ------------------------ */
+
+/* What happens when, in passes; null where guessing wins nothing or changes the law, or the text is not known yet. */
+function raceOf(scene) {
+  const {bands} = scene;
+  const alone = bands.length ? bands[bands.length - 1].last : 0;
+  const [best] = scene.result;
+  const isWhole = best && scene.iterations.length === bands.length;
+  if (!isWhole || !scene.settings.lossless || bands.length >= alone) return null;
+  const seconds = scene.iterations.map((iteration) => iteration.seconds);
+  const sum = (phase) => seconds.reduce((total, one) => total + one[phase], 0);
+  const pass = sum("score") / seconds.length || Infinity;
+  let now = 0;
+  const turns = bands.map(({first, last}, at) => {
+    const {draft, verify, commit} = seconds[at];
+    const from = now;
+    const check = from + draft / pass;
+    now = check + 1 + (verify + commit) / pass;
+    return {from, check, lands: now, last, won: last - first + 1, guesses: guessesOf(scene.iterations[at])};
+  });
+  const tokens = scene.path(best.node);
+  const guided = tokens.map((_, at) => turns.find(({last}) => at < last)?.lands ?? now);
+  return {
+    tokens,
+    ended: best.finished,
+    turns,
+    alone,
+    guided,
+    whole: Math.max(alone, now),
+    share: sum("draft") / sum("score"),
+    choosing: (sum("verify") + sum("commit")) / sum("score"),
+  };
+}
+
+/* How many passes of the small model made the guesses: one for each column of them. */
+const guessesOf = ({nodes}) => new Set(nodes.flatMap((node) => (isGuess(node) ? [node.column] : []))).size;
+const isGuess = ({kind}) => kind === "drafted" || kind === "cover";
+
+/* ---- text in lines, token by token ------------------------------------------------------------------------------- */
+
+/* What a token adds to a line of text. */
+const typed = ({text, pending}, isLast) => `${text}${isLast ? pending : ""}`.replace(/\s/g, " ");
+
+/* The places of the tokens in lines no longer than the room: a line begins with a word, where one word fits a line. */
+function broken(spans, wide, room) {
+  const rows = [[]];
+  let used = 0;
+  let word = [];
+  const length = (places) => places.reduce((sum, place) => sum + wide[place], 0);
+  const add = (places) => {
+    if (used && used + length(places) > room) {
+      rows.push([]);
+      used = 0;
+    }
+    rows[rows.length - 1].push(...places);
+    used += length(places);
+  };
+  const end = () => {
+    if (length(word) <= room) add(word);
+    else word.forEach((place) => add([place]));
+    word = [];
+  };
+  spans.forEach((span, place) => {
+    if (/^\s/.test(span.textContent)) end();
+    word.push(place);
+  });
+  end();
+  return rows;
+}
+
+/* A line below a token, without the space before it. */
+function extent(span) {
+  const text = span.textContent;
+  const from = text.length - text.trimStart().length;
+  const boxes = [];
+  for (let at = from; at < text.length; at++) boxes.push(span.getExtentOfChar(at));
+  if (!boxes.length) return "";
+  const left = Math.min(...boxes.map(({x}) => x));
+  const right = Math.max(...boxes.map(({x, width}) => x + width));
+  return `M${left},3.5H${right}`;
+}

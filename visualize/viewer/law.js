@@ -1,0 +1,312 @@
+/* The distributions of a layer, its width and its trials, over (beam, token) pairs. The lab of a lesson, the game and
+ * the decoder in the browser decide with these functions, and no page is needed for them.
+ *
+ * A pair is a number: the place of its beam times the size of the vocabulary, plus the token. So the order of the
+ * numbers is that of the pairs. docs/algorithm.md, *The joint law*, *The dynamic width*, *One iteration*. */
+
+/* ---- the joint law ----------------------------------------------------------------------------------------------- */
+
+/* Raw log-probabilities of the next token. Throws where a logit is no number. */
+export function logProbsOf(logits, role) {
+  const found = Float64Array.from(logits);
+  const most = largestOf(found);
+  let mass = 0;
+  for (let token = 0; token < found.length; token++) mass += Math.exp(found[token] - most);
+  if (!Number.isFinite(mass)) throw new Error(`the ${role} model returns logits that are not numbers; load it again`);
+  const total = Math.log(mass);
+  for (let token = 0; token < found.length; token++) found[token] = found[token] - most - total;
+  return found;
+}
+
+function largestOf(values) {
+  let most = -Infinity;
+  for (let at = 0; at < values.length; at++) if (values[at] > most) most = values[at];
+  return most;
+}
+
+/* The places of the `count` largest values, best first, ties to the lowest place; minus infinity is left out. */
+export function bestOf(values, count = Infinity) {
+  const better = (one, other) => values[other] - values[one] || one - other;
+  const kept = [];
+  let bound = -Infinity;
+  for (let at = 0; at < values.length; at++) {
+    if (!(values[at] > bound)) continue;
+    kept.push(at);
+    if (kept.length < 2 * count) continue;
+    kept.sort(better).length = count;
+    bound = values[kept[count - 1]];
+  }
+  return kept.sort(better).slice(0, count);
+}
+
+/* Temperature, then top-k, then top-p, each once and over all pairs: {pairs, scores, probs, weightAt, size, isRanked}.
+ * Best pair first if a setting needs this order, else every pair, possible or not, in the order of the pairs.
+ * rows: raw log-probabilities after each beam; beams: [{log_weight, multiplicity}].
+ * Greedy without replacement the law is ranked: each pair is certain in its turn. */
+export function warpedLaw(rows, beams, {temperature, top_k, top_p, replacement}, size) {
+  const weightAt = (pair) => beams[Math.floor(pair / size)].log_weight + rows[Math.floor(pair / size)][pair % size];
+  const scores = scoresOf(rows, beams, temperature, size);
+  const isSorted = top_k > 0 || temperature === 0 || top_p < 1;
+  const pairs = isSorted ? bestOf(scores, top_k || Infinity) : [...scores.keys()];
+  const kept = pairs.map((pair) => scores[pair]);
+  const probs = temperature > 0 ? nucleus(softmax(kept), top_p) : kept.map((_, rank) => Number(rank === 0));
+  const isRanked = temperature === 0 && !replacement;
+  return {pairs, scores: kept, probs, weightAt, size, isRanked};
+}
+
+/* The logarithm of the mass of each pair, up to a number that all share; at temperature 0 its log-weight. */
+function scoresOf(rows, beams, temperature, size) {
+  const scores = new Float64Array(rows.length * size);
+  const most = Math.max(...rows.map((row, place) => beams[place].log_weight + largestOf(row)));
+  for (const [place, row] of rows.entries()) {
+    const {log_weight, multiplicity} = beams[place];
+    const [start, count] = [place * size, Math.log(multiplicity)];
+    for (let token = 0; token < size; token++) {
+      const weight = log_weight + row[token];
+      scores[start + token] = temperature > 0 ? (weight - most) / temperature + count : weight;
+    }
+  }
+  return scores;
+}
+
+function softmax(scores) {
+  const most = scores.reduce((best, score) => Math.max(best, score), -Infinity);
+  if (most === -Infinity) return scores.map(() => 0);
+  return normalised(scores.map((score) => Math.exp(score - most)));
+}
+
+function normalised(masses) {
+  const total = masses.reduce((sum, mass) => sum + mass, 0);
+  return masses.map((mass) => mass / total);
+}
+
+/* The likeliest pairs up to the mass top_p, with the one that crosses it. */
+function nucleus(probs, top_p) {
+  if (top_p === 1) return probs;
+  let before = 0;
+  const kept = probs.map((prob) => {
+    const isKept = before < top_p;
+    before += prob;
+    return isKept ? prob : 0;
+  });
+  return before > 0 ? normalised(kept) : kept;
+}
+
+/* The law from which a layer draws: the pairs that can be drawn, in their order. `ranks` has the order of a ranked law,
+ * else it is null; `find` gives the index of a pair, undefined if it has none. */
+export function jointLaw(rows, beams, settings, size) {
+  const {pairs, probs, weightAt, isRanked} = warpedLaw(rows, beams, settings, size);
+  const order = [...pairs.keys()].filter((at) => isRanked || probs[at] > 0);
+  order.sort((one, other) => pairs[one] - pairs[other]);
+  const ranks = isRanked ? [] : null;
+  if (isRanked) order.forEach((rank, at) => (ranks[rank] = at));
+  const place = new Map(order.map((at, index) => [pairs[at], index]));
+  return {
+    pairs: order.map((at) => pairs[at]),
+    probs: order.map((at) => probs[at]),
+    weights: order.map((at) => weightAt(pairs[at])),
+    ranks,
+    find: (beam, token) => place.get(beam * size + token),
+  };
+}
+
+/* The probability of each pair, 0 at the removed ones, not normalised. */
+export function massesOf({probs, ranks}, removed) {
+  if (!ranks) return removed.size ? probs.map((prob, at) => (removed.has(at) ? 0 : prob)) : probs;
+  const best = ranks.find((at) => !removed.has(at));
+  return probs.map((_, at) => Number(at === best));
+}
+
+/* The index whose interval of the cumulative sum holds the random number. */
+export function drawFrom(masses, uniform) {
+  const total = masses.reduce((sum, mass) => sum + mass, 0);
+  let reached = 0;
+  for (let at = 0; ; at++) {
+    const low = reached / total;
+    reached += masses[at];
+    if (uniform < reached / total) return {at, low, high: reached / total};
+  }
+}
+
+/* ---- the width --------------------------------------------------------------------------------------------------- */
+
+/* The mean acceptance of a draft after 0, 1, ... rejections: 1 − S' / S; where S is 0 the laws are equal. */
+export const alphasOf = (chain) => chain.slice(1).map((S, at) => (chain[at] > 0 ? Math.max(1 - S / chain[at], 0) : 1));
+
+/* P(exactly k accepted) for k = 0..m: the first acceptance, then the chain again with the drafts that are left. */
+export function exactlyOf(alphas) {
+  const drafts = alphas.length;
+  const none = [1];
+  for (const alpha of alphas) none.push(none[none.length - 1] * (1 - alpha));
+  const first = alphas.map((alpha, at) => alpha * none[at]);
+  let column = none; // column[m] = P(m, k)
+  const exactly = [column[drafts]];
+  for (let k = 1; k <= drafts; k++) {
+    const before = column;
+    column = none.map((_, m) =>
+      first.slice(0, m).reduce((total, chance, at) => total + chance * before[m - at - 1], 0),
+    );
+    exactly.push(column[drafts]);
+  }
+  return exactly;
+}
+
+/* P(accepted >= k) for k = 1..m. */
+export function tailsOf(alphas) {
+  let tail = 0;
+  const sums = exactlyOf(alphas).map((_, at, exactly) => (tail += exactly[exactly.length - 1 - at]));
+  return sums
+    .slice(0, -1)
+    .reverse()
+    .map((chance) => Math.min(1, chance));
+}
+
+/* P(accepted >= count) of a layer, in a likely forest P(count draws all land). 1 below one draft, 0 beyond the last. */
+export function atLeast(layer, count) {
+  if (count < 1) return 1;
+  return count > layer.at_least.length ? 0 : layer.at_least[count - 1];
+}
+
+/* The largest K whose chance reaches the threshold, else 0. */
+export function reached(chances, threshold) {
+  let count = 0;
+  chances.forEach((chance, at) => {
+    if (chance >= threshold) count = at + 1;
+  });
+  return count;
+}
+
+/* The width of a layer whose threshold allows `count` beams: at least min_width, at most max_width, and without
+ * replacement at most one beam per pair of positive probability. */
+export function bounded(count, support, settings) {
+  const width = Math.min(Math.max(count, settings.min_width), settings.max_width);
+  return settings.replacement ? width : Math.min(width, support);
+}
+
+/* Which bound decided this width. */
+export function reasonOf(count, support, settings) {
+  const {min_width: least, max_width: most} = settings;
+  if (bounded(count, support, settings) < Math.min(Math.max(count, least), most)) return "support";
+  if (Math.max(count, least) > most) return "max_width";
+  return least > count ? "min_width" : "threshold";
+}
+
+/* The chance that `count` draws all land in a likely forest, for 1 to `most` draws. held: the indices of its nodes in
+ * P. Greedy without replacement it is certain whether they do. docs/algorithm.md, *Likely forests*. */
+export function landingChances({probs, ranks}, held, most) {
+  if (!ranks) {
+    const mass = Math.min(sum(held.map((at) => probs[at])), 1);
+    return Array.from({length: most}, (_, at) => mass ** (at + 1));
+  }
+  const best = ranks.slice(0, most);
+  return best.map((_, at) => Number(best.slice(0, at + 1).every((one) => held.includes(one))));
+}
+
+const sum = (numbers) => numbers.reduce((before, number) => before + number, 0);
+
+/* ---- the trials -------------------------------------------------------------------------------------------------- */
+
+/* P′, the target's law as the trials of a layer change it: max(P − cQ, 0) / S at one pair.
+ * docs/algorithm.md, *The residual in closed form*. */
+export const residualOf = (target, draft, c, S) => Math.max(target - c * draft, 0) / S;
+
+/* The probability that a trial accepts: min(1, P′ / Q). */
+export const acceptanceOf = (residual, draft) => Math.min(1, residual / draft);
+
+/* S(c): the sum of max(P − cQ, 0) over all pairs. */
+export const restOf = (targets, drafts, c) =>
+  targets.reduce((sum, target, at) => sum + residualOf(target, drafts[at], c, 1), 0);
+
+/* S after 0, 1, ... rejections in a row, one more than there are drafts. */
+export function chainOf(targets, drafts, count) {
+  const chain = [restOf(targets, drafts, 0)];
+  for (let c = 0; chain.length <= count;) {
+    c += chain[chain.length - 1];
+    chain.push(restOf(targets, drafts, c));
+  }
+  return chain;
+}
+
+/* The verdict on a draft that is tried. */
+export const verdictOf = (uniform, acceptance) => (uniform < acceptance ? "accepted" : "rejected");
+
+/* The trials of one layer, in order: what is accepted so far, and c and S of the residual. docs/algorithm.md, *The
+ * residual in closed form* and *Without replacement*. */
+export class Residual {
+  /* layer: {kind, width, alive}; law: P; drafts: Q at the pairs of P. */
+  constructor({kind, width, alive}, law, drafts, replacement) {
+    Object.assign(this, {kind, width, law, replacement, alive: new Set(alive), accepted: []});
+    Object.assign(this, {tried: new Set(), removed: new Set()});
+    this.drafts = law.ranks ? drafts.map(() => 0) : [...drafts];
+    this.restart();
+  }
+
+  /* P' is P again. */
+  restart() {
+    this.c = 0;
+    this.targets = massesOf(this.law, this.removed);
+    this.S = restOf(this.targets, this.drafts, 0);
+  }
+
+  /* The verdict on a draft that needs no trial, else null. */
+  untried(parent) {
+    if (this.accepted.length === this.width) return "unneeded";
+    return this.alive.has(parent) ? null : "orphaned";
+  }
+
+  /* P' at a pair; null is a pair that P does not have. */
+  left(at) {
+    return at === null ? 0 : residualOf(this.targets[at], this.drafts[at], this.c, this.S);
+  }
+
+  /* The probability that the trial of a pair accepts; draft: the probability it was drawn with. */
+  chance(at, draft) {
+    return acceptanceOf(this.left(at), draft);
+  }
+
+  /* Notes a verdict. False where a rejection leaves nothing of P. The draft came from Q times `gain`. */
+  note(verdict, at, gain = 1) {
+    if (verdict === "unneeded") return true;
+    if (verdict !== "accepted") return this.reject(at, gain);
+    this.take(at);
+    return true;
+  }
+
+  /* False where nothing would be left of P; then nothing changes. */
+  reject(at, gain) {
+    const c = this.c + this.S * gain;
+    const S = restOf(this.targets, this.drafts, c);
+    if (S <= 0) return false;
+    Object.assign(this, {c, S});
+    if (at !== null) this.tried.add(at);
+    return true;
+  }
+
+  /* Without replacement the pair leaves P, and the pairs tried so far leave Q. */
+  take(at) {
+    if (!this.replacement) {
+      this.removed.add(at);
+      for (const one of this.tried.add(at)) this.drafts[one] = 0;
+    }
+    this.accepted.push(at);
+    this.restart();
+  }
+
+  /* P' at all pairs, not normalised: the sum is S. */
+  masses() {
+    return this.targets.map((target, at) => residualOf(target, this.drafts[at], this.c, 1));
+  }
+
+  /* How the next missing beam is drawn. */
+  drawKind() {
+    if (this.c > 0) return "recovered";
+    return this.kind === "bonus" ? "bonus" : "fresh";
+  }
+
+  /* What the layer led to. known: for each drawn beam, whether the forest knows what follows it. */
+  ending(known, landing) {
+    if (this.kind === "bonus") return "bonus";
+    if (!known.length) return "passed";
+    return landing && known.every(Boolean) ? "landed" : "short";
+  }
+}

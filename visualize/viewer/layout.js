@@ -1,0 +1,123 @@
+/* Places the nodes of trees: every node gets a row, so that no two nodes of a column overlap and no edges cross.
+ * children: a Map of the children of each node, from the top down. Twin of visualize/scenes/layout.py, which says why.
+ * And the whole decode as one tree: the text as a straight line, and every other guess as a twig below it. */
+
+const COVER_HEIGHT = 0.62; // rows: cover nodes are many and small, except those that a beam landed on
+const FREE = {siblings: 0, cousins: 0.3, trees: 0.9}; // rows between two nodes of one column
+
+/* The row of every node of a forest, by id; the smallest is 0. */
+export function rowsOf(input_beams, nodes, draws) {
+  const landed = new Set(draws.map(({node}) => node));
+  const small = nodes.filter(({id, kind}) => kind === "cover" && !landed.has(id));
+  const heights = new Map(small.map(({id}) => [id, COVER_HEIGHT])); // the rows that a node takes, if not 1
+  const children = new Map();
+  for (const {id, parent} of nodes) children.set(parent, [...(children.get(parent) ?? []), id]);
+  const roots = input_beams.map(({node}) => node);
+  const down = packedRows(children, roots, heights);
+  const mirrored = new Map([...children].map(([node, below]) => [node, [...below].reverse()]));
+  const up = packedRows(mirrored, [...roots].reverse(), heights);
+  const rows = new Map([...down].map(([node, row]) => [node, (row - up.get(node)) / 2]));
+  const top = Math.min(...rows.values());
+  return new Map([...rows].map(([node, row]) => [node, row - top]));
+}
+
+/* The row of every node of a tree: 0 on `line`, a path from the root on, and from 1 on below it. */
+export function hanging(children, line) {
+  const rows = new Map(line.map((node) => [node, 0]));
+  const lowest = [];
+  const waiting = [];
+  const wait = (node, column, above) => {
+    const below = children.get(node) ?? [];
+    for (let at = below.length - 1; at >= 0; at--) if (!rows.has(below[at])) waiting.push([below[at], column, above]);
+  };
+  line.forEach((node, at) => wait(node, at + 1, 0));
+  while (waiting.length) {
+    const [node, column, above] = waiting.pop();
+    const row = Math.max((lowest[column] ?? 0) + 1, above);
+    lowest[column] = row;
+    rows.set(node, row);
+    wait(node, column + 1, row);
+  }
+  return rows;
+}
+
+/* The rows with every subtree pushed up as far as it goes; the first root is at 0. */
+function packedRows(children, roots, heights) {
+  const offsets = new Map();
+  const contours = new Map();
+  const order = parentsFirst(children, roots);
+  for (const node of [...order].reverse()) {
+    const below = children.get(node) ?? [];
+    const {places, contour} = stacked(below, contours, FREE.siblings, FREE.cousins);
+    const middle = below.length ? (places[0] + places[places.length - 1]) / 2 : 0;
+    below.forEach((child, at) => offsets.set(child, places[at] - middle));
+    const half = (heights.get(node) ?? 1) / 2;
+    contours.set(node, [[-half, half], ...contour.map(([low, high]) => [low - middle, high - middle])]);
+  }
+  const {places} = stacked(roots, contours, FREE.trees, FREE.trees);
+  const rows = new Map(roots.map((root, at) => [root, places[at]]));
+  for (const node of order) {
+    for (const child of children.get(node) ?? []) rows.set(child, rows.get(node) + offsets.get(child));
+  }
+  return rows;
+}
+
+/* Stacks subtrees below each other: the row of each root, and the contour of them all, which says for each column where
+ * its nodes begin and end. first, deeper: the free rows between the roots, and between the nodes below them. */
+function stacked(nodes, contours, first, deeper) {
+  const places = [];
+  const union = [];
+  for (const node of nodes) {
+    const contour = contours.get(node);
+    let place = places.length ? -Infinity : 0;
+    for (let depth = 0; depth < Math.min(union.length, contour.length); depth++) {
+      place = Math.max(place, union[depth][1] + (depth ? deeper : first) - contour[depth][0]);
+    }
+    places.push(place);
+    contour.forEach(([low, high], depth) => {
+      union[depth] = [depth < union.length ? union[depth][0] : low + place, high + place];
+    });
+  }
+  return {places, contour: union};
+}
+
+function parentsFirst(children, roots) {
+  const order = [];
+  const waiting = [...roots];
+  while (waiting.length) {
+    const node = waiting.pop();
+    order.push(node);
+    waiting.push(...(children.get(node) ?? []));
+  }
+  return order;
+}
+
+/* ---- the whole decode -------------------------------------------------------------------------------------------- */
+
+/* Places the tree: the length of the text that ends in the node `last`, the last position, at least `least`, and the
+ * last row of all nodes. */
+export function placeWhole(joined, last, least) {
+  const line = [];
+  for (let node = joined.get(last); node; node = joined.get(node.parent)) line.push(node.id);
+  const rows = hanging(childrenOf(joined), [0, ...line.reverse()]);
+  const sizes = {tokens: line.length, last_position: least, last_row: 0};
+  for (const node of joined.values()) {
+    node.row = rows.get(node.id);
+    sizes.last_position = Math.max(sizes.last_position, node.position);
+    sizes.last_row = Math.max(sizes.last_row, node.row);
+  }
+  return sizes;
+}
+
+/* The children of each node, short twigs before long ones. */
+function childrenOf(joined) {
+  const children = new Map();
+  const reach = new Map([...joined].map(([id, {position}]) => [id, position]));
+  for (const {id, parent} of [...joined.values()].reverse()) {
+    if (!children.has(parent)) children.set(parent, []);
+    children.get(parent).push(id);
+    if (reach.has(parent)) reach.set(parent, Math.max(reach.get(parent), reach.get(id)));
+  }
+  for (const below of children.values()) below.sort((one, other) => reach.get(one) - reach.get(other));
+  return children;
+}

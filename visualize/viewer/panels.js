@@ -1,0 +1,388 @@
+/* The views of an iteration that the fold offers: its text, its nodes as a tree of words and as a table, the attention
+ * mask of its forest, and charts of the whole decode. Each is built when it is first opened. */
+
+import {clamp, draw, make, obey, placeAt, scrolled, table, term} from "./dom.js";
+import {number} from "./words.js";
+
+/* ---- the beams as running text, each token underlined by where it came from -------------------------------------- */
+
+export class TextPanel {
+  key = "text";
+
+  build(sheet) {
+    this.sheet = sheet;
+    this.drawn = null;
+  }
+
+  update() {
+    const {viewer} = this;
+    const after = viewer.step === viewer.now.steps.length - 1;
+    if (this.drawn === after) return;
+    this.drawn = after;
+    const beams = after ? viewer.now.beams_after : viewer.now.beams_before;
+    const paths = beams.map((beam) => viewer.scene.path(beam.node));
+    const added = new Set(viewer.now.nodes.filter((node) => node.column > 0).map((node) => node.id));
+    const lines = beams.map((beam, at) => this.beam(beam, paths[at], at ? paths[0] : null, after ? added : null));
+    if (!lines.length) lines.push(make("p", {class: "dsbd-hint", text: viewer.say("text.empty")}));
+    this.sheet.replaceChildren(
+      make("p", {class: "dsbd-fact-title", text: viewer.say(after ? "ui.output_beams" : "ui.input_beams")}),
+      ...lines,
+    );
+  }
+
+  /* Leaves out what a beam shares with the best one. */
+  beam(beam, path, best, added) {
+    const {say, scene} = this.viewer;
+    const begun = `${scene.memory ? "… " : ""}${scene.prompt.join("")}`; // before it are the segments of the memory
+    const line = make("p", {class: best ? "dsbd-line" : "dsbd-line dsbd-best", dir: "auto"});
+    let shared = 0;
+    if (best) while (shared < path.length - 1 && shared < best.length && path[shared] === best[shared]) shared++;
+    line.append(make("span", {class: "dsbd-origin-prompt", text: shared ? "…" : begun}));
+    let run = null;
+    path.slice(shared).forEach((token, index) => {
+      const last = shared + index === path.length - 1;
+      const fresh = added?.has(token.id) ?? false;
+      const mark = this.viewer.mark(token.origin);
+      if (run?.origin !== mark.mark || run.fresh !== fresh) {
+        // one element per run of tokens: long texts stay light
+        run = {
+          origin: mark.mark,
+          fresh,
+          span: make("span", {class: `dsbd-origin dsbd-origin-${mark.mark}`, title: mark.name}),
+        };
+        run.span.classList.toggle("dsbd-new", fresh);
+        line.append(run.span);
+      }
+      run.span.append(token.text + (last ? token.pending : ""));
+    });
+    const times = beam.multiplicity > 1 ? say("node.multiplicity", {count: beam.multiplicity}) : "";
+    return make("div", {class: "dsbd-beam"}, line, beamNotes(this.viewer, times, beam, !best));
+  }
+}
+
+/* The notes below the text of a beam. explains: whether the word log-weight opens its line here. */
+function beamNotes(viewer, first, {log_weight, finished}, explains) {
+  const name = viewer.say("ui.log_weight");
+  const [word, ...line] = explains ? term(viewer, "log_weight", name) : [name];
+  const last = finished ? ` · ${viewer.say("ui.finished_beams")}` : "";
+  return make("small", {}, first && `${first} · `, word, ` ${number(log_weight)}${last}`, ...line);
+}
+
+/* ---- the forest as a tree of words, for the keyboard and for screen readers -------------------------------------- */
+
+export class TreePanel {
+  key = "tree";
+
+  build(sheet) {
+    const {viewer} = this;
+    const {below, roots} = viewer.now.children();
+    const items = (this.items = []);
+    this.tree = make("ul", {class: "dsbd-tree", role: "tree", "aria-label": viewer.say("ui.tree")});
+    this.tree.addEventListener("keydown", (event) => this.onKey(event));
+    const item = (at, level) => {
+      const label = make("span");
+      const entry = (items[at] = make("li", {role: "treeitem", tabindex: "-1", "aria-level": level}, label));
+      entry.label = label;
+      entry.addEventListener("click", (event) => {
+        event.stopPropagation();
+        this.focus(at);
+      });
+      if (below[at].length) {
+        entry.setAttribute("aria-expanded", "true");
+        entry.append(make("ul", {role: "group"}, ...below[at].map((child) => item(child, level + 1))));
+      }
+      return entry;
+    };
+    this.tree.append(...roots.map((at) => item(at, 1)));
+    if (roots.length) items[roots[0]].tabIndex = 0;
+    sheet.replaceChildren(this.tree);
+  }
+
+  update() {
+    const {viewer} = this;
+    const scored = viewer.step >= viewer.now.scoredStep;
+    viewer.now.nodes.forEach((node, at) => {
+      const look = viewer.look[at];
+      const entry = this.items[at];
+      entry.hidden = !look;
+      if (!look) return;
+      const said = nodeSaid(viewer, node, look, scored);
+      if (entry.label.textContent !== said) entry.label.textContent = said;
+      entry.label.style.setProperty("--dsbd-mark", `var(--dsbd-${viewer.mark(look.state).mark})`);
+      entry.setAttribute("aria-selected", String(at === viewer.pinned));
+    });
+  }
+
+  focus(at) {
+    this.items.forEach((entry, place) => {
+      entry.tabIndex = place === at ? 0 : -1;
+    });
+    this.items[at].focus();
+    this.viewer.pin(at);
+  }
+
+  onKey(event) {
+    const shown = [...this.tree.querySelectorAll("[role=treeitem]")].filter((entry) => entry.offsetParent !== null);
+    const at = shown.indexOf(event.target.closest("[role=treeitem]"));
+    if (at < 0) return;
+    const here = shown[at];
+    const open = here.getAttribute("aria-expanded");
+    const to = (entry) => {
+      if (entry) this.focus(this.items.indexOf(entry));
+    };
+    obey(event, {
+      ArrowDown: () => to(shown[at + 1]),
+      ArrowUp: () => to(shown[at - 1]),
+      Home: () => to(shown[0]),
+      End: () => to(shown[shown.length - 1]),
+      ArrowRight: () => (open === "false" ? here.setAttribute("aria-expanded", "true") : open && to(shown[at + 1])),
+      ArrowLeft: () =>
+        open === "true"
+          ? here.setAttribute("aria-expanded", "false")
+          : to(here.parentElement.closest("[role=treeitem]")),
+      Enter: () => to(here),
+    });
+  }
+}
+
+/* One node in words: token, state, and the probabilities known so far. */
+function nodeSaid(viewer, node, look, scored) {
+  const {say} = viewer;
+  const [times, final] = viewer.notesOf(node, look);
+  const name = say("node.aria", {token: viewer.labelOf(node, "token"), state: viewer.mark(look.state).name});
+  const target = scored && node.target_prob !== null ? `${say("ui.target")} ${number(node.target_prob)}` : "";
+  const draft = node.draft_prob === null ? "" : `${say("ui.draft")} ${number(node.draft_prob)}`;
+  return [name, times, target, draft, final].filter(Boolean).join(", ");
+}
+
+/* ---- the nodes of the iteration as a table of numbers, at the step shown ----------------------------------------- */
+
+const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "uniform", "acceptance"];
+
+export class TablePanel {
+  key = "table";
+
+  build(sheet) {
+    const {viewer} = this;
+    const {now, say} = viewer;
+    const heads = COLUMNS.map((column) => say(`table.${column}`));
+    this.cells = now.nodes.map(() =>
+      COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})),
+    );
+    this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
+    const caption = make("caption", {text: say("table.title", {index: now.number})});
+    const said = make("p", {class: "dsbd-hint"}, ...term(viewer, "exact", say("ui.exact")));
+    sheet.replaceChildren(said, scrolled(say("tab.table"), table(heads, this.rows, caption)));
+  }
+
+  update() {
+    const {viewer} = this;
+    const {now} = viewer;
+    const scored = viewer.step >= now.scoredStep;
+    now.nodes.forEach((node, at) => {
+      const look = viewer.look[at];
+      this.rows[at].hidden = !look;
+      if (!look) return;
+      this.rows[at].classList.toggle("dsbd-current", at === viewer.pinned || at === now.steps[viewer.step].focus);
+      const facts = now.facts[at].filter((fact) => fact.step <= viewer.step);
+      const parent = now.nodes[node.parent];
+      const values = [
+        viewer.labelOf(node, "token"),
+        parent ? viewer.labelOf(parent) : "",
+        node.column,
+        viewer.say(`state.${look.state}`) + (look.slots > 1 ? ` ×${look.slots}` : ""),
+        shown(node.draft_prob),
+        scored ? shown(node.target_prob) : "",
+        facts.map(({trial, draw}) => shown((trial ?? draw).uniform)).join(" "),
+        facts.map((fact) => (fact.trial ? shown(fact.trial.acceptance) : "")).join(" "),
+      ];
+      values.forEach((value, column) => {
+        if (this.cells[at][column].textContent !== String(value)) this.cells[at][column].textContent = value;
+      });
+    });
+  }
+}
+
+const shown = (value) => (value === null ? "" : number(value));
+
+/* ---- charts of the whole decode: widths, and seconds by phase ---------------------------------------------------- */
+
+const CHART = {width: 620, height: 190, left: 46, top: 8, bottom: 30};
+
+/* Two small drawings on one scale of passes; a click goes to a pass. */
+export class ChartsPanel {
+  key = "charts";
+  whole = true; // it shows all iterations
+
+  build(sheet) {
+    const {say, scene} = this.viewer;
+    const {iterations} = scene;
+    const phases = Object.keys(iterations[0].seconds);
+    const widths = iterations.map(({layers}) => layers.map(({width}) => width));
+    const seconds = iterations.map((one) => Object.values(one.seconds).reduce((sum, spent) => sum + spent, 0));
+    const most = [Math.max(1, ...widths.flat(), ...widths.map(({length}) => length)), Math.max(1e-9, ...seconds)];
+    this.bands = [];
+    const charts = [
+      this.chart("figure.width", most[0], "", (x, y, each, at) => [
+        box(x - 0.35 * each, y(widths[at].length), 0.7 * each, y(0), "dsbd-chart-layers"),
+        ...widths[at].map((width) => draw("circle", {class: "dsbd-chart-width", cx: x, cy: y(width), r: 3.5})),
+      ]),
+      this.chart("figure.timeline", most[1], say("figure.seconds"), (x, y, each, at) => {
+        let below = 0;
+        return phases.map((phase) => {
+          const from = below;
+          below += iterations[at].seconds[phase];
+          return box(x - 0.35 * each, y(below), 0.7 * each, y(from), `dsbd-chart-${phase}`);
+        });
+      }),
+    ];
+    const key = (kind, text) => make("span", {}, make("i", {class: `dsbd-key ${kind}`}), say(text));
+    sheet.replaceChildren(
+      ...charts[0],
+      make(
+        "p",
+        {class: "dsbd-hint"},
+        key("dsbd-chart-layers", "figure.layers"),
+        key("dsbd-chart-width", "figure.layer_width"),
+      ),
+      ...charts[1],
+      make("p", {class: "dsbd-hint"}, ...phases.map((phase) => key(`dsbd-chart-${phase}`, `bar.${phase}`))),
+    );
+  }
+
+  /* The title and the drawing; marks(x, y, each, at): those of the pass at a place, `each` pixels wide. */
+  chart(title, most, unit, marks) {
+    const {viewer} = this;
+    const {width, height, left, top, bottom} = CHART;
+    const {iterations} = viewer.scene;
+    const each = Math.min((width - left - 8) / iterations.length, 40);
+    const y = (value) => height - bottom - (value / most) * (height - bottom - top);
+    const text = (x, place, said, anchor = "end") => draw("text", {x, y: place, "text-anchor": anchor, text: said});
+    const columns = iterations.map((iteration, at) => {
+      const band = box(left + at * each, top, each, height - bottom, "dsbd-chart-band");
+      this.bands.push([band, at]);
+      const marked = draw("g", {}, band, ...marks(left + (at + 0.5) * each, y, each, at));
+      marked.addEventListener("click", () => viewer.goto({it: at, step: 0}));
+      return marked;
+    });
+    const every = Math.ceil(iterations.length / (width / 40));
+    const numbers = iterations.filter((_, at) => at % every === 0);
+    const said = viewer.say(title);
+    const image = draw(
+      "svg",
+      {class: "dsbd-chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said},
+      ...columns,
+      draw("path", {class: "dsbd-chart-axis", d: `M${left},${y(0)}H${left + each * iterations.length}`}),
+      text(left - 6, y(most) + 8, `${number(most)} ${unit}`.trim()),
+      text(left - 6, y(0) + 4, "0"),
+      ...numbers.map((one) => text(left + (iterations.indexOf(one) + 0.5) * each, height - 14, one.number, "middle")),
+      text(left, height - 2, viewer.say("figure.iteration"), "start"),
+    );
+    return [make("p", {class: "dsbd-fact-title", text: said}), image];
+  }
+
+  update() {
+    for (const [band, at] of this.bands) band.classList.toggle("dsbd-current", at === this.viewer.it);
+  }
+}
+
+/* A rectangle from a height down to another. */
+const box = (x, high, width, low, kind) =>
+  draw("rect", {class: kind, x, y: high, width, height: Math.max(low - high, 0)});
+
+/* ---- the forest attention mask: every node sees the prompt, its input beam, its ancestors and itself ------------- */
+
+const CELL = [13, 20];
+const WIDE = 760; // pixels per token, least and most; and of the whole drawing
+const LABELS = 128;
+const HEADER = 96;
+const PROMPT = 3;
+const MARGIN = 60;
+
+export class MaskPanel {
+  key = "mask";
+
+  build(sheet) {
+    const {viewer} = this;
+    const {now} = viewer;
+    const scored = now.nodes.map((node, at) => at).filter((at) => now.nodes[at].kind !== "drawn");
+    const column = new Map(scored.map((at, place) => [at, place]));
+    this.rows = new Map();
+    const cell = (this.cell = clamp(WIDE / scored.length, ...CELL));
+    const across = (this.across = (PROMPT + scored.length) * cell);
+    const width = LABELS + across + MARGIN;
+    const height = HEADER + scored.length * cell + 4;
+    const image = draw("svg", {
+      class: "dsbd-mask",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": viewer.say("mask.alt", {count: scored.length}),
+    });
+    const x = (place) => LABELS + (PROMPT + place) * cell;
+    image.append(
+      draw("rect", {class: "dsbd-mask-ground", x: LABELS, y: HEADER, width: across, height: scored.length * cell}),
+      this.title(LABELS + (PROMPT * cell) / 2, viewer.say("node.prompt")),
+    );
+    scored.forEach((at, place) => {
+      const seen = now.pathTo(at).map((other) => [x(column.get(other)), other]);
+      image.append(this.title(x(place) + cell / 2, viewer.labelOf(now.nodes[at]), at));
+      image.append(this.row(at, HEADER + place * cell, seen));
+    });
+    image.addEventListener("pointerover", (event) => viewer.hover(placeAt(event)));
+    image.addEventListener("pointerleave", () => viewer.hover(-1));
+    this.said = make("p", {class: "dsbd-hint", "aria-live": "polite"});
+    sheet.replaceChildren(
+      make("p", {text: viewer.say("mask.title")}),
+      this.said,
+      scrolled(viewer.say("tab.mask"), image),
+    );
+  }
+
+  title(x, text, at = null) {
+    return draw("text", {
+      class: "dsbd-mask-label",
+      transform: `translate(${x + 4},${HEADER - 5}) rotate(-60)`,
+      "data-at": at,
+      text,
+    });
+  }
+
+  row(at, y, seen) {
+    const {viewer, cell, across} = this;
+    const node = viewer.now.nodes[at];
+    const text = draw("text", {
+      class: "dsbd-mask-label",
+      x: LABELS - 6,
+      y: y + cell / 2 + 3.5,
+      "text-anchor": "end",
+      text: viewer.labelOf(node),
+    });
+    const box = (x, width, kind) =>
+      draw("rect", {class: `dsbd-cell dsbd-cell-${kind}`, x: x + 1, y: y + 1, width: width - 2, height: cell - 2});
+    const group = draw(
+      "g",
+      {class: `dsbd-mask-row dsbd-mask-${node.kind}`, "data-at": at},
+      draw("rect", {class: "dsbd-hit", x: 0, y, width: LABELS + across, height: cell}),
+      text,
+      box(LABELS, PROMPT * cell, "prompt"),
+      ...seen.map(([x, other]) => box(x, cell, other === at ? "self" : "seen")),
+    );
+    this.rows.set(at, group);
+    return group;
+  }
+
+  update() {
+    const {viewer} = this;
+    const here = viewer.pointed;
+    for (const [at, row] of this.rows) row.classList.toggle("dsbd-current", at === here);
+    const path = this.rows.has(here)
+      ? viewer.now.pathTo(here).map((at) => `“${viewer.labelOf(viewer.now.nodes[at])}”`)
+      : [];
+    const told = path.length
+      ? viewer.say("mask.sees", {token: path[path.length - 1], path: path.join(" → ")})
+      : viewer.say("mask.hint");
+    if (this.said.textContent !== told) this.said.textContent = told;
+  }
+}

@@ -1,0 +1,300 @@
+/* The scene of a trace: every iteration as the viewer draws it, and the whole decode as one tree and one text. It is
+ * made from the plain trace, dsbd-trace/1 (dsbd/tracing/records.py says what each field means), and may grow.
+ *
+ *   const scene = new Scene(trace);   scene.add(records);   scene.end(result);
+ */
+
+import {YIELDED, markOf} from "./marks.js";
+import {placeWhole, rowsOf} from "./layout.js";
+import {FACTS, VERIFYING, stepsOf} from "./steps.js";
+import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
+
+const FORMAT = "dsbd-trace/1";
+const PHASES = ["draft", "score", "verify", "commit"];
+const NO_NUMBERS = {target_prob: null, draft_prob: null, target_log_prob: null, draft_log_prob: null};
+
+export class Scene {
+  constructor({format = FORMAT, prompt, settings, models: {target, draft}, iterations, result}) {
+    if (format !== FORMAT) throw new Error(`format is ${format}; the viewer draws traces of the format ${FORMAT}`);
+    this.settings = settings;
+    this.models = [target, draft].filter(Boolean).map(({id}) => id);
+    this.running = new RunningText(prompt);
+    this.memory = prompt.memory ? memoryOf(prompt.memory) : null;
+    this.tokens = new Map(); // of all beams, by id
+    this.known = new Map(); // the records of all nodes, by id
+    this.states = new Map(); // of all nodes, by id
+    this.joined = new Map(); // the nodes of the whole tree, by id
+    this.bands = []; // the positions of the text that each iteration brought
+    this.iterations = [];
+    this.add(iterations);
+    this.end(result);
+  }
+
+  /* The pieces of the prompt, as running text. */
+  get prompt() {
+    return this.running.prompt;
+  }
+
+  /* Takes the next records of iterations. */
+  add(records) {
+    for (const record of records) {
+      const {index, nodes, layers} = record;
+      this.running.take(nodes);
+      for (const node of nodes) this.known.set(node.id, node);
+      const before = this.bands.at(-1)?.last ?? 0;
+      const iteration = new Iteration(record, this, before);
+      this.bands.push({iteration: index, first: before + 1, last: before + layers.length});
+      this.iterations.push(iteration);
+      for (const {id, parent, state, kind} of iteration.nodes) {
+        if (kind !== "input" && state !== "cover") this.join(id, iteration.nodes[parent].id, markOf(state), index);
+      }
+    }
+    this.tree = null;
+  }
+
+  /* Takes the result; null while the decode runs, and where it was stopped. */
+  end(result) {
+    this.result = result?.beams ?? [];
+    this.tree = null;
+    this.final = new Set(this.result.length ? this.path(this.best.node).map(({id}) => id) : []);
+  }
+
+  /* The best hypothesis: the returned one, else the one that is best so far; undefined before the first iteration. */
+  get best() {
+    if (this.result.length) return this.result[0];
+    const after = this.iterations.map(({beams_after}) => beams_after);
+    const beams = after.flat().filter(({finished}) => finished);
+    beams.push(...(after.at(-1) ?? []).filter(({finished}) => !finished));
+    const lengthOf = ({node}) => Math.max(this.joined.get(node)?.position ?? 1, 1);
+    const score = (beam) => beam.log_weight / lengthOf(beam) ** this.settings.length_penalty;
+    return beams.reduce((best, beam) => (best && score(best) >= score(beam) ? best : beam), undefined);
+  }
+
+  /* All iterations as one tree, placed again only when something is new. Cover nodes that no beam landed on are left
+   * out: nobody guessed them, and they would be most of the tree. */
+  get whole() {
+    this.tree ??= {
+      ...placeWhole(this.joined, this.best?.node ?? PROMPT_END, this.bands.at(-1)?.last ?? 0),
+      nodes: [...this.joined.values()],
+      bands: this.bands,
+    };
+    return this.tree;
+  }
+
+  join(id, parent, mark, iteration) {
+    const above = this.joined.get(parent);
+    const position = (above?.position ?? 0) + 1;
+    this.joined.set(id, {id, parent: above ? parent : PROMPT_END, position, row: 0, mark, iteration});
+  }
+
+  /* The best text so far: {prompt, tokens: [{text, origin}], ended}. */
+  text() {
+    const {node, finished = false} = this.best ?? {};
+    const tokens = this.path(node).map(({text, pending, origin}) => ({text, pending, origin}));
+    const last = tokens.at(-1);
+    if (last) last.text = finished ? "" : last.text + last.pending;
+    const begun = this.memory ? `… ${this.memory.segments.at(-1).text.trimStart()}` : this.prompt.join("");
+    return {prompt: begun, tokens: tokens.map(({text, origin}) => ({text, origin})), ended: finished};
+  }
+
+  /* The tokens behind the prompt that lead to a node, itself included: {id, parent, text, pending, origin}. */
+  path(node) {
+    const path = [];
+    for (let token = this.tokens.get(node); token; token = this.tokens.get(token.parent)) path.push(token);
+    return path.reverse();
+  }
+
+  /* Whether a node is part of the final text; a guess that is still open does not count. */
+  becomes(node, {state}) {
+    return this.final.has(node.id) && (state === "input" || YIELDED.includes(state));
+  }
+
+  /* Puts the tokens on the way to a beam into the table of the running text. */
+  remember(beam) {
+    const {running, tokens} = this;
+    const path = [];
+    for (let at = running.at(beam); at.node && !tokens.has(at.node.id); at = running.at(at.node.parent)) path.push(at);
+    for (const {node, adds, pending} of path.reverse()) {
+      const {id, parent} = node;
+      tokens.set(id, {id, parent, text: adds, pending: hexOf(pending), origin: this.states.get(id)});
+    }
+  }
+}
+
+/* One iteration. A node is named by its place in `nodes`, and how every node looks at a step follows from the steps. */
+export class Iteration {
+  /* before: how many tokens of the text earlier iterations brought. */
+  constructor(record, scene, before) {
+    const {index, trials, draws, layers, phases, input_beams} = record;
+    const members = membersOf(record, scene.known);
+    const roots = input_beams.map(({node}) => node);
+    const places = new Map([...roots, ...members.map(({id}) => id)].map((id, at) => [id, at]));
+    const {steps, scored, widths, looks} = stepsOf(record, places, scene.settings);
+    for (const {id} of members) scene.states.set(id, looks.get(id)?.state ?? scene.known.get(id).kind);
+    Object.assign(this, {index, before, steps, scoredStep: scored});
+    this.number = index + 1; // readers count from 1
+    this.beams_before = ranked(input_beams, false, scene);
+    this.beams_after = beamsAfter(record, scene);
+    this.nodes = nodesOf(record, members, places, this.beams_after, scene);
+    this.lastColumn = Math.max(0, ...this.nodes.map(({column}) => column));
+    this.lastRow = Math.max(0, ...this.nodes.map(({row}) => row));
+    const placed = (one) => ({...one, node: places.get(one.node)});
+    this.trials = trials.map(placed);
+    this.draws = draws.map(placed);
+    this.layers = layers.map((layer, at) => ({
+      ...layer,
+      at_least: chancesOf(layer, scene.settings, draws),
+      alive: layer.alive.map((node) => places.get(node)),
+      alternatives: alternativesOf(layer, places, scene.running),
+      step: widths[at],
+    }));
+    this.seconds = Object.fromEntries(PHASES.map((name) => [name, phases[`${name}_seconds`]]));
+    this.facts = this.nodes.map(() => []);
+    steps.forEach((step, at) => {
+      if (FACTS[step.phase]) this.facts[step.focus].push({step: at, ...this.factOf(step)});
+    });
+  }
+
+  get landed() {
+    return this.layers.some(({outcome}) => outcome === "landed");
+  }
+
+  layer(number) {
+    return this.layers.find((entry) => entry.layer === number);
+  }
+
+  /* The trial or the draw that a step tells of, with its place in the record. */
+  factOf({phase, about: [place]}) {
+    return {[phase]: this[FACTS[phase]][place], place};
+  }
+
+  /* The look of every node at a step; undefined for nodes that are not there yet. */
+  looksAt(last) {
+    const looks = [];
+    for (const step of this.steps.slice(0, last + 1)) {
+      for (const {node, ...look} of step.changes) looks[node] = look;
+    }
+    return looks;
+  }
+
+  /* Runs of steps that belong together: draft, score, each layer, commit. */
+  phases() {
+    const runs = [];
+    this.steps.forEach(({phase, layer}, at) => {
+      const verify = VERIFYING.includes(phase);
+      const key = verify ? `layer ${layer}` : phase;
+      const last = runs[runs.length - 1];
+      if (last?.key === key) last.to = at;
+      else runs.push({key, phase: verify ? "verify" : phase, layer: verify ? layer : 0, from: at, to: at});
+    });
+    return runs;
+  }
+
+  /* The first step about a layer: the choice of its width, else its draft. */
+  stepOfLayer(layer) {
+    const width = this.steps.findIndex((step) => step.layer === layer && step.phase === "width");
+    return width >= 0 ? width : this.steps.findIndex((step) => step.layer === layer);
+  }
+
+  /* Places on the way from an input beam to a node, itself included. */
+  pathTo(place) {
+    const path = [];
+    for (let at = place; at >= 0; at = this.nodes[at].parent) path.unshift(at);
+    return path;
+  }
+
+  children() {
+    const below = this.nodes.map(() => []);
+    const roots = [];
+    this.nodes.forEach((node, at) => (node.parent < 0 ? roots : below[node.parent]).push(at));
+    return {below, roots};
+  }
+}
+
+/* The nodes below the input beams: those that the iteration added, and earlier ones that it names again. */
+function membersOf({index, nodes, input_beams, trials, draws}, known) {
+  const roots = new Set(input_beams.map(({node}) => node));
+  const members = new Map(nodes.map((node) => [node.id, node]));
+  for (const {node} of [...trials, ...draws]) {
+    if (members.has(node) || roots.has(node)) continue;
+    if (!known.has(node)) throw new Error(`damaged trace: iteration ${index + 1} names the unknown node ${node}`);
+    members.set(node, known.get(node));
+  }
+  for (const {id, parent} of members.values()) {
+    if (members.has(parent) || roots.has(parent)) continue;
+    throw new Error(`damaged trace: iteration ${index + 1}: node ${id} hangs below no input beam`);
+  }
+  return [...members.values()];
+}
+
+/* The input beams and the nodes below them, each with its text, its place in the drawing and its last look. `beams` are
+ * those to which the kept ones lead. */
+function nodesOf({input_beams, draws}, members, places, beams, {running, states}) {
+  const columns = new Map(input_beams.map(({node}) => [node, 0]));
+  for (const {id, parent} of members) columns.set(id, columns.get(parent) + 1);
+  const rows = rowsOf(input_beams, members, draws);
+  const kept = new Set();
+  for (const {node} of beams) {
+    for (let id = node; places.has(id) && !kept.has(id); id = running.at(id).node?.parent) kept.add(id);
+  }
+  const drawn = (id) => {
+    const {node, label: token = "", adds, completes, pending} = running.at(id);
+    const label = shorten(token);
+    const text = {label, label_columns: columnsOf(label), token, adds, completes, pending: hexOf(pending)};
+    const place = {column: columns.get(id), row: rows.get(id), kept: kept.has(id)};
+    return {id, ...text, ...place, token_id: node?.token_id ?? null};
+  };
+  const inputOf = ({node, log_weight}) => {
+    const own = {parent: -1, kind: "input", state: "input", ends: false, log_weight};
+    return {...drawn(node), ...NO_NUMBERS, ...own, adds: running.at(node).end, completes: ""};
+  };
+  const belowOf = (node) => {
+    const own = {parent: places.get(node.parent), state: states.get(node.id), log_weight: null};
+    return {...node, ...drawn(node.id), ...own};
+  };
+  return [...input_beams.map(inputOf), ...members.map(belowOf)];
+}
+
+/* Beams, best first; from now on their tokens are part of the text. */
+function ranked(beams, finished, scene) {
+  const sorted = [...beams].sort((one, other) => other.log_weight - one.log_weight);
+  for (const {node} of sorted) scene.remember(node);
+  return sorted.map((beam) => ({...beam, finished}));
+}
+
+/* The beams that go on and those that ended. */
+function beamsAfter({layers, output_beams}, scene) {
+  const ended = layers.flatMap(({beams, finished}) => beams.filter(({node}) => finished.includes(node)));
+  return [...ranked(output_beams, false, scene), ...ranked(ended, true, scene)];
+}
+
+/* P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ... Greedy draws without replacement are
+ * certain, so they tell which of them land. */
+function chancesOf({forest_mass, accepted_distribution, draws_planned, layer}, settings, draws) {
+  const {temperature, replacement, max_width} = settings;
+  if (forest_mass === null) {
+    const tail = (k) => accepted_distribution.slice(k).reduceRight((sum, chance) => sum + chance, 0);
+    return Array.from({length: draws_planned}, (_, at) => Math.min(1, tail(at + 1)));
+  }
+  const own = draws.filter((draw) => draw.layer === layer);
+  const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
+  const isCertain = temperature === 0 && !replacement;
+  const chance = (k) => (isCertain ? Number(areLanded(k)) : forest_mass ** k);
+  return Array.from({length: max_width}, (_, at) => chance(at + 1));
+}
+
+/* The likeliest pairs of a layer; a beam is named only where several are alive. */
+function alternativesOf({alive, alternatives}, places, running) {
+  return alternatives.map(({parent, text, target_prob, draft_prob, node}) => ({
+    parent: alive.length > 1 ? (running.at(parent).label ?? "") : "",
+    token: visible(text),
+    target_prob,
+    draft_prob,
+    node: places.get(node) ?? -1,
+  }));
+}
+
+const memoryOf = ({segments, sensory}) => ({
+  segments: segments.map((segment) => ({...segment, text: flowing(segment.text)})),
+  sensory,
+});

@@ -1,0 +1,291 @@
+/* The layout of a viewer: the memory of a long prompt, the strip, the sentence and the controls, forest and card, the
+ * legend, and a fold with everything else: a menu of linked views, and the tools that save the drawing. A bare viewer
+ * has sentence, forest and card only. */
+
+import {CutPanel} from "./cut_fill.js";
+import {button, download, draw, iconButton, make, symbol} from "./dom.js";
+import {HEAD} from "./forest.js";
+import {STYLES} from "./marks.js";
+import {ChartsPanel, MaskPanel, TablePanel, TextPanel, TreePanel} from "./panels.js";
+import {NAMES, STRINGS, remember} from "./words.js";
+
+const PANELS = [TextPanel, CutPanel, MaskPanel, ChartsPanel, TreePanel, TablePanel];
+
+/* Fills the viewer's root and returns the parts that steps change. state: the fold as it was before. */
+export function buildShell(viewer, state) {
+  const {say, controls, forest, strip, memory, game} = viewer;
+  const parts = {
+    title: make("h2", {class: "dsbd-title"}),
+    empty: make("p", {class: "dsbd-empty", text: say("ui.empty")}),
+    sentence: make("p", {class: "dsbd-sentence", "aria-live": "polite", "aria-atomic": "true"}),
+    formula: make("div", {class: "dsbd-formula-place"}),
+    card: make("aside", {class: "dsbd-card", tabindex: "0", "aria-label": say("ui.card")}),
+    legend: make("ul", {class: "dsbd-below dsbd-legend", "aria-label": say("ui.legend")}),
+    views: new Views(
+      viewer,
+      PANELS.map((Panel) => Object.assign(new Panel(), {viewer})),
+      tools(viewer),
+      state,
+    ),
+  };
+  forest.element.setAttribute("aria-label", say("ui.drawing"));
+  parts.whole = make(
+    "header",
+    {class: "dsbd-whole"},
+    make("div", {class: "dsbd-where"}, parts.title, controls.scrub),
+    strip.element,
+  );
+  parts.body = make(
+    "div",
+    {class: "dsbd-body"},
+    memory.element,
+    parts.whole,
+    make("div", {class: "dsbd-told"}, parts.sentence, parts.formula),
+    controls.element,
+    controls.phases,
+    forest.element,
+    parts.card,
+    game.element,
+    parts.legend,
+    languages(viewer),
+    parts.views.element,
+  );
+  viewer.root.classList.toggle("dsbd-bare", Boolean(viewer.options.bare));
+  viewer.root.replaceChildren(parts.empty, parts.body);
+  return parts;
+}
+
+function tools(viewer) {
+  const {say, forest} = viewer;
+  const zoom = (name, factor) => iconButton(name, say(`ui.${name}`), () => forest.zoomBy(factor));
+  const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
+  return [
+    zoom("smaller", 0.8),
+    zoom("larger", 1.25),
+    zoom("reset", 0),
+    save("svg", saveSvg),
+    save("png", savePng),
+    save("picture", savePicture),
+    save("film", saveFilm),
+  ];
+}
+
+/* The switch stands open, and keeps the focus although everything around it is built again. */
+function languages(viewer) {
+  const change = (event) => {
+    remember(event.target.value);
+    viewer.setLanguage(event.target.value);
+    viewer.root.querySelector(".dsbd-language").focus();
+  };
+  const select = make(
+    "select",
+    {class: "dsbd-language", onchange: change},
+    ...Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: NAMES[code]})),
+  );
+  select.value = viewer.words.language;
+  return make("label", {class: "dsbd-languages"}, make("span", {text: viewer.say("ui.language")}), select);
+}
+
+/* The fold below the forest. A view is built when it is first opened, and follows every step while it is open. */
+class Views {
+  /* open: the key of the view to begin with; unfolded: whether the fold is open. */
+  constructor(viewer, panels, tools, {open, unfolded}) {
+    const {say} = viewer;
+    this.panels = panels;
+    this.options = panels.map((panel) => make("option", {value: panel.key, text: say(`tab.${panel.key}`)}));
+    this.menu = make(
+      "select",
+      {
+        class: "dsbd-view",
+        "aria-label": say("ui.views"),
+        title: say("ui.views"),
+        onchange: (event) => this.open(event.target.value),
+      },
+      ...this.options,
+    );
+    this.sheets = panels.map((panel) =>
+      make("div", {
+        role: "group",
+        class: `dsbd-panel dsbd-panel-${panel.key}`,
+        "aria-label": say(`tab.${panel.key}`),
+        tabindex: "0",
+        hidden: "",
+      }),
+    );
+    this.element = make(
+      "details",
+      {class: "dsbd-more", ontoggle: () => this.refresh()},
+      make("summary", {text: say("ui.more")}),
+      make("div", {class: "dsbd-tools"}, this.menu, ...tools),
+      ...this.sheets,
+      make("p", {class: "dsbd-keys", text: say("ui.keys")}),
+    );
+    this.stale = panels.map(() => true);
+    this.at = 0;
+    this.ready = false; // becomes true with the first step
+    this.element.open = unfolded;
+    this.open(open);
+  }
+
+  get state() {
+    return {open: this.panels[this.at].key, unfolded: this.element.open};
+  }
+
+  show(key) {
+    this.element.open = true;
+    this.open(key);
+    this.element.scrollIntoView({block: "nearest"});
+  }
+
+  open(key) {
+    this.at = Math.max(
+      0,
+      this.panels.findIndex((panel) => panel.key === key),
+    );
+    this.menu.value = this.panels[this.at].key;
+    this.sheets.forEach((sheet, at) => {
+      sheet.hidden = at !== this.at;
+    });
+    this.refresh();
+  }
+
+  /* changed: another iteration is shown. news: the scene has changed. Closed views update when they are opened. */
+  update(changed = false, news = false) {
+    this.ready = true;
+    this.panels.forEach((panel, at) => {
+      this.stale[at] ||= changed || (news && Boolean(panel.whole));
+      if (changed) this.options[at].disabled = panel.fits?.() === false;
+    });
+    this.refresh();
+  }
+
+  refresh() {
+    if (!this.ready || !this.element.open) return;
+    const panel = this.panels[this.at];
+    if (this.stale[this.at]) panel.build(this.sheets[this.at]);
+    this.stale[this.at] = false;
+    panel.update?.();
+  }
+}
+
+/* Explains the marks that occur in the forest. */
+export function drawLegend(viewer, place) {
+  const {now, say} = viewer;
+  const states = now.steps.flatMap((step) => step.changes.map(({state}) => state));
+  const occurring = new Set(states.map((state) => viewer.mark(state).mark));
+  const entry = (sign, text, mark = null) => make("li", {"data-mark": mark}, sign, make("span", {text}));
+  const entries = Object.entries(STYLES)
+    .filter(([mark]) => occurring.has(mark))
+    .map(([mark, style]) => entry(symbol(style, mark), say(`mark.${mark}`), mark));
+  if (now.steps.some((step) => step.changes.some(({slots}) => slots > 1))) {
+    entries.push(entry(make("b", {text: say("node.multiplicity", {count: 2})}), say("mark.twice")));
+  }
+  if (now.nodes.some((node) => viewer.scene.final.has(node.id))) {
+    const sign = make("span", {class: "dsbd-final", "aria-hidden": "true", text: "abc"});
+    entries.push(entry(sign, say("node.final")));
+  }
+  place.replaceChildren(...entries);
+}
+
+/* ---- files that the browser makes of the drawing ----------------------------------------------------------------- */
+
+const PAINT = [
+  ..."fill stroke stroke-width stroke-dasharray opacity visibility".split(" "),
+  ..."font-family font-size font-weight text-decoration white-space".split(" "),
+];
+const SHARED = {width: 1200, height: 630}; // pixels of the previews of links
+const FILM_BITS = 4e6; // per second
+
+/* The forest with its head as one stand-alone document: the styles are copied onto the elements. */
+function forestSheet(viewer) {
+  const {forest} = viewer;
+  const {width, height, upright} = forest.geometry;
+  const top = upright ? 0 : HEAD;
+  const paper = getComputedStyle(viewer.root).getPropertyValue("--dsbd-paper").trim();
+  const whole = sheet(width, height + top, draw("title", {text: viewer.altText()}));
+  whole.append(draw("rect", {width, height: height + top, fill: paper}));
+  if (!upright) whole.append(painted(forest.head));
+  whole.append(draw("g", {transform: `translate(0,${top})`}, painted(forest.body)));
+  return whole;
+}
+
+const textOf = (svg) => new XMLSerializer().serializeToString(svg);
+
+const sheet = (width, height, ...inside) =>
+  draw("svg", {xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`}, ...inside);
+
+function painted(source) {
+  const group = draw("g");
+  for (const child of source.children) if (!child.hasAttribute("hidden")) group.append(copied(child));
+  return group;
+}
+
+function copied(source) {
+  const copy = source.cloneNode(false);
+  const css = getComputedStyle(source);
+  copy.removeAttribute("class");
+  copy.removeAttribute("style");
+  for (const name of PAINT) copy.setAttribute(name, css.getPropertyValue(name));
+  for (const child of source.childNodes) {
+    if (child.nodeType === Node.TEXT_NODE) copy.append(child.cloneNode());
+    else if (!child.hasAttribute("hidden") && !child.classList.contains("dsbd-hit")) copy.append(copied(child));
+  }
+  return copy;
+}
+
+function saveSvg(viewer) {
+  download(`${name(viewer)}.svg`, textOf(forestSheet(viewer)), "image/svg+xml");
+}
+
+async function savePng(viewer, scale = 2) {
+  const {width, height, upright} = viewer.forest.geometry;
+  const canvas = await raster(forestSheet(viewer), scale * width, scale * (height + (upright ? 0 : HEAD)));
+  download(`${name(viewer)}.png`, await pngOf(canvas), "image/png");
+}
+
+const pngOf = (canvas) => new Promise((done) => canvas.toBlob(done, "image/png"));
+
+async function raster(svg, width, height) {
+  const canvas = document.createElement("canvas");
+  const image = new Image();
+  Object.assign(canvas, {width, height});
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(textOf(svg))}`;
+  await image.decode();
+  canvas.getContext("2d").drawImage(image, 0, 0, width, height);
+  return canvas;
+}
+
+/* The two lanes as a film, 1200 × 630, which the browser records while they are drawn. */
+async function saveFilm(viewer) {
+  const canvas = make("canvas", SHARED);
+  const pen = canvas.getContext("2d");
+  const recorder = new MediaRecorder(canvas.captureStream(), {videoBitsPerSecond: FILM_BITS});
+  const parts = [];
+  recorder.addEventListener("dataavailable", ({data}) => parts.push(data));
+  const ended = new Promise((done) => recorder.addEventListener("stop", done));
+  recorder.start();
+  await viewer.strip.lanes.film(async (element, milliseconds) => {
+    pen.drawImage(await still(element), 0, 0);
+    await new Promise((done) => setTimeout(done, milliseconds));
+  });
+  recorder.stop();
+  await ended;
+  const [type] = recorder.mimeType.split(";");
+  download(`dsbd-two-lanes.${type.split("/")[1]}`, new Blob(parts, {type}), type);
+}
+
+/* The end of the two lanes as one picture; without lanes the forest that is shown. */
+export async function savePicture(viewer) {
+  const {lanes} = viewer.strip;
+  if (!lanes.race) return savePng(viewer);
+  const take = async (element) => download("dsbd-decode.png", await pngOf(await still(element)), "image/png");
+  return lanes.film(take, Infinity);
+}
+
+function still(element) {
+  const {x, width, height} = element.viewBox.baseVal;
+  const drawn = draw("g", {transform: `translate(${-x},0)`}, painted(element));
+  return raster(sheet(width, height, drawn), SHARED.width, SHARED.height);
+}
+
+const name = (viewer) => `dsbd-iteration-${viewer.now.index}`;

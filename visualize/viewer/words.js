@@ -1,0 +1,274 @@
+/* The sentences of seven languages: a table for each, whose templates are filled with recorded numbers. */
+
+import {atLeast} from "./law.js";
+import {filled} from "./dom.js";
+import ar from "../words/ar.json" with {type: "json"};
+import de from "../words/de.json" with {type: "json"};
+import en from "../words/en.json" with {type: "json"};
+import es from "../words/es.json" with {type: "json"};
+import fr from "../words/fr.json" with {type: "json"};
+import ja from "../words/ja.json" with {type: "json"};
+import zh from "../words/zh.json" with {type: "json"};
+
+export const STRINGS = {en, zh, es, de, fr, ja, ar};
+export const NAMES = {
+  en: "English",
+  zh: "中文",
+  es: "Español",
+  de: "Deutsch",
+  fr: "Français",
+  ja: "日本語",
+  ar: "العربية",
+};
+
+/* The language that the reader chose last on this site; a frame without storage remembers none. */
+const CHOSEN = "dsbd-language";
+
+export function remember(language) {
+  try {
+    localStorage.setItem(CHOSEN, language);
+  } catch {
+    /* a frame without storage */
+  }
+}
+
+export function remembered() {
+  try {
+    return localStorage.getItem(CHOSEN);
+  } catch {
+    return null;
+  }
+}
+
+const PLAIN_FROM = 5e-4;
+const PLAIN_TO = 1e9;
+const MOST_DIGITS = 12;
+
+/* A number for a sentence: 0.42, 0.0031, 3.1·10⁻⁵, 2.0·10⁵², 1; with a true minus. */
+export function number(value, digits = 2) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  if (value !== 0 && (size < PLAIN_FROM || size >= PLAIN_TO)) {
+    const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
+    return `${mantissa}·10${[...String(Number(exponent))].map(raised).join("")}`.replace("-", "−");
+  }
+  const places = value === 0 || size >= 0.1 ? digits : digits - 1 - Math.floor(Math.log10(size));
+  const text = value.toFixed(places);
+  return (Number.isInteger(value) ? text.split(".")[0] : text).replace("-", "−");
+}
+
+const raised = (digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)];
+
+/* The numbers as texts, with enough digits that different numbers look different. */
+export function tellApart(...values) {
+  const distinct = new Set(values).size;
+  let texts = [];
+  for (let digits = 2; digits < MOST_DIGITS; digits++) {
+    texts = values.map((value) => number(value, digits));
+    if (new Set(texts).size === distinct) break;
+  }
+  return texts;
+}
+
+const capital = (text) => {
+  const [first = "", ...rest] = [...text];
+  return first.toUpperCase() + rest.join("");
+};
+
+export class Words {
+  constructor(language) {
+    this.language = STRINGS[language] ? language : "en";
+    this.table = STRINGS[this.language];
+    this.plurals = new Intl.PluralRules(this.language);
+  }
+
+  say(key, values = {}) {
+    return filled(this.table[key] ?? key, values);
+  }
+
+  /* A number of drafts, nodes, cover nodes, beams, tokens or passes, with the noun in its right form. */
+  counted(noun, count) {
+    return this.say(`count.${noun}.${this.plurals.select(count)}`, {count});
+  }
+
+  /* The name of a layer; a bonus layer after others is called free. before: how many tokens earlier passes brought. */
+  layerTitle(layer, before) {
+    return this.columnTitle(layer.layer, before, layer.kind === "bonus" && layer.layer > 1);
+  }
+
+  /* The name of the layer of this number, and the place of its tokens in the text unless they are the same. */
+  columnTitle(number, before, isFree = false) {
+    const title = this.say(isFree ? "layer.bonus" : "layer.title", {layer: number});
+    return before ? this.say("layer.place", {title, position: before + number}) : title;
+  }
+
+  /* The verdict of one trial in plain words. */
+  trial(trial, width) {
+    if (trial.joint) return this.joint(trial);
+    if (trial.verdict === "orphaned") return this.say("trial.orphaned");
+    if (trial.verdict === "unneeded") return this.say("trial.unneeded", {width});
+    if (trial.acceptance === null || trial.uniform === null) return this.say(`trial.${trial.verdict}_plain`);
+    if (trial.verdict === "rejected" && trial.acceptance === 0) {
+      return this.say(trial.c ? "trial.rejected_used" : "trial.rejected_none");
+    }
+    if (trial.acceptance >= 1 && trial.residual_prob !== null) {
+      const [residual, draft] = tellApart(trial.residual_prob, trial.draft_prob);
+      return this.say("trial.accepted_sure", {residual, draft});
+    }
+    const [u, ratio] = tellApart(trial.uniform, trial.acceptance);
+    return this.say(`trial.${trial.verdict}`, {u, ratio});
+  }
+
+  joint({verdict, acceptance, joint}) {
+    if (joint.target === null || acceptance === null) return this.say("trial.joint_impossible");
+    const [ratio, threshold] = tellApart(acceptance, joint.threshold);
+    return this.say(`trial.joint_${verdict}`, {ratio, threshold});
+  }
+
+  /* The comparison that decided a trial. */
+  comparison({verdict, joint, acceptance, uniform}) {
+    if (joint) {
+      if (joint.target === null || acceptance === null) return "";
+      const [ratio, threshold] = tellApart(acceptance, joint.threshold);
+      return this.say(verdict === "accepted" ? "formula.joint_accepted" : "formula.joint_missed", {ratio, threshold});
+    }
+    if (acceptance === null || uniform === null || acceptance <= 0 || acceptance >= 1) return "";
+    const [u, chance] = tellApart(uniform, acceptance);
+    return this.say(uniform < acceptance ? "formula.below" : "formula.above", {u, chance});
+  }
+
+  /* Where P' comes from; the formula only if it gives the recorded number. For a joint test, its sums. */
+  residual(trial, node) {
+    if (trial.joint) {
+      const {target, draft} = trial.joint;
+      return this.say("trial.joint_sums", {target: target === null ? "−∞" : number(target), draft: number(draft)});
+    }
+    if (trial.residual_prob === null) return "";
+    const shown = {residual: number(trial.residual_prob), draft: number(trial.draft_prob)};
+    if (trial.c && trial.S && node.target_prob !== null) {
+      const formula = Math.max(node.target_prob - trial.c * trial.draft_prob, 0) / trial.S;
+      const apart = Math.abs(formula - trial.residual_prob);
+      if (apart <= Math.max(1e-6 * Math.max(formula, trial.residual_prob), 1e-9)) {
+        return this.say("trial.residual", {c: number(trial.c), S: number(trial.S), ...shown});
+      }
+    }
+    return this.say("trial.ratio", shown);
+  }
+
+  /* The arithmetic behind what a trial or a draw decided. */
+  detail({trial, draw}, node) {
+    if (draw) return this.interval(draw);
+    return [this.comparison(trial), this.residual(trial, node)].filter(Boolean).join("; ");
+  }
+
+  /* How one beam was drawn from the target's law. */
+  drawn(draw) {
+    const sentence = this.say(`draw.${draw.kind}`);
+    return draw.landed ? `${sentence}; ${this.say("draw.landed")}` : sentence;
+  }
+
+  /* The interval in which the random number of a draw fell. */
+  interval(draw) {
+    const [u, low, high] = tellApart(draw.uniform, draw.cdf_low, draw.cdf_high);
+    const key = draw.kind === "recovered" ? "formula.residual_draw" : "formula.draw";
+    return this.say(key, {c: number(draw.c), u, low, high});
+  }
+
+  /* Why the layer has its width. */
+  width(layer, settings) {
+    const decided = layer.kind === "draft" ? draftReason(layer, settings) : bonusReason(layer, settings);
+    const reason = layer.width_reason === "joint" ? "joint" : decided;
+    const tails = tellApart(atLeast(layer, layer.width), atLeast(layer, layer.width + 1), settings.width_threshold);
+    const values = {
+      width: layer.width,
+      next: layer.width + 1,
+      reached: tails[0],
+      missed: tails[1],
+      threshold: tails[2],
+    };
+    return this.say(`width.${reason}`, values);
+  }
+
+  /* The outcome of a layer. landed: whether a layer before it went on because its picks had been guessed too. */
+  outcome(layer, landed) {
+    const likely = layer.forest_mass !== null && layer.outcome === "short" ? "_likely" : "";
+    const isJoint = layer.width_reason === "joint" && ["passed", "short"].includes(layer.outcome);
+    const isFirst = layer.outcome === "bonus" && layer.layer === 1;
+    const afterLanding = layer.outcome === "bonus" && landed ? "_landed" : "";
+    return this.say(`outcome.${layer.outcome}${isFirst ? "_first" : isJoint ? "_joint" : afterLanding || likely}`, {
+      layer: layer.layer,
+      width: layer.width,
+      accepted: layer.accepted,
+    });
+  }
+
+  /* "draft 2 of 5" */
+  title(iteration, {trial, draw}) {
+    const [kind, item, items] = trial ? ["trial", trial, iteration.trials] : ["draw", draw, iteration.draws];
+    const peers = items.filter((other) => other.layer === item.layer);
+    return this.say(`${kind}.title`, {order: (trial ? trial.order : peers.indexOf(draw)) + 1, count: peers.length});
+  }
+
+  /* What a trial or a draw decided. */
+  verdict(iteration, {trial, draw}) {
+    return trial ? this.trial(trial, iteration.layer(trial.layer)?.width) : this.drawn(draw);
+  }
+
+  /* The sentence of one step. */
+  step(iteration, at, settings) {
+    const step = iteration.steps[at];
+    const {layer, about} = step;
+    switch (step.phase) {
+      case "draft": {
+        const [drafts, nodes, cover] = about;
+        const none = settings.method === "mjgd" ? "step.draft_search" : "step.draft_nodes";
+        const joint = !drafts ? none : cover ? "step.draft_cover" : "step.draft";
+        const key = settings.branching ? "step.draft_tree" : joint;
+        const counted = {drafts: this.counted("drafts", drafts), nodes: this.counted("nodes", nodes)};
+        return this.say(key, {layer, ...counted, cover: this.counted("cover", cover)});
+      }
+      case "score":
+        return this.say(!about[0] ? "step.score_none" : about[1] ? "step.score_joint" : "step.score", {
+          nodes: this.counted("nodes", about[0]),
+        });
+      case "width":
+        return this.say(about[0] ? "step.width_ignored" : "step.width", {
+          layer,
+          reason: this.width(iteration.layer(layer), settings),
+          nodes: this.counted("nodes", about[0] ?? 0),
+        });
+      case "layer":
+        return capital(this.say("step.layer", {outcome: this.outcome(iteration.layer(layer), iteration.landed)}));
+      case "commit":
+        return this.commit(iteration);
+      default: {
+        const fact = iteration.factOf(step);
+        const token = `“${iteration.nodes[step.focus].token}”`;
+        const values = {layer, token, title: this.title(iteration, fact), sentence: this.verdict(iteration, fact)};
+        return capital(this.say(`step.${step.phase}`, values));
+      }
+    }
+  }
+
+  commit(iteration) {
+    const beams = iteration.beams_after.filter((beam) => !beam.finished).length;
+    const values = {layers: this.counted("tokens", iteration.layers.length), beams: this.counted("beams", beams)};
+    return capital(this.say(beams ? "step.commit" : "step.commit_end", values));
+  }
+}
+
+function draftReason(layer, settings) {
+  const {width} = layer;
+  const threshold = settings.width_threshold;
+  const likely = layer.forest_mass === null ? "" : "likely_";
+  if (width < settings.min_width) return `${likely}support`;
+  if (atLeast(layer, width) < threshold) return width === settings.min_width ? `${likely}min` : `${likely}given`;
+  if (width >= layer.at_least.length) return `${likely}all`;
+  if (atLeast(layer, width + 1) >= threshold) return width === settings.max_width ? `${likely}max` : `${likely}support`;
+  return `${likely}between`;
+}
+
+function bonusReason(layer, settings) {
+  if (settings.draft_depth === 0) return "bonus_plain";
+  return layer.width === settings.max_width ? "bonus" : "bonus_all";
+}
