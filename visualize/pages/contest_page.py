@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 import plotly.graph_objects as go
+from markupsafe import Markup
 
 from dsbd.evaluation.statistics import Interval, Mean
 from dsbd.evaluation.tables import ContestTable, Table, read_table
 from visualize.figures.evaluation import NOT_MEASURED, pareto_figure, quality_width_figure, width_histogram_figure
 from visualize.figures.speed import speed_figure, sweep_figures
-from visualize.pages.document import Kit, document, script, style
-from visualize.pages.plotly_script import plotly_origins, plotly_tag
-from visualize.pages.trace_page import write_page
+from visualize.pages.document import Kit, plotly_tag, render, script, style, write_page
 from visualize.viewer.bundle import plotly_js_path
 
 Plotly = Literal["inline", "beside"]
@@ -65,8 +64,9 @@ def contest_page(tables: Mapping[str, Table], *, plotly: Plotly = "inline") -> s
         figures = [figure for figure in contest_figures(table) if figure.data]
         chapters.append(f"<h2>{escape(table.task)}</h2>{_told(table)}{_charts(figures)}{_facts(table)}")
     tag = script(plotly_js_path().read_text(encoding="utf-8")) if plotly == "inline" else plotly_tag("beside")
-    body = f"<main><h1>{TITLE}</h1>{''.join(chapters)}</main>"
-    return document(TITLE, [body], Kit(style(_LOOK) + tag, scripts=plotly_origins(plotly)))
+    body = Markup(f"<main><h1>{TITLE}</h1>{''.join(chapters)}</main>")
+    scripts = " 'self' file:" if plotly == "beside" else ""
+    return render("contest.html", Kit(style(_LOOK) + tag, body, scripts=scripts), title=TITLE)
 
 
 def contest_figures(table: ContestTable) -> list[go.Figure]:

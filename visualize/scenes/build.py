@@ -9,7 +9,7 @@ from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ROOT, BeamRecord, InputBeam, Iteration, Node, Prompt, Result
 from dsbd.tracing.trace import Trace
-from visualize.scenes.layout import tidy
+from visualize.layout import tidy
 from visualize.scenes.records import (
     BeamScene,
     IterationScene,
@@ -20,8 +20,8 @@ from visualize.scenes.records import (
     WholeScene,
 )
 from visualize.scenes.steps import StepList
-from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.scenes.whole import whole_tree
+from visualize.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.words.words import Words
 
 PATH_CHARACTERS = 48

@@ -12,7 +12,7 @@ from dsbd.tracing.records import Draw, Iteration, Layer, Node, Trial
 from visualize.look.states import YIELDED
 from visualize.scenes.chances import chances_of
 from visualize.scenes.records import Change, Fact, LayerScene, StepScene
-from visualize.scenes.tokens import piece_label
+from visualize.tokens import piece_label
 from visualize.words.words import Words
 
 Look = tuple[str, int, bool]

@@ -15,7 +15,7 @@ from dsbd.tracing.records import ROOT, JointSums, MemoryRecord
 from dsbd.tracing.trace import Trace
 from visualize.look.states import mark_of
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene, StepScene, WholeScene
-from visualize.scenes.tokens import MARKS, flowing, visible
+from visualize.tokens import MARKS, flowing, visible
 
 FORMAT = "dsbd-scene/3"
 DIGITS = 6

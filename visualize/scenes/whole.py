@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dsbd.tracing.records import ROOT, BeamRecord
-from visualize.scenes.layout import hanging
+from visualize.layout import hanging
 from visualize.scenes.records import Band, BeamScene, IterationScene, TreeNode, WholeScene
 
 

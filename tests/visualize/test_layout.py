@@ -3,6 +3,7 @@
 import itertools
 import sys
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from dsbd.errors import TraceError
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import trace_of
-from visualize.scenes.build import COVER_HEIGHT, forest_places
-from visualize.scenes.layout import COUSINS, SIBLINGS, TREES, tidy
+from visualize.forest import COVER_HEIGHT, forest_places
+from visualize.layout import COUSINS, SIBLINGS, TREES, tidy
 
 CLOSE = 1e-9
 
@@ -73,7 +74,7 @@ def test_small_cases_and_a_chain_longer_than_the_stack():
 def test_a_node_below_no_input_beam_is_refused():
     first, second = toy_trace().iterations[:2]
     with pytest.raises(TraceError, match="hangs below no input beam"):
-        forest_places(first, second.nodes)
+        forest_places(replace(first, nodes=second.nodes), {})
 
 
 def test_a_cover_node_that_a_beam_landed_on_has_room_for_its_ring():
@@ -81,10 +82,11 @@ def test_a_cover_node_that_a_beam_landed_on_has_room_for_its_ring():
     rooms = set()
     for iteration in trace_of("likely").iterations:
         landed = {draw.node for draw in iteration.draws if draw.landed}
-        columns, rows = forest_places(iteration, iteration.nodes)
+        places = forest_places(iteration, trace_of("likely").node_index())
         for one, other in itertools.combinations(iteration.nodes, 2):
-            if columns[one.id] == columns[other.id]:
+            (column, row), (other_column, other_row) = places[one.id], places[other.id]
+            if column == other_column:
                 half = sum(1.0 if node.id in landed or node.kind != "cover" else COVER_HEIGHT for node in (one, other))
-                assert abs(rows[one.id] - rows[other.id]) >= half / 2 - 0.0011  # rows are rounded
+                assert abs(row - other_row) >= half / 2 - 0.0011  # rows are rounded
                 rooms.add(half)
     assert len(rooms) > 1

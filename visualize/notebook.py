@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsbd.results import brief
-from visualize.drawings.svg import forest_svg
-from visualize.drawings.text import forest_text
-from visualize.pages.plotly_script import PlotlyFrom, plotly_tag
+from dsbd.tracing.trace import Trace
+from visualize.forest import Source, check_place, load_trace, steps_of
+from visualize.pages.document import PlotlyFrom, plotly_tag
 from visualize.pages.trace_page import html_page
-from visualize.scenes.records import Scene
-from visualize.scenes.source import Source, check_iteration, scene_of
+from visualize.svg import forest_svg, forest_text
+from visualize.words.words import Words
 
 HEIGHT = 720
 """Pixels: enough for the whole decode, controls, forest and card."""
@@ -27,8 +27,9 @@ class Shown:
 
     __repr__ = brief
 
-    scene: Scene
+    trace: Trace
     iteration: int
+    language: str
     height: int
     plotly: PlotlyFrom
 
@@ -36,23 +37,24 @@ class Shown:
         return {"text/html": self._repr_html_(), "image/svg+xml": self._svg(), "text/plain": self._text()}
 
     def _repr_html_(self) -> str:
-        page = html_page(self.scene, plotly=self.plotly, place=self._finished())
+        page = html_page([self.trace], plotly=self.plotly, language=self.language, place=self._finished())
         return _framed(page, self._svg(), self.height)
 
     def _finished(self) -> str:
         """Return the last step of the iteration: in a saved notebook the finished forest tells more than the first."""
-        steps = len(self.scene.iterations[self.iteration].steps) if self.scene.iterations else 1
-        return f"iteration={self.iteration + 1}&step={steps}"
+        chosen = self.trace.iterations[self.iteration : self.iteration + 1]
+        steps = sum(len(steps_of(one, self.trace.settings)) for one in chosen)
+        return f"iteration={self.iteration + 1}&step={max(steps, 1)}"
 
     def _svg(self) -> str:
-        return forest_svg(self.scene, self.iteration)
+        return forest_svg(self.trace, self.iteration, language=self.language)
 
     def _text(self) -> str:
-        return forest_text(self.scene, self.iteration if self.scene.iterations else None)
+        return forest_text(self.trace, self.iteration if self.trace.iterations else None, language=self.language)
 
 
 def show(
-    source: Source | Scene,
+    source: Source,
     *,
     language: str = "en",
     iteration: int = 0,
@@ -62,7 +64,7 @@ def show(
     """Show the viewer; to be the last line of a notebook cell. A notebook can have any number of viewers.
 
     Args:
-        source: a trace, the path of a trace file, a recorded result or a scene.
+        source: a trace, the path of a trace file, or a recorded result.
         language: of the sentences and controls.
         iteration: the iteration to open at, from 0; its forest is shown finished.
         height: of the frame, in pixels, 200 to 4000.
@@ -76,11 +78,11 @@ def show(
         TraceError: the source is no trace, or has no such iteration.
         ValueError: ``language``, ``height`` or ``plotly`` is out of range.
     """
-    scene = scene_of(source, language)
-    if scene.iterations:
-        check_iteration(iteration, len(scene.iterations))
+    trace = load_trace(source)
+    if trace.iterations:
+        check_place("iteration", iteration, "this trace", len(trace.iterations))
     plotly_tag(plotly)
-    return Shown(scene, iteration, check_height(height), plotly)
+    return Shown(trace, iteration, Words(language).language, check_height(height), plotly)
 
 
 def _framed(page: str, svg: str, height: int) -> str:

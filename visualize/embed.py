@@ -5,9 +5,8 @@ import json
 import re
 from typing import Literal, get_args
 
-from visualize.embed.notebook import HEIGHT, check_height
-from visualize.pages import page_file
-from visualize.pages.document import script
+from visualize.notebook import HEIGHT, check_height
+from visualize.pages.document import page_file, script
 
 Kind = Literal["iframe", "jupyter", "myst", "quarto", "reveal", "moodle", "wordpress"]
 _ADDRESS = re.compile(r"https?://\S+|(?!\w+:)\S+\.html?(#\S*)?", re.IGNORECASE)
