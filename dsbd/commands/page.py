@@ -2,12 +2,9 @@
 
 import argparse
 import os
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from dsbd.commands.parser import OK
-from dsbd.errors import PageError
 
 
 def add(commands: Any) -> None:
@@ -30,10 +27,10 @@ def add(commands: Any) -> None:
         help="auto, balanced, sequential: spread models over devices",
     )
     parser.add_argument(
-        "--allow-models",
-        default=os.environ.get("DSBD_ALLOWED_MODELS"),
-        metavar="PATTERNS",
-        help="models that visitors may load, such as 'Qwen/*,gpt2'; default: any on this machine only, else none",
+        "--pairs",
+        default=os.environ.get("DSBD_PAIRS"),
+        metavar="NAMES",
+        help="pairs that visitors may choose, with commas: bundled:sql, TARGET or TARGET+DRAFT; default: the bundled",
     )
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (auto)")
     parser.add_argument(
@@ -46,20 +43,7 @@ def add(commands: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Serve the page until it is stopped. Returns the exit code."""
-    _require_our_page()
-    from ui.start import serve
+    from visualize.page.serve import serve
 
     serve(parsed)
     return OK
-
-
-def _require_our_page() -> None:
-    """Raises: PageError: Python finds the package ``ui`` of another project before ours."""
-    ours = Path(__file__).resolve().parents[2] / "ui" / "__init__.py"
-    found = find_spec("ui")
-    if found is None or found.origin is None or Path(found.origin).resolve() != ours:
-        where = "nowhere" if found is None else found.origin or "a folder without __init__.py"
-        raise PageError(
-            f"the page is the package ui, expected at {ours}, and Python finds it at {where}; start from another "
-            f"folder, or take that ui off PYTHONPATH"
-        )

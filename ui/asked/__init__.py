@@ -1,1 +1,0 @@
-"""What a visitor asks for, checked: the form, links, examples, an evaluation."""

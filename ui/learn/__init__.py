@@ -1,1 +1,0 @@
-"""The Learn tab: lessons and recordings, without a model."""

@@ -1,1 +1,0 @@
-"""The pairs of models in memory, and fetching others."""

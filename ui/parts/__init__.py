@@ -1,1 +1,0 @@
-"""What the tabs share: parts with a script, kinds of events, the theme."""

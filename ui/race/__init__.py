@@ -1,1 +1,0 @@
-"""The Race tab: decoders on one clock."""

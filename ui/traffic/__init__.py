@@ -1,1 +1,0 @@
-"""Who calls and how often: visitors, quotas, uploads, the log."""

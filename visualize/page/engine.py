@@ -1,0 +1,307 @@
+"""The page's only way to the models: the pairs, one run at a time, and who may stop it.
+
+Gradio's queue lets one run begin at a time, and closes its generator when a visitor cancels or leaves. The lock here
+holds also where a run is still ending. On ZeroGPU another process does the work of a run: what goes in and out is plain
+data, and errors come back as values and are raised here.
+"""
+
+import gc
+import json
+import logging
+import mmap
+import struct
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+import dsbd
+from dsbd.api import planning
+from dsbd.assets import BUNDLED_PAIRS
+from dsbd.errors import DsbdError, PairError, StoppedError
+from dsbd.models.loading import BUNDLED, WITH_MEMORY, loading
+from dsbd.models.pair import Pair
+from dsbd.settings import DecodingSettings
+from dsbd.steps import value_of
+from dsbd.stopping import check_of
+
+from .limits import Limits, check_race, check_run, setting
+from .zerogpu import on_gpu
+
+LOOK_SECONDS = 0.05
+"""A waiting run looks this often whether its turn has come or it was stopped."""
+SECONDS_TO_START, SECONDS_PER_TOKEN, MEASURING_SECONDS = 15, 0.25, 40
+"""What is asked of ZeroGPU; the last for settings with ``auto``, which measures where there is no plan yet."""
+LOGGER = logging.getLogger("dsbd.runs")
+
+TITLES = {
+    f"{BUNDLED}:{BUNDLED_PAIRS[0]}": "Stories for children (bundled)",
+    f"{BUNDLED}:{BUNDLED_PAIRS[1]}": "Questions to SQL (bundled)",
+    WITH_MEMORY: "Stories, long prompts (memory)",
+}
+"""The bundled pairs, as a visitor reads them."""
+TARGETS = dict(zip(TITLES, ("bundled/target", "bundled:sql/target", "bundled:memory/target"), strict=True))
+"""What traces call their target models."""
+BETWEEN = "+"
+"""Stands between target and draft in the name of a pair."""
+
+
+def model_name(model: str) -> str:
+    """Return a model's name as a visitor reads it: only the last part of a folder on this machine."""
+    return PurePath(model).name if PurePath(model).is_absolute() else model
+
+
+class Pairs:
+    """The pairs that the host offers, by name: ``bundled:sql``, ``TARGET`` or ``TARGET+DRAFT``; the first is the page's.
+
+    A pair is loaded when somebody uses it, and the least recently used one goes if there are too many.
+    """
+
+    def __init__(self, names: Sequence[str], most: int = 2, **how: Any) -> None:
+        self.names = tuple(dict.fromkeys(names))
+        self._loaded: OrderedDict[str, Pair] = OrderedDict()
+        self._most, self._how, self._lock = most, how, threading.RLock()
+
+    @property
+    def first(self) -> str:
+        """The page's own pair."""
+        return self.names[0]
+
+    def title(self, name: str) -> str:
+        """Return a pair as a visitor reads it."""
+        return TITLES.get(name) or " + ".join(map(model_name, name.split(BETWEEN)))
+
+    def target(self, name: str) -> str:
+        """Return what traces call the target model of a pair."""
+        return TARGETS.get(name) or name.split(BETWEEN)[0]
+
+    def check(self, name: Any) -> str:
+        """Return the name. Raises: PairError: the host does not offer such a pair."""
+        if name not in self.names:
+            offered = ", ".join(map(self.title, self.names))
+            raise PairError(f"pair is {str(name)[:100]!r}, which this page does not have; it has {offered}")
+        return str(name)
+
+    def get(self, name: str, show: Callable[[str], object] = lambda _: None) -> Pair:
+        """Return a pair, loaded if it is not in memory. Raises: PairError."""
+        with self._lock:
+            if self.check(name) in self._loaded:
+                self._loaded.move_to_end(name)
+                return self._loaded[name]
+            while len(self._loaded) >= self._most:
+                self._loaded.popitem(last=False)
+                gc.collect()
+            target, _, draft = name.partition(BETWEEN)
+            self._loaded[name] = value_of(loading(target, draft or None, **self._how), show)
+            return self._loaded[name]
+
+    def loaded(self) -> dict[str, Pair]:
+        """Return the pairs in memory."""
+        with self._lock:
+            return dict(self._loaded)
+
+
+_BOARD = mmap.mmap(-1, 8 * 4096)
+"""A number for each run that may go on, shared with the processes that ZeroGPU forks; 0 ends the run."""
+_NUMBER = struct.Struct("q")
+_board_lock, _last_number = threading.Lock(), 0
+
+
+class StopSignal(NamedTuple):
+    """Says whether a run must end: it was stopped, or its time is over. It may travel to another process."""
+
+    number: int
+    deadline: float
+    """In ``time.monotonic``."""
+
+    @classmethod
+    def new(cls, seconds: float) -> "StopSignal":
+        """Return the signal of a new run that may take so many seconds."""
+        global _last_number
+        with _board_lock:
+            _last_number += 1
+            signal = cls(_last_number, time.monotonic() + seconds)
+        _NUMBER.pack_into(_BOARD, signal._place, signal.number)
+        return signal
+
+    @property
+    def _place(self) -> int:
+        return self.number * _NUMBER.size % len(_BOARD)
+
+    @property
+    def is_revoked(self) -> bool:
+        """True once the run was stopped."""
+        (now,) = _NUMBER.unpack_from(_BOARD, self._place)
+        return bool(now != self.number)
+
+    def revoke(self) -> None:
+        """End the run at its next look."""
+        if not self.is_revoked:
+            _NUMBER.pack_into(_BOARD, self._place, 0)
+
+    def __call__(self) -> bool:
+        """Return True if the run must end."""
+        return self.is_revoked or time.monotonic() >= self.deadline
+
+
+class Step(NamedTuple):
+    """What a decode says next, as plain data."""
+
+    doing: str = ""
+    """What goes on before the first iteration, in words; then all else is None."""
+    trace: Any = None
+    """With the first and the last step of a decode: its trace as far as it goes."""
+    iteration: Any = None
+    """The record of an iteration."""
+    text: str = ""
+    """The best text so far."""
+    settled: int = 0
+    """How many tokens every possible result begins with."""
+
+
+class Engine:
+    """Runs decodes and races on the pairs of the page, one at a time."""
+
+    def __init__(self, pairs: Pairs, limits: Limits | None = None) -> None:
+        self.pairs, self.limits = pairs, limits or Limits()
+        self._in_use, self._lock = threading.Lock(), threading.Lock()
+        self._signals: dict[StopSignal, str] = {}
+        self._lent = on_gpu(self._work)
+
+    def stop(self, session: str) -> None:
+        """End all runs of this visitor before their next forward of a model."""
+        with self._lock:
+            signals = [signal for signal, who in self._signals.items() if who == session]
+        for signal in signals:
+            signal.revoke()
+
+    def running(self) -> tuple[int, float | None]:
+        """Return how many runs have begun, and their earliest deadline, in ``time.monotonic``."""
+        with self._lock:
+            return len(self._signals), min((signal.deadline for signal in self._signals), default=None)
+
+    def decode(self, session: str, pair: str, prompt: str, settings: DecodingSettings) -> Generator[Step, None, None]:
+        """Yield the steps of one decode. Close it to end it.
+
+        Raises: SettingsError, PromptError, PairError: beyond a limit of this page. StoppedError: it was stopped; the
+        message is the sentence for the visitor. DsbdError: as :func:`dsbd.stream`.
+        """
+        check = partial(check_run, self.limits, prompts=[prompt], each=[settings])
+        work = partial(_decoded, prompt=prompt, settings=settings)
+        return self._run(session, "decode", pair, [settings], check, work, 1)
+
+    def race(
+        self, session: str, pair: str, prompts: Sequence[str], settings: Sequence[DecodingSettings], rounds: int,
+        work: Callable[..., Iterator[Any]],
+    ) -> Generator[Any, None, None]:  # fmt: skip
+        """Yield what a race yields: ``work`` of the pair and ``stop``. Close it to end it. Raises: as :meth:`decode`."""
+
+        def check(chosen: Pair) -> None:
+            check_race(self.limits, settings, len(prompts), rounds)
+            check_run(self.limits, chosen, prompts, settings)
+
+        return self._run(session, "race", pair, settings, check, work, len(prompts) * rounds + 2)
+
+    def _run(
+        self, session: str, call: str, pair: str, settings: Sequence[DecodingSettings],
+        check: Callable[[Pair], None], work: Callable[..., Iterator[Any]], times: int,
+    ) -> Generator[Any, None, None]:  # fmt: skip
+        began, outcome = time.monotonic(), "stopped"  # a generator that is closed ends without a word
+        limit = "decode_seconds" if call == "decode" else "evaluate_seconds"
+        seconds = getattr(self.limits, limit)
+        try:
+            with self._signal(session, seconds) as stop, self._alone(stop):
+                chosen = self.pairs.get(pair)
+                check(chosen)
+                wanted = min(seconds, SECONDS_TO_START + _gpu_seconds(settings, times))
+                with closing(self._lent(wanted, pair, work, stop)) as values:
+                    for value in values:
+                        if isinstance(value, DsbdError):
+                            raise value
+                        yield value
+            outcome = "done"
+        except StoppedError:
+            outcome = "stopped" if stop.is_revoked else "time limit"
+            late = f"Stopped after {seconds} s, the longest a run may take on this page ({setting(limit)})."
+            raise StoppedError("Stopped." if stop.is_revoked else late) from None
+        except DsbdError:
+            outcome = "refused"
+            raise
+        except Exception:
+            outcome = "fault"
+            raise
+        finally:
+            _log(call, [one.method for one in settings], time.monotonic() - began, outcome)
+
+    @contextmanager
+    def _signal(self, session: str, seconds: float) -> Iterator[StopSignal]:
+        signal = StopSignal.new(seconds)
+        with self._lock:
+            self._signals[signal] = session
+        try:
+            yield signal
+        finally:
+            with self._lock:
+                del self._signals[signal]
+
+    @contextmanager
+    def _alone(self, stop: StopSignal) -> Iterator[None]:
+        """Wait for the models and hold them. Raises: StoppedError: ``stop`` said so meanwhile."""
+        check = check_of(stop)
+        while not self._in_use.acquire(timeout=LOOK_SECONDS):
+            check()
+        try:
+            check()
+            yield
+        finally:
+            self._in_use.release()
+
+    def _work(
+        self, seconds: int, pair: str, work: Callable[..., Iterator[Any]], stop: StopSignal
+    ) -> Generator[Any, None, None]:
+        """Use the models, at most so many seconds of ZeroGPU."""
+        try:
+            yield from work(self.pairs.get(pair), stop=stop)
+        except DsbdError as error:
+            yield error
+
+
+def _decoded(pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[Step]:
+    for before in planning(pair, prompt, settings, stop=stop):
+        doing = "Trying out forests for auto" if settings.is_auto else "Reading the long prompt"
+        yield Step(f"{doing}: {before.done} of {before.total} …")
+    is_first = True
+    for update in dsbd.stream(pair, prompt, settings, record=True, stop=stop):
+        is_told = is_first or update.result is not None
+        yield Step("", update.trace if is_told else None, update.iteration, update.text, len(update.settled_ids))
+        is_first = False
+
+
+def _gpu_seconds(settings: Sequence[DecodingSettings], times: int) -> int:
+    measuring = MEASURING_SECONDS * sum(one.is_auto for one in settings)
+    return measuring + int(SECONDS_PER_TOKEN * times * sum(one.max_new_tokens for one in settings))
+
+
+def _log(call: str, methods: Sequence[str], seconds: float, outcome: str) -> None:
+    """Write a line of JSON for a run. No line holds a prompt, a text or a visitor."""
+    line = {
+        "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+        "call": call,
+        "methods": list(dict.fromkeys(methods)),
+        "seconds": round(seconds, 3),
+        "outcome": outcome,
+    }
+    LOGGER.log(logging.INFO if outcome in ("done", "stopped") else logging.WARNING, json.dumps(line))
+
+
+def set_up_log(level: str) -> None:
+    """Write the lines to standard error. ``level``: info (every run), warning (only failed ones), off."""
+    LOGGER.handlers = [] if level == "off" else [logging.StreamHandler(sys.stderr)]
+    LOGGER.setLevel(logging.CRITICAL if level == "off" else level.upper())
+    LOGGER.propagate = False

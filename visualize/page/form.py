@@ -1,0 +1,215 @@
+"""The form of the page: its fields, example prompts, and the way between values, settings and the address.
+
+Labels, help, ranges and readers of a field stand in :data:`dsbd.settings.FIELDS`; here is only how it is shown.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from dsbd.assets import asset_path
+from dsbd.errors import SettingsError
+from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings, branching_of, fields_of
+
+from .limits import Limits, check_prompt, check_tokens
+
+STORIES = {
+    "Fox": "Once upon a time, there was a little fox who",
+    "Box": "Lily and Ben found a strange box in the garden. Inside the box",
+    "Clock": 'The old clock on the wall said, "',
+    "Dragon": "One cold morning, the smallest dragon in the village woke up and",
+}
+EXAMPLES = {
+    "bundled:stories": STORIES,
+    "bundled:sql": {
+        "Cities": "Q: How many old branches are there in each city?\nSQL:",
+        "Members": "Q: Which members have the most loans?\nSQL:",
+        "Books": "Q: Show the titles of long books not written in French.\nSQL:",
+        "Prizes": "Q: Which authors have won more prizes than the average?\nSQL:",
+    },
+    "bundled:memory": {"Oz": asset_path("chapters/oz.txt").read_text(encoding="utf-8").rstrip("\n")}
+    | {word: STORIES[word] for word in ("Fox", "Box", "Clock")},
+}
+"""Example prompts of each pair by the word on their button, of each as many. The chapter does not fit the context of
+the bundled models, so only a memory can read it."""
+OPENINGS = {
+    "City": "The three things to see first in Lisbon are",
+    "Bread": "To bake a simple bread you need",
+    "Stars": "Stars twinkle because",
+    "Python": "def is_prime(n):\n",
+}
+"""Of all other pairs."""
+GROUPS = {
+    "Several texts": ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search"),
+    "One text": ("sampling", "speculative", "specinfer", "greedy"),
+    "For comparison": ("mjsd", "mjgd"),
+}
+METHOD_LABELS = {
+    "dsbd": "DSBD", "beam_sampling": "Beam sampling", "beam_search": "Beam search",
+    "speculative_beam_search": "Speculative beam search", "sampling": "Sampling",
+    "speculative": "Speculative sampling", "specinfer": "SpecInfer", "greedy": "Greedy",
+    "mjsd": "Joint test, MJSD (keeps no law)", "mjgd": "Best blocks, MJGD (keeps no law)",
+}  # fmt: skip
+
+
+class Shown(NamedTuple):
+    """How a setting is shown: as a slider with these ends and this step, a number without a step, or as its kind."""
+
+    low: float | None = None
+    high: float | None = None
+    step: float | None = 1
+    main: bool = False
+    """True: it stands above the fold."""
+
+
+SHOWN = {
+    "max_new_tokens": Shown(1, 256, main=True), "temperature": Shown(0, 2, 0.05, main=True),
+    "draft_depth": Shown(0, 8, main=True), "branching": Shown(main=True), "draft_width": Shown(1, 16, main=True),
+    "forest": Shown(main=True), "width_threshold": Shown(0, 1, 0.05, main=True),
+    "joint_threshold": Shown(0, 1.05, 0.05, main=True), "block": Shown(1, 3, main=True),
+    "num_beams": Shown(1, 16, main=True), "seed": Shown(0, 2**31 - 1, None, main=True), "min_width": Shown(1, 8),
+    "max_width": Shown(0, 16), "input_beams": Shown(0, 16), "replacement": Shown(), "landing": Shown(),
+    "cover_width": Shown(0, 32), "top_k": Shown(0, 200), "top_p": Shown(0.05, 1, 0.05),
+    "length_penalty": Shown(-2, 2, 0.1),
+}  # fmt: skip
+"""The fields, in the order of the form. ``auto`` fills in the settings without a field."""
+PROMPT, METHOD, PAIR = "prompt", "method", "pair"
+NAMES = (PROMPT, METHOD, PAIR, *SHOWN)
+OTHERS = ("view", "deep_link", "session_hash", "logs")
+"""Names that Gradio and Spaces put into an address, beside those that begin with two underscores."""
+
+
+def examples_for(pair: str) -> dict[str, str]:
+    """Return {word: prompt} for a pair."""
+    return EXAMPLES.get(pair, OPENINGS)
+
+
+def method_choices() -> list[tuple[str, str]]:
+    """Return label and name of every method; the label says its group: a list has no headings."""
+    return [(f"{group}: {METHOD_LABELS[name]}", name) for group, names in GROUPS.items() for name in names]
+
+
+def is_read(method: Any, name: str) -> bool:
+    """Return whether the method reads the field; an unknown method reads all."""
+    return method not in METHODS or name in {field.name for field in fields_of(method)}
+
+
+def shown_value(name: str, value: Any) -> Any:
+    """Return what the form shows for the value of a setting."""
+    if value == AUTO and name != "forest":  # shown by its forest
+        value = FIELDS[name].default
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return 0 if value is None else value
+
+
+def values_of(settings: DecodingSettings) -> list[Any]:
+    """Return what the form shows for these settings, in the order of :data:`SHOWN`; :func:`settings_of` reverses it.
+
+    Fields that the method does not read show their defaults.
+    """
+    return [
+        shown_value(name, getattr(settings, name) if is_read(settings.method, name) else FIELDS[name].default)
+        for name in SHOWN
+    ]
+
+
+def settings_of(method: Any, values: Sequence[Any], limits: Limits) -> DecodingSettings:
+    """Return the settings of the form, ``values`` in the order of :data:`SHOWN`; hidden fields keep their defaults.
+
+    Raises: SettingsError: a value is out of range, or two contradict each other.
+    """
+    given = {name: _plain(name, value) for name, value in zip(SHOWN, values, strict=True) if is_read(method, name)}
+    check_tokens(limits, given.get("max_new_tokens"))
+    if given.get("forest") == AUTO:
+        given |= dict.fromkeys(AUTO_FIELDS, AUTO)
+    return DecodingSettings(method=method, **given)
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return the setting for a component's value. Raises: SettingsError: it is empty or cannot be read."""
+    about = FIELDS[name]
+    if None in about.also and value in (0, None):
+        return None
+    if value is None:
+        raise SettingsError(f"{name} is empty; write a value, such as {shown_value(name, about.default)}")
+    if name == "branching" and isinstance(value, str):
+        return branching_of(value)
+    if about.kind == "whole" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def read_query(query: Mapping[str, str], limits: Limits) -> tuple[str | None, DecodingSettings | None, str | None]:
+    """Return prompt, settings and pair that an address asks for, None where it names nothing.
+
+    Raises:
+        SettingsError: a name is unknown, or a value is out of range.
+        PromptError: the prompt is blank or too long.
+    """
+    given = {name: value for name, value in query.items() if name not in OTHERS and not name.startswith("__")}
+    if not set(given) & set(NAMES):
+        return None, None, None
+    for name in given:
+        if name not in NAMES:
+            raise SettingsError(f"the address names {name[:60]!r}, which is no field; known are {', '.join(NAMES)}")
+    prompt = check_prompt(limits, given[PROMPT]) if PROMPT in given else None
+    return prompt, None if set(given) == {PAIR} else _linked(given, limits), given.get(PAIR)
+
+
+def _linked(given: Mapping[str, str], limits: Limits) -> DecodingSettings:
+    method = given.get(METHOD, FIELDS[METHOD].default)
+    named = [name for name in SHOWN if name in given]
+    for name in named:
+        if not is_read(method, name):
+            raise SettingsError(f"the address names {name}, which {method} does not read; leave it out")
+    values = [
+        _typed(name, given[name]) if name in given else shown_value(name, FIELDS[name].default) for name in SHOWN
+    ]
+    return settings_of(method, values, limits)
+
+
+def _typed(name: str, text: str) -> Any:
+    """Return the value that a text stands for; other text stays as it is, and the settings refuse it."""
+    if FIELDS[name].kind == "switch":
+        return {"true": True, "false": False}.get(text, text)
+    if FIELDS[name].kind in ("whole", "number"):
+        for kind in (int, float):
+            with suppress(ValueError):
+                return kind(text)
+    return text
+
+
+def build_control(name: str, settings: DecodingSettings, limits: Limits) -> gr.components.Component:
+    """Return the component of a field, with its value of these settings."""
+    about, shown = FIELDS[name], SHOWN[name]
+    value = dict(zip(SHOWN, values_of(settings), strict=True))[name]
+    zero = "; 0 = all" if name == "input_beams" else "; 0 = as said" if None in about.also else ""
+    common: dict[str, Any] = {"label": about.label, "info": about.help[:1].upper() + about.help[1:] + zero}
+    common |= {"elem_id": f"field-{name}", "visible": is_read(settings.method, name)}
+    if about.kind == "choice":
+        return gr.Dropdown(list(about.choices), value=value, filterable=False, **common)
+    if about.kind == "switch":
+        return gr.Checkbox(value, **common)
+    if about.kind == "wholes":
+        return gr.Textbox(value, max_lines=1, **common)
+    if shown.step is None or shown.low is None or shown.high is None:
+        return gr.Number(value, **common)  # its range is checked with the settings, whose message is better
+    highest = limits.max_new_tokens if name == "max_new_tokens" else shown.high
+    within = min(max(value, shown.low), highest)  # a slider refuses a value outside its range
+    return gr.Slider(shown.low, highest, value=within, step=shown.step, buttons=[], **common)
+
+
+def form_facts() -> dict[str, Any]:
+    """Return what the browser knows of the form: its fields, their defaults, and who reads them."""
+    return {
+        "fields": list(SHOWN),
+        "defaults": {name: shown_value(name, FIELDS[name].default) for name in SHOWN},
+        "reads": {method: [name for name in SHOWN if is_read(method, name)] for method in METHODS},
+        "noneIsZero": [name for name in SHOWN if None in FIELDS[name].also],
+        "labels": {name: FIELDS[name].label for name in SHOWN},
+        "methods": METHOD_LABELS,
+        "ranges": {name: [one.low, one.high] for name, one in SHOWN.items() if one.step and one.high},
+    }

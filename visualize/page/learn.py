@@ -1,0 +1,228 @@
+"""The Learn tab: lessons and recordings in a frame, for download, and as text to paste into a course. It needs no model.
+
+The pages are those of the static site that ``dsbd site`` writes; it is written once, when somebody asks for the first.
+"""
+
+import re
+import tempfile
+import threading
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit, urlunsplit
+
+import gradio as gr
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+
+from dsbd.assets import asset_path
+from dsbd.errors import DsbdError
+from visualize import embed_snippet, export_html, export_lesson, export_site
+from visualize.embed import Kind, file_cell
+from visualize.notebook import HEIGHT
+from visualize.pages.lesson import read_lesson
+from visualize.pages.site import FORESTS, LESSONS, page_name
+
+from .limits import LOCAL
+from .middleware import LEARN
+from .parts import PRIVATE, markup, without_folders
+from .play import recorded, title_of
+
+WHAT = "Seven lessons on dynamic-width speculative beam decoding (DSBD), with questions. They need no model."
+EMBED = "Show this page in your own course: choose where, copy the text, and paste it there."
+ELSEWHERE = "https://example.org/"
+"""The address of this page in a snippet, if the browser does not say it."""
+KINDS: dict[Kind, str] = {
+    "iframe": "Any HTML page", "jupyter": "Jupyter notebook", "quarto": "Quarto", "myst": "MyST",
+    "reveal": "Slides (reveal.js)", "moodle": "Moodle", "wordpress": "WordPress",
+}  # fmt: skip
+DECK_HEIGHT = 620
+WHOLE = "whole"
+"""Folder of the pages that are one file, for download."""
+_PAGE = re.compile(r"[a-z0-9-]+(/\w[\w.-]*)*\.(html|css|m?js|svg|json(\.gz)?|wasm\.gz|onnx|safetensors)", re.ASCII)
+_lock = threading.Lock()
+
+
+class Place(NamedTuple):
+    """A lesson or a recording."""
+
+    title: str
+    summary: str
+    page: str
+    """Address below the site."""
+    source: Path
+    """The lesson's file, or the recording itself."""
+    name: str = ""
+    """Of a recording."""
+
+    @property
+    def whole(self) -> str:
+        """Address of the page as one file."""
+        return f"{WHOLE}/{'forest-' if self.name else ''}{Path(self.page).name}"
+
+
+@lru_cache(maxsize=1)
+def places() -> tuple[Place, ...]:
+    """Return every lesson, then every recording. Raises: LessonError."""
+    found = []
+    for path in sorted(asset_path("lessons").glob("*.md")):
+        lesson = read_lesson(path)
+        found.append(Place(lesson.title, lesson.summary, f"{LESSONS}/{page_name(path.stem)}.html", path))
+    for name in recorded():
+        path = asset_path("traces") / f"{name}.json.gz"
+        found.append(Place(title_of(name), "", f"{FORESTS}/{page_name(name)}.html", path, name))
+    return tuple(found)
+
+
+def build_learn_tab(tabs: gr.Tabs) -> None:
+    """Build the tab. The recording that it shows can be opened in Play, one of ``tabs``."""
+    lessons = [(f"{number} {one.title}", one.page) for number, one in enumerate(places(), 1) if not one.name]
+    recordings = [(one.title, one.page) for one in places() if one.name]
+    start = [*lessons, *recordings][0][1]
+    with gr.Column(elem_classes="learn"):
+        markup(f'<p class="said">{WHAT}</p>')
+        lesson = gr.Radio(lessons, value=start, label="Lessons", elem_id="learn-lessons")
+        with gr.Row(elem_classes="learn-tools", equal_height=False):
+            recording = gr.Dropdown(
+                recordings, value=None, label="Recorded decodes", filterable=False, elem_id="learn-recordings",
+                min_width=0,
+            )  # fmt: skip
+            play = gr.Button("Open in Play", interactive=False, elem_id="learn-play", min_width=0)
+        staged = markup(stage(start), "learn-stage")
+        with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
+            markup(f'<p class="said">{EMBED}</p>')
+            offered = [(words, name) for name, words in KINDS.items()]
+            kind = gr.Dropdown(offered, value="iframe", label="Where", filterable=False, elem_id="learn-kind")
+            hosting = markup("", elem_id="learn-hosting")
+            text = gr.Textbox(
+                label="Text to paste", buttons=["copy"], interactive=False, lines=6, max_lines=12,
+                elem_id="learn-snippet",
+            )  # fmt: skip
+    shown = gr.State(start)
+
+    def chosen(page: str, is_lesson: bool) -> list[Any]:
+        other = [gr.skip(), None] if is_lesson else [None, gr.skip()]
+        return [stage(page), page, *other, gr.update(interactive=not is_lesson)]
+
+    def pasted(request: gr.Request, page: str, kind: Kind) -> tuple[str, str]:
+        address = request.headers.get("referer")
+        return hosting_said(kind, address), snippet(page, kind, address)
+
+    outputs, told = [staged, shown, lesson, recording, play], [hosting, text]
+    for given, is_lesson in ((lesson, True), (recording, False)):
+        event = given.input(
+            lambda page, is_lesson=is_lesson: chosen(page, is_lesson), given, outputs, queue=False, **PRIVATE
+        )
+        event.then(pasted, [shown, kind], told, queue=False, **PRIVATE)
+    for event in (kind.input, embed.expand):
+        event(pasted, [shown, kind], told, queue=False, **PRIVATE)
+    names = {one.page: one.name for one in places()}
+    name = gr.Textbox("", visible="hidden")
+    opened = play.click(
+        lambda page: (gr.Tabs(selected="play"), names.get(page, "")), shown, [tabs, name], queue=False, **PRIVATE
+    )
+    js = "(name) => { scrollTo(0, 0); if (name) globalThis.DsbdPage.choose(name); }"
+    opened.then(None, name, js=js, **PRIVATE)
+
+
+def _place(page: Any) -> Place | None:
+    return next((place for place in places() if place.page == page), None)
+
+
+def stage(page: Any) -> str:
+    """Return markup: the links of a lesson or recording, and its page in a frame."""
+    place = _place(page)
+    if place is None:
+        return '<p class="said">There is no such lesson or recording.</p>'
+    title, address, learn = escape(place.title), f"{LEARN}{place.page}".strip("/"), LEARN.strip("/")
+    head = f'<h2 translate="no">{title}</h2>' if place.name else ""
+    hand_out = "Open alone" if place.name else "Open alone, or print the hand-out"
+    links = (
+        f'<a href="{address}" target="_blank" rel="noopener">{hand_out}</a>'
+        f'<a href="{learn}/{place.whole}" download>Download as one HTML file</a>'
+    )
+    summary = f'<p lang="en" translate="no">{escape(place.summary)}</p>' if place.summary else ""
+    return (
+        f'<div class="learn-head">{head}{summary}<p class="learn-links">{links}</p></div>'
+        f'<p class="learn-loading" role="status">Loading …</p>'
+        f'<iframe class="learn-frame" src="{address}" title="{title}" translate="no" loading="lazy"></iframe>'
+    )
+
+
+def snippet(page: Any, kind: Any, address: str | None) -> str:
+    """Return text to paste elsewhere, which shows a lesson or recording there.
+
+    ``address`` is that of this page, as the visitor's browser says it.
+    """
+    place = _place(page)
+    if place is None or kind not in KINDS:
+        return ""
+    if kind == "jupyter":
+        return file_cell(Path(place.whole).name, title=place.title)
+    height = DECK_HEIGHT if kind == "reveal" else HEIGHT
+    return embed_snippet(f"{_base(address)}{LEARN.lstrip('/')}{place.page}", kind, title=place.title, height=height)
+
+
+def hosting_said(kind: Any, address: str | None) -> str:
+    """Return markup: what the text to paste needs; empty if nothing."""
+    if kind == "jupyter":
+        return (
+            '<p class="said">First press “Download as one HTML file” above, and put the file beside the notebook. '
+            "Once the cell has run, the notebook carries the page and needs neither the file nor this server.</p>"
+        )
+    name = urlsplit(_base(address)).hostname
+    if name not in LOCAL:
+        return ""
+    return (
+        f'<p class="said">The address {escape(name or "")} in this text means the machine that it is opened on: it '
+        "works on your machine only, while this page runs. For others, press “Download as one HTML file” above, "
+        "put the file on any web space, such as that of your course, and write its address instead.</p>"
+    )
+
+
+def _base(address: str | None) -> str:
+    """Return the address of the page up to its path."""
+    try:
+        parts = urlsplit(address or "")
+    except ValueError:
+        return ELSEWHERE
+    if parts.scheme not in ("http", "https") or not parts.netloc or any(sign.isspace() for sign in address or ""):
+        return ELSEWHERE
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + "/", "", ""))
+
+
+@lru_cache(maxsize=1)
+def _home() -> tempfile.TemporaryDirectory[str]:
+    """Write the site. Raises: TraceError, LessonError."""
+    folder = tempfile.TemporaryDirectory(prefix="dsbd-learn-")
+    lessons, article = (path if path.exists() else None for path in map(asset_path, ("lessons", "article/article.md")))
+    export_site(asset_path("traces"), folder.name, lessons=lessons, article=article, live=True)
+    (Path(folder.name) / WHOLE).mkdir()
+    return folder
+
+
+def learn_page(request: Request) -> Response:
+    """Answer with one file of the site. Starlette calls this in a thread, so nobody waits while the site is written."""
+    asked = request.path_params["path"] or "index.html"
+    try:
+        with _lock:
+            home = Path(_home().name)
+            if asked.startswith(f"{WHOLE}/"):
+                return _whole(home, asked)
+    except (DsbdError, OSError) as error:
+        return PlainTextResponse(f"The lessons cannot be shown: {without_folders(str(error))}.", 500)
+    file = home / asked
+    if not _PAGE.fullmatch(asked) or not file.is_file():
+        return PlainTextResponse("There is no such lesson or recording here.", 404)
+    return FileResponse(file)
+
+
+def _whole(home: Path, asked: str) -> Response:
+    place = next((one for one in places() if one.whole == asked), None)
+    if place is None:
+        return PlainTextResponse("There is no such lesson or recording here.", 404)
+    file = home / asked
+    if not file.is_file():
+        (export_html if place.name else export_lesson)(place.source, file)
+    return FileResponse(file, filename=file.name)

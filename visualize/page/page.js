@@ -1,0 +1,163 @@
+/* What the parts of the page share; served after the viewer and unpack.js as one script. It also gives each tab an
+ * address, opens the drawer, and fits the frame of a lesson. */
+globalThis.DsbdPage = (() => {
+  "use strict";
+
+  const isDark = () => document.body.classList.contains("dark");
+
+  function make(tag, className, text) {
+    const node = document.createElement(tag);
+    if (className) node.className = className;
+    if (text !== undefined) node.textContent = text;
+    return node;
+  }
+
+  /* Calls show(message, bulk) for each new value, in order, although unpacking takes time. */
+  function follow(props, watch, show) {
+    let last = 0;
+    let turn = Promise.resolve();
+    const take = () => {
+      const message = props.value ? JSON.parse(props.value) : null;
+      if (!message || message.number === last) return;
+      last = message.number;
+      turn = turn
+        .then(async () => show(message, JSON.parse(await dsbdUnpack(message.packed))))
+        .catch((error) => console.error(error));
+    };
+    watch("value", take);
+    take();
+  }
+
+  /* Plotly is large, so it is fetched once, at the first use. */
+  let fetched = null;
+  function plotly() {
+    fetched ??= new Promise((done, failed) => {
+      const script = document.createElement("script");
+      script.src = new URL("gradio_api/dsbd/plotly.min.js", document.baseURI).href;
+      script.onload = () => done(globalThis.Plotly);
+      script.onerror = () => failed(new Error("plotly.min.js did not load"));
+      document.head.append(script);
+    });
+    return fetched;
+  }
+
+  /* Saves text or bytes as a file. */
+  function save(name, content, type) {
+    const link = make("a");
+    link.href = URL.createObjectURL(new Blob([content], {type}));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  }
+
+  async function gzipped(text) {
+    const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+
+  async function gunzipped(blob) {
+    return new Response(blob.stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  }
+
+  /* What the form holds: Gradio's script knows it, and a hidden button asks for it. */
+  let waiting = null;
+  const form = () =>
+    new Promise((done) => {
+      waiting = done;
+      document.querySelector("#form-ask").click();
+    });
+  const told = (values) => waiting?.(values);
+
+  /* Fill in prompt, method and fields. */
+  let filling = null;
+  const fill = (values) => {
+    filling = values;
+    document.querySelector("#form-fill").click();
+  };
+
+  return {isDark, make, follow, plotly, save, gzipped, gunzipped, form, told, fill, filling: () => filling};
+})();
+
+/* Light or dark, and an address for each tab: #race, #learn, #about; Play has none. Back goes to the tab before. */
+(() => {
+  const FIRST = "play";
+  const tabs = () => [...document.querySelectorAll("#tabs > .tab-wrapper [role=tab]")];
+  const nameOf = (tab) => tab?.dataset.tabId ?? FIRST;
+  const chosen = () => nameOf(tabs().find((tab) => tab.getAttribute("aria-selected") === "true"));
+  const asked = () => {
+    const name = location.hash.slice(1);
+    return tabs().some((tab) => nameOf(tab) === name) ? name : FIRST;
+  };
+  let goal = null; // Gradio needs a moment to show another tab
+
+  function goTo() {
+    goal = asked();
+    if (goal === chosen()) goal = null;
+    else
+      tabs()
+        .find((tab) => nameOf(tab) === goal)
+        ?.click();
+  }
+
+  function told() {
+    const name = chosen();
+    if (goal !== null && name !== goal) return;
+    if (goal === null && name !== asked()) {
+      history.pushState(null, "", location.pathname + location.search + (name === FIRST ? "" : `#${name}`));
+    }
+    goal = null;
+  }
+
+  function begin() {
+    const bar = document.querySelector("#tabs > .tab-wrapper");
+    if (!tabs().length) return requestAnimationFrame(begin);
+    new MutationObserver(told).observe(bar, {subtree: true, attributeFilter: ["aria-selected"]});
+    addEventListener("popstate", goTo);
+    goTo();
+  }
+  begin();
+
+  const drawer = () => document.querySelector("#drawer");
+  const control = () => document.querySelector(".drawer-switch");
+  function show(open) {
+    drawer().classList.toggle("is-open", open);
+    control().setAttribute("aria-expanded", String(open));
+    if (open) drawer().querySelector(".drawer-close").focus();
+    else if (drawer().contains(document.activeElement)) control().focus();
+  }
+
+  document.addEventListener("click", ({target}) => {
+    if (target.closest(".theme-switch")) document.body.classList.toggle("dark");
+    if (target.closest(".drawer-switch")) show(control().getAttribute("aria-expanded") !== "true");
+    if (target.closest(".drawer-close")) show(false);
+  });
+
+  /* Heard before Gradio hears it: only then it can be seen that a list is open, which Escape closes first. */
+  const isInDrawer = (one) => drawer()?.contains(one) || control() === one;
+  document.addEventListener(
+    "keydown",
+    ({key}) => {
+      const isList = drawer()?.querySelector("[role=listbox]");
+      if (key === "Escape" && isInDrawer(document.activeElement) && !isList) show(false);
+    },
+    {capture: true},
+  );
+
+  /* The frame of a lesson becomes as tall as its page, so that only the tab scrolls; not on a narrow screen, where the
+   * viewer's controls stay at the lower edge of the frame. */
+  document.addEventListener(
+    "load",
+    ({target: frame}) => {
+      if (!frame.matches?.(".learn-frame")) return;
+      frame.previousElementSibling.hidden = true;
+      const {body} = frame.contentDocument;
+      const fit = () => {
+        const wide = frame.contentWindow?.matchMedia("(min-width: 1100px)").matches;
+        frame.style.height = wide ? `${Math.ceil(body.getBoundingClientRect().height) + 4}px` : "";
+      };
+      new frame.contentWindow.ResizeObserver(fit).observe(body);
+      fit();
+    },
+    {capture: true},
+  );
+})();

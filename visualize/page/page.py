@@ -1,0 +1,91 @@
+"""The page: a masthead and its tabs, and the endpoints for programs."""
+
+import os
+from typing import Any
+
+import gradio as gr
+
+from dsbd.assets import BUNDLED_PAIRS
+from visualize.pages.live import live_words
+
+from .about import build_about_tab
+from .engine import Engine
+from .learn import build_learn_tab
+from .middleware import LEARN
+from .parts import read, scripted, without_folders
+from .play import build_play_tab, offer_decode, recorded, title_of
+from .race import build_race_tab
+
+TITLE = "DSBD: speculative beams, made visible"
+CLEAN_SECONDS = 3600
+"""Files and states of visitors are deleted after this time."""
+os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")  # Gradio counts all of them again at each error
+
+
+class Page(gr.Blocks):
+    """Blocks that refuse wrong values with a sentence; plain Gradio would answer ``{"error": null}``."""
+
+    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *more: Any, **named: Any) -> Any:
+        """Return the values of a call for its handler. Raises: gr.Error."""
+        try:
+            return await super().preprocess_data(block_fn, inputs, *more, **named)
+        except gr.Error as error:
+            error.print_exception = False
+            error.message = without_folders(str(error.message))
+            raise
+        except Exception:  # all: a component raises anything for a value of an unexpected type
+            words = "A value of the call is missing or of the wrong type for its field; reload the page and try again."
+            raise gr.Error(words, print_exception=False) from None
+
+
+def build_page(engine: Engine) -> gr.Blocks:
+    """Return the page with its queue. All visitors share the engine."""
+    with Page(
+        title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)
+    ) as page:
+        scripted("", read("masthead.html") + '<i data-live="{facts}" hidden></i>', "live.js", "masthead", _live_facts())
+        with gr.Tabs(elem_id="tabs") as tabs:
+            with gr.Tab("Play", id="play"):
+                form = build_play_tab(engine, page)
+            with gr.Tab("Race", id="race"):
+                build_race_tab(engine, form)
+            with gr.Tab("Learn", id="learn"):
+                build_learn_tab(tabs)
+            with gr.Tab("About", id="about"):
+                build_about_tab(engine)
+        offer_decode(engine)
+        gr.api(list_traces, api_name="list_traces")
+
+        def left(request: gr.Request) -> None:
+            engine.stop(request.session_hash or "")
+
+        page.unload(left)
+    # With api_open, POST /gradio_api/run/decode would bypass the queue, which lets one run at a time begin.
+    return page.queue(max_size=engine.limits.max_waiting, api_open=False)
+
+
+def _live_facts() -> dict[str, Any]:
+    """What the decoder in the browser needs: where its files are, the pairs it has, and its sentences."""
+    bundled = {f"bundled:{name}": name for name in BUNDLED_PAIRS}
+    return {"base": f"{LEARN.strip('/')}/live/", "pairs": bundled, "words": live_words("en")}
+
+
+def list_traces() -> list[dict[str, Any]]:
+    """Return the bundled recordings.
+
+    Returns:
+        For each its ``name``, ``title``, ``prompt``, ``method``, ``models``, how many ``iterations``, and the ``file``
+        below the page's address.
+    """
+    return [
+        {
+            "name": name,
+            "title": title_of(name),
+            "prompt": trace.prompt.text,
+            "method": trace.settings.method,
+            "models": [model.id for model in (trace.models.target, trace.models.draft) if model is not None],
+            "iterations": len(trace.iterations),
+            "file": f"gradio_api/dsbd/traces/{name}.json.gz",
+        }
+        for name, trace in recorded().items()
+    ]

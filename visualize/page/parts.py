@@ -1,0 +1,92 @@
+"""What the tabs share: files of the page, parts with a script, sentences, kinds of events."""
+
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import gradio as gr
+
+from dsbd.errors import DsbdError
+from visualize import viewer_assets
+from visualize.pages.document import page_file
+
+from .middleware import OWN
+
+PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+"""An event of the page that programs cannot call."""
+BROKEN = "The run failed on the server. The page is ready for another one."
+LONGEST_SENTENCE = 600
+"""Characters of a message, which may quote what a visitor gave."""
+_PATH = re.compile(
+    r"""(?P<quote>['"`])(?P<quoted>(?:~?/|[A-Za-z]:[\\/])[^'"`]*[\\/][^'"`]*)(?P=quote)"""
+    r"""|(?<![\w.:/\\~])(?P<bare>~?(?:/[^\s'"`:;,()<>/]+){2,}/?|[A-Za-z]:[\\/][^\s'"`:;,()<>]+)"""
+)
+"""A path from the root of a machine; no web address and no hub id."""
+
+
+def read(name: str) -> str:
+    """Return a text file of the page."""
+    return (resources.files("visualize.page") / name).read_text(encoding="utf-8")
+
+
+@lru_cache
+def page_script() -> str:
+    """Return the viewer, the unpacking and ``page.js`` as one classic script."""
+    return viewer_assets()["js_classic"] + page_file("unpack.js") + read("page.js")
+
+
+def scripted(value: str, template: str, script: str, elem_id: str, facts: Mapping[str, Any] | None = None) -> gr.HTML:
+    """Return a part that a script draws. No value is ever read as markup, unless the template says ``${value}``.
+
+    ``facts`` are plain data for the script, which stand where the template says ``{facts}``.
+    """
+    if facts is not None:
+        template = template.replace("{facts}", html.escape(json.dumps(facts)))
+    return gr.HTML(
+        value, html_template=template, js_on_load=f"(() => {{\n{read(script)}}})();", apply_default_css=False,
+        head=f'<script src="{OWN.strip("/")}/page.js"></script>', elem_id=elem_id,
+    )  # fmt: skip
+
+
+def markup(value: str = "", elem_id: str | None = None) -> gr.HTML:
+    """Return fixed or escaped markup."""
+    return gr.HTML(value, js_on_load=None, apply_default_css=False, elem_id=elem_id)
+
+
+def figures_table(label: str, heads: Sequence[str], rows: str) -> str:
+    """Return markup of a table that scrolls by itself. ``rows`` is markup."""
+    columns = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    return (
+        f'<div class="table-holder" tabindex="0" role="region" aria-label="{label}"><table class="figures-table">'
+        f"<thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def without_folders(words: str) -> str:
+    """Return the sentence with only the last part of each path: libraries quote the paths that they read."""
+
+    def last_part(found: re.Match[str]) -> str:
+        quote, path = found["quote"] or "", found["quoted"] or found["bare"]
+        last = re.split(r"[\\/]+", path.rstrip("/"))[-1]
+        return f"{quote}{last}{quote}"
+
+    return _PATH.sub(last_part, words)
+
+
+def sentence(error: DsbdError) -> str:
+    """Return an error as a visitor reads it: without folders, and from a capital letter to a full stop."""
+    words = without_folders(str(error))
+    if len(words) > LONGEST_SENTENCE:
+        words = f"{words[: LONGEST_SENTENCE - 2]} …"
+    if not {"_", "."} & set(words.split(" ", 1)[0]):
+        words = words[:1].upper() + words[1:]
+    return words if words.endswith(".") else words + "."
+
+
+def alert(words: str) -> str:
+    """Return markup that a screen reader speaks at once; the words are escaped."""
+    return f'<p class="problem" role="alert">{html.escape(words)}</p>'

@@ -1,0 +1,320 @@
+"""The Play tab: the prompt, the settings, the forest of a decode as it grows, and what can be done with its text.
+
+The browser keeps traces: a run sends the records of its iterations, and ``play.js`` adds them to the viewer. Opening
+a file, the list of a visit's decodes, saving and sharing happen there. Of a visitor's last decode the server keeps the
+trace, to draw it with Plotly.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+from typing import Any
+
+import gradio as gr
+
+from dsbd.assets import asset_path
+from dsbd.errors import DsbdError, StoppedError
+from dsbd.settings import DecodingSettings
+from dsbd.tracing.trace import Trace
+from visualize import decode_figure, forest_figure
+from visualize.pages.document import packed_json
+
+from .engine import Engine, Step
+from .form import (
+    METHOD_LABELS, NAMES, SHOWN, build_control, examples_for, form_facts, is_read, method_choices, read_query,
+    settings_of, values_of,
+)  # fmt: skip
+from .limits import check_prompt
+from .middleware import LEARN, OWN
+from .parts import BROKEN, PRIVATE, alert, markup, read, scripted, sentence
+
+FRAME_SECONDS = 0.12
+"""Shortest time between two updates of a browser, however fast the model is."""
+RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 1}
+"""An event that uses the models; all these events wait in one line."""
+BUSY = (gr.update(visible=False), gr.update(visible=True))
+READY = (gr.update(visible=True), gr.update(visible=False))
+"""The buttons Run and Stop."""
+KEEP = gr.skip()
+_NUMBERS = count(1)
+TINY = {
+    "bundled:stories": "A recorded decode by two tiny models that know only stories.",
+    "bundled:sql": "A recorded decode by two tiny models that know only SQL.",
+    "bundled:memory": "A recorded decode by two tiny models that know only stories, behind a memory.",
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form: what the next run decodes, and how."""
+
+    pair: gr.Radio
+    prompt: gr.Textbox
+    method: gr.Dropdown
+    fields: list[gr.components.Component]
+    run: gr.Button
+    stop: gr.Button
+
+    @property
+    def filled(self) -> list[gr.components.Component]:
+        """What a recorded decode fills in: the prompt, and all settings."""
+        return [self.prompt, self.method, *self.fields]
+
+
+def message(kind: str, **content: Any) -> str:
+    """Return what ``play.js`` draws: JSON with a number, which makes every message new, its bulk packed."""
+    packed = packed_json(content.pop("bulk", None))
+    return json.dumps({"number": next(_NUMBERS), "kind": kind, **content, "packed": packed}, separators=(",", ":"))
+
+
+def recorded() -> dict[str, Trace]:
+    """Return the bundled recordings by name."""
+    return {path.name.removesuffix(".json.gz"): Trace.load(path) for path in sorted(asset_path("traces").glob("*.gz"))}
+
+
+def title_of(name: str) -> str:
+    """Return a recording as a visitor reads it: ``4-cover-nodes`` is *Cover nodes*."""
+    words = name.partition("-")[2].replace("-", " ")
+    return words[:1].upper() + words[1:]
+
+
+def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
+    """Build the tab; returns its form, whose settings Race shares."""
+    traces, pair = recorded(), engine.pairs.first
+    own = [name for name, trace in traces.items() if trace.models.target.id == engine.pairs.target(pair)]
+    opening = traces[own[0]] if own else None
+    settings = opening.settings if opening else DecodingSettings()
+    with gr.Column(elem_classes="workbench main play"):
+        form, chips = _build_form(engine, opening, settings)
+        note = markup(f"{TINY[pair]} Step through it, or press Run." if opening and pair in TINY else "", "note")
+        problem = scripted("", "${value}", "problem.js", "problem")
+        stage = _build_stage(engine, opening, own[0] if own else "", traces)
+        last = gr.State(None)
+        _wire_plotly(last, traces)
+        _build_after(form)
+    parts = [stage, note, problem, form.run, form.stop, last]
+    _wire_run(engine, form, parts)
+    _wire_form(engine, form, chips)
+    _wire_link(engine, form, page, problem)
+    return form
+
+
+def _build_form(engine: Engine, opening: Trace | None, settings: DecodingSettings) -> tuple[Form, list[gr.Button]]:
+    pairs, words = engine.pairs, examples_for(engine.pairs.first)
+    start = opening.prompt.text if opening else next(iter(words.values()))
+    with gr.Row(elem_classes="ask-line", equal_height=False):
+        prompt = gr.Textbox(
+            start, label="Prompt", show_label=False, container=False, placeholder="Write how a text begins",
+            lines=1, max_lines=6, scale=1, min_width=120, elem_id="prompt",
+        )  # fmt: skip
+        with gr.Row(elem_classes="chips"):
+            chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in words]
+        run = gr.Button("Run", variant="primary", elem_id="run", min_width=0)
+        stop = gr.Button("Stop", variant="stop", visible=False, elem_id="stop", min_width=0)
+        markup(read("drawer_switch.html"), "gear")
+        markup(read("forest_switch.html"), "forest-switch")
+    with gr.Column(elem_id="drawer", elem_classes="group"):
+        markup(read("drawer.html"))
+        with gr.Column(elem_classes="settings"):
+            method = gr.Dropdown(
+                method_choices(), value=settings.method, label="Method", filterable=False, elem_id="method"
+            )
+            controls = {name: build_control(name, settings, engine.limits) for name in SHOWN if SHOWN[name].main}
+            with gr.Accordion("More settings", open=False, elem_classes="fold"):
+                controls |= {name: build_control(name, settings, engine.limits) for name in SHOWN if name not in controls}
+        offered = [(pairs.title(name), name) for name in pairs.names]
+        pair = gr.Radio(offered, value=pairs.first, label="Models", visible=len(offered) > 1, elem_id="pair")
+    return Form(pair, prompt, method, [controls[name] for name in SHOWN], run, stop), chips
+
+
+def _build_stage(engine: Engine, opening: Trace | None, name: str, traces: dict[str, Trace]) -> gr.HTML:
+    """The forest and the text; the script knows the form and the names of all recordings."""
+    facts = form_facts() | {
+        "recorded": [[one, title_of(one), trace.models.target.id] for one, trace in traces.items()],
+        "targets": {pair: engine.pairs.target(pair) for pair in engine.pairs.names},
+        "own": OWN.strip("/"),
+        "live": f"{LEARN.strip('/')}/live/",
+    }
+    first = message("show", name=name, bulk=opening.to_dict()) if opening else ""
+    holder = '<div class="stage" data-facts="{facts}"></div><div class="forest-mount"></div><div class="plotly-mount"></div>'
+    text = '<p class="running-line" translate="no" dir="auto" aria-label="Prompt and generated text"></p>'
+    return scripted(first, holder + text + read("marks.html"), "play.js", "forest", facts)
+
+
+def _build_after(form: Form) -> None:
+    """What can be done with the text that is shown; ``play.js`` does it."""
+    markup(read("after.html"), "after")
+    ask = gr.Button(visible="hidden", elem_id="form-ask")  # scripts press these two, for Gradio alone knows the form
+    ask.click(None, [form.pair, *form.filled], js="(...form) => globalThis.DsbdPage.told(form)", **PRIVATE)
+    fill = gr.Button(visible="hidden", elem_id="form-fill")
+    fill.click(None, outputs=form.filled, js="() => globalThis.DsbdPage.filling()", **PRIVATE)
+
+
+def _wire_run(engine: Engine, form: Form, parts: list[Any]) -> None:
+    """Run and Stop. Gradio closes the run of a visitor who stops it or leaves."""
+
+    def run(request: gr.Request, pair: Any, prompt: Any, method: Any, *values: Any) -> Iterator[list[Any]]:
+        yield from decode_frames(engine, request.session_hash or "", pair, prompt, method, values)
+
+    def stopped(request: gr.Request) -> list[Any]:
+        engine.stop(request.session_hash or "")
+        return [message("stopped"), "Stopped. What was recorded stays.", *READY]
+
+    running = gr.on(
+        [form.run.click, form.prompt.submit], run, [form.pair, *form.filled], parts, show_progress_on=parts[1],
+        **{**RUN, "show_progress": "minimal"},
+    )  # fmt: skip
+    stage, note, _, run_button, stop_button, _ = parts
+    gr.on([form.run.click, form.prompt.submit], lambda: BUSY, None, [run_button, stop_button], queue=False, **PRIVATE)
+    running.failure(lambda: READY, None, [run_button, stop_button], queue=False, **PRIVATE)
+    form.stop.click(stopped, None, [stage, note, run_button, stop_button], cancels=running, queue=False, **PRIVATE)
+
+
+def decode_frames(
+    engine: Engine, session: str, pair: Any, prompt: Any, method: Any, values: Any
+) -> Iterator[list[Any]]:
+    """Yield stage, note, problem, Run, Stop and the trace so far; every few iterations, and at the end of the run."""
+    news: list[Any] = []
+    passes, shown_at, trace = 0, 0.0, None
+    try:
+        settings = settings_of(method, values, engine.limits)
+        name = engine.pairs.check(pair)
+        with closing(engine.decode(session, name, check_prompt(engine.limits, prompt), settings)) as steps:
+            for step in steps:
+                if step.doing:
+                    yield [KEEP, step.doing, "", *BUSY, KEEP]
+                    continue
+                passes += 1
+                news.append(asdict(step.iteration))
+                if trace is None:
+                    trace = replace(step.trace, iterations=[], result=None)
+                    yield [message("begin", bulk=asdict(trace)), KEEP, "", *BUSY, None]
+                if step.trace is not None and step.trace.result is not None:
+                    trace = step.trace
+                elif time.monotonic() - shown_at >= FRAME_SECONDS:
+                    shown_at = time.monotonic()
+                    yield [_more(news, step), f"Decoding, pass {passes} …", "", *BUSY, KEEP]
+                    news = []
+        seconds = trace.result.stats["seconds"]
+        words = f"Decoded just now: {passes} passes, {seconds:.1f} s. Step through them below."
+        yield [_more(news, step, trace.to_dict() | {"iterations": []}), words, "", *READY, trace]
+    except StoppedError as error:
+        yield [message("stopped"), f"{error} What was recorded stays: {passes} passes.", "", *READY, KEEP]
+    except DsbdError as error:
+        yield [KEEP, "", alert(sentence(error)), *READY, KEEP]
+    except Exception:  # any error that is no sentence is a bug of the page
+        logging.exception("a run failed")
+        yield [KEEP, "", alert(BROKEN), *READY, KEEP]
+
+
+def _more(news: list[Any], step: Step, whole: Any = None) -> str:
+    """Return the iterations that are new; ``whole``: the trace without them, once the decode has ended."""
+    return message("more", settled=step.settled, bulk={"iterations": news, "trace": whole})
+
+
+def _wire_form(engine: Engine, form: Form, chips: list[gr.Button]) -> None:
+    """Examples belong to the pair, fields to the method."""
+
+    def fields_of(method: Any) -> list[Any]:
+        return [gr.update(visible=is_read(method, name)) for name in SHOWN]
+
+    def example(place: int, pair: Any) -> str:
+        return list(examples_for(pair).values())[place]
+
+    def other(pair: Any) -> list[Any]:
+        words = examples_for(pair)
+        return [next(iter(words.values())), *(gr.update(value=word) for word in words)]
+
+    form.method.change(fields_of, form.method, form.fields, queue=False, **PRIVATE)
+    for place, chip in enumerate(chips):
+        chip.click(lambda pair, place=place: example(place, pair), form.pair, form.prompt, queue=False, **PRIVATE)
+    changed = form.pair.input(other, form.pair, [form.prompt, *chips], queue=False, **PRIVATE)
+    changed.then(None, form.pair, js="(pair) => globalThis.DsbdPage.offer(pair)", **PRIVATE)
+
+
+def _wire_link(engine: Engine, form: Form, page: gr.Blocks, problem: gr.HTML) -> None:
+    """A link fills in the form and, with a prompt, runs it."""
+
+    def linked(request: gr.Request) -> list[Any]:
+        kept: list[Any] = [KEEP] * (2 + len(SHOWN))
+        try:
+            prompt, settings, pair = read_query(dict(request.query_params), engine.limits)
+            chosen = KEEP if pair is None else engine.pairs.check(pair)
+        except DsbdError as error:
+            words = f"The link could not be followed: {sentence(error)} Known are {', '.join(NAMES)}."
+            return [KEEP, *kept, alert(words), False]
+        values = kept[2:] if settings is None else values_of(settings)
+        method = KEEP if settings is None else settings.method
+        return [chosen, KEEP if prompt is None else prompt, method, *values, "", prompt is not None]
+
+    runs = gr.Checkbox(False, visible="hidden")
+    outputs = [form.pair, *form.filled, problem, runs]
+    told = page.load(linked, None, outputs, queue=False, **PRIVATE)
+    click = "(runs) => runs && setTimeout(() => document.querySelector('#run')?.click(), 150)"
+    told.then(None, runs, js=click, **PRIVATE)
+
+
+def _wire_plotly(last: gr.State, traces: dict[str, Trace]) -> None:
+    """The decode as Plotly figures: each forest as a frame, and the whole decode as one tree."""
+
+    def drawn(shown: str, dark: bool, trace: Trace | None) -> str:
+        trace = traces.get(shown, trace)
+        if trace is None or not trace.iterations:
+            return json.dumps([])
+        theme = "dark" if dark else "light"
+        figures = (forest_figure(trace, "all", theme=theme), decode_figure(trace, theme=theme))
+        return json.dumps([json.loads(figure.to_json()) for figure in figures])
+
+    name, dark = gr.Textbox("", visible="hidden"), gr.Checkbox(False, visible="hidden")
+    figures = gr.Textbox("", visible="hidden")
+    ask = gr.Button(visible="hidden", elem_id="plotly-ask")  # play.js presses it
+    drawing = ask.click(None, None, [name, dark], js="() => globalThis.DsbdPage.plotlyAsked()", **PRIVATE)
+    drawing = drawing.then(drawn, [name, dark, last], figures, concurrency_id="traces", **PRIVATE)
+    drawing.then(None, figures, js="(figures) => globalThis.DsbdPage.drawPlotly(JSON.parse(figures))", **PRIVATE)
+
+
+def offer_decode(engine: Engine) -> None:
+    """Add the endpoint ``/decode`` for programs."""
+
+    def decode(
+        request: gr.Request, prompt: str, settings: dict[str, Any] | None = None, pair: str = ""
+    ) -> Iterator[dict[str, Any]]:
+        """Decode a prompt. It streams; the answer comes last.
+
+        Args:
+            prompt: text.
+            settings: fields of DecodingSettings by name; left out ones have their defaults.
+            pair: a name of this page's pairs; empty is the first.
+
+        Yields:
+            ``text`` of the best hypothesis so far, which may still change, and ``iteration``, from 1; at last ``text``,
+            ``token_ids``, ``beams`` (ranked), ``stats`` and ``settings`` as resolved.
+        """
+        told_at = 0.0
+        try:
+            asked = DecodingSettings.from_dict(settings if settings is not None else {})
+            name = engine.pairs.check(pair or engine.pairs.first)
+            given = check_prompt(engine.limits, prompt)
+            with closing(engine.decode(request.session_hash or "", name, given, asked)) as steps:
+                for step in steps:
+                    if step.trace is not None and step.trace.result is not None:
+                        yield {**asdict(step.trace.result), "settings": asdict(step.trace.settings)}
+                    elif step.iteration is not None and time.monotonic() - told_at >= FRAME_SECONDS:
+                        yield {"text": step.text, "iteration": step.iteration.index + 1}
+                        told_at = time.monotonic()
+        except DsbdError as error:
+            raise gr.Error(sentence(error), print_exception=False) from None
+        except Exception:
+            logging.exception("a call failed")
+            raise gr.Error(BROKEN, print_exception=False) from None
+
+    gr.api(decode, api_name="decode", concurrency_id="gpu", concurrency_limit=1)
+
+
+def method_title(method: str) -> str:
+    """Return a method as a visitor reads it."""
+    return METHOD_LABELS.get(method, method)

@@ -1,0 +1,246 @@
+"""The Race tab: decoders on one clock. A recorded race stands there until one was run here."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import fields, replace
+from functools import lru_cache, partial
+from html import escape
+from typing import Any
+
+import gradio as gr
+import plotly.graph_objects as go
+
+from dsbd.assets import asset_path
+from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders
+from dsbd.contest.race import race
+from dsbd.contest.records import Progress, Race, load_race
+from dsbd.contest.task import Question, Task
+from dsbd.contest.tasks import load_task
+from dsbd.errors import DsbdError, PromptError, SettingsError, StoppedError
+from dsbd.settings import METHODS, DecodingSettings
+from visualize import race_figure
+from visualize.race import label_of
+
+from .engine import Engine
+from .form import examples_for, settings_of
+from .limits import check_prompt
+from .parts import BROKEN, PRIVATE, alert, markup, scripted, sentence
+from .play import BUSY, KEEP, READY, RUN, Form
+from .race_markup import race_markup
+
+START = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
+"""The default racers: with and without guesses, for one text and for several."""
+MORE = (
+    *(f"dsbd:{point}" for point in POINTS if point not in ("same-law", "defaults")),
+    *(method for method in METHODS if method not in START),
+    *TRANSFORMERS,
+    "play",
+)
+"""All others that can race."""
+PLAY = Contender("dsbd as in Play", "dsbd", DecodingSettings())
+"""DSBD with every setting of the Play tab."""
+WIDTHS = ("min_width", "max_width", "width_threshold")
+"""What makes the width dynamic. In a race the width of DSBD stays dynamic, even if the Play tab fixes it."""
+SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My questions", "own")]
+RECORDED = {"bundled:stories": "Stories", "bundled:sql": "Questions to SQL, with right answers"}
+MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
+SAID = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
+MEASURED = "Measured here, now: after a warm-up the decoders took turns. A lane is the run of middle time."
+NOTHING = (
+    "Nothing has run yet. Press Race: after a warm-up the decoders take turns, so that a slow minute hits all. Then "
+    "lanes on one clock show what each was busy with, and a table how fast and how good it was."
+)
+OTHERS = "Every other setting is that of the Play tab; seeds count up from run to run."
+
+
+def build_race_tab(engine: Engine, form: Form) -> None:
+    """Build the tab; it takes pair and settings from the form of Play."""
+    limits, pair = engine.limits, engine.pairs.first
+    stage, figure, note = opening(pair)
+    is_task = pair == "bundled:sql"
+    with gr.Column(elem_classes="workbench race-bench"), gr.Column(elem_classes="main", min_width=320):
+        with gr.Row(elem_classes="race-ask", equal_height=False):
+            with gr.Column(scale=1, min_width=240):
+                source = gr.Radio(
+                    SOURCES, value="task" if is_task else "prompt", show_label=False, elem_id="race-source"
+                )
+                prompt = gr.Textbox(
+                    next(iter(examples_for(pair).values())), label="Prompt", show_label=False, container=False,
+                    placeholder="Write how a text begins; of several questions, one a line", lines=1, max_lines=6,
+                    visible=not is_task, elem_id="race-prompt",
+                )  # fmt: skip
+                count = _slider(MOST_QUESTIONS, START_QUESTIONS, "How many questions", "race-questions", is_task)
+            with gr.Column(scale=0, min_width=132, elem_classes="actions"):
+                run = gr.Button("Race", variant="primary", elem_id="race-run")
+                stop = gr.Button("Stop", variant="stop", visible=False, elem_id="race-stop")
+        racers = gr.CheckboxGroup(_choices(START), value=list(START), show_label=False, elem_id="race-racers")
+        with gr.Accordion("More decoders, runs and length", open=False, elem_classes="fold"), gr.Row():
+            more = gr.CheckboxGroup(_choices(MORE), value=[], label="More decoders", elem_id="race-more")
+            with gr.Column(min_width=240):
+                runs = _slider(limits.max_compared_runs, START_RUNS, "Runs of each", "race-runs", info=OTHERS)
+                tokens = _slider(limits.max_new_tokens, START_TOKENS, "New tokens", "race-tokens")
+        with gr.Row(elem_classes="race-shown", equal_height=False):
+            offered = [(title, name) for name, title in RECORDED.items()]
+            recorded = gr.Radio(
+                offered, value=pair if pair in RECORDED else None, label="Recorded races", elem_id="race-recorded"
+            )
+            said = markup(note, elem_id="race-note")
+        problem = markup("", "race-problem")
+        staged = scripted(stage, '<div class="race-mount"></div>', "race.js", "race-stage")
+        scatter = gr.Plot(figure, show_label=False, visible=figure is not None, elem_id="race-scatter")
+    source.input(
+        lambda chosen: [gr.update(visible=chosen != "task"), gr.update(visible=chosen != "prompt")], source,
+        [prompt, count], queue=False, **PRIVATE,
+    )  # fmt: skip
+    recorded.input(opening, recorded, [staged, scatter, said], queue=False, **PRIVATE)
+
+    def changed(pair: Any) -> list[Any]:
+        start = next(iter(examples_for(pair).values()))
+        return ["task" if pair == "bundled:sql" else "prompt", start, pair if pair in RECORDED else None, *opening(pair)]
+
+    form.pair.input(changed, form.pair, [source, prompt, recorded, staged, scatter, said], queue=False, **PRIVATE)
+
+    def started(request: gr.Request, *given: Any) -> Iterator[list[Any]]:
+        yield from race_frames(engine, request.session_hash or "", *given)
+
+    def stopped(request: gr.Request) -> list[Any]:
+        engine.stop(request.session_hash or "")
+        return [KEEP, KEEP]
+
+    buttons = [run, stop]
+    inputs = [form.pair, source, prompt, count, racers, more, runs, tokens, *form.fields]
+    running = run.click(
+        started, inputs, [staged, scatter, said, problem, *buttons], show_progress_on=said,
+        **{**RUN, "show_progress": "minimal"},
+    )  # fmt: skip
+    run.click(lambda: BUSY, None, buttons, queue=False, **PRIVATE)
+    running.failure(lambda: READY, None, buttons, queue=False, **PRIVATE)
+    stop.click(stopped, None, buttons, queue=False, **PRIVATE)  # the race itself shows what ran until then
+
+
+def _slider(most: int, start: int, label: str, elem_id: str, visible: bool = True, info: str | None = None) -> gr.Slider:
+    return gr.Slider(
+        1, most, min(start, most), step=1, label=label, info=info, buttons=[], visible=visible, elem_id=elem_id
+    )
+
+
+def _choices(names: Sequence[str]) -> list[tuple[str, str]]:
+    named = {"dsbd": "dsbd defaults", "play": PLAY.name}
+    return [(label_of(named.get(name) or name.replace(":", " ")), name) for name in names]
+
+
+def opening(pair: Any) -> tuple[str, Any, str]:
+    """Return stage, figure and note before anything has run: the recorded race of a pair, if there is one."""
+    if pair not in RECORDED:
+        return "", gr.update(visible=False), NOTHING
+    found = load_race(asset_path(f"races/{pair.partition(':')[2]}.json"))
+    machine = found.conditions.get("machine", {})
+    named = f"{machine.get('gpu') or machine.get('processor') or 'another machine'}, {machine.get('threads')} threads"
+    return race_markup(found, task_of(pair), is_recorded=True), scatter_of(found), SAID.format(machine=escape(named))
+
+
+def scatter_of(found: Race) -> go.Figure:
+    """Return quality against speed."""
+    figure: go.Figure = race_figure(found)
+    return figure
+
+
+@lru_cache
+def task_of(pair: str) -> Task:
+    """Return the bundled task of a pair: questions to SQL for the pair that writes it, else stories."""
+    return load_task("sql" if pair == "bundled:sql" else "stories")
+
+
+def asked_of(
+    engine: Engine, pair: str, source: Any, prompt: Any, count: Any
+) -> tuple[Sequence[str] | Sequence[Question], Task | None]:
+    """Return what a visitor asks, and what scores the answers. Raises: PromptError, SettingsError, TaskError."""
+    if source == "task":
+        task = task_of(pair)
+        questions = task.questions(whole("questions", count))
+        return (questions, task) if task.main_metric else ([one.prompt for one in questions], None)
+    text = check_prompt(engine.limits, prompt)
+    if source != "own":
+        return [text], None
+    lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))[: whole("questions", count)]
+    if pair == "bundled:sql":
+        lines = [line if line.startswith("Q:") else f"Q: {line}\nSQL:" for line in lines]
+    if not lines:
+        raise PromptError("there is no question; write one a line")
+    return lines, None
+
+
+def whole(name: str, value: Any) -> int:
+    """Return a whole number from 1. Raises: SettingsError."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from 1")
+    return value
+
+
+def racers_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[Contender, ...]:
+    """Return contenders in the page's order; points and widths keep their values, all else is as ``settings`` say.
+
+    Raises: SettingsError: an unknown name, or none.
+    """
+    known = (*START, *MORE)
+    if not names:
+        raise SettingsError("no decoder is chosen; choose one or more")
+    for name in names:
+        if name not in known:
+            raise SettingsError(f"decoder is {str(name)[:60]!r}; choose among {', '.join(known)}")
+    found: list[Contender] = []
+    for name in (one for one in known if one in names):
+        if name == "play":
+            found.append(replace(PLAY, settings=replace(settings, method="dsbd")))
+            continue
+        fixed = {"method", *POINTS.get(name.partition(":")[2], {}), *(WIDTHS if name.startswith("dsbd") else ())}
+        values = {one.name: [getattr(settings, one.name)] for one in fields(settings) if one.name not in fixed}
+        found += contenders([name], values)
+    return tuple(found)
+
+
+def race_frames(
+    engine: Engine, session: str, pair: Any, source: Any, prompt: Any, count: Any, racers: Any, more: Any, runs: Any,
+    tokens: Any, *values: Any,
+) -> Iterator[list[Any]]:  # fmt: skip
+    """Yield stage, figure, note, problem, Run and Stop; a frame for every run, the last with lanes, texts and table."""
+    latest: Race | None = None
+    task: Task | None = None
+    try:
+        name = engine.pairs.check(pair)
+        asked, task = asked_of(engine, name, source, prompt, count)
+        shared = settings_of("dsbd", values, engine.limits)
+        running = racers_of([*(racers or []), *(more or [])], replace(shared, max_new_tokens=whole("tokens", tokens)))
+        texts = [one if isinstance(one, str) else one.prompt for one in asked]
+        rounds = whole("runs", runs)
+        work = partial(race, contenders=list(running), prompts=list(asked), task=task, rounds=rounds)
+        each = [one.settings for one in running]
+        with closing(engine.race(session, name, texts, each, rounds, work)) as steps:
+            for step in steps:
+                if isinstance(step, Race):
+                    latest = step
+                else:
+                    yield [KEEP, KEEP, _going(step), "", *BUSY]
+        yield _shown(latest, task, MEASURED)
+    except StoppedError as error:
+        if latest is None:
+            yield [KEEP, KEEP, f"{error} Nothing had run yet.", "", *READY]
+        else:
+            yield _shown(latest, task, f"{error} Shown is what ran until then.")
+    except DsbdError as error:
+        yield [KEEP, KEEP, "", alert(sentence(error)), *READY]
+    except Exception:  # any error that is no sentence is a bug of the page
+        logging.exception("a race failed")
+        yield [KEEP, KEEP, "", alert(BROKEN), *READY]
+
+
+def _going(progress: Progress) -> str:
+    who = "trying out forests for auto" if progress.doing == "auto" else escape(label_of(progress.name))
+    bar = f'<progress value="{progress.done}" max="{progress.total}" aria-label="Runs done"></progress>'
+    return f"{bar}<span>{progress.done} of {progress.total} runs done: {who}. What stands below is older.</span>"
+
+
+def _shown(found: Race | None, task: Task | None, note: str) -> list[Any]:
+    assert found is not None, "a race ends with its record"
+    return [race_markup(found, task), gr.update(value=scatter_of(found), visible=True), note, "", *READY]

@@ -1,0 +1,322 @@
+"""The markup of a race: lanes on one clock, texts side by side, the table. Every text is escaped here."""
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+from dsbd.contest.records import Answer, Lane, Race, Racer
+from dsbd.contest.sandbox import Row, run_query
+from dsbd.contest.sql import Library
+from dsbd.contest.statistics import Mean
+from dsbd.contest.task import Task
+from dsbd.errors import QueryError
+from visualize.race import (
+    BUSY_WORDS, HEIGHT, WIDTH, LaneScene, RaceScene, bar_paths, compared, heat_said, label_of, quality_said, race_scene,
+    tick_path,
+)  # fmt: skip
+from visualize.tokens import flowing
+
+from .parts import figures_table
+
+NOT_MEASURED = "<small>not measured</small>"
+SPEEDS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
+SHORTEST_PLAY = 5.0
+"""Seconds that a race plays at least, unless it is even longer in truth: it is slowed down, and says so."""
+ROWS_SHOWN = 6
+CELL = 40
+"""Characters of a value."""
+RIGHT = {
+    "sql": "A query is right if it gives the rows of the right query on every database of the task.",
+    "jsonl": "An answer is right if it is one of the right answers, whatever its case and its spaces.",
+}
+
+def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> str:
+    """Return everything of a race but the scatter. A recorded race does not play by itself.
+
+    With a task, the queries of the answers show their rows.
+    """
+    scene = race_scene(race)
+    badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
+    plays = "" if is_recorded else " data-plays"
+    heats = "".join(
+        f'<h3 class="race-heat">{heat.capitalize()} '
+        f'<span class="race-said">{escape(heat_said(heat, lanes, len(scene.heats) == 1))}</span></h3>'
+        f'<ol class="race-lanes">'
+        f"{''.join(_lane(scene, lane) for lane in lanes)}</ol>"
+        for heat, lanes in scene.heats
+    )
+    lanes = f"{_transport(scene)}{heats}{_axis_and_legend(scene)}"
+    return (
+        f'<section class="{"race" if scene.lanes else "race-part"}" data-seconds="{scene.seconds:.4f}"{plays} '
+        f'aria-label="Race"><h2 class="race-unseen">The race</h2>'
+        f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(scene.sentence)}</p>'
+        f"{lanes if scene.lanes else ''}</section>{answers_markup(race, task)}{table_markup(race)}"
+    )
+
+
+def _transport(scene: RaceScene) -> str:
+    fitting = next((speed for speed in SPEEDS if scene.seconds / speed >= SHORTEST_PLAY), SPEEDS[-1])
+    options = "".join(
+        f'<option value="{speed:g}"{" selected" if speed == fitting else ""}>{_speed_said(speed)}</option>'
+        for speed in SPEEDS
+    )
+    return (
+        '<div class="race-transport"><button type="button" class="race-play">Play back</button>'
+        '<input type="range" class="race-scrub" min="0" max="1000" value="1000" aria-label="Time of the race">'
+        f'<output class="race-clock">{scene.seconds:.2f} s</output>'
+        f'<label>Speed <select class="race-speed">{options}</select></label></div>'
+    )
+
+
+def _speed_said(speed: float) -> str:
+    return "as measured" if speed == 1 else f"{1 / speed:.0f} × slower"
+
+
+def _lane(scene: RaceScene, lane: LaneScene) -> str:
+    ran, whole = lane.lane, scene.seconds
+    passes, tokens = len(ran.landings), sum(landing.tokens for landing in ran.landings)
+    counts = f"{tokens} tokens in {passes} passes" if ran.has_phases else f"{tokens} tokens; passes not told apart"
+    said = " · ".join(filter(None, (lane.said, lane.quality)))
+    landed = "".join(
+        f'<span data-at="{one.seconds / whole:.5f}" data-tokens="{one.tokens}">{escape(flowing(one.text))}</span>'
+        for one in ran.landings
+    )
+    return (
+        f'<li class="race-lane{" ours" if lane.is_ours else ""}" data-ends="{ran.seconds / whole:.5f}"'
+        f"{'' if ran.has_phases else ' data-unphased'}>"
+        f'<div class="race-head"><h4>{escape(lane.label)}</h4><span class="race-said">{escape(said)}</span>'
+        f'<span class="race-count">{escape(counts)} · {ran.seconds:.2f} s</span></div>'
+        f"{_track(ran, whole, f'{lane.label}: {ran.seconds:.2f} s, {counts}')}"
+        f'<p class="race-landed" dir="auto" translate="no">{landed}</p>'
+        f'<p class="race-meaning">{escape(lane.meaning)}</p></li>'
+    )
+
+
+def _track(lane: Lane, whole: float, said: str) -> str:
+    """What a decoder is busy with, and where tokens land, on the clock."""
+    paths = "".join(f'<path class="race-{busy}" d="{path}"/>' for busy, path in bar_paths(lane, whole).items())
+    return (
+        f'<div class="race-track"><svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(said)}">{paths}<path class="race-tick" d="{tick_path(lane, whole)}"/></svg></div>'
+    )
+
+
+def _axis_and_legend(scene: RaceScene) -> str:
+    marks = "".join(f"<span>{scene.seconds * part / 4:.2f} s</span>" for part in range(5))
+    items = "".join(f'<li><i class="race-{name}"></i>{BUSY_WORDS[name]}</li>' for name in scene.busy)
+    tick = '<li><i class="race-tick"></i>tokens land; the longer the tick, the more</li>'
+    return f'<div class="race-axis" aria-hidden="true">{marks}</div><ul class="race-legend">{items}{tick}</ul>'
+
+
+def table_markup(race: Race) -> str:
+    """The figures, one row for each decoder."""
+    columns: list[tuple[str, Callable[[Racer], str]]] = [
+        ("Tokens/s", lambda racer: _mean(racer.row.tokens_per_second, 1, 0.0)),
+        ("× beam sampling", lambda racer: _ratio(racer, race.baseline)),
+        ("Large model's passes", lambda racer: _number(racer.row.target_calls, 1)),
+        ("Tokens a pass", lambda racer: _number(racer.row.layers_per_iteration, 2)),
+        ("Perplexity", lambda racer: _mean(racer.row.perplexity, 2, 1.0)),
+    ]
+    if is_scored(race):
+        columns.append(("Right", _right))
+    rows = "".join(_row(racer, columns) for racer in race.racers)
+    heads = ["Decoder", *(title for title, _ in columns)]
+    over = "questions" if len(race.prompts) > 1 else "seeds"
+    return (
+        '<section class="race-part"><h2>The figures</h2>'
+        f'<p class="race-hint">Means, with 95 % intervals over {over} in small type. Speed leaves the reading of the '
+        "prompt out, passes count it. Perplexity is the large model's own view of a text: less is likelier.</p>"
+        f"{figures_table('Figures of the race', heads, rows)}{_verdicts(race)}</section>"
+    )
+
+
+def _row(racer: Racer, columns: list[tuple[str, Callable[[Racer], str]]]) -> str:
+    """One decoder; each cell holds its column's title, which stands beside it on a narrow screen."""
+    cells = "".join(f'<td data-head="{title}">{cell(racer)}</td>' for title, cell in columns)
+    ours = " class=ours" if racer.row.method == "dsbd" else ""
+    return f'<tr{ours}><th scope="row">{escape(label_of(racer.name))}</th>{cells}</tr>'
+
+
+def _verdicts(race: Race) -> str:
+    """How good the answers were beside the baseline's; decoders of which the same is said share a line."""
+    by_words: dict[str, list[str]] = {}
+    for racer in race.racers:
+        if said := quality_said(racer, race):
+            by_words.setdefault(said, []).append(label_of(racer.name))
+    if not by_words or race.baseline is None:
+        return ""
+    lines = "".join(f"<li>{escape('; '.join(labels))}: {escape(said)}.</li>" for said, labels in by_words.items())
+    beside = escape(label_of(race.baseline).lower())
+    return f'<p class="race-hint">Quality beside {beside}:</p><ul class="race-verdicts">{lines}</ul>'
+
+
+def _mean(mean: Mean | None, digits: int, least: float) -> str:
+    if mean is None:
+        return NOT_MEASURED
+    return f"{mean.mean:.{digits}f}{_interval(mean.low, mean.high, digits, least)}"
+
+
+def _ratio(racer: Racer, baseline: str | None) -> str:
+    if racer.name == baseline:
+        return "1"
+    if racer.ratio is None:
+        return NOT_MEASURED
+    return f"{racer.ratio.median:.2f}{_interval(racer.ratio.low, racer.ratio.high, 2, 0.0)}"
+
+
+def _right(racer: Racer) -> str:
+    right = sum(bool(answer.right) for answer in racer.answers)
+    share = racer.row.quality
+    low, high = (None, None) if share is None or share.low is None else (share.low, share.high)
+    ends = "" if low is None or high is None else f" <small>{100 * low:.0f} to {100 * high:.0f} %</small>"
+    return f"{right} of {len(racer.answers)}{ends}"
+
+
+def _interval(low: float | None, high: float | None, digits: int, least: float) -> str:
+    """An interval of a figure that cannot be below ``least``."""
+    if low is None or high is None:
+        return ""
+    return f" <small>{max(low, least):.{digits}f} to {high:.{digits}f}</small>"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return NOT_MEASURED if value is None else f"{value:.{digits}f}"
+
+
+def is_scored(race: Race) -> bool:
+    return any(answer.right is not None for racer in race.racers for answer in racer.answers)
+
+
+def answers_markup(race: Race, task: Task | None) -> str:
+    """Return every question, with what each decoder answered first. With a task, its queries show their rows."""
+    if is_scored(race):
+        title, hint = "The answers", f"{RIGHT.get(race.task or '', '')} Shown: the first run of each."
+    else:
+        other = f" Marked: what differs from {escape(label_of(race.baseline).lower())}." if race.baseline else ""
+        title = "The texts"
+        hint = (
+            f"The first run of each, same seed.{other} Texts are drawn at random, so they differ even where the law is "
+            "the same."
+        )
+    places = range(len(race.prompts))
+    shown = next((place for place in places if _is_disputed(race, place)), 0)
+    parts = "".join(_question(race, task, place, is_open=place == shown) for place in places)
+    return (
+        f'<section class="race-part"><h2>{title}</h2><p class="race-hint">{hint} {_download(race)}</p>{parts}</section>'
+    )
+
+
+def answer_records(race: Race) -> list[dict[str, Any]]:
+    """Return every run as plain data: decoder, prompt, seed and text; with a task also answer and right or wrong."""
+    found = []
+    for racer in race.racers:
+        for one in racer.answers:
+            prompt = race.prompts[one.prompt]
+            record = {"decoder": racer.name, "prompt": prompt.text, "seed": one.seed, "text": one.text}
+            if one.right is not None:
+                record |= {"answer": one.answer, "gold": prompt.gold, "right": one.right, "reason": one.reason}
+            found.append(record)
+    return found
+
+
+def _download(race: Race) -> str:
+    """A link that contains the file, so that the server need not keep it."""
+    lines = "".join(json.dumps(record) + "\n" for record in answer_records(race))
+    packed = base64.b64encode(lines.encode()).decode()
+    return f'<a download="race.jsonl" href="data:application/jsonl;base64,{packed}">All answers as JSON lines</a>'
+
+
+def _is_disputed(race: Race, place: int) -> bool:
+    """True where some runs were right and some were wrong."""
+    return len({answer.right for _, answers in _answers(race, place) for answer in answers}) > 1
+
+
+def _answers(race: Race, place: int) -> list[tuple[str, list[Answer]]]:
+    """The answers of each decoder to a prompt; decoders without an answer are left out."""
+    each = [(racer.name, [one for one in racer.answers if one.prompt == place]) for racer in race.racers]
+    return [(name, answers) for name, answers in each if answers]
+
+
+def _question(race: Race, task: Task | None, place: int, *, is_open: bool) -> str:
+    prompt, answers = race.prompts[place], _answers(race, place)
+    base = next((own[0].text for name, own in answers if name == race.baseline), None)
+    cards = [_scored_card("Right answer", "gold", prompt.gold, "", task)] if prompt.gold else []
+    for name, own in answers:
+        if own[0].right is None:
+            cards.append(_text_card(label_of(name), own[0].text, base))
+        else:
+            cards.append(_scored_card(label_of(name), *_verdict(own), task))
+    texts = f'<div class="race-texts">{"".join(cards)}</div>'
+    if len(race.prompts) == 1 and not prompt.gold:
+        return texts
+    every = [answer for _, own in answers for answer in own]
+    right = sum(bool(answer.right) for answer in every)
+    tally = f" <small>{right} of {len(every)} runs right</small>" if prompt.gold else ""
+    return (
+        f'<details class="race-question"{" open" if is_open else ""}><summary><span translate="no">'
+        f"{escape(question_line(prompt.text))}</span>{tally}</summary>{texts}</details>"
+    )
+
+
+def _verdict(own: Sequence[Answer]) -> tuple[str, str, str]:
+    """The mark of the first answer, the answer, and a line about it and its seeds."""
+    first = own[0]
+    right = sum(bool(answer.right) for answer in own)
+    said = "Right" if first.right else f"Wrong: {first.reason or 'another answer'}"
+    seeds = "" if len(own) == 1 else f" ({right} of {len(own)} seeds right)"
+    return "right" if first.right else "wrong", first.answer, f"{said}{seeds}"
+
+
+def _scored_card(label: str, mark: str, answer: str, said: str, task: Task | None) -> str:
+    sign = {"right": "✓ ", "wrong": "✗ ", "gold": ""}[mark]
+    line = f'<p class="race-mark {mark}">{sign}{escape(said)}</p>' if said else ""
+    return (
+        f'<article class="{mark}"><h3>{escape(label)}</h3>{line}<code dir="auto">{escape(flowing(answer))}</code>'
+        f"{rows_markup(rows_of(task, answer))}</article>"
+    )
+
+
+def _text_card(label: str, text: str, base: str | None) -> str:
+    pieces = ""
+    for piece in compared(text, text if base is None else base):
+        words = escape(flowing(piece.text))
+        pieces += f"<mark>{words}</mark>" if piece.differs else words
+    return f'<article><h3>{escape(label)}</h3><p dir="auto" translate="no">{pieces.strip()}</p></article>'
+
+
+def rows_markup(rows: Sequence[Row] | str | None) -> str:
+    """Return a result table, or the error of its query."""
+    if rows is None:
+        return ""
+    if isinstance(rows, str):
+        return f'<p class="race-rows-note">No rows: {escape(flowing(rows))}</p>'
+    if not rows:
+        return '<p class="race-rows-note">No rows.</p>'
+    shown = "".join(f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows[:ROWS_SHOWN])
+    more = len(rows) - ROWS_SHOWN
+    rest = f'<p class="race-rows-note">and {more} more rows</p>' if more > 0 else ""
+    return f'<div class="race-rows" translate="no"><table><tbody>{shown}</tbody></table></div>{rest}'
+
+
+def _cell(value: object) -> str:
+    text = "NULL" if value is None else str(value)
+    return escape(flowing(text if len(text) <= CELL else f"{text[:CELL]}…"))
+
+
+def question_line(prompt: str) -> str:
+    """Return the question in a prompt: the line that begins with ``Q:``, else the first line."""
+    lines = [line for line in prompt.splitlines() if line.strip()]
+    asked = [line for line in lines if line.startswith("Q:")]
+    return (asked or lines or [""])[0].removeprefix("Q:").strip()[:160]
+
+
+def rows_of(task: Task | None, query: str) -> list[Row] | str | None:
+    """Return the rows of a query on the task's first database, or why it has none; None where no query is run."""
+    if not isinstance(task, Library) or not query:
+        return None
+    try:
+        return run_query(task.databases[0], query)
+    except QueryError as error:
+        return str(error)

@@ -1,0 +1,241 @@
+"""Loads the pair and serves the page, for ``app.py`` and ``dsbd page``."""
+
+import argparse
+import html
+import importlib.util
+import json
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from dsbd.assets import asset_path
+from dsbd.errors import PageError
+from dsbd.version import __version__
+
+FIRST_PORT, PORTS = 7860, 100
+GRACE_SECONDS = 60.0
+"""A run checks its time limit between two forwards; one that is so late hangs in a forward."""
+SENTENCE = "A small model guesses, a large model checks: fewer passes. The large one decides every word."
+MCP_TOOLS = ("decode", "list_traces")
+_SCRIPT: dict[str, Any] = {"media_type": "text/javascript", "headers": {"Cache-Control": "public, max-age=3600"}}
+WAITING = (
+    '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>DSBD</title>'
+    '<body style="font:1.1rem/1.6 system-ui;margin:18vh auto;max-width:34em;padding:0 1em"><h1>DSBD</h1>'
+    "<p>A small model guesses, a large model checks.</p><p>The page is starting: {doing} …</p>"
+)
+
+
+def serve(options: argparse.Namespace) -> None:
+    """Load the pair and serve the page until it is stopped; the flags are those of ``dsbd page``.
+
+    Meanwhile the address says how far the start is. Raises: PageError, PairError, SettingsError: a package is missing,
+    the pair cannot be loaded, or a flag or setting is wrong.
+    """
+    from .limits import Limits, is_private, port_of  # pydantic and torch take a second
+
+    port = port_of(options.port)
+    listens = options.host if options.host is not None else os.environ.get("GRADIO_SERVER_NAME", "")
+    limits = Limits.from_environment()
+    if options.mcp:
+        limits = limits.model_copy(update={"mcp": True})
+    if limits.mcp and importlib.util.find_spec("mcp") is None:
+        raise PageError("--mcp needs the package mcp; run: pip install 'mcp>=1.21,<2'")
+    private = is_private(listens, options.share)
+    with waiting_page(listens or "127.0.0.1", port) as (port, say):
+        say("loading the page's libraries")
+        try:
+            import gradio  # noqa: F401
+        except ImportError as error:
+            raise PageError(
+                f"the page needs Gradio, which cannot be imported ({error}); run: pip install gradio"
+            ) from None
+        from .engine import Engine, Pairs, set_up_log
+        from .page import build_page
+
+        set_up_log(limits.log)
+        how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
+        pairs = Pairs(pairs_of(options), limits.max_loaded_pairs, **how)
+        pairs.get(pairs.first, say)
+        say("putting the page together")
+        engine = Engine(pairs, limits)
+        page = build_page(engine)
+    try:
+        page.launch(
+            server_name=listens or "127.0.0.1", server_port=port, share=options.share,
+            **launch_options(engine, private),
+        )  # fmt: skip
+    except OSError as error:
+        reason = f"port {port} is taken" if "empty port" in str(error) else str(error)
+        raise PageError(f"the page cannot be served: {reason}; choose another --port or --host") from None
+
+
+def pairs_of(options: argparse.Namespace) -> list[str]:
+    """Return the names of the pairs that the host offers: those of ``--pairs``, or its own one, then the bundled."""
+    from .engine import BETWEEN, TITLES
+
+    own = [] if options.target is None else [BETWEEN.join(filter(None, (options.target, options.draft)))]
+    named = [name.strip() for name in (options.pairs or "").split(",") if name.strip()]
+    return [*own, *(named or TITLES)]
+
+
+@contextmanager
+def waiting_page(host: str, port: int | None) -> Iterator[tuple[int, Callable[[str], None]]]:
+    """Answer at the address of the page until the block ends. Yields the port, and what says how far the start is.
+
+    Without a port the first free one is taken. Raises: PageError: there is none, or the host is not of this machine.
+    """
+    began, doing = time.monotonic(), "starting"
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            is_page = self.path.partition("?")[0] == "/"
+            body = WAITING.format(doing=html.escape(doing)) if is_page else json.dumps({"status": "starting"})
+            self.send_response(200 if is_page else 503)
+            self.send_header("Content-Type", "text/html; charset=utf-8" if is_page else "application/json")
+            self.send_header("Content-Length", str(len(body.encode())))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing: the page writes no line for each request either."""
+
+    def say(words: str) -> None:
+        nonlocal doing
+        doing = words
+        print(f"{time.monotonic() - began:5.1f} s  {words[:1].upper()}{words[1:]} …", flush=True)
+
+    first = int(os.environ.get("GRADIO_SERVER_PORT") or FIRST_PORT)
+    for one in [port] if port is not None else range(first, first + PORTS):
+        try:
+            server = ThreadingHTTPServer((host.strip("[]"), one), Answers)
+            break
+        except (OSError, OverflowError, UnicodeError) as error:
+            problem = error
+    else:
+        raise PageError(
+            f"the page cannot listen on {host[:60]!r}, port {one} ({problem}); --host takes 127.0.0.1 (this machine "
+            f"only), 0.0.0.0 (everybody who can reach it), and the names and addresses of this machine"
+        )
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    print(f"DSBD starts at http://{host}:{one}", flush=True)
+    try:
+        yield one, say
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def launch_options(engine: Any, private: bool = False) -> dict[str, Any]:
+    """Return arguments of ``Blocks.launch``; a private page answers to names of this machine only."""
+    from visualize import viewer_assets
+
+    from .middleware import Gate
+    from .page import TITLE
+    from .parts import read
+    from .theme import mark_colors, page_theme
+
+    sheets = (viewer_assets()["css"], read("page.css"), read("race.css"), mark_colors())
+    told = {"og:title": TITLE, "og:description": SENTENCE, "og:image": "gradio_api/dsbd/preview.png"}
+    preview = "".join(f'<meta property="{name}" content="{html.escape(words)}">' for name, words in told.items())
+    gate = Middleware(
+        Gate, limits=engine.limits, is_private=private, root_path=os.environ.get("GRADIO_ROOT_PATH", "")
+    )
+    return {
+        "theme": page_theme(),
+        "head": f"{preview}<style>{''.join(sheets)}</style>",
+        "app_kwargs": {"routes": routes(engine), "middleware": [gate], "lifespan": _only_our_tools},
+        "mcp_server": engine.limits.mcp,
+        "footer_links": [],
+        "state_session_capacity": engine.limits.max_visitors,
+        "ssr_mode": False,  # pages of Node lack the headers that the gate sets
+        "run_history": False,
+        "show_error": False,  # the page itself says what visitors should know
+    }
+
+
+def routes(engine: Any) -> list[Route]:
+    """Return what the page serves besides Gradio: its script, recorded traces, lessons, and its health."""
+    from visualize import viewer_assets
+
+    from .learn import learn_page
+    from .middleware import LEARN, OWN
+    from .parts import page_script, read
+
+    folder = Path(__file__).parent
+
+    def trace(request: Request) -> Response:
+        file = asset_path("traces") / f"{request.path_params['name']}.json.gz"
+        if file not in asset_path("traces").glob("*.json.gz"):
+            return PlainTextResponse("There is no such recording.", 404)
+        return FileResponse(file, media_type="application/gzip")
+
+    return [
+        Route(f"{OWN}page.js", lambda _: Response(page_script(), **_SCRIPT)),
+        Route(f"{OWN}plotly.min.js", lambda _: FileResponse(viewer_assets()["plotly_js_path"], **_SCRIPT)),
+        Route(f"{OWN}preview.png", lambda _: FileResponse(folder / "preview.png")),
+        Route(f"{OWN}page.html", lambda _: PlainTextResponse(_empty_page())),
+        Route(f"{OWN}traces/{{name}}.json.gz", trace),
+        Route(f"{LEARN}{{path:path}}", learn_page),
+        Route("/health", _health(engine)),
+        Route(f"{OWN}health", _health(engine)),  # where a server in front passes on Gradio's addresses only
+    ]
+
+
+def _empty_page() -> str:
+    """Return a page with one viewer, in which the browser puts the reader's trace and place."""
+    from visualize.pages.document import packed_json
+    from visualize.pages.trace_page import html_page
+
+    from .play import recorded
+
+    trace = next(iter(recorded().values()))
+    page = html_page([trace], place="PLACE-OF-THE-READER")
+    return page.replace(packed_json(trace.to_dict()), "TRACE-OF-THE-READER")
+
+
+def _health(engine: Any) -> Callable[[Request], Response]:
+    """Return the handler of the health address.
+
+    It answers 200 while the queue takes calls and no run is long past its time limit; else 503. The answer names the
+    pair, the version, and how many calls run and wait, but no visitor.
+    """
+
+    def answer(request: Request) -> Response:
+        queue = request.app.get_blocks()._queue
+        running, earliest = engine.running()
+        problem = None
+        if queue.stopped or not queue.active_jobs:
+            problem = "the queue has stopped"
+        elif earliest is not None and time.monotonic() > earliest + GRACE_SECONDS:
+            problem = "a run is past its time limit and does not end"
+        body = {
+            "status": "ok" if problem is None else "failing",
+            "pair": engine.pairs.title(engine.pairs.first),
+            "version": __version__,
+            "running": running,
+            "waiting": len(queue),
+        }
+        told = body | ({"problem": problem} if problem else {})
+        return JSONResponse(told, 503 if problem else 200, {"Cache-Control": "no-store"})
+
+    return answer
+
+
+@asynccontextmanager
+async def _only_our_tools(app: Any) -> AsyncIterator[None]:
+    """Before the first request, make only the endpoints for programs tools of an MCP client."""
+    server = app.get_blocks().mcp_server_obj
+    if server is not None:
+        server.tool_to_endpoint = {server.tool_prefix + name: f"/{name}" for name in MCP_TOOLS}
+    yield
