@@ -13,9 +13,9 @@ from dsbd.measure.bench.contenders import Contender
 from dsbd.memory.reading import ReadProgress
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.records import BeamRecord, Iteration
 from dsbd.tracing.trace import Trace
 
+from .decodes.recording import Progress
 from .host.limits import Limits, check_decode, check_race
 from .pairs.shelf import PAGE
 from .traffic.visitors import StopSignal
@@ -41,16 +41,6 @@ class Job(NamedTuple):
     steps: Steps
     """Takes the pair and ``stop``, and yields the work step by step, as plain data. It may travel to another process,
     so it is a partial of a function of a module. Raises: DsbdError; StoppedError once the signal says so."""
-
-
-class Progress(NamedTuple):
-    """What an iteration brought."""
-
-    iteration: Iteration
-    best: BeamRecord
-    """The hypothesis that is best so far; in the last step the returned one."""
-    settled: int
-    """How many tokens of ``best`` every possible result begins with; in the last step all of them."""
 
 
 class DecodeStep(NamedTuple):
