@@ -19,7 +19,7 @@ import math
 import statistics
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -64,7 +64,8 @@ FILE = "plans.json"
 """In the cache folder: every plan, by what it depends on."""
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True)
+class Plan:
     """What ``auto`` resolved to, and why."""
 
     values: dict[str, Any]
@@ -200,7 +201,7 @@ def _save(key: str, plan: Plan) -> None:
     try:
         path = cache_folder() / FILE
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, json.dumps(_kept() | {key: plan._asdict()}))
+        write_file(path, json.dumps(_kept() | {key: asdict(plan)}))
     except (OSError, RuntimeError) as error:
         logging.getLogger(__name__).warning(
             "plans of auto cannot be kept (%s), so the next run measures again; set %s to a folder", error, SETTING

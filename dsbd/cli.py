@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,10 +114,10 @@ def _decode(parsed: argparse.Namespace) -> int:
     if result.trace is not None:
         result.trace.save(parsed.trace)
     if parsed.json:
-        plain = {name: asdict(getattr(result, name)) for name in ("stats", "settings")}
-        plain["beams"] = [asdict(beam) for beam in result.beams]
-        plain["models"] = {"target": _model(pair.target), "draft": _model(pair.draft)}
-        print_json({"text": result.text, "token_ids": result.token_ids, **plain})
+        models = {"target": _model(pair.target), "draft": _model(pair.draft)}
+        printed = asdict(replace(result, trace=None))
+        del printed["trace"]
+        print_json({**printed, "models": models})
         return OK
     stats = result.stats
     print(flush=True)
@@ -159,7 +159,7 @@ def _export(parsed: argparse.Namespace) -> int:
         place = f"iteration={parsed.iteration}"
         visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language, place=place)
     else:
-        draw = {"svg": visualize.forest_svg, "text": visualize.forest_text}[parsed.format]
+        draw = visualize.forest_svg if parsed.format == "svg" else visualize.forest_text
         write(parsed.output, draw(trace, parsed.iteration - 1))
     if parsed.json:
         print_json({"output": parsed.output, "format": parsed.format, "bytes": Path(parsed.output).stat().st_size})

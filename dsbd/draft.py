@@ -277,8 +277,9 @@ class BlockSearch:
         self.row.open([beam.node for beam in beams], 0)
         waiting, block = list[tuple[_Block, Iterator[_Block]]](), _Block(0.0, 0, (), (), 0)
         for place in range(MOST_EXTENDED):
-            fed = torch.tensor([block.ids[-1:], (block.above,) * (place > 0)], device=self._device).long()
-            (row,) = host_rows(self.row.feed(*fed, ()), MOST_EXTENDED, "target")
+            token = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
+            above = torch.full_like(token, block.above)
+            (row,) = host_rows(self.row.feed(token, above, ()), MOST_EXTENDED, "target")
             _push(waiting, _extensions(block, row, place))
             block, others = heappop(waiting)
             _push(waiting, others)

@@ -94,15 +94,19 @@ class Field:
             raise SettingsError(f"{self.name} is {value!r}; allowed are {self.allowed}")
 
 
+_DSBD = ("dsbd",)
 _DRAFTING = ("dsbd", "speculative_beam_search", "speculative")
+_LAYERED = ("dsbd", "speculative_beam_search", "mjsd")
 _WIDE = ("beam_sampling", "beam_search", "speculative_beam_search")
 _SAMPLING = ("dsbd", "beam_sampling", "specinfer", "speculative", "sampling", "mjsd")
 _CUTTING = ("dsbd", *_WIDE, "specinfer", "speculative", "sampling", "mjsd")
 
 
-def _field(default: Any, label: str, help: str, methods: tuple[str, ...], kind: Any, *span: float, **more: Any) -> Any:
-    """Return a field of the settings; ``span`` is its lowest and its highest value."""
-    return field(default=default, metadata={"about": Field(label, help, methods, kind, *span, **more)})
+def _field(default: Any, kind: Any, methods: tuple[str, ...], label: str, help: str, *span: Any, **more: Any) -> Any:
+    """Return a field of the settings; ``span`` is its lowest value, its highest, and values besides."""
+    low, high, *also = span or (0, 0)
+    about = Field(label, help, methods, kind, low, high, also=tuple(also), **more)
+    return field(default=default, metadata={"about": about})
 
 
 @dataclass(frozen=True)
@@ -116,163 +120,69 @@ class DecodingSettings:
         SettingsError: a value is outside its range, or not read; the message names the range, or who reads it.
     """
 
-    method: str = _field("dsbd", "Method", "how to decode", METHODS, "choice", choices=METHODS)
+    method: str = _field("dsbd", "choice", METHODS, "Method", "how to decode", choices=METHODS)
     max_new_tokens: int = _field(
-        64, "New tokens", "most tokens to write, the end of the text included", METHODS, "whole", 1, 32768
+        64, "whole", METHODS, "New tokens", "most tokens to write, the end of the text included", 1, 32768
     )
     draft_depth: int | Literal["auto"] = _field(
-        4,
-        "Draft depth",
-        "layers drafted per iteration: how many tokens ahead the draft model guesses",
-        (*_DRAFTING, "mjsd"),
-        "whole",
-        0,
-        32,
-        also=(AUTO,),
+        4, "whole", (*_DRAFTING, "mjsd"), "Draft depth", "layers per iteration: tokens guessed ahead", 0, 32, AUTO
     )
     draft_width: int | Literal["auto"] = _field(
-        6,
-        "Draft width",
-        "guesses in each layer: drafts of a sampled forest, the likeliest pairs of a likely one",
-        ("dsbd", "speculative_beam_search", "mjsd"),
-        "whole",
-        1,
-        256,
-        also=(AUTO,),
+        6, "whole", _LAYERED, "Draft width", "guesses in each layer: drafts, or likeliest pairs", 1, 256, AUTO
     )
-    min_width: int = _field(1, "Least width", "fewest beams that a layer yields", ("dsbd",), "whole", 1, WIDEST)
+    min_width: int = _field(1, "whole", _DSBD, "Least width", "fewest beams that a layer yields", 1, WIDEST)
     max_width: int | None = _field(
-        None,
-        "Most width",
-        f"most beams that a layer yields; None: draft_width, or {BEAMS} if the forest is likely or something is auto, "
-        "or min_width if that is larger",
-        ("dsbd",),
-        "whole",
-        1,
-        WIDEST,
-        also=(None,),
+        None, "whole", _DSBD, "Most width", "most beams; None: draft_width, or 4 if likely or auto", 1, WIDEST, None
     )
     width_threshold: float = _field(
-        0.7,
-        "Width threshold",
-        "a layer yields as many beams as are accepted (in a likely forest: as land) with at least this probability",
-        ("dsbd",),
-        "number",
-        0.0,
-        1.0,
+        0.7, "number", _DSBD, "Width threshold", "a layer yields as many beams as pass with this probability", 0.0, 1.0
     )
     replacement: bool = _field(
-        True,
-        "With replacement",
-        "beams are drawn independently and may repeat; else no two are equal",
-        ("dsbd", "beam_sampling", "specinfer"),
-        "switch",
+        True, "switch", ("dsbd", "beam_sampling", "specinfer"), "With replacement", "beams may repeat"
     )
     input_beams: int | None = _field(
-        None,
-        "Input beams",
-        "beams kept between iterations, the best by log-weight; None keeps all",
-        ("dsbd",),
-        "whole",
-        1,
-        WIDEST,
-        also=(None,),
+        None, "whole", _DSBD, "Input beams", "best beams kept between iterations; None keeps all", 1, WIDEST, None
     )
     landing: bool = _field(
-        True,
-        "Landing",
-        "go on verifying if every drawn beam is itself a node of the forest (exact; beyond the paper)",
-        ("dsbd",),
-        "switch",
+        True, "switch", _DSBD, "Landing", "go on if every drawn beam is in the forest (exact; beyond the paper)"
     )
     cover_width: int | Literal["auto"] = _field(
-        0,
-        "Cover width",
-        "likely pairs per layer that are scored too, so that draws can land on them; 0 is the paper",
-        ("dsbd",),
-        "whole",
-        0,
-        256,
-        also=(AUTO,),
+        0, "whole", _DSBD, "Cover width", "likely pairs per layer, scored so that draws can land on them", 0, 256, AUTO
     )
     forest: str = _field(
-        "sampled",
-        "Guesses",
-        "sampled: guesses are drawn, then accepted or rejected (the paper); likely: they are the likeliest, the target "
-        "draws, and verification goes on while every draw lands; auto: what is faster here",
-        ("dsbd",),
-        "choice",
-        choices=(*FORESTS, AUTO),
+        "sampled", "choice", _DSBD, "Guesses", "sampled (drawn), the likeliest, or auto", choices=(*FORESTS, AUTO)
     )
-    num_beams: int = _field(BEAMS, "Beams", "width of the beam methods", _WIDE, "whole", 1, WIDEST)
+    num_beams: int = _field(BEAMS, "whole", _WIDE, "Beams", "width of the beam methods", 1, WIDEST)
     branching: tuple[int, ...] | None = _field(
-        (4, 2, 2),
-        "Branching",
-        "children of every node, layer by layer, each drawn from its parent's law",
-        ("specinfer",),
-        "wholes",
+        (4, 2, 2), "wholes", ("specinfer",), "Branching", "children of every node, layer by layer"
     )
     temperature: float = _field(
-        1.0, "Temperature", "divides the joint scores: higher is bolder, 0 is greedy", _SAMPLING, "number", 0.0, 100.0
+        1.0, "number", _SAMPLING, "Temperature", "divides the joint scores: higher is bolder, 0 is greedy", 0.0, 100.0
     )
-    top_k: int = _field(
-        50, "Top-k", "likeliest pairs of the joint law that are kept; 0 keeps all", _CUTTING, "whole", 0, 1_000_000
-    )
+    top_k: int = _field(50, "whole", _CUTTING, "Top-k", "likeliest pairs kept; 0 keeps all", 0, 1_000_000)
     top_p: float = _field(
-        1.0,
-        "Top-p",
-        "mass of the likeliest pairs of the joint law that are kept; 1 keeps all",
-        _SAMPLING,
-        "number",
-        0.0,
-        1.0,
-        above=True,
+        1.0, "number", _SAMPLING, "Top-p", "mass of the likeliest pairs kept; 1 keeps all", 0.0, 1.0, above=True
     )
     length_penalty: float = _field(
         1.0,
-        "Length penalty",
-        "hypotheses rank by log_weight / length**length_penalty: above 0 favours long texts",
-        METHODS,
         "number",
+        METHODS,
+        "Length penalty",
+        "rank by log_weight / length**penalty; above 0: long texts",
         -10.0,
         10.0,
     )
-    seed: int = _field(
-        0,
-        "Seed",
-        "start of the one generator of random numbers; the same seed gives the same text",
-        METHODS,
-        "whole",
-        0,
-        2**63 - 1,
-    )
+    seed: int = _field(0, "whole", METHODS, "Seed", "the same seed gives the same text", 0, 2**63 - 1)
     depth_costs: tuple[float, ...] | None = _field(
-        None,
-        "Depth costs",
-        "cost of an iteration of draft depth 0, 1, ...: each then drafts as deep as pays; None is always draft_depth",
-        _DRAFTING,
-        "numbers",
+        None, "numbers", _DRAFTING, "Depth costs", "of an iteration of depth 0, 1, ...: it drafts as deep as pays"
     )
     continuation: float = _field(
-        0.7,
-        "Continuation",
-        "with depth_costs: how often a draft layer is expected to let verification go on, at the start",
-        _DRAFTING,
-        "number",
-        0.0,
-        1.0,
+        0.7, "number", _DRAFTING, "Continuation", "with depth_costs: how often a draft layer passes, at first", 0.0, 1.0
     )
     joint_threshold: float = _field(
-        0.5,
-        "Joint threshold",
-        "accept the longest beginning of the draft's best beam that the target finds, as a whole, at least this many "
-        "times as likely; above 1 nothing is accepted",
-        ("mjsd",),
-        "number",
-        0.0,
-        1e300,
+        0.5, "number", ("mjsd",), "Joint threshold", "accept what is so many times as likely to the target", 0.0, 1e300
     )
-    block: int = _field(2, "Block", "tokens decided at once", ("mjgd",), "whole", 1, 3)
+    block: int = _field(2, "whole", ("mjgd",), "Block", "tokens decided at once", 1, 3)
 
     def __post_init__(self) -> None:
         for name, about in FIELDS.items():

@@ -52,8 +52,8 @@ def measured(width: int, cover: int, seconds: float, continuation: float, forest
         # speed from fewer beams, and a gain within the noise of short measurements
         (ALL, [measured(6, 0, 0.02, 0.8), measured(24, 0, 0.011, 0.99, "likely", 2.0)], {"forest": "sampled"}),
         (ALL, [measured(6, 0, 0.02, 0.8), measured(6, 8, 0.0199, 0.8)], {"cover_width": 0}),
-        (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, "likely")], {"draft_depth": 0, "depth_costs": (1.0,)}),
-        (replace(ALL, draft_depth=3), [MeasuredForest("sampled", 6, 0, ((3, 0.02),), 0.9, 90, 4.0)], {"draft_depth": 3}),
+        (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, "likely")], {"depth_costs": (1.0,)}),
+        (replace(ALL, draft_depth=4), [measured(6, 0, 0.02, 0.9)], {"draft_depth": 4}),
         (SPECULATIVE, [MeasuredForest("sampled", 1, 0, ((6, 0.012),), 0.9, 90, 4.0)], {"draft_depth": 6}),
         (SEARCHES, [MeasuredForest("likely", 24, 0, ((6, 0.012),), 0.9, 90, 4.0)], {"draft_width": 24}),
     ],

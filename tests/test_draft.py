@@ -256,5 +256,5 @@ def test_mjgd_is_greedy_at_one_and_the_mode_at_the_whole_length(pair, at_hand, m
 
 def test_a_search_that_does_not_end_is_refused(monkeypatch) -> None:
     monkeypatch.setattr(draft, "MOST_EXTENDED", 1)
-    with pytest.raises(dsbd.SettingsError, match="block is 3: .* first 1 beginnings .* take a smaller block"):
+    with pytest.raises(dsbd.SettingsError, match=r"block is 3: .* first 1 beginnings .* take a smaller block"):
         dsbd.decode(tied_pair(), "One day", dsbd.DecodingSettings(method="mjgd", block=3))

@@ -3,7 +3,9 @@
 import doctest
 import json
 import math
+import runpy
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +74,13 @@ def test_the_table_holds_every_setting():
         assert about.label and about.help and about.allowed  # noqa: PT018
         assert set(about.methods) <= set(METHODS)
     assert doctest.testmod(settings).failed == 0
+
+
+def test_what_is_told_of_the_settings_is_what_they_are():
+    """Catches a table of the documentation, or of the decoder in the browser, that was not made again."""
+    makers = runpy.run_path(str(Path(__file__).resolve().parents[1] / ".ci" / "settings_tables.py"))
+    for path, text in makers["files"]().items():
+        assert path.read_text(encoding="utf-8") == text, f"run .ci/settings_tables.py for {path.name}"
 
 
 @pytest.mark.parametrize("method", METHODS)

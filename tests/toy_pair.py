@@ -13,6 +13,7 @@ import dsbd
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
+from dsbd.settings import fields_of
 
 VOCABULARY = 260  # 256 bytes, then EOS and three spare ids
 EOS = 256
@@ -26,6 +27,12 @@ class Iterations(dsbd.Observer):
 
     def on_iteration(self, iteration) -> None:
         self.seen.append(iteration)
+
+
+def read_settings(method: str = "dsbd", **values) -> dsbd.DecodingSettings:
+    """Return settings with those of the values that the method reads."""
+    names = {one.name for one in fields_of(method)}
+    return dsbd.DecodingSettings(method=method, **{name: value for name, value in values.items() if name in names})
 
 
 def read_by_host(at_hand: bool, monkeypatch) -> None:

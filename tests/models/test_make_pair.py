@@ -17,7 +17,7 @@ from dsbd.models.weights import has_only_pickles, parameters_of, stored_bytes
 from tests.toy_pair import toy_model, toy_pair, toy_tokenizer
 
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=10, draft_depth=2, draft_width=3, seed=3)
-GREEDY = replace(SETTINGS, temperature=0.0, num_beams=1, max_width=1, min_width=1)
+GREEDY = replace(SETTINGS, temperature=0.0, max_width=1, min_width=1)
 PROMPT = "One day"
 SPREAD = dict.fromkeys(("model.embed_tokens", "model.layers.0", "model.norm", "model.rotary_emb"), "cpu")
 SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
