@@ -109,11 +109,9 @@ def test_commands_of_a_page_are_accepted(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["iframe", "jupyter"])
 def test_snippets_of_teaching_are_those_that_are_tested(kind):
+    """Catches a page that teaches an older snippet, and an example of a lesson that is none."""
     page = "https://example.org/forests/forests/1-dynamic-width.html"
     assert visualize.embed_snippet(page, kind) == SNIPPETS[kind]
-
-
-def test_the_lesson_of_teaching_is_complete():
     lesson = parse_lesson(SNIPPETS["lesson"], asset_path("lessons") / "mine.md")
     assert [card.question is not None for card in lesson.cards] == [False, True]
 
