@@ -1,8 +1,7 @@
 """Takes the pictures that need a browser: ``python .ci/docs/captures.py``, from the root, on a quiet machine.
 
 - ``docs/images/page.webp``: the page as ``app.py`` serves it, in the middle of a recorded decode.
-- ``docs/images/lanes.gif``: why guessing is faster, as the viewer saves it.
-- ``ui/parts/preview.png``: its end, for shared links and for readers who want no movement.
+- ``ui/parts/preview.png``: the end of the two lanes, for shared links and for readers who want no movement.
 
 Needs playwright, pillow and ``chromium``.
 """
