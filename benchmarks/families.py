@@ -126,13 +126,14 @@ def _tiny(kind: Any, own: dict[str, Any]) -> Any:
     return kind(**kept)
 
 
-def tables(ways: Mapping[str, str]) -> str:
-    """Return the two tables of the page: the families of each way but the usual one, and those that are not run."""
-    rows = ["| families | way |", "| --- | --- |"]
-    for way in ("states", "steps", "paths"):
-        rows.append(f"| {', '.join(name for name, found in ways.items() if found == way)} | `{way}` |")
-    rows += ["", "| not run | why |", "| --- | --- |"]
-    return "\n".join([*rows, *(f"| {names} | {why} |" for why, names in LEFT_OUT.items())])
+def table(ways: Mapping[str, str]) -> str:
+    """Return the table of the page: the families of each way but the usual one."""
+    found = {
+        way: ", ".join(name for name, taken in ways.items() if taken == way) for way in ("states", "steps", "paths")
+    }
+    return "\n".join(
+        ["| families | way |", "| --- | --- |", *(f"| {names} | `{way}` |" for way, names in found.items())]
+    )
 
 
 def told_ways() -> dict[str, str]:
@@ -151,7 +152,7 @@ class _Ids:
 
 
 def main() -> None:
-    """Decode with every family and write the tables."""
+    """Decode with every family and write the table."""
     ways = {}
     for name in families():
         found = decoded(name)
@@ -161,7 +162,7 @@ def main() -> None:
             raise SystemExit(
                 f"{name}: {found.ids} instead of {found.expected}; the gap of its logits is {found.gap:.0e}"
             )
-    block = f"<!-- families -->\n{tables(ways)}\n<!-- /families -->"
+    block = f"<!-- families -->\n{table(ways)}\n<!-- /families -->"
     PAGE.write_text(BLOCK.sub(lambda _: block, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 

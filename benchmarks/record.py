@@ -24,23 +24,21 @@ ASSETS = Path(__file__).parents[1] / "assets"
 STORY = "Once upon a time, there was a little fox who"
 SAME_LAW = {"min_width": 4, "max_width": 4}
 PAPER = {"method": "dsbd", "landing": False, "cover_width": 0}
-LONG = {"max_new_tokens": 64, "seed": 7}
+LONG: dict[str, Any] = {"max_new_tokens": 64, "seed": 7}
+SPECULATIVE = LONG | {"method": "speculative"}
 Recordings = dict[str, tuple[str, dict[str, Any]]]
 STORIES: Recordings = {
     "1-dynamic-width": (STORY, LONG | {"seed": 7544}),
     "2-same-law-width-four": (STORY, LONG | SAME_LAW),
     "3-without-replacement": (STORY, LONG | {"replacement": False}),
     "4-cover-nodes": (STORY, LONG | {"cover_width": 8, "min_width": 3}),
-    "5-speculative-sampling": (STORY, LONG | {"method": "speculative"}),
+    "5-speculative-sampling": (STORY, SPECULATIVE),
     "6-beam-sampling": (STORY, LONG | {"method": "beam_sampling"}),
 }
 QUERIES: Recordings = {
     "7-SQL-same-law-width-four": ("Q: How many old branches are there in each city?\nSQL:", LONG | SAME_LAW),
     "8-SQL-dynamic-width": ("Q: Which authors have won more prizes than the average?\nSQL:", LONG),
-    "9-SQL-speculative-sampling": (
-        "Q: Show the titles of long books not written in French.\nSQL:",
-        LONG | {"method": "speculative"},
-    ),
+    "9-SQL-speculative-sampling": ("Q: Show the titles of long books not written in French.\nSQL:", SPECULATIVE),
 }
 LESSONS: Recordings = {
     "1-speculative-decoding": (STORY, {"method": "speculative", "draft_depth": 4, "max_new_tokens": 16, "seed": 6}),

@@ -67,7 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def train_target(asked: argparse.Namespace) -> Iterator[str]:
     """Train a tokenizer and a small Llama on your text."""
-    texts = split_documents(read_documents(asked.text))
+    texts = _texts_of(asked)
     kept = asked.work / "tokenizer"
     if not kept.exists():
         train_tokenizer(texts[0], asked.vocabulary).save_pretrained(kept)
@@ -95,7 +95,7 @@ def train_draft(asked: argparse.Namespace) -> Iterator[str]:
     if asked.layers >= target.config.num_hidden_layers:
         raise ValueError(f"--layers {asked.layers}: give fewer than the target's {target.config.num_hidden_layers}")
     draft = new_draft(target, asked.layers, asked.seed)
-    rows, held_out = _rows_of(asked, split_documents(read_documents(asked.text)), tokenizer)
+    rows, held_out = _rows_of(asked, _texts_of(asked), tokenizer)
 
     def loss(progress: float) -> tuple[torch.Tensor, dict[str, float]]:
         ids = rows.next()
@@ -115,7 +115,7 @@ def train_memory(asked: argparse.Namespace) -> Iterator[str]:
     """Train a memory for a target in two stages: first to remember, then to recall."""
     if asked.most_segments < 3:
         raise ValueError(f"--most-segments {asked.most_segments}: the second stage needs at least 3")
-    documents, earlier = split_documents(read_documents(asked.text))[0], dict[str, Any]()
+    documents, earlier = _texts_of(asked)[0], dict[str, Any]()
     for most_segments in (2, asked.most_segments):
         recall = most_segments > 2
         target, tokenizer = load_model(asked.target, getattr(torch, asked.dtype))
@@ -150,12 +150,18 @@ class _Batches(Rows):
         return torch.autocast(kind, torch.bfloat16, enabled=low)
 
 
+def _texts_of(asked: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Return (texts to train on, held-out texts)."""
+    texts = split_documents(read_documents(asked.text))
+    if not texts[0]:
+        raise ValueError(f"--text: all {len(texts[1])} documents are held out; give more text")
+    return texts
+
+
 def _rows_of(
     asked: argparse.Namespace, texts: tuple[list[str], list[str]], tokenizer: Any
 ) -> tuple[_Batches, list[torch.Tensor]]:
     """Return the batches to train on, and some of held-out text (none if nothing is held out)."""
-    if not texts[0]:
-        raise ValueError(f"--text: all {len(texts[1])} documents are held out; give more text")
     rows = _Batches(asked, encode_documents(tokenizer, texts[0]))
     if not texts[1]:
         return rows, []
