@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dsbd.commands.parser import OK, add_language_flag, add_plotly_flag, new_command, print_json
+from dsbd.commands.parser import OK, add_language_flag, new_command, print_json
 from dsbd.commands.paths import input_path, output_file
 from dsbd.errors import TraceError
 
@@ -20,7 +20,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
     which = "which iteration, counted from 1 as in the viewer; html opens there (1)"
     parser.add_argument("--iteration", type=int, default=1, metavar="N", help=which)
-    add_plotly_flag(parser, of="html: ")
     add_language_flag(parser, of="html: ")
 
 
@@ -36,7 +35,7 @@ def run(parsed: argparse.Namespace) -> int:
         raise TraceError(f"iteration is {parsed.iteration}; this trace has the iterations 1 to {most}")
     if parsed.format == "html":
         place = f"iteration={parsed.iteration}"
-        visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language, place=place)
+        visualize.export_html(trace, parsed.output, language=parsed.language, place=place)
     else:
         draw = {"svg": visualize.forest_svg, "text": visualize.forest_text}[parsed.format]
         write(parsed.output, draw(trace, parsed.iteration - 1))
