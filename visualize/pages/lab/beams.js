@@ -1,6 +1,6 @@
 /* Tables in place of models: a table has the law of the next word for every path, a string with one digit per word. */
 
-import {idsOf} from "../../live/hypotheses.js";
+import {idsOf} from "../../live/decode.js";
 import {resolved} from "../../live/settings.js";
 
 /* The law after a path, as the models of a decode give it. */

@@ -1,7 +1,6 @@
 /* Decodes with tables by the decoder of the live page, or by one whose rule is broken. */
 
-import {idsOf} from "../../live/hypotheses.js";
-import {iterations} from "../../live/iterations.js";
+import {idsOf, iterations} from "../../live/decode.js";
 import {RULES} from "../../live/verify.js";
 import {Residual} from "../../viewer/law.js";
 import {settingsOf, tablePair} from "./beams.js";

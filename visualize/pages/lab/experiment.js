@@ -1,6 +1,6 @@
 /* Many decodes, in slices of a few milliseconds: the page stays live, and the counts grow before the reader's eyes. */
 
-import {generatorOf} from "../../live/random.js";
+import {generatorOf} from "../../live/draft.js";
 import {endOf, settingsOf} from "./beams.js";
 import {binsOf, chiSquare, limitOf, pValue} from "./chi_square.js";
 import {decodeTables} from "./decode.js";
