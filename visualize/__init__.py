@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from visualize.pages.lesson_page import export_lesson
     from visualize.pages.site import export_site
     from visualize.pages.trace_page import export_html
-    from visualize.scenes.build import SceneBuilder
-    from visualize.scenes.source import scene_of as scene
-    from visualize.scenes.to_json import scene_json
     from visualize.svg import forest_svg, forest_text
     from visualize.viewer.bundle import viewer_assets
 
@@ -44,9 +41,6 @@ _NAMES = {
     "pages.lesson_page": "export_lesson",
     "pages.site": "export_site",
     "pages.trace_page": "export_html",
-    "scenes.build": "SceneBuilder",
-    "scenes.source": "scene",
-    "scenes.to_json": "scene_json",
     "viewer.bundle": "viewer_assets",
 }
 """The public names of each module."""
@@ -56,7 +50,7 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(f"visualize.{_HOMES[name]}"), "scene_of" if name == "scene" else name)
+        return getattr(import_module(f"visualize.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'visualize' has no attribute {name!r}")
 
 

@@ -79,7 +79,7 @@ def file_cell(name: str, *, title: str = "DSBD viewer", height: int = HEIGHT) ->
     """Return a notebook cell that takes a whole page into the notebook: after a run it needs no file and no server.
 
     Args:
-        name: of the page's HTML file beside the notebook; it must load nothing (``plotly="inline"``).
+        name: of the page's HTML file beside the notebook; it must load nothing, as those of ``export_html``.
         title: the name of the frame, for screen readers.
         height: of the frame, in pixels, 200 to 4000.
 

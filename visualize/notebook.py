@@ -12,7 +12,6 @@ from typing import Any
 from dsbd.results import brief
 from dsbd.tracing.trace import Trace
 from visualize.forest import Source, check_place, load_trace, steps_of
-from visualize.pages.document import PlotlyFrom, plotly_tag
 from visualize.pages.trace_page import html_page
 from visualize.svg import forest_svg, forest_text
 from visualize.words.words import Words
@@ -31,13 +30,12 @@ class Shown:
     iteration: int
     language: str
     height: int
-    plotly: PlotlyFrom
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self._repr_html_(), "image/svg+xml": self._svg(), "text/plain": self._text()}
 
     def _repr_html_(self) -> str:
-        page = html_page([self.trace], plotly=self.plotly, language=self.language, place=self._finished())
+        page = html_page([self.trace], language=self.language, place=self._finished())
         return _framed(page, self._svg(), self.height)
 
     def _finished(self) -> str:
@@ -59,7 +57,6 @@ def show(
     language: str = "en",
     iteration: int = 0,
     height: int = HEIGHT,
-    plotly: PlotlyFrom = "inline",
 ) -> Shown:
     """Show the viewer; to be the last line of a notebook cell. A notebook can have any number of viewers.
 
@@ -68,21 +65,18 @@ def show(
         language: of the sentences and controls.
         iteration: the iteration to open at, from 0; its forest is shown finished.
         height: of the frame, in pixels, 200 to 4000.
-        plotly: ``inline`` keeps Plotly in the cell (about 2 MB); ``shared`` takes it from another viewer of the
-            notebook; ``beside`` loads ``plotly.min.js``, which lies beside the notebook.
 
     Example:
         >>> visualize.show(trace, iteration=4)
 
     Raises:
         TraceError: the source is no trace, or has no such iteration.
-        ValueError: ``language``, ``height`` or ``plotly`` is out of range.
+        ValueError: ``language`` or ``height`` is out of range.
     """
     trace = load_trace(source)
     if trace.iterations:
         check_place("iteration", iteration, "this trace", len(trace.iterations))
-    plotly_tag(plotly)
-    return Shown(trace, iteration, Words(language).language, check_height(height), plotly)
+    return Shown(trace, iteration, Words(language).language, check_height(height))
 
 
 def _framed(page: str, svg: str, height: int) -> str:

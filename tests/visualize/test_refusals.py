@@ -8,7 +8,6 @@ import visualize
 from dsbd.errors import TraceError
 from tests.evaluation.made_up import made_up_table
 from tests.visualize.toy import toy_trace
-from visualize.pages.contest_page import contest_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
@@ -38,10 +37,6 @@ TRACE, TABLE = toy_trace(), made_up_table()
         *((ValueError, "no table of a contest", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
           for name in ("pareto", "quality_width", "width_histogram")),
         (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
-        (ValueError, "plotly is 'cdn'", contest_page, ({},), {"plotly": "cdn"}),
-        (ValueError, "plotly is 'web'; choose one of 'beside', 'inline'",
-         visualize.export_html, (TRACE, "x.html"), {"plotly": "web"}),
-        (ValueError, "plotly is 'none'", visualize.show, (TRACE,), {"plotly": "none"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
         *((TraceError, "cannot write", call, (data, "none/x.html"), {})
           for call, data in ((visualize.export_html, TRACE), (visualize.export_contest, {"sql": TABLE}))),

@@ -1,11 +1,126 @@
-/* A language model on ONNX Runtime Web: the graph of its forward, with the weights that Python reads too.
+/* A bundled pair on ONNX Runtime Web: loaded from a folder of shared files, with the weights that Python reads too.
  *
- * The graph comes from dsbd/models/engines/browser_graph.py. It takes the keys and values of the slots in use and
- * returns those of the tokens that were fed. */
+ * The graph of a model comes from dsbd/models/engines/browser_graph.py. It takes the keys and values of the slots in
+ * use and returns those of the tokens that were fed. */
 
-import {parsed} from "./files.js";
-import {Refused} from "./refused.js";
-import {Row} from "./row.js";
+import {Refused} from "./settings.js";
+import {openTokenizer} from "./tokenizer.js";
+import {sha256} from "./trace.js";
+
+const MOST_THREADS = 4;
+const WASM = "runtime/ort-wasm-simd-threaded.wasm.gz";
+/* A module whose one function drops a constant of 128 bits. */
+const SIMD_START = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 23, 1, 21, 0, 253, 12];
+const SIMD_MODULE = Uint8Array.from([...SIMD_START, ...new Array(16).fill(0), 26, 11]);
+
+let libraries = null; // loaded once
+
+/* base: URL of the folder, with a slash. progress(loaded, total): bytes. check: throws to stop. */
+export async function loadPair(base, name, {progress, check = () => {}} = {}) {
+  if (!globalThis.WebAssembly?.validate(SIMD_MODULE)) {
+    throw new Refused("simd");
+  }
+  const folder = new URL(base);
+  const {pairs, paths, read} = await openFiles(folder, check);
+  if (!Object.hasOwn(pairs, name)) {
+    throw new Error(`no pair is named ${name}; there are ${Object.keys(pairs).join(", ")}`);
+  }
+  const wanted = paths.filter((path) => path.startsWith(`pairs/${name}/`) || (path === WASM && !libraries));
+  const contents = await read(wanted, progress);
+  libraries ??= await openLibraries(folder, contents.get(WASM));
+  const settings = (file) => parsed(contents.get(`pairs/${name}/target/${file}`));
+  const tokenizer = openTokenizer(libraries.Tokenizer, settings("tokenizer.json"), settings("tokenizer_config.json"));
+  const eos = new Set([settings("generation_config.json").eos_token_id].flat());
+  const models = {target: null, draft: null};
+  for (const role of Object.keys(models)) {
+    check();
+    const files = taken(contents, `pairs/${name}/${role}/`);
+    const record = {id: `${pairs[name]}/${role}`, revision: null, dtype: "float32", device: "browser"};
+    if (files.size) models[role] = await openModel(libraries.ort, record, files);
+  }
+  return {...models, tokenizer, eos};
+}
+
+/* Takes the contents of a folder out of a map, so that they are in memory only while a model is made of them. */
+function taken(contents, folder) {
+  const found = [...contents].filter(([path]) => path.startsWith(folder));
+  found.forEach(([path]) => contents.delete(path));
+  return new Map(found.map(([path, content]) => [path.slice(folder.length), content]));
+}
+
+async function openLibraries(folder, wasm) {
+  const [ort, {Tokenizer}, wasmBinary] = await Promise.all([
+    import(new URL("runtime/ort.wasm.bundle.min.mjs", folder)),
+    import(new URL("runtime/tokenizers.min.mjs", folder)),
+    unpacked(wasm),
+  ]).catch((error) => {
+    throw new Refused("unloaded", {path: `${folder}runtime`, said: error.message}, {cause: error});
+  });
+  const half = () => Math.ceil(navigator.hardwareConcurrency / 2); // all cores are slow where another program works
+  ort.env.wasm.numThreads = globalThis.crossOriginIsolated ? Math.min(MOST_THREADS, half()) : 1;
+  ort.env.wasm.wasmBinary = wasmBinary;
+  return {ort, Tokenizer};
+}
+
+/* ---- files, read with progress, and checked against the list that was written with them -------------------------- */
+
+const LIST = "files.json";
+
+/* pairs: how the models of each pair are called. paths: all files. read: their contents by path. */
+export async function openFiles(folder, check) {
+  const {pairs, files} = parsed(await fetched(folder, LIST, check, () => {}));
+  async function read(paths, progress = () => {}) {
+    const total = paths.reduce((sum, path) => sum + files[path].bytes, 0);
+    let loaded = 0;
+    const told = (bytes) => progress((loaded += bytes), total);
+    const contents = await Promise.all(paths.map((path) => checked(folder, path, files[path], check, told)));
+    return new Map(paths.map((path, number) => [path, contents[number]]));
+  }
+  return {pairs, paths: Object.keys(files), read};
+}
+
+async function checked(folder, path, {bytes, sha256: expected}, check, told) {
+  const content = await fetched(folder, path, check, told);
+  const isSame = content.length === bytes && ((await sha256(content)) || expected) === expected;
+  if (!isSame) throw new Refused("altered", {path});
+  return content;
+}
+
+async function fetched(folder, path, check, told) {
+  const parts = [];
+  let size = 0;
+  for await (const part of streamed(folder, path)) {
+    check();
+    parts.push(part);
+    size += part.length;
+    told(part.length);
+  }
+  const whole = new Uint8Array(size);
+  parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
+  return whole;
+}
+
+async function* streamed(folder, path) {
+  try {
+    const response = await fetch(new URL(path, folder));
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    const reader = response.body.getReader();
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } catch (error) {
+    throw new Refused("unloaded", {path, said: error.message}, {cause: error});
+  }
+}
+
+export async function unpacked(content) {
+  const stream = new Blob([content]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+export function parsed(content) {
+  return JSON.parse(new TextDecoder().decode(content));
+}
+
+/* ---- a model ----------------------------------------------------------------------------------------------------- */
 
 const NO_MEMORY = /memory|alloc|out of range/i;
 
@@ -57,5 +172,113 @@ async function spoken(work) {
       throw new Refused("memory", {}, {cause: error});
     }
     throw error;
+  }
+}
+
+/* ---- its memory of one decode ------------------------------------------------------------------------------------ */
+
+/* Keys and values of the prompt and of a tree of nodes, one slot each. The prompt comes first. A mask lets each node
+ * see the prompt and its own ancestors; its position is the prompt's length plus its depth. The last nodes of the beams
+ * are not kept: each iteration feeds them again, for their logits. Twin of dsbd/models/rows/forest.py. */
+const PREFILL_TOKENS = 512;
+const FIRST_ROOM = 256;
+const UNSEEN = -3.4e38;
+
+export class Row {
+  slots = 0;
+  peak = 0;
+  #forward;
+  #perSlot;
+  #caches;
+  #prompt = 0; // slots
+  #last; // id of the prompt
+  #slotOf = new Map(); // of nodes
+
+  /* forward: as model.js has it. count: the arrays of keys and values. perSlot: the numbers of a slot in each. */
+  constructor(forward, count, perSlot) {
+    this.#forward = forward;
+    this.#perSlot = perSlot;
+    this.#caches = Array.from({length: count}, () => new Float32Array(FIRST_ROOM * perSlot));
+  }
+
+  get bytesPerSlot() {
+    return this.#caches.length * this.#perSlot * Float32Array.BYTES_PER_ELEMENT;
+  }
+
+  /* Reads all ids of a prompt but the last, which is the root's token. */
+  async prefill(ids) {
+    const stored = ids.slice(0, -1);
+    for (let start = 0; start < stored.length; start += PREFILL_TOKENS) {
+      const tokens = stored.slice(start, start + PREFILL_TOKENS);
+      const positions = tokens.map((_, place) => start + place);
+      await this.#run(tokens, positions, (sees, place) => sees.fill(0, 0, start + place + 1), [0]);
+    }
+    this.#prompt = stored.length;
+    this.#last = ids.at(-1);
+  }
+
+  /* Returns the logits of distinct nodes, parents before children; brings their missing ancestors along. */
+  async feed(nodes) {
+    const fed = new Set();
+    for (const node of nodes) {
+      for (const one of this.#missing(node.parent, fed)) fed.add(one);
+      fed.add(node);
+    }
+    const order = [...fed];
+    const places = new Map(order.map((node, place) => [node, this.slots + place]));
+    const tokens = order.map((node) => (node.parent ? node.token : this.#last));
+    const positions = order.map((node) => this.#prompt + node.length);
+    const sees = (row, place) => {
+      row.fill(0, 0, this.#prompt);
+      for (let node = order[place]; node; node = node.parent) row[places.get(node) ?? this.#slotOf.get(node)] = 0;
+    };
+    const asked = nodes.map((node) => places.get(node) - this.slots);
+    const logits = await this.#run(tokens, positions, sees, asked);
+    places.forEach((slot, node) => this.#slotOf.set(node, slot));
+    return logits;
+  }
+
+  #missing(node, fed) {
+    const found = [];
+    for (let one = node; one && !this.#slotOf.has(one) && !fed.has(one); one = one.parent) found.push(one);
+    return found.reverse();
+  }
+
+  /* Keeps the ancestors of the beams that go on, moved together behind the prompt. */
+  commit(nodes) {
+    const kept = new Set();
+    for (const {parent} of nodes) {
+      for (let node = parent; node && !kept.has(node); node = node.parent) kept.add(node);
+    }
+    const order = [...this.#slotOf.keys()].filter((node) => kept.has(node)); // the slots ascend
+    order.forEach((node, place) => {
+      const from = this.#slotOf.get(node) * this.#perSlot;
+      const to = (this.#prompt + place) * this.#perSlot;
+      for (const cache of this.#caches) cache.copyWithin(to, from, from + this.#perSlot);
+    });
+    this.#slotOf = new Map(order.map((node, place) => [node, this.#prompt + place]));
+    this.slots = this.#prompt + order.length;
+  }
+
+  async #run(tokens, positions, sees, asked) {
+    const total = this.slots + tokens.length;
+    const mask = new Float32Array(tokens.length * total).fill(UNSEEN);
+    tokens.forEach((_, place) => sees(mask.subarray(place * total, (place + 1) * total), place));
+    const used = this.#caches.map((cache) => cache.subarray(0, this.slots * this.#perSlot));
+    const {logits, fresh} = await this.#forward({tokens, positions, mask, asked, used});
+    fresh.forEach((states, number) => this.#append(number, states));
+    this.slots = total;
+    this.peak = Math.max(this.peak, total);
+    return logits;
+  }
+
+  #append(number, states) {
+    const start = this.slots * this.#perSlot;
+    const cache = this.#caches[number];
+    if (cache.length < start + states.length) {
+      this.#caches[number] = new Float32Array(2 * (start + states.length));
+      this.#caches[number].set(cache.subarray(0, start));
+    }
+    this.#caches[number].set(states, start);
   }
 }

@@ -5,11 +5,8 @@
  *   {base, pair, megabytes, prompt, settings, reads, methods, words, isSmall}
  * isSmall: only prompt and Run, in the card of a lesson; the settings are those of its decode. */
 
-import {button, download, filled, localised, make} from "../viewer/dom.js";
-import {Client} from "./client.js";
-import {OPPONENT, race} from "./race.js";
-import {Refused, sentenceOf} from "./refused.js";
-import {FIELDS} from "./settings.js";
+import {FIELDS, Refused, sentenceOf} from "./settings.js";
+import {button, download, filled, localised, make, table} from "../viewer/dom.js";
 
 const MAIN = ["max_new_tokens", "temperature", "draft_depth", "draft_width", "num_beams", "seed"];
 const MORE = Object.keys(FIELDS).filter((name) => !["method", "continuation", ...MAIN].includes(name));
@@ -207,6 +204,102 @@ async function keep(place, addresses) {
     /* then it needs the network next time */
   }
 }
+
+/* ---- the page's side of the worker: it asks, and hears what comes back; nothing is fetched before the first load - */
+
+export class Client {
+  /* base: address of the folder of shared files, with a slash. hear: {progress, start, iteration}, called with each
+   * message. */
+  constructor(base, pair, hear) {
+    Object.assign(this, {base: new URL(base, document.baseURI).href, pair, hear, worker: null, loaded: null});
+  }
+
+  /* Resolves with {kind: "ready", addresses}, what the worker has loaded, or with {kind: "stopped"}. */
+  load() {
+    this.loaded ??= this.begin().catch((error) => {
+      this.end();
+      throw error;
+    });
+    return this.loaded;
+  }
+
+  async begin() {
+    if (globalThis.origin === "null") {
+      throw new Refused("sandbox");
+    }
+    this.worker = new Worker(`${this.base}worker.js`, {type: "module"});
+    const told = await this.ask({kind: "load", base: this.base, pair: this.pair});
+    if (told.kind === "stopped") this.end();
+    return told;
+  }
+
+  /* Resolves with the message that ends a run: {kind: "done", ...} or {kind: "stopped", ...}. */
+  async run(asked) {
+    const told = await this.load();
+    return told.kind === "stopped" ? told : this.ask({kind: "run", ...asked});
+  }
+
+  stop() {
+    this.worker?.postMessage({kind: "stop"});
+  }
+
+  /* Frees the models; the next run loads them again. */
+  end() {
+    this.worker?.terminate();
+    this.worker = this.loaded = null;
+  }
+
+  ask(message) {
+    const {worker} = this;
+    return new Promise((done, failed) => {
+      worker.onmessage = ({data}) => {
+        if (data.kind === "failed") failed(data.key ? new Refused(data.key, data.values) : new Error(data.text));
+        else if (data.kind in this.hear) this.hear[data.kind](data);
+        else done(data);
+      };
+      worker.onerror = ({message}) =>
+        failed(message ? new Error(message) : new Refused("unloaded", {path: "worker.js", said: "error"}));
+      worker.postMessage(message);
+    });
+  }
+}
+
+/* ---- a race: beam sampling and the method of the form take turns on a prompt; the first round warms up ----------- */
+
+const ROUNDS = 3;
+export const OPPONENT = "beam_sampling";
+
+/* client: a Client. asked: {prompt, settings}. tell: called with what is going on. Returns a table; null if stopped. */
+export async function race(client, {prompt, settings}, {words, say, names}, tell) {
+  const beams = settings.max_width ?? settings.draft_width ?? settings.num_beams ?? 4;
+  const {seed = 0, max_new_tokens} = settings;
+  const lanes = [{method: OPPONENT, num_beams: beams, max_new_tokens}, settings].map((one) => ({one, runs: []}));
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const {one, runs} of lanes) {
+      tell(say("racing", {round, rounds: ROUNDS, method: names.get(one.method)}));
+      const end = await client.run({prompt, settings: {...one, seed: seed + round}});
+      if (end.kind === "stopped") return null;
+      if (round) runs.push(end.trace.result.stats);
+    }
+  }
+  const rows = lanes.map(({one, runs}) => {
+    const name =
+      one.method === OPPONENT
+        ? `${names.get(one.method)} (${words["field.num_beams"]}: ${beams})`
+        : names.get(one.method);
+    const middle = (key) => median(runs.map((stats) => stats[key]));
+    const cells = [
+      localised(middle("iterations")),
+      localised(middle("seconds"), 2),
+      localised(middle("tokens_per_second")),
+    ];
+    return make("tr", {}, make("th", {scope: "row", text: name}), ...cells.map((text) => make("td", {text})));
+  });
+  const caption = make("caption", {text: say("race.note", {rounds: ROUNDS})});
+  return table(["", words.passes, words.seconds, words.speed], rows, caption);
+}
+
+const median = (values) => [...values].sort((one, other) => one - other)[values.length >> 1];
 
 for (const root of document.querySelectorAll(".dsbd-live")) {
   mountLive(root, JSON.parse(root.querySelector("script").textContent));

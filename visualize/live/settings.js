@@ -1,55 +1,11 @@
-/* The settings of a decode in the browser: checked, and written as settings of the one decoder. The names, ranges and
- * defaults are those of dsbd/settings.py; what a method implies is in dsbd/methods.py. */
+/* The settings of a decode in the browser: checked, and written as settings of the one decoder. settings.json has those
+ * of dsbd/settings.py that a browser reads, and what a method implies. `elsewhere` are fields of what does not run
+ * here, with the values that all methods here have; `plain` decodes without guesses. */
 
-import {Refused} from "./refused.js";
+import settings from "./settings.json" with {type: "json"};
+import {filled} from "../viewer/dom.js";
 
-const wholeNumber = (standard, low, high, also) => ({standard, low, high, also, kind: "whole"});
-const fraction = (standard, low, high) => ({standard, low, high, kind: "number"});
-const oneOf = (...choices) => ({standard: choices[0], choices});
-
-const METHODS = [
-  "dsbd",
-  "beam_sampling",
-  "beam_search",
-  "speculative_beam_search",
-  "speculative",
-  "sampling",
-  "greedy",
-];
-const WIDEST = 64;
-
-export const FIELDS = {
-  method: oneOf(...METHODS),
-  max_new_tokens: wholeNumber(64, 1, 32768),
-  draft_depth: wholeNumber(4, 0, 32),
-  draft_width: wholeNumber(6, 1, 256),
-  min_width: wholeNumber(1, 1, WIDEST),
-  max_width: wholeNumber(null, 1, WIDEST, null),
-  width_threshold: fraction(0.7, 0, 1),
-  replacement: oneOf(true, false),
-  input_beams: wholeNumber(null, 1, WIDEST, null),
-  landing: oneOf(true, false),
-  cover_width: wholeNumber(0, 0, 256),
-  forest: oneOf("sampled", "likely"),
-  num_beams: wholeNumber(4, 1, WIDEST),
-  temperature: fraction(1, 0, 100),
-  top_k: wholeNumber(50, 0, 1_000_000),
-  top_p: fraction(1, 0, 1),
-  length_penalty: fraction(1, -10, 10),
-  seed: wholeNumber(0, 0, Number.MAX_SAFE_INTEGER),
-  continuation: fraction(0.7, 0, 1),
-};
-
-/* Fields of what does not run here, with the values that all other methods have. */
-const ELSEWHERE = {
-  width_weights: null,
-  verification: "token",
-  branching: null,
-  depth_costs: null,
-  joint_threshold: 0.5,
-  block: 2,
-  lossless: true,
-};
+export const FIELDS = settings.fields;
 
 /* The settings whose numbers are fractions in Python. */
 export const FRACTIONS = [...Object.keys(FIELDS).filter((name) => FIELDS[name].kind === "number"), "joint_threshold"];
@@ -58,12 +14,13 @@ export const FRACTIONS = [...Object.keys(FIELDS).filter((name) => FIELDS[name].k
  * implies. Throws Refused for what a form can ask for, and a plain Error for what only a wrong page can. */
 export function resolved(asked) {
   for (const name of Object.keys(asked)) {
-    if (!(name in FIELDS || name in ELSEWHERE)) throw new Error(`unknown setting ${shown(name)}; leave it out`);
+    if (!(name in FIELDS || name in settings.elsewhere))
+      {throw new Error(`unknown setting ${shown(name)}; leave it out`);}
   }
   const found = {};
   for (const [name, field] of Object.entries(FIELDS)) {
     found[name] = asked[name] === undefined ? field.standard : asked[name];
-    check(name, found[name], field);
+    if (found[name] !== field.standard) check(name, found[name], field);
   }
   if (asked.depth_costs) {
     throw new Error("depth_costs is given; a decode in the browser always drafts draft_depth layers, so leave it out");
@@ -72,58 +29,50 @@ export function resolved(asked) {
     const [high, low] = [found.max_width, found.min_width];
     throw new Refused("widths", {higher: "max_width", lower: "min_width", high, low});
   }
-  return {...found, ...ELSEWHERE, ...implied(found)};
+  return {...found, ...settings.elsewhere, ...implied(found)};
 }
 
 const shown = (value) => String(JSON.stringify(value)).slice(0, 60);
 
-function check(name, value, {kind, low, high, also, choices}) {
-  if (value === also) return;
+function check(name, value, {kind, low, high, above, choices}) {
   if (value === "auto") throw new Refused("auto", {name});
   if (choices) {
-    if (!choices.includes(value)) throw new Error(`${name} is ${shown(value)}; choose one of ${choices.join(", ")}`);
-    return;
+    if (choices.includes(value)) return;
+    throw new Error(`${name} is ${shown(value)}; choose one of ${choices.join(", ")}`);
   }
   if (!Number.isFinite(value)) throw new Refused("unread", {name});
   const isAllowed = kind === "number" || Number.isSafeInteger(value);
-  if (isAllowed && low <= value && value <= high && !(name === "top_p" && value === 0)) return;
-  throw new Refused(name === "top_p" ? "above" : kind, {name, value, low, high});
+  if (isAllowed && low <= value && value <= high && !(above && value === low)) return;
+  throw new Refused(above ? "above" : kind, {name, value, low, high});
 }
 
-function implied(asked) {
-  const {method, num_beams, draft_depth, draft_width, replacement} = asked;
-  const best = {replacement: false, temperature: 0, top_p: 1};
-  switch (method) {
-    case "dsbd": {
-      const beams = asked.forest === "likely" ? num_beams : draft_width;
-      const max_width = asked.max_width ?? Math.min(Math.max(beams, asked.min_width), WIDEST);
-      return asked.forest === "likely" ? {max_width, landing: true, cover_width: 0} : {max_width};
-    }
-    case "speculative":
-      return {...fixedWidth(1), draft_depth};
-    case "beam_sampling":
-      return {...fixedWidth(num_beams), replacement};
-    case "beam_search":
-      return {...fixedWidth(num_beams), ...best};
-    case "speculative_beam_search":
-      return {...fixedWidth(num_beams), ...best, draft_depth, draft_width, forest: "likely", landing: true};
-    case "sampling":
-      return fixedWidth(1);
-    case "greedy":
-      return {...fixedWidth(1), temperature: 0, top_k: 1, top_p: 1};
+function implied({method, ...asked}) {
+  if (method === "dsbd") {
+    const isLikely = asked.forest === "likely";
+    const beams = Math.max(isLikely ? asked.num_beams : asked.draft_width, asked.min_width);
+    const max_width = asked.max_width ?? Math.min(beams, FIELDS.max_width.high);
+    return isLikely ? {max_width, landing: true, cover_width: 0} : {max_width};
+  }
+  const {beams, reads, fixed} = settings.methods[method];
+  const width = beams === 1 ? 1 : asked[beams];
+  const read = Object.fromEntries(reads.map((name) => [name, asked[name]]));
+  return {...settings.plain, min_width: width, max_width: width, ...read, ...fixed};
+}
+
+/* What cannot be decoded, as the key of a sentence and its values, which are numbers, names of settings, or texts: the
+ * page has the sentences, in its own language. */
+export class Refused extends Error {
+  constructor(key, values = {}, options = undefined) {
+    super(`${key} ${JSON.stringify(values)}`, options);
+    Object.assign(this, {key, values});
   }
 }
 
-/* Every layer has this width, and nothing is drafted. */
-const fixedWidth = (width) => ({
-  draft_depth: 0,
-  draft_width: 1,
-  min_width: width,
-  max_width: width,
-  width_threshold: 1,
-  replacement: true,
-  input_beams: null,
-  landing: false,
-  cover_width: 0,
-  forest: "sampled",
-});
+/* The sentence of an error. words: the page's, by key. called: returns a setting's label, or else the text as it is. */
+export function sentenceOf({key, values, message}, {words, called, language}) {
+  if (!key) return message.replace(/\.?$/, ".");
+  const digits = {maximumFractionDigits: 6};
+  const written = (value) => (typeof value === "number" ? value.toLocaleString(language, digits) : called(value));
+  const texts = Object.entries(values).map(([name, value]) => [name, written(value)]);
+  return filled(words[`refused.${key}`], Object.fromEntries(texts));
+}

@@ -1,6 +1,6 @@
 /* The tokenizer of a bundled pair, whose vocabulary is one of bytes. Twin of dsbd/models/pieces.py. */
 
-import {Refused} from "./refused.js";
+import {Refused} from "./settings.js";
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 

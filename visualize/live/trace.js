@@ -1,48 +1,72 @@
-/* Turns a decode into a trace, dsbd-trace/1, as plain data: dsbd/tracing/records.py says what each field means. */
+/* Decodes a prompt with a pair of models, and records the decode as a trace, dsbd-trace/1, as plain data:
+ * dsbd/tracing/records.py says what each field means. */
 
+import {idsOf, iterations, ranked} from "./decode.js";
+import {GENERATOR, generatorOf} from "./draft.js";
+import {FRACTIONS, Refused, resolved} from "./settings.js";
 import {bestOf} from "../viewer/law.js";
-import {countsOf} from "./counts.js";
-import {digestOf} from "./digest.js";
-import {idsOf, ranked} from "./hypotheses.js";
-import {GENERATOR} from "./random.js";
 
 const ROOT = 0; // the id of the end of the prompt
 const ALTERNATIVES = 5;
 
-export class Recorder {
+/* Decodes to the end. Yields {start}, what is known before; after each iteration {iteration, best}, plain data of its
+ * record, and the text of the beam that is best so far; then {trace}. `check` throws to stop, and is called before each
+ * call of a model; `now` gives milliseconds. */
+export async function* decode(pair, prompt, asked, {check = () => {}, now = () => performance.now()} = {}) {
+  const settings = resolved(asked);
+  if (settings.draft_depth > 0 && !pair.draft) {
+    throw new Error(
+      `method ${settings.method} needs a draft model; choose sampling, greedy, beam_sampling or beam_search`,
+    );
+  }
+  if (!prompt.ids.length) throw new Error("the prompt has no tokens; give some text");
+  const context = Math.min(pair.target.context ?? Infinity, pair.draft?.context ?? Infinity);
+  if (prompt.ids.length + settings.max_new_tokens > context) {
+    const [size, value] = [prompt.ids.length, settings.max_new_tokens];
+    throw new Refused("room", {name: "max_new_tokens", size, value, context});
+  }
+  const recorder = new Recorder(pair, prompt, settings);
+  const run = iterations(pair, prompt.ids, settings, {generator: generatorOf(settings.seed), now});
+  yield {start: recorder.start()};
+  let step = run.next();
+  while (!step.done) {
+    if (typeof step.value === "function") {
+      check();
+      step = run.next(await step.value());
+    } else {
+      const [{node}] = ranked(step.value, settings);
+      yield {iteration: recorder.add(step.value), best: pair.tokenizer.decode(idsOf(node))};
+      step = run.next();
+    }
+  }
+  const trace = {
+    format: "dsbd-trace/1",
+    software: {generator: GENERATOR},
+    ...recorder.start(),
+    iterations: recorder.iterations,
+    result: recorder.result(step.value),
+  };
+  yield {trace: {...trace, digest: await digestOf(trace)}};
+}
+
+class Recorder {
   constructor(pair, prompt, settings) {
     Object.assign(this, {pair, prompt, settings, iterations: [], ids: new Map()});
-  }
-
-  /* The record of an iteration as `iterations` yields it. */
-  add(step) {
-    if (!this.ids.size) this.ids.set(step.input_beams[0].node, ROOT);
-    const iteration = new IterationWriter(this, step).write();
-    this.iterations.push(iteration);
-    return iteration;
   }
 
   /* What a trace says before the first iteration. */
   start() {
     const {pair, prompt, settings} = this;
-    const pieces = prompt.ids.map((id) => {
-      const [text, bytes] = pair.tokenizer.piece(id);
-      return {token_id: id, text, bytes, special: pair.tokenizer.isSpecial(id)};
-    });
-    const models = {target: modelRecord(pair.target), draft: pair.draft ? modelRecord(pair.draft) : null};
-    return {models, settings, seed: settings.seed, prompt: {text: prompt.text, pieces}};
-  }
-
-  /* The whole trace; `end` is what `iterations` returns. */
-  async trace(end) {
-    const trace = {
-      format: "dsbd-trace/1",
-      software: {generator: GENERATOR},
-      ...this.start(),
-      iterations: this.iterations,
-      result: this.result(end),
+    const {tokenizer} = pair;
+    const modelOf = ({id, revision, dtype, device, vocabulary, attention}) => {
+      return {id, revision, dtype, device, vocabulary_size: vocabulary, attention};
     };
-    return {...trace, digest: await digestOf(trace)};
+    const pieces = prompt.ids.map((id) => {
+      const [text, bytes] = tokenizer.piece(id);
+      return {token_id: id, text, bytes, special: tokenizer.isSpecial(id)};
+    });
+    const models = {target: modelOf(pair.target), draft: pair.draft ? modelOf(pair.draft) : null};
+    return {models, settings, seed: settings.seed, prompt: {text: prompt.text, pieces}};
   }
 
   result(end) {
@@ -56,139 +80,191 @@ export class Recorder {
 
   stats(new_tokens, {prefill_seconds, rows}) {
     const {iterations, prompt} = this;
-    const counts = countsOf(iterations);
     const sumOf = (numberOf) => iterations.reduce((sum, one) => sum + numberOf(one), 0);
+    const ratio = (part, whole) => (whole ? part / whole : null);
+    const verdict = (name) => sumOf(({trials}) => trials.filter((one) => one.verdict === name).length);
+    const drawn = (name) => sumOf(({draws}) => draws.filter((one) => one.kind === name).length);
+    const names = ["accepted", "rejected", "orphaned", "unneeded"];
+    const counts = Object.fromEntries([
+      ...names.map((name) => [name, verdict(name)]),
+      ...["recovered", "fresh", "bonus"].map((name) => [name, drawn(name)]),
+      ["landed", sumOf(({draws}) => draws.filter(({landed}) => landed).length)],
+      ["iterations", iterations.length],
+      ["layers", sumOf(({layers}) => layers.length)],
+    ]);
     const phases = Object.keys(iterations[0].phases).map((phase) => [phase, sumOf((one) => one.phases[phase])]);
+    const seconds = phases.reduce((sum, [, spent]) => sum + spent, 0);
+    const widths = sumOf(({layers}) => layers.reduce((sum, {width}) => sum + width, 0));
     const forPrompt = Number(prompt.ids.length > 1);
     const bytes = (row) => (row ? row.peak * row.bytesPerSlot : 0);
     return {
       new_tokens,
       ...counts,
+      acceptance_rate: ratio(counts.accepted, counts.accepted + counts.rejected),
+      layers_per_iteration: ratio(counts.layers, iterations.length),
+      mean_width: ratio(widths, counts.layers),
       target_calls: iterations.length + forPrompt,
       // a layer below which nothing lives takes no forward; it counts as one, as in Python
       draft_calls: rows.draft ? sumOf((one) => one.draft_depth) + forPrompt : 0,
-      seconds: prefill_seconds + counts.seconds,
+      seconds: prefill_seconds + seconds,
       prefill_seconds,
       ...Object.fromEntries(phases),
-      tokens_per_second: counts.seconds > 0 ? counts.layers / counts.seconds : 0,
+      tokens_per_second: seconds > 0 ? counts.layers / seconds : 0,
       kv_peak_slots: Math.max(...iterations.map(({kept}) => kept.slots_scored)),
       kv_peak_bytes: bytes(rows.target) + bytes(rows.draft),
     };
   }
-}
 
-function modelRecord({id, revision, dtype, device, vocabulary, attention}) {
-  return {id, revision, dtype, device, vocabulary_size: vocabulary, attention};
-}
+  /* ---- an iteration ---------------------------------------------------------------------------------------------- */
 
-/* Writes one iteration, and gives new nodes their ids. */
-class IterationWriter {
-  constructor(recorder, step) {
-    Object.assign(this, {recorder, step, ids: recorder.ids, nodes: []});
-    this.eos = recorder.pair.eos;
-    this.piece = (id) => recorder.pair.tokenizer.piece(id);
-  }
-
-  write() {
-    const {index, input_beams, forest, layers, kept, slots_scored, slots_kept, phases, beams} = this.step;
-    const {pair, prompt} = this.recorder;
-    const input = this.beams(input_beams);
-    forest.layers.forEach((layer, at) => this.forestNodes(layer, at));
-    layers.forEach((layer, at) => this.drawnNodes(layer, at));
+  /* The record of an iteration as `iterations` yields it; new nodes get their ids. */
+  add(step) {
+    const {ids, pair, prompt} = this;
+    const {index, input_beams, forest, layers, kept, slots_scored, slots_kept, phases, beams} = step;
+    if (!ids.size) ids.set(input_beams[0].node, ROOT);
+    const named = (item) => ({...item, node: ids.get(item.node)});
+    const input = input_beams.map(named);
+    const nodes = this.nodes(step);
     const each = (key, write) =>
       layers.flatMap((layer, at) => layer[key].map((one, order) => write(one, at + 1, order)));
-    return {
+    const iteration = {
       index,
       input_beams: input,
       draft_depth: forest.layers.length,
-      nodes: this.nodes,
-      layers: layers.map((layer, at) => this.layer(layer, at + 1)),
-      trials: each("trials", (trial, layer) => ({layer, ...this.named(trial), joint: null})),
-      draws: each("draws", (draw, layer, order) => ({layer, order, ...this.named(draw)})),
-      output_beams: this.beams(beams),
+      nodes,
+      layers: layers.map((layer, at) => this.layer(layer, at + 1, step)),
+      trials: each("trials", (trial, layer) => ({layer, ...named(trial), joint: null})),
+      draws: each("draws", (draw, layer, order) => ({layer, order, ...named(draw)})),
+      output_beams: beams.map(named),
       kept: {
         prompt_slots: pair.target.attention === "forest" ? prompt.ids.length - 1 : 0,
         slots_scored,
         slots_kept,
-        nodes: kept.map((node) => this.ids.get(node)),
+        nodes: kept.map((node) => ids.get(node)),
       },
       phases,
       beginnings: [],
     };
+    this.iterations.push(iteration);
+    return iteration;
   }
 
-  named(item) {
-    return {...item, node: this.ids.get(item.node)};
+  /* The nodes of the forest, layer by layer, then those that were drawn beside it. */
+  nodes({forest, layers, rowOf}) {
+    const {ids, pair} = this;
+    const found = [];
+    const add = (node, layer, kind, numbers) => {
+      const {parent, token} = node;
+      const [text, bytes] = pair.tokenizer.piece(token);
+      const own = {
+        id: ids.size,
+        parent: ids.get(parent),
+        layer,
+        token_id: token,
+        text,
+        kind,
+        ends: pair.eos.has(token),
+      };
+      ids.set(node, own.id);
+      found.push({...own, target_log_prob: finite(rowOf(parent)[token]), ...numbers, bytes});
+    };
+    forest.layers.forEach(({drafts, covers, law}, at) => {
+      const layer = layers[at];
+      const drafted = new Set(drafts);
+      const probs = new Map(law.pairs.map((pair, place) => [pair, law.probs[place]]));
+      for (const node of new Set([...drafts, ...covers])) {
+        const place = layer ? layer.alive.findIndex((beam) => beam.node === node.parent) : -1;
+        add(node, at + 1, drafted.has(node) ? "drafted" : "cover", {
+          draft_log_prob: finite(forest.log_probs.get(node)),
+          target_prob: layer ? (layer.law.probs[layer.law.find(place, node.token)] ?? 0) : null,
+          draft_prob: probs.get(law.parents.indexOf(node.parent) * law.size + node.token) ?? 0,
+        });
+      }
+    });
+    layers.forEach(({draws}, at) => {
+      for (const {node, target_prob} of draws) {
+        if (!ids.has(node)) add(node, at + 1, "drawn", {draft_log_prob: null, target_prob, draft_prob: null});
+      }
+    });
+    return found;
   }
 
-  beams(beams) {
-    return beams.map((beam) => this.named(beam));
-  }
-
-  forestNodes({drafts, covers, law}, at) {
-    const layer = this.step.layers[at];
-    const drafted = new Set(drafts);
-    const probs = new Map(law.pairs.map((pair, place) => [pair, law.probs[place]]));
-    for (const node of new Set([...drafts, ...covers])) {
-      const place = layer ? layer.alive.findIndex((beam) => beam.node === node.parent) : -1;
-      this.add(node, at + 1, drafted.has(node) ? "drafted" : "cover", {
-        draft_log_prob: finite(this.step.forest.log_probs.get(node)),
-        target_prob: layer ? (layer.law.probs[layer.law.find(place, node.token)] ?? 0) : null,
-        draft_prob: probs.get(law.parents.indexOf(node.parent) * law.size + node.token) ?? 0,
-      });
-    }
-  }
-
-  drawnNodes({draws}, at) {
-    for (const {node, target_prob} of draws) {
-      if (!this.ids.has(node)) this.add(node, at + 1, "drawn", {draft_log_prob: null, target_prob, draft_prob: null});
-    }
-  }
-
-  add(node, layer, kind, numbers) {
-    const {parent, token} = node;
-    const id = this.ids.size;
-    const [text, bytes] = this.piece(token);
-    const target_log_prob = finite(this.step.rowOf(parent)[token]);
-    const own = {id, parent: this.ids.get(parent), layer, token_id: token, text, kind, ends: this.eos.has(token)};
-    this.ids.set(node, id);
-    this.nodes.push({...own, target_log_prob, ...numbers, bytes});
-  }
-
-  layer(layer, number) {
-    const {width, law, alive} = layer;
+  layer({width, law, alive, kind, trials, outcome, beams, draft_probs}, number, {forest, size}) {
+    const {ids, pair} = this;
+    const ended = beams.filter(({node}) => pair.eos.has(node.token));
     return {
       layer: number,
-      kind: layer.kind,
-      alive: alive.map(({node}) => this.ids.get(node)),
+      kind,
+      alive: alive.map(({node}) => ids.get(node)),
       ...width,
       target_support: law.pairs.length,
-      accepted: layer.trials.filter(({verdict}) => verdict === "accepted").length,
-      outcome: layer.outcome,
-      beams: this.beams(layer.beams),
-      finished: layer.beams.filter(({node}) => this.eos.has(node.token)).map(({node}) => this.ids.get(node)),
-      alternatives: this.alternatives(layer),
+      accepted: trials.filter(({verdict}) => verdict === "accepted").length,
+      outcome,
+      beams: beams.map((beam) => ({...beam, node: ids.get(beam.node)})),
+      finished: ended.map(({node}) => ids.get(node)),
+      alternatives: bestOf(law.probs, ALTERNATIVES).map((at) => {
+        const {node: parent} = alive[Math.floor(law.pairs[at] / size)];
+        const token_id = law.pairs[at] % size;
+        const [text] = pair.tokenizer.piece(token_id);
+        const probs = {target_prob: law.probs[at], draft_prob: draft_probs[at]};
+        return {
+          parent: ids.get(parent),
+          token_id,
+          text,
+          ...probs,
+          node: ids.get(forest.find(parent, token_id)) ?? null,
+        };
+      }),
       width_uniform: null,
     };
-  }
-
-  /* The likeliest pairs, ties in the order of the pairs. */
-  alternatives({law, alive, draft_probs}) {
-    const {size} = this.step;
-    return bestOf(law.probs, ALTERNATIVES).map((at) => {
-      const {node: parent} = alive[Math.floor(law.pairs[at] / size)];
-      const token_id = law.pairs[at] % size;
-      const node = this.step.forest.find(parent, token_id);
-      return {
-        parent: this.ids.get(parent),
-        token_id,
-        text: this.piece(token_id)[0],
-        target_prob: law.probs[at],
-        draft_prob: draft_probs[at],
-        node: node ? this.ids.get(node) : null,
-      };
-    });
   }
 }
 
 const finite = (number) => (Number.isFinite(number) ? number : null);
+
+/* ---- the digest: the SHA-256 of what Python's json writes, sorted, compact and in ASCII -------------------------- */
+
+/* JavaScript has one kind of number: the names of fields tell which whole numbers Python writes with a fraction. */
+const IS_FRACTION = new Set([
+  ...FRACTIONS,
+  ...["log_weight", "score", "target_log_prob", "draft_log_prob", "target_prob", "draft_prob", "residual_prob"],
+  ...["c", "S", "acceptance", "uniform", "cdf_low", "cdf_high", "forest_mass"],
+  ...["chain_c", "chain_S", "acceptance_chain", "accepted_distribution"],
+  ...["draft_seconds", "score_seconds", "verify_seconds", "commit_seconds"],
+]);
+
+/* Empty where the browser makes no digests: on a page that came over the network without encryption. */
+async function digestOf(trace) {
+  const hash = await sha256(new TextEncoder().encode(canonical(trace)));
+  return hash && `sha256:${hash}`;
+}
+
+/* In hex; empty where the browser makes none. */
+export async function sha256(bytes) {
+  if (!globalThis.crypto?.subtle) return "";
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/* The JSON text that Python makes of plain data. `name` is the field that holds the value. Statistics are of any kind:
+ * a whole number stays whole there. */
+export function canonical(value, name = "") {
+  if (typeof value === "number") return numberOf(value, IS_FRACTION.has(name));
+  if (typeof value === "string") return JSON.stringify(value).replace(/[\x7f-\uffff]/g, escaped);
+  if (value === null || typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) return `[${value.map((one) => canonical(one, name)).join(",")}]`;
+  const within = (key) => canonical(value[key], name === "stats" ? "" : key);
+  const fields = Object.keys(value).sort();
+  return `{${fields.map((key) => `${canonical(key)}:${within(key)}`).join(",")}}`;
+}
+
+const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/* A number as Python writes it: 1.0, 1e-05, 1e+16; whole numbers without a fraction unless their field has one. */
+function numberOf(number, isFraction) {
+  const [digits, exponent] = number.toExponential().split("e");
+  if (Number.isInteger(number) && !isFraction) return String(number);
+  if (number === 0) return "0.0"; // JSON.stringify forgets the sign, too
+  if (exponent < -4 || exponent >= 16) return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
+  return Number.isInteger(number) ? `${number}.0` : String(number);
+}

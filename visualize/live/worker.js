@@ -8,8 +8,8 @@
  * start is what a trace says before its first iteration, iteration a record of it. Only a run that is watched sends
  * them. */
 
-import {decode} from "./decode.js";
-import {loadPair} from "./pair.js";
+import {loadPair} from "./model.js";
+import {decode} from "./trace.js";
 
 const STOPPED = "stopped";
 let pair = null;

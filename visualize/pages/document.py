@@ -1,4 +1,4 @@
-"""What every stand-alone page is made of: templates, styles and scripts, packed data, Plotly and the viewer.
+"""What every stand-alone page is made of: templates, styles and scripts, packed data and the viewer.
 
 Pages are Jinja templates beside this file, which escape what they are given; ``Markup`` is HTML already. A page loads
 nothing from the network except what its kit allows.
@@ -8,11 +8,10 @@ import base64
 import gzip
 import json
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, Literal, get_args
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
@@ -20,13 +19,11 @@ from markupsafe import Markup
 
 from dsbd.tracing.trace import Trace
 from visualize.files import write
-from visualize.scenes.build import build_scene
-from visualize.scenes.to_json import scene_json
-from visualize.viewer.bundle import plotly_js_path, viewer_assets
+from visualize.viewer.bundle import viewer_assets
 from visualize.words.words import Words
 
-PlotlyFrom = Literal["beside", "inline", "shared"]
-PLOTLY_FILE, VIEWER_FILE, STYLE_FILE = "plotly.min.js", "viewer.js", "style.css"
+SCRIPTS = ("unpack.js", "viewer.js", "host.js")
+STYLE_FILE = "style.css"
 _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
 _TEMPLATES = Environment(
     loader=PackageLoader("visualize", "pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -39,7 +36,7 @@ class Kit:
     """The parts of a page that make its viewers work."""
 
     head: Markup
-    """Styles and Plotly."""
+    """Styles."""
     body: Markup | str = ""
     """The viewer and its host script; code that starts them must follow."""
     scripts: str = ""
@@ -104,65 +101,30 @@ def data_element(name: str, data: Any) -> Markup:
     return Markup(f'<div class="{name}"><script type="application/json">{htmlsafe_json_dumps(data)}</script></div>')
 
 
-def trace_element(trace: Trace, place: int = 0, language: str = "en") -> Markup:
-    """Return the element with the data of a viewer, by its place on the page."""
-    return packed_element(f"dsbd-scene-{place}", packed_json(scene_json(build_scene(trace, language=language))))
+def trace_element(trace: Trace, place: int = 0) -> Markup:
+    """Return the element with the trace of a viewer, by its place on the page."""
+    return packed_element(f"dsbd-scene-{place}", packed_json(trace.to_dict()))
 
 
-def plotly_tag(origin: PlotlyFrom) -> Markup:
-    """Return the element that brings Plotly to a page. Raises: ValueError.
-
-    ``beside`` is a file next to the page, ``inline`` is packed into it (about 2 MB), and ``shared`` is the one in
-    another viewer's frame on the same page.
-    """
-    if origin not in get_args(PlotlyFrom):
-        raise ValueError(f"plotly is {origin!r}; choose one of {', '.join(map(repr, get_args(PlotlyFrom)))}")
-    if origin == "beside":
-        return Markup(f'<script src="{PLOTLY_FILE}"></script>')
-    content, mark = (_packed_plotly(), "") if origin == "inline" else ("", ' data-from="page"')
-    return Markup(f'<script type="application/gzip" id="dsbd-plotly"{mark}>{content}</script>')
-
-
-@lru_cache
-def _packed_plotly() -> str:
-    return packed(plotly_js_path().read_text(encoding="utf-8"))
-
-
-def carried_kit(plotly: PlotlyFrom, *styles: str) -> Kit:
-    """Return the parts as text inside the page. Raises: ValueError for an unknown ``plotly``."""
+def carried_kit(*styles: str) -> Kit:
+    """Return the parts as text inside the page."""
     assets = viewer_assets()
     css = _STYLE.format(css=json.dumps(assets["css"]))
     viewer = packed_element("dsbd-viewer", packed("\n".join([css, assets["js_classic"], page_file("host.js")])))
-    head = style(page_file("page.css"), *styles) + "\n" + plotly_tag(plotly)
-    body = viewer + "\n" + script(page_file("unpack.js"))
-    return Kit(head, body, " 'self' file:" if plotly == "beside" else "")
+    return Kit(style(page_file("page.css"), *styles), viewer + "\n" + script(page_file("unpack.js")))
 
 
 def shared_kit(folder: str, *styles: str) -> Kit:
     """Return the parts as links to the files of :func:`write_kit`; ``folder`` is their address, with a slash."""
     sheet = Markup('<link rel="stylesheet" href="{}">').format(folder + STYLE_FILE)
-    names = (PLOTLY_FILE, "unpack.js", VIEWER_FILE, "host.js")
-    files = Markup().join(Markup('<script src="{}"></script>').format(folder + name) for name in names)
+    files = Markup().join(Markup('<script src="{}"></script>').format(folder + name) for name in SCRIPTS)
     return Kit(sheet + (style(*styles) if styles else ""), files, " 'self' file:", files=True)
 
 
 def write_kit(folder: Path, *styles: str) -> None:
-    """Write the files that the pages of a site share, Plotly included. Raises: TraceError."""
+    """Write the files that the pages of a site share. Raises: TraceError."""
     assets = viewer_assets()
-    copy_plotly(folder)
-    write(folder / VIEWER_FILE, assets["js_classic"])
+    write(folder / "viewer.js", assets["js_classic"])
     for name in ("unpack.js", "host.js", "deck.js"):
         write(folder / name, page_file(name))
     write(folder / STYLE_FILE, "\n".join([assets["css"], page_file("page.css"), *styles]))
-
-
-def write_page(path: str | Path, page: str, plotly: str) -> None:
-    """Write a page, and ``plotly.min.js`` next to it if ``plotly`` is ``beside``. Raises: TraceError."""
-    write(path, page)
-    if plotly == "beside":
-        copy_plotly(Path(path).parent)
-
-
-def copy_plotly(folder: Path) -> None:
-    """Put ``plotly.min.js`` into a folder. Raises: TraceError."""
-    write(folder / PLOTLY_FILE, plotly_js_path().read_bytes())

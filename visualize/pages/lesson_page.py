@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from dsbd.errors import DsbdError, LessonError, TraceError
 from dsbd.tracing.trace import Trace
+from visualize.files import write
 from visualize.forest import steps_of
 from visualize.pages.document import (
     Kit,
-    PlotlyFrom,
     carried_kit,
     data_element,
     packed,
@@ -23,7 +23,6 @@ from visualize.pages.document import (
     page_file,
     render,
     trace_element,
-    write_page,
 )
 from visualize.pages.lesson import Block, Lesson, LessonCard, Position, markdown, read_lesson, read_tables, step_of
 from visualize.pages.live import live_element, live_kit
@@ -52,9 +51,8 @@ class Stop:
     asks: bool
 
 
-def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = "beside") -> None:
-    """Write a lesson file (Markdown, see docs/teaching.md) as one HTML page; ``plotly`` as for
-    :func:`visualize.export_html`.
+def export_lesson(source: str | Path, path: str | Path) -> None:
+    """Write a lesson file (Markdown, see docs/teaching.md) as one HTML page.
 
     Example:
         >>> visualize.export_lesson("assets/lessons/1-speculative-decoding.md", "lesson.html")
@@ -62,10 +60,9 @@ def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = 
     Raises:
         LessonError: the lesson has a mistake; the message names file and line.
         TraceError: its trace cannot be read, or the page cannot be written.
-        ValueError: ``plotly`` is unknown.
     """
     lesson = read_lesson(source)
-    write_page(path, lesson_page(lesson, carried_kit(plotly, page_file("lesson.css"))), plotly)
+    write(path, lesson_page(lesson, carried_kit(page_file("lesson.css"))))
 
 
 def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> str:
@@ -113,7 +110,7 @@ def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
 
 def _page(template: str, lesson: Lesson, trace: Trace, kit: Kit, data: Any, **values: Any) -> str:
     has_lab = any("lab" in card.blocks for card in lesson.cards)
-    element = trace_element(trace, language=lesson.language)
+    element = trace_element(trace)
     return render(
         template, kit, language=lesson.language, title=lesson.title, lesson=lesson, data=data, trace=element,
         lab=packed_element("lab-script", packed(lab_script())) if has_lab else "", **values,

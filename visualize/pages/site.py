@@ -81,11 +81,11 @@ def export_site(
             live_kit(shared_kit(f"{VIEWER}/"), f"{FOLDER}/"),
             live_element(cards[0].trace, f"{FOLDER}/", language),
         )
-        element = trace_element(cards[0].trace, language=language)
+        element = trace_element(cards[0].trace)
         pages[LIVE_PAGE] = render("site_trace.html", kit, **common, index="index.html", form=form, trace=element,
                                   name=words("page.live.title"), card=None, frame=FRAME)  # fmt: skip
     for card in cards:
-        element = trace_element(card.trace, language=language)
+        element = trace_element(card.trace)
         pages[f"{card.picture}.html"] = render("site_trace.html", shared_kit(f"../{VIEWER}/"), **common, form="",
                                                index="../index.html", trace=element, name=card.title, card=card,
                                                frame=FRAME)  # fmt: skip

@@ -2,7 +2,7 @@
 
 import {readFileSync} from "node:fs";
 
-import {decode} from "../../../visualize/live/decode.js";
+import {decode} from "../../../visualize/live/trace.js";
 import {tablePair} from "./tables.js";
 
 for (const {tables, prompt, settings} of JSON.parse(readFileSync(process.argv[2], "utf8"))) {

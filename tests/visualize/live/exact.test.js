@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {idsOf} from "../../../visualize/live/hypotheses.js";
-import {iterations} from "../../../visualize/live/iterations.js";
-import {generatorOf} from "../../../visualize/live/random.js";
+import {idsOf, iterations} from "../../../visualize/live/decode.js";
+import {generatorOf} from "../../../visualize/live/draft.js";
 import {resolved} from "../../../visualize/live/settings.js";
 import {RULES} from "../../../visualize/live/verify.js";
 import {Residual} from "../../../visualize/viewer/law.js";

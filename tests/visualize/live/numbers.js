@@ -3,8 +3,8 @@
 
 import {readFileSync} from "node:fs";
 
-import {canonical} from "../../../visualize/live/digest.js";
-import {generatorOf} from "../../../visualize/live/random.js";
+import {canonical} from "../../../visualize/live/trace.js";
+import {generatorOf} from "../../../visualize/live/draft.js";
 
 const [, , asked, given] = process.argv;
 if (asked === "canonical") console.log(canonical(JSON.parse(readFileSync(given, "utf8"))));

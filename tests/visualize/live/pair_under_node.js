@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import {readFile} from "node:fs/promises";
 import {test} from "node:test";
 
-import {decode} from "../../../visualize/live/decode.js";
-import {openModel} from "../../../visualize/live/model.js";
-import {loadPair} from "../../../visualize/live/pair.js";
+import {loadPair, openModel} from "../../../visualize/live/model.js";
+import {decode} from "../../../visualize/live/trace.js";
 import {given} from "../given.js";
 
 const altered = new Map(); // contents by the end of an address; null: the file is missing

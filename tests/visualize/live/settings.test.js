@@ -10,9 +10,8 @@ import es from "../../../visualize/words/es.json" with {type: "json"};
 import fr from "../../../visualize/words/fr.json" with {type: "json"};
 import ja from "../../../visualize/words/ja.json" with {type: "json"};
 import zh from "../../../visualize/words/zh.json" with {type: "json"};
-import {decode} from "../../../visualize/live/decode.js";
-import {Refused, sentenceOf} from "../../../visualize/live/refused.js";
-import {resolved} from "../../../visualize/live/settings.js";
+import {Refused, resolved, sentenceOf} from "../../../visualize/live/settings.js";
+import {decode} from "../../../visualize/live/trace.js";
 import {tablePair} from "./tables.js";
 
 /* The sentence of an error on a page of a language. */

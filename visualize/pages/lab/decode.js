@@ -1,8 +1,7 @@
 /* Tables in place of models: decodes with them, by the decoder of the live page or by one whose rule is broken, and the
  * exact law of how a decode ends. A table has the law of the next word for every path, a string with one digit per word. */
 
-import {idsOf} from "../../live/hypotheses.js";
-import {iterations} from "../../live/iterations.js";
+import {idsOf, iterations} from "../../live/decode.js";
 import {resolved} from "../../live/settings.js";
 import {RULES} from "../../live/verify.js";
 import {Residual, alphasOf, chainOf, jointLaw, logProbsOf, massesOf, tailsOf, warpedLaw} from "../../viewer/law.js";
