@@ -22,5 +22,5 @@ These are guesses. The target has not seen them.
 
 dsbd.decode(dsbd.load_pair(), "The fox", dsbd.DecodingSettings(max_new_tokens=8), record=True).trace.save("fox.json.gz")
 Path("fox.md").write_text(LESSON, encoding="utf-8")
-visualize.export_lesson("fox.md", "fox.html", plotly="inline")
+visualize.export_lesson("fox.md", "fox.html")
 print("Open fox.html in a browser.")

@@ -24,7 +24,6 @@ PICTURE_BYTES = {
     "page.webp": 300_000,
     "lanes.gif": 300_000,
     "forest.svg": 100_000,
-    "decode.svg": 100_000,
     "mark.svg": 5_000,
     **{f"{name}.webp": 50_000 for name in visualize.__all__ if name.endswith("_figure")},
 }
@@ -89,7 +88,6 @@ def test_the_pictures_are_those_of_the_recorded_decode():
     """Catches a picture that was not made again after the drawing changed."""
     trace = ROOT / "assets/traces/1-dynamic-width.json.gz"
     assert (DOCS / "images" / "forest.svg").read_text(encoding="utf-8") == visualize.forest_svg(trace)
-    assert (DOCS / "images" / "decode.svg").read_text(encoding="utf-8") == visualize.decode_svg(trace)
 
 
 def test_the_table_of_methods_is_what_they_read():

@@ -17,7 +17,7 @@ def test_a_repr_is_one_short_line():
     trace, node = update.result.trace, Node(None, -1, 0)
     for token in range(3000):
         node = node.child(token)
-    held = [toy_pair(), toy_pair().target, update, update.result, trace, trace.iterations[0], visualize.scene(trace),
+    held = [toy_pair(), toy_pair().target, update, update.result, trace, trace.iterations[0],
             visualize.show(update.result), visualize.decode_figure(trace), Hypothesis(node, -1.0, -1.0, False, 1),
             made_up_table()]  # fmt: skip
     for one in held:

@@ -25,7 +25,7 @@ SNIPPETS = {
 
 @pytest.mark.parametrize("kind", ["iframe", "jupyter", "quarto", "myst", "moodle", "wordpress"])
 def test_snippets_are_those_that_are_tested(kind):
-    """Catches a page that teaches an older snippet; tests/visualize/embed/test_snippets.py opens each."""
+    """Catches a page that teaches an older snippet; tests/visualize/pages/test_pages.py opens each."""
     assert visualize.embed_snippet(PAGE, kind) == SNIPPETS[kind]
 
 
@@ -45,22 +45,21 @@ def test_the_slide_steps_a_site(browser, tmp_path):
     reveal = "globalThis.Reveal = {heard: {}, on(name, act) { this.heard[name] = act; }};"
     deck = f'<!doctype html><meta charset="utf-8"><script>{reveal}</script>'
     (tmp_path / "deck.html").write_text(deck + slide, encoding="utf-8")
-    steps = visualize.scene(asset_path("traces") / "1-dynamic-width.json.gz").iterations[0].steps
     with visit(browser, tmp_path / "deck.html") as seen:
         (frame,) = seen.drawn()
-        says = "text => document.querySelector('.dsbd-sentence').textContent === text"
-        frame.wait_for_function(says, arg=steps[5].sentence)
+        says = "step => new URLSearchParams(location.hash.slice(1)).get('step') === step"
+        frame.wait_for_function(says, arg="6")
         seen.page.evaluate(
             """() => { const fragment = document.querySelector(".dsbd-step"); fragment.classList.add("visible");
                        Reveal.heard.fragmentshown({fragment}); }"""
         )
-        frame.wait_for_function(says, arg=steps[6].sentence)
+        frame.wait_for_function(says, arg="7")
         seen.quiet()
 
 
 def test_the_lesson_is_complete():
     lesson = parse_lesson(SNIPPETS["lesson"], asset_path("lessons") / "mine.md")
-    stops = stops_of(lesson, visualize.scene(lesson.trace))
+    stops = stops_of(lesson, Trace.load(lesson.trace))
     assert [(stop.step, stop.answer_step) for stop in stops][1] == (5, 6)
     assert [card.question is not None for card in lesson.cards] == [False, True]
 

@@ -33,9 +33,7 @@ NUMBERS = ("target_prob", "draft_prob", "target_log_prob", "draft_log_prob", "lo
 DRAW: dict[str, Callable[[Scene, int], str]] = {
     "svg": visualize.forest_svg,
     "html": lambda scene, _: html_page([scene], plotly="inline"),
-    "tikz": visualize.forest_tikz,
     "text": visualize.forest_text,
-    "csv": visualize.nodes_csv,
 }
 """What writes each format; html holds the whole decode, the others one iteration."""
 
@@ -100,7 +98,7 @@ def explained(trace: Trace, iteration: int = 0, node: int = 0, language: str = "
     Args:
         trace: a name that /list_traces says, or a trace file.
         iteration: which one, from 0.
-        node: its id, as /export writes it into csv.
+        node: its id, as the trace has it.
         language: of the sentences: ar, de, en, es, fr, ja or zh.
 
     Returns:
@@ -130,7 +128,7 @@ def exported(trace: Trace, format: str = "svg", iteration: int = 0, language: st
 
     Args:
         trace: a name that /list_traces says, or a trace file.
-        format: svg, html, tikz, text or csv; html shows the whole decode, the others one iteration.
+        format: svg, html or text; html shows the whole decode, the others one iteration.
         iteration: which one, from 0.
         language: of the sentences: ar, de, en, es, fr, ja or zh.
 

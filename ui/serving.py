@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from dsbd.version import __version__
 from visualize import viewer_assets
-from visualize.pages.live_parts import live_words
+from visualize.pages.live import live_words
 from visualize.words.words import known_languages
 
 from .decodes.first_paint import FirstPaint, first_paint

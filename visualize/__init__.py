@@ -1,6 +1,6 @@
 """Drawings of a trace: figures, text, SVG, stand-alone pages, and the viewer they share.
 
-Data flows one way: trace, scene, drawing, page. Nothing here needs torch or a model. A name is loaded when it is
+Data flows one way: trace, graph, drawing, page. Nothing here needs torch or a model. A name is loaded when it is
 first used, so ``import visualize`` is fast.
 """
 
@@ -8,14 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from visualize.drawings.csv import nodes_csv
-    from visualize.drawings.decode_svg import decode_svg
-    from visualize.drawings.svg import forest_svg
-    from visualize.drawings.text import forest_text
-    from visualize.drawings.tikz import forest_tikz
-    from visualize.embed.notebook import show
-    from visualize.embed.snippets import embed_snippet
-    from visualize.figures.decode import width_figure
+    from visualize.embed import embed_snippet
+    from visualize.figures.decode import decode_figure, width_figure
     from visualize.figures.evaluation import (
         pareto_figure,
         quality_width_figure,
@@ -24,37 +18,29 @@ if TYPE_CHECKING:
     from visualize.figures.forest import forest_figure
     from visualize.figures.race import race_figure
     from visualize.figures.speed import speed_figure
-    from visualize.figures.whole import decode_figure
+    from visualize.forest import decode_graph, forest_graph
+    from visualize.notebook import show
     from visualize.pages.contest_page import export_contest
     from visualize.pages.lesson_page import export_lesson
     from visualize.pages.site import export_site
     from visualize.pages.trace_page import export_html
-    from visualize.scenes.build import SceneBuilder
-    from visualize.scenes.source import scene_of as scene
-    from visualize.scenes.to_json import scene_json
+    from visualize.svg import forest_svg, forest_text
     from visualize.viewer.bundle import viewer_assets
 
 _NAMES = {
-    "drawings.csv": "nodes_csv",
-    "drawings.decode_svg": "decode_svg",
-    "drawings.svg": "forest_svg",
-    "drawings.text": "forest_text",
-    "drawings.tikz": "forest_tikz",
-    "embed.notebook": "show",
-    "embed.snippets": "embed_snippet",
-    "figures.decode": "width_figure",
+    "svg": "forest_svg forest_text",
+    "embed": "embed_snippet",
+    "figures.decode": "decode_figure width_figure",
     "figures.evaluation": "pareto_figure quality_width_figure width_histogram_figure",
     "figures.forest": "forest_figure",
     "figures.race": "race_figure",
     "figures.speed": "speed_figure",
-    "figures.whole": "decode_figure",
+    "forest": "decode_graph forest_graph",
+    "notebook": "show",
     "pages.contest_page": "export_contest",
     "pages.lesson_page": "export_lesson",
     "pages.site": "export_site",
     "pages.trace_page": "export_html",
-    "scenes.build": "SceneBuilder",
-    "scenes.source": "scene",
-    "scenes.to_json": "scene_json",
     "viewer.bundle": "viewer_assets",
 }
 """The public names of each module."""
@@ -64,7 +50,7 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(f"visualize.{_HOMES[name]}"), "scene_of" if name == "scene" else name)
+        return getattr(import_module(f"visualize.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'visualize' has no attribute {name!r}")
 
 

@@ -1,8 +1,4 @@
-"""Draws a recorded decode for the documentation site: ``python .ci/docs/pictures.py``, from the root.
-
-- ``docs/images/forest.svg``: the verified forest of one iteration.
-- ``docs/images/decode.svg``: the whole decode as one tree.
-"""
+"""Draws the verified forest of one iteration, ``docs/images/forest.svg``, for the documentation site."""
 
 import sys
 from pathlib import Path
@@ -17,4 +13,3 @@ IMAGES = ROOT / "docs" / "images"
 
 if __name__ == "__main__":
     (IMAGES / "forest.svg").write_text(visualize.forest_svg(TRACE), encoding="utf-8")
-    (IMAGES / "decode.svg").write_text(visualize.decode_svg(TRACE), encoding="utf-8")

@@ -4,12 +4,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dsbd.commands.parser import OK, add_language_flag, add_plotly_flag, new_command, print_json
+from dsbd.commands.parser import OK, add_language_flag, new_command, print_json
 from dsbd.commands.paths import input_path, output_file
 from dsbd.errors import TraceError
 
-FORMATS = ("html", "svg", "tikz", "text", "csv", "decode-svg")
-"""``html`` shows every iteration, ``decode-svg`` the whole decode as one tree, the others one iteration."""
+FORMATS = ("html", "svg", "text")
+"""``html`` shows every iteration, the others one."""
 
 
 def add(commands: Any) -> None:
@@ -18,9 +18,8 @@ def add(commands: Any) -> None:
     parser.add_argument("file", type=input_path, metavar="FILE")
     parser.add_argument("--format", choices=FORMATS, required=True)
     parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
-    which = "which iteration, counted from 1 as in the viewer; html opens there, decode-svg shows all (1)"
+    which = "which iteration, counted from 1 as in the viewer; html opens there (1)"
     parser.add_argument("--iteration", type=int, default=1, metavar="N", help=which)
-    add_plotly_flag(parser, of="html: ")
     add_language_flag(parser, of="html: ")
 
 
@@ -36,12 +35,9 @@ def run(parsed: argparse.Namespace) -> int:
         raise TraceError(f"iteration is {parsed.iteration}; this trace has the iterations 1 to {most}")
     if parsed.format == "html":
         place = f"iteration={parsed.iteration}"
-        visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language, place=place)
-    elif parsed.format == "decode-svg":
-        write(parsed.output, visualize.decode_svg(trace))
+        visualize.export_html(trace, parsed.output, language=parsed.language, place=place)
     else:
-        draw = {"svg": visualize.forest_svg, "tikz": visualize.forest_tikz, "text": visualize.forest_text,
-                "csv": visualize.nodes_csv}[parsed.format]  # fmt: skip
+        draw = {"svg": visualize.forest_svg, "text": visualize.forest_text}[parsed.format]
         write(parsed.output, draw(trace, parsed.iteration - 1))
     if parsed.json:
         print_json({"output": parsed.output, "format": parsed.format, "bytes": Path(parsed.output).stat().st_size})

@@ -45,12 +45,6 @@ def new_command(commands: Any, name: str, summary: str, run: Any) -> argparse.Ar
     return parser
 
 
-def add_plotly_flag(parser: argparse.ArgumentParser, of: str = "") -> None:
-    """Add the flag that says where the page finds Plotly; ``of`` names the format it belongs to."""
-    choices = ("beside", "inline")
-    parser.add_argument("--plotly", choices=choices, default="beside", help=f"{of}where Plotly comes from (beside)")
-
-
 def add_language_flag(parser: argparse.ArgumentParser, of: str = "") -> None:
     """Add the flag of the language; ``of`` names the format it belongs to."""
     parser.add_argument("--language", type=_language, default="en", help=f"{of}of sentences and controls (en)")

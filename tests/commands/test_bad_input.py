@@ -74,7 +74,6 @@ def test_files_to_write(capsys, folder, command, path):
         (["decode", "--promt", "x"], "did you mean --prompt?"),
         ([*DECODE, "--landing", "false"], "--no-NAME turns it off"),
         ([*EXPORT, "pdf"], "pdf"),
-        ([*EXPORT, "html", "--plotly", "web"], "web"),
         ([*EXPORT, "html", "--language", LONG], "there are ar, de"),
         ([*EXPORT, "svg", "--iteration", "0"], "iteration is 0; this trace has the iterations 1 to"),
         ([*SITE, "--traces", ""], "is not a path"),

@@ -47,7 +47,7 @@ def check(prompt: str, fields: dict) -> None:
     for place in {0, len(read.iterations) - 1}:
         assert visualize.forest_svg(read, iteration=place)
         assert visualize.forest_text(read, iteration=place)
-    assert visualize.scene_json(visualize.scene(read))
+    assert visualize.forest_text(read)
 
 
 EDGES = [

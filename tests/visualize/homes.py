@@ -18,6 +18,11 @@ class Visit(Watched):
         return self.page.inner_text(".dsbd-sentence")
 
     @property
+    def step(self) -> int:
+        """Return the step that is shown, from 0."""
+        return int(self.page.inner_text(".dsbd-count-step").split(" ")[0]) - 1
+
+    @property
     def outside(self) -> list[str]:
         """Return the requests for anything but files of this machine."""
         return [url for url in self.asked if not url.startswith(("file:", "data:", "blob:", "about:"))]

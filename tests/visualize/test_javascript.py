@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -16,27 +17,25 @@ import dsbd
 import visualize
 from dsbd.tracing.records import Piece
 from dsbd.tracing.trace import Trace
-from tests.visualize.drawings.test_geometry import EDGE
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.pages.test_lab import PAIR, ZEROS, oracle_law
 from tests.visualize.remembered import remembered
 from tests.visualize.story_pair import PROMPT, story_pair
-from tests.visualize.traces import scene_of, trace_of
-from visualize.drawings import geometry
-from visualize.pages.lab_parts import lab_script
-from visualize.scenes.build import build_scene
-from visualize.scenes.records import NodeScene, Scene
-from visualize.scenes.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
+from tests.visualize.traces import scene, trace_of
+from visualize import svg
+from visualize.forest import text_of
+from visualize.pages.lesson_page import lab_script
+from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.viewer.bundle import joined, viewer_assets
 from visualize.words.plurals import plural_category
-from visualize.words.words import known_languages, number, tell_apart
+from visualize.words.words import known_languages, number
 
 FOLDER = Path(__file__).parent
+EDGE = re.compile(r'<path d="M([\d.]+),([\d.]+)H([\d.]+)C[^"]* ([\d.]+),([\d.]+)" fill="none"([^>]*)/>')
 SLOW = ("exact.test.js",)
 """Run by the tests beside them."""
 GONE = ("block", "chance", "ruled")
-NODE = ("id", "parent", "column", "row", "label", "label_columns", "token", "adds", "pending", "completes", "state",
-        "kept", "kind")  # fmt: skip
+NODE = ("id", "parent", "column", "row", "label", "token", "completes", "state", "kind")
 ASSETS = FOLDER.parents[1] / "assets"
 BYTES = ["f09fa6", "8a", "f0", "9fa68a", "e4bd", "a0", "e4bda0", "c3", "ff", "e080", "eda080", "f490", "efbbbf",
          "e4bde4", "c3a9f0", "00", "efbb", "bf", "f0908080f0", "80", "0ac3"]  # fmt: skip
@@ -56,25 +55,21 @@ def run_under_node(files: list[Path], given: dict, folder: Path) -> None:
 
 
 def numbers() -> list[tuple]:
-    """Pairs of numbers, the first as it is written, and both told apart."""
+    """Pairs of numbers, and the first as it is written."""
     chance = random.Random(7)
     values = [0.0, 1.0, 0.125, 0.375, 0.0625, -0.5, 10.0, 12.5, 5e-4, 4.99e-4, 1e-9, 0.1, 0.0995, 0.3000001]
     values += [999999999.5, 1e9, 1.25e9, -3.5e9, 2.5e60, 1.7e308]
     values += [chance.random() ** chance.randint(1, 12) * chance.choice([1, -1, 50]) for _ in range(2000)]
-    return [(pair, number(pair[0]), tell_apart(*pair)) for pair in itertools.pairwise(values)]
-
-
-def shown(name: str) -> Scene:
-    return scene_of(f"{name}.json.gz" if name[0].isdigit() else name)
+    return [(pair, number(pair[0])) for pair in itertools.pairwise(values)]
 
 
 def edges(name: str, at: int) -> dict:
     """The edges of the drawing of an iteration, as SVG has them."""
-    scene = shown(name)
-    paths = [[float(text) for text in found.groups()[:5]] for found in EDGE.finditer(visualize.forest_svg(scene, at))]
+    trace = trace_of(f"{name}.json.gz" if name[0].isdigit() else name)
+    paths = [[float(text) for text in found.groups()[:5]] for found in EDGE.finditer(visualize.forest_svg(trace, at))]
     assert paths
-    room = geometry.PITCH * (max(scene.iterations[at].last_column, 1) + 0.92) + 26
-    sizes = {"pitch": geometry.PITCH, "left": geometry.LEFT, "band": geometry.BAND, "row": geometry.ROW}
+    room = svg.PITCH * (max(visualize.forest_graph(trace, at).graph["last_column"], 1) + 0.92) + 26
+    sizes = {"pitch": svg.PITCH, "left": svg.LEFT, "band": svg.BAND, "row": svg.ROW}
     return {"name": name, "at": at, "room": room, "edges": paths, **sizes}
 
 
@@ -85,36 +80,29 @@ def chi_squares(freedom: int) -> dict:
     return {"freedom": freedom, "squares": squares, "p_values": p_values, "limit": limit}
 
 
-def drawn(scene: Scene) -> dict:
-    """A scene as ``scene.test.js`` writes the viewer's, which says the prompt in its own language."""
-    whole = scene.whole
+def drawn(trace: Trace) -> dict:
+    """A trace as ``scene.test.js`` writes the viewer's scene, which says the prompt in its own language."""
+    shown = scene(trace)
+    whole = shown.whole
     return {
-        "prompt": scene.prompt,
-        "tokens": [[one.id, one.parent, one.text, one.pending, one.origin] for one in scene.tokens],
         "whole": [whole.tokens, whole.last_position, whole.last_row],
         "tree": [[node.id, node.parent, node.position, node.row, node.iteration] for node in whole.nodes],
         "bands": [[band.iteration, band.first, band.last] for band in whole.bands],
         "iterations": [
             {
-                "nodes": [[getattr(node, field) for field in NODE] if node.id else unnamed(node) for node in one.nodes],
+                "nodes": [[getattr(node, field) if node.id or field not in ("label", "token") else "" for field in NODE]
+                          for node in one.nodes],
                 "steps": [
-                    [step.phase, step.layer, step.focus, step.about,
+                    [step.phase, step.layer, step.focus,
                      [[change.node, change.state, change.slots, change.landed] for change in step.changes]]
                     for step in one.steps
                 ],
-                "sizes": [one.scored_step, one.last_column, one.last_row],
-                "layers": [[layer.step, layer.at_least] for layer in one.layers],
-                "before": [[beam.node, beam.multiplicity, beam.log_weight, beam.finished] for beam in one.beams_before],
-                "after": [[beam.node, beam.multiplicity, beam.log_weight, beam.finished] for beam in one.beams_after],
+                "sizes": [one.last_column, one.last_row],
+                "layers": [[layer.step, layer.chances] for layer in one.layers],
             }
-            for one in scene.iterations
+            for one in shown.iterations
         ],
     }  # fmt: skip
-
-
-def unnamed(node: NodeScene) -> list:
-    """The end of the prompt, without its name."""
-    return [{"label": "", "token": "", "label_columns": 0}.get(field, getattr(node, field)) for field in NODE]
 
 
 def traces() -> dict[str, dict]:
@@ -123,7 +111,7 @@ def traces() -> dict[str, dict]:
     files = {path.name.removesuffix(".json.gz"): path for folder in folders for path in sorted(folder.glob("*.json*"))}
     made = {"nasty": nasty_trace(), "greedy": greedy(), "memory": remembered()}
     found = {name: Trace.load(path) for name, path in files.items() if name not in GONE} | made
-    return {name: {"trace": trace.to_dict(), "drawn": drawn(build_scene(trace))} for name, trace in found.items()}
+    return {name: {"trace": trace.to_dict(), "drawn": drawn(trace)} for name, trace in found.items()}
 
 
 def greedy() -> Trace:
@@ -136,15 +124,11 @@ def greedy() -> Trace:
 
 def stopped() -> dict:
     """A decode without a result, with its best node and text."""
-    trace = trace_of("toy")
-    scene = build_scene(replace(trace, result=None))
-    best = max((node for node in scene.whole.nodes if node.row == 0), key=lambda node: node.position)
-    tokens, path = {token.id: token for token in scene.tokens}, []
-    node = best.id
-    while node in tokens:
-        path.append(tokens[node].text)
-        node = tokens[node].parent
-    return {"trace": trace.to_dict(), "best": best.id, "text": "".join(reversed(path))}
+    trace = replace(trace_of("toy"), result=None)
+    tree = visualize.decode_graph(trace)
+    line = {id_: node["position"] for id_, node in tree.nodes.items() if node["row"] == 0}
+    best = max(line, key=line.get)
+    return {"trace": trace.to_dict(), "best": best, "text": text_of(best, trace.node_index())}
 
 
 def pieces() -> list[dict]:
@@ -167,7 +151,7 @@ def what_python_says() -> dict:
         "traces": traces(),
         "numbers": numbers(),
         "plurals": {language: [plural_category(language, count) for count in range(300)] for language in languages},
-        "edges": [edges(name, at) for name in DRAWN for at in range(min(4, len(shown(name).iterations)))],
+        "edges": [edges(name, at) for name in DRAWN for at in range(4)],
         "module": viewer_assets()["js"],
         "joined": {"viewer": viewer_assets()["js_classic"], "lab": lab_script(), **live},
         "stopped": stopped(),

@@ -8,7 +8,6 @@ import visualize
 from dsbd.errors import TraceError
 from tests.evaluation.made_up import made_up_table
 from tests.visualize.toy import toy_trace
-from visualize.pages.contest_page import contest_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
@@ -20,28 +19,24 @@ TRACE, TABLE = toy_trace(), made_up_table()
         *((TraceError, f"iteration is {bad!r}; this trace has whole numbers from 0 to 6",
            visualize.forest_figure, (TRACE, bad), {}) for bad in (-1, 7, True, "0", 1.0, "both")),
         *((TraceError, "iteration is 99; this trace has whole numbers from 0 to 6", call, (TRACE,), {"iteration": 99})
-          for call in (visualize.show, visualize.forest_tikz, visualize.nodes_csv)),
+          for call in (visualize.show, visualize.forest_svg, visualize.forest_text)),
         (TraceError, "step is 999; iteration 0 has whole", visualize.forest_svg, (TRACE,), {"step": 999}),
         *((ValueError, "theme is 'pink'", call, (TRACE,), {"theme": "pink"})
-          for call in (visualize.decode_svg, visualize.forest_figure, visualize.forest_svg)),
+          for call in (visualize.decode_figure, visualize.forest_figure, visualize.forest_svg)),
         (ValueError, "no strings for language 'xx'; there are ar, de, en", Words, ("xx",), {}),
         *((ValueError, "no strings for language 'tlh'", call, (TRACE,), {"language": "tlh"})
-          for call in (visualize.width_figure, visualize.scene)),
+          for call in (visualize.width_figure, visualize.forest_svg)),
         *((TraceError, "cannot read trace", call, ("no such file",), {})
           for call in (visualize.forest_figure, visualize.decode_figure)),
         (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
          visualize.forest_text, (3,), {}),
-        (TraceError, "decode with record=True", visualize.scene, (SimpleNamespace(trace=None),), {}),
+        (TraceError, "decode with record=True", visualize.forest_graph, (SimpleNamespace(trace=None),), {}),
         (ValueError, "no table of a contest: task", visualize.speed_figure, ({"methods": []},), {}),
         (ValueError, "str is no table of a contest", visualize.pareto_figure, ("runs.jsonl",), {}),
         (ValueError, "no race", visualize.race_figure, ({"format": "other"},), {}),
         *((ValueError, "no table of a contest", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
           for name in ("pareto", "quality_width", "width_histogram")),
         (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
-        (ValueError, "plotly is 'cdn'", contest_page, ({},), {"plotly": "cdn"}),
-        (ValueError, "plotly is 'web'; choose one of 'beside', 'inline'",
-         visualize.export_html, (TRACE, "x.html"), {"plotly": "web"}),
-        (ValueError, "plotly is 'none'", visualize.show, (TRACE,), {"plotly": "none"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
         *((TraceError, "cannot write", call, (data, "none/x.html"), {})
           for call, data in ((visualize.export_html, TRACE), (visualize.export_contest, {"sql": TABLE}))),

@@ -6,7 +6,7 @@ from html import escape
 from dsbd.assets import asset_path
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.loading import BUNDLED
-from visualize.pages.markdown import markdown
+from visualize.pages.lesson import markdown
 
 from ..pairs.names import model_name
 from ..pairs.shelf import BUNDLED_KEYS, PairShelf

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from visualize import forest_svg
-from visualize.drawings.decode_svg import decode_quality, decode_title
+from visualize.drawings.decode_tree import decode_quality, decode_title
 from visualize.look.states import Theme
 from visualize.scenes.records import Scene
 from visualize.words.words import Words

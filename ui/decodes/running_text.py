@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from visualize.scenes.records import Scene, TokenScene
-from visualize.scenes.tokens import flowing
+from visualize.tokens import flowing
 
 from .recording import Recording
 

@@ -67,7 +67,7 @@ def save_page(recording: Recording, place: str) -> str:
     """Write a page with the viewer that needs no server and opens at ``place``, as ``iteration=4&step=6``; return its
     path. Raises: as :func:`save`."""
     path = _path_for(recording, "html")
-    export_html(recording.trace, path, plotly="inline", place=place)
+    export_html(recording.trace, path, place=place)
     return str(path)
 
 

@@ -97,5 +97,5 @@ def _whole(home: Path, asked: str) -> Response:
     file = home / asked
     if not file.is_file():
         write = export_lesson if place.is_lesson else export_html
-        write(place.source, file, plotly="inline")
+        write(place.source, file)
     return FileResponse(file, filename=file.name)

@@ -11,8 +11,8 @@ import gradio as gr
 from dsbd.errors import DsbdError, TraceError
 from dsbd.tracing.trace import Trace
 from visualize import embed_snippet
-from visualize.embed.notebook import HEIGHT
-from visualize.embed.snippets import Kind, file_cell
+from visualize.notebook import HEIGHT
+from visualize.embed import Kind, file_cell
 
 from ..decodes.history import LESSON
 from ..decodes.recording import Recording

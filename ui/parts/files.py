@@ -5,7 +5,7 @@ from functools import lru_cache
 from importlib import resources
 
 from visualize import viewer_assets
-from visualize.pages import page_file
+from visualize.pages.document import page_file
 
 FOLDER = "gradio_api/dsbd"
 """Where the page's files are served."""

@@ -2,8 +2,8 @@
 
 import gradio as gr
 
-from visualize.pages.live_files import FOLDER
-from visualize.pages.live_parts import METHODS, live_words
+from visualize.pages.live import FOLDER
+from visualize.pages.live import METHODS, live_words
 
 from ..asked.form import FIELDS, is_read
 from ..engine import Engine

@@ -10,7 +10,7 @@ from dsbd.evaluation.race_records import Answer, Race
 from dsbd.tasks.sql.execution import Row
 from dsbd.tasks.task import Task
 from visualize.scenes.race import compared, label_of
-from visualize.scenes.tokens import flowing
+from visualize.tokens import flowing
 
 from .questions import rows_of
 

@@ -16,7 +16,7 @@ from visualize.scenes.race import (
     quality_said,
     race_scene,
 )
-from visualize.scenes.tokens import flowing
+from visualize.tokens import flowing
 
 from ..parts.components import figures_table
 from .answers import answers_markup, is_scored

@@ -1,13 +1,14 @@
 """How each state of a node looks: one of five marks, each with a colour after Okabe and Ito, a symbol and a dash.
 
-One table, ``look/marks.json``, serves the figures, the SVG, the pages and the viewer. The colours are made lighter or
-darker so that labels reach a contrast of 4.5, and marks of 3, in both themes.
+The tables ``look/marks.json`` and ``look/sizes.json`` serve the figures, the SVG, the pages and the viewer. The colours
+are made lighter or darker so that labels reach a contrast of 4.5, and marks of 3, in both themes.
 """
 
 import json
 from dataclasses import dataclass
 from importlib import resources
-from typing import Literal
+from types import SimpleNamespace
+from typing import Any, Literal
 
 Theme = Literal["light", "dark"]
 
@@ -34,7 +35,15 @@ class Style:
         return self.dark if theme == "dark" else self.light
 
 
-_TABLE = json.loads((resources.files("visualize") / "look" / "marks.json").read_text(encoding="utf-8"))
+def _table(name: str) -> dict[str, Any]:
+    table: dict[str, Any] = json.loads((resources.files("visualize") / "look" / name).read_text(encoding="utf-8"))
+    return table
+
+
+_TABLE = _table("marks.json")
+SIZES = SimpleNamespace(**_table("sizes.json"))
+"""Sizes of a drawn forest in pixels, parts of a column (``bend``, ``band_*``) or rows (``*_row*``); the patterns of
+dashes as SVG writes them; and how the square root of its probability makes a mark larger."""
 
 MARKS: dict[str, tuple[str, ...]] = {mark: tuple(fields.pop("states")) for mark, fields in _TABLE.items()}
 """The states that share a mark, in the order of the legend.

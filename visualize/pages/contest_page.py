@@ -5,20 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
-from typing import Literal
 
 import plotly.graph_objects as go
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
 
 from dsbd.evaluation.statistics import Interval, Mean
 from dsbd.evaluation.tables import ContestTable, Table, read_table
 from visualize.figures.evaluation import NOT_MEASURED, pareto_figure, quality_width_figure, width_histogram_figure
 from visualize.figures.speed import speed_figure, sweep_figures
-from visualize.pages.document import Kit, document, script, style
-from visualize.pages.plotly_script import plotly_origins, plotly_tag
-from visualize.pages.trace_page import write_page
-from visualize.viewer.bundle import plotly_js_path
+from visualize.files import write
+from visualize.pages.document import Kit, render, script, style
 
-Plotly = Literal["inline", "beside"]
 TITLE = "DSBD contest"
 COLUMNS = {
     "milliseconds_per_token": ("ms/token", 2),
@@ -40,33 +38,30 @@ pre { white-space: pre-wrap; }
 """
 
 
-def export_contest(tables: Mapping[str, Table], path: str | Path, *, plotly: Plotly = "inline") -> None:
+def export_contest(tables: Mapping[str, Table], path: str | Path) -> None:
     """Write the figures of a bench or an evaluation as one HTML file, with a chapter for each task.
 
     The tables are by task: records, or their plain data, as ``python -m dsbd bench --json`` and ``eval --json`` print
-    them. ``inline`` puts Plotly into the file (about 5 MB), ``beside`` writes ``plotly.min.js`` next to it.
+    them. The file brings Plotly (about 5 MB).
 
     Example:
         >>> visualize.export_contest({"sql": table}, "evaluation.html")
 
     Raises:
         TraceError: the file cannot be written.
-        ValueError: ``plotly`` is neither of its two values, or the data is no table of a contest.
+        ValueError: the data is no table of a contest.
     """
-    write_page(path, contest_page(tables, plotly=plotly), plotly)
+    write(path, contest_page(tables))
 
 
-def contest_page(tables: Mapping[str, Table], *, plotly: Plotly = "inline") -> str:
+def contest_page(tables: Mapping[str, Table]) -> str:
     """Return the page as a string. Raises: ValueError, as :func:`export_contest`."""
-    if plotly not in ("inline", "beside"):
-        raise ValueError(f"plotly is {plotly!r}; choose 'inline' or 'beside'")
     chapters = []
     for table in map(read_table, tables.values()):
         figures = [figure for figure in contest_figures(table) if figure.data]
         chapters.append(f"<h2>{escape(table.task)}</h2>{_told(table)}{_charts(figures)}{_facts(table)}")
-    tag = script(plotly_js_path().read_text(encoding="utf-8")) if plotly == "inline" else plotly_tag("beside")
-    body = f"<main><h1>{TITLE}</h1>{''.join(chapters)}</main>"
-    return document(TITLE, [body], Kit(style(_LOOK) + tag, scripts=plotly_origins(plotly)))
+    body = Markup(f"<main><h1>{TITLE}</h1>{''.join(chapters)}</main>")
+    return render("contest.html", Kit(style(_LOOK) + script(get_plotlyjs()), body), title=TITLE)
 
 
 def contest_figures(table: ContestTable) -> list[go.Figure]:

@@ -1,40 +1,43 @@
-"""Makes one HTML document: head, policy and elements. HTML that is passed in must be escaped already."""
+"""What every stand-alone page is made of: templates, styles and scripts, packed data and the viewer.
 
-import html
+Pages are Jinja templates beside this file, which escape what they are given; ``Markup`` is HTML already. A page loads
+nothing from the network except what its kit allows.
+"""
+
+import base64
+import gzip
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
+
+from dsbd.tracing.trace import Trace
+from visualize.files import write
+from visualize.viewer.bundle import viewer_assets
 from visualize.words.words import Words
 
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-
-_DOCUMENT = """<!doctype html>
-<html lang="{language}"{direction}>
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {asking}script-src 'unsafe-inline'{scripts}; \
-style-src 'unsafe-inline'{files}; img-src data: blob:{files}; font-src data:; base-uri 'none'; form-action 'none'">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-{head}
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+SCRIPTS = ("unpack.js", "viewer.js", "host.js")
+STYLE_FILE = "style.css"
+_STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
+_TEMPLATES = Environment(
+    loader=PackageLoader("visualize", "pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    lstrip_blocks=True,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Kit:
-    """The parts of a page that make its viewers or charts work."""
+    """The parts of a page that make its viewers work."""
 
-    head: str
-    """Styles and Plotly."""
-    body: str = ""
+    head: Markup
+    """Styles."""
+    body: Markup | str = ""
     """The viewer and its host script; code that starts them must follow."""
     scripts: str = ""
     """Script sources that the page's policy must allow; starts with a space."""
@@ -44,45 +47,84 @@ class Kit:
     """True if the page asks its own server for more."""
 
 
-def document(title: str, body: Iterable[str], kit: Kit, *, language: str = "en", head: str = "") -> str:
-    """Return an HTML document that loads nothing from the network except what its kit allows.
-
-    Args:
-        title: plain text.
-        body: HTML, with the body of the kit.
-        kit: what the page needs.
-        language: of its text; it must have a table of sentences.
-        head: more HTML for the head.
-    """
-    return _DOCUMENT.format(
-        language=html.escape(language),
-        direction=' dir="rtl"' if Words(language).table["direction"] == "rtl" else "",
-        asking="connect-src 'self'; " if kit.asks else "",
-        scripts=kit.scripts,
-        files=" 'self' file:" if kit.files else "",
-        title=html.escape(title),
-        head=kit.head + head,
-        body="\n".join(body),
-    )
+def render(template: str, kit: Kit, *, language: str = "en", **values: Any) -> str:
+    """Return a page: a template filled with values and with the words of a language."""
+    words = Words(language)
+    is_rtl = words.table["direction"] == "rtl"
+    return _TEMPLATES.get_template(template).render(kit=kit, language=language, words=words, is_rtl=is_rtl, **values)
 
 
-def style(*sources: str) -> str:
+def page_file(name: str) -> str:
+    """Return the text of a file in this folder."""
+    return (resources.files("visualize.pages") / name).read_text(encoding="utf-8")
+
+
+def style(*sources: str) -> Markup:
     """Return a style element."""
-    return "<style>\n" + "\n".join(sources) + "</style>"
+    return Markup("<style>\n" + "\n".join(sources) + "</style>")
 
 
-def script(source: str) -> str:
+def script(source: str) -> Markup:
     """Return a script element; character sequences that would end it are escaped."""
     safe = source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    return f"<script>\n{safe}</script>"
+    return Markup(f"<script>\n{safe}</script>")
 
 
-def packed_element(name: str, content: str) -> str:
-    """Return an element with packed text (``visualize.pages.compressed``), which the host script finds by name."""
-    return f'<script type="application/gzip" id="{name}">{content}</script>'
+_TEMPLATES.globals.update(
+    letter=lambda place: ascii_uppercase[place % 26],
+    script_of=lambda *names: Markup("\n").join(script(page_file(name)) for name in names),
+    style_of=lambda *names: style(*map(page_file, names)),
+)
 
 
-def embedded_json(data: Any) -> str:
-    """Return JSON that cannot end the script element around it, whatever its strings hold."""
+def packed(text: str) -> str:
+    """Pack text for a page: gzip in base 64, which ``unpack.js`` unpacks; equal texts give equal results.
+
+    No character of base 64 means anything in HTML. So no token text can end the element around it.
+    """
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), 9, mtime=0)).decode("ascii")
+
+
+def packed_json(data: Any) -> str:
+    """Pack plain data as JSON; half of a surrogate pair is written as an escape."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return "".join(_ESCAPES.get(character, character) for character in text)
+    return packed(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def packed_element(name: str, content: str) -> Markup:
+    """Return an element with packed text, which the host script finds by name."""
+    return Markup(f'<script type="application/gzip" id="{name}">{content}</script>')
+
+
+def data_element(name: str, data: Any) -> Markup:
+    """Return an element of a class with plain data in it, for a script that fills it."""
+    return Markup(f'<div class="{name}"><script type="application/json">{htmlsafe_json_dumps(data)}</script></div>')
+
+
+def trace_element(trace: Trace, place: int = 0) -> Markup:
+    """Return the element with the trace of a viewer, by its place on the page."""
+    return packed_element(f"dsbd-scene-{place}", packed_json(trace.to_dict()))
+
+
+def carried_kit(*styles: str) -> Kit:
+    """Return the parts as text inside the page."""
+    assets = viewer_assets()
+    css = _STYLE.format(css=json.dumps(assets["css"]))
+    viewer = packed_element("dsbd-viewer", packed("\n".join([css, assets["js_classic"], page_file("host.js")])))
+    return Kit(style(page_file("page.css"), *styles), viewer + "\n" + script(page_file("unpack.js")))
+
+
+def shared_kit(folder: str, *styles: str) -> Kit:
+    """Return the parts as links to the files of :func:`write_kit`; ``folder`` is their address, with a slash."""
+    sheet = Markup('<link rel="stylesheet" href="{}">').format(folder + STYLE_FILE)
+    files = Markup().join(Markup('<script src="{}"></script>').format(folder + name) for name in SCRIPTS)
+    return Kit(sheet + (style(*styles) if styles else ""), files, " 'self' file:", files=True)
+
+
+def write_kit(folder: Path, *styles: str) -> None:
+    """Write the files that the pages of a site share. Raises: TraceError."""
+    assets = viewer_assets()
+    write(folder / "viewer.js", assets["js_classic"])
+    for name in ("unpack.js", "host.js", "deck.js"):
+        write(folder / name, page_file(name))
+    write(folder / STYLE_FILE, "\n".join([assets["css"], page_file("page.css"), *styles]))

@@ -15,22 +15,101 @@ The random number is 0.34. Will the first draft be accepted?
 > The explanation, shown once the question is answered.
 """
 
+import base64
+import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import Any
 
-from dsbd.errors import LessonError
-from visualize.scenes.place import Position
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from dsbd.errors import LessonError, TraceError
+from dsbd.results import ITERATION_PHASES
+from dsbd.tracing.trace import Trace
+from visualize.forest import Step, steps_of
 from visualize.words.words import Words
 
 KEYS = {"title": True, "trace": True, "language": False, "summary": False}
 """Keys of the front matter; True if a lesson must have it."""
-MAX_BYTES = 1_000_000
+PLACE = ("iteration", "layer", "node", "phase", "step")
+LESSON_BYTES, PICTURE_BYTES, TABLES_BYTES = 1_000_000, 4_000_000, 100_000
+PICTURES = {".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
+MOST_WORDS, MOST_LAYERS = 4, 3
+"""Of the tables of a lab."""
 _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
 _BLOCK = re.compile(r"^```(?P<kind>lab|cut|lanes|live)(?: (?P<given>[^\n]*))?\n(?P<instead>.*?)^```$", re.M | re.S)
+_REMEDY = "benchmarks/lossless_lab.py shows how such a file is made"
 Line = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place in a trace as people write it, ``iteration=4 layer=2 node=17``: the first step that fits what is given.
+
+    Written iterations and steps count from 1, as in the viewer's address; here they count from 0.
+    """
+
+    it: int = 0
+    layer: int | None = None
+    node: int | None = None
+    """Id of a node in the trace; its step is the one that tries or draws it."""
+    phase: str | None = None
+    """``draft``, ``score``, ``verify`` or ``commit``."""
+    step: int | None = None
+
+    @staticmethod
+    def parse(text: str) -> "Position":
+        """Read a place. Raises: ValueError; it names what is wrong."""
+        found: dict[str, Any] = {}
+        for word in text.split():
+            name, _, value = word.partition("=")
+            if name in found or name not in PLACE:
+                raise ValueError(f"{word!r} is no place; write iteration=, layer=, node=, phase= or step=, each once")
+            if name == "phase" and value not in ITERATION_PHASES:
+                raise ValueError(f"phase is {value!r}; choose one of {', '.join(ITERATION_PHASES)}")
+            if name != "phase" and not (value.isascii() and value.isdigit() and len(value) < 10):
+                raise ValueError(f"{name} is {value!r}; write a whole number")
+            if name in ("iteration", "step") and int(value) == 0:
+                raise ValueError(f"{name}=0: {name}s count from 1")
+            found[name] = value if name == "phase" else int(value) - (name in ("iteration", "step"))
+        return Position(found.pop("iteration", 0), **found)
+
+
+def step_of(trace: Trace, position: Position) -> int:
+    """Return the step of the viewer that a position means. Raises: TraceError: the trace has no such place."""
+    number, count = position.it + 1, len(trace.iterations)
+    if position.it >= count:
+        raise TraceError(f"iteration={number}: this trace has iterations from 1 to {count}")
+    steps = steps_of(trace.iterations[position.it], trace.settings)
+    if position.step is not None:
+        if position.step >= len(steps):
+            raise TraceError(f"step={position.step + 1}: iteration {number} has steps from 1 to {len(steps)}")
+        return position.step
+    tried = {step.record.node for step in steps if step.record}
+    if position.node is not None and position.node not in tried:
+        raise TraceError(
+            f"node={position.node}: iteration {number} tries or draws nodes {', '.join(map(str, sorted(tried)))}"
+        )
+    for at, step in enumerate(steps):
+        if _fits(step, position):
+            return at
+    asked = {"layer": position.layer, "node": position.node, "phase": position.phase}
+    said = " ".join(f"{name}={value}" for name, value in asked.items() if value is not None)
+    raise TraceError(f"{said}: iteration {number} has no such step")
+
+
+def _fits(step: Step, position: Position) -> bool:
+    phase = position.phase or ("verify" if position.layer is not None and position.node is None else None)
+    phase_of_step = step.phase if step.phase in ITERATION_PHASES else "verify"
+    is_node = position.node is None or (step.record is not None and step.record.node == position.node)
+    return is_node and position.layer in (None, step.layer) and phase in (None, phase_of_step)
 
 
 @dataclass(frozen=True)
@@ -102,8 +181,8 @@ def read_lesson(path: str | Path) -> Lesson:
     file = Path(path)
     try:
         raw = file.read_bytes()
-        if len(raw) > MAX_BYTES:
-            raise LessonError(f"{file.name}: {len(raw):,} bytes; a lesson has at most {MAX_BYTES:,}")
+        if len(raw) > LESSON_BYTES:
+            raise LessonError(f"{file.name}: {len(raw):,} bytes; a lesson has at most {LESSON_BYTES:,}")
         text = raw.decode("utf-8-sig")
     except OSError as error:
         raise LessonError(f"cannot read lesson {str(path)!r}: {error.strerror or error}") from None
@@ -217,3 +296,85 @@ def _question(lines: list[Line], count: int, path: Path) -> CardQuestion:
 
 def _joined(lines: list[Line]) -> str:
     return "\n".join(line for _, line in lines).strip()
+
+
+def read_tables(path: Path) -> dict[str, Any]:
+    """Read the tables of a lab: ``words``, ``prompt``, ``layers``, and for ``target`` and ``draft`` a law per path.
+
+    A path is a string with one digit for each word; the law after it is a list of probabilities, one for each word.
+
+    Raises: LessonError; it names what is wrong.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise LessonError(f"tables {path.name!r}: {error.strerror or error}") from None
+    try:
+        found: Any = json.loads(raw) if len(raw) <= TABLES_BYTES else None
+        words, prompt, layers = found["words"], found["prompt"], found["layers"]
+        sound = isinstance(words, list) and all(isinstance(text, str) for text in (prompt, *words))
+        sound = sound and isinstance(layers, int)
+    except (ValueError, TypeError, KeyError):
+        sound = False
+    if not sound or not (2 <= len(words) <= MOST_WORDS and 2 <= layers <= MOST_LAYERS):
+        raise LessonError(
+            f"tables {path.name!r}: write words (2 to {MOST_WORDS}), prompt, layers (2 to {MOST_LAYERS}), target and "
+            f"draft; {_REMEDY}"
+        )
+    paths = ["".join(map(str, one)) for length in range(layers) for one in product(range(len(words)), repeat=length)]
+    for model in ("target", "draft"):
+        table = found.get(model)
+        for at in paths:
+            law = table.get(at) if isinstance(table, dict) else None
+            if not _is_law(law, len(words)):
+                raise LessonError(
+                    f"tables {path.name!r}: {model} after {at!r} is no law; write {len(words)} probabilities that sum "
+                    f"to 1; {_REMEDY}"
+                )
+    return {key: found[key] for key in ("words", "prompt", "layers")} | {
+        model: {at: found[model][at] for at in paths} for model in ("target", "draft")
+    }
+
+
+def _is_law(law: Any, count: int) -> bool:
+    if not isinstance(law, list) or len(law) != count:
+        return False
+    if not all(isinstance(prob, (int, float)) and not isinstance(prob, bool) and 0 <= prob <= 1 for prob in law):
+        return False
+    return math.isclose(math.fsum(law), 1.0, abs_tol=1e-9)
+
+
+def markdown(text: str, folder: Path, *, inline: bool = False) -> Markup:
+    """Turn Markdown into harmless HTML: none of the author's HTML, no scripts, pictures from ``folder`` only.
+
+    ``inline``: a line without a paragraph around it. Raises: LessonError.
+    """
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    environment: dict[str, Any] = {}
+    tokens = reader.parseInline(text, environment) if inline else reader.parse(text, environment)
+    _carry_pictures(tokens, folder)
+    return Markup(reader.renderer.render(tokens, reader.options, environment))
+
+
+def _carry_pictures(tokens: Sequence[Token], folder: Path) -> None:
+    for token in tokens:
+        _carry_pictures(token.children or [], folder)
+        if token.type == "image":
+            token.attrs["src"] = _picture(str(token.attrs["src"]), folder)
+
+
+def _picture(name: str, folder: Path) -> str:
+    """Return a picture file below the folder as a data address."""
+    kind = PICTURES.get(Path(name).suffix.lower())
+    path = (folder / name).resolve()
+    if kind is None or not path.is_relative_to(folder.resolve()):
+        raise LessonError(
+            f"picture {name!r}: name a {', '.join(PICTURES)} file beside the lesson; pictures are not fetched"
+        )
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise LessonError(f"picture {name!r}: {error.strerror or error}") from None
+    if len(content) > PICTURE_BYTES:
+        raise LessonError(f"picture {name!r} has {len(content):,} bytes; at most {PICTURE_BYTES:,} are carried along")
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"

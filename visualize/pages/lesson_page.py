@@ -1,34 +1,41 @@
-"""Makes a lesson page: cards beside the viewer, verdicts hidden until answered, teacher mode, printed hand-out."""
+"""Makes the page of a lesson (cards beside the viewer, verdicts hidden until answered, a printed hand-out) and of an
+article (a lesson without questions, whose cards scroll past one viewer; what has a lab stands below)."""
 
 import base64
-import html
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
 
 from dsbd.errors import DsbdError, LessonError, TraceError
-from visualize.drawings.svg import forest_svg
-from visualize.pages import page_file
-from visualize.pages.compressed import packed
-from visualize.pages.document import Kit, document, embedded_json, packed_element, script, style
-from visualize.pages.lab_parts import lab_element, lab_script, read_tables
-from visualize.pages.lesson import CardQuestion, Lesson, LessonCard, read_lesson
-from visualize.pages.live_parts import live_element, live_kit
-from visualize.pages.markdown import markdown, markdown_line
-from visualize.pages.plotly_script import PlotlyFrom
-from visualize.pages.trace_page import write_page
-from visualize.pages.viewer_parts import carried_kit, scene_element
-from visualize.scenes.place import Position, step_of
-from visualize.scenes.records import Scene
-from visualize.scenes.source import scene_of
+from dsbd.tracing.trace import Trace
+from visualize.files import write
+from visualize.forest import steps_of
+from visualize.pages.document import (
+    Kit,
+    carried_kit,
+    data_element,
+    packed,
+    packed_element,
+    page_file,
+    render,
+    trace_element,
+)
+from visualize.pages.lesson import Block, Lesson, LessonCard, Position, markdown, read_lesson, read_tables, step_of
+from visualize.pages.live import live_element, live_kit
+from visualize.svg import forest_svg
+from visualize.viewer.bundle import joined
 from visualize.words.words import Words
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-LESSON = "page.lesson."
-"""How the keys of a lesson page's words start."""
-_ICONS = {"previous": "←", "next": "→"}
-Step = tuple[int, int]
+LESSON, LAB = "page.lesson.", "page.lab."
+"""How the keys of the words of a lesson page, and of the lab, start."""
+RUNS = 5000
+"""Decodes of a lab."""
+LAB_ENTRY = "pages/lab/lab.js"
+Place = tuple[int, int]
 """An iteration and a step of it."""
 
 
@@ -44,9 +51,8 @@ class Stop:
     asks: bool
 
 
-def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = "beside") -> None:
-    """Write a lesson file (Markdown, see docs/teaching.md) as one HTML page; ``plotly`` as for
-    :func:`visualize.export_html`.
+def export_lesson(source: str | Path, path: str | Path) -> None:
+    """Write a lesson file (Markdown, see docs/teaching.md) as one HTML page.
 
     Example:
         >>> visualize.export_lesson("assets/lessons/1-speculative-decoding.md", "lesson.html")
@@ -54,10 +60,9 @@ def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = 
     Raises:
         LessonError: the lesson has a mistake; the message names file and line.
         TraceError: its trace cannot be read, or the page cannot be written.
-        ValueError: ``plotly`` is unknown.
     """
     lesson = read_lesson(source)
-    write_page(path, lesson_page(lesson, carried_kit(plotly, page_file("lesson.css"))), plotly)
+    write(path, lesson_page(lesson, carried_kit(page_file("lesson.css"))))
 
 
 def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> str:
@@ -70,99 +75,82 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
         live: address of the folder with which a browser decodes (``write_live``), with a slash; empty = there is none.
 
     Raises:
-        LessonError: a card names what the trace does not have.
-        TraceError: the trace cannot be read.
+        LessonError: a card names what the trace does not have, or the trace cannot be read.
     """
-    scene = read_scene(lesson)
-    words = Words(lesson.language)
-    stops = stops_of(lesson, scene)
+    trace, words = read_trace(lesson), Words(lesson.language)
+    stops = stops_of(lesson, trace)
     with _naming(lesson, 1):
         introduction = markdown(lesson.introduction, lesson.path.parent)
-    cards = [f'<article tabindex="-1"><div class="text">{introduction}</div></article>'] if introduction else []
-    printed = printed_steps(lesson, stops)
-    cards += [
-        card_element(lesson, place, stops[place], printed[place], scene, words, live)
-        for place in range(len(lesson.cards))
-    ]
-    data = [vars(stop) for stop in stops]
-    if lesson.introduction:
-        it, step = stops[0].it, stops[0].step
-        data.insert(0, vars(Stop(it, step, it, step, asks=False)))
+    first = [Stop(stops[0].it, stops[0].step, stops[0].it, stops[0].step, asks=False)] if introduction else []
     labels = {key.removeprefix(LESSON): text for key, text in words.table.items() if key.startswith(LESSON)}
-    buttons = "".join(
-        f'<button type="button" class="{name}" aria-label="{words(f"page.lesson.{name}")}">{icon}</button>'
-        for name, icon in _ICONS.items()
-    )
-    ends = "".join(
-        f'<button type="button" class="{name}">{words(f"page.lesson.{name}")}</button>' for name in ("full", "end")
-    )
-    body = [
-        f'<div class="lesson">{_head(lesson, words, back)}<main>',
-        f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}',
-        f'<nav>{buttons}<span class="count"></span>{ends}</nav></section>',
-        '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0"></div></section></main></div>',
-        f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
-        scene_element(scene),
-    ]
     if live and any("live" in card.blocks for card in lesson.cards):
         kit = live_kit(kit, live)
-    scripts = [script(page_file(name)) for name in ("cards.js", "slides.js", "lesson.js")]
-    body += [*lab_parts(lesson), kit.body, *scripts]
-    return document(lesson.title, body, kit, language=lesson.language, head=style(page_file("lab.css")))
+    data = {"cards": [vars(stop) for stop in (*first, *stops)], "words": labels}
+    cards = _cards(lesson, stops, trace, words, live)
+    return _page("lesson.html", lesson, trace, kit, data, introduction=introduction, cards=cards, back=back)
 
 
-def lab_parts(lesson: Lesson) -> list[str]:
-    """Return the element with the script of the labs, if the lesson has one."""
-    return (
-        [packed_element("lab-script", packed(lab_script()))]
-        if any("lab" in card.blocks for card in lesson.cards)
-        else []
-    )
+def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
+    """Return the page as a string; ``links`` are where it leads at its end: words by address.
+
+    Raises: LessonError: a card asks a question, or names what the trace does not have, or the trace cannot be read.
+    """
+    asking = next((card for card in lesson.cards if card.question), None)
+    if asking:
+        raise LessonError(f"{lesson.path.name}, line {asking.line}: an article asks nothing; leave the options out")
+    trace, words = read_trace(lesson), Words(lesson.language)
+    stops = stops_of(lesson, trace)
+    cards = _cards(lesson, stops, trace, words, "")
+    beside = [at for at, card in enumerate(lesson.cards) if "lab" not in card.blocks]
+    below = [card for at, card in enumerate(cards) if at not in beside]
+    data = [{"it": stops[at].it, "step": stops[at].step} for at in beside]
+    told = {"cards": [cards[at] for at in beside], "below": below, "links": links}
+    return _page("article.html", lesson, trace, kit, data, **told)
 
 
-def read_scene(lesson: Lesson) -> Scene:
-    """Return the scene of a lesson's trace. Raises: LessonError."""
+def _page(template: str, lesson: Lesson, trace: Trace, kit: Kit, data: Any, **values: Any) -> str:
+    has_lab = any("lab" in card.blocks for card in lesson.cards)
+    element = trace_element(trace)
+    return render(
+        template, kit, language=lesson.language, title=lesson.title, lesson=lesson, data=data, trace=element,
+        lab=packed_element("lab-script", packed(lab_script())) if has_lab else "", **values,
+    )  # fmt: skip
+
+
+def lab_script() -> str:
+    """Return the script of all labs of a page."""
+    return f'(() => {{\n"use strict";\n{joined(LAB_ENTRY)}\n}})();\n'
+
+
+def read_trace(lesson: Lesson) -> Trace:
+    """Return the trace of a lesson. Raises: LessonError."""
     try:
-        return scene_of(lesson.trace, lesson.language)
+        return Trace.load(lesson.trace)
     except TraceError as error:
         raise LessonError(f"{lesson.path.name}: trace: {error}") from None
-    except ValueError as error:
-        raise LessonError(f"{lesson.path.name}: language: {error}") from None
 
 
-def stops_of(lesson: Lesson, scene: Scene) -> list[Stop]:
+def stops_of(lesson: Lesson, trace: Trace) -> list[Stop]:
     """Return the place of each card. Raises: LessonError; it names the line of a card whose place does not exist."""
     stops: list[Stop] = []
     it, step = 0, 0
     for card in lesson.cards:
         if card.position is not None:
             with _naming(lesson, card.line):
-                it, step = card.position.it, step_of(scene, card.position)
-        before = _before(scene, it, step) if card.question and card.position else (it, step)
+                it, step = card.position.it, step_of(trace, card.position)
+        before = _before(trace, it, step) if card.question and card.position else (it, step)
         stops.append(Stop(*before, it, step, card.question is not None))
     return stops
 
 
-def _before(scene: Scene, it: int, step: int) -> tuple[int, int]:
+def _before(trace: Trace, it: int, step: int) -> Place:
     """Return the step before, perhaps in the iteration before; for the first step itself."""
     if step > 0:
         return it, step - 1
-    return (it - 1, len(scene.iterations[it - 1].steps) - 1) if it > 0 else (0, 0)
+    return (it - 1, len(steps_of(trace.iterations[it - 1], trace.settings)) - 1) if it > 0 else (0, 0)
 
 
-def _head(lesson: Lesson, words: Words, back: str) -> str:
-    link = f'<a class="around" href="{html.escape(back)}">{words("page.site.all")}</a>' if back else ""
-    blank = f'<p class="blanks">{words("page.lesson.name")} <span></span> {words("page.lesson.date")} <span></span></p>'
-    return (
-        f'<header>{link}<h1>{html.escape(lesson.title)}</h1><div class="tools">'
-        f'<button type="button" class="teach" aria-pressed="false">{words("page.lesson.teacher")}</button>'
-        f'<button type="button" class="slides">{words("page.lesson.slides")}</button>'
-        f'<button type="button" class="print">{words("page.lesson.print")}</button></div>{blank}'
-        f'<p class="teacher-note">{words("page.lesson.teacher_note")}</p></header>'
-    )
-
-
-def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
+def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Place | None]:
     """Return the step that each card's picture shows in the hand-out.
 
     All cards of a hand-out can be seen at once, so a picture stops before the first verdict that a question asks for.
@@ -172,7 +160,7 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
     for stop in stops:
         if stop.asks and (stop.it, stop.step) != (stop.answer_it, stop.answer_step):
             first[stop.answer_it] = min(first.get(stop.answer_it, stop.answer_step), stop.answer_step)
-    steps: list[Step | None] = []
+    steps: list[Place | None] = []
     for card, stop in zip(lesson.cards, stops, strict=True):
         end = first.get(stop.it, stop.step + 1)
         step = (stop.it, min(stop.step, end - 1))
@@ -180,71 +168,57 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
     return steps
 
 
-def card_element(
-    lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: Scene, words: Words, live: str = ""
-) -> str:
-    """Return a card: its text, its pictures, its question; ``live`` as for :func:`lesson_page`. Raises: LessonError."""
-    card = lesson.cards[place]
+def _cards(lesson: Lesson, stops: list[Stop], trace: Trace, words: Words, live: str) -> list[dict[str, Any]]:
+    """Return what a template needs of each card. Raises: LessonError."""
+    return [
+        _card(lesson, card, stop, printed, trace, words, live)
+        for card, stop, printed in zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
+    ]
+
+
+def _card(
+    lesson: Lesson, card: LessonCard, stop: Stop, printed: Place | None, trace: Trace, words: Words, live: str
+) -> dict[str, Any]:
+    folder, question = lesson.path.parent, card.question
     told = (stop.answer_it, stop.answer_step) if card.position else None
-    pictures = [_picture(scene, told, "told both" if told == printed else "told")] if told else []
-    if printed and printed != told:
-        pictures.append(_picture(scene, printed, ""))
-    folder = lesson.path.parent
+    pictures = [(told, "told both" if told == printed else "told")] if told else []
+    pictures += [(printed, "")] if printed and printed != told else []
     with _naming(lesson, card.line):
-        return (
-            f'<article tabindex="-1"><h2>{markdown_line(card.title, folder)}</h2>'
-            f'<div class="text">{markdown(card.text, folder)}</div>{_blocks(lesson, card, scene, words, live)}'
-            f"{''.join(pictures)}{_asked(card.question, folder, words) if card.question else ''}</article>"
-        )
+        return {
+            "title": markdown(card.title, folder, inline=True),
+            "text": markdown(card.text, folder),
+            "blocks": [_block(kind, block, lesson, trace, words, live) for kind, block in card.blocks.items()],
+            "pictures": [_picture(trace, place, kind, words) for place, kind in pictures],
+            "options": [markdown(text, folder, inline=True) for text in question.options] if question else [],
+            "right": question.right if question else 0,
+            "explanation": markdown(question.explanation, folder) if question else "",
+        }
 
 
-def _blocks(lesson: Lesson, card: LessonCard, scene: Scene, words: Words, live: str) -> str:
-    """Return the blocks of a card, each with what is shown instead on paper and without scripts."""
-    folder, parts = lesson.path.parent, []
-    for kind, block in card.blocks.items():
-        instead = markdown(block.instead, folder)
-        if kind == "lab":
-            element = lab_element(read_tables(folder / block.given), words)
-        elif kind == "cut":
-            element = _cut(Position.parse(block.given), scene)
-        elif kind == "live" and live:
-            element = live_element(scene, live, lesson.language, prompt=block.given, is_small=True)
-        else:
-            lanes = f" lanes {block.given}".rstrip() if kind == "lanes" else ""
-            parts.append(f'<div class="text{lanes}">{instead}</div>')
-            continue
-        parts.append(f'{element}<div class="text {kind}-instead">{instead}</div>')
-    return "".join(parts)
+def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, live: str) -> dict[str, Any]:
+    """Return a block with what is shown instead on paper and without scripts."""
+    folder, element = lesson.path.parent, Markup()
+    if kind == "lab":
+        spoken = {key.removeprefix(LAB): text for key, text in words.table.items() if key.startswith(LAB)}
+        element = data_element("lab", {"pair": read_tables(folder / block.given), "runs": RUNS, "words": spoken})
+    elif kind == "cut":
+        at = Position.parse(block.given)
+        layers = trace.iterations[at.it].layers if at.it < len(trace.iterations) else []
+        if not any(one.layer == at.layer and any(pair.draft_prob for pair in one.alternatives) for one in layers):
+            raise LessonError("cut: the trace has no guesses there; write ```cut iteration=1 layer=1")
+        element = Markup('<div class="cut" data-it="{}" data-layer="{}"></div>').format(at.it, at.layer)
+    elif kind == "live" and live:
+        element = live_element(trace, live, lesson.language, prompt=block.given, is_small=True)
+    name = f"lanes {block.given}".rstrip() if kind == "lanes" else f"{kind}-instead" if element else ""
+    return {"element": element, "class": f"text {name}".rstrip(), "instead": markdown(block.instead, folder)}
 
 
-def _cut(position: Position, scene: Scene) -> str:
-    """Return the place of the picture of a layer."""
-    layers = scene.iterations[position.it].record.layers if position.it < len(scene.iterations) else []
-    if not any(one.layer == position.layer and any(pair.draft_prob for pair in one.alternatives) for one in layers):
-        raise LessonError("cut: the trace has no guesses there; write ```cut iteration=1 layer=1")
-    return f'<div class="cut" data-it="{position.it}" data-layer="{position.layer}"></div>'
-
-
-def _picture(scene: Scene, place: Step, kind: str) -> str:
+def _picture(trace: Trace, place: Place, kind: str, words: Words) -> dict[str, str]:
     """Draw the forest at a place, for print and for pages without scripts; the kind ``told`` is for the teacher."""
     it, step = place
-    sentence = scene.iterations[it].steps[step].sentence if scene.iterations else ""
-    drawn = base64.b64encode(forest_svg(scene, it, step=step).encode("utf-8")).decode("ascii")
-    name = f"still {kind}".strip()
-    return f'<img class="{name}" alt="{html.escape(sentence)}" src="data:image/svg+xml;base64,{drawn}">'
-
-
-def _asked(question: CardQuestion, folder: Path, words: Words) -> str:
-    options = "".join(
-        f'<li><button type="button" data-right="{"yes" if at == question.right else "no"}"><b>{LETTERS[at % 26]}</b> '
-        f"<span>{markdown_line(text, folder)}</span></button></li>"
-        for at, text in enumerate(question.options)
-    )
-    answer = (
-        f'<p><strong class="verdict"></strong> {words("page.lesson.answer")}: <b>{LETTERS[question.right % 26]}</b></p>'
-    )
-    explained = markdown(question.explanation, folder)
-    return f'<ol class="options">{options}</ol><div class="answer" role="status">{answer}{explained}</div>'
+    drawn = forest_svg(trace, it, step=step, language=words.language) if trace.iterations else forest_svg(trace)
+    source = base64.b64encode(drawn.encode("utf-8")).decode("ascii")
+    return {"class": f"still {kind}".strip(), "alt": words("figure.forest", index=it + 1), "source": source}
 
 
 @contextmanager

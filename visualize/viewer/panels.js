@@ -245,8 +245,8 @@ export class ChartsPanel {
     );
   }
 
-  /* most: the largest value. marks(iteration, column): those of a pass, made by column(class, value, from = 0), which is
-   * a line where both values are the same. */
+  /* most: the largest value. marks(iteration, column): those of a pass, made by column(class, value, from = 0), which
+   * is a line where both values are the same. */
   chart(most, marks) {
     const {viewer} = this;
     const {iterations} = viewer.scene;

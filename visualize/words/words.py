@@ -1,25 +1,20 @@
-"""Makes the sentences of the drawings: every verdict, draw and width with its numbers.
+"""The words of drawings and pages, and numbers as a reader sees them.
 
-Each language has one table of templates, ``words/<language>.json``, for Python and the viewer. Templates whose key
-starts with ``page.`` are for pages and figures made in Python; the viewer never reads them. A number gets as many
-digits as a reader needs to see which of two is larger.
+Each language has one table of templates, ``words/<language>.json``, for Python and for the viewer, which makes the
+sentences. Templates whose key starts with ``page.`` are for pages made in Python; the viewer never reads them.
 """
 
 import json
 import math
-from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import Beginning, Draw, JointSums, Layer, Node, Trial
 from visualize.words.plurals import plural_category
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN_FROM, _PLAIN_TO = 5e-4, 1e9
-_MOST_DIGITS = 12
 
 
 class Words:
@@ -44,177 +39,6 @@ class Words:
         """Say a number of ``drafts``, ``nodes``, ``cover`` nodes, ``beams``, ``tokens`` or ``passes``."""
         return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
-    def trial(self, trial: Trial, *, width: int, together: int | None = None) -> str:
-        """Say the verdict of one trial. ``together``: how many drafts of a block are accepted."""
-        if trial.joint is not None:
-            return self._joint(trial, trial.joint)
-        if together is not None and trial.verdict in ("accepted", "rejected"):
-            return self(f"trial.{trial.verdict}_block", drafts=self.counted("drafts", together))
-        if trial.verdict == "orphaned":
-            return self("trial.orphaned")
-        if trial.verdict == "unneeded":
-            return self("trial.unneeded", width=width)
-        if trial.acceptance is None or trial.uniform is None:
-            return self(f"trial.{trial.verdict}_plain")
-        if trial.verdict == "rejected" and trial.acceptance == 0:
-            return self("trial.rejected_used" if trial.c else "trial.rejected_none")
-        if trial.acceptance >= 1 and trial.residual_prob is not None:
-            residual, draft = tell_apart(trial.residual_prob, trial.draft_prob)
-            return self("trial.accepted_sure", residual=residual, draft=draft)
-        u, ratio = tell_apart(trial.uniform, trial.acceptance)
-        return self(f"trial.{trial.verdict}", u=u, ratio=ratio)
-
-    def _joint(self, trial: Trial, sums: JointSums) -> str:
-        if sums.target is None or trial.acceptance is None:
-            return self("trial.joint_impossible")
-        ratio, threshold = tell_apart(trial.acceptance, sums.threshold)
-        return self(f"trial.joint_{trial.verdict}", ratio=ratio, threshold=threshold)
-
-    def arithmetic(self, trial: Trial, node: Node) -> str:
-        """Write the comparison that decided a trial, and where its numbers come from; empty if it has no numbers."""
-        known = (self._comparison(trial), self._residual(trial, node))
-        return "; ".join(text for text in known if text)
-
-    def _comparison(self, trial: Trial) -> str:
-        if trial.joint is not None:
-            if trial.joint.target is None or trial.acceptance is None:
-                return ""
-            ratio, threshold = tell_apart(trial.acceptance, trial.joint.threshold)
-            key = "formula.joint_accepted" if trial.verdict == "accepted" else "formula.joint_missed"
-            return self(key, ratio=ratio, threshold=threshold)
-        if trial.acceptance is None or trial.uniform is None or not 0 < trial.acceptance < 1:
-            return ""
-        u, chance = tell_apart(trial.uniform, trial.acceptance)
-        return self("formula.below" if trial.uniform < trial.acceptance else "formula.above", u=u, chance=chance)
-
-    def _residual(self, trial: Trial, node: Node) -> str:
-        """Say where P' comes from, or which sums a joint test compared.
-
-        The formula is written only if it gives the recorded number: without replacement, P and Q of the trial differ
-        from those of the node.
-        """
-        if trial.joint is not None:
-            target = "−∞" if trial.joint.target is None else number(trial.joint.target)
-            return self("trial.joint_sums", target=target, draft=number(trial.joint.draft))
-        if trial.residual_prob is None:
-            return ""
-        shown = {"residual": number(trial.residual_prob), "draft": number(trial.draft_prob)}
-        if trial.c and trial.S and node.target_prob is not None:
-            formula = max(node.target_prob - trial.c * trial.draft_prob, 0.0) / trial.S
-            if math.isclose(formula, trial.residual_prob, rel_tol=1e-6, abs_tol=1e-9):
-                return self("trial.residual", c=number(trial.c), S=number(trial.S), **shown)
-        return self("trial.ratio", **shown)
-
-    def beginning(self, one: Beginning) -> str:
-        """Say whether a beginning of a block is accepted."""
-        uniform = one.uniform or 0.0
-        verdict = "accepted" if uniform < one.acceptance else "rejected"
-        u, chance = tell_apart(uniform, one.acceptance)
-        return self(f"block.{verdict}" + ("_whole" if one.rest is None else ""), u=u, chance=chance)
-
-    def prefix(self, one: Beginning, before: float, node: Node) -> str:
-        """Write the chance of a beginning and its p; ``before`` is the p of the beginning one draft shorter."""
-        known = {"target": number(one.target_prob), "draft": number(node.draft_prob or 0.0)}
-        own = self("block.prefix", before=number(before), p=number(one.probability), **known)
-        if one.rest is None:
-            return own
-        _, chance = tell_apart(one.uniform or 0.0, one.acceptance)
-        return f"{self('formula.block', chance=chance, p=number(one.probability), s=number(one.rest))}; {own}"
-
-    def draw(self, draw: Draw) -> str:
-        """Say how one beam was drawn from the target's law."""
-        sentence = self(f"draw.{draw.kind}")
-        return f"{sentence}; {self('draw.landed')}" if draw.landed else sentence
-
-    def interval(self, draw: Draw) -> str:
-        """Write the interval that the random number of a draw fell into."""
-        u, low, high = tell_apart(draw.uniform, draw.cdf_low, draw.cdf_high)
-        key = "formula.residual_draw" if draw.kind == "recovered" else "formula.draw"
-        return self(key, c=number(draw.c), u=u, low=low, high=high)
-
-    def width(self, layer: Layer, settings: ResolvedSettings | None, chances: Sequence[float]) -> tuple[str, str]:
-        """Say why the layer has its width: a sentence, and a short form for the drawing.
-
-        The reason comes from the recorded numbers; without settings it is the recorded reason.
-
-        Args:
-            layer: the record.
-            settings: the resolved ones; None if unknown.
-            chances: the probabilities that decided the width (``visualize.scenes.chances.chances_of``).
-        """
-        if settings is None:
-            return layer.width_reason or self("width.given", width=layer.width), ""
-        is_ruled = layer.kind == "draft" or not settings.draws_drafts
-        reason = _draft_reason(layer, settings, chances) if is_ruled else _bonus_reason(layer, settings)
-        reason = "joint" if layer.width_reason == "joint" else reason
-        values: dict[str, Any] = {"width": layer.width, "next": layer.width + 1}
-        if reason == "random":
-            values |= dict(zip(("u", "low", "high"), tell_apart(*_drawn_width(layer, settings)), strict=True))
-        tails = (_at(chances, layer.width), _at(chances, layer.width + 1), settings.width_threshold)
-        shown = dict(zip(("reached", "missed", "threshold"), tell_apart(*tails), strict=True))
-        sentence = self(f"width.{reason}", **values, **shown)
-        if is_ruled and layer.kind == "bonus":
-            sentence = self("width.rule", reason=sentence)
-        return sentence, self(f"width.short_{reason}", **values, **shown)
-
-    def layer_title(self, layer: Layer, before: int) -> str:
-        """Name the layer; the one after guesses that all passed is free.
-
-        ``before``: how many tokens of the text earlier passes brought.
-        """
-        return self.column_title(layer.layer, before, is_free=layer.kind == "bonus" and layer.layer > 1)
-
-    def column_title(self, number: int, before: int, *, is_free: bool = False) -> str:
-        """Name the layer of this number, and the place of its tokens in the text unless they are the same."""
-        title = self("layer.bonus" if is_free else "layer.title", layer=number)
-        return self("layer.place", title=title, position=before + number) if before else title
-
-    def outcome(self, layer: Layer, landed: bool) -> str:
-        """Say what followed from the layer's verdicts.
-
-        ``landed``: whether a layer before it went on because its picks had been guessed too.
-        """
-        kind = "_likely" if layer.forest_mass is not None and layer.outcome == "short" else ""
-        if layer.width_reason == "joint" and layer.outcome in ("passed", "short"):
-            kind = "_joint"
-        if layer.outcome == "bonus" and (layer.layer == 1 or landed):
-            kind = "_first" if layer.layer == 1 else "_landed"
-        return self(f"outcome.{layer.outcome}{kind}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
-
-
-def _draft_reason(layer: Layer, settings: ResolvedSettings, chances: Sequence[float]) -> str:
-    width, threshold = layer.width, settings.width_threshold
-    likely = "" if layer.forest_mass is None else "likely_"
-    if width < settings.min_width:
-        return f"{likely}support"
-    if _at(chances, width) < threshold:
-        return f"{likely}min" if width == settings.min_width else f"{likely}given"
-    if width >= len(chances):
-        return "likely_all" if likely else "all"
-    if _at(chances, width + 1) >= threshold:
-        return f"{likely}max" if width == settings.max_width else f"{likely}support"
-    return f"{likely}between"
-
-
-def _bonus_reason(layer: Layer, settings: ResolvedSettings) -> str:
-    if settings.width_weights is not None:
-        uniform, low, high = _drawn_width(layer, settings)
-        return "random" if low <= uniform < high else "bonus_all"
-    if settings.draft_depth == 0:
-        return "bonus_plain"
-    return "bonus" if layer.width == settings.max_width else "bonus_all"
-
-
-def _drawn_width(layer: Layer, settings: ResolvedSettings) -> tuple[float, float, float]:
-    """Return the random number that drew the width, and the interval of this width among the allowed ones."""
-    weights, place = settings.width_weights or (1.0,), layer.width - settings.min_width
-    low, high = (math.fsum(weights[:end]) / math.fsum(weights) for end in (place, place + 1))
-    return layer.width_uniform or 0.0, low, high
-
-
-def _at(chances: Sequence[float], count: int) -> float:
-    return 1.0 if count < 1 else chances[count - 1] if count <= len(chances) else 0.0
-
 
 def number(value: float, digits: int = 2) -> str:
     """Write a number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``2.0·10⁵²``, ``1``; with a true minus."""
@@ -234,16 +58,6 @@ def _fixed(value: float, places: int) -> str:
     if value * 2.0 ** (places + 1) % 1:  # no tie is possible
         return f"{value:.{places}f}"
     return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
-
-
-def tell_apart(*values: float) -> list[str]:
-    """Write the numbers with enough digits that different numbers look different."""
-    distinct = len(set(values))
-    for digits in range(2, _MOST_DIGITS):
-        texts = [number(value, digits) for value in values]
-        if len(set(texts)) == distinct:
-            break
-    return texts
 
 
 @lru_cache

@@ -7,10 +7,9 @@ import {idsOf, iterations} from "../../../visualize/live/decode.js";
 import {generatorOf} from "../../../visualize/live/draft.js";
 import {resolved} from "../../../visualize/live/settings.js";
 import {RULES} from "../../../visualize/live/verify.js";
-import {endOf, tablePair} from "../../../visualize/pages/lab/beams.js";
 import {Residual} from "../../../visualize/viewer/law.js";
-import {binsOf, chiSquare, pValue} from "../../../visualize/pages/lab/chi_square.js";
-import {exactLaw} from "../../../visualize/pages/lab/exact.js";
+import {endOf, exactLaw, tablePair} from "../../../visualize/pages/lab/decode.js";
+import {binsOf, chiSquare, pValue} from "../../../visualize/pages/lab/experiment.js";
 
 const RUNS = 3000;
 const FALSE_ALARM = 1e-5;
@@ -88,6 +87,11 @@ const EXACT = {
   "after temperature and top-p": {settings: fixed(2, {temperature: 1.4, top_p: 0.8}), widths: [2, 2, 2]},
   "of beam sampling": {settings: {method: "beam_sampling", num_beams: 2}, widths: [2, 2, 2]},
   "of speculative sampling": {settings: {method: "speculative", draft_depth: 3}, widths: [1, 1, 1, 1]},
+  "of block verification": {
+    settings: {method: "speculative", draft_depth: 3, verification: "block"},
+    widths: [1, 1, 1, 1],
+    eos: [END],
+  },
 };
 
 /* Catches any error of drafting, verification, the residual, gains, landing, cover nodes or the bonus layer. */

@@ -9,7 +9,7 @@ from transformers import AutoTokenizer
 from dsbd.assets import asset_path
 from dsbd.models.pieces import TokenBytes
 from dsbd.tracing.trace import Trace
-from visualize.pages.live_parts import METHODS, live_pair
+from visualize.pages.live import METHODS, live_pair
 
 HOSTILE = (
     "", " ", "  \n\n\t ", "\r\n", "\u0000\u0001\u007f", "\ufeff\ufeff", "\u202eabc\u202c", "e\u0301\u0301\u0301",

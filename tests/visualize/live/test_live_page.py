@@ -11,7 +11,7 @@ from dsbd.assets import asset_path
 from dsbd.tracing.trace import Trace
 from tests.axe import named, violations
 from tests.visualize.homes import served, visit
-from visualize.pages.live_files import FOLDER, LIST, live_files
+from visualize.pages.live import FOLDER, LIST, live_files
 
 RECORDED = asset_path("traces") / "1-dynamic-width.json.gz"
 LESSON = asset_path("lessons") / "1-speculative-decoding.md"

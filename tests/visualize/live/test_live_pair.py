@@ -12,8 +12,8 @@ from dsbd.models.engines.browser_graph import NAME, bundled_graph
 from dsbd.models.loading import display_name
 from tests.visualize.live.live_pair import decodes, tokenizer_says
 from tests.visualize.test_javascript import run_under_node
-from visualize.pages.live_files import FOLDER as SHARED
-from visualize.pages.live_files import write_live
+from visualize.pages.live import FOLDER as SHARED
+from visualize.pages.live import write_live
 
 FOLDER = Path(__file__).parent
 

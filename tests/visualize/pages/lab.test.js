@@ -3,10 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {binsOf, chiSquare, limitOf, pValue} from "../../../visualize/pages/lab/chi_square.js";
-import {exactLaw} from "../../../visualize/pages/lab/exact.js";
-import {Experiment} from "../../../visualize/pages/lab/experiment.js";
-import {nameOf, withCell, withRow} from "../../../visualize/pages/lab/tables.js";
+import {exactLaw, nameOf, withCell, withRow} from "../../../visualize/pages/lab/decode.js";
+import {Experiment, binsOf, chiSquare, limitOf, pValue} from "../../../visualize/pages/lab/experiment.js";
 import {given, near} from "../given.js";
 
 const {pair, zeros, laws, chi_squares} = given.lab;

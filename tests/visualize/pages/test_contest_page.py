@@ -34,12 +34,6 @@ def test_the_page_is_whole_and_offline(tables, said):
     assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(?!data:)', page)
 
 
-def test_plotly_may_stand_beside_the_page(tmp_path):
-    visualize.export_contest({"sql": TABLE}, tmp_path / "page.html", plotly="beside")
-    assert (tmp_path / "plotly.min.js").stat().st_size > 1_000_000
-    assert (tmp_path / "page.html").stat().st_size < 200_000
-
-
 @pytest.mark.slow
 def test_the_page_opens_without_an_error(browser, tmp_path):
     visualize.export_contest({"sql": TABLE}, tmp_path / "page.html")

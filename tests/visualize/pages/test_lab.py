@@ -11,9 +11,9 @@ from dsbd.assets import asset_path
 from dsbd.errors import LessonError
 from tests.law.oracle import Process, Warp, Weighted
 from tests.visualize.homes import visit
-from visualize.pages.compressed import packed
-from visualize.pages.lab_parts import ENTRY, LAB, lab_script, read_tables
-from visualize.viewer.bundle import imports_of
+from visualize.pages.document import packed
+from visualize.pages.lesson import read_tables
+from visualize.pages.lesson_page import LAB, lab_script
 from visualize.words.words import Words
 
 TABLES = asset_path("lessons") / "three-words.json"
@@ -56,37 +56,31 @@ def test_the_tables_are_those_of_the_lessons_trace_and_chart():
     assert [prob * report["runs"] for prob in likeliest] == pytest.approx(
         [row["expected"] for row in report["likeliest"]], rel=1e-9
     )
-    first = visualize.scene(asset_path("lessons") / "traces" / "5-three-words.json.gz").iterations[0].nodes
-    drafted = [node for node in first if node.column == 2 and node.kind == "drafted"]
-    assert sorted(PAIR["target"]["1"])[-len(drafted) :] == pytest.approx(sorted(node.target_prob for node in drafted))
+    first = visualize.forest_graph(asset_path("lessons") / "traces" / "5-three-words.json.gz").nodes.values()
+    drafted = [node for node in first if node["column"] == 2 and node["kind"] == "drafted"]
+    assert sorted(PAIR["target"]["1"])[-len(drafted) :] == pytest.approx(
+        sorted(node["target_prob"] for node in drafted)
+    )
 
 
 def test_the_lab_is_small_and_says_what_it_needs():
     """Catches a page that grows, a word that is missing, and one that nobody reads."""
     code = lab_script()
     assert len(packed(code)) < 24_000  # as the page carries it: the decoder, and what both share with the viewer
-    assert {name for name in _files(ENTRY) if name.startswith("viewer/")} == {"viewer/dom.js", "viewer/law.js"}
-    read = {key.removeprefix(LAB) for key in Words("en").table if key.startswith(LAB)}
-    for key in read:
+    for key in (key.removeprefix(LAB) for key in Words("en").table if key.startswith(LAB)):
         assert f"words.{key}" in code or f'"{key}"' in code, key
-
-
-def _files(entry: str) -> set[str]:
-    return {entry}.union(*(_files(name) for name, _ in imports_of(entry)))
 
 
 @pytest.mark.parametrize(
     ("content", "named"),
     [
-        *(
-            (content, "write words")
-            for content in ("", "[1]", "{}", {"words": ["red"]}, {"layers": 9}, {"prompt": None})
-        ),
+        *((content, "write words")
+          for content in ("", "[1]", "{}", {"words": ["red"]}, {"layers": 9}, {"prompt": None})),
         ({"draft": {"": [0.5, 0.5, 0.0]}}, "draft after '0' is no law"),
         ({"target": {"": [0.5, 0.6, 0.0]}}, "target after '' is no law"),
         ({"target": []}, "target after '' is no law"),
     ],
-)
+)  # fmt: skip
 def test_tables_that_are_none_are_named(tmp_path, content, named):
     """Catches a traceback where a teacher has mistyped a number, or where the file is something else."""
     text = content if isinstance(content, str) else json.dumps(PAIR | content)

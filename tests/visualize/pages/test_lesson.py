@@ -14,19 +14,29 @@ from tests.command_line import refused
 from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
-from tests.visualize.traces import scene_of
-from visualize.pages.lesson import Block, CardQuestion, parse_lesson, read_lesson
+from visualize.forest import steps_of
+from visualize.pages.lesson import Block, CardQuestion, Position, markdown, parse_lesson, read_lesson, step_of
 from visualize.pages.lesson_page import printed_steps, stops_of
-from visualize.pages.markdown import markdown
-from visualize.scenes.place import Position, step_of
 
 TRACE = toy_trace()
-SCENE = scene_of("toy")
 SHIPPED = sorted(asset_path("lessons").glob("*.md"))
-FIRST = next(step for step in SCENE.iterations[0].steps if step.phase == "trial")
-TRIED = SCENE.iterations[0].nodes[FIRST.focus].id
-VERDICT = step_of(SCENE, Position(0, 1, TRIED))
-STEPS = scene_of("nasty").iterations[0].steps
+TRIED = TRACE.iterations[0].trials[0].node
+VERDICT = step_of(TRACE, Position(0, 1, TRIED))
+LAST = len(steps_of(TRACE.iterations[0], TRACE.settings)) - 1
+SCREEN = {"width": 1280, "height": 720}
+LEAST = 19.9
+"""Pixels of the smallest type on a slide."""
+SMALL = """least => [...document.querySelectorAll(".lesson *")].filter((one) => !one.closest("svg, .dsbd-scroller")
+  && one.checkVisibility({visibilityProperty: true})
+  && [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim())).flatMap((one) => {
+    let zoom = 1;
+    for (let at = one; at; at = at.parentElement) zoom *= Number(getComputedStyle(at).zoom);
+    const size = zoom * parseFloat(getComputedStyle(one).fontSize);
+    return size < least ? [`${size} ${one.textContent}`] : [];
+  })"""
+CUT_OFF = """() => [...document.querySelectorAll(".cards")].filter((one) =>
+  one.scrollHeight > one.clientHeight || one.scrollWidth > one.clientWidth).length"""
+CARD = "article:not([hidden])"
 LESSON = f"""---
 title: Hostile <b>title</b> & "quotes"
 trace: t.json
@@ -131,7 +141,7 @@ def test_lanes_are_taken_out_of_the_text():
 )  # fmt: skip
 def test_a_place_is_the_step_it_says(place, phase, layer):
     position = Position.parse(place)
-    step = SCENE.iterations[position.it].steps[step_of(SCENE, position)]
+    step = steps_of(TRACE.iterations[position.it], TRACE.settings)[step_of(TRACE, position)]
     assert (step.phase, step.layer) == (phase, layer)
 
 
@@ -141,26 +151,29 @@ def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesso
     with visit(browser, lesson / "lesson.html") as seen:
         page, (frame,) = seen.page, seen.drawn()
 
-        def pressed(*keys) -> str:
+        def shown() -> int:
+            return int(page.inner_text(".dsbd-count-step").split(" ")[0]) - 1
+
+        def pressed(*keys) -> int:
             page.focus(".dsbd")
             for key in keys:
                 page.keyboard.press(key)
-            return seen.sentence
+            return shown()
 
         expect(page.locator("h1")).to_have_text('Hostile <b>title</b> & "quotes"')
         expect(page.locator(".count")).to_have_text("Card 1 of 4")
         page.click("button.next")
         told = (".answer", ".dsbd-more", ".dsbd-whole", ".dsbd-legend")
         assert not any(page.is_visible(one) for one in told)  # the whole decode and the marks to come tell the verdict
-        assert {seen.sentence, *map(pressed, ("ArrowRight", "End", "PageDown"))} == {STEPS[VERDICT - 1].sentence}
+        assert {shown(), *map(pressed, ("ArrowRight", "End", "PageDown"))} == {VERDICT - 1}
         assert page.inner_text(".locked")
-        assert pressed("ArrowLeft") == STEPS[VERDICT - 2].sentence
+        assert pressed("ArrowLeft") == VERDICT - 2
         page.click("article:not([hidden]) .options button >> nth=0")
-        assert seen.sentence == STEPS[VERDICT].sentence
+        assert shown() == VERDICT
         assert page.is_visible(".dsbd-more")
         expect(page.locator("article:not([hidden]) .verdict")).to_have_text("No.")
         assert page.inner_text("article:not([hidden]) .answer").endswith("Because so.")
-        assert pressed("End") == STEPS[-1].sentence
+        assert pressed("End") == LAST
         page.click("button.next")
         page.click("button.next")
         assert page.is_disabled("button.next")
@@ -170,10 +183,10 @@ def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesso
         page.reload()
         seen.drawn()
         assert page.is_visible("article:not([hidden]) .answer")
-        assert [seen.sentence, pressed("End")] == [STEPS[VERDICT].sentence, STEPS[-1].sentence]
+        assert [shown(), pressed("End")] == [VERDICT, LAST]
         page.click("button.teach")
         assert not page.is_visible("article:not([hidden]) .answer")
-        assert seen.sentence == STEPS[VERDICT - 1].sentence
+        assert shown() == VERDICT - 1
         seen.quiet()
 
 
@@ -198,7 +211,7 @@ def test_every_card_is_shown_and_no_answer_but_for_the_teacher(browser, lesson, 
 def test_no_picture_of_the_hand_out_shows_what_is_asked():
     """Catches a card whose picture tells the answer of the card before it."""
     lesson = parse_lesson(LESSON, Path("x/lesson.md"))
-    asked, commit, later = stops = stops_of(lesson, SCENE)
+    asked, commit, later = stops = stops_of(lesson, TRACE)
     assert commit.step > asked.answer_step  # the commit shows every verdict
     assert printed_steps(lesson, stops) == [
         (asked.it, asked.step),
@@ -211,18 +224,17 @@ def test_no_picture_of_the_hand_out_shows_what_is_asked():
 def test_shipped_lessons_lead_where_they_say(path):
     """Catches a lesson whose trace was recorded again, and an answer that the trace contradicts."""
     lesson = read_lesson(path)
-    assert verify_trace(Trace.load(lesson.trace)).passed
-    scene = visualize.scene(lesson.trace)
-    stops_of(lesson, scene)
+    trace = Trace.load(lesson.trace)
+    assert verify_trace(trace).passed
+    stops_of(lesson, trace)
     states = ("orphaned", "unneeded", "accepted", "rejected")
     for card in lesson.cards:
         if card.question is None or card.position is None or card.position.node is None:
             continue
         right = card.question.options[card.question.right].lower()
-        iteration, step = scene.iterations[card.position.it], step_of(scene, card.position)
-        verdicts = [fact.state for node in iteration.nodes for fact in node.facts if fact.step == step]
+        record = steps_of(trace.iterations[card.position.it], trace.settings)[step_of(trace, card.position)].record
         told = next((word for word in states if word in right), None)
-        assert told is None or told in verdicts, (card.title, verdicts)
+        assert told is None or told == record.verdict, (card.title, record)
     assert any(card.question for card in lesson.cards)
 
 
@@ -248,3 +260,75 @@ def test_the_lab_quotes_its_figures():
 def test_markdown_shows_hostile_text_as_text(text, tmp_path):
     rendered = markdown(f"A {text} end", tmp_path)
     assert not any(tag in rendered.lower() for tag in ("<script", "<img", "<b>", "<a ", "onerror=alert(1)>"))
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """Write every shipped lesson, and the first one in Arabic."""
+    folder = tmp_path_factory.mktemp("shipped")
+    for path in SHIPPED:
+        visualize.export_lesson(path, folder / f"{path.stem}.html")
+    text = SHIPPED[0].read_text(encoding="utf-8").replace("language: en", "language: ar")
+    (folder / "t.json.gz").write_bytes((SHIPPED[0].parent / f"traces/{SHIPPED[0].stem}.json.gz").read_bytes())
+    (folder / "arabic.md").write_text(text.replace(f"traces/{SHIPPED[0].stem}", "t"), encoding="utf-8")
+    visualize.export_lesson(folder / "arabic.md", folder / "arabic.html")
+    return folder
+
+
+@pytest.mark.parametrize("name", [path.stem for path in SHIPPED])
+@pytest.mark.slow
+def test_every_slide_fits_and_can_be_read(name, browser, shipped):
+    """Catches a card that is cut off or too small at the lower end of projectors."""
+    with visit(browser, shipped / f"{name}.html", "#slides", viewport=SCREEN) as seen:
+        page = seen.page
+        page.wait_for_selector(".lesson.slides")
+        count = page.locator("article").count()
+        for at in range(count):
+            expect(page.locator(".count")).to_have_text(f"Card {at + 1} of {count}")
+            assert page.evaluate(SMALL, LEAST) == []
+            assert page.evaluate(CUT_OFF) == 0
+            if page.locator(f"{CARD} .options").count():
+                assert page.locator(f"{CARD} .answer").is_hidden()
+                page.keyboard.press("PageDown")
+                assert page.locator(f"{CARD} .answer").is_visible()
+                assert page.evaluate(CUT_OFF) == 0
+            page.keyboard.press("PageDown")
+        expect(page.locator(".count")).to_have_text(f"Card {count} of {count}")
+        seen.quiet()
+
+
+@pytest.mark.slow
+def test_keys_and_buttons_turn_the_slides(browser, shipped):
+    """Catches a clicker that steps the viewer, answers that a teacher's page shows at once, slides without end, and
+    Arabic slides that run from left to right."""
+    with visit(browser, shipped / "1-speculative-decoding.html", "#card=6&teacher=1", viewport=SCREEN) as seen:
+        page = seen.page
+        seen.drawn()
+        assert page.is_visible(f"{CARD} .answer")
+        page.click("button.slides")
+        assert page.url.endswith("#card=6&slides")
+        assert page.locator(f"{CARD} .answer").is_hidden()
+        before = seen.sentence
+        page.focus(".dsbd-scroller")
+        page.keyboard.press("ArrowRight")
+        assert page.locator(f"{CARD} .answer").is_visible()
+        assert page.inner_text(f"{CARD} .verdict") == ""
+        assert seen.sentence != before
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("PageUp")
+        expect(page.locator(".count")).to_have_text("Card 6 of 15")
+        page.keyboard.press("f")
+        page.wait_for_function("document.fullscreenElement")
+        page.keyboard.press("f")
+        page.wait_for_function("!document.fullscreenElement")
+        page.keyboard.press("Escape")
+        assert page.locator(".lesson.slides").count() == 0
+        assert page.is_visible("button.slides")
+        assert page.url.endswith("#card=6")
+        seen.quiet()
+    with visit(browser, shipped / "arabic.html", "#card=3&slides", viewport=SCREEN) as seen:
+        seen.drawn()
+        for key, card in (("ArrowLeft", 4), ("ArrowRight", 3)):
+            seen.page.keyboard.press(key)
+            assert f"#card={card}" in seen.page.url
+        seen.quiet()

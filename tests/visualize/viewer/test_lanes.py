@@ -8,21 +8,12 @@ import visualize
 from tests.visualize.homes import unfold, viewer
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
+from visualize.look.states import MARKS
 
 SCENE = scene_of("toy")
 PASSES, ALONE = len(SCENE.whole.bands), SCENE.whole.bands[-1].last
-TEXT = "".join(SCENE.result[0].text.split())
+TEXT = "".join(toy_trace().result.text.split())
 ROWS = ".dsbd-lanes g:not([hidden]) > .dsbd-lane-words"
-
-
-def path_of(scene) -> list:
-    """The tokens of the returned text."""
-    tokens, path = {token.id: token for token in scene.tokens}, []
-    node = scene.result[0].node
-    while node in tokens:
-        path.append(tokens[node])
-        node = tokens[node].parent
-    return path
 
 
 def counts(page) -> list[str]:
@@ -44,8 +35,8 @@ def test_who_wants_no_movement_sees_the_end_until_the_first_input(browser, expor
         expect(lanes).to_be_visible()
         assert counts(page) == [f"{ALONE} passes", f"{PASSES} passes"]
         assert typed(page) == TEXT + TEXT
-        for mark, origins in (("kept", {"accepted"}), ("picked", {"recovered", "fresh", "bonus"})):
-            written = sum(token.origin in origins for token in path_of(SCENE))
+        for mark, states in (("kept", MARKS["kept"]), ("picked", MARKS["picked"])):
+            written = sum(node.row == 0 and node.state in states for node in SCENE.whole.nodes)
             expect(page.locator(f".dsbd-lane-words ~ .dsbd-lane-{mark}")).to_have_count(written)
         assert page.locator("rect.dsbd-lane-pass").count() == ALONE + PASSES
         page.keyboard.press("ArrowRight")

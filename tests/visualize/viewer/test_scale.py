@@ -5,11 +5,10 @@ import statistics
 import pytest
 
 from tests.visualize.homes import viewer
-from tests.visualize.traces import scene_of, trace_of
+from tests.visualize.traces import trace_of
 from visualize.pages.trace_page import html_page
 
 TRACE = trace_of("4-cover-nodes.json.gz")
-SCENE = scene_of("4-cover-nodes.json.gz")
 WATCH = """() => {
     const root = document.querySelector('.dsbd'), touched = [], built = [];
     const observer = new MutationObserver(() => {});
@@ -34,7 +33,7 @@ WATCH = """() => {
 def test_a_trial_touches_its_node_and_not_the_forest(browser, tmp_path):
     """Catches a step that draws the whole forest again, which takes a tenth of a second and more."""
     path = tmp_path / "long.html"
-    path.write_text(html_page(SCENE), encoding="utf-8")
+    path.write_text(html_page([TRACE]), encoding="utf-8")
     with viewer(browser, path) as seen:
         counts = seen.page.evaluate(WATCH)
     assert len(counts["touched"]) > 60
@@ -47,7 +46,7 @@ def test_a_trial_touches_its_node_and_not_the_forest(browser, tmp_path):
 def test_the_titles_of_the_layers_stay_in_sight(browser, tmp_path):
     """In a tall forest the reader lost which column was which."""
     path = tmp_path / "tall.html"
-    path.write_text(html_page(SCENE), encoding="utf-8")
+    path.write_text(html_page([TRACE]), encoding="utf-8")
     with viewer(browser, path, "#iteration=4&step=10", viewport={"width": 1280, "height": 600}) as seen:
         scroller = seen.page.locator(".dsbd-scroller")
         scroller.evaluate("element => element.scrollTo({top: element.scrollHeight, behavior: 'instant'})")

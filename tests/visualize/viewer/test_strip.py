@@ -7,6 +7,7 @@ import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
+from visualize.words.words import Words
 
 SCENE = scene_of("toy")
 WHOLE = SCENE.whole
@@ -34,7 +35,7 @@ def test_a_band_a_key_and_a_mark_go_to_their_pass(page):
     expect(page.locator(".dsbd-node:not([hidden])")).to_have_count(len(SCENE.iterations[3].nodes))  # no empty columns
     expect(page.locator(".dsbd-strip-band.dsbd-current")).to_have_count(1)
     assert bands.nth(3).get_attribute("class").endswith("dsbd-current")
-    assert value(page) == ("4", f"Pass 4: {band.won} tokens")
+    assert value(page) == ("4", f"Pass 4: {band.last - band.first + 1} tokens")
     page.focus(".dsbd-strip")
     for key, place in (("ArrowRight", 4), ("End", len(WHOLE.bands) - 1), ("ArrowRight", len(WHOLE.bands) - 1),
                        ("Home", 0), ("ArrowUp", 1), ("ArrowLeft", 0)):  # fmt: skip
@@ -70,6 +71,6 @@ def test_on_a_phone_the_strip_scrolls_to_the_pass_and_speaks_the_language(browse
                     document.documentElement.scrollWidth <= innerWidth];
         }""")
         assert inside == [True, True, True]
-        words = visualize.scene(toy_trace("wider"), language=language).strings
+        words = Words(language).table
         assert page.locator(".dsbd-strip").get_attribute("aria-label") == words["ui.strip"]
         seen.quiet()

@@ -6,37 +6,9 @@ from importlib import resources
 
 import pytest
 
-from dsbd.methods import resolve
-from dsbd.settings import DecodingSettings
-from dsbd.tracing.records import Layer, Trial
-from visualize.scenes.chances import chances_of
-from visualize.words.words import Words, number, tell_apart
+from visualize.words.words import Words, number
 
 WORDS = Words()
-
-
-def trial(verdict, **changes):
-    fields = {"draft_prob": 0.5, "residual_prob": 0.305, "c": 0.0, "S": 1.0, "acceptance": 0.61, "uniform": None}
-    return Trial(layer=1, order=0, node=1, verdict=verdict, joint=None, **{**fields, **changes})
-
-
-def layer(width):
-    return Layer(1, "draft", [0], 4, [], [], [], [0.04, 0.1, 0.12, 0.22, 0.52], 9, width, "as recorded", 0, "short",
-                 [], [], [], None, None)  # fmt: skip
-
-
-def test_what_no_recording_has_is_said():
-    """Catches a verdict without its random number that has none of its words; ``twins.test.js`` holds all others."""
-    assert WORDS.trial(trial("accepted"), width=3) == WORDS("trial.accepted_plain")
-    settings = resolve(DecodingSettings())
-    made = layer(2)
-    reached, missed, threshold = tell_apart(*chances_of(made, settings)[1:3], settings.width_threshold)
-    shown = {"reached": reached, "missed": missed, "threshold": threshold}
-    assert WORDS.width(made, settings, chances_of(made, settings))[0] == WORDS("width.support", width=2, **shown)
-
-
-def test_without_settings_the_recorded_reason_stands():
-    assert WORDS.width(layer(3), None, []) == ("as recorded", "")
 
 
 @pytest.mark.parametrize(

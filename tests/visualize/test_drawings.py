@@ -1,0 +1,184 @@
+"""Every recorded trace in every drawing: all nodes, and no token read as markup; the figures' own promises."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+
+import pytest
+
+import visualize
+from tests.visualize.nasty import nasty_trace
+from tests.visualize.toy import toy_trace
+from tests.visualize.traces import TRACES, trace_of
+from visualize.look.states import MARKS, SIZES, mark_style
+from visualize.look.theme import palette
+from visualize.words.words import known_languages
+
+TOY = toy_trace()
+EMPTY = replace(TOY, iterations=[], result=None)
+EVERY = visualize.forest_figure(TOY, "all")
+OWN_MARKUP = re.compile(r"<b>((Token|Free token) \d+[^<]*)</b>|<br>|</?extra>")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", sorted(TRACES))
+def test_an_svg_is_well_formed_and_has_every_label(name, theme):
+    trace = trace_of(name)
+    root = ElementTree.fromstring(visualize.forest_svg(trace, 0, theme=theme))
+    assert {element.tag.split("}")[1] for element in root.iter()} <= {"svg", "g", "title", "rect", "path", "text"}
+    texts = "".join(root.itertext())
+    assert all(node["label"] in texts for node in visualize.forest_graph(trace, 0).nodes.values())
+
+
+@pytest.mark.parametrize("name", sorted(TRACES))
+def test_a_text_names_every_node_and_every_beam(name):
+    trace = trace_of(name)
+    text = visualize.forest_text(trace, 0)
+    assert all(f"{node['token']}" in text for node in visualize.forest_graph(trace, 0).nodes.values())
+    assert text.count("log-weight") >= len(trace.iterations[0].output_beams)
+    assert "\x00" not in text
+    assert visualize.forest_text(trace).count("Pass ") == len(trace.iterations)
+
+
+def test_a_text_has_verdicts_and_numbers():
+    assert "├─ ␣fox | rejected | large model 0.012 | small model 0.095 | uniform 0." in visualize.forest_text(TOY, 1)
+
+
+@pytest.mark.parametrize("language", known_languages())
+def test_no_drawing_fails_in_any_language(language):
+    """Catches a template that a language lacks."""
+    for draw in (visualize.forest_svg, visualize.forest_text, visualize.forest_figure, visualize.decode_figure,
+                 visualize.width_figure):  # fmt: skip
+        assert draw(TOY, language=language)
+        assert draw(EMPTY, language=language)
+
+
+def texts_of(part):
+    """Return every string of a figure that Plotly reads as its pseudo-HTML."""
+    if isinstance(part, str):
+        return [part]
+    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+    return [text for one in parts for text in texts_of(one)]
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda trace: visualize.forest_figure(trace, "all"), visualize.decode_figure], ids=["forest", "decode"]
+)
+def test_figures_show_tokens_as_text(draw):
+    plain = json.loads(draw(nasty_trace()).to_json())
+    plain["layout"].pop("template", None)
+    texts = texts_of([plain["data"], plain["layout"], plain.get("frames", [])])
+    assert any("&lt;" in text for text in texts)
+    assert [text for text in texts if "<" in OWN_MARKUP.sub("", text)] == []
+
+
+def scatters(figure, mode):
+    """Return the traces of a figure that show lines, markers, or markers with text."""
+    return list(figure.select_traces({"type": "scatter", "mode": mode}))
+
+
+def test_the_forest_has_every_node_and_edge_once():
+    forest, figure = visualize.forest_graph(TOY, 1), visualize.forest_figure(TOY, 1)
+    nodes = scatters(figure, "markers+text")
+    places = sorted(place for trace in nodes for place in zip(trace.x, trace.y, strict=True))
+    assert places == sorted((node["column"], node["row"]) for node in forest.nodes.values())
+    assert sum(trace.x.count(None) for trace in scatters(figure, "lines")) == len(forest.edges)
+    picked = next(trace for trace in nodes if trace.name == "picked by the large model")
+    assert max(map(len, picked.hovertext[0].split("<br>"))) <= 42, "a box that hides the tree"
+    codes = {trace.name: (trace.marker.symbol, str(trace.marker.color)) for trace in nodes}
+    assert len({symbol for symbol, _ in codes.values()}) == len({color for _, color in codes.values()}) == len(codes)
+
+
+def kind(trace):
+    """Return what a trace is: edges, marks or bars, of which name and look."""
+    if trace.type == "bar":
+        return "bar"
+    return trace.mode, trace.name, trace.line.color, trace.line.width, trace.line.dash, str(trace.marker.symbol)
+
+
+def test_all_frames_have_the_same_traces_and_show_what_their_own_figures_show():
+    """Catches a frame with a trace more or less (Plotly would animate one state into another), and guesses that float
+    in no column."""
+    kinds = [kind(trace) for trace in EVERY.data]
+    assert {trace.line.width for trace in scatters(EVERY, "lines")} == {1.2, 2.4, 4.4}
+    for number, frame in enumerate(EVERY.frames):
+        assert [kind(trace) for trace in frame.data] == kinds
+        assert list(frame.traces) == list(range(len(kinds)))
+        alone = visualize.forest_figure(TOY, number)
+        for part in ("x", "hovertext"):
+            assert [trace[part] for trace in frame.data if trace.x != (None,)] == [trace[part] for trace in alone.data]
+        assert frame.name == str(number + 1)
+        assert frame.layout.title.text == alone.layout.title.text == f"Pass {number + 1}"
+        assert (frame.layout.annotations, frame.layout.shapes) == (alone.layout.annotations, alone.layout.shapes)
+        assert len(frame.layout.annotations) == visualize.forest_graph(TOY, number).graph["last_column"]
+    assert [list(step.args[0]) for step in EVERY.layout.sliders[0].steps] == [[frame.name] for frame in EVERY.frames]
+
+
+def test_a_written_page_waits_for_its_reader(tmp_path):
+    """Catches a page that plays its frames as it opens: a click on its slider meanwhile leaves marks of two frames."""
+    EVERY.write_html(tmp_path / "all.html", include_plotlyjs=False)
+    for page in (EVERY.to_html(include_plotlyjs=False), (tmp_path / "all.html").read_text(encoding="utf-8")):
+        assert "Plotly.addFrames" in page
+        assert "Plotly.animate" not in page
+
+
+@pytest.mark.parametrize("name", ["1-dynamic-width.json.gz", "6-beam-sampling.json.gz", "tree"])
+def test_the_whole_decode_has_every_node_and_every_word(name):
+    tree, figure = visualize.decode_graph(trace_of(name)), visualize.decode_figure(trace_of(name))
+    bars, *_ = figure.data
+    marks = scatters(figure, "markers")
+    assert sorted(id_ for trace in marks for _, id_ in trace.customdata) == sorted(tree)
+    words = [note for note in figure.layout.annotations if note.textangle]
+    assert len(words) == tree.graph["tokens"]
+    ends = [(x - width / 2, x + width / 2) for x, width in zip(bars.x, bars.width, strict=True)]
+    assert [0.5, *(end for _, end in ends)] == [*(start for start, _ in ends), tree.graph["bands"][-1].last + 0.5]
+    assert figure.layout.width is None  # as wide as its place
+
+
+def test_the_whole_decode_tells_states_numbers_and_passes():
+    figure = visualize.decode_figure(TOY)
+    kept, dropped, picked, guess = scatters(figure, "markers")
+    assert "rejected" in "".join(dropped.hovertext)
+    assert "recovered" in "".join(picked.hovertext)
+    assert "unneeded" in "".join(guess.hovertext)
+    assert all(re.search(r"Pass \d+$", hover) for hover in kept.hovertext)
+    assert [trace.showlegend is not False for trace in figure.data].count(True) == 4
+    figure = visualize.decode_figure(trace_of("1-dynamic-width.json.gz"))
+    assert figure.data[0].hovertext[0] == "Pass 1: 3 tokens"
+    assert figure.layout.title.text == "21 passes of the large model instead of 64"
+
+
+def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
+    for figure in (visualize.forest_figure(EMPTY), visualize.width_figure(EMPTY), visualize.decode_figure(EMPTY)):
+        assert figure.layout.annotations[0].text == "nothing recorded"
+    assert "no passes" in visualize.forest_text(EMPTY)
+    layers, chosen, means = visualize.width_figure(TOY).data
+    widths = [[layer.width for layer in iteration.layers] for iteration in TOY.iterations]
+    assert layers.x == means.x == tuple(range(1, 8))
+    assert layers.y == tuple(map(len, widths))
+    assert list(zip(chosen.x, chosen.y, strict=True)) == [(at, w) for at, found in enumerate(widths, 1) for w in found]
+    assert means.y == tuple(sum(found) / len(found) for found in widths)
+
+
+def luminance(color):
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_marks_and_labels_have_contrast(theme):
+    colors = palette(theme)
+    assert {mark_style(mark).dash for mark in MARKS} <= set(SIZES.dashes)
+    for ground in (colors.paper, colors.band):
+        assert contrast(colors.ink, ground) >= 7
+        assert min(contrast(colors.soft, ground), contrast(colors.accent, ground)) >= 4.5
+        for mark in MARKS:
+            least = 3 if mark in ("kept", "picked") else 4.5  # labels of settled nodes are in ink
+            assert contrast(mark_style(mark).color(theme), ground) >= least, mark

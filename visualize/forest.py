@@ -1,0 +1,332 @@
+"""A trace as graphs: the forest of one iteration, and the whole decode as one tree.
+
+A graph is a ``networkx.DiGraph``, from parents to children; its nodes have the ids of the trace, and what a drawing
+needs as attributes. A step changes how a node looks, never where it stands.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import networkx as nx
+
+from dsbd.errors import TraceError
+from dsbd.settings import ResolvedSettings
+from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Node, Trial
+from dsbd.tracing.trace import Trace
+from visualize.layout import hanging, tidy
+from visualize.look.states import YIELDED
+from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
+
+COVER_HEIGHT = 0.62
+"""Rows that a cover node takes: they are many and small, except those that a beam landed on."""
+RECORDED = ("token_id", "kind", "ends", "target_prob", "draft_prob")
+"""What a node below an input beam has as recorded."""
+Look = tuple[str, int, bool]
+"""State, slots (how many beams end at the node) and landed mark of a node."""
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """What a decode returns: it holds its trace if it was recorded."""
+
+    @property
+    def trace(self) -> Trace | None: ...
+
+
+Source = Trace | str | Path | Recorded
+"""What drawings are made of."""
+
+
+def load_trace(source: Source) -> Trace:
+    """Return the trace itself, the one in the file, or that of a recorded result. Raises: TraceError."""
+    if isinstance(source, Trace):
+        return source
+    if isinstance(source, (str, Path)):
+        return Trace.load(source)
+    if not isinstance(source, Recorded):
+        raise TraceError(f"{type(source).__name__} is no trace; give a trace, the path of a trace file or a result")
+    if source.trace is None:
+        raise TraceError("the result holds no trace; decode with record=True")
+    return source.trace
+
+
+def check_place(name: str, value: int, where: str, count: int) -> int:
+    """Return ``value`` if it is from 0 to ``count`` - 1. Raises: TraceError; it says ``where`` that is."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
+        raise TraceError(f"{name} is {value!r}; {where} has whole numbers from 0 to {count - 1}")
+    return value
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of an iteration, in the order in which they happened."""
+
+    phase: str
+    """``draft`` (a step for each layer), ``score``, then of each layer ``width``, ``trial``, ``draw`` and ``layer``, at
+    last ``commit``."""
+    layer: int = 0
+    """0 if the step is about no layer."""
+    record: Trial | Draw | None = None
+    looks: Mapping[int, Look] | None = None
+    """How nodes look from this step on, by id."""
+
+
+@dataclass(frozen=True)
+class Width:
+    """A verified layer: its width, and the probabilities that decided it."""
+
+    layer: int
+    width: int
+    is_free: bool
+    """True for the layer after guesses that all passed."""
+    chances: tuple[float, ...]
+    """P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ..."""
+    threshold: float | None
+    """None if no threshold chose the width."""
+    record: Layer
+
+
+@dataclass(frozen=True)
+class Band:
+    """The positions of the text that one iteration won: one pass of the large model."""
+
+    iteration: int
+    first: int
+    """Position of the first token it won, from 1."""
+    last: int
+    """Position of the last one; ``first - 1`` if it won no token."""
+
+
+def steps_of(iteration: Iteration, settings: ResolvedSettings) -> tuple[Step, ...]:
+    """Return the steps of an iteration; the viewer has the same."""
+    looks: dict[int, Look] = {beam.node: ("input", beam.multiplicity, False) for beam in iteration.input_beams}
+    fresh, steps, last = list(looks), [], len(iteration.layers)
+    for layer in range(1, iteration.draft_depth + 1):
+        drafted = {node.id: (str(node.kind), 0, False) for node in iteration.nodes
+                   if node.layer == layer and node.kind != "drawn"}  # fmt: skip
+        if drafted:
+            looks |= drafted
+            steps.append(Step("draft", layer, looks={node: looks[node] for node in (*fresh, *drafted)}))
+            fresh = []
+    steps.append(Step("score", looks={node: looks[node] for node in fresh}))
+    for one in iteration.layers:
+        ignored = [node.id for node in iteration.nodes if settings.branching and node.kind == "drafted"
+                   and node.layer == one.layer and node.parent not in one.alive]  # fmt: skip
+        looks |= dict.fromkeys(ignored, ("orphaned", 0, False))
+        steps.append(Step("width", one.layer, looks={node: looks[node] for node in ignored}))
+        # what a joint test tried below the last layer belongs to the last one
+        told: list[Trial | Draw] = [trial for trial in iteration.trials if min(trial.layer, last) == one.layer]
+        for record in (*told, *(draw for draw in iteration.draws if draw.layer == one.layer)):
+            phase, state = ("trial", record.verdict) if isinstance(record, Trial) else ("draw", record.kind)
+            looks[record.node] = _later(looks.get(record.node), state, isinstance(record, Draw) and record.landed)
+            steps.append(Step(phase, record.layer, record, {record.node: looks[record.node]}))
+        steps.append(Step("layer", one.layer))
+    return (*steps, Step("commit"))
+
+
+def _later(before: Look | None, state: str, landed: bool) -> Look:
+    """A beam that was yielded once stays so, whatever happens to its duplicates; a guess that failed, too, where the
+    others were not needed."""
+    old, slots, was_landed = before or (state, 0, False)
+    stays = old in YIELDED or (old == "rejected" and state == "unneeded")
+    return old if stays else state, slots + (state in YIELDED), was_landed or landed
+
+
+def forest_graph(source: Source, iteration: int = 0, *, step: int | None = None) -> nx.DiGraph:
+    """Return the forest of one iteration as a graph, at one of its steps; None = after the last.
+
+    Iterations and steps count from 0. Each node has these attributes: ``column`` (0 for input beams, else the layer)
+    and ``row``, where it stands; ``token`` and ``label`` (shortened), visible; ``state``, ``slots`` (how many beams end
+    there) and ``landed``; ``target_prob``, ``draft_prob`` and ``log_weight``, None if not known; ``records``, the
+    trials and draws that were about it. The graph itself has ``iteration``, ``before`` (how many tokens earlier
+    iterations brought), ``layers`` (the verified ones), ``last_column`` and ``last_row``.
+
+    Example:
+        >>> visualize.forest_graph(trace, iteration=4).nodes(data="state")
+
+    Raises:
+        TraceError: no such iteration or step, or no such trace.
+    """
+    trace = load_trace(source)
+    chosen = trace.iterations[check_place("iteration", iteration, "this trace", len(trace.iterations))]
+    index, steps = trace.node_index(), steps_of(chosen, trace.settings)
+    if step is not None:
+        check_place("step", step, f"iteration {chosen.index}", len(steps))
+    forest = _looks_of(chosen, index, steps if step is None else steps[: step + 1])
+    places = forest_places(chosen, index)
+    for id_, node in forest.nodes.items():
+        node["column"], node["row"] = places[id_]
+    shown = {one.layer for one in (steps if step is None else steps[: step + 1]) if one.phase == "width"}
+    forest.graph.update(
+        iteration=iteration,
+        before=sum(len(one.layers) for one in trace.iterations[:iteration]),
+        layers=[one for one in _widths(chosen, trace.settings) if one.layer in shown],
+        last_column=max((column for column, _ in places.values()), default=0),
+        last_row=max((row for _, row in places.values()), default=0.0),
+    )
+    return forest
+
+
+def forest_places(iteration: Iteration, index: Mapping[int, Node]) -> dict[int, tuple[int, float]]:
+    """Return the column and the row of every node of a forest, by id; ``index`` has all nodes of the trace.
+
+    Raises: TraceError: a node does not hang below an input beam.
+    """
+    columns_of = {beam.node: 0 for beam in iteration.input_beams}
+    roots, heights, children = list(columns_of), dict[int, float](), dict[int, list[int]]()
+    landed = {draw.node for draw in iteration.draws}
+    for node in _members(iteration, index):
+        if node.parent not in columns_of:
+            raise TraceError(
+                f"damaged trace: iteration {iteration.index + 1}: node {node.id} hangs below no input beam"
+            )
+        columns_of[node.id] = columns_of[node.parent] + 1
+        children.setdefault(node.parent, []).append(node.id)
+        if node.kind == "cover" and node.id not in landed:
+            heights[node.id] = COVER_HEIGHT
+    rows = tidy(children, roots, heights)
+    return {node: (column, round(rows[node], 3)) for node, column in columns_of.items()}
+
+
+def decode_graph(source: Source) -> nx.DiGraph:
+    """Return the whole decode as one tree: the returned text as a line, every other guess as a twig below it.
+
+    Nodes have the attributes of :func:`forest_graph`, of the last iteration that names them, and ``iteration`` (its
+    number from 0), ``position`` (place of the token in the text, from 1) and ``row`` (0 on the line). Cover nodes that
+    no beam landed on are left out: nobody guessed them, and they would be most of the tree. The graph has ``bands``
+    (the positions that each iteration won), ``tokens`` (of the line), ``last_position`` and ``last_row``. Without a
+    result the line is the best beam so far.
+
+    Example:
+        >>> visualize.decode_graph(trace).graph["tokens"]
+
+    Raises:
+        TraceError: no such trace.
+    """
+    trace = load_trace(source)
+    index, tree, bands = trace.node_index(), nx.DiGraph(), list[Band]()
+    tree.add_node(ROOT, position=0)
+    for number, iteration in enumerate(trace.iterations):
+        for id_, node in _looks_of(iteration, index, steps_of(iteration, trace.settings)).nodes.items():
+            if node["state"] not in ("input", "cover"):
+                parent = index[id_].parent if index[id_].parent in tree else ROOT
+                tree.add_node(id_, **node, iteration=number, position=tree.nodes[parent]["position"] + 1)
+                tree.add_edge(parent, id_)
+        first = bands[-1].last + 1 if bands else 1
+        bands.append(Band(number, first, first + len(iteration.layers) - 1))
+    line = nx.shortest_path(tree, ROOT, trace.result.beams[0].node if trace.result else _best_so_far(trace, tree))
+    reach = {id_: tree.nodes[id_]["position"] for id_ in tree}
+    for parent, id_ in reversed(list(tree.edges)):  # children stand after their parents
+        reach[parent] = max(reach[parent], reach[id_])
+    children = {id_: sorted(tree.successors(id_), key=lambda one: (reach[one], -one)) for id_ in tree}
+    nx.set_node_attributes(tree, rows := hanging(children, line), "row")
+    tree.remove_node(ROOT)
+    tree.graph.update(
+        bands=bands,
+        tokens=len(line) - 1,
+        last_position=max(
+            [node["position"] for node in tree.nodes.values()] + [band.last for band in bands], default=0
+        ),
+        last_row=max(rows.values()),
+    )
+    return tree
+
+
+def text_of(node: int, index: Mapping[int, Node]) -> str:
+    """Return the text of a beam behind the prompt, as a reader sees it; ``index`` has all nodes of the trace."""
+    path: list[Node] = []
+    while node != ROOT and node in index:
+        path.append(index[node])
+        node = path[-1].parent
+    said, pending = "", b""
+    for entry in reversed(path):
+        text, pending = decode_piece(entry, pending)
+        said += flowing(text)
+    return said + (hex_bytes(pending) if pending else "")
+
+
+def _members(iteration: Iteration, index: Mapping[int, Node]) -> Iterator[Node]:
+    """The nodes below the input beams: those it added, and earlier ones that it names again."""
+    yield from iteration.nodes
+    known = {node.id for node in iteration.nodes} | {beam.node for beam in iteration.input_beams}
+    tried, drawn = (one.node for one in iteration.trials), (one.node for one in iteration.draws)
+    named = dict.fromkeys((*tried, *drawn))
+    yield from (index[node] for node in named if node not in known)
+
+
+def _looks_of(iteration: Iteration, index: Mapping[int, Node], steps: Sequence[Step]) -> nx.DiGraph:
+    """The nodes that the steps show, without their places."""
+    looks: dict[int, Look] = {}
+    records: dict[int, list[Trial | Draw]] = {}
+    for step in steps:
+        looks.update(step.looks or {})
+        if step.record:
+            records.setdefault(step.record.node, []).append(step.record)
+    is_scored, forest = any(step.phase == "score" for step in steps), nx.DiGraph()
+    roots = {beam.node: beam.log_weight for beam in iteration.input_beams}
+    for id_ in (*roots, *(node.id for node in _members(iteration, index))):
+        if id_ not in looks:
+            continue
+        node, below = index.get(id_), id_ not in roots
+        state, slots, landed = looks[id_]
+        numbers: dict[str, Any] = {name: getattr(node, name) if below else None for name in RECORDED}
+        numbers["target_prob"] = numbers["target_prob"] if is_scored else None
+        token = "" if node is None else piece_label(node)
+        completes = _completes(node, index) if node and below else ""
+        forest.add_node(
+            id_, **numbers, token=token, label=shorten(token), completes=completes, state=state, slots=slots,
+            landed=landed, log_weight=roots.get(id_), records=records.get(id_, []),
+        )  # fmt: skip
+        if node and below:
+            forest.add_edge(node.parent, id_)
+    return forest
+
+
+def _completes(node: Node, index: Mapping[int, Node]) -> str:
+    """The character, split over tokens, that this token completes, visible; or empty."""
+    split: list[Node] = []
+    above = index.get(node.parent)
+    while above is not None and above.bytes is not None:
+        split.append(above)
+        above = index.get(above.parent)
+    pending = b""
+    for entry in reversed(split):
+        _, pending = decode_piece(entry, pending)
+    return visible(decode_piece(node, pending)[0]) if pending else ""
+
+
+def _widths(iteration: Iteration, settings: ResolvedSettings) -> Iterator[Width]:
+    for layer in iteration.layers:
+        draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
+        chances = chances_of(layer, settings, draws)
+        is_free = layer.kind == "bonus" and layer.layer > 1
+        threshold = settings.width_threshold if chances else None
+        yield Width(layer.layer, layer.width, is_free, chances, threshold, layer)
+
+
+def chances_of(layer: Layer, settings: ResolvedSettings, draws: Sequence[Draw]) -> tuple[float, ...]:
+    """Return P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ...
+
+    Greedy draws without replacement are certain, so the ``draws`` of the layer tell which of them land.
+    """
+    if layer.forest_mass is None:
+        distribution = layer.accepted_distribution
+        return tuple(min(1.0, math.fsum(distribution[k:])) for k in range(1, layer.draws_planned + 1))
+    if settings.temperature == 0 and not settings.replacement:
+        landed = [draw.landed for draw in draws][: settings.max_width]
+        return tuple(float(all(landed[:k]) and k <= len(landed)) for k in range(1, settings.max_width + 1))
+    return tuple(layer.forest_mass**k for k in range(1, settings.max_width + 1))
+
+
+def _best_so_far(trace: Trace, tree: nx.DiGraph) -> int:
+    layers = [layer for iteration in trace.iterations for layer in iteration.layers]
+    beams = [beam for layer in layers for beam in layer.beams if beam.node in layer.finished]
+    beams += trace.iterations[-1].output_beams if trace.iterations else []
+
+    def score(node: int, log_weight: float) -> float:
+        return log_weight / max(1, tree.nodes[node]["position"]) ** trace.settings.length_penalty
+
+    return max(beams, key=lambda beam: score(beam.node, beam.log_weight)).node if beams else ROOT

@@ -1,0 +1,143 @@
+"""The form that decodes in the reader's browser, and the files that live pages share: bundled pairs and libraries."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from dsbd.assets import BUNDLED_PAIRS, asset_path
+from dsbd.methods import EVERY_METHOD, READS
+from dsbd.settings import DecodingSettings
+from dsbd.tracing.trace import Trace
+from visualize.files import write
+from visualize.pages.document import Kit, data_element, page_file, style
+from visualize.viewer.bundle import joined, source
+from visualize.words.words import Words
+
+FOLDER = "live"
+"""The folder of shared files, below the pages that decode."""
+LIST = "files.json"
+SERVICE_WORKER = "service-worker.js"
+ROLES = ("target", "draft")
+WEIGHTS = ("browser.onnx", "config.json", "*.safetensors")
+TOKENIZER = ("generation_config.json", "tokenizer.json", "tokenizer_config.json")
+METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search", "speculative", "sampling", "greedy")
+"""The methods that a browser decodes with."""
+LIVE = "page.live."
+"""How the keys of the form's words start."""
+ALSO_SAID = {
+    "stop": "page.lab.stop", "passes": "stat.iterations", "seconds": "figure.seconds",
+    "field.num_beams": "page.lab.width", "field.seed": "page.lab.seed",
+}  # fmt: skip
+"""Words of the form that stand elsewhere in the tables."""
+
+
+def live_element(trace: Trace, base: str, language: str, *, prompt: str = "", is_small: bool = False) -> Markup:
+    """Return the element that the script fills.
+
+    Args:
+        trace: its prompt and settings stand in the form at first.
+        base: address of the folder of shared files, with a slash.
+        language: of the form.
+        prompt: stands in the form instead of the trace's.
+        is_small: only a prompt and Run, for the card of a lesson.
+    """
+    words = Words(language).table
+    counts = {key.removeprefix("count."): text for key, text in words.items()
+              if key.startswith(("count.tokens.", "count.passes."))}  # fmt: skip
+    pair = live_pair([model.id for model in (trace.models.target, trace.models.draft) if model])
+    fetched = [file for path, file in _bundled().items() if path.startswith(("runtime/", f"pairs/{pair}/"))]
+    data = {
+        "base": base,
+        "megabytes": round(sum(file.stat().st_size for file in fetched) / 1e6),
+        "pair": pair,
+        "prompt": prompt or trace.prompt.text,
+        "settings": _defaults() | asked(vars(trace.settings)),
+        "reads": {method: _fields(method) for method in METHODS},
+        "methods": [[method, words[f"method.{method}"]] for method in METHODS],
+        "words": live_words(language) | {name: words[key] for name, key in ALSO_SAID.items()} | counts,
+        "isSmall": is_small,
+    }
+    return data_element("dsbd-live", data)
+
+
+def live_pair(models: Sequence[str]) -> str:
+    """Return the bundled pair with one of these models, or else the default one."""
+    return next((name for name in BUNDLED_PAIRS for model in models if f":{name}/" in model), BUNDLED_PAIRS[0])
+
+
+def live_words(language: str) -> dict[str, str]:
+    """Return the words that only a form has, without the start of their keys."""
+    words = Words(language).table
+    return {key.removeprefix(LIVE): text for key, text in words.items() if key.startswith(LIVE)}
+
+
+def _fields(method: str) -> list[str]:
+    """Return the fields that the form shows; num_beams of DSBD only stands in for max_width in a likely forest."""
+    return [name for name in (*READS[method], *EVERY_METHOD) if (method, name) != ("dsbd", "num_beams")]
+
+
+def _defaults() -> dict[str, Any]:
+    names = [name for method in METHODS for name in _fields(method) if name != "depth_costs"]
+    return {name: value for name in names if (value := getattr(DecodingSettings(), name)) is not None}
+
+
+def asked(resolved: dict[str, Any]) -> dict[str, Any]:
+    """Return what a form asks for to repeat resolved settings; the defaults where a browser has no such method."""
+    if resolved["method"] not in METHODS:
+        return {"method": METHODS[0]}
+    names = [*EVERY_METHOD, *READS[resolved["method"]]]
+    return {"method": resolved["method"]} | {name: resolved[name] for name in names if resolved[name] is not None}
+
+
+def live_kit(kit: Kit, base: str) -> Kit:
+    """Return the kit of a page with forms; ``base`` as for :func:`live_element`."""
+    script = Markup('<script src="{}live.js" defer></script>').format(base)
+    scripts = kit.scripts if "'self'" in kit.scripts else f"{kit.scripts} 'self'"
+    sheet = style(source("live/live.css"))
+    return replace(kit, head=kit.head + sheet, body=kit.body + script, scripts=scripts, asks=True)
+
+
+def live_files() -> dict[str, Path | str]:
+    """Return every shared file by its path in the folder: the path of a bundled file, or a text.
+
+    The libraries are in ``runtime/``, the models in ``pairs/NAME/ROLE/``, and the scripts beside them. ``files.json``
+    has the size and the SHA-256 of each bundled file, and the names of the pairs in traces.
+    """
+    names = "globalThis.DsbdLive = {Client, sentenceOf};"
+    form = f'(() => {{\n"use strict";\n{joined("live/panel.js")}\n{names}\n}})();\n'
+    called = {name: "bundled" if name == BUNDLED_PAIRS[0] else f"bundled:{name}" for name in BUNDLED_PAIRS}
+    sums = {path: _sum(file) for path, file in _bundled().items()}
+    listed = json.dumps({"format": "dsbd-live/1", "pairs": called, "files": sums}, indent=1)
+    return {**_bundled(), "live.js": form, "worker.js": joined("live/worker.js"), LIST: listed}
+
+
+def write_live(folder: Path) -> None:
+    """Write the shared files into ``folder``/live, and beside it the script that keeps them. Raises: TraceError."""
+    for path, content in live_files().items():
+        file = folder / FOLDER / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write(file, content.read_bytes() if isinstance(content, Path) else content)
+    write(folder / SERVICE_WORKER, page_file("service_worker.js"))
+
+
+def _bundled() -> dict[str, Path]:
+    runtime = {f"runtime/{file.name}": file for file in sorted(asset_path("live").iterdir())}
+    pairs = ((pair, role) for pair in BUNDLED_PAIRS for role in ROLES)
+    return runtime | {f"pairs/{pair}/{role}/{file.name}": file for pair, role in pairs for file in _files(pair, role)}
+
+
+def _files(pair: str, role: str) -> Iterator[Path]:
+    for pattern in WEIGHTS + TOKENIZER * (role == "target"):
+        yield from sorted((asset_path("models") / pair / role).glob(pattern))
+
+
+@lru_cache
+def _sum(file: Path) -> dict[str, int | str]:
+    content = file.read_bytes()
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
