@@ -15,17 +15,10 @@ if TYPE_CHECKING:
     from visualize.drawings.tikz import forest_tikz
     from visualize.embed.notebook import show
     from visualize.embed.snippets import embed_snippet
+    from visualize.figures.contest import pareto_figure, race_figure, speed_figure
     from visualize.figures.decode import width_figure
-    from visualize.figures.evaluation import (
-        pareto_figure,
-        quality_width_figure,
-        width_histogram_figure,
-    )
     from visualize.figures.forest import forest_figure
-    from visualize.figures.race import race_figure
-    from visualize.figures.speed import speed_figure
     from visualize.figures.whole import decode_figure
-    from visualize.pages.contest_page import export_contest
     from visualize.pages.lesson_page import export_lesson
     from visualize.pages.site import export_site
     from visualize.pages.trace_page import export_html
@@ -43,12 +36,9 @@ _NAMES = {
     "embed.notebook": "show",
     "embed.snippets": "embed_snippet",
     "figures.decode": "width_figure",
-    "figures.evaluation": "pareto_figure quality_width_figure width_histogram_figure",
+    "figures.contest": "pareto_figure race_figure speed_figure",
     "figures.forest": "forest_figure",
-    "figures.race": "race_figure",
-    "figures.speed": "speed_figure",
     "figures.whole": "decode_figure",
-    "pages.contest_page": "export_contest",
     "pages.lesson_page": "export_lesson",
     "pages.site": "export_site",
     "pages.trace_page": "export_html",

@@ -1,4 +1,4 @@
-"""A race as lanes on one clock, and the sentences that say who was faster; and two texts word by word."""
+"""A race as lanes on one clock and as paths of SVG, the sentences that say who was faster, and two texts by words."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from dsbd.evaluation.race_records import Lane, Race, Racer, Ratio, read_race
+from dsbd.contest.records import Lane, Race, Racer, Ratio, read_record
 from dsbd.results import brief
-from visualize.words.words import Words
 
 Busy = Literal["prefill", "draft", "score", "verify", "forward"]
 BUSY: dict[str, Busy] = {
@@ -41,9 +40,9 @@ LABELS = {
     "hf_beam_search": "transformers: beam search",
     "hf_assisted": "transformers: assisted",
     "hf_sampling": "transformers: sampling",
-    "ct2_beam_search": "CTranslate2: beam search",
-    "ct2_bfloat16_beam_search": "CTranslate2: beam search, bfloat16",
-    "ct2_int8_beam_search": "CTranslate2: beam search, int8",
+    "mjsd": "MJSD",
+    "mjgd": "MJGD",
+    "specinfer": "SpecInfer",
 }
 _SAME_CHANCES = (
     "Several versions. The small model guesses ahead; same law: every text has the same chance as in beam sampling."
@@ -126,7 +125,7 @@ def race_scene(race: Race | Mapping[str, Any]) -> RaceScene:
     Raises:
         ValueError: the data is no race.
     """
-    read = read_race(race)
+    read = read_record(Race, race)
     running = [(racer, racer.lane) for racer in read.racers if racer.lane is not None]
     running.sort(key=lambda one: HEATS.index(heat_of(one[0])))
     whole = max((lane.seconds for _, lane in running), default=0.0) or 1.0
@@ -150,11 +149,42 @@ def _lane(racer: Racer, lane: Lane, race: Race) -> LaneScene:
     )
 
 
+WIDTH = 1000
+"""Units of the clock in a drawn lane."""
+HEIGHT = 38
+"""Units of a drawn lane: 24 for what the decoder is busy with, and the ticks of the tokens below."""
+BAR = 24
+MOST_TOKENS = 8
+"""Tokens of one moment with the longest tick."""
+TOPS: dict[Busy, int] = {"prefill": 0, "draft": 12, "score": 0, "verify": 18, "forward": 0}
+"""Where each kind of bar begins: kinds differ in height too, not only in colour."""
+
+
+def bar_paths(lane: Lane, whole: float) -> dict[Busy, str]:
+    """Return the path of all bars of each kind, in a lane of :data:`WIDTH` by :data:`HEIGHT` for ``whole`` seconds."""
+    found: dict[Busy, list[str]] = {}
+    for stretch in lane.stretches:
+        busy = BUSY[stretch.phase]
+        x, width = WIDTH * stretch.start / whole, WIDTH * (stretch.end - stretch.start) / whole
+        found.setdefault(busy, []).append(f"M{x:.2f} {TOPS[busy]}h{width:.2f}V{BAR}h-{width:.2f}z")
+    return {busy: "".join(parts) for busy, parts in found.items()}
+
+
+def tick_path(lane: Lane, whole: float) -> str:
+    """Return the path of the ticks: the more tokens land at a moment, the longer."""
+    room = HEIGHT - BAR - 1
+    return "".join(
+        f"M{WIDTH * landing.seconds / whole:.2f} {BAR + 1}"
+        f"v{room * (0.2 + 0.8 * min(landing.tokens, MOST_TOKENS) / MOST_TOKENS):.2f}"
+        for landing in lane.landings
+    )
+
+
 def label_of(name: str) -> str:
     """Return a contender's name as a reader sees it; values of a setting that varies stand behind."""
     words = name.split(" ")
     base = " ".join(word for word in words if "=" not in word)
-    found = LABELS.get(base) or Words("en").table.get(f"method.{base}") or base
+    found = LABELS.get(base) or base.replace("_", " ")
     values = [word.replace("_", " ").replace("=", " ") for word in words if "=" in word]
     return " · ".join([found[:1].upper() + found[1:], *values])
 
@@ -241,9 +271,9 @@ def heat_said(heat: Heat, lanes: Sequence[LaneScene], is_alone: bool) -> str:
 
 
 def _time_said(ratio: Ratio, other: str) -> str:
-    times = _short(ratio.of)
+    times = _short(ratio.median)
     if ratio.low is None or ratio.high is None:
-        return f"In time one run is no comparison ({times} ×); ask for more runs."
+        return f"In time {times} × the speed of {other}, from too few runs for an interval; ask for more."
     interval = f"95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
     match ratio.verdict:
         case "faster":

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from dsbd.api import planning
 from dsbd.block_search import require_few_blocks
 from dsbd.conditions import conditions
-from dsbd.contest.contenders import BASELINE, DEFAULT_METHODS, Contender, contenders, fields_read, require_names
+from dsbd.contest.contenders import BASELINE, DEFAULT_METHODS, Contender, contenders, fields_read
 from dsbd.contest.measure import measure, meters_of
 from dsbd.contest.records import Progress, Run, Table, to_plain
 from dsbd.contest.table import make_table
 from dsbd.contest.task import Question, Task
-from dsbd.contest.tasks import TASKS, Prompts, load_task
+from dsbd.contest.tasks import Prompts, load_tasks
 from dsbd.errors import PairError, SettingsError
 from dsbd.methods import has_auto
 from dsbd.models.pair import Pair
@@ -84,6 +84,12 @@ class Contest:
     def total(self) -> int:
         """Number of decodes."""
         return len(self.contenders) * len(self.asked) * self.rounds
+
+    def count_read(self, pair: Pair) -> int:
+        """Return how many prompts are read into the pair's memory, by one contender or more."""
+        sizes = [len(pair.encode(asked.prompt, self.chat)) for asked in self.asked]
+        longest = [max(Turn(one, asked, 0).settings.max_new_tokens for one in self.contenders) for asked in self.asked]
+        return sum(map(pair.reads, sizes, longest))
 
     def turns(self) -> Iterator[Turn]:
         """Yield every decode: all questions once, then once more; the contenders of a question follow each other."""
@@ -364,13 +370,3 @@ def evaluate(
         chat=chat,
     )
     return hold_contest(pair, contest, output)
-
-
-def load_tasks(tasks: Sequence[str | Task], data: Mapping[str, str]) -> list[Task]:
-    """Return tasks by their names, your own as they are. Raises: SettingsError, TaskError."""
-    names = [task if isinstance(task, str) else task.name for task in tasks]
-    require_names("tasks", names, (*sorted(TASKS), *(task.name for task in tasks if isinstance(task, Task))))
-    for name in data:
-        if name not in names:
-            raise SettingsError(f"data is given for {name!r}, which is not asked for; tasks are {', '.join(names)}")
-    return [load_task(task, data.get(task)) if isinstance(task, str) else task for task in tasks]

@@ -3,8 +3,8 @@
 Two queries gave the same rows if their values are equal, or one is a float and they differ by at most 1e-6 (1e-9 of the
 larger one); NULL is the same as NULL. Rows are a multiset, unless the order is asked for.
 
-*Source:* Yu et al., arXiv 1809.08887 (Spider); columns in any order as in Zhong et al., arXiv 2010.02840, on one database
-for each question and with DISTINCT kept.
+*Source:* Yu et al., arXiv 1809.08887 (Spider); columns in any order as in Zhong et al., arXiv 2010.02840, on one
+database for each question and with DISTINCT kept.
 """
 
 import math

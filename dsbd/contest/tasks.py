@@ -4,15 +4,16 @@ import hashlib
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dsbd.assets import asset_path
+from dsbd.contest.contenders import require_names
 from dsbd.contest.files import csv_rows, hub_rows, json_lines, place_of, read_json, read_text, text_of
 from dsbd.contest.sql import Library, Spider
 from dsbd.contest.task import Question, Task, in_order
-from dsbd.errors import TaskError
+from dsbd.errors import SettingsError, TaskError
 
 ANSWERS = ("references", "reference", "answer")
 ALLOWED = "prompt, one of references, reference and answer, and id"
@@ -54,14 +55,15 @@ class Prompts(Task):
         )
 
 
-class Stories(Prompts):
+class Stories(Task):
     """Openings of stories for children, to be continued: the bundled prompts first, then openings of a grammar."""
 
     name = "stories"
     max_new_tokens = 128
 
     def __init__(self) -> None:
-        super().__init__(read_text(asset_path("tasks/stories/openings.txt")).splitlines())
+        lines = read_text(asset_path("tasks/stories/openings.txt")).splitlines()
+        super().__init__(Question(f"story-{place}", text) for place, text in enumerate(lines))
 
 
 class Books(Task):
@@ -239,7 +241,7 @@ def read_questions(data: str | Path) -> list[Question]:
 
 
 def questions_of(source: str | Path, lines: Sequence[tuple[int, Any]]) -> list[Question]:
-    """Return the questions of numbered lines that were read from ``source``. Raises: TaskError, which names the line."""
+    """Return the questions of numbered lines of ``source``. Raises: TaskError, which names the line."""
     questions = [_own_question(source, line, entry) for line, entry in lines]
     answered = [bool(question.references) for question in questions]
     if any(answered) and not all(answered):
@@ -310,3 +312,13 @@ def load_task(name: str, data: str | Path | None = None) -> Task:
     if name not in TASKS:
         raise TaskError(f"there is no task {name!r}; tasks are {', '.join(sorted(TASKS))}")
     return TASKS[name](data)
+
+
+def load_tasks(tasks: Sequence[str | Task], data: Mapping[str, str]) -> list[Task]:
+    """Return tasks by their names, your own as they are. Raises: SettingsError, TaskError."""
+    names = [task if isinstance(task, str) else task.name for task in tasks]
+    require_names("tasks", names, (*sorted(TASKS), *(task.name for task in tasks if isinstance(task, Task))))
+    for name in data:
+        if name not in names:
+            raise SettingsError(f"data is given for {name!r}, which is not asked for; tasks are {', '.join(names)}")
+    return [load_task(task, data.get(task)) if isinstance(task, str) else task for task in tasks]

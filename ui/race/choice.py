@@ -5,9 +5,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 from dsbd.errors import SettingsError
-from dsbd.measure.bench.contenders import POINTS, TRANSFORMERS, Contender, contenders
+from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders
 from dsbd.settings import METHODS, DecodingSettings
-from visualize.scenes.race import label_of
+from visualize.race import label_of
 
 from ..asked.form import number_of
 
