@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsbd.assets import asset_path
-from dsbd.commands import bench, doctor, eval, page, plan, verify_trace
+from dsbd.commands import bench, doctor, eval, page, verify_trace
 from dsbd.commands.pair_flags import add_pair_flags, pair_of, prepare
 from dsbd.commands.parser import (
     BAD_INPUT,
@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
     _add_export(commands)
     _add_lesson(commands)
     _add_site(commands)
-    for command in (page, doctor, plan):
+    for command in (page, doctor):
         command.add(commands)
     return whole
 

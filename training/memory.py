@@ -20,7 +20,7 @@ from transformers import PreTrainedTokenizerBase
 from dsbd.memory.adapters import LowRank
 from dsbd.memory.network import MemoryNetwork
 from dsbd.memory.settings import MemorySettings
-from dsbd.tasks.needle import NEEDLE, NEEDLE_WORDS
+from dsbd.contest.tasks import NEEDLE, NEEDLE_WORDS
 from training.corpus import Rows
 from training.losses import next_token_loss
 from training.optimizer import adam

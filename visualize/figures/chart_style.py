@@ -1,12 +1,5 @@
 """The common style of the Plotly charts."""
 
-import math
-import textwrap
-from collections.abc import Iterable, Sequence
-from html import escape
-from typing import Any
-
-from dsbd.evaluation.statistics import Mean
 from visualize.figures.pictured import PicturedFigure
 from visualize.look.states import Theme
 from visualize.look.theme import FONT, palette
@@ -40,21 +33,6 @@ def dress(figure: PicturedFigure, title: str, theme: Theme) -> PicturedFigure:
     figure.update_xaxes(showgrid=False, zeroline=False, linecolor=colors.faint, ticks="")
     figure.update_yaxes(gridcolor=colors.band, zeroline=False, rangemode="tozero")
     return figure
-
-
-def error_bars(
-    middles: Sequence[float], lows: Sequence[float | None], highs: Sequence[float | None], color: str
-) -> dict[str, Any]:
-    """Return the error bars of an axis; an end that is None draws no bar."""
-    above = [0.0 if high is None else high - middle for middle, high in zip(middles, highs, strict=True)]
-    below = [0.0 if low is None else middle - low for middle, low in zip(middles, lows, strict=True)]
-    return {"type": "data", "array": above, "arrayminus": below, "color": color, "thickness": 1.2, "width": 3}
-
-
-def mean_bars(means: Sequence[Mean], color: str, *, least: float = -math.inf) -> dict[str, Any]:
-    """Return the error bars of means; none reaches below ``least``, the least possible value."""
-    lows = [None if mean.low is None else max(mean.low, least) for mean in means]
-    return error_bars([mean.mean for mean in means], lows, [mean.high for mean in means], color)
 
 
 def empty_figure(title: str, theme: Theme, words: Words | None = None, said: str | None = None) -> PicturedFigure:

@@ -24,7 +24,7 @@ MAX_MARKS, MAX_DEPTH = 10_000, 32
 OPEN = re.compile(
     rf"""/(config|theme\.css|manifest\.json|favicon\.ico|robots\.txt|assets/.*|static/.*|svelte/.*|_app/.*|health)?
     |{API}/(dsbd/.*|info|app_id|startup-events|config|theme\.css|queue/(join|data|status)|cancel|reset
-        |component_server|heartbeat/\w+|call/.*|mcp/?.*|login_check|user|token)""",
+        |run/predict|component_server|heartbeat/\w+|call/.*|mcp/?.*|login_check|user|token)""",
     re.VERBOSE,
 )
 """The addresses that the page and its programs use, below the root path; every other one is closed."""

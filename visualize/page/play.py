@@ -39,6 +39,8 @@ RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 
 BUSY = (gr.update(visible=False), gr.update(visible=True))
 READY = (gr.update(visible=True), gr.update(visible=False))
 """The buttons Run and Stop."""
+SHOW_STOP = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}]"
+"""The same in the browser, at once: the run may have to wait."""
 KEEP = gr.skip()
 _NUMBERS = count(1)
 TINY = {
@@ -169,7 +171,7 @@ def _wire_run(engine: Engine, form: Form, parts: list[Any]) -> None:
         **{**RUN, "show_progress": "minimal"},
     )  # fmt: skip
     stage, note, _, run_button, stop_button, _ = parts
-    gr.on([form.run.click, form.prompt.submit], lambda: BUSY, None, [run_button, stop_button], queue=False, **PRIVATE)
+    gr.on([form.run.click, form.prompt.submit], None, None, [run_button, stop_button], js=SHOW_STOP, **PRIVATE)
     running.failure(lambda: READY, None, [run_button, stop_button], queue=False, **PRIVATE)
     form.stop.click(stopped, None, [stage, note, run_button, stop_button], cancels=running, queue=False, **PRIVATE)
 

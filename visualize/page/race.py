@@ -26,7 +26,7 @@ from .engine import Engine
 from .form import examples_for, settings_of
 from .limits import check_prompt
 from .parts import BROKEN, PRIVATE, alert, markup, scripted, sentence
-from .play import BUSY, KEEP, READY, RUN, Form
+from .play import BUSY, KEEP, READY, RUN, SHOW_STOP, Form
 from .race_markup import race_markup
 
 START = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
@@ -114,7 +114,7 @@ def build_race_tab(engine: Engine, form: Form) -> None:
         started, inputs, [staged, scatter, said, problem, *buttons], show_progress_on=said,
         **{**RUN, "show_progress": "minimal"},
     )  # fmt: skip
-    run.click(lambda: BUSY, None, buttons, queue=False, **PRIVATE)
+    run.click(None, None, buttons, js=SHOW_STOP, **PRIVATE)
     running.failure(lambda: READY, None, buttons, queue=False, **PRIVATE)
     stop.click(stopped, None, buttons, queue=False, **PRIVATE)  # the race itself shows what ran until then
 
