@@ -1,5 +1,9 @@
 """The common style of the Plotly charts."""
 
+import textwrap
+from collections.abc import Iterable
+from html import escape
+
 from visualize.figures.pictured import PicturedFigure
 from visualize.look.states import Theme
 from visualize.look.theme import FONT, palette

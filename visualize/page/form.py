@@ -165,9 +165,7 @@ def _linked(given: Mapping[str, str], limits: Limits) -> DecodingSettings:
     for name in named:
         if not is_read(method, name):
             raise SettingsError(f"the address names {name}, which {method} does not read; leave it out")
-    values = [
-        _typed(name, given[name]) if name in given else shown_value(name, FIELDS[name].default) for name in SHOWN
-    ]
+    values = [_typed(name, given[name]) if name in given else shown_value(name, FIELDS[name].default) for name in SHOWN]
     return settings_of(method, values, limits)
 
 

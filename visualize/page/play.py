@@ -25,8 +25,17 @@ from visualize.pages.document import packed_json
 
 from .engine import Engine, Step
 from .form import (
-    METHOD_LABELS, NAMES, SHOWN, build_control, examples_for, form_facts, is_read, method_choices, read_query,
-    settings_of, values_of,
+    METHOD_LABELS,
+    NAMES,
+    SHOWN,
+    build_control,
+    examples_for,
+    form_facts,
+    is_read,
+    method_choices,
+    read_query,
+    settings_of,
+    values_of,
 )  # fmt: skip
 from .limits import check_prompt
 from .middleware import LEARN, OWN
@@ -127,7 +136,9 @@ def _build_form(engine: Engine, opening: Trace | None, settings: DecodingSetting
             )
             controls = {name: build_control(name, settings, engine.limits) for name in SHOWN if SHOWN[name].main}
             with gr.Accordion("More settings", open=False, elem_classes="fold"):
-                controls |= {name: build_control(name, settings, engine.limits) for name in SHOWN if name not in controls}
+                controls |= {
+                    name: build_control(name, settings, engine.limits) for name in SHOWN if name not in controls
+                }
         offered = [(pairs.title(name), name) for name in pairs.names]
         pair = gr.Radio(offered, value=pairs.first, label="Models", visible=len(offered) > 1, elem_id="pair")
     return Form(pair, prompt, method, [controls[name] for name in SHOWN], run, stop), chips
@@ -142,7 +153,9 @@ def _build_stage(engine: Engine, opening: Trace | None, name: str, traces: dict[
         "live": f"{LEARN.strip('/')}/live/",
     }
     first = message("show", name=name, bulk=opening.to_dict()) if opening else ""
-    holder = '<div class="stage" data-facts="{facts}"></div><div class="forest-mount"></div><div class="plotly-mount"></div>'
+    holder = (
+        '<div class="stage" data-facts="{facts}"></div><div class="forest-mount"></div><div class="plotly-mount"></div>'
+    )
     text = '<p class="running-line" translate="no" dir="auto" aria-label="Prompt and generated text"></p>'
     return scripted(first, holder + text + read("marks.html"), "play.js", "forest", facts)
 
@@ -166,12 +179,10 @@ def _wire_run(engine: Engine, form: Form, parts: list[Any]) -> None:
         engine.stop(request.session_hash or "")
         return [message("stopped"), "Stopped. What was recorded stays.", *READY]
 
-    running = gr.on(
-        [form.run.click, form.prompt.submit], run, [form.pair, *form.filled], parts, show_progress_on=parts[1],
-        **{**RUN, "show_progress": "minimal"},
-    )  # fmt: skip
     stage, note, _, run_button, stop_button, _ = parts
-    gr.on([form.run.click, form.prompt.submit], None, None, [run_button, stop_button], js=SHOW_STOP, **PRIVATE)
+    begun = gr.on([form.run.click, form.prompt.submit], None, None, [run_button, stop_button], js=SHOW_STOP, **PRIVATE)
+    waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": note}
+    running = begun.then(run, [form.pair, *form.filled], parts, **waits)
     running.failure(lambda: READY, None, [run_button, stop_button], queue=False, **PRIVATE)
     form.stop.click(stopped, None, [stage, note, run_button, stop_button], cancels=running, queue=False, **PRIVATE)
 

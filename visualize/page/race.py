@@ -97,7 +97,12 @@ def build_race_tab(engine: Engine, form: Form) -> None:
 
     def changed(pair: Any) -> list[Any]:
         start = next(iter(examples_for(pair).values()))
-        return ["task" if pair == "bundled:sql" else "prompt", start, pair if pair in RECORDED else None, *opening(pair)]
+        return [
+            "task" if pair == "bundled:sql" else "prompt",
+            start,
+            pair if pair in RECORDED else None,
+            *opening(pair),
+        ]
 
     form.pair.input(changed, form.pair, [source, prompt, recorded, staged, scatter, said], queue=False, **PRIVATE)
 
@@ -110,16 +115,16 @@ def build_race_tab(engine: Engine, form: Form) -> None:
 
     buttons = [run, stop]
     inputs = [form.pair, source, prompt, count, racers, more, runs, tokens, *form.fields]
-    running = run.click(
-        started, inputs, [staged, scatter, said, problem, *buttons], show_progress_on=said,
-        **{**RUN, "show_progress": "minimal"},
-    )  # fmt: skip
-    run.click(None, None, buttons, js=SHOW_STOP, **PRIVATE)
+    waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": said}
+    begun = run.click(None, None, buttons, js=SHOW_STOP, **PRIVATE)
+    running = begun.then(started, inputs, [staged, scatter, said, problem, *buttons], **waits)
     running.failure(lambda: READY, None, buttons, queue=False, **PRIVATE)
     stop.click(stopped, None, buttons, queue=False, **PRIVATE)  # the race itself shows what ran until then
 
 
-def _slider(most: int, start: int, label: str, elem_id: str, visible: bool = True, info: str | None = None) -> gr.Slider:
+def _slider(
+    most: int, start: int, label: str, elem_id: str, visible: bool = True, info: str | None = None
+) -> gr.Slider:
     return gr.Slider(
         1, most, min(start, most), step=1, label=label, info=info, buttons=[], visible=visible, elem_id=elem_id
     )

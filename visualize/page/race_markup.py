@@ -13,7 +13,17 @@ from dsbd.contest.statistics import Mean
 from dsbd.contest.task import Task
 from dsbd.errors import QueryError
 from visualize.race import (
-    BUSY_WORDS, HEIGHT, WIDTH, LaneScene, RaceScene, bar_paths, compared, heat_said, label_of, quality_said, race_scene,
+    BUSY_WORDS,
+    HEIGHT,
+    WIDTH,
+    LaneScene,
+    RaceScene,
+    bar_paths,
+    compared,
+    heat_said,
+    label_of,
+    quality_said,
+    race_scene,
     tick_path,
 )  # fmt: skip
 from visualize.tokens import flowing
@@ -31,6 +41,7 @@ RIGHT = {
     "sql": "A query is right if it gives the rows of the right query on every database of the task.",
     "jsonl": "An answer is right if it is one of the right answers, whatever its case and its spaces.",
 }
+
 
 def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> str:
     """Return everything of a race but the scatter. A recorded race does not play by itself.

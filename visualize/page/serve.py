@@ -148,9 +148,7 @@ def launch_options(engine: Any, private: bool = False) -> dict[str, Any]:
     sheets = (viewer_assets()["css"], read("page.css"), read("race.css"), mark_colors())
     told = {"og:title": TITLE, "og:description": SENTENCE, "og:image": "gradio_api/dsbd/preview.png"}
     preview = "".join(f'<meta property="{name}" content="{html.escape(words)}">' for name, words in told.items())
-    gate = Middleware(
-        Gate, limits=engine.limits, is_private=private, root_path=os.environ.get("GRADIO_ROOT_PATH", "")
-    )
+    gate = Middleware(Gate, limits=engine.limits, is_private=private, root_path=os.environ.get("GRADIO_ROOT_PATH", ""))
     return {
         "theme": page_theme(),
         "head": f"{preview}<style>{''.join(sheets)}</style>",
@@ -170,7 +168,7 @@ def routes(engine: Any) -> list[Route]:
 
     from .learn import learn_page
     from .middleware import LEARN, OWN
-    from .parts import page_script, read
+    from .parts import page_script
 
     folder = Path(__file__).parent
 
