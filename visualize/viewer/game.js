@@ -172,7 +172,7 @@ export class Game {
       [
         make("p", {class: "dsbd-game-said", text: told.join(" ")}),
         make("p", {class: "dsbd-fact-title", text: say("game.tokens")}),
-        ...tokens.map(([key, value]) => bar(say(key), value / most, "plain")),
+        ...tokens.map(([key, value]) => bar(say(key), value / most, "plain", number(value))),
       ],
       ["game.again", () => this.begin()],
     );
