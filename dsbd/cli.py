@@ -21,7 +21,6 @@ from dsbd.commands.parser import (
     STOPPED,
     OneLineParser,
     add_language_flag,
-    add_plotly_flag,
     new_command,
     print_json,
 )
@@ -142,7 +141,6 @@ def _add_export(commands: Any) -> None:
     parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
     which = "which iteration, counted from 1 as in the viewer; html opens there (1)"
     parser.add_argument("--iteration", type=int, default=1, metavar="N", help=which)
-    add_plotly_flag(parser, of="html: ")
     add_language_flag(parser, of="html: ")
 
 
@@ -157,7 +155,7 @@ def _export(parsed: argparse.Namespace) -> int:
         raise TraceError(f"iteration is {parsed.iteration}; this trace has the iterations 1 to {most}")
     if parsed.format == "html":
         place = f"iteration={parsed.iteration}"
-        visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language, place=place)
+        visualize.export_html(trace, parsed.output, language=parsed.language, place=place)
     else:
         draw = visualize.forest_svg if parsed.format == "svg" else visualize.forest_text
         write(parsed.output, draw(trace, parsed.iteration - 1))
@@ -170,13 +168,12 @@ def _add_lesson(commands: Any) -> None:
     parser = new_command(commands, "lesson", "make a page of a lesson", _lesson)
     parser.add_argument("file", type=input_path, metavar="FILE", help="the lesson, in Markdown")
     parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
-    add_plotly_flag(parser)
 
 
 def _lesson(parsed: argparse.Namespace) -> int:
     import visualize
 
-    visualize.export_lesson(parsed.file, parsed.output, plotly=parsed.plotly)
+    visualize.export_lesson(parsed.file, parsed.output)
     if parsed.json:
         print_json({"output": parsed.output, "bytes": Path(parsed.output).stat().st_size})
     return OK

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from visualize.embed import embed_snippet
-    from visualize.figures.decode import decode_figure, width_figure
     from visualize.figures.contest import pareto_figure, race_figure, speed_figure
+    from visualize.figures.decode import decode_figure, width_figure
     from visualize.figures.forest import forest_figure
     from visualize.forest import decode_graph, forest_graph
     from visualize.notebook import show

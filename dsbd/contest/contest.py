@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dsbd.api import planning
-from dsbd.block_search import require_few_blocks
 from dsbd.conditions import conditions
 from dsbd.contest.contenders import BASELINE, DEFAULT_METHODS, Contender, contenders, fields_read
 from dsbd.contest.measure import measure, meters_of
@@ -21,11 +20,10 @@ from dsbd.contest.table import make_table
 from dsbd.contest.task import Question, Task
 from dsbd.contest.tasks import Prompts, load_tasks
 from dsbd.errors import PairError, SettingsError
-from dsbd.methods import has_auto
 from dsbd.models.pair import Pair
-from dsbd.observer import Observer
 from dsbd.progress import ProgressLine
 from dsbd.results import brief
+from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
 
 WARM_UP_TOKENS = 8
@@ -128,7 +126,7 @@ def make_contest(
         chat: apply the model's chat template.
 
     Raises:
-        SettingsError: there is no room for a prompt, or ``mjgd`` would have too many blocks to search.
+        SettingsError: there is no room for a prompt.
         PromptError: a prompt does not fit the models.
         PairError: a model is spread over processes; a contender drafts and there is no draft model; or a prompt is to
             be read into a memory and there is an opponent, which cannot.
@@ -149,8 +147,6 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
     for one in contest.contenders:
         if one.drafts and pair.draft is None:
             raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")
-        if one.settings.method == "mjgd":
-            require_few_blocks(pair.target.vocabulary_size, one.settings.block)
     for asked in contest.asked:
         size = len(pair.encode(asked.prompt, contest.chat))
         for turn in (Turn(one, asked, 0) for one in contest.contenders):
@@ -221,7 +217,7 @@ def run_contest(
 def _settle(pair: Pair, contest: Contest, one: Contender, at: Progress, stop: Stop) -> Iterator[Progress]:
     """Resolve what is ``auto``, by measuring on the first question; return the contender."""
     first = Turn(one, contest.asked[0], 0)
-    if not has_auto(first.settings):
+    if not first.settings.is_auto:
         return one
     trials = planning(pair, first.asked.prompt, first.settings, contest.chat, stop)
     while True:

@@ -15,8 +15,8 @@ from dsbd.contest.transformers_generate import as_shipped, generate, time_prefil
 from dsbd.models.free_memory import memory_errors
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
-from dsbd.observer import Observer
 from dsbd.results import Stats
+from dsbd.session import Observer
 from dsbd.steps import value_of
 from dsbd.stopping import check_of
 

@@ -18,8 +18,8 @@ from dsbd.contest.task import Question, Task
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import SettingsError, StoppedError
 from dsbd.models.pair import Pair
-from dsbd.observer import IterationEnd, Observer, RunStart
 from dsbd.results import ITERATION_PHASES, PlainResult
+from dsbd.session import IterationEnd, Observer, RunStart
 
 MAX_ROUNDS = 100
 

@@ -3,6 +3,7 @@
 from dsbd.evaluation.make_tables import ScoredRun, make_table
 from dsbd.evaluation.tables import ContestTable
 from dsbd.measure.bench.contenders import OPPONENTS, Contender
+
 from dsbd.settings import DecodingSettings
 from tests.measure.bench.made_up import made_up_run
 

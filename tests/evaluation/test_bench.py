@@ -3,17 +3,17 @@
 from dataclasses import replace
 
 import pytest
-
 from dsbd.evaluation.bench import bench_report
 from dsbd.evaluation.markdown import report_tables
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contest import plain_prompts
 from dsbd.measure.bench.driver import run_contest
 from dsbd.measure.bench.records import Control
+from visualize.pages.contest_page import contest_page
+
 from tests.measure.bench.contests import contest_of, measured_answers
 from tests.measure.bench.made_up import made_up_run
 from tests.toy_pair import toy_pair
-from visualize.pages.contest_page import contest_page
 
 
 def test_an_unfinished_bench_has_a_report():

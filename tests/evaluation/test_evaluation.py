@@ -4,15 +4,15 @@ import json
 from dataclasses import replace
 
 import pytest
-
-import dsbd
-from dsbd.errors import PromptError, SettingsError
 from dsbd.evaluation.evaluation import Evaluation
 from dsbd.evaluation.exam import exam_of, make_exam
 from dsbd.evaluation.make_tables import score_all, tables_of
 from dsbd.evaluation.report import score_file
-from dsbd.measure.bench import driver
 from dsbd.measure.bench.answers_file import AnswersFile
+
+import dsbd
+from dsbd.errors import PromptError, SettingsError
+from dsbd.measure.bench import driver
 from tests.evaluation.quiz import Quiz, exam
 from tests.measure.bench.made_up import made_up_run
 from tests.toy_pair import toy_pair

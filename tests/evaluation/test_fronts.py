@@ -1,9 +1,8 @@
 """The Pareto front against a comparison of every point with every other one."""
 
+from dsbd.evaluation.fronts import pareto_front
 from hypothesis import given
 from hypothesis import strategies as st
-
-from dsbd.evaluation.fronts import pareto_front
 
 POINTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12)
 

@@ -5,10 +5,10 @@ import statistics
 from dataclasses import replace
 
 import pytest
-
 from dsbd.evaluation.make_tables import make_table
 from dsbd.evaluation.statistics import clustered_mean, clustered_perplexity, clustered_rate, paired_difference
 from dsbd.evaluation.tables import SpeedRatio, read_table
+
 from tests.evaluation.made_up import BASELINE, RIGHT, answer, made_up_table
 
 

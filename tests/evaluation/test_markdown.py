@@ -6,6 +6,7 @@ from dsbd.evaluation.make_tables import make_table
 from dsbd.evaluation.markdown import NONE, report_tables, verdict
 from dsbd.evaluation.report import Report
 from dsbd.evaluation.statistics import NO_DIFFERENCE
+
 from tests.evaluation.made_up import BASELINE, answer, made_up_table
 
 TABLE = made_up_table()

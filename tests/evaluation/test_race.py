@@ -4,14 +4,14 @@ import math
 import statistics
 
 import pytest
-
-import dsbd
-from dsbd.errors import SettingsError
 from dsbd.evaluation.lanes import LaneWatch
 from dsbd.evaluation.race import RaceRuns, make_race, race
 from dsbd.evaluation.race_records import read_race
 from dsbd.measure.bench.contenders import contenders
 from dsbd.measure.bench.contest import Contest, plain_prompts
+
+import dsbd
+from dsbd.errors import SettingsError
 from tests.evaluation.quiz import Quiz
 from tests.measure.bench.made_up import made_up_run
 from tests.toy_pair import toy_pair

@@ -7,8 +7,6 @@ import statistics
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from dsbd.evaluation.statistics import (
     NO_DIFFERENCE,
     Interval,
@@ -22,6 +20,7 @@ from dsbd.evaluation.statistics import (
     paired_difference,
     student_95,
 )
+from scipy import stats
 
 
 def wilson(right: int, of: int) -> Rate:

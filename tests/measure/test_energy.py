@@ -4,7 +4,6 @@ import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
-
 from dsbd.measure.energy import Meter
 
 

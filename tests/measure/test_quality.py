@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-
 from dsbd.measure.quality import log_likelihood
+
 from tests.toy_pair import toy_pair
 
 PROMPT, TEXT = [79, 110, 99, 101], [32, 97, 32, 98]

@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 import torch
+from dsbd.measure.model_sizes import model_sizes
 from transformers import T5Config, T5ForConditionalGeneration
 
 import dsbd
 from dsbd.errors import PairError
-from dsbd.measure.model_sizes import model_sizes
 from dsbd.models import hub
 from tests.models import hostile
 from tests.models.hostile import RAN, Runs, change

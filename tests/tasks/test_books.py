@@ -1,9 +1,9 @@
 """Sections of books: each is longer than the context of the bundled pair, and none was trained on."""
 
+from dsbd.tasks.books import Books
 from transformers import AutoTokenizer
 
 from dsbd.assets import asset_path
-from dsbd.tasks.books import Books
 from training.corpus import is_held_out
 
 

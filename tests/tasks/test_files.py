@@ -3,10 +3,10 @@
 import gzip
 
 import pytest
-
-from dsbd.errors import TaskError
 from dsbd.tasks import files
 from dsbd.tasks.files import csv_rows, json_lines, read_json
+
+from dsbd.errors import TaskError
 
 
 def test_packed_and_plain_files_read_the_same(tmp_path):

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from dsbd.tasks.mt_bench import MtBench
 
 from dsbd.errors import TaskError
-from dsbd.tasks.mt_bench import MtBench
 
 
 def write(path, *entries):

@@ -3,7 +3,6 @@
 from collections import Counter
 
 import pytest
-
 from dsbd.tasks.needle import DISTANCES, NEEDLE, NEEDLE_WORDS, PER_DISTANCE, SEGMENT_CHARACTERS, Needle
 
 

@@ -4,9 +4,9 @@ import gzip
 import json
 
 import pytest
+from dsbd.tasks.own import OwnQuestions
 
 from dsbd.errors import TaskError
-from dsbd.tasks.own import OwnQuestions
 from tests.tasks.scoring import chance, mean_score
 
 LINES = [

@@ -4,10 +4,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-
-from dsbd.errors import TaskError
 from dsbd.tasks.places import hub_folder, hub_rows, place_of
 from dsbd.tasks.registry import load_task
+
+from dsbd.errors import TaskError
 
 
 def test_a_path_that_exists_is_a_path_and_a_hub_id_a_hub_id(tmp_path, monkeypatch):

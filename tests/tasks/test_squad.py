@@ -4,11 +4,11 @@ import json
 from fractions import Fraction
 
 import pytest
-
-from dsbd.errors import TaskError
 from dsbd.tasks import squad
 from dsbd.tasks.squad import Squad
 from dsbd.tasks.task import Question
+
+from dsbd.errors import TaskError
 from tests.tasks.scoring import chance, mean_score
 
 BRIDGES = "The old bridge was built in 1850 by the Hart brothers.\nIt fell in 1901."

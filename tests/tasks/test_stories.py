@@ -1,7 +1,8 @@
 """Story openings: enough of them, all different, plain, and always the same."""
 
-from dsbd.assets import asset_path
 from dsbd.tasks.stories import COUNT, Stories
+
+from dsbd.assets import asset_path
 
 
 def test_there_are_enough_openings_and_no_two_are_the_same():

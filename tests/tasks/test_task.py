@@ -1,10 +1,10 @@
 """What all tasks share: where an answer ends, the order of questions, and a prompt that fits."""
 
 import pytest
-
-from dsbd.errors import PromptError, TaskError
 from dsbd.tasks.stories import Stories
 from dsbd.tasks.task import Question, in_order
+
+from dsbd.errors import PromptError, TaskError
 
 PASSAGE = "one two  three four"
 ASKED = Question("a", f"Read: {PASSAGE}\nAsk: five six", passage=(6, 6 + len(PASSAGE)))

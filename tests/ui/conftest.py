@@ -7,6 +7,11 @@ from dataclasses import replace
 
 import gradio as gr
 import pytest
+from ui.engine import Engine
+from ui.host.allowed_models import AllowedModels
+from ui.host.limits import Limits
+from ui.host.options import Host
+from ui.page import build_page
 
 from dsbd.assets import asset_path
 from dsbd.tracing.trace import canonical_digest
@@ -16,12 +21,7 @@ from tests.ui.served import SlowPair, served
 from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
 from ui.decodes import traces
-from ui.engine import Engine
-from ui.host.allowed_models import AllowedModels
-from ui.host.limits import Limits
-from ui.host.options import Host
 from ui.learn import site as learn_site
-from ui.page import build_page
 
 
 class PacedEngine(Engine):

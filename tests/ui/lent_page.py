@@ -22,15 +22,15 @@ sys.modules[no_cuda.__name__] = no_cuda
 
 import torch  # noqa: E402 - spaces reads the environment as it is imported
 from spaces.zero import api, client  # noqa: E402
-
-from dsbd.auto import known_plans  # noqa: E402
-from dsbd.errors import DsbdError  # noqa: E402
-from dsbd.contest.contenders import Contender  # noqa: E402
-from dsbd.settings import DecodingSettings  # noqa: E402
-from tests.toy_pair import toy_pair_on  # noqa: E402
 from ui.engine import Engine  # noqa: E402
 from ui.jobs import Job, race_of, recorded_decode  # noqa: E402
 from ui.pairs.shelf import PAGE  # noqa: E402
+
+from dsbd.auto import known_plans  # noqa: E402
+from dsbd.contest.contenders import Contender  # noqa: E402
+from dsbd.errors import DsbdError  # noqa: E402
+from dsbd.settings import DecodingSettings  # noqa: E402
+from tests.toy_pair import toy_pair_on  # noqa: E402
 
 SHORT = DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
 LONG = DecodingSettings(method="sampling", max_new_tokens=100)

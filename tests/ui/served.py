@@ -11,12 +11,12 @@ from typing import Any
 
 import gradio as gr
 import httpx
-
-from tests.toy_pair import toy_pair_on
 from ui.asked.form import FIELDS, shown_value
 from ui.engine import Engine
 from ui.host.options import Host
 from ui.serving import launch_options
+
+from tests.toy_pair import toy_pair_on
 
 PATIENCE_SECONDS = 60
 SLOW_SECONDS = 0.25

@@ -2,14 +2,14 @@
 
 import pytest
 from playwright.sync_api import expect
+from ui.host.limits import Limits
+from ui.page import build_page
 
 from tests.toy_pair import toy_pair
 from tests.ui.conftest import PacedEngine
 from tests.ui.served import served
 from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
-from ui.host.limits import Limits
-from ui.page import build_page
 
 pytestmark = pytest.mark.slow
 

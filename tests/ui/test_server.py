@@ -10,16 +10,16 @@ from pathlib import Path
 import httpx
 import pytest
 from gradio_client import Client
-
-from dsbd.models.loading import BUNDLED
-from dsbd.version import __version__
-from tests.ui.served import LONG, PATIENCE_SECONDS, SlowPair, answer_of, call, heard, served, wait_until
 from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.page import build_page
 from ui.parts import files
 from ui.parts.files import FOLDER
 from ui.serving import GRACE_SECONDS, launch_options
+
+from dsbd.models.loading import BUNDLED
+from dsbd.version import __version__
+from tests.ui.served import LONG, PATIENCE_SECONDS, SlowPair, answer_of, call, heard, served, wait_until
 from ui.traffic import run_log
 
 ROOT = Path(__file__).resolve().parents[2]

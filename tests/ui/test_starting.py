@@ -9,12 +9,12 @@ from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import expect
+from ui.page import build_page
+from ui.starting.door import open_door
 
 from tests.axe import named, violations
 from tests.ui.served import served
 from tests.watched import Watched
-from ui.page import build_page
-from ui.starting.door import open_door
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,7 +8,6 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 import pytest
-
 from ui.engine import MEASURING_SECONDS
 from ui.host.limits import Limits
 from ui.zerogpu import on_gpu

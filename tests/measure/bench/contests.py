@@ -4,6 +4,7 @@ from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import contenders
 from dsbd.measure.bench.contest import Contest, plain_prompts
 from dsbd.measure.bench.driver import run_contest
+
 from tests.toy_pair import toy_pair
 
 CONDITIONS = {"machine": {"cores": 2}, "versions": {"torch": "1"}}

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-
-from dsbd.errors import SettingsError
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.driver import run_contest
+
+from dsbd.errors import SettingsError
 from tests.measure.bench.contests import CONDITIONS, answers_of, contest_of
 from tests.measure.bench.made_up import made_up_run
 from tests.toy_pair import toy_pair

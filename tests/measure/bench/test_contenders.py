@@ -1,9 +1,9 @@
 """Which contenders a contest makes of methods, points and swept settings."""
 
 import pytest
+from dsbd.measure.bench.contenders import POINTS, contenders
 
 from dsbd.errors import SettingsError
-from dsbd.measure.bench.contenders import POINTS, contenders
 
 
 def names(found):

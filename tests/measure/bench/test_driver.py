@@ -4,14 +4,14 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-
-from dsbd.errors import PairError, SettingsError, StoppedError
 from dsbd.evaluation.bench import bench_report
 from dsbd.evaluation.markdown import report_tables
-from dsbd.measure.bench import driver
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contest import Contest, ContestPrompt
 from dsbd.measure.bench.driver import require_runnable, run_contest
+
+from dsbd.errors import PairError, SettingsError, StoppedError
+from dsbd.measure.bench import driver
 from tests.measure.bench.contests import answers_of, contest_of, measured_answers
 from tests.toy_pair import toy_pair
 

@@ -3,10 +3,6 @@
 from dataclasses import replace
 
 import pytest
-
-from dsbd.api import decode
-from dsbd.conditions import conditions
-from dsbd.errors import PairError, PromptError
 from dsbd.evaluation.bench import Bench
 from dsbd.evaluation.evaluation import Evaluation
 from dsbd.evaluation.exam import make_exam
@@ -14,6 +10,10 @@ from dsbd.measure.bench.contest import plain_prompts
 from dsbd.measure.bench.driver import require_runnable
 from dsbd.measure.bench.run import measure_turn
 from dsbd.measure.quality import log_likelihood
+
+from dsbd.api import decode
+from dsbd.conditions import conditions
+from dsbd.errors import PairError, PromptError
 from dsbd.steps import value_of
 from tests.evaluation.quiz import Quiz, exam
 from tests.measure.bench.contests import contest_of, measured_answers, run_of

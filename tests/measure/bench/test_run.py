@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-
-from dsbd.api import decode
 from dsbd.measure.bench.run import measure_turn
 from dsbd.measure.bench.transformers_generate import _trimmed
+
+from dsbd.api import decode
 from dsbd.models.attention import NAME as PACKED
 from dsbd.models.loading import load_pair
 from dsbd.stopping import cut

@@ -5,9 +5,9 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from dsbd.tasks.sql.execution import QueryLimits, run_query
 
 from dsbd.errors import QueryError
-from dsbd.tasks.sql.execution import QueryLimits, run_query
 from tests.tasks.sql.sample import write_database
 
 ENDLESS = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) "

@@ -1,9 +1,9 @@
 """Spider's rule of hardness, on queries counted by hand."""
 
 import pytest
+from dsbd.tasks.sql.hardness import Counts, counts, hardness
 
 from dsbd.errors import TaskError
-from dsbd.tasks.sql.hardness import Counts, counts, hardness
 
 DOCUMENTED = {
     "SELECT COUNT(*) FROM cars_data WHERE cylinders > 4": "easy",

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-
-from dsbd.errors import TaskError
 from dsbd.tasks.registry import load_task
 from dsbd.tasks.sql.library import DATABASES, Library
+
+from dsbd.errors import TaskError
 from tests.tasks.scoring import chance, mean_score
 from tests.tasks.sql.sample import QUESTIONS, write_database, write_sample
 

@@ -4,7 +4,6 @@ import random
 from itertools import permutations
 
 import pytest
-
 from dsbd.tasks.sql.rows import same_rows
 
 

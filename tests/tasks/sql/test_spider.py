@@ -4,10 +4,10 @@ import gzip
 import json
 
 import pytest
-
-from dsbd.errors import TaskError
 from dsbd.tasks.sql import spider
 from dsbd.tasks.sql.spider import HEAD, Spider
+
+from dsbd.errors import TaskError
 from tests.tasks.scoring import chance, mean_score
 from tests.tasks.sql.sample import write_database
 

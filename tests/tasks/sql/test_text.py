@@ -1,7 +1,6 @@
 """The text of a query: what counts as the same text, and whether rows have an order."""
 
 import pytest
-
 from dsbd.tasks.sql.text import normalised, orders_rows
 
 

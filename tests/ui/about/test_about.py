@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ui.about import models as about_models
 from ui.about import tab as about
+
 from visualize.look.states import MARKS
 from visualize.words.words import Words
 

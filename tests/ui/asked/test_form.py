@@ -3,12 +3,12 @@
 from dataclasses import fields
 
 import pytest
+from ui.asked.form import FIELDS, WITHOUT_FIELD, check_prompt, settings_of
+from ui.host.limits import Limits
 
 from dsbd.errors import PromptError, SettingsError
 from dsbd.settings import AUTO_FIELDS, METHODS, DecodingSettings
 from tests.ui.served import form_values
-from ui.asked.form import FIELDS, WITHOUT_FIELD, check_prompt, settings_of
-from ui.host.limits import Limits
 
 
 def test_every_setting_has_its_field():

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import httpx
 import pytest
+from ui.decodes.first_paint import first_paint
+from ui.decodes.recording import Recording
 
 from dsbd.tracing.records import Prompt
 from tests.visualize.toy import toy_trace
-from ui.decodes.first_paint import first_paint
-from ui.decodes.recording import Recording
 
 PATIENCE_SECONDS = 60
 

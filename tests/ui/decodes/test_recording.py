@@ -4,6 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
+from ui.decodes.recording import Recording
+from ui.decodes.running_text import running_text
+from ui.decodes.stat_strip import stat_strip
 
 import dsbd
 from dsbd.law.beams import common_prefix
@@ -13,9 +16,6 @@ from tests.toy_pair import toy_pair
 from tests.ui.served import unpacked
 from tests.visualize.toy import toy_trace
 from ui.decodes import messages
-from ui.decodes.recording import Recording
-from ui.decodes.running_text import running_text
-from ui.decodes.stat_strip import stat_strip
 
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=24, draft_depth=2, draft_width=4, cover_width=2, seed=3)
 

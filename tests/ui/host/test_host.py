@@ -5,13 +5,13 @@ import socket
 from pathlib import Path
 
 import pytest
-
-from dsbd.errors import SettingsError
-from tests.command_line import refused, run
 from ui.host.environment import setting
 from ui.host.limits import Limits
 from ui.host.listening import host_of, is_private, port_of
 from ui.host.options import OF_THE_DECODER, OF_THE_PAIR, Host, check_names, setting_names
+
+from dsbd.errors import SettingsError
+from tests.command_line import refused, run
 
 ROOT = Path(__file__).resolve().parents[3]
 ROW = re.compile(r"^\| `(DSBD_\w+)` \| ([^|]+) \| ?([^|]*?) ?\|$", re.M)

@@ -1,10 +1,10 @@
 """The limits of the page: read from the environment, checked at the start, the same for the form and for programs."""
 
 import pytest
+from ui.host.limits import Limits, check_decode, check_race, setting
 
 from dsbd.errors import SettingsError
 from dsbd.settings import DecodingSettings
-from ui.host.limits import Limits, check_decode, check_race, setting
 
 VOCABULARY = 4096
 AUTO = {"forest": "auto", "draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}

@@ -5,16 +5,16 @@ from contextlib import closing
 
 import httpx
 import pytest
+from ui.asked.form import FIELDS
+from ui.decodes.history import LESSON
+from ui.pairs.shelf import PAGE
+from ui.runs.around import KEEP
 
 from dsbd.assets import asset_path
 from dsbd.tracing.trace import Trace
 from tests.ui.served import PATIENCE_SECONDS
 from tests.ui.visit import PATIENCE
-from ui.asked.form import FIELDS
-from ui.decodes.history import LESSON
 from ui.learn import tab as learn
-from ui.pairs.shelf import PAGE
-from ui.runs.around import KEEP
 
 pytestmark = pytest.mark.usefixtures("places")
 

@@ -6,10 +6,10 @@ import shutil
 import sys
 
 import pytest
+from ui.pairs import apart
 
 from dsbd.errors import PairError
 from tests.models import hostile
-from ui.pairs import apart
 
 
 @pytest.mark.parametrize(

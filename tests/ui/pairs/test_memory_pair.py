@@ -5,15 +5,6 @@ from dataclasses import replace
 
 import pytest
 from transformers import AutoTokenizer
-
-import dsbd
-from dsbd.assets import asset_path
-from dsbd.errors import PairError, SettingsError
-from dsbd.memory.reading import Memory
-from dsbd.models.loading import WITH_MEMORY, load_pair
-from tests.memory.toys import random_network
-from tests.toy_pair import toy_pair, toy_pair_on
-from tests.ui.served import form_values
 from ui.asked.examples import OF_TARGET, STORIES, examples_for
 from ui.asked.form import check_prompt
 from ui.decodes.python_lines import python_lines
@@ -23,6 +14,15 @@ from ui.host.limits import Limits
 from ui.jobs import recorded_decode
 from ui.pairs.shelf import PAGE, PairShelf
 from ui.runs import decode
+
+import dsbd
+from dsbd.assets import asset_path
+from dsbd.errors import PairError, SettingsError
+from dsbd.memory.reading import Memory
+from dsbd.models.loading import WITH_MEMORY, load_pair
+from tests.memory.toys import random_network
+from tests.toy_pair import toy_pair, toy_pair_on
+from tests.ui.served import form_values
 
 TARGET = "bundled:memory/target"
 LONG = "The fox and the owl met in the old wood. " * 3

@@ -4,10 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-
-from dsbd.errors import PairError
-from dsbd.settings import DecodingSettings
-from tests.toy_pair import toy_pair, toy_pair_on
 from ui.about.models import models
 from ui.asked.link import pair_name, query_of
 from ui.engine import Engine
@@ -17,6 +13,10 @@ from ui.pairs.names import without_folders
 from ui.pairs.shelf import PAGE, public_key
 from ui.play import pair_loading
 from ui.runs.sentences import sentence
+
+from dsbd.errors import PairError
+from dsbd.settings import DecodingSettings
+from tests.toy_pair import toy_pair, toy_pair_on
 
 FOLDER = "/srv/people/anna/models"
 KEY = f"{FOLDER}/large + {FOLDER}/small"

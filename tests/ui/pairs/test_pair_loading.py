@@ -8,17 +8,17 @@ from types import SimpleNamespace
 import httpx
 import pytest
 from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
-
-from dsbd.errors import PairError
-from dsbd.models import hub as models_hub
-from dsbd.models.presets import PRESETS
-from tests.toy_pair import toy_pair, toy_pair_on
 from ui.engine import Engine
 from ui.host.allowed_models import AllowedModels
 from ui.host.limits import Limits
 from ui.pairs import fetch
 from ui.pairs.shelf import PAGE, PairName
 from ui.play import pair_loading
+
+from dsbd.errors import PairError
+from dsbd.models import hub as models_hub
+from dsbd.models.presets import PRESETS
+from tests.toy_pair import toy_pair, toy_pair_on
 
 TARGET, DRAFT = "some/target", "some/draft"
 KEY = PairName(TARGET, DRAFT).key

@@ -4,16 +4,16 @@ import gc
 import weakref
 
 import pytest
+from ui.engine import Engine
+from ui.host.limits import Limits
+from ui.jobs import recorded_decode
+from ui.pairs.shelf import BUNDLED_KEYS, PAGE, PairShelf
 
 import dsbd
 from dsbd.errors import PairError
 from dsbd.models.loading import WITH_MEMORY
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair, toy_pair_on
-from ui.engine import Engine
-from ui.host.limits import Limits
-from ui.jobs import recorded_decode
-from ui.pairs.shelf import BUNDLED_KEYS, PAGE, PairShelf
 
 SHORT = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
 STORIES, SQL = BUNDLED_KEYS

@@ -5,14 +5,8 @@ from urllib.parse import urlencode
 
 import pytest
 from tests.auto.test_kept import GOOD, made
-
-from dsbd.auto import save_plan
-from dsbd.conditions import conditions
-from dsbd.settings import AUTO, DecodingSettings
-from tests.toy_pair import toy_pair
 from ui.asked.form import FIELDS, settings_of, values_of
 from ui.asked.link import Linked
-from ui.decodes import traces
 from ui.decodes.opening import said_beside
 from ui.decodes.recording import Recording
 from ui.engine import Engine
@@ -22,6 +16,12 @@ from ui.play.following import NOW, SAID, follow, with_auto
 from ui.play.play_form import updates
 from ui.runs import decode
 from ui.runs.around import KEEP
+
+from dsbd.auto import save_plan
+from dsbd.conditions import conditions
+from dsbd.settings import AUTO, DecodingSettings
+from tests.toy_pair import toy_pair
+from ui.decodes import traces
 
 OPENING = DecodingSettings(temperature=0.8, max_width=5)
 ASKED = replace(OPENING, draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO)

@@ -6,27 +6,27 @@ import re
 from itertools import islice
 
 import pytest
-from gradio_client import Client
-from gradio_client.exceptions import AppError
-from playwright.sync_api import expect
-
-from dsbd.errors import StoppedError
 from dsbd.evaluation.race import make_race, race
 from dsbd.evaluation.race_records import Answer, read_race
 from dsbd.measure.bench.contenders import contenders
-from dsbd.settings import DecodingSettings
-from tests.toy_pair import toy_pair
-from tests.ui.served import answer_of, form_values
-from tests.ui.visit import require_clean
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+from playwright.sync_api import expect
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE
-from ui.race import handlers
 from ui.race.answers import answers_markup, question_line, rows_markup
 from ui.race.choice import RACERS, grid_of, racers_of_page
 from ui.race.endpoint import GONE
 from ui.race.markup import race_markup, table_markup
 from ui.race.questions import bring_questions, rows_of, task_of
 from ui.runs.around import KEEP
+
+from dsbd.errors import StoppedError
+from dsbd.settings import DecodingSettings
+from tests.toy_pair import toy_pair
+from tests.ui.served import answer_of, form_values
+from tests.ui.visit import require_clean
+from ui.race import handlers
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 SQL = "bundled:sql/target"

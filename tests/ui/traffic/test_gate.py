@@ -11,7 +11,6 @@ from gradio.utils import get_upload_folder
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
-
 from ui.host.limits import Limits
 from ui.traffic.calls import MAX_BYTES, CallError, check_call
 from ui.traffic.gate import Gate

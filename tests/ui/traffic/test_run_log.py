@@ -4,13 +4,13 @@ import json
 import logging
 
 import pytest
-
-from tests.toy_pair import toy_pair_on
-from tests.ui.served import form_values
 from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.jobs import recorded_decode
 from ui.runs import decode
+
+from tests.toy_pair import toy_pair_on
+from tests.ui.served import form_values
 from ui.traffic import run_log
 
 SECRET = "Once upon a secret"

@@ -3,9 +3,10 @@
 import threading
 
 from ui.host.limits import Limits
-from ui.traffic import quota
 from ui.traffic.quota import HOUR, UploadQuota
 from ui.traffic.visitors import SLOTS, Visitors
+
+from ui.traffic import quota
 
 MIB = 1024 * 1024
 

@@ -4,11 +4,11 @@ import json
 from dataclasses import replace
 
 import pytest
+from dsbd.evaluation.make_tables import make_table
+from visualize.figures.evaluation import NOT_MEASURED
 
 import visualize
-from dsbd.evaluation.make_tables import make_table
 from tests.evaluation.made_up import BASELINE, answer, made_up_table
-from visualize.figures.evaluation import NOT_MEASURED
 
 OURS = "dsbd draft_width=4 input_beams=None"
 TABLE = made_up_table()

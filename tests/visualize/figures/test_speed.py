@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
-import visualize
 from dsbd.evaluation.make_tables import make_table
-from dsbd.settings import DecodingSettings
-from tests.evaluation.made_up import BASELINE, made_up_table
 from visualize.figures.speed import MOST_LINES, sweep_figures
 from visualize.pages.contest_page import contest_figures
+
+import visualize
+from dsbd.settings import DecodingSettings
+from tests.evaluation.made_up import BASELINE, made_up_table
 
 TABLE = made_up_table()
 

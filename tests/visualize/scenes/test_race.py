@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-
-import visualize
 from dsbd.evaluation.race import make_race
 from dsbd.evaluation.race_records import Landing, Lane, Race, Stretch
-from tests.evaluation.test_race import made_up
 from visualize.drawings.race import BAR, WIDTH, bar_paths, tick_path
 from visualize.scenes.race import TextPart, compared, quality_said, race_scene
+
+import visualize
+from tests.evaluation.test_race import made_up
 
 SPEEDS = {"beam_sampling": [[20, 21, 22]], "dsbd:same-law": [[60, 61, 62]], "sampling": [[10, 10, 10]]}
 
