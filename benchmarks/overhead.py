@@ -25,7 +25,7 @@ from dsbd.law.beams import Beam, Node
 from dsbd.law.choices import Uniforms
 from dsbd.law.verify import verify
 from dsbd.methods import resolve
-from dsbd.models.load_options import resolve_device
+from dsbd.models.loading import resolve_device
 from dsbd.next_tokens import is_at_hand
 from dsbd.score import score
 from dsbd.settings import DecodingSettings, ResolvedSettings

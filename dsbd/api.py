@@ -16,7 +16,7 @@ from dsbd.memory.reading import ReadProgress
 from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
 from dsbd.models.free_memory import memory_errors
 from dsbd.models.pair import Pair
-from dsbd.models.rows.processed import Processor
+from dsbd.models.rows.row import Processor
 from dsbd.observer import InStep, Observer, RunStart
 from dsbd.results import PlainResult, brief
 from dsbd.settings import METHODS, DecodingSettings

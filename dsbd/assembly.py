@@ -8,9 +8,8 @@ from dsbd.host_draft import HostDrafter, HostForest
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.ranks import RankedRow
-from dsbd.models.rows.processed import ProcessedRow
-from dsbd.models.rows.row import Row
-from dsbd.models.rows.threaded import threaded_row
+from dsbd.models.rows.new import threaded_row
+from dsbd.models.rows.row import ProcessedRow, Row
 from dsbd.next_tokens import is_at_hand
 from dsbd.observer import RunStart
 from dsbd.settings import ResolvedSettings

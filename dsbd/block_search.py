@@ -12,7 +12,7 @@ from dsbd.draft import DeviceLaw, DraftedLayer
 from dsbd.errors import SettingsError
 from dsbd.law.beams import Beam
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows.paths import PathRows
+from dsbd.models.rows.states import PathRows
 from dsbd.next_tokens import token_log_probs
 from dsbd.stopping import Check
 

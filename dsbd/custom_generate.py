@@ -25,9 +25,9 @@ from dsbd.generation_request import (
     room_for,
 )
 from dsbd.methods import resolve
+from dsbd.models.making import kept_pair
 from dsbd.models.pair import Pair
-from dsbd.models.pair_cache import kept_pair
-from dsbd.models.rows.processed import Processor
+from dsbd.models.rows.row import Processor
 from dsbd.observer import RunStart
 from dsbd.results import DecodedBeam
 from dsbd.snapshot import Snapshot

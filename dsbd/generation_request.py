@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from dsbd.errors import SettingsError
-from dsbd.models.rows.processed import Processor
+from dsbd.models.rows.row import Processor
 from dsbd.settings import DecodingSettings
 
 HONOURED = {

@@ -8,7 +8,7 @@ from dsbd.law.verified import VerifiedLayer
 from dsbd.memory.reading import PromptMemory
 from dsbd.models.pair import Pair
 from dsbd.models.ranks import Ranks
-from dsbd.models.rows.processed import Processor
+from dsbd.models.rows.row import Processor
 from dsbd.results import PlainResult, brief
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings

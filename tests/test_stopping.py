@@ -10,7 +10,8 @@ from dsbd.api import planning
 from dsbd.auto.measuring import known_plans
 from dsbd.models.engines import graph
 from dsbd.models.rows import forest
-from dsbd.models.rows.new import GraphRow, new_row
+from dsbd.models.engines.graph import GraphRow
+from dsbd.models.rows.new import new_row
 from dsbd.settings import AUTO
 from tests.toy_pair import Iterations, toy_pair, toy_pair_on
 

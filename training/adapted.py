@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from transformers import LlamaForCausalLM
 
-from dsbd.memory.adapters import LowRank
+from dsbd.memory.files import LowRank
 
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 FEED_FORWARD = ("gate_proj", "up_proj", "down_proj")

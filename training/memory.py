@@ -21,8 +21,7 @@ from torch.nn import functional
 from transformers import AutoTokenizer, LlamaForCausalLM
 
 from dsbd.memory.files import save_memory
-from dsbd.memory.network import MemoryNetwork
-from dsbd.memory.settings import MemorySettings
+from dsbd.memory.network import MemoryNetwork, MemorySettings
 from training.adapted import Adapters
 from training.corpus import STORY_PARTS, load_encoded
 from training.llama import Forward

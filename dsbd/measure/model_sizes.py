@@ -13,10 +13,9 @@ from accelerate.utils.modeling import compute_module_sizes
 
 from dsbd.errors import PairError
 from dsbd.models.check import KNOWN_LAYER_TYPES
+from dsbd.models.files import config_of, source_of, without_weights
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.load_options import DTYPES
-from dsbd.models.loading import display_name, require_name
-from dsbd.models.outline import config_of, source_of, without_weights
+from dsbd.models.loading import DTYPES, display_name, require_name
 from dsbd.models.quiet import without_progress, without_warnings
 
 _EXPERTS_AS = "batched_mm"
@@ -48,7 +47,7 @@ def model_sizes(source: str | Path, dtype: str) -> ModelSizes:
 
     Args:
         source: folder with a ``config.json``, or a hub id.
-        dtype: of weights and cache, a name of :data:`dsbd.models.load_options.DTYPES`.
+        dtype: of weights and cache, a name of :data:`dsbd.models.loading.DTYPES`.
 
     Raises:
         PairError: there is no such configuration, or it is of no causal language model; the model is recurrent, has
@@ -71,7 +70,7 @@ def model_sizes(source: str | Path, dtype: str) -> ModelSizes:
 
 def _without_weights(name: str, dtype: str) -> Any:
     """Return a model whose weights have shapes and no numbers. Raises: PairError: as :func:`model_sizes`."""
-    with without_progress, without_warnings:
+    with without_progress(), without_warnings():
         config = config_of(source_of(name))
         if getattr(config, "quantization_config", None) is not None:
             raise PairError(

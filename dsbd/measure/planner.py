@@ -10,8 +10,8 @@ from dsbd.errors import PlanError
 from dsbd.measure.model_sizes import ModelSizes, model_sizes
 from dsbd.methods import resolve
 from dsbd.models.engines.graph import SLOT_BUCKETS, TOKEN_BUCKETS, bucket_of, buffer_slots
-from dsbd.models.load_options import DTYPES, ENGINES
-from dsbd.models.loading import sources_of
+from dsbd.models.loading import DTYPES, sources_of
+from dsbd.models.making import ENGINES
 from dsbd.settings import DecodingSettings, ResolvedSettings
 
 RESERVED = 0.1

@@ -1,9 +1,14 @@
-"""A memory's folder: ``config.json`` and ``memory.safetensors``. Reading it runs no code of the folder."""
+"""A memory's folder: ``config.json`` and ``memory.safetensors``. Reading it runs no code of the folder.
+
+Beside the network it holds adapters, low-rank additions to the model's own matrices (LoRA, arXiv 2106.09685), with
+which it was trained. They are added to the weights when the memory is loaded, so the model that decodes has no extra
+operation.
+"""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -12,19 +17,26 @@ from safetensors.torch import load_file, save
 from dsbd.assets import asset_path
 from dsbd.errors import PairError
 from dsbd.files import write_file
-from dsbd.memory.adapters import LowRank, add_adapters
-from dsbd.memory.network import MemoryNetwork
+from dsbd.memory.network import MemoryNetwork, MemorySettings
 from dsbd.memory.reading import Memory
-from dsbd.memory.settings import FORMAT, MemorySettings
 
+FORMAT: Literal["dsbd-memory/1"] = "dsbd-memory/1"
 BUNDLED = "bundled"
 CONFIG, WEIGHTS = "config.json", "memory.safetensors"
-UP, DOWN = ".up", ".down"
-ADAPTERS = "adapters."
+ADAPTERS, UP, DOWN = "adapters.", ".up", ".down"
 SAMPLED = (slice(0, 8), slice(0, 8))
 """The numbers of the token embeddings by which a model is known again."""
 NEAR = 1e-2
 """Roundings of other dtypes stay below this share of the largest sampled number."""
+
+
+class LowRank(NamedTuple):
+    """What is added to a matrix [outputs, inputs]: ``up @ down``."""
+
+    up: torch.Tensor
+    """[outputs, rank]."""
+    down: torch.Tensor
+    """[rank, inputs]."""
 
 
 def save_memory(folder: Path, network: MemoryNetwork, adapters: Mapping[str, LowRank], model: Any, name: str) -> None:
@@ -170,3 +182,32 @@ def _adapters_of(tensors: Mapping[str, torch.Tensor], folder: Path) -> dict[str,
 
 def _damaged(folder: Path, what: str) -> PairError:
     return PairError(f"the memory in {str(folder)[:200]!r} is damaged: {what}; save or download it again")
+
+
+@torch.no_grad()
+def add_adapters(model: Any, adapters: Mapping[str, LowRank]) -> None:
+    """Add low-rank products to the weights of a model's linear layers, in place.
+
+    Args:
+        model: a model of transformers.
+        adapters: {name of a linear layer: what is added to its weight}.
+
+    Raises:
+        PairError: the model has no such layer, or it is of another shape, or quantised. Then nothing is changed.
+    """
+    weights = [_weight_of(model, name, added) for name, added in adapters.items()]
+    for weight, added in zip(weights, adapters.values(), strict=True):
+        product = added.up.to(weight.device).float() @ added.down.to(weight.device).float()
+        weight.copy_((weight.float() + product).to(weight.dtype))
+
+
+def _weight_of(model: Any, name: str, added: LowRank) -> torch.Tensor:
+    try:
+        weight = model.get_submodule(name).weight
+    except AttributeError:
+        raise PairError(f"the memory adds to a layer {name[:100]!r}, which the model does not have") from None
+    if not isinstance(weight, torch.Tensor) or not weight.is_floating_point() or type(weight.data) is not torch.Tensor:
+        raise PairError(f"the memory adds to the layer {name[:100]!r}, which is quantised; load the model without that")
+    if weight.shape != (added.up.shape[0], added.down.shape[1]):
+        raise PairError(f"the memory adds to a layer {name[:100]!r} of another shape; it was made for another model")
+    return weight

@@ -19,8 +19,8 @@ from dsbd.models.engines.traced import routes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.new import new_row
-from dsbd.models.rows.paths import PathRows
 from dsbd.models.rows.row import Row
+from dsbd.models.rows.states import PathRows
 
 KNOWN_LAYER_TYPES = frozenset({"full_attention", "sliding_attention"})
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.03, torch.bfloat16: 0.08}

@@ -9,8 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dsbd.errors import PairError
-from dsbd.memory.adapters import LowRank
-from dsbd.memory.files import CONFIG, WEIGHTS, load_memory, save_memory
+from dsbd.memory.files import CONFIG, WEIGHTS, LowRank, load_memory, save_memory
 from tests.memory.toys import random_network
 from tests.toy_pair import toy_model
 

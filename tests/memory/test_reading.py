@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from dsbd.errors import PairError, PromptError, StoppedError
+from dsbd.memory.network import MemorySettings
 from dsbd.memory.reading import Memory, segments_of
-from dsbd.memory.settings import MemorySettings
 from dsbd.steps import value_of
 from tests.memory.toys import random_network
 from tests.toy_pair import toy_pair

@@ -8,7 +8,7 @@ from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.new import new_row
-from dsbd.models.rows.paths import PathRows
+from dsbd.models.rows.states import PathRows
 from dsbd.models.rows.row import Row
 from tests.models.tiny import VOCABULARY, WINDOW
 

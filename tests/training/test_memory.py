@@ -8,8 +8,8 @@ import torch
 from transformers import AutoTokenizer
 
 from dsbd.assets import asset_path
-from dsbd.memory.adapters import add_adapters
-from dsbd.memory.settings import MemorySettings
+from dsbd.memory.files import add_adapters
+from dsbd.memory.network import MemorySettings
 from dsbd.models.language_model import LanguageModel
 from dsbd.steps import value_of
 from dsbd.tasks.needle import NEEDLE, NEEDLE_WORDS

@@ -103,7 +103,7 @@ def _saved(pair: Pair) -> str:
     """Return a folder with the target, written at the first call; it is removed with the target."""
     if pair.target not in _folders:
         folder = TemporaryDirectory(prefix="dsbd-target-")
-        with without_progress:
+        with without_progress():
             pair.target.model.save_pretrained(Path(folder.name) / "target")
             pair.tokenizer.save_pretrained(Path(folder.name) / "target")
         _folders[pair.target] = folder

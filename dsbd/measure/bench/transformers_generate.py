@@ -59,7 +59,7 @@ def hf_hypotheses(
         options["stopping_criteria"] = StoppingCriteriaList([_Ending(pair, len(prompt_ids), until)])
     with torch.random.fork_rng(devices=[pair.device] if pair.device.type == "cuda" else []):
         torch.manual_seed(settings.seed)
-        with without_warnings, _counted(pair.target.model) as calls:  # a user of the bench does not call generate
+        with without_warnings(), _counted(pair.target.model) as calls:  # a user of the bench does not call generate
             output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
     found = [_trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
     distinct = [list(ids) for ids in dict.fromkeys(map(tuple, found))]

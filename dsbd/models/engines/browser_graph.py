@@ -21,7 +21,7 @@ from transformers import AutoModelForCausalLM
 from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.files import write_file
 from dsbd.models.engines.onnx_graph import FLOAT, RUNTIME, Builder
-from dsbd.models.weights import weight_files
+from dsbd.models.files import weight_files
 
 NAME = "browser.onnx"
 """The graph's file, beside the weights."""

@@ -11,6 +11,7 @@ buffers grow, and forwards are captured again. A decode that needs more than the
 *Source:* docs/algorithm.md, *The engine*.
 """
 
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -18,6 +19,8 @@ import torch
 
 from dsbd.models.cache import fixed_cache
 from dsbd.models.language_model import LanguageModel, Masks
+from dsbd.models.rows.forest import ForestRow
+from dsbd.stopping import Check, never_stop
 
 TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 SLOT_BUCKETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
@@ -151,3 +154,33 @@ def cuda_graph(forward: Forward) -> Forward:
         return logits
 
     return replay
+
+
+class GraphRow(ForestRow):
+    """A forest row on a runner's buffers; from the first forward without a bucket on, it runs eagerly."""
+
+    def __init__(self, model: LanguageModel, slots: int = 0, check: Check = never_stop) -> None:
+        """Make an empty row for about ``slots``. The model's runner is taken already; it is released with the row."""
+        super().__init__(model, check=check)
+        self._runner = model.runner(GraphRunner)
+        weakref.finalize(self, self._runner.release)
+        self._runner.reserve(slots)
+        self.cache.adopt(self._runner.buffers)
+
+    @property
+    def peak_bytes(self) -> int:
+        return max(self._runner.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
+        slots = self._settled + self._sight.shape[1]
+        outgrown = self.cache.buffers is not self._runner.buffers
+        if not outgrown:
+            self._runner.reserve(slots, self.cache.length)
+            self.cache.adopt(self._runner.buffers)
+        if outgrown or not self._runner.fits(tokens.numel(), slots):
+            if not outgrown:
+                self.cache.reserve(self._runner.capacity + 1)
+            return super()._logits(tokens, positions, masks)
+        logits = self._runner.run(tokens, positions, masks, self.cache.length)
+        self.cache.extend(tokens.numel())
+        return logits

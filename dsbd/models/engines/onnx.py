@@ -14,12 +14,11 @@ import torch
 from dsbd.errors import first_line
 from dsbd.models.cache import ForestCache
 from dsbd.models.engines.fused import STATIC_ROTATIONS
-from dsbd.models.language_model import LanguageModel
+from dsbd.models.language_model import LanguageModel, Masks
+from dsbd.models.rows.forest import ForestRow
 
 PACKAGES = ("onnx", "onnxruntime")
 ONLY_ERRORS = 3
-
-
 HEAD_SIZES = 16
 """ONNX Runtime rotates and attends in one operator for multiples of this."""
 FAMILIES = ("Llama", "Mistral", "Qwen2", "Qwen3", "Granite", "Phi3")
@@ -106,3 +105,28 @@ class OnnxOnBuffers:
         self._forward.session.run_with_iobinding(self._binding)
         self._cache.extend(tokens.numel())
         return logits[:, : self._forward.limit]
+
+
+class OnnxRow(ForestRow):
+    """A forest row on ONNX Runtime. It reads the prompt too: then torch has nothing left to do in several threads."""
+
+    _bound: OnnxOnBuffers | None = None
+
+    def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
+        (window,) = self.model.windows.values()
+        ahead = positions[:, None] - torch.arange(self.cache.length + tokens.numel())
+        unseen = (ahead < 0) if window is None else (ahead < 0) | (ahead >= window)
+        self._run(tokens, positions, torch.where(unseen, self._unseen_value, self._seen_value)[None, None], 1)
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
+        self.cache.reserve(self._settled + self._sight.shape[1])
+        ((kind, mask),) = masks.items()
+        if self.cache.length or tokens.numel() == 1:
+            return self._run(tokens, positions, mask, tokens.numel())
+        first = self._run(tokens[:1], positions[:1], mask[:, :, :1, :1], 1)  # it counts the first positions itself
+        return torch.cat([first, self._logits(tokens[1:], positions[1:], {kind: mask[:, :, 1:]})])
+
+    def _run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, asked: int) -> torch.Tensor:
+        if self._bound is None or self._bound.buffers is not self.cache.buffers:
+            self._bound = OnnxOnBuffers(self.model.runner(OnnxForward), self.cache)
+        return self._bound.run(tokens, positions, mask, asked)

@@ -8,7 +8,7 @@ import torch
 from transformers import LogitsProcessorList, NoBadWordsLogitsProcessor, NoRepeatNGramLogitsProcessor
 
 import dsbd
-from dsbd.models.rows.processed import ProcessedRow
+from dsbd.models.rows.row import ProcessedRow
 from tests.toy_pair import EOS, toy_pair
 
 LETTERS = torch.tensor([10, 20, 30])
