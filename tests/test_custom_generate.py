@@ -57,7 +57,7 @@ def test_beams_of_one_prompt():
 def test_a_pair_is_made_once_and_freed_with_its_target(monkeypatch):
     """Catches a check of the models at every call, and a list of pairs that keeps every target in memory."""
     made = []
-    monkeypatch.setattr(making, "make_pair", lambda *given: made.append(1) or dsbd.make_pair(*given))
+    monkeypatch.setattr(making, "make_pair", lambda *given, own=dsbd.make_pair: made.append(1) or own(*given))
     model, draft = toy_model(1, 2).train(), toy_model(2, 1)
     for _ in range(2):
         model.generate(IDS[:1], custom_generate=dsbd.generate, draft_model=draft, max_new_tokens=2, pad_token_id=0)

@@ -184,7 +184,7 @@ def split(pattern: str) -> Any:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
-def replacing(times: int, kind: str, content: str, **pattern: str) -> Any:
+def many(times: int, kind: str, content: str, **pattern: str) -> Any:
     part = {"type": "Replace", "pattern": pattern, "content": content}
     return {"type": "Sequence", kind: [part] * times}
 
@@ -208,9 +208,9 @@ REFUSED = {
     "property": (changing("tokenizer.json", pre_tokenizer=split(r"\p{Nope}")), "Oniguruma error.*download it again"),
     "template": (changing("tokenizer.json", post_processor=TEMPLATE), "PanicException.*download it again"),
     "negative": (changing("tokenizer.json", model={"type": "BPE", "vocab": {"a": -1}, "merges": []}), "integer `-1`"),
-    "normalizer grows": (changing("tokenizer.json", normalizer=replacing(9, "normalizers", "Q" * 16, String="Q")), GROWS),
-    "decoder grows": (changing("tokenizer.json", decoder=replacing(9, "decoders", "Q" * 16, String="Q")), GROWS),
-    "nothing grows": (changing("tokenizer.json", normalizer=replacing(4, "normalizers", "QQQ", Regex="Q*")), GROWS),
+    "normalizer grows": (changing("tokenizer.json", normalizer=many(9, "normalizers", "Q" * 16, String="Q")), GROWS),
+    "decoder grows": (changing("tokenizer.json", decoder=many(9, "decoders", "Q" * 16, String="Q")), GROWS),
+    "nothing grows": (changing("tokenizer.json", normalizer=many(4, "normalizers", "QQQ", Regex="Q*")), GROWS),
     **{f"pipe {name}": (pipe(name), f"has {name}, which is not a plain file but a pipe or a device; remove it")
        for name in ("config.json", "tokenizer.json", "model.safetensors")},
     "no folder": (shutil.rmtree, "hub id"),
@@ -243,7 +243,7 @@ def test_what_a_good_folder_may_have(folder):
     """Catches -1 for no EOS taken for the last token, known replacements refused, and a prompt that breaks a tokenizer
     which loads: it panics at the first prompt of a visitor who knows which."""
     change(folder, "generation_config.json", eos_token_id=[-1, 5])
-    spaces = replacing(3, "normalizers", "\u2581", String=" ")
+    spaces = many(3, "normalizers", "\u2581", String=" ")
     change(folder, "tokenizer.json", normalizer=spaces, pre_tokenizer=split("(a+)+$"))
     pair = dsbd.load_pair(folder, **EAGER)
     assert pair.eos == {5}
