@@ -77,13 +77,5 @@ def _processor() -> str:
 
 def computes_bfloat16() -> bool:
     """Return True if this processor multiplies bfloat16 natively (AMX or AVX512-BF16)."""
-    return multiplies_tiles() or _supports("_is_avx512_bf16_supported")
-
-
-def multiplies_tiles() -> bool:
-    """Return True if this processor multiplies tiles of bfloat16 (AMX), much faster than it computes float32."""
-    return _supports("_is_amx_tile_supported")
-
-
-def _supports(probe: str) -> bool:
-    return bool(getattr(torch.cpu, probe, lambda: False)())
+    probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    return any(getattr(torch.cpu, probe, lambda: False)() for probe in probes)

@@ -1,6 +1,6 @@
 /* A language model on ONNX Runtime Web: the graph of its forward, with the weights that Python reads too.
  *
- * The graph comes from dsbd/models/engines/browser_graph.py. It takes the keys and values of the slots in use and
+ * The graph comes from dsbd/models/engines/onnx_graph.py. It takes the keys and values of the slots in use and
  * returns those of the tokens that were fed. */
 
 import {parsed} from "./files.js";
