@@ -71,33 +71,6 @@ def load_memory(source: str | Path, model: Any, name: str) -> Memory:
         PairError: the folder is missing or damaged, or the memory was made for another model.
     """
     folder = folder_of(source)
-    config = _config_of(folder)
-    settings = _settings_of(config, folder)
-    _require_same_model(config.get("model"), model, name, folder)
-    tensors = _tensors_of(folder)
-    network = MemoryNetwork(settings)
-    _fill(network, tensors, folder)
-    add_adapters(model, _adapters_of(tensors, folder))
-    device = model.get_input_embeddings().weight.device
-    return Memory(folder.name, network.to(device).eval().requires_grad_(False))
-
-
-def folder_of(source: str | Path) -> Path:
-    """Return the folder of a memory. Raises: PairError: it does not exist."""
-    if source == BUNDLED:
-        return asset_path("models/stories/memory")
-    if not isinstance(source, (str, Path)) or not str(source):
-        raise PairError(f"memory is {source!r:.100}; give the folder of a memory, or {BUNDLED!r}")
-    folder = Path(source)
-    if not (folder / CONFIG).is_file():
-        raise PairError(
-            f"memory {str(source)[:200]!r} is not a folder with a {CONFIG}; give the folder of a memory, or "
-            f"{BUNDLED!r} for that of the bundled story pair"
-        )
-    return folder
-
-
-def _config_of(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -108,15 +81,34 @@ def _config_of(folder: Path) -> dict[str, Any]:
             f"{CONFIG} in {str(folder)[:200]!r} has the format {found!r:.60}, expected {FORMAT!r}; a memory is made by "
             f"python -m training.memory"
         )
-    assert isinstance(config, dict)
-    return config
-
-
-def _settings_of(config: Mapping[str, Any], folder: Path) -> MemorySettings:
     try:
-        return MemorySettings(**config["memory"])
+        network = MemoryNetwork(MemorySettings(**config["memory"]))
     except (KeyError, TypeError):
         raise _damaged(folder, f"the sizes in {CONFIG} are missing or unknown") from None
+    _require_same_model(config.get("model"), model, name, folder)
+    try:
+        tensors = load_file(folder / WEIGHTS)
+    except (OSError, SafetensorError, ValueError) as error:
+        raise _damaged(folder, f"{WEIGHTS} cannot be read ({type(error).__name__})") from None
+    for weight, parameter in network.named_parameters():
+        if weight not in tensors or tensors[weight].shape != parameter.shape or not _is_finite(tensors[weight]):
+            raise _damaged(folder, f"{weight} in {WEIGHTS} is missing, of another shape, or not finite")
+        parameter.data.copy_(tensors[weight])
+    add_adapters(model, _adapters_of(tensors, folder))
+    device = model.get_input_embeddings().weight.device
+    return Memory(folder.name, network.to(device).eval().requires_grad_(False))
+
+
+def folder_of(source: str | Path) -> Path:
+    """Return the folder of a memory. Raises: PairError: it does not exist."""
+    if source == BUNDLED:
+        return asset_path("models/stories/memory")
+    if not isinstance(source, (str, Path)) or not str(source) or not (Path(source) / CONFIG).is_file():
+        raise PairError(
+            f"memory {source!r:.200} is not a folder with a {CONFIG}; give the folder of a memory, or {BUNDLED!r} for "
+            f"that of the bundled story pair"
+        )
+    return Path(source)
 
 
 def _facts(model: Any) -> dict[str, Any]:
@@ -151,19 +143,8 @@ def _require_same_model(made_for: Any, model: Any, name: str, folder: Path) -> N
         )
 
 
-def _tensors_of(folder: Path) -> dict[str, torch.Tensor]:
-    try:
-        return load_file(folder / WEIGHTS)
-    except (OSError, SafetensorError, ValueError) as error:
-        raise _damaged(folder, f"{WEIGHTS} cannot be read ({type(error).__name__})") from None
-
-
-def _fill(network: MemoryNetwork, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
-    for name, parameter in network.named_parameters():
-        found = tensors.get(name)
-        if found is None or found.shape != parameter.shape or not bool(found.float().isfinite().all()):
-            raise _damaged(folder, f"{name} in {WEIGHTS} is missing, of another shape, or not finite")
-        parameter.data.copy_(found)
+def _is_finite(tensor: torch.Tensor) -> bool:
+    return bool(tensor.float().isfinite().all())
 
 
 def _adapters_of(tensors: Mapping[str, torch.Tensor], folder: Path) -> dict[str, LowRank]:
@@ -174,7 +155,7 @@ def _adapters_of(tensors: Mapping[str, torch.Tensor], folder: Path) -> dict[str,
             down = tensors.get(f"{ADAPTERS}{layer}{DOWN}")
             if down is None or up.ndim != 2 or down.ndim != 2 or up.shape[1] != down.shape[0]:
                 raise _damaged(folder, f"{name} in {WEIGHTS} does not fit its other half")
-            if not bool(up.float().isfinite().all() & down.float().isfinite().all()):
+            if not _is_finite(up) or not _is_finite(down):
                 raise _damaged(folder, f"{name} in {WEIGHTS} is not finite")
             found[layer] = LowRank(up, down)
     return found

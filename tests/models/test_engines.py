@@ -119,7 +119,7 @@ def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
     runner, found, captured = GraphRunner(model_on("graph")), [], []
     for slots, used in ((10, 0), (16, 10), (31, 16), (32, 31), (20, 0)):
         runner.reserve(slots, used)
-        found.append(runner.capacity)
+        found.append(runner.cache.capacity)
     assert found == [16, 32, 32, 64, 64]
     assert [runner.fits(1, slots) for slots in (63, 64)] == [True, False]  # the last slot is for padding
     model = model_on("graph")
@@ -127,7 +127,7 @@ def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
     assert (type(first), type(second)) == (GraphRow, ForestRow)
     del first
     third = new_row(model, 100)
-    assert (type(third), third._runner.capacity) == (GraphRow, 128)
+    assert (type(third), third._runner.cache.capacity) == (GraphRow, 128)
     seen = weakref.ref(third._runner)
     del second, third, model
     gc.collect()

@@ -70,7 +70,7 @@ def test_a_row_sees_what_each_path_sees(engine, family):
         driver = wandered(model, seed)
         assert type(driver.rows[0]) is ROWS[engine]
         assert driver.worst < close
-        assert engine != "graph" or driver.rows[0].cache.buffers is driver.rows[0]._runner.buffers
+        assert engine != "graph" or driver.rows[0].cache.buffers is driver.rows[0]._runner.cache.buffers
         del driver  # it has the buffers of graph
 
 
@@ -98,7 +98,7 @@ def test_a_long_decode_outgrows_its_buffers(engine, slots, monkeypatch):
     assert row.peak_bytes >= row.peak_slots * row.cache.slot_bytes
     assert len(driver.beams[0].token_ids()) - row._settled_nodes < 20
     if engine == "graph":
-        assert (row.cache.buffers is row._runner.buffers) == (slots is None)
+        assert (row.cache.buffers is row._runner.cache.buffers) == (slots is None)
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["stock", "packed"])

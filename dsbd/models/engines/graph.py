@@ -49,26 +49,17 @@ class GraphRunner:
         self._model = replace(model)  # a copy without runners, so that no reference cycle keeps the model alive
         self._forwards: dict[tuple[int, int], tuple[_Inputs, Forward]] = {}
         self._taken = False
-        self._cache = model.new_cache()
-
-    @property
-    def buffers(self) -> list[torch.Tensor]:
-        """Return the buffers, of ``capacity`` slots."""
-        return self._cache.buffers
-
-    @property
-    def capacity(self) -> int:
-        """Return the slots of the buffers."""
-        return self._cache.capacity
+        self.cache = model.new_cache()
+        """The buffers; its length is not used."""
 
     def reserve(self, slots: int, used: int = 0) -> None:
         """Make the buffers large enough for ``slots``, and keep the first ``used`` slots."""
-        wanted, old = buffer_slots(slots, self._model.context_size), self._cache
+        wanted, old = buffer_slots(slots, self._model.context_size), self.cache
         if wanted <= old.capacity:
             return
         self._forwards.clear()  # they were captured on the old buffers
-        self._cache = old.empty_twin(wanted)
-        for new, before in zip(self._cache.buffers, old.buffers, strict=True):
+        self.cache = old.empty_twin(wanted)
+        for new, before in zip(self.cache.buffers, old.buffers, strict=True):
             new.zero_()  # masked values are multiplied by 0, and 0 * NaN is NaN
             new[:, :, :, :used] = before[:, :, :, :used]
 
@@ -83,7 +74,7 @@ class GraphRunner:
 
     def fits(self, tokens: int, slots: int) -> bool:
         """Return True if there is a bucket for this number of tokens, and of slots in use after them."""
-        return tokens <= TOKEN_BUCKETS[-1] and slots < self.capacity
+        return tokens <= TOKEN_BUCKETS[-1] and slots < self.cache.capacity
 
     def run(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, first_slot: int) -> torch.Tensor:
         """Return logits [n, vocabulary] of tokens [n], written from ``first_slot`` on; masks are [1, 1, n, slots]."""
@@ -91,7 +82,7 @@ class GraphRunner:
         end = first_slot + count
         shape = bucket_of(TOKEN_BUCKETS, count), bucket_of(SLOT_BUCKETS, end)
         if shape not in self._forwards:
-            inputs = _Inputs(*shape, trash=self.capacity - 1, like=masks)
+            inputs = _Inputs(*shape, trash=self.cache.capacity - 1, like=masks)
             inputs.fill(tokens, positions, masks, first_slot)
             self._forwards[shape] = inputs, cuda_graph(self._forward(inputs, shape[1]))
         inputs, forward = self._forwards[shape]
@@ -100,7 +91,7 @@ class GraphRunner:
 
     def _forward(self, inputs: "_Inputs", span: int) -> Forward:
         """Return a function that runs the model on these inputs and the present buffers."""
-        model, rows = self._model, self._cache.rows
+        model, rows = self._model, self.cache.rows
         cache = fixed_cache([row.keys for row in rows], [row.values for row in rows], inputs.slots, span)
         return lambda: model.forward(inputs.tokens, positions=inputs.positions, masks=inputs.masks, cache=cache)
 
@@ -165,21 +156,21 @@ class GraphRow(ForestRow):
         self._runner = model.runner(GraphRunner)
         weakref.finalize(self, self._runner.release)
         self._runner.reserve(slots)
-        self.cache.adopt(self._runner.buffers)
+        self.cache.adopt(self._runner.cache.buffers)
 
     @property
     def peak_bytes(self) -> int:
-        return max(self._runner.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
+        return max(self._runner.cache.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
         slots = self._settled + self._sight.shape[1]
-        outgrown = self.cache.buffers is not self._runner.buffers
+        outgrown = self.cache.buffers is not self._runner.cache.buffers
         if not outgrown:
             self._runner.reserve(slots, self.cache.length)
-            self.cache.adopt(self._runner.buffers)
+            self.cache.adopt(self._runner.cache.buffers)
         if outgrown or not self._runner.fits(tokens.numel(), slots):
             if not outgrown:
-                self.cache.reserve(self._runner.capacity + 1)
+                self.cache.reserve(self._runner.cache.capacity + 1)
             return super()._logits(tokens, positions, masks)
         logits = self._runner.run(tokens, positions, masks, self.cache.length)
         self.cache.extend(tokens.numel())
