@@ -1,4 +1,4 @@
-"""The folder of what is kept between runs: plans of ``auto``, what engines cost, unpacked databases."""
+"""The folder of what is kept between runs: plans of ``auto``, unpacked databases."""
 
 import hashlib
 import json
