@@ -52,7 +52,12 @@ class BoundedProcess:
         """
         with self._lock:
             process, late = self._running(), Event()
-            timer = Timer(seconds, lambda: (late.set(), process.kill()))
+
+            def end() -> None:
+                late.set()
+                process.kill()
+
+            timer = Timer(seconds, end)
             timer.start()
             try:
                 assert process.stdin is not None and process.stdout is not None, "they are pipes"
