@@ -6,7 +6,7 @@ python app.py --target Qwen/Qwen2.5-1.5B --draft Qwen/Qwen2.5-0.5B --device cuda
 
 import sys
 
-from dsbd.__main__ import main
+from dsbd.cli import main
 
 if __name__ == "__main__":
     sys.exit(main(["page", *sys.argv[1:]]))

@@ -23,7 +23,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.quiet import without_warnings
-from dsbd.observer import RunStart
+from dsbd.session import RunStart
 from dsbd.settings import DecodingSettings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/families.md"

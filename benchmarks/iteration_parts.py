@@ -20,12 +20,12 @@ import torch
 
 import dsbd
 import dsbd.decoder
-import dsbd.host_draft
+import dsbd.draft
 from dsbd.files import write_file
 from dsbd.models.engines.onnx import OnnxOnBuffers
 from dsbd.models.engines.traced import TracedForward
 from dsbd.models.rows.forest import ForestRow
-from dsbd.next_tokens import NextTokensOnDemand
+from dsbd.next_tokens import NextTokens
 
 PROMPTS = ("Once upon a time there was a little dog named Max.", "Tim and Sue went to the park.", "The cat was sad.")
 SEEDS = 2
@@ -39,9 +39,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
 PARTS: list[tuple[object, str, str]] = [
     (OnnxOnBuffers, "run", "both models' forwards"),
     (TracedForward, "run", "both models' forwards"),
-    (dsbd.host_draft, "host_rows", "top-k rows"),
-    (dsbd.host_draft.HostDrafter, "draft", "draft laws, races, forest"),
-    (NextTokensOnDemand, "__call__", "top-k rows"),
+    (dsbd.draft, "host_rows", "top-k rows"),
+    (dsbd.draft.Drafter, "draft", "draft laws, races, forest"),
+    (NextTokens, "__call__", "top-k rows"),
     (ForestRow, "open", "masks, positions, feeding, cache moves"),
     (ForestRow, "feed", "masks, positions, feeding, cache moves"),
     (ForestRow, "commit", "masks, positions, feeding, cache moves"),

@@ -20,13 +20,11 @@ import torch
 from dsbd.draft import Drafter
 from dsbd.evaluation.markdown import cell, table
 from dsbd.files import write_file
-from dsbd.host_draft import HostDrafter
 from dsbd.law.beams import Beam, Node
 from dsbd.law.choices import Uniforms
 from dsbd.law.verify import verify
 from dsbd.methods import resolve
 from dsbd.models.loading import resolve_device
-from dsbd.next_tokens import is_at_hand
 from dsbd.score import score
 from dsbd.settings import DecodingSettings, ResolvedSettings
 
@@ -77,14 +75,12 @@ def main() -> None:
 
 def measure(settings: ResolvedSettings, vocabulary: int, device: torch.device) -> dict[str, float]:
     """Return the median milliseconds of each phase of an iteration from four beams."""
-    generator = torch.Generator(device).manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
     slots = 4 + settings.draft_depth * (settings.draft_width + settings.cover_width)
-    draft = 4.0 * torch.randn(slots, vocabulary, device=device, generator=generator)
-    target = draft + NOISE * torch.randn(slots, vocabulary, device=device, generator=generator)
-    row: Any = GivenRow(draft)
-    drafter: HostDrafter | Drafter = HostDrafter(row, settings, frozenset(), generator)
-    if not is_at_hand(device):
-        drafter = Drafter(row, settings, torch.zeros(vocabulary, dtype=torch.bool, device=device), generator)
+    draft = 4.0 * torch.randn(slots, vocabulary, generator=generator)
+    target = (draft + NOISE * torch.randn(slots, vocabulary, generator=generator)).to(device)
+    row: Any = GivenRow(draft.to(device))
+    drafter = Drafter(row, settings, frozenset(), generator, device)
     root = Node(None, -1, 0)
     beams = [Beam(root.child(token), -float(token)) for token in range(4)]
     seconds: dict[str, list[float]] = {"draft": [], "score": [], "verify": []}
@@ -92,7 +88,7 @@ def measure(settings: ResolvedSettings, vocabulary: int, device: torch.device) -
         times = [_now(device)]
         layers = drafter.draft(beams, settings.draft_depth)
         times.append(_now(device))
-        scored = score(GivenRow(target), beams, layers, settings, generator)  # type: ignore[arg-type]
+        scored = score(GivenRow(target), beams, layers, settings, generator, device)  # type: ignore[arg-type]
         times.append(_now(device))
         verify(scored.forest, scored.next_tokens, settings, frozenset(), Uniforms(scored.uniforms))
         times.append(_now(device))

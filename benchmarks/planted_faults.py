@@ -30,15 +30,12 @@ ALSO = {
     "dsbd/law/verify.py": [
         "tests/law/test_extremes.py",
         "tests/law/test_enumeration.py",
-        "tests/law/test_drawn_widths.py",
     ],
-    "dsbd/law/block.py": ["tests/law/test_examples.py", "tests/law/test_enumeration.py"],
     "dsbd/draft.py": ["tests/law/test_end_to_end.py"],
-    "dsbd/host_draft.py": ["tests/test_draft.py", "tests/law/test_end_to_end.py"],
     "dsbd/next_tokens.py": ["tests/law/test_end_to_end.py"],
-    "dsbd/score.py": ["tests/law/test_end_to_end.py"],
-    "dsbd/session.py": ["tests/tracing/test_false_alarms.py"],
-    "dsbd/auto/plan.py": ["tests/auto/test_kept.py"],
+    "dsbd/score.py": ["tests/test_draft.py", "tests/law/test_end_to_end.py"],
+    "dsbd/session.py": ["tests/test_decoder.py", "tests/models/test_ranks.py", "tests/tracing/test_false_alarms.py"],
+    "dsbd/methods.py": ["tests/test_settings.py"],
     "dsbd/models/cache.py": ["tests/models/test_engines.py"],
     "dsbd/models/engines/fused.py": ["tests/models/test_rows.py", "tests/models/test_engines.py"],
     "dsbd/models/engines/graph.py": ["tests/models/test_rows.py", "tests/models/test_engines.py"],
@@ -54,7 +51,6 @@ ALSO = {
     "dsbd/decoder.py": ["tests/models/test_engines.py"],
     "dsbd/measure/bench/run.py": ["tests/measure/bench/test_memory.py"],
     "dsbd/measure/bench/records.py": ["tests/evaluation/test_bench.py"],
-    "dsbd/observer.py": ["tests/models/test_ranks.py"],
 }
 """Tests of a file beside those of the same name, if there are any."""
 PYTEST = """

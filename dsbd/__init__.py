@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from dsbd.models.loading import load_pair
     from dsbd.models.making import make_pair
     from dsbd.models.pair import Pair
-    from dsbd.observer import Observer
     from dsbd.results import DecodedBeam, Stats
+    from dsbd.session import Observer
     from dsbd.settings import METHODS, DecodingSettings
     from dsbd.tracing.audit import verify_trace
     from dsbd.tracing.trace import Trace
@@ -36,7 +36,7 @@ _NAMES = {
     "dsbd.models.loading": ("load_pair",),
     "dsbd.models.making": ("make_pair",),
     "dsbd.models.pair": ("Pair",),
-    "dsbd.observer": ("Observer",),
+    "dsbd.session": ("Observer",),
     "dsbd.results": ("DecodedBeam", "Stats"),
     "dsbd.settings": ("METHODS", "DecodingSettings"),
     "dsbd.tracing.audit": ("verify_trace",),

@@ -3,28 +3,26 @@
 Arguments are checked here; an error names the value and what is allowed.
 """
 
+from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dsbd.auto.measuring import measure_forests
-from dsbd.auto.plan import Plan, PlanProgress
-from dsbd.block_search import require_few_blocks
+from dsbd.auto import Plan, PlanProgress, measure_forests
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.memory.reading import ReadProgress
-from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
+from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.free_memory import memory_errors
-from dsbd.models.pair import Pair
+from dsbd.models.pair import Pair, WindowedPrompt
 from dsbd.models.rows.row import Processor
-from dsbd.observer import InStep, Observer, RunStart
 from dsbd.results import PlainResult, brief
+from dsbd.session import Enough, InStep, Observer, RunStart, Snapshot, Until, never_enough
 from dsbd.settings import METHODS, DecodingSettings
-from dsbd.snapshot import Enough, Snapshot, Until, never_enough
 from dsbd.steps import value_of
 from dsbd.stopping import Check, check_of
 from dsbd.tracing.recorder import Recorder
-from dsbd.tracing.records import BeamRecord, Iteration
+from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 
 READING, TRYING = "reading a long prompt", "trying out forests"
@@ -41,17 +39,6 @@ class DecodingResult(PlainResult):
 
 
 @dataclass(frozen=True)
-class Progress:
-    """What an iteration brought, as plain data: no tensors, and it can be pickled."""
-
-    iteration: Iteration
-    best: BeamRecord
-    """The hypothesis that is best so far; in the last update the returned one."""
-    settled: int
-    """How many tokens of ``best`` every possible result begins with; in the last update all of them."""
-
-
-@dataclass(frozen=True)
 class Update(Snapshot):
     """The state that a decode has reached after an iteration, and the record of the iteration."""
 
@@ -63,16 +50,8 @@ class Update(Snapshot):
 
     @property
     def iteration(self) -> Iteration | None:
-        """Return the trace's record of the iteration; None unless recording."""
+        """Return the trace's record of the iteration, plain data; None unless recording."""
         return None if self._recorder is None else self._recorder.latest()
-
-    @property
-    def progress(self) -> Progress | None:
-        """Return what the iteration brought, as plain data; None unless recording."""
-        if self._recorder is None or (iteration := self.iteration) is None:
-            return None
-        best = self._recorder.beam(self.candidates[0].node, self.best)
-        return Progress(iteration, best, len(self.settled_ids))
 
     @property
     def trace(self) -> Trace | None:
@@ -93,22 +72,10 @@ def decode(
     processors: Sequence[Processor] = (),
 ) -> DecodingResult:
     """Decode a prompt to the end; see :func:`stream`."""
-    result = None
-    updates = stream(
-        pair,
-        prompt,
-        settings,
-        record=record,
-        observers=observers,
-        chat=chat,
-        stop=stop,
-        until=until,
-        processors=processors,
-    )
-    for update in updates:
-        result = update.result
-    assert result is not None, "the last update carries the result"
-    return result
+    named = {"observers": observers, "chat": chat, "stop": stop, "until": until, "processors": processors}
+    (last,) = deque(stream(pair, prompt, settings, record=record, **named), maxlen=1)  # type: ignore[arg-type]
+    assert last.result is not None, "the last update carries the result"
+    return last.result
 
 
 def stream(
@@ -149,7 +116,7 @@ def stream(
         SettingsError: ``processors`` are given with ``record``, a field ``auto``, or ``mjgd``.
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
-        SettingsError: ``mjgd`` would have too many blocks to search.
+        SettingsError: ``mjgd`` does not find the likeliest block among the beginnings that it may extend.
         SettingsError: a model is spread over processes, with a field ``auto`` or ``mjgd``.
         ModelError: the processes that share a model were given different input, or differ in their beams.
         ModelError: a model returns logits that are not numbers, or memory runs out.
@@ -161,11 +128,9 @@ def stream(
     _check_processors(processors, asked, record)
     ids = _checked_ids(pair, prompt, asked, chat)
     check = check_of(pair.ranks.agreed(stop) if pair.ranks is not None and stop is not None else stop)
-    with memory_errors(READING):
-        window = value_of(pair.fitting(ids, asked.max_new_tokens, check))
-    if has_auto(asked):
-        with memory_errors(TRYING):
-            asked = replace(asked, **value_of(measure_forests(pair, window.ids, asked, check)).values)
+    window, plan = value_of(_planned(pair, ids, asked, check))
+    if plan is not None:
+        asked = replace(asked, **plan.values)
     start = RunStart(pair, prompt, window.ids, resolve(asked), tuple(processors), window.memory)
     return _updates(start, Recorder() if record else None, observers, check, enough)
 
@@ -190,13 +155,20 @@ def planning(
     """
     asked = _settings_of(pair, settings)
     _check_helpers((), stop)
-    ids, check = _checked_ids(pair, prompt, asked, chat), check_of(stop)
+    _, found = yield from _planned(pair, _checked_ids(pair, prompt, asked, chat), asked, check_of(stop))
+    return found
+
+
+def _planned(
+    pair: Pair, ids: list[int], asked: DecodingSettings, check: Check
+) -> Generator[ReadProgress | PlanProgress, None, tuple[WindowedPrompt, Plan | None]]:
+    """Read a prompt that is too long for the context, and find the plan of ``auto``; None if nothing is ``auto``."""
     with memory_errors(READING):
         window = yield from pair.fitting(ids, asked.max_new_tokens, check)
-    if not has_auto(asked):
-        return None
+    if not asked.is_auto:
+        return window, None
     with memory_errors(TRYING):
-        return (yield from measure_forests(pair, window.ids, asked, check))
+        return window, (yield from measure_forests(pair, window.ids, asked, check))
 
 
 def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
@@ -234,9 +206,7 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
             f"method {settings.method} needs a draft model; load one, or use "
             f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
         )
-    if settings.method == "mjgd":
-        require_few_blocks(pair.target.vocabulary_size, settings.block)
-    if pair.ranks is not None and (has_auto(settings) or settings.method == "mjgd"):
+    if pair.ranks is not None and (settings.is_auto or settings.method == "mjgd"):
         auto = "auto would measure in each by itself; give numbers"
         reason = "mjgd searches in one; choose another method" if settings.method == "mjgd" else auto
         raise SettingsError(f"a model is spread over {pair.ranks.count} processes, and {reason}")
@@ -276,7 +246,7 @@ def _check_processors(processors: Any, asked: DecodingSettings, record: bool) ->
         raise SettingsError(f"processors is {_named(processors)}; give a list of functions of ids and logits")
     reasons = {
         "a trace does not hold what they did; leave out record": record,
-        "auto measures without them; give numbers": has_auto(asked),
+        "auto measures without them; give numbers": asked.is_auto,
         "mjgd searches blocks without them; choose another method": asked.method == "mjgd",
     }
     for reason, applies in reasons.items():

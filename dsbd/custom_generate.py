@@ -1,36 +1,282 @@
-"""The decoders of this package behind ``generate`` of transformers."""
+"""The decoders of this package behind ``generate`` of transformers.
+
+First its arguments as settings, processors, stops and prompts; what cannot be honoured is refused by name. Then the
+function, and what transformers hands to it.
+"""
 
 import inspect
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any
 
 import torch
-from transformers import GenerationConfig, GenerationMixin
+from transformers import (
+    EosTokenCriteria,
+    GenerationConfig,
+    GenerationMixin,
+    LogitNormalization,
+    MaxLengthCriteria,
+    MaxTimeCriteria,
+    PrefixConstrainedLogitsProcessor,
+    RepetitionPenaltyLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 from transformers.generation import GenerateBeamDecoderOnlyOutput
 
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
-from dsbd.generation_request import (
-    Stops,
-    eos_ids,
-    processors_of,
-    prompts_of,
-    refuse_unknown,
-    requested_settings,
-    requested_stops,
-    returned_of,
-    room_for,
-)
 from dsbd.methods import resolve
 from dsbd.models.making import kept_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import Processor
-from dsbd.observer import RunStart
 from dsbd.results import DecodedBeam
-from dsbd.snapshot import Snapshot
+from dsbd.session import RunStart, Snapshot
+from dsbd.settings import DecodingSettings, fields_of
+
+HONOURED = {
+    "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "do_sample", "eos_token_id", "epsilon_cutoff",
+    "eta_cutoff", "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id",
+    "length_penalty", "max_length", "max_new_tokens", "max_time", "min_length", "min_new_tokens", "min_p",
+    "no_repeat_ngram_size", "num_beams", "num_return_sequences", "pad_token_id", "remove_invalid_values",
+    "renormalize_logits", "repetition_penalty", "return_dict_in_generate", "sequence_bias", "stop_strings",
+    "suppress_tokens", "temperature", "top_h", "top_k", "top_p", "typical_p", "watermarking_config",
+}  # fmt: skip
+"""Fields of a GenerationConfig that are read here, or that arrive as processors."""
+HARMLESS = {
+    "_from_model_config", "cache_config", "cache_implementation", "compile_config", "continuous_batching_config",
+    "decoder_start_token_id", "disable_compile", "is_assistant", "low_memory", "max_cache_len",
+    "prefill_chunk_size", "transformers_version", "use_cache",
+}  # fmt: skip
+"""Fields that change no text: how forwards are computed, and where a configuration comes from."""
+NOTHING = {
+    "assistant_confidence_threshold": 0.4,
+    "assistant_lookbehind": 10,
+    "diversity_penalty": 0.0,
+    "early_stopping": False,
+    "encoder_no_repeat_ngram_size": 0,
+    "encoder_repetition_penalty": 1.0,
+    "guidance_scale": 1,
+    "num_assistant_tokens": 20,
+    "num_assistant_tokens_schedule": "constant",
+    "num_beam_groups": 1,
+    "output_attentions": False,
+    "output_hidden_states": False,
+    "output_logits": False,
+    "output_scores": False,
+    "penalty_alpha": 0.0,
+    "target_lookbehind": 10,
+    "token_healing": False,
+    "use_mtp": False,
+}
+"""Values besides None that ask for nothing. With any other value, fields that are not listed above are refused."""
+KNOWN_INPUTS = {
+    "attention_mask", "cache", "cache_params", "cache_position", "logits_to_keep", "past_key_values", "position_ids",
+    "tokenizer", "use_cache",
+}  # fmt: skip
+"""Inputs that ``generate`` prepares for its own forward: only the mask is used here. It reads ``stop_strings`` with the
+tokenizer."""
+IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper, LogitNormalization)
+"""Processors that are left out: the settings warp the joint law of all beams once instead."""
+NOT_OF_ONE_SEQUENCE = frozenset(
+    {
+        "EncoderNoRepeatNGramLogitsProcessor",
+        "EncoderRepetitionPenaltyLogitsProcessor",
+        "EpsilonLogitsWarper",
+        "EtaLogitsWarper",
+        "MinPLogitsWarper",
+        "SynthIDTextWatermarkLogitsProcessor",
+        "TopHLogitsWarper",
+        "TypicalLogitsWarper",
+        "UnbatchedClassifierFreeGuidanceLogitsProcessor",
+        "WatermarkLogitsProcessor",
+    }
+)
+"""Processors that are refused: they come after the temperature, read a state or other prompts, or call the model."""
+
+
+def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
+    """Raise SettingsError for the first option or input that cannot be honoured."""
+    for name in sorted(vars(GenerationConfig()).keys() - HONOURED - HARMLESS):
+        value, nothing = getattr(config, name, None), NOTHING.get(name)
+        if value is not None and value != nothing:
+            raise SettingsError(f"{name} is {value!r}; dsbd.generate cannot honour it; leave it out, or set {nothing}")
+    for name, value in inputs.items():
+        nothing = value is None or (isinstance(value, dict) and not value)  # models of images get {} without one
+        if not nothing and name not in KNOWN_INPUTS:
+            raise SettingsError(f"{name} is given; dsbd.generate reads only ids and their mask; leave it out")
+
+
+def requested_settings(
+    config: GenerationConfig, draft_model: Any, draft_depth: int, draft_width: int | None
+) -> DecodingSettings:
+    """Return the method and the settings that have the law of what was asked."""
+    beams, samples = 1 if config.num_beams is None else config.num_beams, bool(config.do_sample)
+    methods = {
+        (True, True, True): "dsbd",
+        (True, True, False): "speculative_beam_search",
+        (True, False, True): "speculative",
+        (True, False, False): "speculative",
+        (False, True, True): "beam_sampling",
+        (False, True, False): "beam_search",
+        (False, False, True): "sampling",
+        (False, False, False): "greedy",
+    }
+    given: dict[str, Any] = {
+        "num_beams": beams,
+        "min_width": beams,
+        "max_width": beams,
+        "replacement": False,
+        "draft_depth": draft_depth,
+        "draft_width": beams + 2 if draft_width is None else draft_width,
+        "temperature": 0.0,
+        "top_k": 0,
+        "length_penalty": 1.0 if config.length_penalty is None else config.length_penalty,
+    }
+    if samples:
+        temperature, top_k, top_p = config.temperature, config.top_k, config.top_p
+        given |= {"temperature": 1.0 if temperature is None else temperature}
+        given |= {"top_k": top_k or 0, "top_p": 1.0 if top_p is None else top_p}
+    method = methods[draft_model is not None, beams > 1, samples]
+    read = {one.name for one in fields_of(method)}
+    return DecodingSettings(method=method, **{name: value for name, value in given.items() if name in read})
+
+
+def returned_of(config: GenerationConfig) -> tuple[int, int]:
+    """Return how many sequences each prompt gets, and from how many decodes: each sample of one beam takes one.
+
+    Raises:
+        SettingsError: more sequences are asked for than there are beams.
+    """
+    beams = config.num_beams or 1
+    returned = 1 if config.num_return_sequences is None else config.num_return_sequences
+    sampled = beams == 1 and bool(config.do_sample)
+    if returned < 1 or (returned > beams and not sampled):
+        most = "any number from 1" if sampled else f"1 to num_beams, {beams}"
+        raise SettingsError(f"num_return_sequences is {returned}; allowed are {most}")
+    return returned, returned if sampled else 1
+
+
+def eos_ids(config: GenerationConfig) -> frozenset[int]:
+    """Return the ids that end a text."""
+    named = config.eos_token_id
+    return frozenset([] if named is None else named if isinstance(named, (list, tuple)) else [named])
+
+
+def processors_of(given: Sequence[Processor], padding: torch.Tensor, row: int) -> tuple[Processor, ...]:
+    """Return the processors of one prompt.
+
+    Args:
+        given: those of the whole batch.
+        padding: ids [n] before the prompt; processors see them, as in ``generate``.
+        row: the first row of ``generate`` that holds the prompt or the sample.
+
+    Raises:
+        SettingsError: a processor is not a function of one sequence.
+    """
+    kept = list[Processor]()
+    for one in given:
+        name = type(one).__name__
+        if name in NOT_OF_ONE_SEQUENCE:
+            raise SettingsError(f"{name} cannot be honoured: it is not a function of one sequence; leave it out")
+        if isinstance(one, PrefixConstrainedLogitsProcessor):
+            kept.append(_one_by_one(one, row // one._num_beams))
+        elif isinstance(one, RepetitionPenaltyLogitsProcessor) and isinstance(one.prompt_ignore_length, torch.Tensor):
+            kept.append(_behind_ignored(one, padding.numel()))
+        elif not isinstance(one, IN_SETTINGS):
+            kept.append(one)
+    return tuple(_behind(padding, one) for one in kept) if padding.numel() else tuple(kept)
+
+
+def _one_by_one(constraint: PrefixConstrainedLogitsProcessor, number: int) -> Processor:
+    """Return the constraint as a function of any number of sequences of one prompt."""
+    allowed = constraint._prefix_allowed_tokens_fn
+    return PrefixConstrainedLogitsProcessor(lambda row, ids: allowed(number, ids), 1)
+
+
+def _behind_ignored(penalty: RepetitionPenaltyLogitsProcessor, ignored: int) -> Processor:
+    """Return the penalty with one number of ignored ids, instead of one for each prompt of the batch."""
+    alone = copy(penalty)
+    alone.prompt_ignore_length = ignored
+    return alone
+
+
+def _behind(padding: torch.Tensor, one: Processor) -> Processor:
+    return lambda ids, scores: one(torch.cat([padding.expand(ids.shape[0], -1), ids], dim=1), scores)
+
+
+@dataclass(frozen=True)
+class Stops:
+    """When a decode ends besides EOS and its length."""
+
+    deadline: float | None
+    """Seconds since the epoch."""
+    criteria: tuple[Any, ...]
+    """They read every beginning of the one sequence."""
+
+    def end(self, sequence: torch.Tensor) -> bool:
+        """Return True if a criterion holds for ids [n]: the prompt as ``generate`` got it, and the new ids."""
+        return any(bool(torch.as_tensor(criterion(sequence[None], None)).all()) for criterion in self.criteria)
+
+
+def requested_stops(given: Sequence[Any], num_beams: int) -> Stops:
+    """Return when to stop. Raises: SettingsError: a criterion of one sequence is given with several beams."""
+    deadlines = [one.initial_timestamp + one.max_time for one in given if isinstance(one, MaxTimeCriteria)]
+    others = tuple(one for one in given if not isinstance(one, (MaxLengthCriteria, MaxTimeCriteria, EosTokenCriteria)))
+    if others and num_beams > 1:
+        raise SettingsError(
+            f"{type(others[0]).__name__} is given with {num_beams} beams; with several beams the stopping criteria are "
+            f"max_length, max_time and EOS; set num_beams=1 or leave it out"
+        )
+    return Stops(min(deadlines, default=None), others)
+
+
+def room_for(config: GenerationConfig, criteria: Sequence[Any], prompt: int) -> int:
+    """Return how many tokens may follow a prompt; ``generate`` has turned max_new_tokens into a length."""
+    if config.max_new_tokens is not None:
+        return int(config.max_new_tokens)
+    lengths = [one.max_length for one in criteria if isinstance(one, MaxLengthCriteria)]
+    longest = min(lengths, default=config.max_length)
+    if longest is None or longest <= prompt:
+        raise SettingsError(f"max_length is {longest} and the prompt has {prompt} tokens; give max_new_tokens")
+    return int(longest) - prompt
+
+
+def prompts_of(
+    ids: torch.Tensor, mask: torch.Tensor | None, positions: torch.Tensor | None, copies: int
+) -> list[tuple[torch.Tensor, int]]:
+    """Return each prompt once: its ids [length] as they were given, and how many of the first are padding.
+
+    Raises:
+        SettingsError: the mask hides something else than ids in front of a prompt.
+        SettingsError: the positions do not count the other ids.
+    """
+    mask = torch.ones_like(ids) if mask is None else mask.to(ids.device)
+    if mask.shape != ids.shape:
+        raise SettingsError(f"attention_mask is {list(mask.shape)} and input_ids are {list(ids.shape)}; give one shape")
+    found = list[tuple[torch.Tensor, int]]()
+    for row, shown in zip(ids[::copies], mask[::copies], strict=True):
+        padding = int((shown == 0).sum())
+        if padding == len(row) or not bool((shown[padding:] == 1).all()):
+            raise SettingsError(
+                f"attention_mask of prompt {len(found)} is {_shortened(shown.tolist())}; allowed are zeros in front of "
+                f"ones: pad with padding_side='left', leave hidden ids out, or give ones if the ids are text"
+            )
+        found.append((row, padding))
+    if positions is not None and positions.dim() == 2:
+        counted = (mask.cumsum(1) - 1).clamp(min=0)
+        if positions.shape[1] != ids.shape[1] or bool(((positions != counted) & (mask == 1)).any()):
+            raise SettingsError("position_ids do not count a prompt's ids from 0; leave position_ids out")
+    return found
+
+
+def _shortened(numbers: list[int]) -> str:
+    return str(numbers if len(numbers) <= 12 else [*numbers[:6], ..., *numbers[-6:]]).replace("Ellipsis", "...")
+
 
 _READING = "_extract_generation_mode_kwargs"
 """The method in which ``generate`` of transformers collects the arguments of the decoding function."""
@@ -102,8 +348,9 @@ def generate(
     pair = replace(kept_pair(model, draft_model), eos=eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     pair.require_whole("dsbd.generate")
-    stops = requested_stops(stopping_criteria, asked.num_beams)
-    copies = max(asked.num_beams, returned)
+    beams_asked = config.num_beams or 1
+    stops = requested_stops(stopping_criteria, beams_asked)
+    copies = max(beams_asked, returned)
     prompts = prompts_of(input_ids, inputs.get("attention_mask"), inputs.get("position_ids"), copies)
     room = room_for(config, stopping_criteria, input_ids.shape[1])
     beams = list[tuple[torch.Tensor, DecodedBeam]]()

@@ -7,17 +7,15 @@ from collections.abc import Collection, Iterator, Sequence
 
 import torch
 
-from dsbd.assembly import drafter_of, nothing_drafted, row_of
 from dsbd.clock import PhaseClock
+from dsbd.draft import Drafted
 from dsbd.law.choices import Uniforms
 from dsbd.law.joint import verify_joint
 from dsbd.law.verify import VerifiedLayer, verify
 from dsbd.models.threads import torch_threads
-from dsbd.observer import Observer, RunStart
 from dsbd.score import Scored, score
-from dsbd.session import Session
+from dsbd.session import Enough, Observer, RunStart, Session, Snapshot, drafter_of, never_enough, row_of
 from dsbd.settings import ResolvedSettings
-from dsbd.snapshot import Enough, Snapshot, never_enough
 from dsbd.stopping import Check, never_stop
 
 
@@ -38,10 +36,10 @@ def iterations(
     pair, settings = start.pair, start.settings
     for observer in observers:
         observer.on_start(start)
-    generator = torch.Generator(pair.device).manual_seed(settings.seed)
+    generator = torch.Generator().manual_seed(settings.seed)
     clock = PhaseClock(pair.device, exact=any(observer.reads_seconds for observer in observers))
     target_row, drafter = row_of(pair.target, start, check), drafter_of(start, generator, check)
-    session, nothing = Session(start, target_row, drafter, clock), nothing_drafted(pair.device)
+    session = Session(start, target_row, drafter, clock)
     with torch_threads(1), clock.phase("prefill"):  # the rows take more threads for their forwards
         session.prefill()
     while not session.done:
@@ -49,9 +47,9 @@ def iterations(
         depth = session.next_depth()
         with torch_threads(1):
             with clock.phase("draft"):
-                drafted = drafter.draft(session.beams, depth) if drafter and depth else nothing
+                drafted = drafter.draft(session.beams, depth) if drafter and depth else Drafted()
             with clock.phase("score"):
-                scored = score(target_row, session.beams, drafted, settings, generator)
+                scored = score(target_row, session.beams, drafted, settings, generator, pair.device)
             with clock.phase("verify"):
                 layers = _decide(scored, settings, pair.eos)
             with clock.phase("commit"):

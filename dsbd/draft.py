@@ -1,317 +1,316 @@
-"""Drafting on a device: the draft model grows the forest, and nothing is copied to the host until it is scored.
+"""Drafting: the draft model grows a forest from the same law functions that verification uses.
 
-A layer has ``draft_width`` draws of a sampled forest, or the likeliest pairs of a likely one; in a forest drawn per
-parent every slot has ``branching`` draws below it. What is fed to the models are *slots*. Each draw has a slot, so that
-all shapes are known without a copy: of equal slots the first carries the multiplicity, and the others are inert, which
-means that nothing is drafted below them. Empty slots and tokens that end a beam are inert too. A layer has no draws if
-Q only chooses its width.
-
-On a CPU ``dsbd/host_draft.py`` drafts, except for joint tests.
+The draft model's likeliest next tokens come to the host, on an accelerator in one small copy a layer; the host makes
+the laws and draws. Equal draws share one slot, so the models compute no token twice, and nothing is drafted below a
+token that ends a beam.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from itertools import islice
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
-from dsbd.law.beams import Beam
-from dsbd.law.forest import LEAST_DRAFT_PROB
+from dsbd.errors import SettingsError
+from dsbd.law.beams import Beam, Node
+from dsbd.law.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftLaw, ForestLayer
+from dsbd.law.laws import Floats, Law, TopTokens, joint_law
+from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.row import Row
-from dsbd.next_tokens import token_log_probs
+from dsbd.models.rows.states import PathRows
+from dsbd.next_tokens import host_rows, likeliest_pairs
 from dsbd.settings import ResolvedSettings
-from dsbd.topk import top_of_row
+from dsbd.stopping import Check
 
-SHARPEST = 1e30
-"""Largest 1 / temperature on the draft side: keeps float32 scores finite. Any draft law is legal."""
-
-
-class DeviceLaw(NamedTuple):
-    """A joint law on the device, best pair first if it is ranked. n = min(top_k, all pairs), B beams.
-
-    In a forest drawn per parent: the laws of all parents one after the other, each of sum 1.
-    """
-
-    pairs: torch.Tensor  # [n] beam * vocabulary + token
-    scores: torch.Tensor  # [n] float64, before normalisation
-    probs: torch.Tensor  # [n] float64
-    log_probs: torch.Tensor  # [n] raw log p_draft(token | beam)
+MOST_EXTENDED = 512
+"""Beginnings of a block that a search extends, at most."""
 
 
-@dataclass(frozen=True)
-class DraftedLayer:
-    """One layer of the forest, on the device: a slot for each of W draws and C cover nodes.
+@dataclass
+class Drafted:
+    """A drafted forest, and its nodes in the order in which they are fed."""
 
-    Two layers below one input beam "a", with W = 3 and C = 0; the second "aa" is inert::
+    layers: list[ForestLayer | BranchedLayer] = field(default_factory=list)
+    log_probs: dict[Node, float] = field(default_factory=dict)
+    """Raw log p_draft(token | parent) of each node, nats."""
+    drafts: list[list[Node]] = field(default_factory=list)
+    """The drawn nodes of each layer, each once."""
+    covers: list[list[Node]] = field(default_factory=list)
+    """The cover nodes of each layer."""
+    fed_to_draft: list[Node] = field(default_factory=list)
+    best: list[Node] | None = None
+    """For a joint test: the likeliest beam, top down. Its nodes are all that the target scores."""
 
-                    first layer              second layer
-        slot      0     1     2            0      1      2
-        parents   0     0     0            0      1      0     place of the input beam; slot of the layer above
-        tokens    a     b     a            b      .      a
-        node      aa    ab    -            aab    ab.    aaa
-    """
+    @property
+    def groups(self) -> list[list[Node]]:
+        """What the target is fed, parents in earlier groups: drafts layer by layer, then cover nodes layer by layer."""
+        groups = [*self.drafts, *self.covers] if self.best is None else [[node] for node in self.best]
+        return [nodes for nodes in groups if nodes]
 
-    law: DeviceLaw
-    chosen: torch.Tensor  # [W + C] index into the law's pairs: the draws, then the covers
-    draws: int  # W
-    parents: torch.Tensor  # [W + C] slot of the layer above, or place of the input beam
-    tokens: torch.Tensor  # [W + C]
-    best: torch.Tensor | None = None  # [2] for a joint test: slot of the best beam, and 1 if it reaches this layer
-
-    def without_covers(self) -> "DraftedLayer":
-        """Return the layer without its cover nodes."""
-        if self.chosen.numel() == self.draws:
-            return self
-        chosen, parents, tokens = (part[: self.draws] for part in (self.chosen, self.parents, self.tokens))
-        return replace(self, chosen=chosen, parents=parents, tokens=tokens)
-
-
-@dataclass(frozen=True)
-class _Frontier:
-    """What the next layer extends: B input beams, or the slots for draws in the layer above."""
-
-    logits: torch.Tensor  # [B, vocabulary]
-    log_weights: torch.Tensor  # [B] float64; minus infinity if inert
-    log_multiplicities: torch.Tensor  # [B] float64
+    def add(self, parent: Node, row: TopTokens, token: int) -> Node:
+        """Make the node of a token of ``row``, the draft model's next tokens after ``parent``."""
+        node = parent.child(token)
+        self.log_probs[node] = float(row.log_probs[row.tokens.searchsorted(token)])
+        return node
 
 
 class Drafter:
-    """Draws the forests of one decode.
+    """Draws the forests of one decode from joint laws or, in a forest drawn per parent, from the law of each parent.
 
     Args:
         row: the draft model's memory of this decode.
         settings: forest, draft_width, branching, cover_width, replacement and the warp are read.
-        ends: [vocabulary] bool, True for ids that end a beam, on the model's device.
-        generator: source of the races; its uniforms are not recorded.
+        eos: token ids that end a beam.
+        generator: of the host; source of the races. Its uniforms are not recorded.
+        device: where ``row`` takes tokens and returns logits.
 
-    *Source:* the paper's Algorithm 1, drafting stage; docs/algorithm.md, *One iteration*.
+    *Source:* the paper's Algorithm 1, drafting stage; docs/algorithm.md, *One iteration* and *Joint tests*.
     """
 
-    def __init__(self, row: Row, settings: ResolvedSettings, ends: torch.Tensor, generator: torch.Generator) -> None:
+    def __init__(
+        self,
+        row: Row,
+        settings: ResolvedSettings,
+        eos: Collection[int],
+        generator: torch.Generator,
+        device: torch.device,
+    ) -> None:
         self.row = row
-        self._settings = settings
-        self._ends = ends
-        self._generator = generator
-        self._no_tokens = torch.empty(0, dtype=torch.int64, device=ends.device)
+        self._settings, self._eos = settings, eos
+        self._generator, self._device = generator, device
+        self._uncut = replace(settings, temperature=settings.temperature or 1.0, top_p=1.0)
+        self._is_cut = self._uncut != settings
 
     @torch.inference_mode()
-    def draft(self, beams: Sequence[Beam], depth: int) -> list[DraftedLayer]:
-        """Draw ``depth`` layers, at least 1, below the input beams, starting from the target's log-weights."""
-        widths = self._settings.layer_slots[:depth]
-        self.row.open([beam.node for beam in beams], sum(widths[:-1]))
-        logits = self.row.feed(self._no_tokens, self._no_tokens, ())
-        numbers = [[beam.log_weight, math.log(beam.multiplicity)] for beam in beams]
-        weights = torch.tensor(numbers, dtype=torch.float64).to(self._no_tokens.device, non_blocking=True)
-        frontier = _Frontier(logits, weights[:, 0], weights[:, 1])
-        layers = list[DraftedLayer]()
-        above, fed = 0, len(beams)  # rows before the layer above, and with it
-        for number in range(1, len(widths) + 1):
-            branching = self._settings.branching
-            layer = self._draw_layer(frontier) if branching is None else self._branch(frontier, branching[number - 1])
-            layers.append(layer)
-            if number == depth:
+    def draft(self, beams: Sequence[Beam], depth: int) -> Drafted:
+        """Draw at most ``depth`` layers, at least 1, below the input beams, starting from the target's log-weights."""
+        settings, drafted, above = self._settings, Drafted(), list(beams)
+        self.row.open([beam.node for beam in beams], sum(settings.layer_slots[: depth - 1]))
+        row_of = {beam.node: row for row, beam in enumerate(beams)}
+        logits = self.row.feed(*tokens_and_parents([], row_of, self._device), ())
+        for number in range(depth):
+            above = self._add_layer(drafted, above, self._rows(above, logits), number)
+            if number + 1 == depth or not above:
                 break
-            drafts = layer.without_covers()
-            logits = self.row.feed(drafts.tokens, drafts.parents + above, (drafts.draws,))
-            frontier = _Frontier(logits, *self._weights(drafts, frontier))
-            above, fed = fed, fed + drafts.draws
-        return layers if self._settings.lossless else mark_best(layers, self._ends)
+            nodes = [beam.node for beam in above]
+            drafted.fed_to_draft += nodes
+            tokens, parents = tokens_and_parents(nodes, row_of, self._device)
+            row_of.update({node: row for row, node in enumerate(nodes, len(row_of))})
+            logits = self.row.feed(tokens, parents, (len(nodes),))
+        if not settings.lossless:
+            drafted.best = best_beam(drafted, self._eos)
+        return drafted
 
-    def _draw_layer(self, frontier: _Frontier) -> DraftedLayer:
-        settings, vocabulary = self._settings, frontier.logits.shape[1]
-        law = joint_draft_law(frontier.logits, frontier.log_weights, frontier.log_multiplicities, settings)
-        if not settings.draws_drafts:
-            chosen = self._no_tokens
-        elif settings.forest == "likely":
-            best = law.scores.topk(min(settings.draft_width, law.scores.numel())).indices
-            chosen = first_slots(best, settings.draft_width)
+    def _rows(self, above: Sequence[Beam], logits: torch.Tensor) -> list[TopTokens]:
+        """Return the next tokens of ``above`` that their joint law needs, or the law of each if they draw apart."""
+        settings = self._settings
+        if settings.branching is not None:
+            return host_rows(logits, settings.top_k, "draft")
+        offsets = [beam.log_weight + settings.temperature * math.log(beam.multiplicity) for beam in above]
+        return likeliest_pairs(logits, np.array(offsets), settings.top_k, "draft")
+
+    def _add_layer(self, drafted: Drafted, above: Sequence[Beam], rows: Sequence[TopTokens], number: int) -> list[Beam]:
+        """Draw a layer below ``above``; return the drafts that the next layer extends."""
+        settings, covers = self._settings, list[Node]()
+        layer: ForestLayer | BranchedLayer
+        if settings.branching is None:
+            law = _law(above, rows, settings)
+            layer, drafts = self._draw(drafted, law, above, rows, settings.draft_width)
+            if settings.cover_width:
+                uncut = _law(above, rows, self._uncut) if self._is_cut else law
+                covers = self._covers(drafted, uncut, above, rows, drafts)
+                layer = replace(layer, covers=covers)
+            if settings.forest == "likely":
+                layer = layer.as_likely()
         else:
-            chosen = exponential_race(law, settings.draft_width, settings, self._generator)
-        draws = chosen.numel()
-        if settings.cover_width:
-            left = law.scores.masked_fill(self._ends[law.pairs % vocabulary], -torch.inf)
-            chosen = torch.cat([chosen, likeliest_left(left, chosen, settings.cover_width)])
-        pairs = law.pairs[chosen]
-        return DraftedLayer(law, chosen, draws, pairs // vocabulary, pairs % vocabulary)
+            families = [
+                self._draw(drafted, _law([beam], [row], settings), [beam], [row], settings.branching[number])
+                for beam, row in zip(above, rows, strict=True)
+            ]
+            layer = BranchedLayer({beam.node: family for beam, (family, _) in zip(above, families, strict=True)})
+            drafts = [beam for _, own in families for beam in own]
+        drafted.layers.append(layer)
+        drafted.drafts.append([beam.node for beam in drafts])
+        drafted.covers.append(covers)
+        return [beam for beam in drafts if beam.node.token not in self._eos]
 
-    def _branch(self, frontier: _Frontier, children: int) -> DraftedLayer:
-        """Draw the children of every parent from the law of this parent alone; inert parents get none."""
-        laws = parent_draft_laws(frontier.logits, frontier.log_weights, self._settings)
-        drawn = exponential_race(laws, children, self._settings, self._generator)  # [B, children]
-        parents, pairs = laws.pairs.shape
-        chosen = (drawn + torch.arange(0, parents * pairs, pairs, device=drawn.device)[:, None]).flatten()
-        law, vocabulary = DeviceLaw(*(part.flatten() for part in laws)), frontier.logits.shape[1]
-        taken = law.pairs[chosen]
-        return DraftedLayer(law, chosen, chosen.numel(), taken // vocabulary, taken % vocabulary)
+    def _draw(
+        self, drafted: Drafted, law: Law, above: Sequence[Beam], rows: Sequence[TopTokens], draws: int
+    ) -> tuple[ForestLayer, list[Beam]]:
+        """Draw from the joint law below ``above``. Returns the draws, and each drawn beam once.
 
-    def _weights(self, drafts: DraftedLayer, above: _Frontier) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return log-weights and log-multiplicities of slots as parents.
-
-        Duplicates of an earlier slot are inert, and so is what ends a beam. Of independent draws, the first slot of a
-        pair carries the multiplicity of all its draws. Such a draw has probability 0 only below an inert parent; its
-        log-weight is then minus infinity.
+        Of independent draws, a beam has the number of its draws as its multiplicity.
         """
-        law, chosen = drafts.law, drafts.chosen
-        log_weights = above.log_weights[drafts.parents] + law.log_probs[chosen]
-        inert = self._ends[drafts.tokens]
-        independent = self._settings.forest == "sampled" and self._settings.replacement
-        if independent or law.pairs.numel() < chosen.numel():  # only then can two draws hold the same pair
-            equal = chosen[:, None] == chosen
-            inert |= equal.tril(-1).any(dim=1)
-        if independent:
-            log_multiplicities = equal.sum(dim=1, dtype=torch.float64).log()
-        else:
-            inert |= law.probs[chosen] == 0
-            log_multiplicities = torch.zeros_like(log_weights)
-        return log_weights.masked_fill(inert, -torch.inf), log_multiplicities
+        order, ranked = law.best_first(), law.ranks is not None
+        if not ranked:
+            order = order[law.probs[order] >= LEAST_DRAFT_PROB]
+        (places, tokens), probs = law.pairs(order), law.probs[order]
+        chosen = self._race(probs, draws)
+        made = dict[int, Beam]()
+        for pair in dict.fromkeys(chosen):
+            place = int(places[pair])
+            node = drafted.add(above[place].node, rows[place], int(tokens[pair]))
+            made[pair] = Beam(node, float(law.log_weights[order[pair]]), chosen.count(pair))
+        draft_probs = [1.0] * len(chosen) if ranked else probs[chosen].tolist()
+        draft_law = DraftLaw([beam.node for beam in above], places, tokens, probs, ranked)
+        return ForestLayer([made[pair].node for pair in chosen], draft_probs, [], draft_law), list(made.values())
+
+    def _race(self, probs: Floats, draws: int) -> list[int]:
+        """Draw from a law whose pairs are best first: the largest prob / exponential noise wins.
+
+        One race per draw makes independent draws; the best of a single race are draws without replacement, in the order
+        they would be drawn. A likely forest has the best pairs, and so has a greedy one.
+        """
+        settings, best = self._settings, range(min(draws, probs.size))
+        if settings.forest == "likely":
+            return list(best)
+        if settings.temperature == 0:
+            return [0] * draws if settings.replacement else list(best)
+        finish = probs / _noise(draws if settings.replacement else 1, probs.size, self._generator)
+        winners = finish.argmax(axis=1) if settings.replacement else (-finish[0]).argsort(kind="stable")[:draws]
+        drawn: list[int] = winners.tolist()
+        return drawn
+
+    def _covers(
+        self,
+        drafted: Drafted,
+        law: Law,
+        above: Sequence[Beam],
+        rows: Sequence[TopTokens],
+        drafts: Sequence[Beam],
+    ) -> list[Node]:
+        """Return the likeliest pairs of a law that were not drawn and do not end a beam, as nodes."""
+        drawn = {(beam.node.parent, beam.node.token) for beam in drafts}
+        places, tokens = law.pairs(law.best_first())
+        left = (
+            (place, token)
+            for place, token in zip(places.tolist(), tokens.tolist(), strict=True)
+            if token not in self._eos and (above[place].node, token) not in drawn
+        )
+        return [
+            drafted.add(above[place].node, rows[place], token)
+            for place, token in islice(left, self._settings.cover_width)
+        ]
 
 
-def mark_best(layers: Sequence[DraftedLayer], ends: torch.Tensor) -> list[DraftedLayer]:
-    """Set ``best`` of every layer: the beam with the largest sum of raw draft log-probabilities.
+def best_beam(drafted: Drafted, eos: Collection[int]) -> list[Node]:
+    """Return the beam with the largest sum of raw draft log-probabilities, top down.
 
-    The beams of the last layer compete, and those that end before it. Ties go to the shorter beam, then to the lower
-    slot. Nothing is copied to the host. *Source:* docs/algorithm.md, *Joint tests*.
+    The beams of the last layer compete, and those that end before it. Ties go to the shorter beam, then to the one that
+    was drawn first.
+    """
+    sums, ends = dict[Node | None, float](), list[Node]()
+    for nodes in drafted.drafts:
+        for node in nodes:
+            sums[node] = sums.get(node.parent, 0.0) + drafted.log_probs[node]
+            if nodes is drafted.drafts[-1] or node.token in eos:
+                ends.append(node)
+    beam, above = list[Node](), max(ends, key=lambda node: sums[node])
+    while above in sums and above.parent is not None:
+        beam.append(above)
+        above = above.parent
+    return beam[::-1]
+
+
+def tokens_and_parents(
+    nodes: Iterable[Node], row_of: dict[Node, int], device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the tokens [n] of nodes, and the rows [n] of their parents; see :meth:`Row.feed`."""
+    pairs = [(node.token, row_of[node.parent]) for node in nodes if node.parent is not None]
+    both = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).to(device)
+    return both[:, 0].contiguous(), both[:, 1].contiguous()
+
+
+def _law(above: Sequence[Beam], rows: Sequence[TopTokens], settings: ResolvedSettings) -> Law:
+    return joint_law(rows, [beam.log_weight for beam in above], [beam.multiplicity for beam in above], settings)
+
+
+def _noise(races: int, pairs: int, generator: torch.Generator) -> Floats:
+    noise: Floats = torch.empty(races, pairs, dtype=torch.float64).exponential_(generator=generator).numpy()
+    return noise
+
+
+class _Block(NamedTuple):
+    """A beginning of a block, or a whole one; they are compared by cost, then by length, then by ids."""
+
+    cost: float
+    """Minus the sum of its log-probabilities."""
+    length: int
+    ids: tuple[int, ...]
+    log_probs: tuple[float, ...]
+    above: int
+    """The row after which its last token stands."""
+
+
+class BlockSearch:
+    """Replaces the drafter of ``mjgd``; it drafts one beam: the target's likeliest block of tokens.
+
+    Best-first search: the beginning with the largest joint probability is extended, until the likeliest one is a whole
+    block. No other block can then be likelier, because no block is likelier than its beginnings.
 
     Args:
-        layers: of a forest below one input beam, without cover nodes; W slots each.
-        ends: [vocabulary] bool, True for ids that end a beam.
+        model: the target.
+        eos: token ids that end a beam. A block may end early.
+        check: called before each forward.
+        device: where logits are asked for.
+
+    *Source:* multi-token joint greedy decoding (arXiv 2407.09722); docs/algorithm.md, *Joint tests*.
     """
-    last = len(layers) - 1
-    above = layers[0].law.log_probs.new_zeros(1)  # [slots above] sums; minus infinity if inert
-    finals = []
-    for number, layer in enumerate(layers):
-        exists = layer.law.probs[layer.chosen] > 0
-        sums = (above[layer.parents] + layer.law.log_probs[layer.chosen]).masked_fill(~exists, -torch.inf)
-        ended = ends[layer.tokens]
-        finals.append(sums if number == last else sums.masked_fill(~ended, -torch.inf))
-        above = sums.masked_fill(ended, -torch.inf)
-    flat, width = torch.cat(finals), finals[0].numel()
-    places = torch.arange(flat.numel(), device=flat.device)
-    winner = torch.where(flat == flat.max(), places, flat.numel()).min()
-    deepest, slot = winner // width, winner % width
-    marked = list[DraftedLayer]()
-    for number in range(last, -1, -1):
-        layer = layers[number]
-        reached = deepest >= number
-        marked.append(replace(layer, best=torch.stack([torch.where(reached, slot, 0), reached.long()])))
-        slot = torch.where(reached, layer.parents[slot[None]][0], slot)  # a 0-d index would be read by the host
-    return marked[::-1]
+
+    def __init__(self, model: LanguageModel, eos: Collection[int], check: Check, device: torch.device) -> None:
+        self.row = PathRows(model, check)
+        self._eos, self._device = eos, device
+
+    @torch.inference_mode()
+    def draft(self, beams: Sequence[Beam], depth: int) -> Drafted:
+        """Return the likeliest block of ``depth`` tokens below the one input beam, as layers of one draft.
+
+        Ties go to the shorter block, then to the lowest token ids.
+
+        Raises:
+            SettingsError: it is not found among the most beginnings that are extended.
+        """
+        self.row.open([beam.node for beam in beams], 0)
+        waiting, block = list[tuple[_Block, Iterator[_Block]]](), _Block(0.0, 0, (), (), 0)
+        for place in range(MOST_EXTENDED):
+            token = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
+            above = torch.full_like(token, block.above)
+            (row,) = host_rows(self.row.feed(token, above, ()), MOST_EXTENDED, "target")
+            _push(waiting, _extensions(block, row, place))
+            block, others = heappop(waiting)
+            _push(waiting, others)
+            if block.length == depth or block.ids[-1] in self._eos:
+                return _drafted_block(beams[0].node, block)
+        raise SettingsError(
+            f"block is {depth}: the likeliest block is not among the first {MOST_EXTENDED} beginnings that mjgd "
+            f"extends; take a smaller block, or method mjsd"
+        )
 
 
-def joint_draft_law(
-    logits: torch.Tensor, log_weights: torch.Tensor, log_multiplicities: torch.Tensor, settings: ResolvedSettings
-) -> DeviceLaw:
-    """Return the joint law over (beam, token), warped as the target's is; ``dsbd.law.laws.joint_law`` is its host twin.
-
-    A greedy law has all mass on the best pair; without replacement each pair has 1, being certain in
-    its turn. If no beam can be extended, all probabilities are 0.
-
-    The toy's first layer, two beams and three tokens, with the target's 3/4 for "a" and 1/4 for "b"::
-
-        softmax of logits [2, 3]             law.pairs    law.probs
-                   a     b     .             0  "aa"         1/4
-        "a" 3/4   1/3   1/3   1/3     ->     1  "ab"         1/4      pair = beam * 3 + token
-        "b" 1/4    1     0     0             2  "a."         1/4
-                                             3  "ba"         1/4      "bb" and "b." have 0
-
-    Args:
-        logits: [beams, vocabulary].
-        log_weights: [beams] float64, nats.
-        log_multiplicities: [beams] float64; added after the division by the temperature.
-    """
-    log_probs, sharpness = token_log_probs(logits), _sharpness(settings)
-    if settings.temperature > 0 and settings.replacement:
-        offsets = torch.add(log_multiplicities, log_weights, alpha=sharpness)
-    else:
-        offsets = log_weights * sharpness
-    scores = torch.add(offsets.to(log_probs.dtype)[:, None], log_probs, alpha=sharpness)
-    if _cuts(settings):
-        scores, pairs = top_of_row(scores, settings.top_k or scores.numel())
-    else:
-        scores, pairs = scores.flatten(), torch.arange(scores.numel(), device=scores.device)
-    scores = scores.double()
-    return DeviceLaw(pairs, scores, _probabilities(scores, settings), log_probs.take(pairs).double())
+def _push(waiting: list[tuple[_Block, Iterator[_Block]]], blocks: Iterator[_Block]) -> None:
+    """Let the next one of ``blocks`` wait; the others are no likelier, and come after it."""
+    if (block := next(blocks, None)) is not None:
+        heappush(waiting, (block, blocks))
 
 
-def parent_draft_laws(logits: torch.Tensor, log_weights: torch.Tensor, settings: ResolvedSettings) -> DeviceLaw:
-    """Return the law of each parent's next token, warped alone: the joint law of that parent.
-
-    Args:
-        logits: [parents, vocabulary].
-        log_weights: [parents] float64; minus infinity for an inert one.
-
-    Returns:
-        a law whose tensors have a row for each parent [parents, n]; a row of zeros for an inert parent.
-
-    *Source:* SpecInfer (arXiv 2305.09781), section 3; docs/algorithm.md, *SpecInfer's tree*.
-    """
-    log_probs = token_log_probs(logits)
-    nothing = log_weights.isneginf()[:, None]
-    scores = (log_probs * _sharpness(settings)).masked_fill(nothing, -torch.inf)
-    if _cuts(settings):
-        scores, tokens = scores.topk(min(settings.top_k or scores.shape[1], scores.shape[1]))
-    else:
-        tokens = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
-    scores = scores.double()
-    starts = torch.arange(logits.shape[0], device=logits.device)[:, None] * logits.shape[1]
-    kept = log_probs.gather(1, tokens).double()
-    return DeviceLaw(tokens + starts, scores, _probabilities(scores, settings), kept)
+def _extensions(block: _Block, row: TopTokens, place: int) -> Iterator[_Block]:
+    """Yield a block with each next token, the likeliest first; ``row`` stands at ``place``."""
+    for index in (-row.log_probs).argsort(kind="stable").tolist():
+        token, log_prob = int(row.tokens[index]), float(row.log_probs[index])
+        ids, log_probs = (*block.ids, token), (*block.log_probs, log_prob)
+        yield _Block(block.cost - log_prob, block.length + 1, ids, log_probs, place)
 
 
-def _sharpness(settings: ResolvedSettings) -> float:
-    return min(1.0 / settings.temperature, SHARPEST) if settings.temperature > 0 else 1.0
-
-
-def _cuts(settings: ResolvedSettings) -> bool:
-    """Return True if the pairs are needed best first: to keep some of them, or to draw them in this order."""
-    return settings.top_k > 0 or settings.temperature == 0 or settings.top_p < 1
-
-
-def _probabilities(scores: torch.Tensor, settings: ResolvedSettings) -> torch.Tensor:
-    """Return the law of each row of scores [..., n], which are best first if there is a top-p; zeros without pairs."""
-    if settings.temperature == 0:
-        probs = scores.isfinite().double()
-        if settings.replacement:
-            probs[..., 1:] = 0.0
-        return probs
-    probs = torch.softmax(scores, dim=-1)
-    probs = torch.where(probs >= LEAST_DRAFT_PROB, probs, 0.0)  # 0 also for the NaN of a law without pairs
-    if settings.top_p < 1:
-        probs = torch.where(probs.cumsum(-1) - probs < settings.top_p, probs, 0.0)
-        probs = (probs / probs.sum(-1, keepdim=True)).nan_to_num_(0.0)
-    return probs
-
-
-def exponential_race(
-    law: DeviceLaw, draws: int, settings: ResolvedSettings, generator: torch.Generator
-) -> torch.Tensor:
-    """Draw from a law [n], or from the law of each row [rows, n]: the largest prob / exponential noise wins.
-
-    One race per draw makes independent draws; the best of a single race are draws without replacement,
-    in the order they would be drawn. Ignore draws of probability 0: nothing was left.
-
-    Returns: indices into the law [..., draws].
-    """
-    probs = law.probs
-    if not settings.replacement:
-        finish = law.scores if settings.temperature == 0 else probs / _noise(1, probs, generator)[0]
-        return first_slots(finish.topk(min(draws, probs.shape[-1])).indices, draws)
-    if settings.temperature == 0:
-        return torch.zeros(*probs.shape[:-1], draws, dtype=torch.int64, device=probs.device)
-    return (probs / _noise(draws, probs, generator)).argmax(dim=-1).movedim(0, -1)
-
-
-def first_slots(order: torch.Tensor, slots: int) -> torch.Tensor:
-    """Return distinct pairs [..., at most slots] as slots; if there are fewer, the other slots hold pair 0."""
-    return torch.nn.functional.pad(order, (0, slots - order.shape[-1]), value=0)
-
-
-def _noise(races: int, probs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return probs.new_empty(races, *probs.shape).exponential_(generator=generator)
-
-
-def likeliest_left(scores: torch.Tensor, chosen: torch.Tensor, count: int) -> torch.Tensor:
-    """Return the best pairs that were not chosen [C], C = min(count, all); impossible ones become the first chosen."""
-    best = scores.index_fill(0, chosen, -torch.inf).topk(min(count, scores.numel()))
-    return torch.where(best.values.isfinite(), best.indices, chosen[0])
+def _drafted_block(node: Node, block: _Block) -> Drafted:
+    drafted = Drafted(best=[])
+    for token, log_prob in zip(block.ids, block.log_probs, strict=True):
+        parent, node = node, node.child(token)
+        law = DraftLaw([parent], np.zeros(1, dtype=np.int64), np.array([token]), np.ones(1))
+        drafted.layers.append(ForestLayer([node], [1.0], [], law))
+        drafted.log_probs[node] = log_prob
+        drafted.best = [*(drafted.best or []), node]
+    return drafted

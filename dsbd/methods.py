@@ -5,63 +5,42 @@ cache. Width one everywhere is speculative sampling of a chain, and with a fores
 SpecInfer's token tree. Temperature 0 without replacement keeps the best ``num_beams`` pairs of the joint law:
 beam search; a likely forest makes it speculative. The joint test of ``mjsd`` keeps no law
 (docs/algorithm.md, *Joint tests*); ``mjgd`` is the same with the target as its own draft model.
-Two ablations draft nothing and still choose the width of each layer: by the rule, or by chance.
+
+Then how deep each iteration drafts, from the results of earlier iterations. Every choice keeps the law, because the
+depth depends on earlier iterations alone. No clock is read, so a run with the same settings and seed makes the same
+choices.
+
+*Source:* expected layers by Theorem 3.2 of the paper; docs/algorithm.md, *Depth and auto*.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from dsbd.settings import DecodingSettings, ResolvedSettings
+from dsbd.settings import EVERY_METHOD, METHODS, DecodingSettings, ResolvedSettings, fields_of
 
-DRAFTING_METHODS = frozenset(
-    {"dsbd", "speculative_beam_search", "specinfer", "speculative", "mjsd", "width_rule_sampling"}
-)
+DRAFTING_METHODS = frozenset({"dsbd", "speculative_beam_search", "specinfer", "speculative", "mjsd"})
 """Methods that call the draft model."""
-WITHOUT_AUTO = frozenset({"mjsd", "width_rule_sampling"})
-"""Drafting methods that do not take ``auto``."""
-
-READS = {
-    "dsbd": [
-        "draft_depth", "draft_width", "min_width", "max_width", "width_threshold", "replacement", "input_beams",
-        "landing", "cover_width", "forest", "depth_costs", "continuation", "num_beams", "temperature", "top_k",
-        "top_p",
-    ],
-    "beam_sampling": ["num_beams", "replacement", "temperature", "top_k", "top_p"],
-    "beam_search": ["num_beams", "top_k"],
-    "speculative_beam_search": ["num_beams", "draft_depth", "draft_width", "depth_costs", "continuation", "top_k"],
-    "specinfer": ["branching", "replacement", "temperature", "top_k", "top_p"],
-    "speculative": ["draft_depth", "verification", "depth_costs", "continuation", "temperature", "top_k", "top_p"],
-    "sampling": ["temperature", "top_k", "top_p"],
-    "greedy": [],
-    "mjsd": ["joint_threshold", "draft_depth", "draft_width", "temperature", "top_k", "top_p"],
-    "mjgd": ["block"],
-    "width_rule_sampling": [
-        "draft_width", "min_width", "max_width", "width_threshold", "replacement", "temperature", "top_k", "top_p",
-    ],
-    "random_width": [
-        "num_beams", "min_width", "max_width", "width_weights", "replacement", "temperature", "top_k", "top_p",
-    ],
-}  # fmt: skip
+READS = {method: tuple(one.name for one in fields_of(method) if one.name not in EVERY_METHOD) for method in METHODS}
 """The fields each method reads, besides those that every method reads."""
-EVERY_METHOD = ("max_new_tokens", "length_penalty", "seed")
-"""The fields that every method reads."""
 
-
-_UNREAD: dict[str, Any] = {
-    "joint_threshold": 0.5,
-    "block": 2,
-    "lossless": True,
-    "width_weights": None,
-    "branching": None,
-    "verification": "token",
-}
+_UNREAD: dict[str, Any] = {"joint_threshold": 0.5, "block": 2, "lossless": True, "branching": None}
 """Fields that a single method reads, with the values that they have for all others."""
 _BEST_PAIRS = {"replacement": False, "temperature": 0.0, "top_p": 1.0}
+
+FORGETTING = 0.95
+"""The counts of each iteration are multiplied by this when the next one arrives."""
+PROBE_EVERY = 48
+"""While drafting does not pay, one iteration in this many drafts anyway, to notice when drafting pays again."""
+WORTHWHILE = 1.05
+"""Drafting must promise this many times the layers per cost of not drafting: the promise is only an estimate."""
+PRIOR_LAYERS = 10.0
+"""At the start, the given continuation counts as much as this many observed layers."""
 
 
 def resolve(settings: DecodingSettings) -> ResolvedSettings:
     """Return the settings that the decoder runs; fields that the method does not read get the values it implies.
 
-    Fields that are ``auto`` must be planned before (``dsbd.auto``), unless the method does not read them.
+    Fields that are ``auto`` must be planned before (``dsbd.auto``).
     """
     beams = settings.num_beams
     match settings.method:
@@ -70,8 +49,7 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
         case "dsbd":
             return _resolved(settings, max_width=settings.widest)
         case "speculative":
-            chain = _kept(settings, "draft_depth", "verification", "depth_costs")
-            return _resolved(settings, **_fixed_width(1) | chain)
+            return _resolved(settings, **_fixed_width(1) | _kept(settings, "draft_depth", "depth_costs"))
         case "specinfer":
             assert settings.branching is not None, "checked by the settings"
             depth = len(settings.branching)
@@ -96,14 +74,6 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
         case "mjgd":
             asked = {"block": settings.block, "draft_depth": settings.block, "joint_threshold": 0.0}
             return _resolved(settings, **_joint() | asked, temperature=0.0, top_k=1, top_p=1.0)
-        case "width_rule_sampling":
-            rule = _kept(settings, "draft_width", "min_width", "width_threshold", "replacement")
-            return _resolved(settings, **_fixed_width(settings.widest) | {"draft_depth": 1} | rule)
-        case "random_width":
-            widths = settings.widest - settings.min_width + 1
-            weights = settings.width_weights or (1.0,) * widths
-            kept = _kept(settings, "min_width", "replacement")
-            return _resolved(settings, **_fixed_width(settings.widest) | kept | {"width_weights": weights})
     raise AssertionError(f"method {settings.method} has no rule here")
 
 
@@ -111,11 +81,6 @@ def needs_draft_model(settings: DecodingSettings) -> bool:
     """Return True if a decode with these settings calls the draft model."""
     drafts_nothing = "draft_depth" in READS[settings.method] and settings.draft_depth == 0
     return settings.method in DRAFTING_METHODS and not drafts_nothing
-
-
-def has_auto(settings: DecodingSettings) -> bool:
-    """Return True if the method takes ``auto``, and a field still has it."""
-    return settings.method in DRAFTING_METHODS - WITHOUT_AUTO and settings.is_auto
 
 
 def _resolved(settings: DecodingSettings, **implied: Any) -> ResolvedSettings:
@@ -144,3 +109,45 @@ def _fixed_width(width: int) -> dict[str, Any]:
         "forest": "sampled",
         "depth_costs": None,
     }
+
+
+def expected_layers(continuation: float, depth: int) -> float:
+    """Return the expected layers of an iteration: 1 + b + ... + b^depth, if a draft layer passes with probability b."""
+    return sum(continuation**layer for layer in range(depth + 1))
+
+
+class DepthPolicy:
+    """Chooses each iteration's draft depth by expected layers over cost.
+
+    Args:
+        depth: largest draft depth.
+        costs: relative cost of an iteration of each depth, from 0 to ``depth``; None: always ``depth``.
+        continuation: how often a draft layer is expected to let verification go on, before any is seen.
+    """
+
+    def __init__(self, depth: int, costs: Sequence[float] | None, continuation: float) -> None:
+        self._depth, self._costs = depth, costs
+        self._passed, self._stopped = PRIOR_LAYERS * continuation, PRIOR_LAYERS * (1.0 - continuation)
+        self._idle = 0
+
+    def choose(self) -> int:
+        """Return the depth of the next iteration; near the limit the session drafts fewer layers."""
+        if self._costs is None or self._depth == 0:
+            return self._depth
+        best = max(range(1, self._depth + 1), key=lambda depth: (self._layers_per_cost(depth), -depth))
+        if self._layers_per_cost(best) > WORTHWHILE * self._layers_per_cost(0) or self._idle + 1 >= PROBE_EVERY:
+            return best
+        return 0
+
+    def observe(self, depth: int, passed: int, stopped: bool) -> None:
+        """Note an iteration: its depth, how many draft layers let verification go on, and whether one fell short."""
+        if depth == 0:
+            self._idle += 1
+            return
+        self._idle = 0
+        self._passed = FORGETTING * self._passed + passed
+        self._stopped = FORGETTING * self._stopped + stopped
+
+    def _layers_per_cost(self, depth: int) -> float:
+        assert self._costs is not None
+        return expected_layers(self._passed / (self._passed + self._stopped), depth) / self._costs[depth]

@@ -1,7 +1,7 @@
-"""The target's laws of the next token, at the nodes that verification reads.
+"""The likeliest next tokens of rows of logits, on the host.
 
-On a GPU the one copy of the iteration contains the rows of all nodes, needed or not. On a CPU the host reads the logits
-directly, so it makes rows of the alive beams only, layer by layer.
+On a CPU the host reads the logits directly, so it makes rows of the alive beams only, layer by layer. An accelerator
+finds the likeliest tokens of all rows itself, and brings them to the host in one small copy.
 """
 
 from collections.abc import Sequence
@@ -14,89 +14,56 @@ import torch
 from dsbd.errors import ModelError
 from dsbd.law.beams import Node
 from dsbd.law.laws import TopTokens
-from dsbd.topk import distinct_top
 
 ROUNDING = 1e-3
 """More than float32 rounds a sum of log-weight and log-probability by, nats."""
+_SIGN = 0x7FFFFFFF
+_BLOCK = 64
+"""Entries that :func:`top_keys` looks at together."""
 
 
-class _Named:
-    """Knows which row belongs to which node."""
-
-    def name(self, nodes: Sequence[Node | None]) -> None:
-        """Set the node of each row: the input beams, then the slots as they were fed; None = no node."""
-        self._place = {node: place for place, node in enumerate(nodes) if node is not None}
-        self._first = len(nodes)
-
-    def _slot(self, node: Node, slots: int) -> int:
-        """Return the place of a forest node among the slots; the slots come after the input beams."""
-        return self._place[node] - (self._first - slots)
-
-
-class NextTokensOnDemand(_Named):
-    """Makes rows lazily from logits on the host.
+class NextTokens:
+    """The target's next tokens at the nodes that verification reads.
 
     Args:
-        logits: [rows, vocabulary].
-        parents: [slots] the row of each slot's parent.
-        tokens: [slots] ids.
+        logits: [beams + slots, vocabulary], after the input beams and then the slots in the order fed.
+        nodes: [beams + slots] their nodes.
+        parents: [slots] the row of each slot's parent, on the device of ``logits``.
+        tokens: [slots] ids, on the same device.
         top_k: tokens kept of each row; 0 is all.
     """
 
-    def __init__(self, logits: torch.Tensor, parents: torch.Tensor, tokens: torch.Tensor, top_k: int) -> None:
+    def __init__(
+        self, logits: torch.Tensor, nodes: Sequence[Node], parents: torch.Tensor, tokens: torch.Tensor, top_k: int
+    ) -> None:
         self._logits, self._parents, self._tokens, self._top_k = logits, parents, tokens, top_k
+        self._place = {node: place for place, node in enumerate(nodes)}
         self._rows: dict[Node, TopTokens] = {}
+        if not is_at_hand(logits.device):
+            rows, self._slot_log_probs = copied_rows(logits, top_k, "target", parents, tokens)
+            self._rows = dict(zip(nodes, rows, strict=True))
 
     def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
         """Return the row after each of these nodes."""
         missing = [node for node in nodes if node not in self._rows]
         if missing:
-            self._rows.update(zip(missing, self._make([self._place[node] for node in missing]), strict=True))
+            places = torch.tensor([self._place[node] for node in missing])
+            with torch.inference_mode():
+                rows = host_rows(self._logits.index_select(0, places), self._top_k, "target")
+            self._rows.update(zip(missing, rows, strict=True))
         return [self._rows[node] for node in nodes]
-
-    @torch.inference_mode()
-    def _make(self, places: list[int]) -> list[TopTokens]:
-        return host_rows(self._logits.index_select(0, torch.tensor(places)), self._top_k, "target")
 
     def log_prob(self, node: Node) -> float:
         """Return the raw log p_target(token | parent) of a forest node, nats."""
-        return self._log_probs[self._slot(node, len(self._log_probs))]
+        return self._slot_log_probs[self._place[node] - (len(self._place) - len(self._slot_log_probs))]
 
     @cached_property
-    def _log_probs(self) -> list[float]:
+    def _slot_log_probs(self) -> list[float]:
         with torch.inference_mode():
             parents, place = self._parents.unique(return_inverse=True)
             rows = token_log_probs(self._logits.index_select(0, parents))
             own: list[float] = rows[place, self._tokens].tolist()
         return own
-
-
-class NextTokensCopied(_Named):
-    """Rows of all nodes, brought to the host.
-
-    Args:
-        tokens: [rows, k].
-        log_probs: [rows, k].
-        own: [slots] of each slot's token given its parent.
-    """
-
-    def __init__(self, tokens: np.ndarray, log_probs: np.ndarray, own: np.ndarray) -> None:
-        require_numbers(log_probs, "target")
-        self._tokens, self._log_probs, self._own = tokens, log_probs, own
-
-    def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
-        """Return the row after each of these nodes."""
-        return [
-            TopTokens(self._tokens[place], self._log_probs[place]) for place in (self._place[node] for node in nodes)
-        ]
-
-    def log_prob(self, node: Node) -> float:
-        """Return the raw log p_target(token | parent) of a forest node, nats."""
-        return float(self._own[self._slot(node, self._own.size)])
-
-
-NextTokens = NextTokensOnDemand | NextTokensCopied
-"""The target's next-token rows of one iteration."""
 
 
 def is_at_hand(device: torch.device) -> bool:
@@ -122,52 +89,44 @@ def require_numbers(log_probs: np.ndarray, role: str) -> None:
 
 
 def host_rows(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
-    """Return the next tokens of each row of logits on the host: all of them, or the ``top_k`` likeliest if not 0.
+    """Return the next tokens of each row of logits: all of them, or the ``top_k`` likeliest if not 0.
+
+    On a CPU a few more tokens may be among them.
 
     Args:
-        logits: [rows, vocabulary] on a CPU.
+        logits: [rows, vocabulary] on any device.
         top_k: 0 is all.
         role: ``target`` or ``draft``; an error names it.
 
     Raises:
         ModelError: there is a NaN.
     """
+    if not is_at_hand(logits.device):
+        return copied_rows(logits, top_k, role)[0]
     log_probs = token_log_probs(logits).numpy()
     if 0 < top_k < log_probs.shape[1]:
-        return likeliest_tokens(log_probs, top_k, role)
+        return _at_least(log_probs, log_probs, _bounds(log_probs, top_k, role)[:, None])
     require_numbers(log_probs, role)
     every = np.arange(log_probs.shape[1])
     return [TopTokens(every, row) for row in log_probs.astype(np.float64)]
 
 
-def likeliest_tokens(log_probs: np.ndarray, top_k: int, role: str) -> list[TopTokens]:
-    """Return the ``top_k`` likeliest tokens of each row, by id; a few more tokens may be among them.
-
-    Args:
-        log_probs: [rows, vocabulary] on the host, float32 or float64.
-        top_k: 1 to vocabulary - 1.
-        role: ``target`` or ``draft``; an error names it.
-
-    Raises:
-        ModelError: there is a NaN.
-    """
-    return _at_least(log_probs, log_probs, _bounds(log_probs, top_k, role)[:, None])
-
-
 def likeliest_pairs(logits: torch.Tensor, offsets: np.ndarray, top_k: int, role: str) -> list[TopTokens]:
     """Return the tokens of the ``top_k`` pairs (row, token) with the largest sum of log-probability and offset.
 
-    A few more pairs may be among them; a row that has none of these pairs has no tokens.
+    More pairs may be among them; a row that has none of these pairs may have no tokens.
 
     Args:
-        logits: [rows, vocabulary] on a CPU.
+        logits: [rows, vocabulary] on any device.
         offsets: [rows] float64, what is added to each row.
-        top_k: 1 to rows * vocabulary - 1.
+        top_k: 0 is all.
         role: ``target`` or ``draft``; an error names it.
 
     Raises:
         ModelError: there is a NaN.
     """
+    if not 0 < top_k < logits.numel() or not is_at_hand(logits.device):
+        return host_rows(logits, top_k, role)
     log_probs = token_log_probs(logits).numpy()
     scores = log_probs + (offsets - offsets.max()).astype(log_probs.dtype)[:, None]
     (bound,) = _bounds(scores.reshape(1, -1), top_k, role)
@@ -197,18 +156,94 @@ def _at_least(log_probs: np.ndarray, scores: np.ndarray, bounds: np.ndarray) -> 
     return [TopTokens(tokens[start:end], values[start:end]) for start, end in pairwise([0, *ends])]
 
 
-def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the likeliest tokens of each row in one tensor, ties to the lowest id (bfloat16 logits tie often).
+@torch.inference_mode()
+def copied_rows(
+    logits: torch.Tensor,
+    top_k: int,
+    role: str,
+    parents: torch.Tensor | None = None,
+    tokens: torch.Tensor | None = None,
+) -> tuple[list[TopTokens], list[float]]:
+    """Bring the next tokens of each row to the host in one copy of ``top_k`` numbers a row, all of them if 0.
+
+    Ties go to the lowest id (bfloat16 logits tie often). What is copied is in single precision.
+
+    Args:
+        logits: [rows, vocabulary] on any device.
+        top_k: 0 is all.
+        role: ``target`` or ``draft``; an error names it.
+        parents, tokens: [n] pairs of a row and an id, whose log-probabilities are copied too.
 
     Returns:
-        tokens [rows, k], their raw log-probabilities [rows, k], and those of all tokens [rows, vocabulary].
-        With top_k 0 every token, by id.
+        The rows by id, and the log-probabilities of the pairs.
+
+    Raises:
+        ModelError: there is a NaN.
     """
-    log_probs = token_log_probs(logits)
-    if 0 < top_k < logits.shape[1]:
-        tokens, best = distinct_top(log_probs, top_k)
-        return tokens, best, log_probs
-    return torch.arange(logits.shape[1], device=logits.device).expand(logits.shape), log_probs, log_probs
+    log_probs = token_log_probs(logits).float()
+    rows, size = log_probs.shape
+    own = log_probs.new_empty(0) if parents is None else log_probs[parents, tokens]
+    if 0 < top_k < size:
+        keys = torch.cat([top_keys(log_probs, top_k).flatten(), own.view(torch.int32).long()]).cpu().numpy()
+        ids, values = read_keys(keys[: rows * top_k].reshape(rows, top_k))
+        order = ids.argsort(axis=1)
+        ids, values = np.take_along_axis(ids, order, axis=1), np.take_along_axis(values, order, axis=1)
+        pairs = keys[rows * top_k :].astype(np.int32).view(np.float32)
+    else:
+        copied = torch.cat([log_probs.flatten(), own]).cpu().numpy()
+        values, pairs = copied[: rows * size].reshape(rows, size), copied[rows * size :]
+        ids = np.broadcast_to(np.arange(size), values.shape)
+    require_numbers(values, role)
+    found = [TopTokens(*row) for row in zip(ids, values.astype(np.float64), strict=True)]
+    return found, pairs.astype(np.float64).tolist()
+
+
+def top_keys(values: torch.Tensor, count: int) -> torch.Tensor:
+    """Return one integer for each of the largest entries of rows, best first; :func:`read_keys` reads them.
+
+    Value and place together make one key, so no two keys tie: the lowest place comes first. Long rows are searched in
+    two steps: the ``count`` best entries lie in the ``count`` blocks whose largest entries are best.
+
+    Args:
+        values: [rows, n] float32.
+        count: 1 to n.
+
+    Returns:
+        keys [rows, count] int64.
+    """
+    places = torch.arange(values.shape[1], device=values.device)
+    if values.shape[1] >= 4 * _BLOCK * count:
+        values, places = _best_blocks(values, count)
+    return _keys(values, torch.iinfo(torch.int32).max - places).topk(count, dim=1).values
+
+
+def read_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places, int64, and the values, float32, of keys on the host."""
+    bits = (keys >> 32).astype(np.int32)
+    bits ^= (bits >> 31) & np.int32(_SIGN)  # the map of the bits is its own inverse
+    return np.iinfo(np.int32).max - (keys & 0xFFFFFFFF), bits.view(np.float32)
+
+
+def _best_blocks(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the entries [rows, count * block] of the blocks that can contain the best, and their places."""
+    rows, size = values.shape
+    blocks = -(-size // _BLOCK)
+    if size % _BLOCK:  # padding makes a copy, even if it adds nothing
+        values = torch.nn.functional.pad(values, (0, blocks * _BLOCK - size), value=-torch.inf)
+    grid = values.view(rows, blocks, _BLOCK)
+    numbers = torch.arange(blocks, device=values.device)
+    keys = _keys(grid.amax(dim=2), blocks - 1 - numbers).topk(count, dim=1, sorted=False).values
+    best = blocks - 1 - (keys & 0xFFFFFFFF)
+    entries = grid.gather(1, best[:, :, None].expand(-1, -1, _BLOCK)).flatten(1)
+    places = best[:, :, None] * _BLOCK + torch.arange(_BLOCK, device=values.device)
+    return entries, places.flatten(1)
+
+
+def _keys(values: torch.Tensor, lowest_first: torch.Tensor) -> torch.Tensor:
+    """Return integers that sort like the values and, among equal values, like ``lowest_first``."""
+    bits = values.add(0.0).view(torch.int32)  # -0.0, which sorts below 0.0, becomes 0.0
+    bits.bitwise_xor_((bits >> 31).bitwise_and_(_SIGN))
+    return bits.to(torch.int64).bitwise_left_shift_(32).bitwise_or_(lowest_first)
 
 
 def token_log_probs(logits: torch.Tensor) -> torch.Tensor:

@@ -1,19 +1,210 @@
-"""The state of one decode between iterations: its beams, finished hypotheses and counts."""
+"""The state of one decode between iterations, and what may be seen of it: start, iterations, snapshots, observers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
-from dsbd.block_search import BlockSearch
+import torch
+
 from dsbd.clock import PhaseClock
-from dsbd.depth import DepthPolicy
-from dsbd.draft import Drafter
-from dsbd.host_draft import HostDrafter
-from dsbd.law.beams import Beam, Hypothesis, Node, keep_best, score_hypothesis
+from dsbd.draft import BlockSearch, Drafter
+from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
 from dsbd.law.verified import VerifiedLayer, draft_layers_passed
-from dsbd.models.rows.row import Row
-from dsbd.observer import IterationEnd, RunStart
-from dsbd.results import PlainResult, Stats, VerdictCounts, count_verdicts
+from dsbd.memory.reading import PromptMemory
+from dsbd.methods import DepthPolicy
+from dsbd.models.cache import GROWTH_SLOTS
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.pair import Pair
+from dsbd.models.ranks import RankedRow, Ranks
+from dsbd.models.rows.new import threaded_row
+from dsbd.models.rows.row import ProcessedRow, Processor, Row
+from dsbd.results import DecodedBeam, PlainResult, Stats, VerdictCounts, brief, count_verdicts
 from dsbd.score import Scored
-from dsbd.snapshot import Snapshot, decoded
+from dsbd.settings import ResolvedSettings
+from dsbd.stopping import Check, cut
+
+LONG = 1024
+"""The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
+
+
+@dataclass(frozen=True)
+class RunStart:
+    """What a decode starts from."""
+
+    __repr__ = brief
+
+    pair: Pair
+    prompt: str
+    prompt_ids: Sequence[int]
+    """The ids that the models are fed."""
+    settings: ResolvedSettings
+    """The settings as resolved for the method."""
+    processors: Sequence[Processor] = ()
+    """What changes the logits of both models."""
+    memory: PromptMemory | None = None
+    """What stands in front of ``prompt_ids``, in the target only; None if they are the whole prompt."""
+    root: Node = field(default_factory=lambda: Node(None, -1, 0))
+
+    @property
+    def target_slots(self) -> int:
+        """Return the slots of the prompt in the target: its ids, and the memory in front of them."""
+        return len(self.prompt_ids) + (self.memory is not None)
+
+
+@dataclass(frozen=True)
+class IterationEnd:
+    """A complete iteration."""
+
+    __repr__ = brief
+
+    index: int
+    input_beams: Sequence[Beam]
+    scored: Scored
+    layers: Sequence[VerifiedLayer]
+    output_beams: Sequence[Beam]
+    kept: Sequence[Node]
+    prompt_slots: int
+    slots_scored: int
+    slots_kept: int
+    seconds: dict[str, float]
+    """Seconds per phase. The commit phase still runs when this record is made; its time is counted up to here."""
+
+
+class Observer:
+    """The base class of observers; every call does nothing."""
+
+    reads_seconds = True
+    """Whether it reads the seconds of the phases. If so, a GPU is synchronised after each phase, which takes time."""
+
+    def on_start(self, start: RunStart) -> None:
+        """Take the start; the prompt is encoded and the settings are resolved."""
+
+    def on_iteration(self, iteration: IterationEnd) -> None:
+        """Take an iteration that was committed."""
+
+    def on_finish(self, result: PlainResult) -> None:
+        """Take the final result. Not called for a decode that was cancelled or stopped."""
+
+
+class InStep(Observer):
+    """Compares what the ranks start from, their beams after each iteration, and their results."""
+
+    reads_seconds = False
+
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
+
+    def on_start(self, start: RunStart) -> None:
+        self._ranks.require_equal("prompt or settings", (list(start.prompt_ids), start.settings))
+
+    def on_iteration(self, iteration: IterationEnd) -> None:
+        beams = [(beam.node.token_ids(), beam.multiplicity) for beam in iteration.output_beams]
+        self._ranks.require_equal(f"the beams of iteration {iteration.index + 1}", (len(iteration.layers), beams))
+
+    def on_finish(self, result: PlainResult) -> None:
+        self._ranks.require_equal("the result", result.token_ids)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state that a decode has reached after an iteration."""
+
+    __repr__ = brief
+
+    pair: Pair
+    candidates: Sequence[Hypothesis]
+    """Hypotheses that can still be the result, or can still grow into it; best score first."""
+    result: PlainResult | None
+    """Set in the last snapshot."""
+
+    @property
+    def best(self) -> DecodedBeam:
+        """Return the hypothesis that is best so far; it may change. In the last snapshot, the returned one."""
+        return decoded(self.pair, self.candidates[0]) if self.result is None else self.result.beams[0]
+
+    @property
+    def text(self) -> str:
+        """Return the text of the hypothesis that is best so far; it may change."""
+        return self.best.text
+
+    @property
+    def settled_ids(self) -> list[int]:
+        """Return the tokens that every possible result begins with; they only grow. In the last snapshot, all."""
+        if self.result is not None:
+            return self.result.token_ids
+        return common_prefix(hypothesis.node for hypothesis in self.candidates).token_ids()
+
+    @property
+    def settled_text(self) -> str:
+        """Return the beginning that every possible result shares; it only grows."""
+        return self.result.text if self.result is not None else self.pair.decode(self.settled_ids).rstrip("\ufffd")
+
+
+def decoded(pair: Pair, hypothesis: Hypothesis) -> DecodedBeam:
+    """Return a hypothesis with its tokens and its text."""
+    ids = hypothesis.node.token_ids()
+    return DecodedBeam(
+        pair.decode(ids), ids, hypothesis.log_weight, hypothesis.score, hypothesis.finished, hypothesis.multiplicity
+    )
+
+
+Enough = Callable[[Snapshot], bool]
+"""A function that says after each iteration whether the decode may end there."""
+
+
+def never_enough(snapshot: Snapshot) -> bool:
+    """Return False: the decode goes on to EOS or to its limit."""
+    return False
+
+
+class Until:
+    """Ends a decode once it has reached one of some texts, without changing what comes before it.
+
+    The hypothesis that is best now may not be the one returned in the end. So a decode ends only when every hypothesis
+    that can still be returned, or can grow into one, has the same text before its end text. Decoding further would not
+    change that text, so its law is the law of the whole decode.
+
+    Args:
+        ends: the texts, none of them empty.
+    """
+
+    def __init__(self, ends: Sequence[str]) -> None:
+        self._ends = tuple(ends)
+
+    def __call__(self, snapshot: Snapshot) -> bool:
+        """Return True if the text before an end text is settled."""
+        settled = None
+        for hypothesis in snapshot.candidates:
+            whole = snapshot.pair.decode(hypothesis.node.token_ids())
+            before = cut(whole, self._ends)
+            if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
+                return False
+            settled = before
+        return True
+
+
+def slots_expected(prompt_tokens: int, settings: ResolvedSettings) -> int:
+    """Return prompt + one sequence of new tokens + the largest forest + some room for beams that differ."""
+    forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
+    return prompt_tokens + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
+
+
+def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
+    """Return an empty row of a model, with room for the decode; ``check`` is called before each forward."""
+    row = threaded_row(model, slots_expected(start.target_slots, start.settings), check)
+    if start.pair.ranks is not None:
+        row = RankedRow(row, start.pair.ranks)
+    return ProcessedRow(row, start.processors, start.pair.eos) if start.processors else row
+
+
+def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> Drafter | BlockSearch | None:
+    """Return what drafts the forests of the decode; None if nothing is drafted."""
+    pair, settings = start.pair, start.settings
+    model = pair.target if settings.searches_blocks else pair.draft
+    if settings.draft_depth == 0 or model is None:
+        return None
+    if settings.searches_blocks:
+        return BlockSearch(model, pair.eos, check, pair.device)
+    return Drafter(row_of(model, start, check), settings, pair.eos, generator, pair.device)
 
 
 class Tally:
@@ -63,7 +254,7 @@ class Session:
         self,
         start: RunStart,
         target_row: Row,
-        drafter: HostDrafter | Drafter | BlockSearch | None,
+        drafter: Drafter | BlockSearch | None,
         clock: PhaseClock,
     ) -> None:
         self._start, self._clock = start, clock

@@ -1,10 +1,15 @@
-"""The settings of a decode, checked once when they are made."""
+"""The settings of a decode, checked once when they are made.
+
+Each field carries its range, label, help and the methods that read it; :data:`FIELDS` has them by name. The check of
+values, the flags of the command line, the page's form, the table in docs/methods.md and the settings of the decoder in
+the browser are all made from it.
+"""
 
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from itertools import accumulate
 from operator import mul
-from types import EllipsisType
 from typing import Any, Literal
 
 from dsbd.errors import SettingsError
@@ -20,18 +25,270 @@ METHODS = (
     "greedy",
     "mjsd",
     "mjgd",
-    "width_rule_sampling",
-    "random_width",
 )
 FORESTS = ("sampled", "likely")
-VERIFICATIONS = ("token", "block")
 AUTO: Literal["auto"] = "auto"
-AUTO_FIELDS = ("draft_depth", "draft_width", "cover_width", "forest")
-"""Fields that accept ``auto``: their values are found by measuring on this pair and device before decoding starts."""
 WIDEST = 64
 """Beams that a layer yields at most."""
+BEAMS = 4
+"""Beams where nothing says how many."""
 MOST_CHILDREN, MOST_BRANCHINGS, MOST_BRANCHED = 16, 8, 256
 """Of ``branching``: its largest entry, its most entries, and the most nodes of its tree."""
+FOLLOWS_FROM_METHOD = "lossless"
+"""A field of resolved settings; users do not choose it."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What is known of one setting."""
+
+    label: str
+    help: str
+    methods: tuple[str, ...]
+    """The methods that read it."""
+    kind: Literal["choice", "whole", "number", "switch", "wholes", "numbers"]
+    low: float = 0
+    high: float = 0
+    above: bool = False
+    """True: ``low`` itself is not allowed."""
+    also: tuple[str | None, ...] = ()
+    """Values besides the range: None, or ``auto``, which is found by measuring before decoding starts."""
+    choices: tuple[str, ...] = ()
+    name: str = ""
+    default: Any = None
+
+    @property
+    def allowed(self) -> str:
+        """Return the values that it takes, in words."""
+        match self.kind:
+            case "choice":
+                return ", ".join(self.choices)
+            case "switch":
+                return "True and False"
+            case "wholes":
+                return (
+                    f"1 to {MOST_BRANCHINGS} whole numbers from 1 to {MOST_CHILDREN}, at most {MOST_BRANCHED} nodes in "
+                    f"all"
+                )
+            case "numbers":
+                return "None, or draft_depth + 1 numbers above 0, draft_depth given"
+            case "whole":
+                span = f"whole numbers from {self.low} to {self.high}"
+            case _ if self.above:
+                span = f"numbers above {self.low:g}, at most {self.high:g}"
+            case _:
+                span = f"numbers from {self.low:g} to {self.high:g}"
+        return " or ".join([span, *map(str, self.also)])
+
+    def check(self, value: Any) -> None:
+        """Refuse a value out of range; what a list holds is checked with the whole settings. Raises: SettingsError."""
+        if self.kind == "choice" and value not in self.choices:
+            raise SettingsError(f"{self.name} is {value!r}; choose one of {self.allowed}")
+        if self.kind in ("choice", "wholes", "numbers") or (self.also and value in self.also):
+            return
+        known = bool if self.kind == "switch" else int if self.kind == "whole" else (int, float)
+        usable = isinstance(value, known) and isinstance(value, bool) == (self.kind == "switch")
+        if usable and self.kind != "switch":
+            usable = self.low <= value <= self.high and not (self.above and value == self.low)
+        if not usable:
+            raise SettingsError(f"{self.name} is {value!r}; allowed are {self.allowed}")
+
+
+_DSBD = ("dsbd",)
+_DRAFTING = ("dsbd", "speculative_beam_search", "speculative")
+_LAYERED = ("dsbd", "speculative_beam_search", "mjsd")
+_WIDE = ("beam_sampling", "beam_search", "speculative_beam_search")
+_SAMPLING = ("dsbd", "beam_sampling", "specinfer", "speculative", "sampling", "mjsd")
+_CUTTING = ("dsbd", *_WIDE, "specinfer", "speculative", "sampling", "mjsd")
+
+
+def _field(default: Any, kind: Any, methods: tuple[str, ...], label: str, help: str, *span: Any, **more: Any) -> Any:
+    """Return a field of the settings; ``span`` is its lowest value, its highest, and values besides."""
+    low, high, *also = span or (0, 0)
+    about = Field(label, help, methods, kind, low, high, also=tuple(also), **more)
+    return field(default=default, metadata={"about": about})
+
+
+@dataclass(frozen=True)
+class DecodingSettings:
+    """Settings of every method. A value other than the default is refused where the method does not read the field.
+
+    Symbols of the paper: gamma = ``draft_depth``, W_S = ``draft_width``, W_min = ``min_width``,
+    t = ``width_threshold``. ``depth_costs`` and ``continuation`` are what ``draft_depth="auto"`` fills in.
+
+    Raises:
+        SettingsError: a value is outside its range, or not read; the message names the range, or who reads it.
+    """
+
+    method: str = _field("dsbd", "choice", METHODS, "Method", "how to decode", choices=METHODS)
+    max_new_tokens: int = _field(
+        64, "whole", METHODS, "New tokens", "most tokens to write, the end of the text included", 1, 32768
+    )
+    draft_depth: int | Literal["auto"] = _field(
+        4, "whole", (*_DRAFTING, "mjsd"), "Draft depth", "layers per iteration: tokens guessed ahead", 0, 32, AUTO
+    )
+    draft_width: int | Literal["auto"] = _field(
+        6, "whole", _LAYERED, "Draft width", "guesses in each layer: drafts, or likeliest pairs", 1, 256, AUTO
+    )
+    min_width: int = _field(1, "whole", _DSBD, "Least width", "fewest beams that a layer yields", 1, WIDEST)
+    max_width: int | None = _field(
+        None, "whole", _DSBD, "Most width", "most beams; None: draft_width, or 4 if likely or auto", 1, WIDEST, None
+    )
+    width_threshold: float = _field(
+        0.7, "number", _DSBD, "Width threshold", "a layer yields as many beams as pass with this probability", 0.0, 1.0
+    )
+    replacement: bool = _field(
+        True, "switch", ("dsbd", "beam_sampling", "specinfer"), "With replacement", "beams may repeat"
+    )
+    input_beams: int | None = _field(
+        None, "whole", _DSBD, "Input beams", "best beams kept between iterations; None keeps all", 1, WIDEST, None
+    )
+    landing: bool = _field(
+        True, "switch", _DSBD, "Landing", "go on if every drawn beam is in the forest (exact; beyond the paper)"
+    )
+    cover_width: int | Literal["auto"] = _field(
+        0, "whole", _DSBD, "Cover width", "likely pairs per layer, scored so that draws can land on them", 0, 256, AUTO
+    )
+    forest: str = _field(
+        "sampled", "choice", _DSBD, "Guesses", "sampled (drawn), the likeliest, or auto", choices=(*FORESTS, AUTO)
+    )
+    num_beams: int = _field(BEAMS, "whole", _WIDE, "Beams", "width of the beam methods", 1, WIDEST)
+    branching: tuple[int, ...] | None = _field(
+        (4, 2, 2), "wholes", ("specinfer",), "Branching", "children of every node, layer by layer"
+    )
+    temperature: float = _field(
+        1.0, "number", _SAMPLING, "Temperature", "divides the joint scores: higher is bolder, 0 is greedy", 0.0, 100.0
+    )
+    top_k: int = _field(50, "whole", _CUTTING, "Top-k", "likeliest pairs kept; 0 keeps all", 0, 1_000_000)
+    top_p: float = _field(
+        1.0, "number", _SAMPLING, "Top-p", "mass of the likeliest pairs kept; 1 keeps all", 0.0, 1.0, above=True
+    )
+    length_penalty: float = _field(
+        1.0,
+        "number",
+        METHODS,
+        "Length penalty",
+        "rank by log_weight / length**penalty; above 0: long texts",
+        -10.0,
+        10.0,
+    )
+    seed: int = _field(0, "whole", METHODS, "Seed", "the same seed gives the same text", 0, 2**63 - 1)
+    depth_costs: tuple[float, ...] | None = _field(
+        None, "numbers", _DRAFTING, "Depth costs", "of an iteration of depth 0, 1, ...: it drafts as deep as pays"
+    )
+    continuation: float = _field(
+        0.7, "number", _DRAFTING, "Continuation", "with depth_costs: how often a draft layer passes, at first", 0.0, 1.0
+    )
+    joint_threshold: float = _field(
+        0.5, "number", ("mjsd",), "Joint threshold", "accept what is so many times as likely to the target", 0.0, 1e300
+    )
+    block: int = _field(2, "whole", ("mjgd",), "Block", "tokens decided at once", 1, 3)
+
+    def __post_init__(self) -> None:
+        for name, about in FIELDS.items():
+            about.check(getattr(self, name))
+        self._check_costs()
+        self._check_branching()
+        if self.method == "mjsd" and self.is_auto:
+            raise SettingsError("draft_depth or draft_width is 'auto'; mjsd takes whole numbers")
+        if self.max_width is not None and self.max_width < self.min_width:
+            raise SettingsError(
+                f"max_width is {self.max_width}, below min_width {self.min_width}; raise max_width or lower min_width"
+            )
+        self._check_read()
+
+    @property
+    def widest(self) -> int:
+        """The value that ``max_width`` resolves to: its own, or its default if it is None."""
+        if self.max_width is not None:
+            return self.max_width
+        beams = BEAMS if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
+        return min(max(beams, self.min_width), WIDEST)
+
+    @property
+    def is_auto(self) -> bool:
+        """True if a field is still to be found by measuring."""
+        return any(getattr(self, name) == AUTO for name in AUTO_FIELDS)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "DecodingSettings":
+        """Make settings from plain data. Raises: SettingsError: an unknown field or a bad value.
+
+        Of resolved settings, such as a trace's, only the fields that the method reads are taken.
+        """
+        if not isinstance(values, dict):
+            raise SettingsError(f"settings are a {type(values).__name__}; give a dictionary of names and values")
+        known = {one.name for one in fields(cls)}
+        for name in values:
+            if name not in known and name != FOLLOWS_FROM_METHOD:
+                close = get_close_matches(str(name), FIELDS, 1)
+                hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(FIELDS))}"
+                raise SettingsError(f"unknown setting {name!r}; {hint}")
+        if FOLLOWS_FROM_METHOD in values and FOLLOWS_FROM_METHOD not in known:
+            method = values.get("method", "dsbd")
+            values = {one.name: values[one.name] for one in fields_of(method) if one.name in values}
+            values["method"] = method
+        return cls(**values)
+
+    def _check_read(self) -> None:
+        """Refuse a value that was set and would change nothing."""
+        for name, about in FIELDS.items():
+            value = getattr(self, name)
+            if self.method not in about.methods and value != about.default:
+                readers = f"{', '.join(about.methods)} {'reads' if len(about.methods) == 1 else 'read'} it"
+                width = "; the width of dsbd is min_width and max_width" if name == "num_beams" else ""
+                raise SettingsError(
+                    f"{name} is {value!r}, and method {self.method} does not read it; leave it out ({readers}){width}"
+                )
+
+    def _check_costs(self) -> None:
+        costs = self.depth_costs
+        if costs is None:
+            return
+        usable = _are_numbers(costs) and all(cost > 0 for cost in costs)
+        if not usable or self.draft_depth == AUTO or len(costs) != self.draft_depth + 1:
+            raise SettingsError(f"depth_costs is {costs!r}; allowed are {FIELDS['depth_costs'].allowed}")
+        object.__setattr__(self, "depth_costs", tuple(float(cost) for cost in costs))
+
+    def _check_branching(self) -> None:
+        value = self.branching
+        if value is None:
+            if self.method == "specinfer":
+                raise SettingsError("branching is None; specinfer needs it: name children per layer, such as 4,2,2")
+            return
+        usable = isinstance(value, (tuple, list)) and all(
+            isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= MOST_CHILDREN for count in value
+        )
+        if not usable or not 1 <= len(value) <= MOST_BRANCHINGS or sum(accumulate(value, mul)) > MOST_BRANCHED:
+            raise SettingsError(f"branching is {value!r}; allowed are {FIELDS['branching'].allowed}")
+        object.__setattr__(self, "branching", tuple(value))
+
+
+def _are_numbers(values: Any) -> bool:
+    """True for a list or tuple of finite numbers from 0."""
+    return isinstance(values, (tuple, list)) and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
+        for value in values
+    )
+
+
+FIELDS: dict[str, Field] = {
+    one.name: replace(one.metadata["about"], name=one.name, default=one.default) for one in fields(DecodingSettings)
+}
+"""The settings by name, in the order of :class:`DecodingSettings`."""
+AUTO_FIELDS = tuple(name for name, about in FIELDS.items() if AUTO in (*about.also, *about.choices))
+"""Fields that accept ``auto``: their values are found by measuring on this pair and device before decoding starts."""
+EVERY_METHOD = tuple(name for name, about in FIELDS.items() if about.methods == METHODS and name != "method")
+"""The fields that every method reads, besides ``method``."""
+
+
+def fields_of(method: str) -> list[Field]:
+    """Return the settings that a method reads, besides ``method``, in their order; none of an unknown method.
+
+    >>> [field.name for field in fields_of("greedy")]
+    ['max_new_tokens', 'length_penalty', 'seed']
+    """
+    return [about for name, about in FIELDS.items() if method in about.methods and name != "method"]
 
 
 def branching_of(text: str) -> tuple[int, ...]:
@@ -44,221 +301,6 @@ def branching_of(text: str) -> tuple[int, ...]:
         return tuple(int(count) for count in text.replace("x", ",").split(","))
     except ValueError:
         raise SettingsError(f"branching is {text[:60]!r}; name children per layer, such as 4,2,2") from None
-
-
-FOLLOWS_FROM_METHOD = "lossless"
-"""A field of resolved settings; users do not choose it."""
-
-
-@dataclass(frozen=True)
-class DecodingSettings:
-    """Settings of every method; a table in docs/methods.md says which fields each method reads.
-
-    Symbols of the paper: gamma = ``draft_depth``, W_S = ``draft_width``, W_min = ``min_width``,
-    t = ``width_threshold``.
-
-    Raises:
-        SettingsError: a value is outside its range; the message names the range.
-    """
-
-    method: str = "dsbd"
-    """One of :data:`METHODS`."""
-    max_new_tokens: int = 64
-    """The limit of generated tokens, EOS included, never exceeded. 1 to 32,768."""
-    draft_depth: int | Literal["auto"] = 4
-    """Layers drafted per iteration. 0 (no drafting) to 32, or ``auto``."""
-    draft_width: int | Literal["auto"] = 6
-    """Nodes per layer: drafts of a sampled forest, the likeliest pairs of a likely one. 1 to 256,
-    or ``auto``."""
-    min_width: int = 1
-    """The least number of beams that a layer yields. 1 to 64."""
-    max_width: int | None = None
-    """The most beams that a layer yields, and the beams of a bonus layer; None = the larger of min_width and
-    draft_width, or of min_width and num_beams if the forest is likely or ``auto``, draft_width is ``auto`` or the
-    method is ``random_width``; 64 at most. With width_weights None = the last width that has a weight. 1 to 64."""
-    width_threshold: float = 0.7
-    """The width is the largest K for which P(at least K drafts are accepted) reaches this; in a likely forest,
-    P(K draws all land). 0 to 1."""
-    width_weights: tuple[float, ...] | None = None
-    """Of ``random_width``: how often each width from min_width on is drawn, relative to the others, such as a histogram
-    of the widths of other decodes; None = all widths from min_width to max_width alike. 1 to 64 numbers from 0, not all
-    of them 0."""
-    replacement: bool = True
-    """True: beams are drawn independently and may repeat. False: no two beams are equal."""
-    input_beams: int | None = None
-    """Keep only this many beams, the best by log-weight, between iterations; None = all."""
-    landing: bool = True
-    """Go on verifying when every drawn beam is itself a node of the forest (exact; beyond the paper)."""
-    cover_width: int | Literal["auto"] = 0
-    """Likely pairs per layer that are scored too, so that draws can land on them. 0 (the paper) to 256, or ``auto``."""
-    forest: str = "sampled"
-    """``sampled``: drafts are drawn and then accepted or rejected (the paper); ``likely``: the nodes are the likeliest
-    pairs, the target draws, and verification goes on while every draw lands (exact; beyond the paper). Or ``auto``."""
-    num_beams: int = 4
-    """Width of the beam methods. 1 to 64."""
-    branching: tuple[int, ...] | None = (4, 2, 2)
-    """Of ``specinfer``: how many children every node of each layer gets, drawn from its own draft law. 1 to 8 entries
-    of 1 to 16, at most 256 nodes in all: (4, 2, 2) has 4 + 8 + 16 = 28. None: no forest is drawn per parent."""
-    verification: str = "token"
-    """Of ``speculative``: ``token`` tries one draft after the other; ``block`` decides all drafts of an iteration
-    together, never accepts fewer in expectation, and keeps the law too."""
-    temperature: float = 1.0
-    """Divides the joint scores; 0 is greedy. 0 to 100."""
-    top_k: int = 50
-    """Keep this many likeliest pairs of the joint law; 0 = all."""
-    top_p: float = 1.0
-    """Keep the likeliest pairs of the joint law up to this mass; 1 = all. Above 0, at most 1."""
-    length_penalty: float = 1.0
-    """Hypotheses rank by log_weight / length**length_penalty. -10 to 10."""
-    seed: int = 0
-    """Seed of the one generator all randomness comes from. 0 to 2**63 - 1."""
-    depth_costs: tuple[float, ...] | None = None
-    """Relative cost of an iteration of draft depth 0, 1, ... draft_depth. If given, the depth of each iteration is the
-    one with the most expected layers per cost, judged by the iterations before; depth 0 is plain beam sampling. None:
-    always draft_depth. ``draft_depth="auto"`` fills it in."""
-    continuation: float = 0.7
-    """With depth_costs: how often a draft layer is expected to let verification go on, at the start. 0 to 1."""
-    joint_threshold: float = 0.5
-    """``mjsd`` accepts the longest beginning of the draft's best beam whose tokens, taken together, the target finds at
-    least this many times as likely as the draft model. Above 1 nothing is accepted. 0 to 1e+300."""
-    block: int = 2
-    """``mjgd`` decides this many tokens at once. 1 to 3."""
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise SettingsError(f"method is {self.method!r}; choose one of {', '.join(METHODS)}")
-        if self.forest not in (*FORESTS, AUTO):
-            raise SettingsError(f"forest is {self.forest!r}; choose one of {', '.join((*FORESTS, AUTO))}")
-        if self.verification not in VERIFICATIONS:
-            raise SettingsError(f"verification is {self.verification!r}; choose one of {', '.join(VERIFICATIONS)}")
-        self._integer("max_new_tokens", 1, 32768)
-        self._integer("draft_depth", 0, 32, also=AUTO)
-        self._integer("draft_width", 1, 256, also=AUTO)
-        self._integer("min_width", 1, WIDEST)
-        self._integer("max_width", 1, WIDEST, also=None)
-        self._integer("input_beams", 1, WIDEST, also=None)
-        self._integer("cover_width", 0, 256, also=AUTO)
-        self._integer("num_beams", 1, WIDEST)
-        self._integer("top_k", 0, 1_000_000)
-        self._integer("seed", 0, 2**63 - 1)
-        self._number("width_threshold", 0.0, 1.0)
-        self._number("continuation", 0.0, 1.0)
-        self._number("temperature", 0.0, 100.0)
-        self._number("top_p", 0.0, 1.0, above=True)
-        self._number("length_penalty", -10.0, 10.0)
-        self._number("joint_threshold", 0.0, 1e300)
-        self._integer("block", 1, 3)
-        self._boolean("replacement")
-        self._boolean("landing")
-        self._costs()
-        self._weights()
-        self._branching()
-        for method, name in (("mjsd", "draft_depth"), ("mjsd", "draft_width"), ("width_rule_sampling", "draft_width")):
-            if self.method == method and getattr(self, name) == AUTO:
-                raise SettingsError(f"{name} is 'auto'; {method} takes whole numbers")
-        if self.max_width is not None and self.max_width < self.min_width:
-            raise SettingsError(
-                f"max_width is {self.max_width}, below min_width {self.min_width}; raise max_width or lower min_width"
-            )
-
-    @property
-    def widest(self) -> int:
-        """The value that ``max_width`` resolves to: its own, or its default if it is None."""
-        if self.max_width is not None:
-            return self.max_width
-        if self.method == "random_width":
-            beams = self.num_beams if self.width_weights is None else self.min_width + len(self.width_weights) - 1
-        else:
-            beams = self.num_beams if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
-        return min(max(beams, self.min_width), WIDEST)
-
-    @property
-    def is_auto(self) -> bool:
-        """True if a field is still to be found by measuring."""
-        return any(getattr(self, name) == AUTO for name in AUTO_FIELDS)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "DecodingSettings":
-        """Make settings from plain data, resolved or not. Raises: SettingsError: an unknown field or a bad value."""
-        if not isinstance(values, dict):
-            raise SettingsError(f"settings are a {type(values).__name__}; give a dictionary of names and values")
-        known = {field.name for field in fields(cls)}
-        values = {name: value for name, value in values.items() if name in known or name != FOLLOWS_FROM_METHOD}
-        for name in values:
-            if name not in known:
-                raise SettingsError(f"unknown setting {name!r}; known are {', '.join(sorted(known))}")
-        return cls(**values)
-
-    def _integer(self, name: str, low: int, high: int, also: str | EllipsisType | None = ...) -> None:
-        value = getattr(self, name)
-        if value == also:
-            return
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            other = "" if also is ... else f" or {also}"
-            raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from {low} to {high}{other}")
-
-    def _number(self, name: str, low: float, high: float, above: bool = False) -> None:
-        value = getattr(self, name)
-        real = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not real or not low <= value <= high or (above and value == low):
-            start = f"above {low:g}, at most" if above else f"from {low:g} to"
-            raise SettingsError(f"{name} is {value!r}; allowed are numbers {start} {high:g}")
-
-    def _boolean(self, name: str) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, bool):
-            raise SettingsError(f"{name} is {value!r}; allowed are True and False")
-
-    def _costs(self) -> None:
-        costs = self.depth_costs
-        if costs is None:
-            return
-        usable = _are_numbers(costs) and all(cost > 0 for cost in costs)
-        if not usable or self.draft_depth == AUTO or len(costs) != self.draft_depth + 1:
-            raise SettingsError(
-                f"depth_costs is {costs!r}; allowed are None, or draft_depth + 1 numbers above 0, draft_depth given"
-            )
-        object.__setattr__(self, "depth_costs", tuple(float(cost) for cost in costs))
-
-    def _weights(self) -> None:
-        weights = self.width_weights
-        if weights is None:
-            return
-        if not _are_numbers(weights) or not 1 <= len(weights) <= WIDEST or not 0 < sum(weights) <= sys.float_info.max:
-            raise SettingsError(
-                f"width_weights is {weights!r}; allowed are None, or 1 to {WIDEST} numbers from 0, not all of them 0"
-            )
-        object.__setattr__(self, "width_weights", tuple(float(weight) for weight in weights))
-        widths = self.widest - self.min_width + 1
-        if self.method == "random_width" and len(weights) != widths:
-            raise SettingsError(
-                f"width_weights has {len(weights)} numbers, but there are {widths} widths from min_width "
-                f"{self.min_width} to {self.widest}; leave out max_width, or give one number each"
-            )
-
-    def _branching(self) -> None:
-        value = self.branching
-        if value is None:
-            if self.method == "specinfer":
-                raise SettingsError("branching is None; specinfer needs it: name children per layer, such as 4,2,2")
-            return
-        usable = isinstance(value, (tuple, list)) and all(
-            isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= MOST_CHILDREN for count in value
-        )
-        if not usable or not 1 <= len(value) <= MOST_BRANCHINGS or sum(accumulate(value, mul)) > MOST_BRANCHED:
-            raise SettingsError(
-                f"branching is {value!r}; allowed are 1 to {MOST_BRANCHINGS} whole numbers from 1 to {MOST_CHILDREN}, "
-                f"at most {MOST_BRANCHED} nodes in all"
-            )
-        object.__setattr__(self, "branching", tuple(value))
-
-
-def _are_numbers(values: Any) -> bool:
-    """True for a list or tuple of finite numbers from 0."""
-    return isinstance(values, (tuple, list)) and all(
-        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
-        for value in values
-    )
 
 
 @dataclass(frozen=True)
@@ -276,6 +318,14 @@ class ResolvedSettings(DecodingSettings):
     """False for the joint test of ``mjsd`` and ``mjgd``: their text does not follow the target's law."""
     branching: tuple[int, ...] | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.is_auto:
+            raise SettingsError("a field is auto; dsbd.decode and dsbd.stream resolve it")
+
+    def _check_read(self) -> None:
+        """Allow what the method implies."""
+
     @property
     def searches_blocks(self) -> bool:
         """True where the target itself searches the best block, and no token follows it."""
@@ -288,17 +338,7 @@ class ResolvedSettings(DecodingSettings):
             return (self.draft_width,) * self.draft_depth
         return tuple(accumulate(self.branching, mul))
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.is_auto:
-            raise SettingsError("a field is auto; dsbd.decode and dsbd.stream resolve it")
-
-    @property
-    def draws_drafts(self) -> bool:
-        """False for ``width_rule_sampling``: Q only chooses the width of a layer, and nothing is drafted from it."""
-        return self.method != "width_rule_sampling"
-
     @property
     def has_bonus_layer(self) -> bool:
         """True where a layer can be drawn below the forest, so that the forest leaves room for one more token."""
-        return self.draws_drafts and not self.searches_blocks
+        return not self.searches_blocks

@@ -3,7 +3,7 @@
 from functools import cache
 from unittest.mock import patch
 
-from dsbd.__main__ import main, parser
+from dsbd.cli import main, parser
 
 PARSER = cache(parser)
 """Made once: it is the same for every call."""
@@ -12,7 +12,7 @@ PARSER = cache(parser)
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
     """Return exit code, stdout and stderr."""
     try:
-        with patch("dsbd.__main__.parser", PARSER), patch("dsbd.progress.SECONDS", 3600):
+        with patch("dsbd.cli.parser", PARSER), patch("dsbd.progress.SECONDS", 3600):
             code = main(list(arguments))
     except SystemExit as stop:
         code = int(stop.code or 0)

@@ -1,21 +1,55 @@
-"""The decoder from the outside: limits, streams, observers, cancelling, every method."""
+"""The decoder from the outside: limits, streams, ends, what is kept between iterations, and what is refused."""
 
+import doctest
+import gc
+import math
 import pickle
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import torch
+from transformers import LlamaForCausalLM
 
 import dsbd
-from dsbd.api import plan
+import visualize
+from benchmarks.tiny_llama import scattered, tiny_llama
+from dsbd import decoder, results, stopping
+from dsbd.api import planning
+from dsbd.auto import known_plan
 from dsbd.errors import PairError, PromptError
+from dsbd.law.beams import Hypothesis, Node
+from dsbd.models.engines import graph
+from dsbd.models.engines.graph import GraphRow
+from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
-from tests.toy_pair import EOS, toy_pair
+from dsbd.models.pair import Pair
+from dsbd.models.rows import forest
+from dsbd.models.rows.new import new_row
+from dsbd.session import Session, Until
+from dsbd.settings import AUTO
+from dsbd.stopping import cut
+from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
+CASES = [
+    {},
+    {"seed": 2, "replacement": False, "cover_width": 4},
+    {"forest": "likely", "draft_width": 9, "seed": 3},
+    {"method": "beam_search"},
+    {"input_beams": 1, "min_width": 4, "seed": 5},
+]
 
 
-def decode(**settings):
-    return dsbd.decode(toy_pair(), PROMPT, dsbd.DecodingSettings(**settings))
+def settings(**changes) -> dsbd.DecodingSettings:
+    forest_of = {"draft_depth": 3, "draft_width": 4} if changes.get("method", "dsbd") == "dsbd" else {}
+    return dsbd.DecodingSettings(**{"max_new_tokens": 24} | forest_of | changes)
+
+
+def decode(**given) -> dsbd.DecodingResult:
+    return dsbd.decode(toy_pair(), PROMPT, dsbd.DecodingSettings(**given))
 
 
 @pytest.mark.parametrize("method", dsbd.METHODS)
@@ -34,11 +68,11 @@ def test_the_limit_is_exact(method, new_tokens):
 @pytest.mark.parametrize("method", dsbd.METHODS)
 def test_same_seed_same_output_and_no_global_randomness(method):
     """Catches randomness from the global state, sets whose order enters the result, and a recording that changes it."""
-    settings = dsbd.DecodingSettings(method=method, seed=5, max_new_tokens=20)
+    asked = dsbd.DecodingSettings(method=method, seed=5, max_new_tokens=20)
     torch.manual_seed(1)
-    first = dsbd.decode(toy_pair(), PROMPT, settings)
+    first = dsbd.decode(toy_pair(), PROMPT, asked)
     torch.manual_seed(2)
-    again = dsbd.decode(toy_pair(), PROMPT, settings, record=True)
+    again = dsbd.decode(toy_pair(), PROMPT, asked, record=True)
     assert torch.initial_seed() == 2
     assert (again.beams, again.trace.result.token_ids) == (first.beams, first.token_ids)
     assert first.trace is None
@@ -46,17 +80,16 @@ def test_same_seed_same_output_and_no_global_randomness(method):
 
 @pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize(
-    "settings",
+    "changes",
     [{}, {"temperature": 0.0}, {"temperature": 0.7, "cover_width": 5}, {"temperature": 0.7, "landing": False}],
     ids=str,
 )
-def test_beams_carry_their_true_log_weight(replacement, settings):
+def test_beams_carry_their_true_log_weight(replacement, changes):
     """Catches a log-weight that is not the sum of the target's raw log-probabilities, computed again."""
     from dsbd.measure.quality import log_likelihood
 
     pair = toy_pair()
-    result = decode(max_new_tokens=9, draft_depth=3, draft_width=4, replacement=replacement, **settings)
-    for beam in result.beams:
+    for beam in decode(max_new_tokens=9, draft_depth=3, draft_width=4, replacement=replacement, **changes).beams:
         again = log_likelihood(pair.target, pair.encode(PROMPT), beam.token_ids)
         assert beam.log_weight == pytest.approx(again, abs=1e-6)  # norms compute in float32
         assert beam.score == pytest.approx(beam.log_weight / len(beam.token_ids))
@@ -64,84 +97,355 @@ def test_beams_carry_their_true_log_weight(replacement, settings):
         assert EOS not in beam.token_ids[:-1]
 
 
-def test_a_stream_says_what_is_best_and_how_much_of_it_is_settled():
-    """Catches settled text that shrinks, or that the result does not begin with, and progress that cannot travel to
-    another process, or that names another hypothesis than the update."""
-    settled, text = [], ""
-    for update in dsbd.stream(toy_pair(), PROMPT, dsbd.DecodingSettings(max_new_tokens=24, seed=3), record=True):
-        progress = pickle.loads(pickle.dumps(update.progress))
-        assert progress.iteration == update.trace.iterations[-1]
-        parents = {node.id: node for iteration in update.trace.iterations for node in iteration.nodes}
-        ids, node = [], progress.best.node
-        while node in parents:
-            ids.insert(0, parents[node].token_id)
-            node = parents[node].parent
-        assert progress.best.token_ids == ids == update.candidates[0].node.token_ids()
-        assert progress.best.text == update.text
-        assert ids[: len(settled)] == settled
-        settled = ids[: progress.settled]
+@pytest.mark.parametrize("changes", CASES, ids=str)
+def test_a_stream_says_what_is_best_and_how_much_of_it_is_settled(changes):
+    """Catches settled text that shrinks, or that the result does not begin with; a candidate that is dropped though it
+    can still win; candidates that are not ranked; and a record that is not the trace's."""
+    updates, records, settled, text = [], [], [], ""
+    for update in dsbd.stream(toy_pair(), PROMPT, settings(**changes), record=True):
+        updates.append(update)
+        records.append(update.iteration)
+        assert update.trace.iterations == records
+        assert pickle.loads(pickle.dumps(update.iteration)) == update.iteration
+    result = updates[-1].result
+    for update in updates:
+        scores = [candidate.score for candidate in update.candidates]
+        assert scores == sorted(scores, reverse=True)
+        paths = [(candidate.node.token_ids(), candidate.finished) for candidate in update.candidates]
+        ids = result.token_ids
+        assert any(path == ids if finished else path == ids[: len(path)] for path, finished in paths)
+        assert sum(finished for _, finished in paths) <= 1
+        assert update.best.token_ids == (paths[0][0] if update.result is None else result.token_ids)
+        assert update.text == update.best.text
+        assert update.best.token_ids[: len(settled)] == settled
+        settled = update.settled_ids
         assert update.settled_text.startswith(text)
         text = update.settled_text
-    assert progress.best == update.result.trace.result.beams[0]
-    assert (settled, text) == (update.result.token_ids, update.result.text)
+    assert (settled, text) == (result.token_ids, result.text)
+    assert (result.trace.iterations, result.stats.iterations) == (records, len(updates))
 
 
-def test_bad_prompts_are_refused():
-    with pytest.raises(PromptError, match=r"exceeds the context of 128 tokens of toy/target"):
-        dsbd.stream(toy_pair(), "a" * 100)  # before it is read
-    with pytest.raises(PromptError, match="give a text"):
-        dsbd.decode(toy_pair(), 5)
-    with pytest.raises(PromptError, match=r"give the text of the user's turn, and chat=True"):
-        dsbd.decode(toy_pair(), [{"role": "user", "content": "hi"}])
-    with pytest.raises(PromptError, match="not valid Unicode at character 1"):
-        dsbd.decode(toy_pair(), "a\ud800")
-    with pytest.raises(PromptError, match="no chat template"):
-        dsbd.decode(toy_pair(), "hi", chat=True)
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 2.0])
+def test_hypotheses_are_ranked_by_score(penalty):
+    """Catches the likeliest text in place of the best one, and texts that are rated by another length penalty."""
+    pair, watch = replace(toy_pair(), eos=frozenset(range(0, VOCABULARY, 5))), Iterations()
+    asked = settings(length_penalty=penalty, min_width=4, max_width=4)
+    for update in dsbd.stream(pair, PROMPT, asked, observers=[watch]):
+        layers = [layer for iteration in watch.seen for layer in iteration.layers]
+        ended = [beam for layer in layers for beam in layer.beams if beam.node.token in pair.eos]
+        scores = [beam.log_weight / beam.node.length**penalty for beam in ended]
+        assert [one.score for one in update.candidates if one.finished] == [max(scores)] * bool(scores)
+        shown = [one.log_weight / one.node.length**penalty for one in update.candidates]
+        assert [one.score for one in update.candidates] == shown == sorted(shown, reverse=True)
+    beams = update.result.beams
+    assert [beam.score for beam in beams] == sorted((beam.score for beam in beams), reverse=True)
+    assert sorted(beam.score for beam in beams if beam.finished) == sorted(scores)
 
 
-def test_a_method_that_drafts_needs_a_draft_model():
-    pair = toy_pair()
-    alone = make_pair(pair.target, None, pair.tokenizer)
+def test_equal_scores_keep_the_order_in_which_they_came():
+    """Catches beams that are alive before finished ones of the same score. Every token is equally likely here."""
+    pair = replace(toy_pair_on("eager"), eos=frozenset(range(0, VOCABULARY, 2)))
+    with torch.no_grad():
+        pair.target.model.lm_head.weight.zero_()
+    *_, last = dsbd.stream(pair, PROMPT, settings(method="beam_search", num_beams=8, max_new_tokens=1))
+    beams = last.result.beams
+    assert len({beam.score for beam in beams}) == 1
+    assert [beam.token_ids[0] for beam in beams] == [0, 2, 4, 6, 1, 3, 5, 7]
+    assert [candidate.node.token for candidate in last.candidates] == [0, 1, 3, 5, 7]
+
+
+def above(nodes) -> set[Node]:
+    """Return every node that the given ones stand on, the root included."""
+    found = set()
+    for node in nodes:
+        while (node := node.parent) is not None:
+            found.add(node)
+    return found
+
+
+@pytest.fixture
+def sessions(monkeypatch) -> list[Session]:
+    """Return every session that a decode of this test makes."""
+    made: list[Session] = []
+
+    class Noted(Session):
+        def __init__(self, start, target_row, drafter, clock) -> None:
+            super().__init__(start, target_row, drafter, clock)
+            self.rows = [target_row] if drafter is None else [target_row, drafter.row]
+            made.append(self)
+
+    monkeypatch.setattr(decoder, "Session", Noted)
+    return made
+
+
+@pytest.mark.parametrize("changes", CASES, ids=str)
+def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, sessions):
+    """Catches slots of the draft model that are never freed, or pass for nodes it was not fed, and buffers that grow in
+    the middle of an ordinary decode: the old and the new exist together."""
+
+    class Slots(dsbd.Observer):
+        def on_start(self, start) -> None:
+            self.fed, self.bonus = {start.root}, 0
+
+        def on_iteration(self, iteration) -> None:
+            (session,) = sessions
+            inputs, outputs = (
+                [beam.node for beam in beams] for beams in (iteration.input_beams, iteration.output_beams)
+            )
+            if iteration.scored.forest.layers:
+                self.fed |= above(inputs) | set(inputs)
+            for layer in iteration.scored.forest.layers[:-1]:
+                self.fed |= set(layer.covers if changes.get("forest") else layer.drafts)
+            self.bonus += iteration.layers[-1].outcome == "bonus"
+            if len(session.rows) == 2 and outputs:
+                target_row, draft_row = session.rows
+                assert target_row.slots == len(PROMPT) - 1 + len(above(outputs))
+                assert draft_row.slots == len(PROMPT) - 1 + len(above(outputs) & self.fed)
+
+    equal = replace(toy_pair(), draft=toy_pair().target)  # every draft is accepted, so the last layer is stood on
+    for pair in (toy_pair(), equal):
+        sessions.clear()
+        watch = Slots()
+        stats = dsbd.decode(pair, PROMPT, settings(**changes), observers=[watch]).stats
+        (session,) = sessions
+        assert len(session.rows) == (1 if changes.get("method") else 2)
+        assert stats.kv_peak_bytes == sum(row.cache.capacity * row.cache.slot_bytes for row in session.rows)
+    assert watch.bonus
+
+
+def test_only_the_best_input_beams_are_kept():
+    """Catches a decode that keeps the newest or the first beams instead of the best."""
+    watch = Iterations()
+    dsbd.decode(toy_pair(), PROMPT, settings(input_beams=2, min_width=5, draft_width=6, seed=1), observers=[watch])
+    kept = [iteration.output_beams for iteration in watch.seen[:-1]]
+    assert max(len(beams) for beams in kept) == 2
+    for iteration, beams in zip(watch.seen, kept, strict=False):
+        weights = sorted((beam.log_weight for beam in iteration.layers[-1].living), reverse=True)
+        assert sorted((beam.log_weight for beam in beams), reverse=True) == weights[:2]
+
+
+def test_a_decode_ends_with_its_last_beam(sessions):
+    """Catches an iteration that starts from no beam. Nearly every token ends a beam here."""
+    pair = replace(toy_pair(), eos=frozenset(range(2, VOCABULARY)))
+    *_, last = dsbd.stream(pair, PROMPT, settings())
+    (session,) = sessions
+    assert (session.done, session.room > 0, session.beams) == (True, True, [])
+    assert all(beam.finished for beam in last.result.beams)
+
+
+SMALL, SMALL_EOS = 8, 1
+
+
+@lru_cache
+def search_pair(kind: str) -> Pair:
+    """A pair whose draft model is ``near``, ``far`` from or ``equal`` to the target, or whose tokens are ``tied``."""
+
+    def model(wobble: float) -> LlamaForCausalLM:
+        made = tiny_llama(SMALL, SMALL_EOS)
+        torch.manual_seed(1)
+        return scattered(made, 0.3, 2, wobble)
+
+    target, draft = model(0.0), model({"near": 0.02, "far": 0.5, "equal": 0.0, "tied": 0.02}[kind])
+    if kind == "tied":  # tokens 2 and 3, 4 and 5, 6 and 7 always tie, in both models
+        with torch.no_grad():
+            for one in (target, draft):
+                one.lm_head.weight[3::2] = one.lm_head.weight[2::2]
+    return make_pair(LanguageModel(target, "tiny target"), LanguageModel(draft, "tiny draft"), Digits(0, SMALL_EOS))
+
+
+def searched(kind: str, prompt: str, method: str, **values) -> dsbd.DecodingResult:
+    return dsbd.decode(search_pair(kind), prompt, dsbd.DecodingSettings(method=method, max_new_tokens=9, **values))
+
+
+FEW = [(2, 2, 4, 50), (4, 3, 6, 0)]
+MANY = list(product((1, 2, 4), (1, 4), (3, 6), (0, 50)))
+"""Beams; depth and width of the forest; top_k."""
+
+
+@pytest.mark.parametrize("kind", ["near", "far", "tied"])
+@pytest.mark.parametrize("shapes", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
+def test_speculative_beam_search_has_the_hypotheses_of_beam_search(kind, shapes):
+    """Catches a hypothesis, a rank or a log-weight that a draft has changed."""
+    landed = finished = 0
+    for prompt, (beams, depth, width, top_k) in product(("352", "5", "0634"), shapes):
+        plain = searched(kind, prompt, "beam_search", num_beams=beams, top_k=top_k)
+        drafted = searched(kind, prompt, "speculative_beam_search", num_beams=beams, top_k=top_k,
+                           draft_depth=depth, draft_width=width)  # fmt: skip
+        assert [beam.token_ids for beam in drafted.beams] == [beam.token_ids for beam in plain.beams]
+        for ours, theirs in zip(drafted.beams, plain.beams, strict=True):
+            assert ours.log_weight == pytest.approx(theirs.log_weight, abs=1e-6)
+            assert (ours.finished, ours.multiplicity) == (theirs.finished, theirs.multiplicity)
+        landed += drafted.stats.landed
+        finished += sum(beam.finished for beam in plain.beams)
+    assert landed > 10
+    assert finished > 5
+
+
+def test_a_forest_of_the_same_model_always_lands():
+    """Catches a layer that falls short although every best pair was drafted."""
+    wide = {"num_beams": 3, "draft_depth": 4, "draft_width": 8}
+    assert searched("equal", "352", "speculative_beam_search", **wide).stats.layers_per_iteration > 4
+
+
+ENDS = list("=AEFKSXfs")
+
+
+@pytest.mark.parametrize("method", ["sampling", "speculative", "beam_sampling", "dsbd", "beam_search"])
+def test_the_answer_until_a_text_is_that_of_the_whole_decode(method):
+    """Catches a decode that ends because the best hypothesis has the text, while another one may still be returned."""
+    saved = 0
+    for seed in range(4):
+        asked = dsbd.DecodingSettings(method=method, max_new_tokens=16, seed=seed)
+        whole, early = (dsbd.decode(toy_pair(), "Once", asked, until=ends) for ends in ([], ENDS))
+        assert cut(early.text, ENDS) == cut(whole.text, ENDS)
+        assert early.stats.layers <= whole.stats.layers
+        saved += whole.stats.layers - early.stats.layers
+    assert saved > 0, "the texts are never there: this test sees nothing"
+
+
+@pytest.mark.parametrize(
+    ("candidates", "enough"),
+    [
+        ([("one;", False)], True),
+        ([("one; two", False), ("one;", False)], True),
+        ([("one", True), ("one; two", False)], True),
+        ([("one;", False), ("two;", False)], False),
+        ([("one;", False), ("one", False)], False),
+        ([("one;", False), ("two", True)], False),
+        ([("one", False)], False),
+    ],
+    ids=str,
+)
+def test_beams_that_can_still_differ_go_on(candidates, enough):
+    """Catches a stop while it is open which answer is returned: the law would be another."""
+    hypotheses = [
+        SimpleNamespace(node=SimpleNamespace(token_ids=lambda text=text: text), finished=finished)
+        for text, finished in candidates
+    ]
+    snapshot = SimpleNamespace(pair=SimpleNamespace(decode=str), candidates=hypotheses)
+    assert Until([";"])(snapshot) is enough
+
+
+STOPPED = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, draft_width=4, seed=3)
+
+
+class StopAt:
+    """Says stop when asked for the ``number``-th time, and from then on."""
+
+    def __init__(self, number: float) -> None:
+        self.number, self.asked = number, 0
+
+    def __call__(self) -> bool:
+        self.asked += 1
+        return self.asked >= self.number
+
+
+def test_a_stop_ends_the_decode_before_the_next_forward():
+    """Catches a stop that waits for the end of an iteration, is missed, or leaves something behind."""
+    pair, expected = toy_pair(), dsbd.decode(toy_pair(), PROMPT, STOPPED)
+    forwards = expected.stats.target_calls + expected.stats.draft_calls
+    per_iteration = 1 + STOPPED.draft_depth
+    for number in range(1, forwards + 1):
+        stop, watch = StopAt(number), Iterations()
+        with pytest.raises(dsbd.StoppedError, match="stopped before its end"):
+            dsbd.decode(pair, PROMPT, STOPPED, observers=[watch], stop=stop)
+        assert stop.asked == number
+        if number <= 2 + 2 * per_iteration:  # the iterations near the end are shallower
+            assert len(watch.seen) == max(number - 3, 0) // per_iteration
+    never = StopAt(math.inf)
+    again = dsbd.decode(pair, PROMPT, STOPPED, stop=never)
+    assert never.asked == forwards
+    assert (again.beams, again.stats.kv_peak_slots) == (expected.beams, expected.stats.kv_peak_slots)
+
+
+def test_a_stop_gives_captured_buffers_back(monkeypatch):
+    """Catches buffers of fixed shape that stay taken, so that every later decode is slower."""
+    monkeypatch.setattr(graph, "cuda_graph", lambda forward: forward)
+    pair = toy_pair_on("graph")
+    with pytest.raises(dsbd.StoppedError):
+        dsbd.decode(pair, PROMPT, STOPPED, stop=StopAt(4))
+    gc.collect()
+    assert isinstance(new_row(pair.target), GraphRow)
+    assert isinstance(new_row(pair.draft), GraphRow)
+
+
+def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
+    """Catches a long prompt that nobody can stop, and one whose parts are counted as forwards."""
+    monkeypatch.setattr(forest, "PREFILL_TOKENS", 4)
+    prompt = "Once upon a time"  # 16 tokens, of which 15 are stored: four parts
+    stop, watch = StopAt(4), Iterations()
+    with pytest.raises(dsbd.StoppedError):
+        dsbd.decode(toy_pair(), prompt, STOPPED, observers=[watch], stop=stop)
+    assert (stop.asked, watch.seen) == (4, [])
+    parts = dsbd.decode(toy_pair(), prompt, STOPPED).stats
+    assert parts.target_calls == parts.iterations + 1
+
+
+def test_measurements_of_auto_can_be_stopped():
+    """Catches a plan that nobody can stop, or one made of measurements that were cut short."""
+    pair, asked = replace(toy_pair()), replace(STOPPED, draft_width=AUTO)
+    for start in (
+        lambda stop: list(planning(pair, PROMPT, asked, stop=stop)),
+        lambda stop: dsbd.stream(pair, PROMPT, asked, stop=stop),
+    ):
+        stop = StopAt(40)
+        with pytest.raises(dsbd.StoppedError):
+            start(stop)
+        assert stop.asked == 40
+        assert known_plan(pair, asked) is None
+
+
+@pytest.mark.parametrize(
+    ("prompt", "given", "error", "said"),
+    [
+        ("a" * 100, {}, PromptError, "exceeds the context of 128 tokens of toy/target"),
+        (5, {}, PromptError, "give a text"),
+        ([{"role": "user", "content": "hi"}], {}, PromptError, "give the text of the user's turn, and chat=True"),
+        ("a\ud800", {}, PromptError, "not valid Unicode at character 1"),
+        ("hi", {"chat": True}, PromptError, "no chat template"),
+        ("hi", {"settings": {"max_new_tokens": 4}}, dsbd.SettingsError, r"give dsbd.DecodingSettings.from_dict"),
+        ("hi", {"settings": 4}, dsbd.SettingsError, r"settings is 4; give dsbd.DecodingSettings\("),
+        ("hi", {"observers": [1]}, dsbd.SettingsError, r"observers is \[1\]; give a list"),
+        ("hi", {"stop": True}, dsbd.SettingsError, "stop is True; give a function"),
+        ("hi", {"until": "\n"}, dsbd.SettingsError, "until is"),
+        ("hi", {"until": ["\n", ""]}, dsbd.SettingsError, "until is"),
+        ("hi", {"until": ["\n"], "record": True}, dsbd.SettingsError, "leave out until or record"),
+        ("hi", {"processors": [3]}, dsbd.SettingsError, r"processors is \[3\]"),
+        ("hi", {"processors": [print], "record": True}, dsbd.SettingsError, "leave out record"),
+        ("hi", {"processors": [lambda ids, logits: logits[:, :5]]}, dsbd.ModelError, "the logits processor <lambda>"),
+    ],
+    ids=lambda value: str(value)[:30],
+)  # fmt: skip
+def test_what_cannot_be_decoded_is_named(prompt, given, error, said):
+    """Catches an AttributeError or a TypeError from within, and settings that are silently the defaults."""
+    with pytest.raises(error, match=said):
+        dsbd.stream(toy_pair(), prompt, **given) and dsbd.decode(toy_pair(), prompt, **given)
+
+
+def test_a_pair_is_named_and_has_the_models_that_the_method_calls():
+    with pytest.raises(PairError, match="give what dsbd"):
+        dsbd.decode("x", PROMPT)
+    alone = make_pair(toy_pair().target, None, toy_pair().tokenizer)
     with pytest.raises(PairError, match="needs a draft model"):
         dsbd.decode(alone, PROMPT)
     assert dsbd.decode(alone, PROMPT, dsbd.DecodingSettings(method="beam_sampling", max_new_tokens=3)).token_ids
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"settings": {"max_new_tokens": 4}}, r"settings is .*; give dsbd.DecodingSettings.from_dict"),
-        ({"settings": 4}, r"settings is 4; give dsbd.DecodingSettings\("),
-        ({"observers": [1]}, r"observers is \[1\]; give a list"),
-        ({"stop": True}, "stop is True; give a function"),
-        ({"until": "\n"}, "until is"),
-        ({"until": ["\n", ""]}, "until is"),
-        ({"until": ["\n"], "record": True}, "leave out until or record"),
-        ({"processors": [3]}, r"processors is \[3\]"),
-    ],
-    ids=str,
-)
-def test_an_argument_of_a_wrong_kind_is_named(given, said):
-    """Catches an AttributeError or a TypeError from within, and settings that are silently the defaults."""
-    with pytest.raises(dsbd.SettingsError, match=said):
-        dsbd.decode(toy_pair(), "One day", **given)
+def test_a_repr_is_one_short_line():
+    """Catches a trace, a page or a text that fills the screen, and a path that is too deep to print."""
+    *_, update = dsbd.stream(toy_pair(), "One day\n" * 4, dsbd.DecodingSettings(max_new_tokens=24), record=True)
+    trace, node = update.result.trace, Node(None, -1, 0)
+    for token in range(3000):
+        node = node.child(token)
+    held = [toy_pair(), toy_pair().target, update, update.result, trace, trace.iterations[0],
+            visualize.show(update.result), Hypothesis(node, -1.0, -1.0, False, 1)]  # fmt: skip
+    for one in held:
+        shown = repr(one)
+        assert "\n" not in shown
+        assert 20 < len(shown) < 400, type(one)
 
 
-def test_what_is_no_pair_is_named():
-    with pytest.raises(dsbd.PairError, match="give what dsbd"):
-        dsbd.decode("x", "One day")
-
-
-def test_a_processor_that_returns_no_logits_is_named():
-    """Catches an error from the middle of a decode that names no processor."""
-
-    def mine(ids, logits):
-        return torch.zeros(1, 5)
-
-    with pytest.raises(dsbd.ModelError, match="the logits processor mine returned"):
-        dsbd.decode(toy_pair(), "One day", dsbd.DecodingSettings(max_new_tokens=2), processors=[mine])
-
-
-def test_a_plan_without_auto_is_refused():
-    with pytest.raises(dsbd.SettingsError, match="nothing to plan"):
-        plan(toy_pair(), "One day", dsbd.DecodingSettings())
+def test_the_examples_hold():
+    """Catches an example that says something else than the code does."""
+    for module in (results, stopping):
+        assert doctest.testmod(module).failed == 0

@@ -25,7 +25,6 @@ NEVER = {
     "dsbd.law": {"torch", "transformers"},
     "dsbd.tracing": {"torch", "transformers"},
     "dsbd.tasks": {"torch", "transformers"},
-    "dsbd.auto.plan": {"torch", "transformers"},
     "visualize": {"torch", "transformers", "gradio"},
 }
 """Packages that a room and all rooms in it never import."""

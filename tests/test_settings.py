@@ -1,16 +1,24 @@
-"""Settings are checked once, at construction, and say what is allowed."""
+"""Settings are checked once, at construction, and say what is allowed; every method resolves to what it runs."""
 
+import doctest
+import json
 import math
-from dataclasses import fields
+import runpy
+from dataclasses import asdict, fields, replace
+from pathlib import Path
 
 import pytest
 
+from dsbd import settings
+from dsbd.cli import parser
+from dsbd.commands.settings_flags import settings_of_flags, value_of_text
 from dsbd.errors import SettingsError
-from dsbd.methods import DRAFTING_METHODS, READS, resolve
-from dsbd.settings import METHODS, DecodingSettings, branching_of
+from dsbd.methods import DRAFTING_METHODS, PROBE_EVERY, READS, WORTHWHILE, DepthPolicy, expected_layers, resolve
+from dsbd.settings import FIELDS, METHODS, DecodingSettings, ResolvedSettings, branching_of, fields_of
 
 BAD = {
     "method": ["magic"],
+    "forest": ["dense"],
     "max_new_tokens": [0, 1.5, True],
     "draft_depth": [-1, 33],
     "draft_width": [0],
@@ -22,7 +30,6 @@ BAD = {
     "landing": ["yes"],
     "cover_width": [-1],
     "num_beams": [0],
-    "verification": ["both"],
     "branching": [(), 4, (0, 2), (17,), (2.0,), (True,), (1,) * 9, (16, 16)],
     "temperature": [-0.1, math.inf, "hot", 10**400],
     "top_k": [-1],
@@ -32,96 +39,182 @@ BAD = {
     "joint_threshold": [-0.1, math.inf],
     "block": [0, 4],
     "seed": [-1, 2**63],
-    "width_weights": [(), (0, 0), (1, -1), (1, math.nan), (1, math.inf), "12", 3, (1,) * 65, (True,), (1e308, 1e308)],
     "depth_costs": [(1.0,), (1, 1, 1, 1, 0), "12345", (1, 1, 1, 1, math.nan), 5, (1, 1, 1, 1, True), (10**400,) * 5],
 }
+OTHER = {
+    "max_new_tokens": 7, "draft_depth": 2, "draft_width": 3, "min_width": 2, "max_width": 5, "width_threshold": 0.5,
+    "replacement": False, "input_beams": 2, "landing": False, "cover_width": 4, "forest": "likely", "num_beams": 3,
+    "branching": (3, 2), "temperature": 0.5, "top_k": 7, "top_p": 0.5, "length_penalty": 0.5, "seed": 3,
+    "depth_costs": (1.0,) * 5, "continuation": 0.6, "joint_threshold": 0.9, "block": 3,
+}  # fmt: skip
+"""A value for each field that is not its default."""
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name in BAD for value in BAD[name]], ids=lambda value: str(value)[:20]
-)
+def read_by(method: str) -> dict:
+    names = {one.name for one in fields_of(method)} - {"depth_costs", "landing", "cover_width"}
+    return {name: value for name, value in OTHER.items() if name in names}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in BAD for value in BAD[name]], ids=repr)
 def test_bad_values_are_named(name, value):
     """Catches a bad value that is accepted, or refused without naming the setting and the value in one line."""
     with pytest.raises(SettingsError) as error:
         DecodingSettings(**{name: value})
     message = str(error.value)
-    assert name in message
-    assert repr(value) in message
+    assert message.startswith(f"{name} is {value!r}; ")
     assert "\n" not in message
 
 
-def test_the_weights_name_the_widths():
-    """Catches a weight that no width has, and a width without a weight."""
-    assert resolve(DecodingSettings(method="random_width", num_beams=3)).width_weights == (1.0, 1.0, 1.0)
-    plan = resolve(DecodingSettings(method="random_width", min_width=2, width_weights=[1, 0, 2]))
-    assert (plan.min_width, plan.max_width, plan.width_weights) == (2, 4, (1.0, 0.0, 2.0))
-    assert resolve(DecodingSettings(width_weights=(1, 2))).width_weights is None
-    with pytest.raises(SettingsError, match="has 3 numbers, but there are 2 widths"):
-        DecodingSettings(method="random_width", max_width=2, width_weights=(1, 1, 1))
-    with pytest.raises(SettingsError, match="width_rule_sampling takes whole numbers"):
-        DecodingSettings(method="width_rule_sampling", draft_width="auto")
+def test_the_table_holds_every_setting():
+    """Catches a field without a range, a label or a reader, and one that no test changes."""
+    assert [*BAD] != []
+    assert BAD.keys() == FIELDS.keys() == {one.name for one in fields(DecodingSettings)} == OTHER.keys() | {"method"}
+    for name, about in FIELDS.items():
+        assert about.name == name
+        assert about.label and about.help and about.allowed  # noqa: PT018
+        assert set(about.methods) <= set(METHODS)
+    assert doctest.testmod(settings).failed == 0
 
 
-def test_what_contradicts_itself_or_is_unknown_is_refused():
-    with pytest.raises(SettingsError, match="max_width is 2, below min_width 3"):
-        DecodingSettings(min_width=3, max_width=2)
-    with pytest.raises(SettingsError, match="unknown setting 'colour'"):
-        DecodingSettings.from_dict({"colour": 1})
-    with pytest.raises(SettingsError, match="depth_costs"):
-        DecodingSettings(draft_depth="auto", depth_costs=(1, 1, 1, 1, 1))
-
-
-def test_every_method_resolves_to_itself_again():
-    """Catches resolved settings that change when they are resolved again: a replay would differ."""
-    for method in METHODS:
-        plan = resolve(DecodingSettings(method=method, num_beams=3, draft_width=5, min_width=2))
-        assert resolve(plan) == plan
-        assert (plan.draft_depth > 0) == (method in DRAFTING_METHODS or method == "mjgd")
-        assert plan.lossless == (method not in ("mjsd", "mjgd"))
+def test_what_is_told_of_the_settings_is_what_they_are():
+    """Catches a table of the documentation, or of the decoder in the browser, that was not made again."""
+    makers = runpy.run_path(str(Path(__file__).resolve().parents[1] / ".ci" / "settings_tables.py"))
+    for path, text in makers["files"]().items():
+        assert path.read_text(encoding="utf-8") == text, f"run .ci/settings_tables.py for {path.name}"
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_fields_outside_the_table_do_not_change_the_plan(method):
-    """Catches a field that changes a method although the table says that it does not read it."""
-    assert set(READS[method]) <= {field.name for field in fields(DecodingSettings)}
-    other = {
-        "draft_depth": 2, "draft_width": 3, "min_width": 2, "max_width": 3, "width_threshold": 0.5,
-        "replacement": False, "input_beams": 2, "landing": False, "cover_width": 4, "num_beams": 3,
-        "temperature": 0.5, "top_k": 7, "top_p": 0.5, "joint_threshold": 0.9, "block": 3,
-    }  # fmt: skip
-    ignored = {name: value for name, value in other.items() if name not in READS[method]}
-    plain, changed = resolve(DecodingSettings(method=method)), resolve(DecodingSettings(method=method, **ignored))
-    differing = {field.name for field in fields(plain) if getattr(plain, field.name) != getattr(changed, field.name)}
-    assert differing <= {"num_beams"}
+def test_a_method_refuses_what_it_does_not_read(method):
+    """Catches a value that was set and changes nothing, such as num_beams of dsbd."""
+    for name, value in OTHER.items():
+        if method in FIELDS[name].methods:
+            DecodingSettings(method=method, **{name: value} | ({"draft_depth": 4} if name == "depth_costs" else {}))
+            continue
+        with pytest.raises(SettingsError) as error:
+            DecodingSettings(method=method, **{name: value})
+        assert f"{name} is {value!r}, and method {method} does not read it; leave it out" in str(error.value)
+        assert ", ".join(FIELDS[name].methods) in str(error.value)
 
 
-def test_what_is_resolved_has_a_width():
-    """Catches resolved settings without a largest width."""
-    assert resolve(DecodingSettings(draft_width=5, min_width=2)).max_width == 5
-    assert resolve(DecodingSettings(draft_width=5, min_width=7)).max_width == 7
-    assert resolve(DecodingSettings(draft_width=9, forest="likely", num_beams=3)).max_width == 3
-    assert resolve(DecodingSettings(max_width=2)).max_width == 2
-    for width in (1, 64, 65, 256):  # no refusal speaks of a max_width that nobody set
-        assert resolve(DecodingSettings(draft_width=width)).max_width == min(width, 64)
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"min_width": 3, "max_width": 2}, "max_width is 2, below min_width 3"),
+        ({"draft_depth": "auto", "depth_costs": (1, 1, 1, 1, 1)}, "depth_costs is .* draft_depth given"),
+        ({"method": "mjsd", "draft_width": "auto"}, "mjsd takes whole numbers"),
+        ({"method": "beam_sampling", "forest": "auto"}, "beam_sampling does not read it"),
+        ({"method": "specinfer", "branching": None}, "specinfer needs it"),
+        ({"num_beams": 2}, "the width of dsbd is min_width and max_width"),
+        ({"colour": 1}, "unknown setting 'colour'; known are block, branching"),
+        ({"tempereture": 1}, "unknown setting 'tempereture'; did you mean temperature?"),
+        ([], "give a dictionary"),
+    ],
+    ids=str,
+)
+def test_what_contradicts_itself_or_is_unknown_is_refused(given, said):
+    with pytest.raises(SettingsError, match=said):
+        DecodingSettings.from_dict(given)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_resolves_to_itself_again(method):
+    """Catches resolved settings that change when they are resolved again: a replay would differ."""
+    for asked in (DecodingSettings(method=method), DecodingSettings(method=method, **read_by(method))):
+        plan = resolve(asked)
+        assert resolve(plan) == plan
+        assert resolve(DecodingSettings.from_dict(json.loads(json.dumps(asdict(plan))))) == replace(
+            plan, **{name: FIELDS[name].default for name in ("num_beams",) if name not in READS[method]}
+        )
+        assert (plan.draft_depth > 0) == (method in DRAFTING_METHODS or method == "mjgd")
+        assert plan.lossless == (method not in ("mjsd", "mjgd"))
+        assert (plan.branching is not None) == (method == "specinfer")
+        assert not plan.is_auto
+
+
+@pytest.mark.parametrize(
+    ("given", "resolved"),
+    [
+        ({"draft_width": 5, "min_width": 2}, {"max_width": 5, "layer_slots": (5,) * 4}),
+        ({"draft_width": 5, "min_width": 7}, {"max_width": 7}),
+        ({"draft_width": 9, "forest": "likely"}, {"max_width": 4, "landing": True}),
+        ({"forest": "likely", "cover_width": 3, "landing": False}, {"cover_width": 0, "landing": True}),
+        ({"max_width": 2}, {"max_width": 2}),
+        ({"draft_width": 256}, {"max_width": 64}),  # no refusal speaks of a max_width that nobody set
+        ({"method": "speculative"}, {"max_width": 1, "draft_width": 1}),
+        ({"method": "greedy"}, {"temperature": 0.0, "max_width": 1}),
+        ({"method": "beam_search", "num_beams": 3}, {"min_width": 3, "max_width": 3, "replacement": False}),
+        ({"method": "specinfer"}, {"draft_depth": 3, "max_width": 1, "replacement": True, "layer_slots": (4, 8, 16)}),
+        ({"method": "specinfer", "temperature": 0.0}, {"replacement": False}),  # else equal children
+        ({"method": "mjgd", "block": 3}, {"draft_depth": 3, "has_bonus_layer": False}),
+    ],
+    ids=str,
+)
+def test_what_a_method_implies(given, resolved):
+    plan = resolve(DecodingSettings(**given))
+    assert {name: getattr(plan, name) for name in resolved} == resolved
+    with pytest.raises(SettingsError, match="stream resolve it"):
+        ResolvedSettings(draft_depth="auto")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("draft_depth", "3", 3),
+        ("draft_depth", "Auto", "auto"),
+        ("forest", "auto", "auto"),
+        ("max_width", "None", None),
+        ("temperature", "1e-1", 0.1),
+        ("replacement", "False", False),
+        ("branching", "3x2", (3, 2)),
+        ("branching", "4,2,2", (4, 2, 2)),
+        ("depth_costs", "1:2:5", (1.0, 2.0, 5.0)),
+        ("depth_costs", "none", None),
+        ("seed", "z" * 5000, "z" * 80),
+    ],
+    ids=lambda value: str(value)[:9],
+)
+def test_a_text_is_one_value(name, text, value):
+    """Catches a setting that is read in another way than its help says."""
+    assert value_of_text(name, text) == value
+
+
+def test_every_setting_is_a_flag():
+    """Catches a field of DecodingSettings without a flag, and a value that does not arrive."""
+    for method in METHODS:
+        given = {"method": method} | read_by(method)
+        flags = ["decode", "--prompt", "x"]
+        for name, value in given.items():
+            flag = name.replace("_", "-")
+            flags += [f"--no-{flag}"] if value is False else [f"--{flag}", str(value).strip("()")]
+        assert settings_of_flags(parser().parse_args(flags)) == DecodingSettings(**given)
 
 
 def test_branching_is_read_as_it_is_typed():
     """Catches a text that is read as another tree, and a tree that its list and its tuple make two of."""
-    assert branching_of("4,2,2") == branching_of("4x2x2") == (4, 2, 2)
-    assert DecodingSettings(branching=[3, 1]) == DecodingSettings(branching=(3, 1))
-    assert DecodingSettings(branching=(16, 15)).branching == (16, 15)  # 256 nodes
+    tree = {"method": "specinfer"}
+    assert DecodingSettings(**tree, branching=[3, 1]) == DecodingSettings(**tree, branching=(3, 1))
+    assert DecodingSettings(**tree, branching=(16, 15)).branching == (16, 15)  # 256 nodes
     for text in ("", "4,", "four", "4 2"):
         with pytest.raises(SettingsError, match="branching"):
             branching_of(text)
 
 
-def test_a_tree_needs_a_branching_and_fixes_depth_and_replacement():
-    """Catches a greedy tree of equal children, slots that are not the tree's, and a tree in another method."""
-    with pytest.raises(SettingsError, match="specinfer needs it"):
-        DecodingSettings(method="specinfer", branching=None)
-    tree = resolve(DecodingSettings(method="specinfer", branching=(4, 2, 2)))
-    assert (tree.draft_depth, tree.max_width, tree.replacement, tree.layer_slots) == (3, 1, True, (4, 8, 16))
-    assert not resolve(DecodingSettings(method="specinfer", temperature=0.0)).replacement
-    others = [method for method in METHODS if method != "specinfer"]
-    assert all(resolve(DecodingSettings(method=method)).branching is None for method in others)
-    assert resolve(DecodingSettings(draft_depth=2, draft_width=5)).layer_slots == (5, 5)
+def test_depth_follows_layers_per_cost():
+    """Catches a depth that does not follow its formula, forgets nothing, or reads what it has not seen."""
+    costs = (1.0, 1.4, 1.6, 1.8, 2.0)
+    assert DepthPolicy(4, None, 0.1).choose() == 4
+    assert DepthPolicy(0, None, 0.1).choose() == 0
+    for rate in (0.05, 0.3, 0.6, 0.9, 0.99):
+        worth = [expected_layers(rate, depth) / costs[depth] for depth in range(5)]
+        best = max(range(1, 5), key=lambda depth: worth[depth])
+        assert DepthPolicy(4, costs, rate).choose() == (best if worth[best] > WORTHWHILE * worth[0] else 0)
+    policy = DepthPolicy(4, costs, 0.9)
+    for _ in range(100):
+        policy.observe(4, 0, True)
+    assert policy.choose() == 0
+    for _ in range(PROBE_EVERY - 1):
+        policy.observe(0, 0, False)
+    assert policy.choose() > 0, "one iteration in many looks whether drafting pays again"
+    for _ in range(100):
+        policy.observe(4, 4, False)
+    assert policy.choose() == 4

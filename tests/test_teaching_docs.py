@@ -67,7 +67,7 @@ def test_the_lesson_is_complete():
 
 def test_the_commands_are_accepted_in_the_order_of_the_page(tmp_path, monkeypatch):
     """Catches flags that do not exist, and a file in a folder that the page does not make first."""
-    from dsbd.__main__ import parser
+    from dsbd.cli import parser
 
     monkeypatch.chdir(tmp_path)
     found = re.findall(r"^(mkdir|python -m dsbd) (.+?)(?:\s+#.*)?$", TEXT, re.M)

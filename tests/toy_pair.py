@@ -13,6 +13,7 @@ import dsbd
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
+from dsbd.settings import fields_of
 
 VOCABULARY = 260  # 256 bytes, then EOS and three spare ids
 EOS = 256
@@ -28,9 +29,15 @@ class Iterations(dsbd.Observer):
         self.seen.append(iteration)
 
 
+def read_settings(method: str = "dsbd", **values) -> dsbd.DecodingSettings:
+    """Return settings with those of the values that the method reads."""
+    names = {one.name for one in fields_of(method)}
+    return dsbd.DecodingSettings(method=method, **{name: value for name, value in values.items() if name in names})
+
+
 def read_by_host(at_hand: bool, monkeypatch) -> None:
     """Let a decode take the path of a CPU, or that of an accelerator."""
-    monkeypatch.setattr("dsbd.assembly.is_at_hand", lambda device: at_hand)
+    monkeypatch.setattr("dsbd.next_tokens.is_at_hand", lambda device: at_hand)
 
 
 def toy_tokenizer() -> PreTrainedTokenizerFast:
@@ -89,6 +96,16 @@ def toy_pair() -> Pair:
         for parameter in draft.parameters():
             parameter.add_(0.05 * torch.randn(parameter.shape, dtype=parameter.dtype))
     return make_pair(LanguageModel(target, "toy/target"), LanguageModel(draft, "toy/draft"), toy_tokenizer())
+
+
+@lru_cache(maxsize=1)
+def tied_pair() -> Pair:
+    """Make a pair whose tokens tie: in both models each token is exactly as likely as its neighbour."""
+    models = [deepcopy(one.model) for one in (toy_pair().target, toy_pair().draft)]
+    with torch.no_grad():
+        for one in models:
+            one.lm_head.weight[1::2] = one.lm_head.weight[::2]
+    return make_pair(*(LanguageModel(one, "toy/tied") for one in models), toy_tokenizer())
 
 
 def toy_pair_on(engine: str) -> Pair:

@@ -5,14 +5,12 @@ On ZeroGPU another process does the work of a job. Its errors come back as value
 """
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
-from dsbd.auto.measuring import known_plan, known_plans
-from dsbd.auto.plan import Plan, plan_key
+from dsbd.auto import Plan, known_plan
 from dsbd.errors import DsbdError, StoppedError
-from dsbd.methods import has_auto
 from dsbd.models.loading import loading
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
@@ -31,13 +29,6 @@ MEASURING_SECONDS = 40
 """Time for measuring ``auto`` if there is no plan yet."""
 LOOK_SECONDS = 0.05
 """A waiting job looks this often whether its turn has come or it was stopped."""
-
-
-class MadePlan(NamedTuple):
-    """What ``auto`` resolved to for these settings."""
-
-    settings: DecodingSettings
-    plan: Plan
 
 
 class Engine:
@@ -92,7 +83,7 @@ class Engine:
 
     def known_plan(self, settings: DecodingSettings, pair: str = PAGE) -> Plan | None:
         """Return the plan of these settings, if it was made before and the pair is in memory."""
-        is_known = has_auto(settings) and self.pairs.is_loaded(pair)
+        is_known = settings.is_auto and self.pairs.is_loaded(pair)
         return known_plan(self.pairs.open(pair), settings) if is_known else None
 
     def _steps(self, job: Job, stop: StopSignal) -> Generator[Any, None, None]:
@@ -100,14 +91,11 @@ class Engine:
         with self.alone(stop):
             chosen = self.pairs.get(job.pair)
             job.check(chosen)
-            plans = _made_plans(chosen, job.settings)
-            work = self._lent(_seconds(job, plans), job.steps, job.pair, job.settings, plans, stop)
+            work = self._lent(_seconds(job, chosen), job.steps, job.pair, stop)
             with closing(work) as values:
                 for value in values:
                     if isinstance(value, DsbdError):
                         failed = value
-                    elif isinstance(value, MadePlan):
-                        _remember(chosen, value)
                     else:
                         yield value
         if failed is not None:
@@ -118,35 +106,21 @@ class Engine:
         seconds: int,
         steps: Steps,
         pair: str,
-        settings: Sequence[DecodingSettings],
-        plans: Sequence[MadePlan],
         stop: StopSignal,
     ) -> Generator[Any, None, None]:
         """Use the models, at most so many seconds of ZeroGPU; all that comes in and goes out is plain data."""
         try:
             chosen = self.pairs.open(pair)
-            for made in plans:
-                _remember(chosen, made)
             try:
                 yield from steps(chosen, stop=stop)
             except DsbdError as error:
                 yield error
-            yield from _made_plans(chosen, settings)
         except DsbdError as error:
             yield error
 
 
-def _made_plans(pair: Pair, settings: Sequence[DecodingSettings]) -> list[MadePlan]:
-    found = ((one, known_plan(pair, one)) for one in settings if has_auto(one))
-    return [MadePlan(one, plan) for one, plan in found if plan is not None]
-
-
-def _remember(pair: Pair, made: MadePlan) -> None:
-    known_plans(pair)[plan_key(made.settings)] = made.plan
-
-
-def _seconds(job: Job, plans: Sequence[MadePlan]) -> int:
+def _seconds(job: Job, pair: Pair) -> int:
     """Return the seconds of a GPU to ask for."""
-    unknown = sum(has_auto(one) for one in job.settings) - len(plans)
+    unknown = sum(one.is_auto and known_plan(pair, one) is None for one in job.settings)
     tokens = sum(one.max_new_tokens for one in job.settings) * job.times
     return min(job.seconds, SECONDS_TO_START + MEASURING_SECONDS * unknown + int(SECONDS_PER_TOKEN * tokens))

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import dsbd
-from dsbd.api import Progress, planning
-from dsbd.auto.plan import PlanProgress
+from dsbd.api import Update, planning
+from dsbd.auto import PlanProgress
 from dsbd.evaluation.race import race
 from dsbd.measure.bench.contenders import Contender
 from dsbd.memory.reading import ReadProgress
@@ -15,6 +15,7 @@ from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 
+from .decodes.recording import Progress
 from .host.limits import Limits, check_decode, check_race
 from .pairs.shelf import PAGE
 from .traffic.visitors import StopSignal
@@ -99,5 +100,12 @@ def _decoded(pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSign
     for update in dsbd.stream(pair, prompt, settings, record=True, stop=stop):
         begun = replace(update.trace, iterations=[]) if is_first and update.trace is not None else None
         whole = None if update.result is None else update.result.trace
-        yield DecodeStep(None, begun, update.progress, whole)
+        yield DecodeStep(None, begun, _progress(update), whole)
         is_first = False
+
+
+def _progress(update: Update) -> Progress:
+    recorder, iteration = update._recorder, update.iteration
+    assert recorder is not None and iteration is not None, "it is recorded"  # noqa: PT018
+    best = recorder.beam(update.candidates[0].node, update.best)
+    return Progress(iteration, best, len(update.settled_ids))

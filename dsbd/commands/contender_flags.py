@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dsbd.commands.pair_flags import sources_of_flags
 from dsbd.commands.parser import names, print_json
 from dsbd.commands.paths import output_file
-from dsbd.commands.settings_flags import HELP, value_of_text
+from dsbd.commands.settings_flags import value_of_text
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import (
@@ -24,7 +24,7 @@ from dsbd.measure.bench.contenders import (
     value_text,
 )
 from dsbd.measure.bench.grids import GRIDS, grid_contenders
-from dsbd.settings import DecodingSettings
+from dsbd.settings import FIELDS, DecodingSettings
 
 if TYPE_CHECKING:
     from dsbd.evaluation.report import Report
@@ -40,7 +40,9 @@ def add_contender_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, 
     group = parser.add_argument_group("settings", "for every method that reads them; several values are a sweep")
     for name in swept_settings():
         default = (defaults or {}).get(name, value_text(getattr(DecodingSettings, name)))
-        group.add_argument("--" + name.replace("_", "-"), dest=name, metavar="V[,V]", help=f"{HELP[name]} ({default})")
+        group.add_argument(
+            "--" + name.replace("_", "-"), dest=name, metavar="V[,V]", help=f"{FIELDS[name].help} ({default})"
+        )
 
 
 def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
@@ -65,7 +67,7 @@ def _swept_values(parsed: argparse.Namespace) -> dict[str, Sequence[Any]]:
     }
     for name, several in values.items():
         for value in several:
-            DecodingSettings(**{name: value})  # refuses a bad one also where no method that was asked for reads it
+            FIELDS[name].check(value)  # refuses a bad one also where no method that was asked for reads it
     if len(values.get("seed", ())) > 1:
         raise SettingsError(f"seed is {given['seed']}; give one seed, and --seeds N for N runs of each prompt")
     return values

@@ -7,7 +7,7 @@ No ``lm_eval`` up to 0.4.13 reads the entry point that this package declares, so
 
 import logging
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import count
 from typing import Any, NoReturn
 
@@ -22,10 +22,9 @@ from dsbd.commands.settings_flags import value_of_text
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contest import digest
 from dsbd.models.loading import load_pair
-from dsbd.settings import DecodingSettings
+from dsbd.settings import FIELDS, DecodingSettings, fields_of
 from dsbd.stopping import cut
 
-FIELDS = tuple(field.name for field in fields(DecodingSettings))
 HARNESS_DEVICE = "cuda:0"
 """The default device of the harness."""
 LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
@@ -112,7 +111,9 @@ class DsbdLM(LM):
             if name not in FIELDS:
                 raise SettingsError(f"generation_kwargs has {name!r}, which no decoder here reads; leave it out")
         ends = (until,) if isinstance(until, str) else tuple(until)
-        return DecodingSettings(**chosen | self._given), tuple(end for end in ends if end)
+        read = fields_of(self._given.get("method", DecodingSettings.method))
+        asked_of_method = {one.name: chosen[one.name] for one in read if one.name in chosen}
+        return DecodingSettings(**asked_of_method | self._given), tuple(end for end in ends if end)
 
     def _fitting(self, prompt: str, new_tokens: int) -> str:
         """Return the end of a prompt that is too long for the models."""

@@ -6,8 +6,8 @@ from typing import cast
 
 from dsbd.evaluation.race_records import Landing, Lane, Phase, Stretch
 from dsbd.measure.bench.records import Run
-from dsbd.observer import IterationEnd, Observer, RunStart
 from dsbd.results import ITERATION_PHASES, PlainResult
+from dsbd.session import IterationEnd, Observer, RunStart
 
 
 class LaneWatch(Observer):

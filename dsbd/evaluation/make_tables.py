@@ -139,7 +139,7 @@ def make_table(
 
 def counterpart(contender: Contender, wanted: str, measured: Sequence[Contender]) -> Contender:
     """Return the baseline to compare with: the one of this name, else of this method with most settings in common."""
-    own = asdict(contender.settings)
+    own = asdict(contender.settings) | {"num_beams": contender.settings.max_width or contender.settings.num_beams}
 
     def agreement(other: Contender) -> int:
         return sum(own[name] == value for name, value in asdict(other.settings).items() if name in other.reads)

@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dsbd.assembly import LONG, slots_expected
 from dsbd.errors import PlanError
 from dsbd.measure.model_sizes import ModelSizes, model_sizes
 from dsbd.methods import resolve
 from dsbd.models.engines.graph import SLOT_BUCKETS, TOKEN_BUCKETS, bucket_of, buffer_slots
 from dsbd.models.loading import DTYPES, sources_of
 from dsbd.models.making import ENGINES
+from dsbd.session import LONG, slots_expected
 from dsbd.settings import DecodingSettings, ResolvedSettings
 
 RESERVED = 0.1

@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dsbd.depth import DepthPolicy
 from dsbd.errors import TraceError
-from dsbd.methods import needs_draft_model, resolve
+from dsbd.methods import DepthPolicy, needs_draft_model, resolve
 from dsbd.tracing.block_audit import BlockAudit
 from dsbd.tracing.checks import BrokenError, Checks
 from dsbd.tracing.forest_audit import ForestAudit

@@ -12,7 +12,7 @@ class BlockAudit:
 
     def __init__(self, checks: Checks, iteration: Iteration) -> None:
         self.checks, self.iteration, self.beginnings = checks, iteration, iteration.beginnings
-        self.is_block = checks.settings.verification == "block"
+        self.is_block = False
         self.accepted = 0
         """How many drafts are accepted together."""
 

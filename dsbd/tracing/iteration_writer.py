@@ -8,12 +8,11 @@ from dsbd.law.beams import Beam
 from dsbd.law.beams import Node as BeamNode
 from dsbd.law.forest import DraftLaw
 from dsbd.law.verified import DrawnBeam, TriedDraft, VerifiedLayer
-from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import ITERATION_PHASES, count_verdicts
+from dsbd.session import IterationEnd, RunStart
 from dsbd.tracing.records import (
     ALTERNATIVES,
     Alternative,
-    Beginning,
     Draw,
     InputBeam,
     Iteration,
@@ -47,7 +46,7 @@ class IterationWriter:
         self.eos = start.pair.eos
         self.is_branched = start.settings.branching is not None
         self.nodes: list[Node] = []
-        self.scored = {node for node in raw.scored.slots if node is not None}
+        self.scored = set(raw.scored.slots)
         self.drawn = {draw.node for layer in raw.layers for draw in layer.draws}
         self.draft_probs = [_pair_probs(layer.laws) for layer in raw.scored.forest.layers]
 
@@ -73,7 +72,7 @@ class IterationWriter:
             output_beams=self._beams(raw.output_beams),
             kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
             phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
-            beginnings=[Beginning(**one._asdict() | {"node": self.ids[one.node]}) for one in raw.layers[0].beginnings],
+            beginnings=[],
         )
 
     def _beams(self, beams: Sequence[Beam]) -> list[InputBeam]:
@@ -146,7 +145,7 @@ class IterationWriter:
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
             alternatives=self._alternatives(layer),
             forest_mass=None if width is None else width.forest_mass,
-            width_uniform=None if width is None or width.drawn is None else width.drawn.uniform,
+            width_uniform=None,
         )
 
     def _alternatives(self, layer: VerifiedLayer) -> list[Alternative]:

@@ -67,18 +67,15 @@ class LayerAudit:
         layer, checks, settings = self.layer, self.checks, self.settings
         below = [node for node in self.own.values() if node.parent in layer.alive]
         deciding = WidthAudit(checks, layer, self.draws, below)
-        if self.is_below_forest or not settings.draws_drafts:
+        if self.is_below_forest:
             checks.same("kind of the layer", layer.kind, "bonus")
         if layer.kind == "draft":
             checks.same("trials", len(self.trials), layer.draws_planned)
-        if layer.kind == "draft" or not settings.draws_drafts:
+        if layer.kind == "draft":
             deciding.run()
             return
         held = (len(self.trials), layer.draws_planned, layer.chain_c, layer.chain_S, layer.accepted_distribution)
         checks.same("drafts of the bonus layer", held, (0, 0, [], [], []))
-        if settings.width_weights is not None:
-            deciding.drawn(settings.width_weights)
-            return
         checks.same("reason of the width", layer.width_reason, "bonus")
         widest = settings.max_width
         width = widest if settings.replacement else min(widest, layer.target_support)
@@ -181,7 +178,7 @@ class LayerAudit:
             left = max(draw.target_prob - state.c * draft, 0.0) / state.S
             self.checks.close(f"interval, {name}", draw.cdf_high - draw.cdf_low, left)
         self.checks.same(f"uniform in its interval, {name}", draw.cdf_low <= draw.uniform < draw.cdf_high, True)
-        if layer.kind == "bonus" and self.settings.draws_drafts:
+        if layer.kind == "bonus":
             self.checks.same(f"draft probability, {name}", draw.draft_prob, 0.0)
         elif node.kind != "drawn" and layer.kind == "draft":
             self.checks.close(f"draft probability, {name}", draw.draft_prob, node.draft_prob or 0.0)

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from dsbd.law.beams import Node as BeamNode
-from dsbd.observer import IterationEnd, Observer, RunStart
+from dsbd.session import IterationEnd, Observer, RunStart
 from dsbd.tracing.iteration_writer import IterationWriter
 from dsbd.tracing.records import (
     ROOT,

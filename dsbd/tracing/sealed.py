@@ -10,13 +10,13 @@ from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 from dsbd.errors import SettingsError
-from dsbd.settings import FORESTS, METHODS, VERIFICATIONS, ResolvedSettings
+from dsbd.settings import FORESTS, METHODS, ResolvedSettings
 from dsbd.tracing.checks import ranks_are_greedy
 from dsbd.tracing.law_audit import is_full
 from dsbd.tracing.records import Node
 from dsbd.tracing.trace import Trace
 
-CHOICES = {"method": METHODS, "forest": FORESTS, "verification": VERIFICATIONS}
+CHOICES = {"method": METHODS, "forest": FORESTS}
 STEP = 1e-3
 """How far a number is moved, relative to itself."""
 Place = tuple[str | int, ...]
@@ -141,10 +141,8 @@ class _Found:
         """Numbers that follow from no decision and no other number."""
         tests = [found for kind in ("trials", "draws", "beginnings") for found in self.items(kind)]
         uniforms = [(*place, "uniform") for place, item in tests if item.uniform is not None]
-        if self.settings.width_weights:
-            uniforms += [(*place, "width_uniform") for place, _ in self.layers]
         yield "uniforms, each within the interval that its decision leaves", uniforms
-        kinds = {"fresh"} if self.settings.draws_drafts else {"bonus"}
+        kinds = {"fresh"}
         kinds |= {"recovered"} if ranks_are_greedy(self.settings) else set()
         fresh = [(*place, "draft_prob") for place, draw in self.items("draws") if draw.kind in kinds]
         yield "draft_prob of draws that no residual took part in", fresh

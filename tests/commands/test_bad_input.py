@@ -1,33 +1,15 @@
-"""Bad input to every subcommand: one line on stderr and exit code two; lower layers test their values."""
-
-import subprocess
-import sys
-from pathlib import Path
+"""Bad input to what measures: one line on stderr and exit code two; lower layers test their values."""
 
 import pytest
 
 from tests.command_line import refused
 
-ROOT = Path(__file__).resolve().parents[2]
-TRACE = str(ROOT / "assets" / "traces" / "5-speculative-sampling.json.gz")
-LESSON = str(ROOT / "assets" / "lessons" / "1-speculative-decoding.md")
 LONG = "a" * 5000
 NOT_PATHS = ["", "  ", "x\x00y", LONG]
-READERS = {
-    "verify-trace": [],
-    "export": ["--format", "svg", "--output", "out.svg"],
-    "lesson": ["--output", "out.html"],
-}
 WRITERS = {
-    "export": ["export", TRACE, "--format", "html", "--output"],
-    "lesson": ["lesson", LESSON, "--output"],
-    "decode": ["decode", "--prompt", "x", "--trace"],
     "bench": ["bench", "--output"],
     "report": ["bench", "--report"],
 }
-DECODE = ["decode", "--prompt", "x"]
-EXPORT = ["export", TRACE, "--output", "x", "--format"]
-SITE = ["site", "--traces", str(Path(TRACE).parent), "--output", "site"]
 EVAL = ["eval", "--tasks", "stories", "--limit", "2"]
 NOWHERE = ["--target", "./no/such/folder"]
 
@@ -42,16 +24,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "path", [*NOT_PATHS, "/dev/zero", ".", "none", "binary", "deep.json", "binary/below"], ids=lambda text: text[:9]
-)
-@pytest.mark.parametrize("command", READERS)
-def test_files_to_read(capsys, folder, command, path):
-    """Catches a traceback, and a device without an end that is read until the memory is full."""
-    assert len(refused(capsys, command, path, *READERS[command])) < 500
-    assert sorted(file.name for file in folder.iterdir()) == ["binary", "deep.json", "empty"]
-
-
 @pytest.mark.parametrize("path", [*NOT_PATHS, ".", "none/x", "binary/x"], ids=lambda text: repr(text[:9]))
 @pytest.mark.parametrize("command", WRITERS)
 def test_files_to_write(capsys, folder, command, path):
@@ -62,30 +34,6 @@ def test_files_to_write(capsys, folder, command, path):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ([], "COMMAND"),
-        (["decode"], "--prompt"),
-        ([*DECODE, "--method", "magic"], "'magic'"),
-        ([*DECODE, *NOWHERE], "./no/such/folder"),
-        ([*DECODE, "--draft", "./no/such/folder"], "without a target"),
-        ([*DECODE, "--device", "toaster"], "toaster"),
-        ([*DECODE, "--dtype", "float13"], "float13"),
-        ([*DECODE, *NOWHERE, "--temperature=nan"], "temperature is nan"),
-        ([*DECODE, "two\nlines"], "unrecognized arguments: two lines"),
-        (["decode", "--promt", "x"], "did you mean --prompt?"),
-        ([*DECODE, "--landing", "false"], "--no-NAME turns it off"),
-        ([*EXPORT, "pdf"], "pdf"),
-        ([*EXPORT, "html", "--plotly", "web"], "web"),
-        ([*EXPORT, "html", "--language", LONG], "there are ar, de"),
-        ([*EXPORT, "svg", "--iteration", "0"], "iteration is 0; this trace has the iterations 1 to"),
-        ([*SITE, "--traces", ""], "is not a path"),
-        ([*SITE, "--traces", "binary"], "is no folder"),
-        ([*SITE, "--traces", "empty"], "no trace files"),
-        ([*SITE, "--traces", "."], "deep.json: damaged trace"),
-        ([*SITE, "--lessons", "nowhere"], "is no folder"),
-        ([*SITE, "--lessons", "binary"], "is no folder"),
-        ([*SITE, "--output", ""], "is not a path"),
-        ([*SITE, "--output", "binary"], "cannot write into 'binary'"),
-        ([*SITE, "--language", "../en"], "'../en'"),
         (["doctor", "--target", ""], "is not a path"),
         (["plan", "--memory", "-1"], "memory is -1"),
         (["plan", "--pair", "sql", *NOWHERE], "two pairs"),
@@ -113,28 +61,3 @@ def test_what_cannot_be_used_is_named(capsys, folder, arguments, named):
     """Catches input that is taken for something else, or refused after models are loaded."""
     assert named in refused(capsys, *arguments)
     assert sorted(file.name for file in folder.iterdir()) == ["binary", "deep.json", "empty"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "whose"),
-    [
-        ([*DECODE, "--foo"], "dsbd decode --help"),
-        ([*EXPORT, "svg", "y"], "dsbd export --help"),
-        (["page", "--foo"], "dsbd page --help"),
-        (["--foo", *DECODE], "dsbd --help"),
-    ],
-    ids=["decode", "export", "page", "before"],
-)
-def test_what_is_unknown_points_to_the_help_that_lists_what_is(capsys, arguments, whose):
-    """Catches the help of all commands where one of them was meant."""
-    assert refused(capsys, *arguments).endswith(f"(see python -m {whose})\n")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="runs wherever there is a device that is always full")
-def test_a_full_disk_is_one_line():
-    """Catches a traceback, or success, where stdout cannot be written."""
-    with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "dsbd", "verify-trace", TRACE]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 2
-    assert done.stderr == "dsbd: cannot write the output: No space left on device\n"

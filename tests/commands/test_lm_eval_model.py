@@ -42,7 +42,7 @@ def test_answers_are_decodes_up_to_their_end(model):
     assert whole == dsbd.decode(greedy._pair, "Once", settings).text
     assert greedy.generate_until([asked(until=[whole[2]])], disable_tqdm=True) == [cut(whole, [whole[2]])]
     assert len(greedy.generate_until([asked("x" * 400)], disable_tqdm=True)) == 1
-    fixed, _ = model(max_new_tokens=3, temperature=0.5, branching="3x2")._asked(
+    fixed, _ = model(method="specinfer", max_new_tokens=3, temperature=0.5, branching="3x2")._asked(
         {"max_gen_toks": 99, "do_sample": False}
     )
     assert (fixed.max_new_tokens, fixed.temperature, fixed.branching) == (3, 0.5, (3, 2))

@@ -26,7 +26,7 @@ from tests.toy_pair import EOS, toy_model, toy_pair, toy_tokenizer
 
 CPU = torch.device("cpu")
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=10, draft_depth=2, draft_width=3, seed=3)
-GREEDY = replace(SETTINGS, temperature=0.0, num_beams=1, max_width=1, min_width=1)
+GREEDY = replace(SETTINGS, temperature=0.0, max_width=1, min_width=1)
 SPREAD = dict.fromkeys(("model.embed_tokens", "model.layers.0", "model.norm", "model.rotary_emb"), "cpu")
 SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
 

@@ -9,7 +9,7 @@ from transformers import LogitsProcessorList, NoBadWordsLogitsProcessor, NoRepea
 
 import dsbd
 from dsbd.models.rows.row import ProcessedRow
-from tests.toy_pair import EOS, toy_pair
+from tests.toy_pair import EOS, read_settings, toy_pair
 
 LETTERS = torch.tensor([10, 20, 30])
 RUNS = 400
@@ -40,7 +40,7 @@ def law_of_three_letters(prompt: str, role: str = "target") -> dict[tuple[int, .
 
 
 def decoded(method: str, processors=(letters_that_change,), **values) -> dsbd.DecodingResult:
-    settings = dsbd.DecodingSettings(method=method, **{"max_new_tokens": 3, "top_k": 0} | values)
+    settings = read_settings(method, **{"max_new_tokens": 3, "top_k": 0} | values)
     return dsbd.decode(toy_pair(), "One day", settings, processors=processors)
 
 

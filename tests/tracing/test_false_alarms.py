@@ -8,7 +8,7 @@ import dsbd
 import visualize
 from dsbd.models.rows import forest
 from dsbd.tracing.trace import Trace
-from tests.toy_pair import toy_pair
+from tests.toy_pair import read_settings, toy_pair
 from tests.tracing.toys import toy_traces
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -39,7 +39,7 @@ prompts = st.sampled_from(["", "a", "Once upon a time", "\u00e9\U0001f600"])
 
 def check(prompt: str, fields: dict) -> None:
     """Decode, and do with the trace what its reader may do."""
-    trace = dsbd.decode(toy_pair(), prompt, dsbd.DecodingSettings(**fields), record=True).trace
+    trace = dsbd.decode(toy_pair(), prompt, read_settings(**fields), record=True).trace
     assert trace is not None
     read = Trace.loads(trace.dumps())
     assert read == trace

@@ -5,7 +5,7 @@ from typing import Any
 
 import dsbd
 from dsbd.tracing.trace import Trace
-from tests.toy_pair import toy_pair
+from tests.toy_pair import read_settings, toy_pair
 
 OTHERS: dict[str, list[dict[str, Any]]] = {
     "dsbd": [
@@ -26,17 +26,12 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
     "speculative_beam_search": [{"draft_width": 8, "num_beams": 2}, {"draft_width": 12, "top_k": 0}],
     "specinfer": [{"replacement": False, "branching": (3, 2)}, {"temperature": 0.0}, {"branching": (5,)}],
     "speculative": [
-        {"verification": "block"},
-        {"verification": "block", "temperature": 0.0},
-        {"verification": "block", "top_k": 2},
         {"temperature": 0.0},
         {"top_p": 0.5},
     ],
     "sampling": [{"temperature": 2.0}, {"top_k": 0}],
     "mjsd": [{"temperature": 0.0}, {"joint_threshold": 0.0}, {"draft_width": 1, "top_k": 2}],
     "mjgd": [{"block": 1}],
-    "width_rule_sampling": [{"replacement": False, "width_threshold": 0.1}, {"top_p": 0.7}],
-    "random_width": [{"width_weights": (1.0, 0.0, 3.0)}, {"replacement": False, "top_k": 3}, {"temperature": 0.0}],
 }
 
 
@@ -50,7 +45,7 @@ def toy_traces(method: str, count: int | None = None) -> list[Trace]:
 def _toy(seed: int, method: str, settings: tuple[tuple[str, Any], ...]) -> Trace:
     """A trace of a few tokens."""
     small = {"max_new_tokens": 5, "draft_depth": 2, "draft_width": 3, "num_beams": 3, "branching": (2, 2)}
-    asked = dsbd.DecodingSettings(method=method, seed=seed, **small | dict(settings))
+    asked = read_settings(method, seed=seed, **small | dict(settings))
     trace = dsbd.decode(toy_pair(), "Once", asked, record=True).trace
     assert trace is not None
     return trace

@@ -23,7 +23,7 @@ sys.modules[no_cuda.__name__] = no_cuda
 import torch  # noqa: E402 - spaces reads the environment as it is imported
 from spaces.zero import api, client  # noqa: E402
 
-from dsbd.auto.measuring import known_plans  # noqa: E402
+from dsbd.auto import known_plans  # noqa: E402
 from dsbd.errors import DsbdError  # noqa: E402
 from dsbd.measure.bench.contenders import Contender  # noqa: E402
 from dsbd.settings import DecodingSettings  # noqa: E402

@@ -2,12 +2,22 @@
 
 import uuid
 from dataclasses import replace
+from typing import NamedTuple
 
-from dsbd.api import Progress
 from dsbd.tracing.records import BeamRecord, Iteration, Result
 from dsbd.tracing.trace import Trace, canonical_digest
 from visualize import SceneBuilder
 from visualize.scenes.records import Scene
+
+
+class Progress(NamedTuple):
+    """What an iteration brought."""
+
+    iteration: Iteration
+    best: BeamRecord
+    """The hypothesis that is best so far; in the last step the returned one."""
+    settled: int
+    """How many tokens of ``best`` every possible result begins with; in the last step all of them."""
 
 
 class Recording:

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from dsbd.auto.plan import largest_tried
+from dsbd.auto import largest_tried
 from dsbd.errors import SettingsError
-from dsbd.methods import has_auto, resolve
+from dsbd.methods import resolve
 from dsbd.settings import DecodingSettings, ResolvedSettings
 
 from .environment import EnvironmentSettings, setting
@@ -127,7 +127,7 @@ def check_race(limits: Limits, settings: list[DecodingSettings], prompts: int, r
 
 def _as_they_run(settings: DecodingSettings) -> list[ResolvedSettings]:
     """The settings as they run; with a field ``auto``, the largest settings of each forest that is measured."""
-    if not has_auto(settings):
+    if not settings.is_auto:
         return [resolve(settings)]
     return [resolve(one) for one in largest_tried(settings)]
 

@@ -144,17 +144,13 @@ class Words:
         """
         if settings is None:
             return layer.width_reason or self("width.given", width=layer.width), ""
-        is_ruled = layer.kind == "draft" or not settings.draws_drafts
-        reason = _draft_reason(layer, settings, chances) if is_ruled else _bonus_reason(layer, settings)
+        is_draft = layer.kind == "draft"
+        reason = _draft_reason(layer, settings, chances) if is_draft else _bonus_reason(layer, settings)
         reason = "joint" if layer.width_reason == "joint" else reason
         values: dict[str, Any] = {"width": layer.width, "next": layer.width + 1}
-        if reason == "random":
-            values |= dict(zip(("u", "low", "high"), tell_apart(*_drawn_width(layer, settings)), strict=True))
         tails = (_at(chances, layer.width), _at(chances, layer.width + 1), settings.width_threshold)
         shown = dict(zip(("reached", "missed", "threshold"), tell_apart(*tails), strict=True))
         sentence = self(f"width.{reason}", **values, **shown)
-        if is_ruled and layer.kind == "bonus":
-            sentence = self("width.rule", reason=sentence)
         return sentence, self(f"width.short_{reason}", **values, **shown)
 
     def layer_title(self, layer: Layer, before: int) -> str:
@@ -197,19 +193,9 @@ def _draft_reason(layer: Layer, settings: ResolvedSettings, chances: Sequence[fl
 
 
 def _bonus_reason(layer: Layer, settings: ResolvedSettings) -> str:
-    if settings.width_weights is not None:
-        uniform, low, high = _drawn_width(layer, settings)
-        return "random" if low <= uniform < high else "bonus_all"
     if settings.draft_depth == 0:
         return "bonus_plain"
     return "bonus" if layer.width == settings.max_width else "bonus_all"
-
-
-def _drawn_width(layer: Layer, settings: ResolvedSettings) -> tuple[float, float, float]:
-    """Return the random number that drew the width, and the interval of this width among the allowed ones."""
-    weights, place = settings.width_weights or (1.0,), layer.width - settings.min_width
-    low, high = (math.fsum(weights[:end]) / math.fsum(weights) for end in (place, place + 1))
-    return layer.width_uniform or 0.0, low, high
 
 
 def _at(chances: Sequence[float], count: int) -> float:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dsbd.errors import SettingsError
 from dsbd.methods import DRAFTING_METHODS, EVERY_METHOD, READS
-from dsbd.settings import AUTO, AUTO_FIELDS, METHODS, DecodingSettings
+from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings
 
 BASELINE = "beam_sampling"
 TRANSFORMERS = {
@@ -123,7 +123,8 @@ def swept(method: str, point: str | None, values: Mapping[str, Sequence[Any]]) -
     A field with several values stands in the contender's name.
     """
     own, fixed = OPPONENTS.get(method, method), POINTS[point] if point else {}
-    given = {name: chosen for name, chosen in values.items() if name in fields_read(method)}
+    read = (*fields_read(method), *(["num_beams"] if "num_beams" in fixed.values() else []))
+    given = {name: chosen for name, chosen in values.items() if name in read}
     several = [name for name, chosen in given.items() if len(chosen) > 1]
     found = []
     for combination in product(*(given[name] for name in several)):
@@ -139,7 +140,8 @@ def swept(method: str, point: str | None, values: Mapping[str, Sequence[Any]]) -
 def _settings(method: str, fixed: Mapping[str, Any], chosen: Mapping[str, Any]) -> DecodingSettings:
     beams = chosen.get("num_beams", DecodingSettings.num_beams)
     resolved = {name: beams if value == "num_beams" else value for name, value in fixed.items()}
-    return DecodingSettings(**{"method": method, **chosen, **resolved})
+    asked = {name: value for name, value in chosen.items() if method in FIELDS[name].methods}
+    return DecodingSettings(**{"method": method, **asked, **resolved})
 
 
 def require_names(what: str, names: Sequence[str], known: Sequence[str] | Mapping[str, Any]) -> None:

@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from dsbd.api import planning
-from dsbd.auto.plan import Plan
-from dsbd.block_search import require_few_blocks
+from dsbd.auto import Plan
 from dsbd.conditions import conditions
 from dsbd.errors import PairError, SettingsError
 from dsbd.measure.bench.answers_file import AnswersFile
@@ -23,10 +22,9 @@ from dsbd.measure.bench.foreign import engine_of
 from dsbd.measure.bench.records import ResolvedAuto
 from dsbd.measure.bench.run import measure_turn
 from dsbd.measure.energy import Meter
-from dsbd.methods import has_auto
 from dsbd.models.pair import Pair
-from dsbd.observer import Observer
 from dsbd.progress import ProgressLine
+from dsbd.session import Observer
 
 WARM_UP_TOKENS = 8
 
@@ -114,8 +112,6 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
     for contender in contest.contenders:
         if contender.drafts and pair.draft is None:
             raise PairError(f"{contender.name} needs a draft model; load one, or leave it out of the methods")
-        if contender.settings.method == "mjgd":
-            require_few_blocks(pair.target.vocabulary_size, contender.settings.block)
         if contender.method in FOREIGN:
             engine_of(pair, contender.method)
     for prompt in contest.prompts:
@@ -198,7 +194,7 @@ def resolve_auto(
     """
     prompt = contest.prompts[0]
     for contender in contest.contenders:
-        if not has_auto(contender.settings) or contender.name in answers.auto:
+        if not contender.settings.is_auto or contender.name in answers.auto:
             continue
         settings = contest.turn(prompt, contender).contender.settings
         trials = planning(pair, prompt.text, settings, contest.chat, stop)

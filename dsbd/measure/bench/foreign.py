@@ -64,7 +64,7 @@ class ForeignEngine:
 
     def prefill_seconds(self, prompt_ids: Sequence[int]) -> float:
         """Return the seconds of a call for one token: the prompt's forward, and one choice."""
-        _, seconds = self.generate(prompt_ids, DecodingSettings(method="greedy", num_beams=1, max_new_tokens=1))
+        _, seconds = self.generate(prompt_ids, DecodingSettings(method="beam_search", num_beams=1, max_new_tokens=1))
         return seconds
 
     def _call(self, function: Any, *arguments: Any) -> Any:

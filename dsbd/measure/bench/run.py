@@ -19,8 +19,8 @@ from dsbd.measure.energy import Meter
 from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.free_memory import memory_errors
 from dsbd.models.pair import Pair
-from dsbd.observer import IterationEnd, Observer
 from dsbd.results import Stats
+from dsbd.session import IterationEnd, Observer
 from dsbd.settings import DecodingSettings
 from dsbd.steps import value_of
 from dsbd.stopping import check_of

@@ -21,8 +21,7 @@ def test_a_sweep_multiplies_only_the_methods_that_read_the_setting():
 def test_same_law_follows_num_beams():
     """Catches a point with a fixed width of 4: it does not follow beam sampling with another number of beams."""
     found = contenders(["dsbd:same-law", "beam_sampling"], {"num_beams": [2, 8]})
-    widths = [(one.settings.min_width, one.settings.max_width, one.settings.num_beams) for one in found[:2]]
-    assert widths == [(2, 2, 2), (8, 8, 8)]
+    assert [(one.settings.min_width, one.settings.max_width) for one in found[:2]] == [(2, 2), (8, 8)]
     assert [one.settings.num_beams for one in found[2:]] == [2, 8]
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from dsbd import block_search
 from dsbd.errors import PairError, SettingsError, StoppedError
 from dsbd.evaluation.bench import bench_report
 from dsbd.evaluation.markdown import report_tables
@@ -86,11 +85,8 @@ def test_auto_is_resolved_once_and_kept(tmp_path, monkeypatch):
     assert f"dsbd auto: {row.auto_reason}" in report_tables(report)
 
 
-def test_what_cannot_run_is_found_before_anything_runs(monkeypatch):
+def test_what_cannot_run_is_found_before_anything_runs():
     with pytest.raises(SettingsError, match="no prompt"):
         require_runnable(toy_pair(), replace(contest_of(), prompts=()))
     with pytest.raises(PairError, match="dsbd defaults needs a draft model"):
         require_runnable(replace(toy_pair(), draft=None), contest_of())
-    monkeypatch.setattr(block_search, "MOST_BLOCKS", 10)
-    with pytest.raises(SettingsError, match="mjgd tries at most 10; take a smaller block"):
-        require_runnable(toy_pair(), contest_of(("mjgd",)))

@@ -84,5 +84,5 @@ def runtimes_after(before: str, then: str = "pass", *arguments: str) -> int:
 def test_a_process_that_times_has_one_openmp_runtime(tmp_path, monkeypatch):
     """Catches an engine that brings a second one, so that every figure is wrong; and a list that is always empty."""
     monkeypatch.setenv("DSBD_CACHE", str(tmp_path))
-    assert runtimes_after("from dsbd.__main__ import main", "assert not main(sys.argv[1:])", *BENCH) == 1
+    assert runtimes_after("from dsbd.cli import main", "assert not main(sys.argv[1:])", *BENCH) == 1
     assert runtimes_after("import torch, ctranslate2") == 2

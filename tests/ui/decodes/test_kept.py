@@ -10,7 +10,7 @@ import dsbd
 from dsbd.errors import DsbdError
 from dsbd.methods import resolve
 from dsbd.tracing.trace import Trace
-from tests.toy_pair import toy_pair
+from tests.toy_pair import read_settings, toy_pair
 from ui.asked.form import FIELDS, settings_of, values_of
 from ui.asked.link import pair_key, pair_name, query_of, read_query
 from ui.decodes import history
@@ -38,7 +38,7 @@ def pairs() -> PairShelf:
 @pytest.mark.parametrize("method", ["dsbd", "specinfer", "greedy"])
 def test_the_form_repeats_a_decode(method):
     """Catches a form that shows other settings than the decode it stands above."""
-    settings = replace(SETTINGS, method=method, replacement=False, landing=False)
+    settings = read_settings(**vars(SETTINGS) | {"method": method, "replacement": False, "landing": False})
     trace = dsbd.decode(toy_pair(), "Once", settings, record=True).trace
     prompt, chosen, *filled = updates(trace.prompt.text, trace.settings, Limits())
     assert prompt == "Once"

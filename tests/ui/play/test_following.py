@@ -4,11 +4,11 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
+from tests.auto.test_kept import GOOD, made
 
-from dsbd.auto.kept import save_plan
+from dsbd.auto import save_plan
 from dsbd.conditions import conditions
 from dsbd.settings import AUTO, DecodingSettings
-from tests.auto.test_kept import GOOD, made
 from tests.toy_pair import toy_pair
 from ui.asked.form import FIELDS, settings_of, values_of
 from ui.asked.link import Linked

@@ -151,13 +151,13 @@ def test_a_race_that_is_cut_short_shows_what_ran(engine, monkeypatch, steps, sai
 
 def test_every_racer_can_be_named_and_has_its_point():
     """Catches a name that the bench does not know, and a point or a dynamic width that the form's fields overrule."""
-    settings = DecodingSettings(method="sampling", num_beams=3, min_width=2, max_width=2)
+    settings = DecodingSettings(min_width=2, max_width=2)
     named = {one.name: one.settings for one in racers_of_page(RACERS, settings, {})}
     assert len(named) == len(RACERS)
-    assert (named["dsbd same-law"].min_width, named["dsbd same-law"].max_width) == (3, 3)
+    assert (named["dsbd same-law"].min_width, named["dsbd same-law"].max_width) == (4, 4)
     assert (named["dsbd defaults"].min_width, named["dsbd defaults"].max_width) == (1, None)
     assert (named["dsbd as in Play"].method, named["dsbd as in Play"].min_width) == ("dsbd", 2)
-    assert named["beam_sampling"].num_beams == 3
+    assert named["beam_sampling"].num_beams == 4
     swept = racers_of_page(("dsbd", "dsbd:equal-quality"), settings, grid_of({"draft_width": [2, 4]}))
     assert [one.settings.draft_width for one in swept] == [2, 4, 8], "a point keeps its values"
 

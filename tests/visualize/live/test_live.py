@@ -19,7 +19,7 @@ from dsbd.decoder import iterations
 from dsbd.methods import resolve
 from dsbd.models.pair import Pair
 from dsbd.models.rows.forest import ForestRow
-from dsbd.observer import RunStart
+from dsbd.session import RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
 from tests.visualize.test_javascript import run_under_node

@@ -7,19 +7,33 @@ depth where it promises most, shallower or deeper than before. If no candidate b
 more than the noise of its measurements, nothing is drafted. Only this measuring reads a clock: the resolved settings
 hold the costs, and a run with them makes the same choices.
 
+Plans are kept in one JSON file, so that forests are tried once; damaged entries are ignored.
+
 *Source:* Theorem 3.2 of the paper for the expected layers; docs/algorithm.md, *Depth and auto*.
 """
 
+import hashlib
+import json
+import logging
 import math
 import statistics
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from dsbd.depth import WORTHWHILE, expected_layers
-from dsbd.results import brief
-from dsbd.settings import AUTO, DecodingSettings
+from dsbd.cache_folder import SETTING, cache_folder
+from dsbd.conditions import conditions
+from dsbd.decoder import iterations
+from dsbd.errors import SettingsError
+from dsbd.files import write_file
+from dsbd.law.verified import draft_layers_passed
+from dsbd.methods import WORTHWHILE, expected_layers, resolve
+from dsbd.models.pair import Pair
+from dsbd.session import IterationEnd, Observer, RunStart, Tally
+from dsbd.settings import AUTO, FIELDS, DecodingSettings
+from dsbd.stopping import Check, never_stop
 
 MEASURED_DEPTH = 6
 """Depth of the first measurements."""
@@ -44,6 +58,26 @@ LIKELY = (12, 24, 48)
 """Nodes per layer of the likely forests that are tried."""
 MEASURED_NODES = MEASURED_DEPTH * max(LIKELY)
 """Nodes of the largest forest that is tried, at any depth."""
+FILLED = {"draft_depth", "max_width", "depth_costs", "continuation"}
+"""Fields that a plan may change although they are not ``auto``."""
+FILE = "plans.json"
+"""In the cache folder: every plan, by what it depends on."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What ``auto`` resolved to, and why."""
+
+    values: dict[str, Any]
+    """Fields of the settings."""
+    sentence: str
+
+
+class PlanProgress(NamedTuple):
+    """How many of the measurements are done."""
+
+    done: int
+    total: int
 
 
 class MeasuredRun(NamedTuple):
@@ -93,44 +127,118 @@ class MeasuredForest:
         return slope * error / expected_layers(rate, depth)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What ``auto`` resolved to, and why."""
-
-    __repr__ = brief
-
-    values: dict[str, Any]
-    """Fields of the settings."""
-    measured: list[MeasuredForest]
-    """Beam sampling first, then the forests that were measured again."""
-    layers_per_second: float
-    """Expected layers per second of the chosen candidate at its best depth."""
-    sentence: str
-
-
-PLANNED = {"forest", "draft_width", "cover_width", "draft_depth", "max_width", "depth_costs", "continuation"}
-"""The fields of the settings that a plan may fill in."""
-
-
-class PlanProgress(NamedTuple):
-    """How many of the measurements are done."""
-
-    done: int
-    total: int
-
-
 TryOut = Callable[[DecodingSettings], MeasuredRun]
-PlanKey = tuple[object, ...]
+_known: WeakKeyDictionary[Pair, dict[DecodingSettings, Plan]] = WeakKeyDictionary()
+_conditions: WeakKeyDictionary[Pair, dict[str, Any]] = WeakKeyDictionary()
 
 
-def plan_key(settings: DecodingSettings) -> PlanKey:
-    """Return the key of the plan for these settings; settings that share a plan have equal keys."""
-    return tuple(vars(shared(settings)).values())
+def known_plan(pair: Pair, asked: DecodingSettings) -> Plan | None:
+    """Return the plan for settings with a field ``auto``, from this process or from disk; None if there is none."""
+    known, shared = _known.setdefault(pair, {}), _shared(asked)
+    if shared not in known and (key := _key(pair, shared)) is not None and (found := _load(key, shared)) is not None:
+        known[shared] = found
+    return known.get(shared)
 
 
-def shared(settings: DecodingSettings) -> DecodingSettings:
+def measure_forests(
+    pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check = never_stop
+) -> Generator[PlanProgress, None, Plan]:
+    """Make the plan for settings with a field ``auto``, or return the known one; closing the generator cancels.
+
+    Args:
+        pair: with a draft model.
+        prompt_ids: ids of the prompt, with room for at least one new token.
+        asked: settings of a drafting method.
+        check: called before each forward of a model; what it raises ends the measuring.
+    """
+    known, room = known_plan(pair, asked), pair.room_after(len(prompt_ids))
+    if known is not None:
+        return known
+    made = yield from make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, chosen, check), room)
+    if room >= MEASURED_TOKENS:  # shorter measurements say too little to be remembered
+        _known[pair][_shared(asked)] = made
+        if (key := _key(pair, _shared(asked))) is not None:
+            _save(key, made)
+    return made
+
+
+def _shared(settings: DecodingSettings) -> DecodingSettings:
     """Return the settings with defaults in the fields that a plan does not depend on."""
     return replace(settings, seed=0, max_new_tokens=1, length_penalty=1.0)
+
+
+def _key(pair: Pair, shared: DecodingSettings) -> str | None:
+    """Return the key of a plan on disk: a digest of machine, versions, models and settings.
+
+    None if the device cannot be read in this process, such as the GPU of Hugging Face ZeroGPU.
+    """
+    if pair not in _conditions:  # digests of large models take a while
+        try:
+            _conditions[pair] = conditions(pair)
+        except RuntimeError:
+            return None
+    named = json.dumps([_conditions[pair], vars(shared)], sort_keys=True)
+    return hashlib.sha256(named.encode()).hexdigest()[:32]
+
+
+def _load(key: str, asked: DecodingSettings) -> Plan | None:
+    """Return a plan that was kept, if the trials for these settings can have found it."""
+    try:
+        plan = Plan(**_kept()[key])
+        filled = replace(asked, **plan.values)
+        tried = {_shape(one): one.draft_depth for one in largest_tried(asked)}
+        deepest: Any = tried.get(_shape(filled), 0)  # drafting nothing is always tried
+        given = {name: value for name, value in vars(asked).items() if value != AUTO and name not in FILLED}
+        usable = given.items() <= vars(filled).items() and filled.widest == asked.widest and plan.sentence.isprintable()
+        values = {name: getattr(filled, name) for name in plan.values}
+    except (KeyError, TypeError, AttributeError, SettingsError):  # missing, damaged or foreign
+        return None
+    return Plan(values, plan.sentence) if usable and filled.draft_depth <= deepest else None
+
+
+def _save(key: str, plan: Plan) -> None:
+    """Keep a plan. A folder that cannot be written is a warning, not an error."""
+    try:
+        path = cache_folder() / FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, json.dumps(_kept() | {key: asdict(plan)}))
+    except (OSError, RuntimeError) as error:
+        logging.getLogger(__name__).warning(
+            "plans of auto cannot be kept (%s), so the next run measures again; set %s to a folder", error, SETTING
+        )
+
+
+def _kept() -> dict[str, Any]:
+    """Return the plans on disk; nothing where there are none, or none that can be read."""
+    try:
+        kept = json.loads((cache_folder() / FILE).read_bytes())
+    except (OSError, RuntimeError, ValueError):  # too deep is a RuntimeError
+        return {}
+    return kept if isinstance(kept, dict) else {}
+
+
+def _try_out(pair: Pair, prompt_ids: list[int], settings: DecodingSettings, check: Check) -> MeasuredRun:
+    """Decode and return the counts."""
+    watch = _Watch()
+    for _ in iterations(RunStart(pair, "", prompt_ids, resolve(settings)), [watch], check):
+        pass
+    return MeasuredRun(watch.seconds, watch.tally.layers, watch.passed, watch.stopped, watch.tally.beams)
+
+
+class _Watch(Observer):
+    """Counts the seconds of the iterations, and the draft layers that let verification go on."""
+
+    def __init__(self) -> None:
+        self.seconds: list[tuple[int, float]] = []
+        self.passed = self.stopped = 0
+        self.tally = Tally()
+
+    def on_iteration(self, iteration: IterationEnd) -> None:
+        self.seconds.append((len(iteration.scored.forest.layers), sum(iteration.seconds.values())))
+        self.tally.add(iteration.layers)
+        passed, stopped = draft_layers_passed(iteration.layers)
+        self.passed += passed
+        self.stopped += stopped
 
 
 def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[PlanProgress, None, Plan]:
@@ -141,8 +249,8 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
         try_out: decodes with the given settings and returns what it measured.
         room: tokens that fit behind the prompt, at least 1.
     """
-    asked = replace(asked, max_width=asked.widest, max_new_tokens=min(room, MEASURED_TOKENS))
-    settings = [_filled(asked, "sampled", 1, 0, 0), *candidates(asked)]
+    short = replace(asked, max_new_tokens=min(room, MEASURED_TOKENS))
+    settings = [_filled(short, "sampled", 1, 0, 0), *candidates(short)]
     total = 1 + len(settings) + FINALS * (1 + min(FINALISTS, len(settings) - 1))
     try_out(settings[-1])  # a warm-up
     yield PlanProgress(1, total)
@@ -194,40 +302,27 @@ def _again(settings: DecodingSettings, deepest: int, rates: dict[int, float], ro
 
 def largest_tried(asked: DecodingSettings) -> Iterator[DecodingSettings]:
     """Yield the largest settings that :func:`make_plan` may try, one for each forest."""
-    asked = replace(asked, max_width=asked.widest)
     for one in candidates(asked):
-        deepest = _deepest(one.draft_width + one.cover_width)  # type: ignore[operator, arg-type]  # filled in
-        yield replace(one, draft_depth=deepest) if asked.draft_depth == AUTO else one
-
-
-def could_be_chosen(asked: DecodingSettings, filled: DecodingSettings) -> bool:
-    """Return True if the trials for ``asked`` can end with the settings ``filled``."""
-    tried = {(one.forest, one.draft_width, one.cover_width): one.draft_depth for one in largest_tried(asked)}
-    tried.setdefault(("sampled", 1, 0), 0)  # drafting nothing
-    deepest = tried.get((filled.forest, filled.draft_width, filled.cover_width))
-    is_filled = not filled.is_auto and filled.max_width == asked.widest
-    return is_filled and deepest is not None and filled.draft_depth <= deepest  # type: ignore[operator]  # filled in
+        _, width, cover = _shape(one)
+        yield replace(one, draft_depth=_deepest(width + cover)) if asked.draft_depth == AUTO else one
 
 
 def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
     """Yield settings with every ``auto`` filled in, one for each forest to try; given fields stay as they are."""
     depth = MEASURED_DEPTH if asked.draft_depth == AUTO else asked.draft_depth
     shapes: list[tuple[str, int, int]] = []
-    if asked.forest in ("sampled", AUTO):
+    if asked.forest in ("sampled", AUTO) and asked.method != "speculative_beam_search":
         shapes += [("sampled", width, cover) for width, cover in SAMPLED]
-    if asked.forest in ("likely", AUTO):
+    if asked.forest in ("likely", AUTO) or asked.method == "speculative_beam_search":
         shapes += [("likely", width, 0) for width in LIKELY]
-    if asked.method == "speculative":
-        shapes = [("sampled", 1, 0)]
-    if asked.method == "speculative_beam_search":
-        shapes = [("likely", width, 0) for width in LIKELY]
     seen = set()
     for forest, width, cover in shapes:
         given_width = width if asked.draft_width == AUTO else asked.draft_width
         given_cover = 0 if forest == "likely" else cover if asked.cover_width == AUTO else asked.cover_width
-        if (shape := (forest, given_width, given_cover)) not in seen:
+        one = _filled(asked, forest, given_width, given_cover, depth)
+        if (shape := _shape(one)) not in seen:
             seen.add(shape)
-            yield _filled(asked, *shape, depth)
+            yield one
 
 
 def choose_forest(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -> Plan:
@@ -251,12 +346,24 @@ def choose_forest(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -
         values |= {"draft_depth": deepest, "depth_costs": costs, "continuation": best.continuation}
     else:
         values["draft_depth"] = best_depth
-    values["max_width"] = asked.max_width
-    return Plan(values, list(measured), best_rate, _sentence(baseline, best, best_depth, best_rate))
+    values["max_width"] = asked.widest
+    return Plan(_read(asked, values), _sentence(baseline, best, best_depth, best_rate))
+
+
+def _read(asked: DecodingSettings, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that the method reads."""
+    return {name: value for name, value in values.items() if asked.method in FIELDS[name].methods}
 
 
 def _filled(asked: DecodingSettings, forest: str, width: int, cover: int, depth: int) -> DecodingSettings:
-    return replace(asked, forest=forest, draft_width=width, cover_width=cover, draft_depth=depth, depth_costs=None)
+    values = {"forest": forest, "draft_width": width, "cover_width": cover, "draft_depth": depth, "depth_costs": None}
+    return replace(asked, **_read(asked, values | {"max_width": asked.widest}))
+
+
+def _shape(settings: DecodingSettings) -> tuple[str, int, int]:
+    """Return what the method makes of the forest: its kind, draft width and cover width."""
+    plan = resolve(settings)
+    return plan.forest, plan.draft_width, plan.cover_width
 
 
 def _measured(settings: DecodingSettings, runs: Sequence[MeasuredRun]) -> MeasuredForest:
@@ -266,9 +373,7 @@ def _measured(settings: DecodingSettings, runs: Sequence[MeasuredRun]) -> Measur
         deepest = max(depth for depth, _ in one.seconds)  # near the end of a decode the drafts are less deep
         times.setdefault(deepest, []).extend(seconds for depth, seconds in one.seconds if depth == deepest)
     return MeasuredForest(
-        settings.forest,
-        settings.draft_width,  # type: ignore[arg-type]  # filled in
-        settings.cover_width,  # type: ignore[arg-type]
+        *_shape(settings),
         tuple((depth, _lower_quartile(times[depth])) for depth in sorted(times)),
         (passed + 1) / (passed + stopped + 2),  # few layers were seen: keep the rate away from 0 and 1
         passed + stopped,

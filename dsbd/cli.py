@@ -1,0 +1,212 @@
+"""Command line: ``python -m dsbd COMMAND``. Decoding and drawing stand here, what measures in ``dsbd.commands``.
+
+Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (Ctrl-C
+stopped it; what a bench or an evaluation has done is kept and printed). Needs no torch, so that help is quick.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dsbd.assets import asset_path
+from dsbd.commands import bench, doctor, eval, page, plan, verify_trace
+from dsbd.commands.pair_flags import add_pair_flags, pair_of, prepare
+from dsbd.commands.parser import (
+    BAD_INPUT,
+    OK,
+    STOPPED,
+    OneLineParser,
+    add_language_flag,
+    add_plotly_flag,
+    new_command,
+    print_json,
+)
+from dsbd.commands.paths import input_path, output_file, output_folder
+from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
+from dsbd.errors import DsbdError, SettingsError, TraceError
+from dsbd.version import __version__
+
+if TYPE_CHECKING:
+    from dsbd.models.language_model import LanguageModel
+
+FORMATS = ("html", "svg", "text")
+"""Of ``export``: ``html`` shows every iteration, the others one."""
+ARTICLE = asset_path("article/article.md")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return the exit code."""
+    parsed = parser().parse_args(arguments)
+    try:
+        code: int = parsed.run(parsed)
+        sys.stdout.flush()
+    except DsbdError as error:
+        print(f"dsbd: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        _close_output()
+        return OK
+    except OSError as error:  # files are checked where they are used: what is left is stdout, on a full disk
+        _close_output()
+        print(f"dsbd: cannot write the output: {error.strerror or error}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("dsbd: stopped", file=sys.stderr)
+        return STOPPED
+    return code
+
+
+def _close_output() -> None:
+    """Send what is still in the buffer of stdout nowhere: Python would try to write it again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    whole = OneLineParser(
+        prog="python -m dsbd", description="Dynamic-width speculative beam decoding.", allow_abbrev=False
+    )
+    whole.add_argument("--version", action="version", version=__version__)
+    commands = whole.add_subparsers(required=True, metavar="COMMAND")
+    _add_decode(commands)
+    for measuring in (bench, eval, verify_trace):
+        measuring.add(commands)
+    _add_export(commands)
+    _add_lesson(commands)
+    _add_site(commands)
+    for command in (page, doctor, plan):
+        command.add(commands)
+    return whole
+
+
+def _add_decode(commands: Any) -> None:
+    parser = new_command(commands, "decode", "decode a prompt", _decode)
+    parser.add_argument("--prompt", required=True, help="text to continue")
+    parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
+    parser.add_argument("--chat", action="store_true", help="apply the model's chat template")
+    parser.add_argument(
+        "--tensor-parallel", action="store_true", help="spread the models over the processes of torchrun"
+    )
+    add_pair_flags(parser)
+    add_settings_flags(parser)
+
+
+def _decode(parsed: argparse.Namespace) -> int:
+    """Print the tokens as soon as they are settled."""
+    settings = settings_of_flags(parsed)
+    from dsbd.api import stream
+
+    pair = pair_of(parsed, {"tp_plan": "auto"} if parsed.tensor_parallel else None)
+    prepare(pair, parsed.prompt, settings, parsed.chat)
+    shown, result = "", None
+    for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
+        if pair.reports and not parsed.json:
+            print(update.settled_text[len(shown) :], end="", flush=True)
+            shown = update.settled_text
+        result = update.result
+    assert result is not None
+    if not pair.reports:
+        return OK
+    if result.trace is not None:
+        result.trace.save(parsed.trace)
+    if parsed.json:
+        models = {"target": _model(pair.target), "draft": _model(pair.draft)}
+        printed = asdict(replace(result, trace=None))
+        del printed["trace"]
+        print_json({**printed, "models": models})
+        return OK
+    stats = result.stats
+    print(flush=True)
+    print(
+        f"[{stats.new_tokens} tokens, {stats.tokens_per_second:.1f} tokens/s, {stats.target_calls} target forwards, "
+        f"{stats.layers_per_iteration:.2f} layers per iteration]",
+        file=sys.stderr,
+    )
+    return OK
+
+
+def _model(model: "LanguageModel | None") -> dict[str, Any] | None:
+    from dsbd.tracing.recorder import model_record
+
+    return None if model is None else asdict(model_record(model))
+
+
+def _add_export(commands: Any) -> None:
+    parser = new_command(commands, "export", "draw a trace", _export)
+    parser.add_argument("file", type=input_path, metavar="FILE")
+    parser.add_argument("--format", choices=FORMATS, required=True)
+    parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
+    which = "which iteration, counted from 1 as in the viewer; html opens there (1)"
+    parser.add_argument("--iteration", type=int, default=1, metavar="N", help=which)
+    add_plotly_flag(parser, of="html: ")
+    add_language_flag(parser, of="html: ")
+
+
+def _export(parsed: argparse.Namespace) -> int:
+    import visualize
+    from dsbd.tracing.trace import Trace
+    from visualize.files import write
+
+    trace = Trace.load(parsed.file)
+    most = max(len(trace.iterations), 1)
+    if not 1 <= parsed.iteration <= most:
+        raise TraceError(f"iteration is {parsed.iteration}; this trace has the iterations 1 to {most}")
+    if parsed.format == "html":
+        place = f"iteration={parsed.iteration}"
+        visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language, place=place)
+    else:
+        draw = visualize.forest_svg if parsed.format == "svg" else visualize.forest_text
+        write(parsed.output, draw(trace, parsed.iteration - 1))
+    if parsed.json:
+        print_json({"output": parsed.output, "format": parsed.format, "bytes": Path(parsed.output).stat().st_size})
+    return OK
+
+
+def _add_lesson(commands: Any) -> None:
+    parser = new_command(commands, "lesson", "make a page of a lesson", _lesson)
+    parser.add_argument("file", type=input_path, metavar="FILE", help="the lesson, in Markdown")
+    parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
+    add_plotly_flag(parser)
+
+
+def _lesson(parsed: argparse.Namespace) -> int:
+    import visualize
+
+    visualize.export_lesson(parsed.file, parsed.output, plotly=parsed.plotly)
+    if parsed.json:
+        print_json({"output": parsed.output, "bytes": Path(parsed.output).stat().st_size})
+    return OK
+
+
+def _add_site(commands: Any) -> None:
+    parser = new_command(commands, "site", "write a static site with a viewer page for every trace of a folder", _site)
+    add = parser.add_argument
+    add("--traces", type=input_path, required=True, metavar="DIR", help="folder of trace files")
+    add("--output", type=output_folder, required=True, metavar="DIR", help="folder to write")
+    add("--lessons", type=input_path, metavar="DIR", help="folder of lessons, which become pages too")
+    article = "a lesson without questions, as a page to scroll (the bundled one)"
+    add("--article", type=input_path, metavar="FILE", help=article)
+    add("--title", default="DSBD", help="title of the site (DSBD)")
+    add("--live", action="store_true", help="add a page that decodes in the reader's browser")
+    add_language_flag(parser)
+
+
+def _site(parsed: argparse.Namespace) -> int:
+    import visualize
+
+    names = ("lessons", "title", "language", "live")
+    options = {name: getattr(parsed, name) for name in names}
+    options["article"] = parsed.article or (ARTICLE if ARTICLE.is_file() else None)
+    try:
+        pages = visualize.export_site(parsed.traces, parsed.output, **options)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    if parsed.json:
+        print_json({"output": parsed.output, "pages": pages})
+    else:
+        print("\n".join(pages))
+    return OK

@@ -1,0 +1,323 @@
+"""``auto``: what measurements resolve to, what is kept on disk, and what plans lose on machines whose best is known.
+
+A made-up machine has a cost for each draft step, each node and each iteration that drafts, and a chance that a layer
+lets verification go on. Its measurements are as noisy as real ones: few layers are seen, and some are disturbed.
+"""
+
+import itertools
+import json
+import random
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean
+
+import pytest
+
+import dsbd
+from dsbd import api, auto
+from dsbd.auto import (
+    DEEPEST,
+    FILE,
+    MEASURED_DEPTH,
+    MEASURED_NODES,
+    MeasuredForest,
+    MeasuredRun,
+    Plan,
+    candidates,
+    choose_forest,
+    known_plan,
+    largest_tried,
+    make_plan,
+)
+from dsbd.cache_folder import cache_folder
+from dsbd.methods import WORTHWHILE, DepthPolicy, expected_layers, resolve
+from dsbd.settings import AUTO, ResolvedSettings
+from dsbd.steps import value_of
+from tests.toy_pair import toy_pair
+
+ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO, min_width=4, max_width=4)
+BASELINE = MeasuredForest("sampled", 1, 0, ((0, 0.010),), 0.5, 0, 4.0)
+GOOD = MeasuredForest("sampled", 6, 8, ((4, 0.018), (6, 0.02)), 0.8, 90, 4.0)
+SPECULATIVE = dsbd.DecodingSettings(method="speculative", draft_depth=AUTO)
+SEARCHES = dsbd.DecodingSettings(method="speculative_beam_search", draft_depth=AUTO, draft_width=AUTO)
+
+
+def measured(width: int, cover: int, seconds: float, continuation: float, forest: str = "sampled", beams: float = 4.0):
+    return MeasuredForest(forest, width, cover, ((4, seconds),), continuation, 90, beams)
+
+
+@pytest.mark.parametrize(
+    ("asked", "tried", "values"),
+    [  # a choice by layers alone or by time alone
+        (ALL, [measured(6, 0, 0.02, 0.3), GOOD, measured(6, 24, 0.06, 0.9)], {"draft_width": 6, "cover_width": 8}),
+        # speed from fewer beams, and a gain within the noise of short measurements
+        (ALL, [measured(6, 0, 0.02, 0.8), measured(24, 0, 0.011, 0.99, "likely", 2.0)], {"forest": "sampled"}),
+        (ALL, [measured(6, 0, 0.02, 0.8), measured(6, 8, 0.0199, 0.8)], {"cover_width": 0}),
+        (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, "likely")], {"depth_costs": (1.0,)}),
+        (replace(ALL, draft_depth=4), [measured(6, 0, 0.02, 0.9)], {"draft_depth": 4}),
+        (SPECULATIVE, [MeasuredForest("sampled", 1, 0, ((6, 0.012),), 0.9, 90, 4.0)], {"draft_depth": 6}),
+        (SEARCHES, [MeasuredForest("likely", 24, 0, ((6, 0.012),), 0.9, 90, 4.0)], {"draft_width": 24}),
+    ],
+    ids=["most layers per second", "narrow", "slight", "does not pay", "given depth", "chain", "search"],
+)  # fmt: skip
+def test_the_forest_with_most_layers_per_second_is_chosen(asked, tried, values):
+    plan = choose_forest(asked, [BASELINE, *tried])
+    assert values.items() <= plan.values.items()
+    chosen = replace(asked, **plan.values)
+    assert not chosen.is_auto
+    assert ("depth_costs" in plan.values) == (asked.draft_depth == AUTO)
+    assert ("does not pay" in plan.sentence) == (chosen.draft_depth == 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"draft_width": 9, "forest": "sampled"}, {"draft_width": {9}, "forest": {"sampled"}}),
+        ({"draft_depth": 3}, {"draft_depth": {3}}),
+        ({"cover_width": 2, "forest": "sampled"}, {"cover_width": {2}}),
+    ],
+    ids=str,
+)
+def test_given_fields_are_left_alone(changes, names):
+    """Catches a plan that overrides what the user chose."""
+    for name, values in names.items():
+        assert {getattr(one, name) for one in candidates(replace(ALL, **changes))} == values
+
+
+def clockwork(continuation: float):
+    """Return measurements of a pair whose drafts pass this often, where each layer costs a tenth of an iteration.
+
+    The iterations near the end of a measurement are shallow.
+    """
+    runs = []
+
+    def run(settings):
+        runs.append(settings)
+        depth, passed = settings.draft_depth, round(1000 * continuation)
+        iterations = [(depth, 0.01 * (1 + 0.1 * depth))] * 6 + [(0, 0.01)] * 6
+        return MeasuredRun(iterations, 100, passed, 1000 - passed, 400)
+
+    return runs, run
+
+
+@pytest.mark.parametrize(
+    "asked", [ALL, replace(ALL, draft_depth=4), replace(ALL, forest="likely"), SPECULATIVE, SEARCHES]
+)
+@pytest.mark.parametrize("continuation", [0.7, 0.96, 0.99])
+def test_measurements_go_as_deep_as_can_pay(asked, continuation):
+    """Catches a plan that never leaves its first depth, deep measurements of text that no draft foresees, one beyond a
+    limit of the page, one that repeats another's seed, and a cost of a deep forest from its shallow iterations."""
+    runs, run = clockwork(continuation)
+    plan = value_of(make_plan(asked, run, room=100))
+    bounds = {
+        (one.forest, one.draft_width, one.cover_width): one.draft_depth for one in map(resolve, largest_tried(asked))
+    }
+    shapes = [(one.forest, one.draft_width, one.cover_width, one.draft_depth) for one in map(resolve, runs)]
+    assert all(depth <= bounds.get(tuple(shape), 0) for *shape, depth in shapes)
+    assert all(depth <= DEEPEST and depth * (width + cover) <= MEASURED_NODES for _, width, cover, depth in shapes)
+    assert {one.seed for one in runs} == {0, 1, 2}
+    deepest = max(depth for *_, depth in shapes)
+    if asked.draft_depth != AUTO:
+        assert deepest == plan.values["draft_depth"] == 4
+    else:
+        assert (deepest > MEASURED_DEPTH) == (continuation > 0.7)
+        costs = plan.values["depth_costs"]
+        assert costs == pytest.approx([1 + 0.1 * depth for depth in range(len(costs))])
+        assert len(costs) == plan.values["draft_depth"] + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", [replace(ALL, replacement=False, cover_width=0), SPECULATIVE, SEARCHES], ids=str)
+def test_auto_is_measured_once_and_replays_exactly(asked):
+    """Catches a plan that is not kept, is measured at every decode, or depends on the clock once resolved; one that
+    nobody can stop; and one of a decode too short to measure in."""
+    pair = replace(toy_pair())
+    assert dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=1)).stats.layers == 1
+    auto._known.pop(pair)
+    (cache_folder() / FILE).unlink()
+    steps = api.planning(pair, "Once upon", asked)
+    first = next(steps)
+    steps.close()
+    assert (first.done, known_plan(pair, asked)) == (1, None)
+    seen = list(api.planning(pair, "Once upon", asked))
+    assert [step.done for step in seen] == [*range(1, first.total + 1)]
+    assert list(api.planning(pair, "Once upon", asked)) == []
+    result = dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=24), record=True)
+    assert isinstance(result.settings, ResolvedSettings)
+    assert dsbd.verify_trace(result.trace).failure is None
+    again = dsbd.decode(pair, "Once upon", dsbd.DecodingSettings.from_dict(asdict(result.settings)))
+    assert (again.beams, again.settings) == (result.beams, result.settings)
+
+
+def test_a_plan_that_drafts_nothing_is_beam_sampling():
+    """Catches a decode that drafts nothing and still reads the prompt with the draft model, or keeps a cache for it."""
+    plan = choose_forest(ALL, [BASELINE, measured(6, 0, 0.03, 0.4)])
+    ours = dsbd.decode(toy_pair(), "Once upon", replace(ALL, **plan.values))
+    plain = dsbd.decode(toy_pair(), "Once upon", dsbd.DecodingSettings(method="beam_sampling"))
+    assert ours.beams == plain.beams
+    for stats in (ours.stats, plain.stats):
+        assert stats.draft_calls == 0
+    assert ours.stats.kv_peak_bytes == plain.stats.kv_peak_bytes
+
+
+def keep(pair, asked=ALL, best=GOOD) -> Plan:
+    plan = choose_forest(asked, [BASELINE, replace(best, cover_width=0), best])
+    auto._save(auto._key(pair, auto._shared(asked)), plan)
+    return plan
+
+
+@pytest.mark.parametrize("asked", [ALL, replace(ALL, draft_depth=4), SPECULATIVE], ids=["all", "fixed depth", "chain"])
+@pytest.mark.parametrize("seconds", [0.02, 9.0], ids=["pays", "does not pay"])
+def test_a_plan_comes_back_as_it_was_for_its_pair_and_settings_alone(asked, seconds):
+    """Catches a value that a file changes, and a plan of another model or law; seed and length are shared."""
+    pair, again = replace(toy_pair()), replace(toy_pair())
+    best = replace(GOOD, seconds=((4, seconds),))
+    plan = keep(pair, asked, replace(best, draft_width=1, cover_width=0) if asked is SPECULATIVE else best)
+    assert known_plan(again, asked) == plan
+    assert known_plan(again, replace(asked, seed=7, max_new_tokens=9, length_penalty=0.5)) == plan
+    assert list(api.planning(again, "Once upon", asked)) == []
+    assert known_plan(again, replace(asked, temperature=0.5)) is None
+    assert known_plan(replace(again, draft=again.target), asked) is None
+    with pytest.raises(dsbd.SettingsError, match="nothing to plan"):
+        api.plan(pair, "Once upon", dsbd.DecodingSettings())
+
+
+def with_values(**values):
+    return lambda kept: {key: {**plan, "values": plan["values"] | values} for key, plan in kept.items()}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda kept: json.dumps(kept)[:-30],
+        lambda kept: b"\xff\xfe",
+        lambda kept: "[" * 5000,
+        lambda kept: [],
+        lambda kept: dict.fromkeys(kept, 3),
+        lambda kept: {key: plan | {"more": 1} for key, plan in kept.items()},
+        lambda kept: {key: plan | {"sentence": "\x1b[2J"} for key, plan in kept.items()},
+        with_values(draft_width=256),
+        with_values(cover_width=24, draft_depth=10, depth_costs=[1.0] * 11),
+        with_values(depth_costs=[1.0]),
+        with_values(forest="auto"),
+        with_values(max_width=64),
+        with_values(continuation=2.0),
+        with_values(seed=3),
+        with_values(colour=3),
+    ],
+)
+def test_a_damaged_or_foreign_file_is_ignored(damage):
+    """Catches a file that is believed: one cut off, one of another format, one with a forest that nobody tried."""
+    keep(toy_pair())
+    path = cache_folder() / FILE
+    damaged = damage(json.loads(path.read_text()))
+    damaged = json.dumps(damaged) if isinstance(damaged, (dict, list)) else damaged
+    path.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
+    assert known_plan(replace(toy_pair()), ALL) is None
+    plan = keep(toy_pair())
+    assert known_plan(replace(toy_pair()), ALL) == plan, "the next plan takes its place"
+
+
+def test_a_folder_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path, caplog):
+    """Catches an error where a host is read-only."""
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("DSBD_CACHE", str(tmp_path / "file"))
+    keep(toy_pair())
+    assert known_plan(replace(toy_pair()), ALL) is None
+    (record,) = caplog.records
+    assert "measures again; set DSBD_CACHE to a folder" in record.message
+
+
+MORE = {("sampled", 4): -0.1, ("sampled", 6): 0.0, ("sampled", 12): 0.25, ("sampled", 14): 0.3, ("sampled", 30): 0.4}
+MORE |= {("likely", 12): 0.1, ("likely", 24): 0.3, ("likely", 48): 0.45}
+"""How much of the layers that fall short with six drafts pass with a forest of so many nodes a layer."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Costs in iterations of beam sampling."""
+
+    draft: float
+    node: float
+    passing: float
+    """How often a layer of six drafts lets verification go on."""
+    crowded: float
+    """Further cost of each node beyond the twelfth."""
+    number: int
+
+    def rate(self, settings) -> float:
+        more = MORE[settings.forest, settings.draft_width + settings.cover_width]
+        return self.passing + more * ((1.0 - self.passing) if more > 0 else self.passing)
+
+    def cost(self, settings, depth: int) -> float:
+        nodes = depth * (settings.draft_width + settings.cover_width)
+        drafting = 0.1 + depth * self.draft + nodes * self.node + max(0, nodes - 12) * self.crowded
+        return 1.0 + (drafting if depth else 0.0)
+
+    def best(self) -> float:
+        """Return the most expected layers per cost of any forest that may be tried, or 1 without drafts."""
+        found = [1.0]
+        for largest in largest_tried(ALL):
+            for depth in range(1, largest.draft_depth + 1):
+                found.append(expected_layers(self.rate(largest), depth) / self.cost(largest, depth))
+        return max(found)
+
+    def decode(self, settings, tokens: int, chance: random.Random):
+        """Yield depth, cost and draft layers passed and fallen short of each iteration."""
+        policy = DepthPolicy(settings.draft_depth, settings.depth_costs, settings.continuation)
+        rate = self.rate(settings) if settings.draft_depth else 0.0
+        while tokens:
+            depth = min(policy.choose(), tokens - 1)
+            passed = next((layer for layer in range(depth) if chance.random() >= rate), depth)
+            policy.observe(depth, passed, passed < depth)
+            tokens -= passed + 1
+            yield depth, self.cost(settings, depth), passed, passed < depth
+
+    def try_out(self, settings) -> MeasuredRun:
+        """Return a noisy measurement."""
+        chance = random.Random(f"{self.number} {settings.seed} {settings.forest} {settings.draft_width} "
+                               f"{settings.cover_width} {settings.draft_depth}")  # fmt: skip
+        seen = list(self.decode(settings, settings.max_new_tokens, chance))
+        seconds = [
+            (depth, 0.01 * cost * (1.0 + 0.02 * chance.random() + (chance.random() < 0.15) * chance.random()))
+            for depth, cost, _, _ in seen
+        ]
+        passed, stopped = sum(one[2] for one in seen), sum(one[3] for one in seen)
+        return MeasuredRun(seconds, passed + len(seen), passed, stopped, 4 * (passed + len(seen)))
+
+    def speed(self) -> float:
+        """Return layers per cost of a long decode with the machine's plan, beam sampling's being 1."""
+        plan = value_of(make_plan(ALL, self.try_out, room=1000))
+        seen = list(self.decode(replace(ALL, **plan.values), 1500, random.Random(self.number)))
+        return sum(passed + 1 for _, _, passed, _ in seen) / sum(cost for _, cost, _, _ in seen)
+
+
+MACHINES = [
+    Machine(draft, node, passing, crowded, number)
+    for number, (draft, node, passing, crowded) in enumerate(
+        itertools.product((0.05, 0.15, 0.4), (0.002, 0.02), (0.2, 0.5, 0.65, 0.8, 0.95), (0.0, 0.02))
+    )
+]
+
+
+def test_plans_lose_little_against_the_best_forest():
+    """Catches a plan far from the best forest, and one that decodes slower than beam sampling."""
+    speeds = [machine.speed() for machine in MACHINES]
+    shares = [speed / machine.best() for speed, machine in zip(speeds, MACHINES, strict=True)]
+    assert min(speeds) > 0.98
+    assert min(shares) > 0.75
+    assert fmean(shares) > 0.94
+
+
+def test_a_gain_within_the_noise_of_its_measurement_is_not_taken():
+    """Catches a forest that was lucky in a few layers."""
+    for decided, expected in ((8, 0), (800, 2)):
+        lucky = MeasuredForest("sampled", 6, 0, ((2, 0.017),), 0.6, decided, 4.0)
+        assert expected_layers(0.6, 2) / 1.7 > WORTHWHILE
+        assert choose_forest(replace(ALL, draft_depth=2), [BASELINE, lucky]).values["draft_depth"] == expected
+
+
+@pytest.mark.parametrize("room", [1, 2, 5])
+def test_a_prompt_that_leaves_little_room_is_planned(room):
+    """Catches a division by a depth that no measurement reached."""
+    plan = value_of(make_plan(ALL, MACHINES[0].try_out, room))
+    assert plan.values["draft_depth"] < room

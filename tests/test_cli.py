@@ -1,0 +1,195 @@
+"""The command line: arguments, exit code, words. What measures has its tests in ``tests/commands``."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dsbd
+from dsbd.cli import FORMATS, main
+from dsbd.memory.files import save_memory
+from tests.command_line import refused, run
+from tests.memory.toys import random_network
+from tests.toy_pair import toy_model
+
+ROOT = Path(__file__).resolve().parents[1]
+TRACE = str(ROOT / "assets" / "traces" / "5-speculative-sampling.json.gz")
+LESSON = str(ROOT / "assets" / "lessons" / "1-speculative-decoding.md")
+LONG = "a" * 5000
+NOT_PATHS = ["", "  ", "x\x00y", LONG]
+DECODE = ["decode", "--prompt", "x"]
+EXPORT = ["export", TRACE, "--output", "x", "--format"]
+SITE = ["site", "--traces", str(Path(TRACE).parent), "--output", "site"]
+NOWHERE = ["--target", "./no/such/folder"]
+READERS = {
+    "verify-trace": [],
+    "export": ["--format", "svg", "--output", "out.svg"],
+    "lesson": ["--output", "out.html"],
+}
+WRITERS = {
+    "export": ["export", TRACE, "--format", "html", "--output"],
+    "lesson": ["lesson", LESSON, "--output"],
+    "decode": [*DECODE, "--trace"],
+}
+FILES = ["binary", "deep.json", "empty"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Make a folder to write in, with a file that contains every byte."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "binary").write_bytes(bytes(range(256)))
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        *[([command, path, *rest], "") for command, rest in READERS.items()
+          for path in (*NOT_PATHS, "/dev/zero", ".", "none", "binary", "deep.json", "binary/below")],
+        *[([*command, path], "") for command in WRITERS.values() for path in (*NOT_PATHS, ".", "none/x", "binary/x")],
+        ([], "COMMAND"),
+        (["decode"], "--prompt"),
+        ([*DECODE, "--method", "magic"], "'magic'"),
+        ([*DECODE, *NOWHERE], "./no/such/folder"),
+        ([*DECODE, "--draft", "./no/such/folder"], "without a target"),
+        ([*DECODE, "--device", "toaster"], "toaster"),
+        ([*DECODE, "--dtype", "float13"], "float13"),
+        ([*DECODE, *NOWHERE, "--temperature=nan"], "temperature is nan"),
+        ([*DECODE, *NOWHERE, "--draft-depth=deep"], "draft_depth is 'deep'; allowed are whole numbers from 0 to 32 or"),
+        ([*DECODE, *NOWHERE, "--depth-costs=a:b"], "depth_costs is 'a:b'; allowed are None, or draft_depth + 1"),
+        ([*DECODE, *NOWHERE, "--num-beams=2"], "method dsbd does not read it; leave it out"),
+        ([*DECODE, "two\nlines"], "unrecognized arguments: two lines"),
+        (["decode", "--promt", "x"], "did you mean --prompt?"),
+        ([*DECODE, "--tempereture", "1"], "did you mean --temperature?"),
+        ([*DECODE, "--landing", "false"], "--no-NAME turns it off"),
+        ([*DECODE, "--foo"], "(see python -m dsbd decode --help)\n"),
+        (["--foo", *DECODE], "(see python -m dsbd --help)\n"),
+        (["page", "--foo"], "(see python -m dsbd page --help)\n"),
+        ([*EXPORT, "pdf"], "pdf"),
+        ([*EXPORT, "html", "--plotly", "web"], "web"),
+        ([*EXPORT, "html", "--language", "xx"], "there are "),
+        ([*EXPORT, "svg", "--iteration", "0"], "iteration is 0; this trace has the iterations 1 to"),
+        ([*EXPORT, "svg", "y"], "(see python -m dsbd export --help)\n"),
+        ([*SITE, "--traces", ""], "is not a path"),
+        ([*SITE, "--traces", "binary"], "is no folder"),
+        ([*SITE, "--traces", "empty"], "no trace files"),
+        ([*SITE, "--traces", "."], "deep.json: damaged trace"),
+        ([*SITE, "--lessons", "nowhere"], "is no folder"),
+        ([*SITE, "--lessons", "binary"], "is no folder"),
+        ([*SITE, "--output", ""], "is not a path"),
+        ([*SITE, "--output", "binary"], "cannot write into 'binary'"),
+        ([*SITE, "--language", "../en"], "'../en'"),
+    ],
+    ids=lambda value: " ".join(value)[:40].replace("\0", "0") if isinstance(value, list) else "",
+)  # fmt: skip
+def test_what_cannot_be_used_is_one_line_and_exit_code_two(capsys, folder, arguments, words):
+    """Catches a traceback, input that is taken for something else, a device that is read until the memory is full, and
+    work that is done before the path of its result is checked."""
+    said = refused(capsys, *arguments)
+    assert words in said
+    assert len(said) < 500
+    assert sorted(file.name for file in folder.iterdir()) == FILES
+
+
+@pytest.mark.parametrize("method", dsbd.METHODS)
+def test_decode_prints_one_object_or_streams_the_text_alone(capsys, pair_flags, method):
+    flags = ["decode", "--prompt", "Once", "--max-new-tokens", "5", "--method", method, *pair_flags]
+    code, out, _ = run(capsys, *flags, "--json")
+    assert (code, out.count("\n")) == (0, 1)
+    printed = json.loads(out)
+    assert set(printed) == {"text", "token_ids", "beams", "stats", "settings", "models"}
+    assert set(printed["beams"][0]) == {"text", "token_ids", "log_weight", "score", "finished", "multiplicity"}
+    assert printed["token_ids"] == printed["beams"][0]["token_ids"]
+    assert printed["settings"]["method"] == method
+    assert printed["stats"]["new_tokens"] == len(printed["token_ids"])
+    code, out, err = run(capsys, *flags)
+    assert (code, out) == (0, printed["text"] + "\n")
+    assert "tokens/s" in err
+
+
+def test_a_trace_is_verified_and_drawn(capsys, pair_flags, tmp_path):
+    path = str(tmp_path / "t.json.gz")
+    flags = ["decode", "--prompt", "Once", "--max-new-tokens", "6", "--trace", path, *pair_flags]
+    assert run(capsys, *flags)[0] == 0
+    code, out, _ = run(capsys, "verify-trace", path, "--json")
+    assert (code, json.loads(out)["passed"]) == (0, True)
+    starts = dict(zip(FORMATS, ("<!doctype html>", "<svg", "pass 1"), strict=True))
+    for kind, start in starts.items():
+        output = tmp_path / f"out.{kind}"
+        assert run(capsys, "export", path, "--format", kind, "--output", str(output))[0] == 0
+        assert output.read_text(encoding="utf-8").lower().startswith(start)
+    run(capsys, "export", path, "--format", "text", "--iteration", "2", "--output", str(tmp_path / "second"))
+    assert (tmp_path / "second").read_text(encoding="utf-8").startswith("Pass 2")
+    data = dsbd.Trace.load(path).to_dict()
+    data["result"]["text"] = "forged"
+    (tmp_path / "forged.json").write_text(json.dumps(data))
+    code, out, _ = run(capsys, "verify-trace", str(tmp_path / "forged.json"))
+    assert code == 1
+    assert "does not follow" in out
+
+
+def test_a_long_prompt_is_read_and_the_command_says_so(capsys, pair_flags, tmp_path):
+    """Catches a flag that does not arrive, and a law that is changed in silence."""
+    save_memory(tmp_path / "memory", random_network(32, segment_tokens=24), {}, toy_model(1, 2), "toy/target")
+    text = "In a big wood there lived a small bear who did not like honey at all. " * 3
+    flags = ["decode", "--max-new-tokens", "5", "--json", *pair_flags]
+    memory = ["--memory", str(tmp_path / "memory")]
+    code, out, err = run(capsys, *flags, "--prompt", text, *memory)
+    assert (code, len(json.loads(out)["token_ids"])) == (0, 5)
+    assert err == "dsbd: the prompt of 210 tokens is read in 9 segments; the law is p(. | memory)\n"
+    code, _, err = run(capsys, *flags, "--prompt", "Once", *memory)
+    assert (code, err) == (0, "")
+    assert "prompt of 210 tokens plus max_new_tokens 5 exceeds" in refused(capsys, *flags, "--prompt", text)
+
+
+def test_ctrl_c_is_one_line_and_exit_code_130(capsys, monkeypatch):
+    """Catches a traceback, and a stop that a script takes for a check that failed."""
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dsbd.models.loading.loading", interrupted)
+    assert run(capsys, *DECODE) == (130, "", "dsbd: stopped\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="runs wherever there is a device that is always full")
+def test_a_full_disk_is_one_line():
+    """Catches a traceback, or success, where stdout cannot be written."""
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "dsbd", "verify-trace", TRACE]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "dsbd: cannot write the output: No space left on device\n"
+
+
+def test_help_is_quick_to_load():
+    """Catches help and messages about bad settings that wait for torch."""
+    code = "import sys; from dsbd.cli import parser; parser(); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_the_page_of_another_project_is_not_opened(tmp_path):
+    """Catches a package ``ui`` of another project, first on the path, opened in place of ours."""
+    (tmp_path / "ui").mkdir()
+    (tmp_path / "ui" / "__init__.py").write_text("raise SystemExit('not ours')")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    command = [sys.executable, "-m", "dsbd", "page", "--port", "1"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert str(tmp_path / "ui") in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_gradio_one_line_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "gradio", None)
+    assert main(["page"]) == 2
+    said = capsys.readouterr().err
+    assert len(said.strip().splitlines()) == 1
+    assert "pip install gradio" in said
