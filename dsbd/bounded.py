@@ -60,7 +60,8 @@ class BoundedProcess:
             timer = Timer(seconds, end)
             timer.start()
             try:
-                assert process.stdin is not None and process.stdout is not None, "they are pipes"
+                assert process.stdin is not None, "it is a pipe"
+                assert process.stdout is not None, "it is a pipe"
                 pickle.dump((function, arguments), process.stdin)
                 process.stdin.flush()
                 answer, error = pickle.load(process.stdout)  # written by our own functions

@@ -214,7 +214,8 @@ def test_models_that_no_check_of_logits_would_find():
     with pytest.raises(PairError, match=r"not causal: .* is_decoder=True"):
         make_pair(LanguageModel(bert, "bert"), None, object())
     routed = MixtralConfig(**small, num_hidden_layers=1, num_local_experts=4, num_key_value_heads=2)
-    pair = make_pair(families.AutoModelForCausalLM.from_config(routed).eval(), None, toy_tokenizer(), "traced")
+    mixed = families.AutoModelForCausalLM.from_config(routed, trust_remote_code=False).eval()
+    pair = make_pair(mixed, None, toy_tokenizer(), "traced")
     assert (pair.target.engine, "experts" in pair.fallbacks[0]) == ("eager", True)
     local = GPTNeoConfig(vocab_size=260, hidden_size=16, num_layers=2, num_heads=4, intermediate_size=24,
                          attention_types=[[["global", "local"], 1]], max_position_embeddings=512)  # fmt: skip
