@@ -144,7 +144,7 @@ def test_what_cannot_be_combined_is_refused(changes, message):
 
 def test_a_processed_row_counts_as_its_row():
     class Inner:
-        forwards, peak_slots, slots, peak_bytes = 1, 2, 3, 4
+        model, forwards, peak_slots, slots, peak_bytes = None, 1, 2, 3, 4
 
     row = ProcessedRow(Inner(), [letters_that_change], [EOS])
     assert (row.forwards, row.peak_slots, row.slots, row.peak_bytes) == (1, 2, 3, 4)

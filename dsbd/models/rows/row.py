@@ -12,7 +12,9 @@ import torch
 
 from dsbd.errors import ModelError
 from dsbd.law.beams import Node
+from dsbd.models.language_model import LanguageModel
 from dsbd.models.threads import torch_threads
+from dsbd.stopping import Check, never_stop
 
 Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """Takes ids [n, length] of whole sequences with their prompt, and logits [n, vocabulary]; returns new logits, like
@@ -20,7 +22,16 @@ Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class Row(ABC):
-    """A model's memory of one decode. A kind without slots keeps the defaults of ``register`` and ``commit``."""
+    """A model's memory of one decode. A kind without slots keeps the defaults of ``register`` and ``commit``.
+
+    Args:
+        model: the model.
+        check: called before each forward; it may raise.
+    """
+
+    def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
+        self.model = model
+        self._check = check
 
     @property
     @abstractmethod
@@ -83,7 +94,7 @@ class WrappedRow(Row):
     """A row that passes every call on to another one; subclasses change the logits."""
 
     def __init__(self, row: Row) -> None:
-        self._row = row
+        self._row, self.model = row, row.model
 
     @property
     def forwards(self) -> int:

@@ -47,8 +47,7 @@ class StateRows(Row):
     peak_bytes = 0
 
     def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
-        self.model = model
-        self._check = check
+        super().__init__(model, check)
         self._stepwise = model.attention == "steps"
 
     @torch.inference_mode()
@@ -190,10 +189,6 @@ class PathRows(Row):
     """A row of a batch for every path, computed from its first token each time."""
 
     forwards = 0
-
-    def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
-        self.model = model
-        self._check = check
 
     def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
         self._prompt, self._prefix = list(prompt), prefix
