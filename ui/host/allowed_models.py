@@ -5,7 +5,6 @@ from pathlib import Path
 
 from dsbd.errors import PairError
 from dsbd.models.loading import require_name
-from dsbd.models.presets import PRESETS, Preset
 
 ALL = "*"
 
@@ -32,7 +31,3 @@ class AllowedModels:
                 f"run the page on your own machine to load any model"
             )
         return require_name(name)
-
-    def presets(self) -> list[Preset]:
-        """The presets whose two models are allowed."""
-        return [preset for preset in PRESETS if all(model.id in self for model in preset.models)]

@@ -19,7 +19,7 @@ OF_THE_PAIR = {
     "allowed_models": "hub ids and folders that visitors may load, with commas between them; * stands for any text",
 }
 """Settings that :mod:`dsbd.commands.page` reads as defaults of its flags."""
-OF_THE_DECODER = {"cache": "folder of what is kept between runs: plans of auto, what engines cost, unpacked databases"}
+OF_THE_DECODER = {"cache": "folder of what is kept between runs: plans of auto, unpacked databases"}
 """Settings that count wherever the decoder runs, also without the page."""
 
 
