@@ -170,7 +170,6 @@ def _require_sizes(name: str, sizes: Mapping[str, int]) -> None:
 
 
 def _is_small(file: str) -> bool:
-    """Return True if a file directly in the model's folder holds a configuration or a part of a tokenizer."""
     return "/" not in file and file.endswith(SMALL)
 
 
@@ -242,32 +241,29 @@ def _growth(part: Any) -> int:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files of a model that are there: those in its index, or the single one."""
-    return [folder / name for name in _indexed(folder) or [WEIGHTS] if (folder / name).is_file()]
-
-
-def _indexed(folder: Path) -> list[str]:
-    """Return the file names in the index, each of a file in the folder itself; empty without an index."""
+    """Return a model's safetensors files: those in its index, or the single one if it is there. Raises: PairError."""
     named = _json(folder / INDEX).get("weight_map")
-    names = sorted({str(name) for name in named.values()}) if isinstance(named, dict) else []
+    if not isinstance(named, dict):
+        return [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else []
+    names = sorted(set(map(str, named.values())))
     wrong = next((name for name in names if Path(name).name != name or len(name.encode()) > 255), None)
     if wrong is not None:
         raise PairError(f"{INDEX} in {folder.name!r} names {wrong[:100]!r}, which is no file of it; download it again")
-    return names
+    return [folder / name for name in names]
 
 
 def _require_weights(folder: Path, name: str) -> None:
     """Check that the safetensors files of a model are whole, as far as their headers tell. Raises: PairError."""
-    missing = next((file for file in _indexed(folder) if not (folder / file).is_file()), None)
-    damage = None if missing is None else f"its weights are not all there, {missing[:100]} is missing"
     for file in weight_files(folder):
-        try:
-            with safe_open(file, "pt"):
-                pass
-        except (SafetensorError, OSError) as error:
-            damage = f"{file.name} is damaged ({first_line(error)})"
-    if damage is not None:
-        raise PairError(f"cannot load {name!r}: {damage}; download it again, or save the model again")
+        damage = None if file.is_file() else f"its weights are not all there, {file.name[:100]} is missing"
+        if damage is None:
+            try:
+                with safe_open(file, "pt"):
+                    pass
+            except (SafetensorError, OSError) as error:
+                damage = f"{file.name} is damaged ({first_line(error)})"
+        if damage is not None:
+            raise PairError(f"cannot load {name!r}: {damage}; download it again, or save the model again")
 
 
 def has_only_pickles(folder: Path) -> bool:

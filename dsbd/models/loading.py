@@ -237,7 +237,7 @@ def _load(
     config, number = config_of(source), resolve_dtype(dtype, device)
     if not more:
         if is_packed(source.folder):  # quantised weights stay as they are stored
-            needed = sum(file.stat().st_size for file in weight_files(source.folder))
+            needed = sum(file.stat().st_size for file in weight_files(source.folder) if file.is_file())
         else:
             outline = without_weights(source.name, config, number)
             if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine):

@@ -79,38 +79,23 @@ class OnnxForward:
         options.add_external_initializers(list(self._weights), values)
         return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
-
-class OnnxOnBuffers:
-    """A forward that reads and writes the buffers of one cache, without a copy; made again when they are replaced."""
-
-    def __init__(self, forward: OnnxForward, cache: ForestCache) -> None:
+    def bound_to(self, cache: ForestCache) -> Any:
+        """Return a binding that reads and writes the present buffers of a cache, without a copy."""
         import onnxruntime
 
-        self.buffers, self._forward, self._cache = cache.buffers, forward, cache
-        self._binding = forward.session.io_binding()
+        binding = self.session.io_binding()
         for number, layer in enumerate(cache.rows):
             for name, states in ((f"keys{number}", layer.keys), (f"values{number}", layer.values)):
                 value = onnxruntime.OrtValue.ortvalue_from_numpy(states.numpy())
-                self._binding.bind_ortvalue_input(name, value)
-                self._binding.bind_ortvalue_output(f"new_{name}", value)
-
-    def run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, asked: int) -> torch.Tensor:
-        """Append tokens [n], with a mask [1, 1, n, slots]. Returns logits [asked, vocabulary] of the first."""
-        inputs = {"tokens": tokens, "positions": positions[None], "mask": mask.contiguous()}
-        for name, tensor in inputs.items():
-            self._binding.bind_cpu_input(name, tensor.numpy())
-        self._binding.bind_cpu_input("asked", np.arange(asked))
-        logits = torch.empty(asked, self._forward.vocabulary)
-        self._binding.bind_output("logits", "cpu", 0, np.float32, logits.shape, logits.data_ptr())
-        self._forward.session.run_with_iobinding(self._binding)
-        self._cache.extend(tokens.numel())
-        return logits[:, : self._forward.limit]
+                binding.bind_ortvalue_input(name, value)
+                binding.bind_ortvalue_output(f"new_{name}", value)
+        return binding
 
 
 class OnnxRow(ForestRow):
     """A forest row on ONNX Runtime. It reads the prompt too: then torch has nothing left to do in several threads."""
 
-    _bound: OnnxOnBuffers | None = None
+    _bound: list[torch.Tensor] | None = None
 
     def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
         (window,) = self.model.windows.values()
@@ -127,6 +112,16 @@ class OnnxRow(ForestRow):
         return torch.cat([first, self._logits(tokens[1:], positions[1:], {kind: mask[:, :, 1:]})])
 
     def _run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, asked: int) -> torch.Tensor:
-        if self._bound is None or self._bound.buffers is not self.cache.buffers:
-            self._bound = OnnxOnBuffers(self.model.runner(OnnxForward), self.cache)
-        return self._bound.run(tokens, positions, mask, asked)
+        """Append tokens [n], with a mask [1, 1, n, slots]. Returns logits [asked, vocabulary] of the first."""
+        forward = self.model.runner(OnnxForward)
+        if self._bound is not self.cache.buffers:
+            self._bound, self._binding = self.cache.buffers, forward.bound_to(self.cache)
+        inputs = {"tokens": tokens, "positions": positions[None], "mask": mask.contiguous()}
+        for name, tensor in inputs.items():
+            self._binding.bind_cpu_input(name, tensor.numpy())
+        self._binding.bind_cpu_input("asked", np.arange(asked))
+        logits = torch.empty(asked, forward.vocabulary)
+        self._binding.bind_output("logits", "cpu", 0, np.float32, logits.shape, logits.data_ptr())
+        forward.session.run_with_iobinding(self._binding)
+        self.cache.extend(tokens.numel())
+        return logits[:, : forward.limit]
