@@ -70,18 +70,9 @@ def load_pair(
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
             float32 for a small model on a CPU where ONNX Runtime runs it.
-        engine: how forwards run:
-
-            - ``eager``: by the model's Python;
-            - ``traced``: without it, on any device;
-            - ``fused``: traced, with fewer operations, for Llama models;
-            - ``onnx``: by ONNX Runtime, in float32 on a CPU, for the families Llama, Mistral, Qwen2, Qwen3, Granite
-              and Phi3;
-            - ``graph``: captured as CUDA graphs of fixed shape;
-            - ``auto``: by the rule of :func:`dsbd.models.making.engine_for`.
-
-            If an engine fails its check at load, fused and onnx become traced, and the others eager. A model that is
-            spread over devices runs eagerly.
+        engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``fused``, ``onnx``, ``graph``
+            (docs/methods.md), or ``auto``, the rule of :func:`dsbd.models.making.engine_for`. If an engine fails its
+            check at load, fused and onnx become traced, and the others eager. A model that is spread runs eagerly.
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
@@ -243,7 +234,12 @@ def _load(
             if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine):
                 number = torch.float32
             needed = outline.num_parameters() * number.itemsize
-        _require_memory(source.name, needed, number, device)
+        if needed > (free := free_bytes(device)):
+            raise PairError(
+                f"{source.name!r} needs {in_gigabytes(needed)} of memory for its weights in "
+                f"{str(number).removeprefix('torch.')}, and {in_gigabytes(free)} are free on {device}; choose a "
+                f"smaller model, a dtype of fewer bytes, another device, or a device_map"
+            )
     tokenizer = tokenizer_of(source)
     attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
     with loading_errors(repr(source.name)):
@@ -258,16 +254,6 @@ def _is_faster_in_float32(outline: Any, engine: str) -> bool:
     """Return True for a very small model, and for a small one that ONNX Runtime will run (decision 0009)."""
     onnx = engine in ("auto", "onnx") and why_no_graph(LanguageModel(outline, "")) is None
     return int(outline.num_parameters()) < (ONNX_BELOW if onnx else SMALL)
-
-
-def _require_memory(name: str, needed: int, dtype: torch.dtype, device: torch.device) -> None:
-    """Check, before any weight is read, that the model fits the free memory. Raises: PairError."""
-    if needed > (free := free_bytes(device)):
-        raise PairError(
-            f"{name!r} needs {in_gigabytes(needed)} of memory for its weights in {str(dtype).removeprefix('torch.')}, "
-            f"and {in_gigabytes(free)} are free on {device}; choose a smaller model, a dtype of fewer bytes, another "
-            f"device, or a device_map"
-        )
 
 
 def require_name(source: str | Path) -> str:

@@ -13,7 +13,7 @@ import torch
 
 from dsbd.errors import first_line
 from dsbd.models.cache import ForestCache
-from dsbd.models.engines.fused import STATIC_ROTATIONS
+from dsbd.models.engines.fused import why_not_plain
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.forest import ForestRow
 
@@ -38,17 +38,11 @@ def why_no_graph(model: LanguageModel) -> str | None:
         return f"{' and '.join(missing)} not installed"
     if type(model.model).__name__ not in [f"{family}ForCausalLM" for family in FAMILIES] or model.is_hooked:
         return f"only models of the families {', '.join(FAMILIES)} have a graph"
-    config = model.config
-    rotation = config.rope_parameters or {}
     if model.model.model.layers[0].self_attn.head_dim % HEAD_SIZES:
         return f"its heads have a size that is not a multiple of {HEAD_SIZES}"
-    if config.hidden_act != "silu" or len(model.windows) > 1 or rotation.get("partial_rotary_factor", 1.0) != 1.0:
-        return "its block has another activation, layers of two kinds, or rotates a part of each head"
-    if rotation.get("rope_type", "default") not in STATIC_ROTATIONS:
-        return "its rotation depends on the length of the text"
-    if any(type(parameter.data) is not torch.Tensor for parameter in model.model.parameters()):
-        return "its weights are quantised or spread"
-    return None
+    if len(model.windows) > 1 or (model.config.rope_parameters or {}).get("partial_rotary_factor", 1.0) != 1.0:
+        return "it has layers of two kinds, or rotates a part of each head"
+    return why_not_plain(model)
 
 
 class OnnxForward:
