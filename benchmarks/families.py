@@ -72,7 +72,7 @@ def families() -> list[str]:
 
 def decoded(name: str) -> Decoded:
     """Decode with a tiny random target and a draft that is nearly the same, and with ``generate`` of transformers."""
-    with without_warnings, torch.inference_mode():  # configurations of this size are warned about
+    with without_warnings(), torch.inference_mode():  # configurations of this size are warned about
         target = tiny_model(name)
         draft = copy.deepcopy(target)
         for place, weight in enumerate(draft.parameters()):

@@ -15,7 +15,7 @@ from dsbd.memory.reading import ReadProgress
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.free_memory import memory_errors
 from dsbd.models.pair import Pair, WindowedPrompt
-from dsbd.models.rows.processed import Processor
+from dsbd.models.rows.row import Processor
 from dsbd.results import PlainResult, brief
 from dsbd.session import Enough, InStep, Observer, RunStart, Snapshot, Until, never_enough
 from dsbd.settings import METHODS, DecodingSettings

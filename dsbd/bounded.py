@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Timer
-from typing import Any, BinaryIO
+from typing import Any
 
 
 class BoundedProcess:
@@ -51,8 +51,7 @@ class BoundedProcess:
             MemoryError: the function needed more memory than the process may take.
         """
         with self._lock:
-            process = self._running()
-            late = Event()
+            process, late = self._running(), Event()
 
             def end() -> None:
                 late.set()
@@ -61,7 +60,11 @@ class BoundedProcess:
             timer = Timer(seconds, end)
             timer.start()
             try:
-                answer, error = _asked(process, function, arguments)
+                assert process.stdin is not None, "it is a pipe"
+                assert process.stdout is not None, "it is a pipe"
+                pickle.dump((function, arguments), process.stdin)
+                process.stdin.flush()
+                answer, error = pickle.load(process.stdout)  # written by our own functions
             except BaseException as problem:  # the process has ended, or the caller was interrupted
                 self.close()
                 if late.is_set():
@@ -89,10 +92,9 @@ class BoundedProcess:
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None or self._process.poll() is not None:
             self.close()
-            beside = str(Path(__file__).resolve().parents[1])
-            paths = os.pathsep.join([*filter(None, sys.path), beside])
+            paths = os.pathsep.join([*filter(None, sys.path), str(Path(__file__).resolve().parents[1])])
             self._process = subprocess.Popen(
-                [sys.executable, __file__, *([] if self._memory_bytes is None else [str(self._memory_bytes)])],
+                [sys.executable, __file__, str(self._memory_bytes or "")],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -102,46 +104,34 @@ class BoundedProcess:
         return self._process
 
 
-def _asked(process: "subprocess.Popen[bytes]", function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Send a call and wait for its answer. Raises: OSError, EOFError, UnpicklingError: the process has ended."""
-    assert process.stdin is not None, "it is a pipe"
-    assert process.stdout is not None, "it is a pipe"
-    pickle.dump((function, arguments), process.stdin)
-    process.stdin.flush()
-    return pickle.load(process.stdout)  # written by our own functions
-
-
-def bound(memory_bytes: int) -> None:
+def _bound(memory_bytes: int) -> None:
     """Limit the memory of this process from now on, and forbid it to write files, on systems that can do so."""
-    try:
+    with suppress(ImportError):  # Windows
         import resource
-    except ImportError:  # Windows
-        return
-    for kind, most in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
-        with suppress(ValueError, OSError):  # macOS does not bound the memory
-            resource.setrlimit(kind, (most, most))
+
+        for kind, most in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
+            with suppress(ValueError, OSError):  # macOS does not bound the memory
+                resource.setrlimit(kind, (most, most))
 
 
-def main(memory_bytes: int | None, calls: BinaryIO, answers: BinaryIO) -> None:
+def _answer_calls(memory_bytes: int | None) -> None:
     """Answer calls until there are no more: with what a function returns and what it raises; one of them is None."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what is printed is no answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     if memory_bytes is not None:
-        bound(memory_bytes)
-    while True:
-        try:
-            function, arguments = pickle.load(calls)
-        except EOFError:
-            return
-        try:
-            answer = pickle.dumps((function(*arguments), None), pickle.HIGHEST_PROTOCOL)
-        except Exception as error:
-            answer = pickle.dumps((None, error), pickle.HIGHEST_PROTOCOL)
-        answers.write(answer)
-        answers.flush()
+        _bound(memory_bytes)
+    with suppress(EOFError):
+        while True:
+            function, arguments = pickle.load(sys.stdin.buffer)
+            try:
+                answer = pickle.dumps((function(*arguments), None), pickle.HIGHEST_PROTOCOL)
+            except Exception as error:
+                answer = pickle.dumps((None, error), pickle.HIGHEST_PROTOCOL)
+            answers.write(answer)
+            answers.flush()
 
 
 if __name__ == "__main__":
     sys.path.pop(0)  # this folder: its names are those of a package
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what is printed is no answer
-    main(int(sys.argv[1]) if sys.argv[1:] else None, sys.stdin.buffer, answers)
+    _answer_calls(int(sys.argv[1]) if sys.argv[1] else None)

@@ -1,12 +1,12 @@
 """What a measurement depends on: machine, versions, models. Only runs with equal conditions can be compared."""
 
 import hashlib
+from contextlib import suppress
 from typing import Any
 
 import torch
 
 from dsbd.machine import machine, versions
-from dsbd.memory.reading import Memory
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 
@@ -25,34 +25,26 @@ def conditions(pair: Pair) -> dict[str, Any]:
 
 def model_identity(model: LanguageModel) -> dict[str, Any]:
     """Return name, size, type, and a digest of the configuration and of a part of every weight."""
-    digest = hashlib.sha256(model.model.config.to_json_string(use_diff=False).encode())
-    for name, weight in model.model.named_parameters():
-        digest.update(f"{name} {tuple(weight.shape)}".encode())
-        digest.update(_sample(weight))
-    found = {
+    found: dict[str, Any] = {
         "id": model.id,
         "revision": model.revision,
         "dtype": str(model.dtype).removeprefix("torch."),
         "attention": model.attention,
         "engine": model.engine,
         "parameters": sum(weight.numel() for weight in model.model.parameters()),
-        "digest": digest.hexdigest()[:16],
+        "digest": _digest(model.model.config.to_json_string(use_diff=False), model.model)[:16],
     }
-    return found if model.memory is None else {**found, "memory": _memory_identity(model.memory)}
+    if model.memory is not None:
+        digest = _digest(repr(model.memory.settings), model.memory.network)[:16]
+        found["memory"] = {"name": model.memory.name, "digest": digest}
+    return found
 
 
-def _memory_identity(memory: Memory) -> dict[str, Any]:
-    """Return the name, and a digest of the sizes and of a part of every weight."""
-    digest = hashlib.sha256(repr(memory.settings).encode())
-    for name, weight in memory.network.named_parameters():
-        digest.update(name.encode())
-        digest.update(_sample(weight))
-    return {"name": memory.name, "digest": digest.hexdigest()[:16]}
-
-
-def _sample(weight: torch.Tensor) -> bytes:
-    """Return the first numbers of a weight; nothing if they cannot be read: on disk, or packed by a quantisation."""
-    try:
-        return weight.detach().flatten()[:SAMPLED_WEIGHTS].double().cpu().numpy().tobytes()
-    except (RuntimeError, TypeError):
-        return b""
+def _digest(settings: str, module: torch.nn.Module) -> str:
+    """Return a digest of settings and of name, shape and first numbers of every weight, where they can be read."""
+    digest = hashlib.sha256(settings.encode())
+    for name, weight in module.named_parameters():
+        digest.update(f"{name} {tuple(weight.shape)}".encode())
+        with suppress(RuntimeError, TypeError):  # on disk, or packed by a quantisation
+            digest.update(weight.detach().flatten()[:SAMPLED_WEIGHTS].double().cpu().numpy().tobytes())
+    return digest.hexdigest()

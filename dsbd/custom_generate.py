@@ -31,9 +31,9 @@ from transformers.generation import GenerateBeamDecoderOnlyOutput
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.methods import resolve
+from dsbd.models.making import kept_pair
 from dsbd.models.pair import Pair
-from dsbd.models.pair_cache import kept_pair
-from dsbd.models.rows.processed import Processor
+from dsbd.models.rows.row import Processor
 from dsbd.results import DecodedBeam
 from dsbd.session import RunStart, Snapshot
 from dsbd.settings import DecodingSettings, fields_of

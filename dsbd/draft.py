@@ -20,8 +20,8 @@ from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftLaw, ForestLayer
 from dsbd.law.laws import Floats, Law, TopTokens, joint_law
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows.paths import PathRows
 from dsbd.models.rows.row import Row
+from dsbd.models.rows.states import PathRows
 from dsbd.next_tokens import host_rows, likeliest_pairs
 from dsbd.settings import ResolvedSettings
 from dsbd.stopping import Check

@@ -2,9 +2,16 @@
 
 import os
 import shutil
+import time
+from contextlib import suppress
 from errno import EACCES
 from pathlib import Path
 from secrets import token_hex
+
+PART = "?" * 16 + ".part"
+"""Names of files that are not whole yet, without the dot before them."""
+ABANDONED_SECONDS = 3600
+"""After so long the process that wrote one is gone; the next write in its folder removes it."""
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
@@ -26,6 +33,10 @@ def write_file(path: str | Path, content: str | bytes) -> None:
     earlier = place.is_file() and not place.is_symlink()
     if earlier and not os.access(place, os.W_OK):
         raise PermissionError(EACCES, os.strerror(EACCES))
+    for left in place.parent.glob(f".{PART}"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED_SECONDS:
+                left.unlink()
     beside = place.with_name(f".{token_hex(8)}.part")
     try:
         with beside.open("xb") as file:

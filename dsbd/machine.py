@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,6 @@ from dsbd.version import __version__
 
 PACKAGE = Path(__file__).resolve().parent
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "onnxruntime")
-BESIDE_THE_DECODER = (
-    "measure",
-    "evaluation",
-    "tasks",
-    "tracing",
-    "commands",
-    "bounded.py",
-    "files.py",
-    "progress.py",
-    "__main__.py",
-)
-"""Files and folders of this package that do not change how long a run takes."""
 
 
 def machine(device: torch.device) -> dict[str, Any]:
@@ -44,46 +33,30 @@ def machine(device: torch.device) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python, of the libraries that compute, and of this package with a digest of its source."""
-    own = {"python": platform.python_version(), "dsbd": f"{__version__}+{source_digest()}"}
-    return own | {name: found for name in PACKAGES if (found := _version(name))}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+    found = {"python": platform.python_version(), "dsbd": f"{__version__}+{source_digest()}"}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
 
 
 def source_digest(package: Path = PACKAGE) -> str:
-    """Return eight hex digits of the decoder's source, so that changed code counts as another version."""
+    """Return eight hex digits of this package's source, so that changed code counts as another version."""
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
-        place = path.relative_to(package)
-        if place.parts[0] not in BESIDE_THE_DECODER:
-            digest.update(place.as_posix().encode() + path.read_bytes())
+        digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:8]
 
 
 def _processor() -> str:
-    try:
+    with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    except OSError:
-        pass
     return platform.processor() or platform.machine()
 
 
 def computes_bfloat16() -> bool:
     """Return True if this processor multiplies bfloat16 natively (AMX or AVX512-BF16)."""
-    return multiplies_tiles() or _supports("_is_avx512_bf16_supported")
-
-
-def multiplies_tiles() -> bool:
-    """Return True if this processor multiplies tiles of bfloat16 (AMX), much faster than it computes float32."""
-    return _supports("_is_amx_tile_supported")
-
-
-def _supports(probe: str) -> bool:
-    return bool(getattr(torch.cpu, probe, lambda: False)())
+    probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    return any(getattr(torch.cpu, probe, lambda: False)() for probe in probes)

@@ -15,9 +15,8 @@ from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.models.ranks import RankedRow, Ranks
-from dsbd.models.rows.processed import ProcessedRow, Processor
-from dsbd.models.rows.row import Row
-from dsbd.models.rows.threaded import threaded_row
+from dsbd.models.rows.new import threaded_row
+from dsbd.models.rows.row import ProcessedRow, Processor, Row
 from dsbd.results import DecodedBeam, PlainResult, Stats, VerdictCounts, brief, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings

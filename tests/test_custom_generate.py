@@ -24,7 +24,7 @@ from benchmarks.families import PROMPT, tiny_model
 from dsbd import custom_generate as request
 from dsbd.errors import SettingsError
 from dsbd.methods import resolve
-from dsbd.models import pair_cache
+from dsbd.models import making
 from tests.toy_pair import EOS, VOCABULARY, toy_model, toy_pair, toy_tokenizer
 
 IDS = torch.tensor([[10, 20, 30], [0, 40, 50]])
@@ -68,7 +68,7 @@ def test_beams_of_one_prompt():
 def test_a_pair_is_made_once_and_freed_with_its_target(monkeypatch):
     """Catches a check of the models at every call, and a list of pairs that keeps every target in memory."""
     made = []
-    monkeypatch.setattr(pair_cache, "make_pair", lambda *given: made.append(1) or dsbd.make_pair(*given))
+    monkeypatch.setattr(making, "make_pair", lambda *given, own=dsbd.make_pair: made.append(1) or own(*given))
     model, draft = toy_model(1, 2).train(), toy_model(2, 1)
     for _ in range(2):
         model.generate(IDS[:1], custom_generate=dsbd.generate, draft_model=draft, max_new_tokens=2, pad_token_id=0)
@@ -92,10 +92,10 @@ CHANGES = [replaced, lambda model: model.model.norm.weight.mul_(-1), lambda mode
 def test_changed_weights_are_seen(change):
     """Catches a pair that is kept with the trace, or the copied norms, of weights that are no longer the model's."""
     model = toy_model(1, 2).float()
-    first = pair_cache.kept_pair(model, None)
-    assert pair_cache.kept_pair(model, None) is first
+    first = making.kept_pair(model, None)
+    assert making.kept_pair(model, None) is first
     change(model)
-    assert pair_cache.kept_pair(model, None) is not first
+    assert making.kept_pair(model, None) is not first
 
 
 def test_a_model_can_be_saved_and_copied_after_a_call():
@@ -103,16 +103,16 @@ def test_a_model_can_be_saved_and_copied_after_a_call():
     version of inference tensors, which have none."""
     with torch.inference_mode():
         model = toy_model(1, 1)
-    first = pair_cache.kept_pair(model, None)
+    first = making.kept_pair(model, None)
     file = io.BytesIO()
     torch.save(model, file)
     file.seek(0)
     for other in (torch.load(file, weights_only=False), deepcopy(model)):
-        pair = pair_cache.kept_pair(other, None)
+        pair = making.kept_pair(other, None)
         assert pair.target.model is other
-        assert pair_cache.kept_pair(other, None) is pair
+        assert making.kept_pair(other, None) is pair
         torch.save(other, io.BytesIO())
-    assert pair_cache.kept_pair(model, None) is first
+    assert making.kept_pair(model, None) is first
 
 
 def test_a_draft_with_fewer_ids_is_refused():

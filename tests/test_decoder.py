@@ -22,11 +22,12 @@ from dsbd.auto import known_plan
 from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
 from dsbd.models.engines import graph
+from dsbd.models.engines.graph import GraphRow
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
-from dsbd.models.rows.new import GraphRow, new_row
+from dsbd.models.rows.new import new_row
 from dsbd.session import Session, Until
 from dsbd.settings import AUTO
 from dsbd.stopping import cut

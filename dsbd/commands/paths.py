@@ -14,7 +14,7 @@ def input_path(text: str) -> str:
         ArgumentTypeError: it is empty, cannot be a path, or is a device, which may have no end.
     """
     mode = _mode_of(text)
-    if mode is not None and (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)):
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         raise argparse.ArgumentTypeError(f"{shortened(text)} is a device; name a file or folder")
     return text
 
@@ -25,8 +25,7 @@ def output_file(text: str) -> str:
     Raises:
         ArgumentTypeError: it is empty, cannot be a path, is a folder, or its folder does not exist.
     """
-    mode = _mode_of(text)
-    if mode is not None and stat.S_ISDIR(mode):
+    if stat.S_ISDIR(_mode_of(text)):
         raise argparse.ArgumentTypeError(f"{shortened(text)} is a folder; name a file")
     if not Path(text).resolve().parent.is_dir():
         raise argparse.ArgumentTypeError(f"the folder of {shortened(text)} does not exist; create it first")
@@ -36,7 +35,7 @@ def output_file(text: str) -> str:
 def output_folder(text: str) -> str:
     """Check the path of a folder to write. Raises: ArgumentTypeError: it is empty, cannot be a path, or is a file."""
     mode = _mode_of(text)
-    if mode is not None and not stat.S_ISDIR(mode):
+    if mode and not stat.S_ISDIR(mode):
         raise argparse.ArgumentTypeError(f"cannot write into {shortened(text)}: it is not a folder; name a folder")
     return text
 
@@ -52,14 +51,14 @@ def shortened(text: str) -> str:
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
 
 
-def _mode_of(text: str) -> int | None:
-    """Return the kind of a file or folder; None where there is none."""
+def _mode_of(text: str) -> int:
+    """Return the kind of a file or folder; 0 where there is none."""
     if not text.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not a path; name a file or folder")
     try:
         return Path(text).stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return 0
     except ValueError as error:  # a NUL character, or half of a surrogate pair
         raise argparse.ArgumentTypeError(f"{shortened(text)} is not a path ({error}); name a file or folder") from None
     except OSError as error:

@@ -1,9 +1,14 @@
-"""A memory's folder: ``config.json`` and ``memory.safetensors``. Reading it runs no code of the folder."""
+"""A memory's folder: ``config.json`` and ``memory.safetensors``. Reading it runs no code of the folder.
+
+Beside the network it holds adapters, low-rank additions to the model's own matrices (LoRA, arXiv 2106.09685), with
+which it was trained. They are added to the weights when the memory is loaded, so the model that decodes has no extra
+operation.
+"""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -12,19 +17,26 @@ from safetensors.torch import load_file, save
 from dsbd.assets import asset_path
 from dsbd.errors import PairError
 from dsbd.files import write_file
-from dsbd.memory.adapters import LowRank, add_adapters
-from dsbd.memory.network import MemoryNetwork
+from dsbd.memory.network import MemoryNetwork, MemorySettings
 from dsbd.memory.reading import Memory
-from dsbd.memory.settings import FORMAT, MemorySettings
 
+FORMAT: Literal["dsbd-memory/1"] = "dsbd-memory/1"
 BUNDLED = "bundled"
 CONFIG, WEIGHTS = "config.json", "memory.safetensors"
-UP, DOWN = ".up", ".down"
-ADAPTERS = "adapters."
+ADAPTERS, UP, DOWN = "adapters.", ".up", ".down"
 SAMPLED = (slice(0, 8), slice(0, 8))
 """The numbers of the token embeddings by which a model is known again."""
 NEAR = 1e-2
 """Roundings of other dtypes stay below this share of the largest sampled number."""
+
+
+class LowRank(NamedTuple):
+    """What is added to a matrix [outputs, inputs]: ``up @ down``."""
+
+    up: torch.Tensor
+    """[outputs, rank]."""
+    down: torch.Tensor
+    """[rank, inputs]."""
 
 
 def save_memory(folder: Path, network: MemoryNetwork, adapters: Mapping[str, LowRank], model: Any, name: str) -> None:
@@ -59,33 +71,6 @@ def load_memory(source: str | Path, model: Any, name: str) -> Memory:
         PairError: the folder is missing or damaged, or the memory was made for another model.
     """
     folder = folder_of(source)
-    config = _config_of(folder)
-    settings = _settings_of(config, folder)
-    _require_same_model(config.get("model"), model, name, folder)
-    tensors = _tensors_of(folder)
-    network = MemoryNetwork(settings)
-    _fill(network, tensors, folder)
-    add_adapters(model, _adapters_of(tensors, folder))
-    device = model.get_input_embeddings().weight.device
-    return Memory(folder.name, network.to(device).eval().requires_grad_(False))
-
-
-def folder_of(source: str | Path) -> Path:
-    """Return the folder of a memory. Raises: PairError: it does not exist."""
-    if source == BUNDLED:
-        return asset_path("models/stories/memory")
-    if not isinstance(source, (str, Path)) or not str(source):
-        raise PairError(f"memory is {source!r:.100}; give the folder of a memory, or {BUNDLED!r}")
-    folder = Path(source)
-    if not (folder / CONFIG).is_file():
-        raise PairError(
-            f"memory {str(source)[:200]!r} is not a folder with a {CONFIG}; give the folder of a memory, or "
-            f"{BUNDLED!r} for that of the bundled story pair"
-        )
-    return folder
-
-
-def _config_of(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -96,15 +81,34 @@ def _config_of(folder: Path) -> dict[str, Any]:
             f"{CONFIG} in {str(folder)[:200]!r} has the format {found!r:.60}, expected {FORMAT!r}; a memory is made by "
             f"python -m training memory"
         )
-    assert isinstance(config, dict)
-    return config
-
-
-def _settings_of(config: Mapping[str, Any], folder: Path) -> MemorySettings:
     try:
-        return MemorySettings(**config["memory"])
+        network = MemoryNetwork(MemorySettings(**config["memory"]))
     except (KeyError, TypeError):
         raise _damaged(folder, f"the sizes in {CONFIG} are missing or unknown") from None
+    _require_same_model(config.get("model"), model, name, folder)
+    try:
+        tensors = load_file(folder / WEIGHTS)
+    except (OSError, SafetensorError, ValueError) as error:
+        raise _damaged(folder, f"{WEIGHTS} cannot be read ({type(error).__name__})") from None
+    for weight, parameter in network.named_parameters():
+        if weight not in tensors or tensors[weight].shape != parameter.shape or not _is_finite(tensors[weight]):
+            raise _damaged(folder, f"{weight} in {WEIGHTS} is missing, of another shape, or not finite")
+        parameter.data.copy_(tensors[weight])
+    add_adapters(model, _adapters_of(tensors, folder))
+    device = model.get_input_embeddings().weight.device
+    return Memory(folder.name, network.to(device).eval().requires_grad_(False))
+
+
+def folder_of(source: str | Path) -> Path:
+    """Return the folder of a memory. Raises: PairError: it does not exist."""
+    if source == BUNDLED:
+        return asset_path("models/stories/memory")
+    if not isinstance(source, (str, Path)) or not str(source) or not (Path(source) / CONFIG).is_file():
+        raise PairError(
+            f"memory {source!r:.200} is not a folder with a {CONFIG}; give the folder of a memory, or {BUNDLED!r} for "
+            f"that of the bundled story pair"
+        )
+    return Path(source)
 
 
 def _facts(model: Any) -> dict[str, Any]:
@@ -139,19 +143,8 @@ def _require_same_model(made_for: Any, model: Any, name: str, folder: Path) -> N
         )
 
 
-def _tensors_of(folder: Path) -> dict[str, torch.Tensor]:
-    try:
-        return load_file(folder / WEIGHTS)
-    except (OSError, SafetensorError, ValueError) as error:
-        raise _damaged(folder, f"{WEIGHTS} cannot be read ({type(error).__name__})") from None
-
-
-def _fill(network: MemoryNetwork, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
-    for name, parameter in network.named_parameters():
-        found = tensors.get(name)
-        if found is None or found.shape != parameter.shape or not bool(found.float().isfinite().all()):
-            raise _damaged(folder, f"{name} in {WEIGHTS} is missing, of another shape, or not finite")
-        parameter.data.copy_(found)
+def _is_finite(tensor: torch.Tensor) -> bool:
+    return bool(tensor.float().isfinite().all())
 
 
 def _adapters_of(tensors: Mapping[str, torch.Tensor], folder: Path) -> dict[str, LowRank]:
@@ -162,7 +155,7 @@ def _adapters_of(tensors: Mapping[str, torch.Tensor], folder: Path) -> dict[str,
             down = tensors.get(f"{ADAPTERS}{layer}{DOWN}")
             if down is None or up.ndim != 2 or down.ndim != 2 or up.shape[1] != down.shape[0]:
                 raise _damaged(folder, f"{name} in {WEIGHTS} does not fit its other half")
-            if not bool(up.float().isfinite().all() & down.float().isfinite().all()):
+            if not _is_finite(up) or not _is_finite(down):
                 raise _damaged(folder, f"{name} in {WEIGHTS} is not finite")
             found[layer] = LowRank(up, down)
     return found
@@ -170,3 +163,32 @@ def _adapters_of(tensors: Mapping[str, torch.Tensor], folder: Path) -> dict[str,
 
 def _damaged(folder: Path, what: str) -> PairError:
     return PairError(f"the memory in {str(folder)[:200]!r} is damaged: {what}; save or download it again")
+
+
+@torch.no_grad()
+def add_adapters(model: Any, adapters: Mapping[str, LowRank]) -> None:
+    """Add low-rank products to the weights of a model's linear layers, in place.
+
+    Args:
+        model: a model of transformers.
+        adapters: {name of a linear layer: what is added to its weight}.
+
+    Raises:
+        PairError: the model has no such layer, or it is of another shape, or quantised. Then nothing is changed.
+    """
+    weights = [_weight_of(model, name, added) for name, added in adapters.items()]
+    for weight, added in zip(weights, adapters.values(), strict=True):
+        product = added.up.to(weight.device).float() @ added.down.to(weight.device).float()
+        weight.copy_((weight.float() + product).to(weight.dtype))
+
+
+def _weight_of(model: Any, name: str, added: LowRank) -> torch.Tensor:
+    try:
+        weight = model.get_submodule(name).weight
+    except AttributeError:
+        raise PairError(f"the memory adds to a layer {name[:100]!r}, which the model does not have") from None
+    if not isinstance(weight, torch.Tensor) or not weight.is_floating_point() or type(weight.data) is not torch.Tensor:
+        raise PairError(f"the memory adds to the layer {name[:100]!r}, which is quantised; load the model without that")
+    if weight.shape != (added.up.shape[0], added.down.shape[1]):
+        raise PairError(f"the memory adds to a layer {name[:100]!r} of another shape; it was made for another model")
+    return weight

@@ -1,21 +1,66 @@
-"""The learned part of a memory and its three steps: summarise a segment, recall, read on.
+"""The learned part of a memory, its sizes and its three steps: summarise a segment, recall, read on.
 
 All states are [rows, hidden] or [rows, tokens, hidden]. The model itself is a function from input embeddings to its
 last hidden states (after the final norm): so the same steps serve any decoder, in training and in decoding.
 
-*Source:* Hierarchical Memory Transformer, arXiv 2405.06067, section 3.
+*Source:* Hierarchical Memory Transformer, arXiv 2405.06067, section 3; docs/memory.md.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NamedTuple
 
 import torch
 
-from dsbd.memory.settings import MemorySettings
+from dsbd.errors import PairError
 
+MOST_TOKENS = 1_000_000
+"""The longest segment, and so on, that a file may ask for."""
 States = Callable[[torch.Tensor], torch.Tensor]
 """From input embeddings [rows, tokens, hidden] to the last hidden states of the same shape; attention is causal, and
 positions begin at 0."""
+
+
+@dataclass(frozen=True)
+class MemorySettings:
+    """The sizes of a memory, with which it was trained."""
+
+    hidden_size: int
+    """Size of the model's hidden states."""
+    segment_tokens: int = 224
+    """L: tokens of a segment."""
+    sensory_tokens: int = 16
+    """k: how many last tokens of the segment before are shown again in front of a segment."""
+    cached_memories: int = 100
+    """N: recall looks at so many memories, the last ones."""
+    recall: bool = True
+    """True: a segment recalls from all cached memories (HMT). False: it gets the memory before it (RMT)."""
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises: PairError: one is not allowed; the message names it."""
+        least = {"hidden_size": 1, "segment_tokens": 2, "cached_memories": 1}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "recall":
+                if not isinstance(value, bool):
+                    raise PairError(f"recall of the memory is {value!r:.100}; it must be true or false")
+            elif isinstance(value, bool) or not isinstance(value, int):
+                raise PairError(f"{field.name} of the memory is {value!r:.100}; it must be a whole number")
+            elif not (low := least.get(field.name, 0)) <= value <= MOST_TOKENS:
+                raise PairError(f"{field.name} of the memory is {value}; it must be from {low} to {MOST_TOKENS:,}")
+        if self.sensory_tokens > self.segment_tokens:
+            raise PairError(
+                f"sensory_tokens of the memory is {self.sensory_tokens}, more than a segment's {self.segment_tokens}"
+            )
+
+    @property
+    def summary_tokens(self) -> int:
+        """Return how many first tokens of a segment its summary sees: half of them."""
+        return self.segment_tokens // 2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)
 
 
 class Recalled(NamedTuple):

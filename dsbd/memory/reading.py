@@ -9,8 +9,7 @@ from typing import NamedTuple, Protocol
 import torch
 
 from dsbd.errors import PromptError
-from dsbd.memory.network import MemoryNetwork
-from dsbd.memory.settings import MemorySettings
+from dsbd.memory.network import MemoryNetwork, MemorySettings
 from dsbd.results import brief
 from dsbd.stopping import Check, never_stop
 

@@ -19,8 +19,8 @@ from dsbd.models.engines.traced import routes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.new import new_row
-from dsbd.models.rows.paths import PathRows
 from dsbd.models.rows.row import Row
+from dsbd.models.rows.states import PathRows
 
 KNOWN_LAYER_TYPES = frozenset({"full_attention", "sliding_attention"})
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.03, torch.bfloat16: 0.08}
@@ -34,7 +34,7 @@ Logits = Callable[[], torch.Tensor]
 
 
 class ForestCheck(NamedTuple):
-    """The outcome of the check."""
+    """The outcome of a check."""
 
     passed: bool
     error: float
@@ -44,7 +44,7 @@ class ForestCheck(NamedTuple):
 
 def eager_forests(model: LanguageModel) -> Logits:
     """Return what computes the forests in one cache row with the model's Python: once, for several checks."""
-    return cache(lambda: _two_iterations(ForestRow(model), model))
+    return cache(lambda: _two_iterations(ForestRow(model)))
 
 
 @torch.inference_mode()
@@ -52,9 +52,9 @@ def check_forest(model: LanguageModel, eager: Logits | None = None) -> ForestChe
     """Run a forest of five nodes, keep part of it, run another, and compare with each path alone."""
     unknown = set(model.windows) - KNOWN_LAYER_TYPES
     if unknown:
-        return ForestCheck(False, float("inf"), f"layers of kind {', '.join(sorted(unknown))}")
+        return _failed(f"layers of kind {', '.join(sorted(unknown))}")
     if "local" in (getattr(model.config, "attention_layers", None) or ()):
-        return ForestCheck(False, float("inf"), "local layers count their window in slots")
+        return _failed("local layers count their window in slots")
     return _compare(model, eager or eager_forests(model), _paths_of(model), "forest and single paths")
 
 
@@ -65,7 +65,7 @@ def check_states(model: LanguageModel, attention: str) -> ForestCheck:
     Recurrences compute in float32 in a model of any dtype, so the tolerance is at least that of float32.
     """
     least, kept = TOLERANCE[torch.float32], replace(model, attention=attention)
-    return _compare(kept, _rows_of(kept), _paths_of(kept), "caches and single paths", least)
+    return _compare(kept, lambda: _two_iterations(new_row(kept)), _paths_of(kept), "caches and single paths", least)
 
 
 @torch.inference_mode()
@@ -81,25 +81,24 @@ def check_causal(model: LanguageModel) -> ForestCheck:
 def check_engine(model: LanguageModel, eager: Logits | None = None) -> ForestCheck:
     """Run the same forests with ``model.engine`` and eagerly, and compare."""
     if model.is_hooked:
-        return ForestCheck(
-            False, float("inf"), "hooks move its layers between devices, and only the model's Python runs them"
-        )
+        return _failed("hooks move its layers between devices, and only the model's Python runs them")
     if model.processes > 1:
-        return ForestCheck(False, float("inf"), "processes join its parts, and only the model's Python does that")
+        return _failed("processes join its parts, and only the model's Python does that")
     if model.engine == "traced" and routes(model.config):
-        return ForestCheck(False, float("inf"), "experts are chosen by the tokens, and a trace knows only one way")
-    why_not = {"fused": why_not_fused, "onnx": why_not_onnx}.get(model.engine)
-    if why_not is not None and (reason := why_not(model)) is not None:
-        return ForestCheck(False, float("inf"), reason)
-    return _compare(model, _rows_of(model), eager or eager_forests(model), f"{model.engine} and eager forwards")
+        return _failed("experts are chosen by the tokens, and a trace knows only one way")
+    why_not = {"fused": why_not_fused, "onnx": why_not_onnx}.get(model.engine, lambda model: None)
+    if (reason := why_not(model)) is not None:
+        return _failed(reason)
+    names = f"{model.engine} and eager forwards"
+    return _compare(model, lambda: _two_iterations(new_row(model)), eager or eager_forests(model), names)
 
 
-def _rows_of(model: LanguageModel) -> Logits:
-    return lambda: _two_iterations(new_row(model), model)
+def _failed(reason: str) -> ForestCheck:
+    return ForestCheck(False, float("inf"), reason)
 
 
 def _paths_of(model: LanguageModel) -> Logits:
-    return lambda: _two_iterations(PathRows(model), model)
+    return lambda: _two_iterations(PathRows(model))
 
 
 def _compare(model: LanguageModel, tried: Logits, trusted: Logits, names: str, least: float = 0.0) -> ForestCheck:
@@ -107,7 +106,7 @@ def _compare(model: LanguageModel, tried: Logits, trusted: Logits, names: str, l
     try:
         ours = tried()
     except (RuntimeError, ValueError, TypeError, AttributeError, LookupError, AssertionError) as error:
-        return ForestCheck(False, float("inf"), f"{type(error).__name__}: {first_line(error)[:120]}")
+        return _failed(f"{type(error).__name__}: {first_line(error)[:120]}")
     return _compared(model, ours, trusted(), names, least)
 
 
@@ -117,32 +116,31 @@ def _compared(
     """Return whether logits agree within the tolerance of the model's dtype, or within ``least`` if that is more."""
     distance = float((ours - theirs).square().mean().sqrt() / (theirs - theirs.mean()).square().mean().sqrt())
     if math.isnan(distance):
-        return ForestCheck(False, float("inf"), "the logits are not numbers (NaN)")
+        return _failed("the logits are not numbers (NaN)")
     passed = distance <= max(TOLERANCE.get(model.dtype, 0.08), least)
     return ForestCheck(passed, distance, f"{names} {'agree' if passed else 'differ'}")
 
 
-def _two_iterations(row: Row, model: LanguageModel) -> torch.Tensor:
+def _two_iterations(row: Row) -> torch.Tensor:
     """Return logits [nodes, vocabulary] in float64 of two small forests, the second below a node of the first.
 
     If the model has a memory, an embedding stands in front of them.
     """
-    device = model.device
+    model = row.model
     tokens = _tokens(model, _PROMPT_SIZE + len(_PARENTS))
-    root = Node(None, -1, 0)
     prefix = None if model.memory is None else model.embed(tokens[-1:])[0, 0]
-    row.prefill(tokens[:_PROMPT_SIZE], root, prefix)
-    nodes = [root]
+    nodes = [Node(None, -1, 0)]
+    row.prefill(tokens[:_PROMPT_SIZE], nodes[0], prefix)
     for parent, token in zip(_PARENTS, tokens[_PROMPT_SIZE:], strict=True):
         nodes.append(nodes[parent].child(token))
-    row.open([root], len(_PARENTS))
-    fed = torch.tensor(tokens[_PROMPT_SIZE:], device=device)
-    first = row.feed(fed, torch.tensor(_PARENTS, device=device), _LAYERS)
+    row.open(nodes[:1], len(_PARENTS))
+    fed = torch.tensor(tokens[_PROMPT_SIZE:], device=model.device)
+    first = row.feed(fed, torch.tensor(_PARENTS, device=model.device), _LAYERS)
     row.register(nodes[1:])
     beams = [nodes[3].child(tokens[0]), nodes[4].child(tokens[1]), nodes[5].child(tokens[2])]
     row.commit(beams)
     row.open(beams, 2)  # five tokens with the beams, not six again: so a trace that fits one size only is found
-    second = row.feed(fed[:2], torch.arange(2, device=device), (2,))
+    second = row.feed(fed[:2], torch.arange(2, device=model.device), (2,))
     return torch.cat([first, second]).double()
 
 

@@ -1,26 +1,39 @@
-"""Checks a model's files before a library reads them, and refuses those that would break or block it.
+"""What may be read of a model: its files are found and checked before a library reads them.
 
-A library builds whatever a configuration asks for, recurses as deep as a JSON text goes, and waits forever at a pipe.
+A library builds whatever a configuration asks for, recurses as deep as a JSON text goes, waits forever at a pipe, and
+raises any error on a damaged file. Here each becomes one sentence. Code that comes with a model is never run, and
+transformers never asks the user whether to run it.
 """
 
 import json
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
+from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
+from safetensors import SafetensorError, safe_open
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-from dsbd.errors import PairError, first_line
+from dsbd.errors import PairError, first_line, told_as
+from dsbd.models.free_memory import is_out_of_memory
 
 CONFIG, ADAPTER, GGUF = "config.json", "adapter_config.json", ".gguf"
+INDEX, WEIGHTS = "model.safetensors.index.json", "model.safetensors"
+PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 SMALL = (".json", ".txt", ".model", ".jinja")
 """Endings of the files that hold configurations and tokenizers."""
-MIB = 1024 * 1024
-LONGEST_CONFIG, LONGEST_FILE = 4 * MIB, 256 * MIB
+LONGEST_CONFIG, LONGEST_FILE = 4 * 2**20, 256 * 2**20
 """Most bytes of ``config.json`` and of each other small file; the largest known tokenizers have 35 MB."""
 DEEPEST = 32
 """Most levels of lists and objects in a JSON file; known models have fewer than 10."""
+MOST_GROWTH = 64
+"""Most characters that the replacements of a tokenizer may make of one; known tokenizers make 1."""
 RANGES = {
     r"(layers|blocks|depths?)$|^n_layer$": (0, 1_000),
     r"experts": (0, 100_000),
@@ -28,99 +41,140 @@ RANGES = {
     r"^((hidden|vocab)_size|n_embd|d_model|n_heads?|num(_attention)?_heads)$": (1, 100_000_000),
 }
 """Allowed values of the fields that say how much is built, by a pattern of the field's name."""
+CAUSAL = "give a folder or hub id of a causal language model"
+PATIENCE_SECONDS = 5
+"""How long the hub may take to say what it has; a library would ask again and again."""
+_OF_TOKENIZERS = re.compile(r"token|vocab|merges|spiece|bpe|\.model$|\.tiktoken$", re.IGNORECASE)
+_SAMPLE = "Once upon a time, 1 + 1 = 2."
 
 
-def require_files(folder: Path, name: str) -> None:
-    """Check the files of a model, except its weights.
+class Source(NamedTuple):
+    """Where a model's files are."""
 
-    Args:
-        folder: holds the files.
-        name: of the model, for messages.
+    name: str
+    """Folder or hub id."""
+    folder: Path
+    """Holds all files but the weights, checked."""
+    local_only: bool
+    """True if nothing needs to be fetched."""
+
+
+def source_of(name: str) -> Source:
+    """Find a model, given as an existing folder or a hub id, and check its files.
 
     Raises:
-        PairError: a file is not a plain file, too large or nested too deep; or ``config.json`` is missing or has
-            impossible numbers.
+        PairError: the model is not found, or its files are damaged, hostile, or not those of a causal model.
     """
+    folder, local_only = (Path(name), True) if Path(name).is_dir() else _small_files(name)
     try:
-        files = sorted(folder.iterdir())
-        strange = next((file for file in files if file.exists() and not (file.is_file() or file.is_dir())), None)
-        if strange is not None:
-            raise PairError(f"{name!r} has {strange.name}, which is not a plain file but a pipe or a device; remove it")
-        plain = [file for file in files if file.is_file()]
-        require_kind(name, [file.name for file in plain])
-        require_sizes(name, {file.name: file.stat().st_size for file in plain})
-        for file in plain:
-            if file.suffix == ".json":
-                _require_depth(file, name)
-        _require_config(folder / CONFIG, name)
+        _require_files(folder, name)
+        if local_only:
+            _require_weights(folder, name)
     except OSError as error:
         raise PairError(f"cannot read {name!r}: {error.strerror or error}; give a folder that can be read") from None
+    return Source(name, folder, local_only)
 
 
-MERGE = (
-    'pip install peft and python -c "from peft import AutoPeftModelForCausalLM as M; '
-    "M.from_pretrained('FOLDER').merge_and_unload().save_pretrained('merged')\""
-)
-UNPACK = (
-    'pip install gguf and python -c "from transformers import AutoModelForCausalLM as M, AutoTokenizer as T, '
-    "GgufConfig as C; M.from_pretrained('FOLDER', gguf_file='FILE', quantization_config=C(dequantize=True))"
-    ".save_pretrained('unpacked'); T.from_pretrained('FOLDER', gguf_file='FILE').save_pretrained('unpacked')\""
-)
-"""Commands for a shell; a stranger's file names never go into them."""
+def _small_files(name: str) -> tuple[Path, bool]:
+    """Return the folder of a hub model's files without weights, fetched or from an earlier load; True for these."""
+    try:
+        info = HfApi().model_info(name, files_metadata=True, timeout=PATIENCE_SECONDS)
+        if info.gated:
+            HfApi().auth_check(name)
+    except Exception as error:  # all: network errors differ between versions of the library
+        kept = try_to_load_from_cache(name, CONFIG)
+        if isinstance(kept, str):
+            return Path(kept).parent, True
+        raise _unreachable(name, error) from None
+    sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
+    _require_kind(name, sizes)
+    _require_sizes(name, sizes)
+    try:
+        files = [hf_hub_download(name, file, revision=info.sha) for file in sizes if _is_small(file)]
+    except Exception as error:  # all: as above
+        raise _unreachable(name, error) from None
+    return Path(files[0]).parent, False
 
 
-def require_kind(name: str, files: Collection[str]) -> None:
+def _unreachable(name: str, error: Exception) -> PairError:
+    """Return an error that says why the hub does not give a model, and what to do."""
+    if isinstance(error, GatedRepoError):
+        return PairError(
+            f"{name!r} is gated: accept its licence on the model's page of the hub, and set HF_TOKEN to a token of the "
+            f"account that did"
+        )
+    if isinstance(error, RepositoryNotFoundError):
+        return PairError(f"the hub has no model {name!r}, or it is private; check the spelling, or set HF_TOKEN")
+    if isinstance(error, OfflineModeIsEnabled):
+        return PairError(
+            f"{name!r} is not on this machine, and HF_HUB_OFFLINE forbids to fetch it; unset it, or give a folder"
+        )
+    return PairError(
+        f"{name!r} is not on this machine, and the hub cannot be reached ({first_line(error)}); check the network, or "
+        f"give a folder"
+    )
+
+
+def _require_files(folder: Path, name: str) -> None:
+    """Check the files of a model, except its weights.
+
+    Raises:
+        PairError: a file is not a plain file, too large or nested too deep; ``config.json`` is missing or has
+            impossible numbers; or the tokenizer makes very long texts of short ones.
+        OSError: the folder cannot be read.
+    """
+    files = sorted(file for file in folder.iterdir() if file.exists() and not file.is_dir())
+    strange = next((file for file in files if not file.is_file()), None)
+    if strange is not None:
+        raise PairError(f"{name!r} has {strange.name}, which is not a plain file but a pipe or a device; remove it")
+    _require_kind(name, [file.name for file in files])
+    _require_sizes(name, {file.name: file.stat().st_size for file in files})
+    for file in files:
+        if file.suffix == ".json" and (depth := _depth(file.read_bytes())) > DEEPEST:
+            raise PairError(
+                f"{file.name} of {name!r} has {depth:,} lists and objects inside each other; at most {DEEPEST} are "
+                f"read; download it again"
+            )
+    _require_config(folder / CONFIG, name)
+    _require_short_texts(folder / "tokenizer.json", name)
+
+
+def _require_kind(name: str, files: Collection[str]) -> None:
     """Check by file names that this is a model of transformers. Raises: PairError, which says how to convert it."""
     if CONFIG in files:
         return
     if ADAPTER in files:
         raise PairError(
-            f"{name!r} is an adapter of PEFT without its base model; merge both once, with {MERGE}, save the tokenizer "
-            f"of the base model into that folder, and give the folder"
+            f"{name!r} is an adapter of PEFT without its base model; merge both once with its merge_and_unload, save "
+            f"the tokenizer of the base model into the same folder, and give that folder"
         )
     if any(file.endswith(GGUF) for file in files):
-        raise _packed(name)
+        raise packed_error(name)
     raise PairError(f"{name!r} has no config.json; give the folder that save_pretrained wrote")
 
 
-def require_no_gguf(path: Path) -> None:
-    """Check that a path is not a GGUF file of llama.cpp. Raises: PairError, which says how to convert it."""
-    if path.suffix == GGUF and path.is_file():
-        raise _packed(str(path))
-
-
-def _packed(name: str) -> PairError:
+def packed_error(name: str) -> PairError:
+    """Return the error for a model in the format of llama.cpp; a stranger's file names are no part of its remedy."""
     return PairError(
         f"{name!r} holds a model as GGUF, the format of llama.cpp; give the model that it was made from, or unpack it "
-        f"once, with {UNPACK}, and give the folder 'unpacked'"
+        f"once with from_pretrained(FOLDER, gguf_file=FILE) and save_pretrained, and give that folder"
     )
 
 
-def require_sizes(name: str, sizes: Mapping[str, int]) -> None:
+def _require_sizes(name: str, sizes: Mapping[str, int]) -> None:
     """Check the sizes of a model's small files, in bytes. Raises: PairError: one is too large."""
     for file, size in sizes.items():
         most = LONGEST_CONFIG if file == CONFIG else LONGEST_FILE
-        if is_small(file) and size > most:
+        if _is_small(file) and size > most:
             raise PairError(f"{file} of {name!r} has {size:,} bytes; at most {most:,} are read; download it again")
 
 
-def is_small(file: str) -> bool:
-    """Return True if a file directly in the model's folder holds a configuration or a part of a tokenizer."""
+def _is_small(file: str) -> bool:
     return "/" not in file and file.endswith(SMALL)
 
 
-def _require_depth(file: Path, name: str) -> None:
-    """Check the depth of a JSON text without parsing it. Raises: PairError, OSError."""
-    depth = _depth(file.read_bytes())
-    if depth > DEEPEST:
-        raise PairError(
-            f"{file.name} of {name!r} has {depth:,} lists and objects inside each other; at most {DEEPEST} are read; "
-            f"download it again"
-        )
-
-
 def _depth(content: bytes) -> int:
-    """Return the most levels of lists and objects in a JSON text."""
+    """Return the most levels of lists and objects in a JSON text, without parsing it."""
     if b"\\" in content:  # an escaped quote does not end a string
         content = content.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside = b"".join(content.split(b'"')[::2])
@@ -135,8 +189,7 @@ def _require_config(file: Path, name: str) -> None:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise PairError(
-            f"config.json of {name!r} is not JSON ({first_line(error)}); download it again, or give a folder or hub id "
-            f"of a causal language model"
+            f"config.json of {name!r} is not JSON ({first_line(error)}); download it again, or {CAUSAL}"
         ) from None
     if not isinstance(config, dict):
         raise PairError(f"config.json of {name!r} is not a JSON object; download it again")
@@ -156,3 +209,121 @@ def _numbers(config: dict[str, Any]) -> Iterator[tuple[str, float]]:
             yield from _numbers(value)
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             yield field, value
+
+
+def _require_short_texts(file: Path, name: str) -> None:
+    """Check how much longer a tokenizer's replacements make a text. Raises: PairError, OSError."""
+    content = file.read_bytes() if file.is_file() else b""
+    if b"Replace" not in content:
+        return
+    parts = _json(file)
+    growth = max(_growth(parts.get("normalizer")), _growth(parts.get("decoder")))
+    if growth > MOST_GROWTH:
+        raise PairError(
+            f"tokenizer.json of {name!r} makes up to {growth:,} characters of one; at most {MOST_GROWTH} are allowed; "
+            f"download it again"
+        )
+
+
+def _growth(part: Any) -> int:
+    """Return the most characters that all replacements in a part of a tokenizer, one after the other, make of one."""
+    if isinstance(part, list):
+        return math.prod(map(_growth, part))
+    if not isinstance(part, dict):
+        return 1
+    inner = math.prod(map(_growth, part.values()))
+    if part.get("type") != "Replace":
+        return inner
+    pattern = part.get("pattern")
+    literal = len(str(pattern.get("String", ""))) if isinstance(pattern, dict) else 0
+    made = len(str(part.get("content", "")))
+    return inner * max(1, -(-made // literal) if literal else made + 1)  # a regular expression may match nothing
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return a model's safetensors files: those in its index, or the single one if it is there. Raises: PairError."""
+    named = _json(folder / INDEX).get("weight_map")
+    if not isinstance(named, dict):
+        return [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else []
+    names = sorted(set(map(str, named.values())))
+    wrong = next((name for name in names if Path(name).name != name or len(name.encode()) > 255), None)
+    if wrong is not None:
+        raise PairError(f"{INDEX} in {folder.name!r} names {wrong[:100]!r}, which is no file of it; download it again")
+    return [folder / name for name in names]
+
+
+def _require_weights(folder: Path, name: str) -> None:
+    """Check that the safetensors files of a model are whole, as far as their headers tell. Raises: PairError."""
+    for file in weight_files(folder):
+        damage = None if file.is_file() else f"its weights are not all there, {file.name[:100]} is missing"
+        if damage is None:
+            try:
+                with safe_open(file, "pt"):
+                    pass
+            except (SafetensorError, OSError) as error:
+                damage = f"{file.name} is damaged ({first_line(error)})"
+        if damage is not None:
+            raise PairError(f"cannot load {name!r}: {damage}; download it again, or save the model again")
+
+
+def has_only_pickles(folder: Path) -> bool:
+    """Return True if a folder has weights as pickles, which can hold code, and no safetensors."""
+    return not weight_files(folder) and any(file.suffix in PICKLES for file in folder.iterdir())
+
+
+def is_packed(folder: Path) -> bool:
+    """Return True if the configuration says that the weights are quantised."""
+    return "quantization_config" in _json(folder / CONFIG)
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def loading_errors(what: str, remedy: str = CAUSAL) -> AbstractContextManager[None]:
+    """Turn whatever a library raises in the block into a PairError: "cannot load WHAT: ...; REMEDY"."""
+
+    def error_of(error: BaseException) -> PairError:
+        if "trust_remote_code" in str(error):
+            return PairError(
+                f"{what} needs code that comes with the model, and such code is never run here; use a model whose kind "
+                f"transformers knows without it"
+            )
+        known = "memory ran out: choose a smaller model, a dtype of fewer bytes, or another device"
+        kind = "" if isinstance(error, (OSError, ValueError)) else f"{type(error).__name__}: "
+        advice = known if is_out_of_memory(error) else remedy
+        return PairError(f"cannot load {what}: {kind}{first_line(error)}; {advice}")
+
+    return told_as(error_of)
+
+
+def config_of(source: Source) -> Any:
+    """Return the configuration. Raises: PairError: it is damaged, or not of a decoder-only language model."""
+    with loading_errors(repr(source.name)):
+        config = AutoConfig.from_pretrained(source.name, local_files_only=source.local_only, trust_remote_code=False)
+    if getattr(config, "is_encoder_decoder", False):
+        raise PairError(f"{source.name} is an encoder-decoder model; use a decoder-only (causal) one")
+    return config
+
+
+def without_weights(name: str, config: Any, dtype: torch.dtype, **how: Any) -> Any:
+    """Return the model with shapes and no numbers. Raises: PairError: it cannot be built."""
+    with loading_errors(repr(name)), torch.device("meta"):
+        return AutoModelForCausalLM.from_config(config, dtype=dtype, trust_remote_code=False, **how).eval()
+
+
+def tokenizer_of(source: Source) -> Any:
+    """Return the tokenizer, tried on a short text. Raises: PairError: it is missing or damaged."""
+    remedy = "download it again, or save it here with AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER)"
+    if not any(_OF_TOKENIZERS.search(file.name) for file in source.folder.iterdir()):
+        raise PairError(f"{source.name!r} has no tokenizer; {remedy}")
+    with loading_errors(f"the tokenizer of {source.name!r}", remedy):
+        tokenizer = AutoTokenizer.from_pretrained(
+            source.name, local_files_only=source.local_only, trust_remote_code=False
+        )
+        tokenizer.decode(tokenizer(_SAMPLE).input_ids)
+    return tokenizer

@@ -1,5 +1,6 @@
 """Loads a pair by name: bundled, from folders, or by hub ids. Code that comes with a model is never run."""
 
+import os
 import pickle
 import re
 import sys
@@ -10,36 +11,42 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM
+from transformers.distributed import DistributedConfig
 
 from dsbd.assets import BUNDLED_PAIRS, asset_path
-from dsbd.errors import PairError
-from dsbd.machine import multiplies_tiles
+from dsbd.errors import PairError, first_line
+from dsbd.machine import computes_bfloat16
 from dsbd.memory.files import folder_of, load_memory
 from dsbd.models.attention import pack_groups
 from dsbd.models.engines.onnx import why_no_graph
-from dsbd.models.files import require_no_gguf
+from dsbd.models.files import (
+    GGUF,
+    Source,
+    config_of,
+    has_only_pickles,
+    is_packed,
+    loading_errors,
+    packed_error,
+    source_of,
+    tokenizer_of,
+    weight_files,
+    without_weights,
+)
 from dsbd.models.free_memory import free_bytes, in_gigabytes
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.load_options import (
-    checked_arguments,
-    require_device_map,
-    resolve_device,
-    resolve_dtype,
-    resolve_engine,
-)
-from dsbd.models.making import make_pair, revision_of
-from dsbd.models.outline import Source, config_of, loading_errors, source_of, tokenizer_of, without_weights
+from dsbd.models.making import ONNX_BELOW, make_pair, resolve_engine, revision_of
 from dsbd.models.pair import Pair
 from dsbd.models.quiet import without_progress
 from dsbd.models.threads import SMALL, limit_threads
-from dsbd.models.weights import has_only_pickles, is_packed, stored_bytes
 from dsbd.steps import value_of
 
 BUNDLED = "bundled"
 WITH_MEMORY = f"{BUNDLED}:memory"
 """The bundled story pair with its memory."""
-ON_ONNX_BELOW = 50_000_000
-"""On a CPU, models with fewer parameters are faster in float32 on ONNX Runtime than in bfloat16 (decision 0009)."""
+DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+DEVICE_TYPES = ("cpu", "cuda")
+DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
+NOT_PASSED_ON = ("dtype", "torch_dtype", "device_map", "attn_implementation", "config")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 DeviceMap = str | Mapping[str, Any]
 
@@ -61,22 +68,11 @@ def load_pair(
             ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with ``memory="bundled"``.
         draft: a smaller model with the same vocabulary; with None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
-        dtype: a name of :data:`dsbd.models.load_options.DTYPES`, or ``auto``: bfloat16 if the processor computes it
-            natively, else float32; float32 for a small model on a CPU where ONNX Runtime runs it.
-        engine: how forwards run:
-
-            - ``eager``: by the model's Python;
-            - ``traced``: without it, on any device;
-            - ``fused``: traced, with fewer operations, for Llama models;
-            - ``onnx``: by ONNX Runtime, in float32 on a CPU, for the families Llama, Mistral, Qwen2, Qwen3, Granite
-              and Phi3;
-            - ``graph``: captured as CUDA graphs of fixed shape;
-            - ``auto``: graph on a GPU (eager on ZeroGPU). On a CPU fused for Llama models in bfloat16 and Llama draft
-              models in float32, and traced for others. Where onnx is possible too, both are measured at the first
-              load, and the faster is taken; the figures are kept beside the plans of ``auto``.
-
-            If an engine fails its check at load, fused and onnx become traced, and the others eager. A model that is
-            spread over devices runs eagerly.
+        dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
+            float32 for a small model on a CPU where ONNX Runtime runs it.
+        engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``fused``, ``onnx``, ``graph``
+            (docs/methods.md), or ``auto``, the rule of :func:`dsbd.models.making.engine_for`. If an engine fails its
+            check at load, fused and onnx become traced, and the others eager. A model that is spread runs eagerly.
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
@@ -115,25 +111,24 @@ def loading(
     resolve_engine(engine, place)
     if device_map is not None and device != "auto":
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
-    if isinstance(device_map, str):
-        require_device_map(device_map)
-    more = checked_arguments(load_kwargs)
+    more = _arguments(load_kwargs, device_map)
     if memory is not None:
         folder_of(memory)
     limit_threads()
-    yield f"loading {display_name(target)}"
-    with without_progress:
-        target_model, tokenizer = _load(target, place, dtype, engine, device_map, more)
+    models, tokenizers = list[LanguageModel](), list[Any]()
+    for source in (target, draft):
+        if source is not None:
+            yield f"loading {display_name(source)}"
+            with without_progress():
+                model, tokenizer = _load(source, place, dtype, engine, more)
+            models.append(model)
+            tokenizers.append(tokenizer)
     if memory is not None:
-        target_model = remembering(target_model, memory)
-        tokenizer.model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
-    draft_model, draft_tokenizer = None, None
-    if draft is not None:
-        yield f"loading {display_name(draft)}"
-        with without_progress:
-            draft_model, draft_tokenizer = _load(draft, place, dtype, engine, device_map, more)
+        models[0] = remembering(models[0], memory)
+        tokenizers[0].model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
     yield "checking"
-    return make_pair(target_model, draft_model, tokenizer, engine, draft_tokenizer)
+    own_draft, draft_tokenizer = (None, None) if draft is None else (models[1], tokenizers[1])
+    return make_pair(models[0], own_draft, tokenizers[0], engine, draft_tokenizer)
 
 
 def remembering(model: LanguageModel, memory: str | Path) -> LanguageModel:
@@ -162,14 +157,9 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
             raise PairError(f"{role} is {given}; give a folder or a hub id, and loaded models to make_pair")
     if target is None and draft is not None:
         raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
-    if target is None:
-        target = f"{BUNDLED}:{BUNDLED_PAIRS[0]}"
-    if isinstance(target, str) and target.partition(":")[0] == BUNDLED:
-        return _bundled_pair(target, draft)
-    return target, draft
-
-
-def _bundled_pair(name: str, draft: str | Path | None) -> tuple[Path, Path]:
+    name = BUNDLED if target is None else target
+    if not isinstance(name, str) or name.partition(":")[0] != BUNDLED:
+        return name, draft
     pair = BUNDLED_PAIRS[0] if name == WITH_MEMORY else name.partition(":")[2] or BUNDLED_PAIRS[0]
     if pair not in BUNDLED_PAIRS:
         known = ", ".join([*(f"{BUNDLED}:{each}" for each in BUNDLED_PAIRS), WITH_MEMORY])
@@ -180,61 +170,97 @@ def _bundled_pair(name: str, draft: str | Path | None) -> tuple[Path, Path]:
     return folder / "target", folder / "draft"
 
 
+def resolve_device(device: str) -> torch.device:
+    """Return the device of this name. Raises: PairError if it is unknown or does not exist here."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        place = torch.device(device)
+        if place.type not in DEVICE_TYPES:
+            raise RuntimeError(f"device type {place.type} is not supported")
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError) as error:
+        raise PairError(f"device {device!r} cannot be used ({first_line(error)}); use auto, cpu or cuda") from None
+    return place
+
+
+def resolve_dtype(dtype: str, device: torch.device) -> torch.dtype:
+    """Return the dtype of this name. Raises: PairError if it is unknown."""
+    if dtype == "auto":
+        return torch.bfloat16 if device.type == "cuda" or computes_bfloat16() else torch.float32
+    if dtype not in DTYPES:
+        raise PairError(f"dtype is {dtype!r}; choose auto, {', '.join(DTYPES)}")
+    return DTYPES[dtype]
+
+
+def _arguments(given: Mapping[str, Any] | None, device_map: DeviceMap | None) -> dict[str, Any]:
+    """Return the arguments for ``from_pretrained``. Raises: PairError: one is not allowed."""
+    arguments = dict(given or {})
+    for name in arguments:
+        if name in NOT_PASSED_ON or "remote_code" in name:
+            raise PairError(
+                f"load_kwargs has {name!r}, which is not allowed; dtype and device_map are arguments of load_pair, "
+                f"code of a model is never run, and make_pair takes a model that you load yourself"
+            )
+    if "tp_plan" in arguments:
+        if "WORLD_SIZE" not in os.environ:
+            raise PairError(
+                "load_kwargs has 'tp_plan', which spreads a model over processes, and there is only this one; start "
+                "the program with torchrun --nproc-per-node N"
+            )
+        arguments["distributed_config"] = DistributedConfig(tp_plan=arguments.pop("tp_plan"))
+    if isinstance(device_map, str) and device_map not in DEVICE_MAPS:
+        try:
+            torch.device(device_map)
+        except RuntimeError:
+            raise PairError(
+                f"device_map is {device_map[:100]!r}; choose one of {', '.join(DEVICE_MAPS)}, or name a device, such "
+                f"as cuda:0"
+            ) from None
+    return arguments if device_map is None else {**arguments, "device_map": device_map}
+
+
 def _load(
-    given: str | Path,
-    device: torch.device,
-    dtype: str,
-    engine: str,
-    device_map: DeviceMap | None,
-    more: dict[str, Any],
+    given: str | Path, device: torch.device, dtype: str, engine: str, more: dict[str, Any]
 ) -> tuple[LanguageModel, Any]:
     """Return a model and its tokenizer. Raises: PairError."""
     source = source_of(require_name(given))
     config, number = config_of(source), resolve_dtype(dtype, device)
-    if device_map is not None:
-        more = {**more, "device_map": device_map}
-    elif not more:
-        _require_memory(source, config, device, number)
+    if not more:
+        if is_packed(source.folder):  # quantised weights stay as they are stored
+            needed = sum(file.stat().st_size for file in weight_files(source.folder) if file.is_file())
+        else:
+            outline = without_weights(source.name, config, number)
+            if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine):
+                number = torch.float32
+            needed = outline.num_parameters() * number.itemsize
+        if needed > (free := free_bytes(device)):
+            raise PairError(
+                f"{source.name!r} needs {in_gigabytes(needed)} of memory for its weights in "
+                f"{str(number).removeprefix('torch.')}, and {in_gigabytes(free)} are free on {device}; choose a "
+                f"smaller model, a dtype of fewer bytes, another device, or a device_map"
+            )
     tokenizer = tokenizer_of(source)
     attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
     with loading_errors(repr(source.name)):
         model = _with_weights(source, number, attention, more)
-        if dtype == "auto" and device.type == "cpu" and not more and _is_faster_in_float32(model, engine):
-            model = _with_weights(source, torch.float32, attention, more)
-        placed = device_map is not None or "distributed_config" in more or getattr(model, "is_quantized", False)
-        if not placed:
+        if not more.keys() & {"device_map", "distributed_config"} and not getattr(model, "is_quantized", False):
             model = model.to(device)
         pack_groups(model)
     return LanguageModel(model, display_name(given), revision_of(model)), tokenizer
 
 
-def _is_faster_in_float32(model: Any, engine: str) -> bool:
-    """Return True for a very small model, and for a small one that ONNX Runtime will run."""
-    onnx = engine in ("auto", "onnx") and not multiplies_tiles() and why_no_graph(LanguageModel(model, "")) is None
-    return model.num_parameters() < (ON_ONNX_BELOW if onnx else SMALL)
-
-
-def _require_memory(source: Source, config: Any, device: torch.device, dtype: torch.dtype) -> None:
-    """Check, before any weight is read, that the model fits the free memory. Raises: PairError."""
-    free = free_bytes(device)
-    if is_packed(source.folder):  # quantised weights stay as they are stored
-        needed = stored_bytes(source.folder)
-    else:
-        outline = without_weights(source.name, config, dtype)
-        needed = sum(tensor.nbytes for tensor in (*outline.parameters(), *outline.buffers()))
-    if needed > free:
-        kind = str(dtype).removeprefix("torch.")
-        raise PairError(
-            f"{source.name!r} needs {in_gigabytes(needed)} of memory for its weights in {kind}, and "
-            f"{in_gigabytes(free)} are free on {device}; choose a smaller model, a dtype of fewer bytes, another "
-            f"device, or a device_map"
-        )
+def _is_faster_in_float32(outline: Any, engine: str) -> bool:
+    """Return True for a very small model, and for a small one that ONNX Runtime will run (decision 0009)."""
+    onnx = engine in ("auto", "onnx") and why_no_graph(LanguageModel(outline, "")) is None
+    return int(outline.num_parameters()) < (ONNX_BELOW if onnx else SMALL)
 
 
 def require_name(source: str | Path) -> str:
     """Return the name of an existing folder or a possible hub id, without network. Raises: PairError: it is neither."""
     name = str(source)
-    require_no_gguf(Path(name))
+    if name.endswith(GGUF) and Path(name).is_file():
+        raise packed_error(name)
     if not Path(name).is_dir() and (not _HUB_ID.fullmatch(name) or ".." in name or "--" in name):
         raise PairError(f"model {name[:100]!r} is neither a folder that exists nor a hub id like owner/name")
     return name

@@ -1,8 +1,10 @@
 """Makes a pair of loaded models: each is checked, and runs in the fastest way that passes."""
 
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +14,40 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from dsbd.errors import PairError
 from dsbd.models.attention import pack_groups
 from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_states, eager_forests
-from dsbd.models.choosing import fastest
 from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.engines.onnx import why_not_onnx
+from dsbd.models.files import loading_errors
 from dsbd.models.free_memory import free_bytes
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.load_options import resolve_engine
-from dsbd.models.outline import loading_errors
 from dsbd.models.pair import Pair
 from dsbd.models.ranks import ranks_of
+
+ENGINES = ("auto", "eager", "traced", "fused", "graph", "onnx")
+ONNX_BELOW = 50_000_000
+"""On a CPU, models with fewer parameters are faster in float32 on ONNX Runtime than in bfloat16 (decision 0009)."""
+
+
+def engine_for(model: LanguageModel) -> str:
+    """Return the engine that ``auto`` is, by one rule.
+
+    - On a GPU ``graph``; on ZeroGPU, which lends one for seconds, ``eager``.
+    - On a CPU in float32 ``onnx``, for models that have a graph and fit the memory a second time, packed.
+    - On a CPU in bfloat16 ``fused``, for Llama models.
+    - Else ``traced``.
+    """
+    if model.device.type != "cpu":
+        return "eager" if os.environ.get("SPACES_ZERO_GPU") else "graph"
+    if why_not_onnx(model) is None and model.model.get_memory_footprint() < free_bytes(model.device):
+        return "onnx"
+    return "fused" if model.dtype == torch.bfloat16 and why_not_fused(model) is None else "traced"
+
+
+def resolve_engine(engine: str, device: torch.device) -> None:
+    """Check the name of an engine. Raises: PairError: it is unknown, or ``graph`` without a GPU."""
+    if engine not in ENGINES:
+        raise PairError(f"engine is {engine!r}; choose one of {', '.join(ENGINES)}")
+    if engine == "graph" and device.type == "cpu":
+        raise PairError("engine 'graph' captures CUDA graphs, and the device is a CPU; use traced, fused, or auto")
 
 
 def make_pair(
@@ -136,21 +163,6 @@ def _require_same_tokens(tokenizer: Any, other: Any, models: Mapping[str, Langua
         )
 
 
-def _engines(model: LanguageModel, role: str) -> tuple[str, ...]:
-    """Return the engine that is asked for; for ``auto``, those that may be the fastest.
-
-    Fused forwards are clearly faster than traced ones in bfloat16; in float32 only with few tokens, as when drafting
-    (decision 0006). ONNX Runtime keeps the weights a second time, packed (decision 0009).
-    """
-    found = resolve_engine("auto", model.device) if model.engine == "auto" else model.engine
-    if model.engine != "auto" or found != "traced":
-        return (found,)
-    pays = model.dtype == torch.bfloat16 or (role == "draft" and model.dtype == torch.float32)
-    torch_engine = "fused" if pays and why_not_fused(model) is None else found
-    fits = why_not_onnx(model) is None and model.model.get_memory_footprint() < free_bytes(model.device)
-    return ("onnx", torch_engine) if fits else (torch_engine,)
-
-
 def _fitted(model: LanguageModel, role: str, vocabulary: int, checks: dict[str, ForestCheck]) -> LanguageModel:
     """Return the model with the fastest way to run that passes, and add its checks. Raises: PairError: not causal."""
     if model.vocabulary_size != vocabulary:
@@ -161,19 +173,15 @@ def _fitted(model: LanguageModel, role: str, vocabulary: int, checks: dict[str, 
     if not checks[role].passed:
         ways = (way for way in ("states", "steps") if check_states(model, way).passed)
         return replace(model, attention=next(ways, "paths"), engine="eager")
-
-    def checked(engine: str) -> LanguageModel | None:
-        tried = replace(model, attention="forest", engine=engine)
-        if engine == "eager":
-            return tried
-        check = checks[f"{role} {engine}"] = check_engine(tried, eager)
-        return tried if check.passed else None
-
-    engines = _engines(model, role)
-    found = fastest(model, role, engines, checked)
-    if found is None and engines[-1] in ("fused", "onnx"):
-        found = checked("traced")
-    return found or replace(model, attention="forest", engine="eager")
+    engine = engine_for(model) if model.engine == "auto" else model.engine
+    for tried in (engine, "traced") if engine in ("fused", "onnx") else (engine,):
+        fast = replace(model, attention="forest", engine=tried)
+        if tried == "eager":
+            return fast
+        checks[f"{role} {tried}"] = check_engine(fast, eager)
+        if checks[f"{role} {tried}"].passed:
+            return fast
+    return replace(model, attention="forest", engine="eager")
 
 
 def _require_causal(model: LanguageModel) -> None:
@@ -202,3 +210,60 @@ def _eos_ids(model: LanguageModel, tokenizer: Any) -> frozenset[int]:
     if not all(isinstance(token, int) for token in ids):
         raise PairError(f"the EOS ids of {model.id} are {str(named)[:100]}; give numbers in its generation_config.json")
     return frozenset(token for token in ids if token >= 0)  # old files write -1 for no EOS
+
+
+ON_MODEL = "_dsbd_pairs"
+"""The attribute of a target that holds its pairs, so that target and drafts are freed together."""
+
+
+class _Pairs(dict[int, tuple[tuple[Any, ...], Pair]]):
+    """Pairs by the identity of the draft model, each with the mark of its weights. A copy of the target has none."""
+
+    def __reduce__(self) -> Any:
+        return dict, ()
+
+
+class _Ids:
+    """A tokenizer for ids without text."""
+
+    eos_token_id = None
+
+    def decode(self, ids: Sequence[int], **how: Any) -> str:
+        return ""
+
+
+def kept_pair(target: Any, draft: Any) -> Pair:
+    """Return the pair of two loaded models; it is checked at the first call, and again after a weight changed.
+
+    Engines copy and join weights, so a pair from before a change would follow the old law. A change is noticed if a
+    weight was replaced, moved, cast or changed in place, or if a model is back in training mode. A change through
+    ``parameter.data`` is not noticed, because torch does not count it.
+
+    Raises:
+        PairError: as :func:`make_pair` does.
+    """
+    kept = target.__dict__.get(ON_MODEL)
+    if not isinstance(kept, _Pairs):
+        kept = target.__dict__[ON_MODEL] = _Pairs()
+    mark, pair = kept.get(id(draft), (None, None))
+    if pair is None or mark != _mark(target, draft):
+        pair = make_pair(target, draft, _Ids())
+        kept[id(draft)] = _mark(target, draft), pair
+    return pair
+
+
+def _mark(*models: Any) -> tuple[Any, ...]:
+    """Return a value that changes with any weight and with the mode of a model."""
+    weights = (chain(model.parameters(), model.buffers()) for model in models if model is not None)
+    modes = [model.training for model in models if isinstance(model, torch.nn.Module)]
+    return *modes, *(_state(weight) for weight in chain.from_iterable(weights))
+
+
+def _state(weight: torch.Tensor) -> tuple[Any, ...]:
+    """Return where a tensor is and how often it was written, if torch can tell."""
+    version = None if weight.is_inference() else weight._version
+    try:
+        place = weight.data_ptr()
+    except RuntimeError:  # a packed tensor has no single address
+        place = 0
+    return place, version, weight.dtype, weight.device, weight.shape

@@ -2,8 +2,7 @@
 
 import torch
 
-from dsbd.memory.network import MemoryNetwork
-from dsbd.memory.settings import MemorySettings
+from dsbd.memory.network import MemoryNetwork, MemorySettings
 
 
 def random_network(hidden_size: int, seed: int = 0, **sizes) -> MemoryNetwork:

@@ -8,8 +8,8 @@ from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.new import new_row
-from dsbd.models.rows.paths import PathRows
 from dsbd.models.rows.row import Row
+from dsbd.models.rows.states import PathRows
 from tests.models.tiny import VOCABULARY, WINDOW
 
 CLOSE = 1e-5

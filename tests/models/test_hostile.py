@@ -1,25 +1,29 @@
 """Folders that are hostile, damaged or of another kind: each is refused in one sentence, and no code of theirs runs."""
 
 import io
+import json
 import os
 import pickle
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import torch
-from dsbd.measure.model_sizes import model_sizes
 from transformers import T5Config, T5ForConditionalGeneration
 
 import dsbd
 from dsbd.errors import PairError
-from dsbd.models import hub
-from tests.models import hostile
-from tests.models.hostile import RAN, Runs, change
+from dsbd.models import files
+from tests.toy_pair import toy_model
 
 EAGER = {"device": "cpu", "dtype": "float32", "engine": "eager"}
+RAN = "ran"
+"""A file that is written beside the model once any of its code has run."""
+CAREFUL = ("config.json", "tokenizer_config.json", "generation_config.json", "adapter_config.json")
+YES = {"trust_remote_code": 1}
 
 
 @pytest.fixture
@@ -28,123 +32,98 @@ def folder(toy_folders, tmp_path) -> Path:
     return Path(shutil.copytree(toy_folders["draft"], tmp_path / "model"))
 
 
-def refusal(target, draft=None) -> str:
+def refusal(target) -> str:
     """Return the sentence that a pair is refused with."""
     with pytest.raises(PairError) as caught:
-        dsbd.load_pair(target, draft, **EAGER)
+        dsbd.load_pair(target, **EAGER)
     assert "\n" not in str(caught.value)
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
     return str(caught.value)
 
 
-@pytest.mark.parametrize("as_what", ["target", "plan"])
-@pytest.mark.parametrize("kind", hostile.WITH_CODE, ids=lambda kind: kind.__name__)
-def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, as_what, folder, monkeypatch):
+def change(folder: Path, name: str, **fields: Any) -> None:
+    """Set fields of a JSON file, which may be missing."""
+    path = folder / name
+    content = json.loads(path.read_text()) if path.is_file() else {}
+    path.write_text(json.dumps({**content, **fields}))
+
+
+def changing(name: str, **fields: Any):
+    return lambda folder: change(folder, name, **fields)
+
+
+def code(folder: Path) -> Any:
+    """Put code into the folder that tells when it ran; return the ``auto_map`` that names it."""
+    (folder / "evil.py").write_text(
+        f"open({str(folder / RAN)!r}, 'w').close()\n"
+        "from transformers import LlamaConfig as EvilConfig, LlamaForCausalLM as EvilModel\n"
+        "from transformers import PreTrainedTokenizerFast as EvilTokenizer\n"
+        "def generate(*given, **more): pass\n"
+    )
+    models = {"AutoModelForCausalLM": "evil.EvilModel", "AutoModel": "evil.EvilModel"}
+    return {"AutoConfig": "evil.EvilConfig", **models, "AutoTokenizer": ["evil.EvilTokenizer", "evil.EvilTokenizer"]}
+
+
+def own_kind(folder: Path) -> None:
+    """A kind of model that only its own code knows."""
+    change(folder, "config.json", model_type="evil", architectures=["EvilModel"], auto_map=code(folder))
+
+
+def own_tokenizer(folder: Path) -> None:
+    """A tokenizer that only its own code knows."""
+    change(folder, "tokenizer_config.json", tokenizer_class="EvilTokenizer", auto_map=code(folder))
+
+
+def own_generate(folder: Path) -> None:
+    """A way of generating that comes with the model."""
+    named = code(folder)
+    (folder / "custom_generate").mkdir()
+    shutil.copy(folder / "evil.py", folder / "custom_generate" / "generate.py")
+    change(folder, "generation_config.json", auto_map=named, custom_generate=str(folder), **YES)
+
+
+def own_everything(folder: Path) -> None:
+    """Code named wherever possible, with a yes beside it."""
+    named = code(folder)
+    for name in CAREFUL:
+        change(folder, name, auto_map=named, custom_pipelines={"x": {"impl": "evil.EvilModel"}}, **YES)
+
+
+def adapter(folder: Path) -> None:
+    """An adapter of PEFT whose base model has its own code."""
+    base = folder / "base"
+    shutil.copytree(folder, base)
+    own_kind(base)
+    (folder / "config.json").unlink()
+    change(
+        folder, "adapter_config.json", base_model_name_or_path=str(base), peft_type="LORA", auto_mapping=code(folder)
+    )
+
+
+@pytest.mark.parametrize("kind", [own_kind, own_tokenizer, own_generate, own_everything, adapter])
+def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, folder, monkeypatch):
     """Catches the question of transformers whether to run the code: a script that says yes to everything ran it."""
     asked = []
     monkeypatch.setattr("builtins.input", lambda *words: asked.append(words) or "y")
     kind(folder)
     said = ""
     try:
-        if as_what == "plan":
-            model_sizes(folder, "float32")
-        else:
-            dsbd.load_pair(folder, **EAGER)
+        dsbd.load_pair(folder, **EAGER)
     except PairError as error:
         said = str(error)
     assert "trust_remote_code" not in said
-    assert "such code is never run here; use a model whose kind transformers knows" in said or kind != hostile.own_kind
-    assert asked == []
-    assert list(folder.rglob(RAN)) == []
+    assert "such code is never run here; use a model whose kind transformers knows" in said or kind != own_kind
+    assert asked == list(folder.rglob(RAN)) == []
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"num_hidden_layers": 10**9}, "says num_hidden_layers 1000000000; allowed are 0 to 1,000"),
-        ({"text_config": {"n_layer": 10**9}}, "says n_layer 1000000000"),
-        ({"vocab_size": -5}, "says vocab_size -5; allowed are 1 to"),
-        ({"hidden_size": 8 * 10**7}, "GB of memory for its weights in float32"),
-        ({"num_key_value_heads": 0}, "ZeroDivisionError"),
-        ({"num_hidden_layers": 3}, "are missing or of another shape, such as model.layers.1"),
-        ({"hidden_size": "x"}, "expected int, got str"),
-        ({"deep": hostile.deep(900)}, "config.json of .* has 902 lists and objects inside each other; at most 32"),
-    ],
-    ids=lambda value: None if isinstance(value, str) else next(iter(value)),
-)
-def test_a_hostile_configuration_is_refused_in_a_sentence(fields, said, folder):
-    """Catches a wait without end, an error of Python that escapes, and weights that were made up."""
-    change(folder, "config.json", **fields)
-    assert re.search(said, refusal(folder))
+class Runs:
+    """Writes a file when it is unpickled."""
 
+    def __init__(self, file: Path) -> None:
+        self.file = file
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"normalizer": hostile.nested(60)}, "tokenizer.json of '.*' has 122 lists and objects inside each other"),
-        ({"pre_tokenizer": hostile.split(r"\p{Nope}")}, "Oniguruma error"),
-        ({"post_processor": hostile.TEMPLATE}, "PanicException"),
-        ({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}}, "invalid value: integer `-1`"),
-    ],
-    ids=["nested", "property", "template", "negative"],
-)
-def test_a_hostile_tokenizer_is_refused_in_a_sentence(fields, said, folder):
-    """Catches a panic of the tokenizers' Rust, which is no Exception, and a process that it ends."""
-    change(folder, "tokenizer.json", **fields)
-    message = refusal(folder)
-    assert re.search(said, message)
-    assert "download it again" in message
-
-
-def test_a_prompt_that_breaks_a_tokenizer_is_refused(folder):
-    """Catches a tokenizer that loads, and panics at the first prompt of a visitor who knows which."""
-    change(folder, "tokenizer.json", pre_tokenizer=hostile.split("(a+)+$"))
-    pair = dsbd.load_pair(folder, **EAGER)
-    with pytest.raises(dsbd.PromptError, match=r"fails on this prompt \(PanicException: .*; change one of them"):
-        pair.encode("a" * 40 + "c")
-
-
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
-def test_a_file_that_is_a_pipe_is_refused(name, folder):
-    """Catches a load that waits forever for a writer."""
-    (folder / name).unlink()
-    os.mkfifo(folder / name)
-    assert f"has {name}, which is not a plain file but a pipe or a device; remove it" in refusal(folder)
-
-
-def removed(pattern: str):
-    return lambda folder: [file.unlink() for file in folder.glob(pattern)]
-
-
-def cut(folder: Path, kept: int) -> None:
-    weights = folder / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:kept])
-
-
-def encoder_decoder(folder: Path) -> None:
-    config = T5Config(vocab_size=23, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
-    T5ForConditionalGeneration(config).save_pretrained(folder)
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (shutil.rmtree, "hub id"),
-        (removed("*"), "has no config.json"),
-        (removed("*token*"), "has no tokenizer; .* or save it here with AutoTokenizer"),
-        (lambda folder: (folder / "config.json").write_text("{ not json"), "not JSON .* give a folder or hub id"),
-        (lambda folder: cut(folder, 200), "model.safetensors is damaged .* download it again"),
-        (encoder_decoder, "encoder-decoder model; use a decoder-only"),
-        (hostile.adapter, "is an adapter of PEFT .*merge_and_unload.*save the tokenizer of the base model"),
-    ],
-    ids=["folder", "files", "tokenizer", "config", "cut", "encoder-decoder", "adapter"],
-)
-def test_a_damaged_folder_is_refused_with_the_remedy(damage, said, folder):
-    """Catches an error of a library that escapes, or a sentence without its remedy."""
-    damage(folder)
-    message = refusal(folder)
-    assert re.search(said, message)
-    assert folder.name in message
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, (f"touch '{self.file}'",)
 
 
 def zipped(file: Path) -> bytes:
@@ -164,21 +143,112 @@ def test_pickled_weights_are_not_run(content, folder):
     assert not (folder / RAN).exists()
 
 
-def test_a_gguf_file_is_refused_with_the_way_to_convert_it(tmp_path):
-    """Catches a stranger's file name in a command that is copied into a shell."""
-    file = tmp_path / "$(reboot).gguf"
-    file.write_bytes(b"GGUF")
-    for given in (tmp_path, file):
-        assert re.search("holds a model as GGUF, .*, gguf_file='FILE'.*dequantize.* give the folder", refusal(given))
-        assert "reboot" not in refusal(given).partition("pip install")[2]
+def removed(pattern: str):
+    return lambda folder: [file.unlink() for file in folder.glob(pattern)]
 
 
-def test_eos_ids_that_cannot_be(folder):
-    """Catches a text for an id, and -1 taken for the last token of the vocabulary."""
-    change(folder, "generation_config.json", eos_token_id="x")
-    assert "give numbers in its generation_config.json" in refusal(folder)
+def cut(folder: Path) -> None:
+    os.truncate(folder / "model.safetensors", 200)
+
+
+def pipe(name: str):
+    def made(folder: Path) -> None:
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+
+    return made
+
+
+def encoder_decoder(folder: Path) -> None:
+    config = T5Config(vocab_size=23, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+
+
+def indexed(*names: str):
+    """An index that names these files."""
+    return changing(files.INDEX, weight_map={f"{place}.weight": name for place, name in enumerate(names)})
+
+
+def shards(folder: Path) -> None:
+    toy_model(1, 2).float().save_pretrained(folder, max_shard_size="20KB")
+    (folder / "model.safetensors").unlink()
+    sorted(folder.glob("model-*.safetensors"))[1].unlink()
+
+
+def gguf(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    (folder / "$(reboot).gguf").write_bytes(b"GGUF")
+
+
+def split(pattern: str) -> Any:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+def many(times: int, kind: str, content: str, **pattern: str) -> Any:
+    part = {"type": "Replace", "pattern": pattern, "content": content}
+    return {"type": "Sequence", kind: [part] * times}
+
+
+DEEP = "{" + '"x": {' * 900 + "}" * 901
+NESTED = '{"type": "Sequence", "normalizers": [' * 60 + '{"type": "Lowercase"}' + "]}" * 60
+TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}], "pair": [],
+            "special_tokens": {}}  # fmt: skip
+GROWS = "characters of one; at most 64 are allowed; download it again"
+OUTSIDE = "names '.*', which is no file of it; download it again"
+REFUSED = {
+    "layers": (changing("config.json", num_hidden_layers=10**9), "says num_hidden_layers 1000000000; allowed are 0 to"),
+    "inner": (changing("config.json", text_config={"n_layer": 10**9}), "says n_layer 1000000000"),
+    "vocabulary": (changing("config.json", vocab_size=-5), "says vocab_size -5; allowed are 1 to"),
+    "wide": (changing("config.json", hidden_size=8 * 10**7), "GB of memory for its weights in float32"),
+    "no groups": (changing("config.json", num_key_value_heads=0), "ZeroDivisionError"),
+    "more layers": (changing("config.json", num_hidden_layers=3), "are missing or of another shape, such as model.lay"),
+    "a text": (changing("config.json", hidden_size="x"), "expected int, got str"),
+    "deep": (changing("config.json", deep=json.loads(DEEP)), "config.json of .* has 902 lists and objects inside each"),
+    "nested": (changing("tokenizer.json", normalizer=json.loads(NESTED)), "tokenizer.json of '.*' has 122 lists"),
+    "property": (changing("tokenizer.json", pre_tokenizer=split(r"\p{Nope}")), "Oniguruma error.*download it again"),
+    "template": (changing("tokenizer.json", post_processor=TEMPLATE), "PanicException.*download it again"),
+    "negative": (changing("tokenizer.json", model={"type": "BPE", "vocab": {"a": -1}, "merges": []}), "integer `-1`"),
+    "normalizer grows": (changing("tokenizer.json", normalizer=many(9, "normalizers", "Q" * 16, String="Q")), GROWS),
+    "decoder grows": (changing("tokenizer.json", decoder=many(9, "decoders", "Q" * 16, String="Q")), GROWS),
+    "nothing grows": (changing("tokenizer.json", normalizer=many(4, "normalizers", "QQQ", Regex="Q*")), GROWS),
+    **{f"pipe {name}": (pipe(name), f"has {name}, which is not a plain file but a pipe or a device; remove it")
+       for name in ("config.json", "tokenizer.json", "model.safetensors")},
+    "no folder": (shutil.rmtree, "hub id"),
+    "no files": (removed("*"), "has no config.json"),
+    "no tokenizer": (removed("*token*"), "has no tokenizer; .* or save it here with AutoTokenizer"),
+    "no JSON": (lambda folder: (folder / "config.json").write_text("{ no"), "not JSON .* give a folder or hub id"),
+    "cut": (cut, "model.safetensors is damaged .* download it again"),
+    "a shard": (shards, r"its weights are not all there, model-00002-of-\d+.safetensors is missing; download it again"),
+    "long name": (indexed("x" * 5000), OUTSIDE),
+    "another folder": (indexed("../other.safetensors"), OUTSIDE),
+    "encoder-decoder": (encoder_decoder, "encoder-decoder model; use a decoder-only"),
+    "adapter": (adapter, "is an adapter of PEFT .*merge_and_unload, save the tokenizer of the base model"),
+    "GGUF": (gguf, r"holds a model as GGUF, .*from_pretrained\(FOLDER, gguf_file=FILE\)"),
+    "EOS": (changing("generation_config.json", eos_token_id="x"), "give numbers in its generation_config.json"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_hostile_or_damaged_folder_is_refused_with_the_remedy(name, folder):
+    """Catches a wait without end, an error or a panic of a library that escapes, weights that were made up, a text that
+    fills the memory, headers read outside the folder, and a sentence without its remedy."""
+    damage, said = REFUSED[name]
+    damage(folder)
+    message = refusal(folder)
+    assert re.search(said, message), message
+    assert "reboot" not in message
+
+
+def test_what_a_good_folder_may_have(folder):
+    """Catches -1 for no EOS taken for the last token, known replacements refused, and a prompt that breaks a tokenizer
+    which loads: it panics at the first prompt of a visitor who knows which."""
     change(folder, "generation_config.json", eos_token_id=[-1, 5])
-    assert dsbd.load_pair(folder, **EAGER).eos == {5}
+    spaces = many(3, "normalizers", "\u2581", String=" ")
+    change(folder, "tokenizer.json", normalizer=spaces, pre_tokenizer=split("(a+)+$"))
+    pair = dsbd.load_pair(folder, **EAGER)
+    assert pair.eos == {5}
+    with pytest.raises(dsbd.PromptError, match=r"fails on this prompt \(PanicException: .*; change one of them"):
+        pair.encode("a" * 40 + "c")
 
 
 def test_a_hub_out_of_reach_is_told_at_once(monkeypatch):
@@ -190,9 +260,7 @@ def test_a_hub_out_of_reach_is_told_at_once(monkeypatch):
             asked.append(how["timeout"])
             raise httpx.ConnectError("no route")
 
-    monkeypatch.setattr(hub, "HfApi", Api)
+    monkeypatch.setattr(files, "HfApi", Api)
     said = refusal("owner/name")
     assert "'owner/name' is not on this machine, and the hub cannot be reached (no route); check the network" in said
-    assert asked == [hub.PATIENCE_SECONDS]
-    with pytest.raises(PairError, match="cannot be reached"):
-        model_sizes("owner/name", "float32")
+    assert asked == [files.PATIENCE_SECONDS]

@@ -8,17 +8,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
 
 import dsbd
 from dsbd.errors import ModelError, PairError
-from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.ranks import Ranks, ranks_of
-from dsbd.session import InStep
 from tests.toy_pair import toy_model, toy_pair
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,9 +35,9 @@ def outcome(result) -> list:
 
 
 @pytest.fixture(scope="module")
-def found(toy_folders, tmp_path_factory) -> dict:
+def found(toy_folders) -> dict:
     """Return what the first of two processes reported."""
-    program = [str(ROOT / "tests/models/in_ranks.py"), *toy_folders.values(), str(tmp_path_factory.mktemp("eval"))]
+    program = [str(ROOT / "tests/models/in_ranks.py"), *toy_folders.values()]
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     ended = subprocess.run([*launch, *program], capture_output=True, text=True, env=environment, timeout=600)
@@ -61,19 +58,12 @@ def test_two_processes_decode_as_one(found, toy_folders):
     for mode, changes in MODES.items():
         assert found["decoded"][mode] == outcome(dsbd.decode(pair, PROMPT, replace(SETTINGS, **changes))), mode
     assert found["mixed"] == found["decoded"]["defaults"]
-    assert found["command line"] == found["mixed"][0][0]
     assert found["recorded"]
     assert found["heads"] == [1]  # of two
     assert found["engines"] == ["eager", "eager", "traced"]
     assert ["processes join its parts" in line for line in found["fallbacks"]] == [True, True]
-    for what, said in {
-        "stopped": "stop() returned True",
-        "other seeds": "differ in prompt or settings",
-        "auto": "2 processes, and auto would measure",
-        "bench": "a contest runs in one",
-        "eval": "an evaluation runs in one",
-    }.items():
-        assert said in found[what]
+    assert "stop() returned True" in found["stopped"]
+    assert "differ in prompt or settings" in found["other seeds"]
 
 
 class Alone:
@@ -93,28 +83,23 @@ class Alone:
 
 
 def test_every_forward_is_shared_and_every_iteration_compared():
-    """Catches a row that keeps its logits, beams that are compared at the end only: too late for a forward, and two
-    seeds, or two multiplicities of a beam, that count as the same."""
-    ranks, other = Alone(), Alone()
-    result = dsbd.decode(replace(toy_pair(), ranks=ranks), PROMPT, SETTINGS)
-    prompts = 2  # their forwards return no logits that are used
-    assert ranks.shared == result.stats.target_calls + result.stats.draft_calls - prompts
-    numbers = range(1, result.stats.iterations + 1)
-    names = ["prompt or settings", *(f"the beams of iteration {number}" for number in numbers), "the result"]
-    assert list(ranks.compared) == names
-    assert ranks.compared["the result"] == result.token_ids
-    _, beams = ranks.compared["the beams of iteration 1"]
-    assert all(ids and count >= 1 for ids, count in beams)
-    dsbd.decode(replace(toy_pair(), ranks=other), PROMPT, replace(SETTINGS, seed=4))
-    seen = [each.compared["prompt or settings"] for each in (ranks, other)]
+    """Catches a row that keeps its logits, beams that are compared at the end only, too late for a forward, and two
+    seeds that count as the same."""
+    seen = []
+    for seed in (3, 4):
+        ranks = Alone()
+        result = dsbd.decode(replace(toy_pair(), ranks=ranks), PROMPT, replace(SETTINGS, seed=seed))
+        prompts = 2  # their forwards return no logits that are used
+        assert ranks.shared == result.stats.target_calls + result.stats.draft_calls - prompts
+        numbers = range(1, result.stats.iterations + 1)
+        names = ["prompt or settings", *(f"the beams of iteration {number}" for number in numbers), "the result"]
+        assert list(ranks.compared) == names
+        assert ranks.compared["the result"] == result.token_ids
+        _, beams = ranks.compared["the beams of iteration 1"]
+        assert all(ids and count >= 1 for ids, count in beams)
+        seen.append(ranks.compared["prompt or settings"])
     assert seen[0][0] == seen[1][0] == toy_pair().encode(PROMPT)
     assert seen[0] != seen[1]
-    told = []
-    for count in (1, 2):
-        beams = [SimpleNamespace(node=Node(None, 5, 0), multiplicity=count)]
-        InStep(ranks).on_iteration(SimpleNamespace(index=0, layers=[], output_beams=beams))
-        told.append(ranks.compared["the beams of iteration 1"])
-    assert told[0] != told[1]
 
 
 class Together:

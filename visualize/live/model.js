@@ -1,6 +1,6 @@
 /* A bundled pair on ONNX Runtime Web: loaded from a folder of shared files, with the weights that Python reads too.
  *
- * The graph of a model comes from dsbd/models/engines/browser_graph.py. It takes the keys and values of the slots in
+ * The graph of a model comes from dsbd/models/engines/onnx_graph.py. It takes the keys and values of the slots in
  * use and returns those of the tokens that were fed. */
 
 import {Refused} from "./settings.js";

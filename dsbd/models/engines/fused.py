@@ -27,10 +27,16 @@ def why_not_fused(model: LanguageModel) -> str | None:
     """Return why a model cannot be fused; None if it can."""
     if type(model.model).__name__ != "LlamaForCausalLM" or model.is_hooked:
         return "only plain Llama models are fused"
-    config = model.config
-    if config.hidden_act != "silu" or config.attention_bias or config.mlp_bias:
-        return "its block has another activation, or biases"
-    if (config.rope_parameters or {}).get("rope_type", "default") not in STATIC_ROTATIONS:
+    if model.config.attention_bias or model.config.mlp_bias:
+        return "its block has biases"
+    return why_not_plain(model)
+
+
+def why_not_plain(model: LanguageModel) -> str | None:
+    """Return why the block of a model of a known family cannot be computed from its weights; None if it can."""
+    if model.config.hidden_act != "silu":
+        return "its block has another activation"
+    if (model.config.rope_parameters or {}).get("rope_type", "default") not in STATIC_ROTATIONS:
         return "its rotation depends on the length of the text"
     if any(type(parameter.data) is not torch.Tensor for parameter in model.model.parameters()):
         return "its weights are quantised or spread"

@@ -11,6 +11,7 @@ buffers grow, and forwards are captured again. A decode that needs more than the
 *Source:* docs/algorithm.md, *The engine*.
 """
 
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -18,6 +19,8 @@ import torch
 
 from dsbd.models.cache import fixed_cache
 from dsbd.models.language_model import LanguageModel, Masks
+from dsbd.models.rows.forest import ForestRow
+from dsbd.stopping import Check, never_stop
 
 TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 SLOT_BUCKETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
@@ -46,26 +49,17 @@ class GraphRunner:
         self._model = replace(model)  # a copy without runners, so that no reference cycle keeps the model alive
         self._forwards: dict[tuple[int, int], tuple[_Inputs, Forward]] = {}
         self._taken = False
-        self._cache = model.new_cache()
-
-    @property
-    def buffers(self) -> list[torch.Tensor]:
-        """Return the buffers, of ``capacity`` slots."""
-        return self._cache.buffers
-
-    @property
-    def capacity(self) -> int:
-        """Return the slots of the buffers."""
-        return self._cache.capacity
+        self.cache = model.new_cache()
+        """The buffers; its length is not used."""
 
     def reserve(self, slots: int, used: int = 0) -> None:
         """Make the buffers large enough for ``slots``, and keep the first ``used`` slots."""
-        wanted, old = buffer_slots(slots, self._model.context_size), self._cache
+        wanted, old = buffer_slots(slots, self._model.context_size), self.cache
         if wanted <= old.capacity:
             return
         self._forwards.clear()  # they were captured on the old buffers
-        self._cache = old.empty_twin(wanted)
-        for new, before in zip(self._cache.buffers, old.buffers, strict=True):
+        self.cache = old.empty_twin(wanted)
+        for new, before in zip(self.cache.buffers, old.buffers, strict=True):
             new.zero_()  # masked values are multiplied by 0, and 0 * NaN is NaN
             new[:, :, :, :used] = before[:, :, :, :used]
 
@@ -80,7 +74,7 @@ class GraphRunner:
 
     def fits(self, tokens: int, slots: int) -> bool:
         """Return True if there is a bucket for this number of tokens, and of slots in use after them."""
-        return tokens <= TOKEN_BUCKETS[-1] and slots < self.capacity
+        return tokens <= TOKEN_BUCKETS[-1] and slots < self.cache.capacity
 
     def run(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, first_slot: int) -> torch.Tensor:
         """Return logits [n, vocabulary] of tokens [n], written from ``first_slot`` on; masks are [1, 1, n, slots]."""
@@ -88,7 +82,7 @@ class GraphRunner:
         end = first_slot + count
         shape = bucket_of(TOKEN_BUCKETS, count), bucket_of(SLOT_BUCKETS, end)
         if shape not in self._forwards:
-            inputs = _Inputs(*shape, trash=self.capacity - 1, like=masks)
+            inputs = _Inputs(*shape, trash=self.cache.capacity - 1, like=masks)
             inputs.fill(tokens, positions, masks, first_slot)
             self._forwards[shape] = inputs, cuda_graph(self._forward(inputs, shape[1]))
         inputs, forward = self._forwards[shape]
@@ -97,7 +91,7 @@ class GraphRunner:
 
     def _forward(self, inputs: "_Inputs", span: int) -> Forward:
         """Return a function that runs the model on these inputs and the present buffers."""
-        model, rows = self._model, self._cache.rows
+        model, rows = self._model, self.cache.rows
         cache = fixed_cache([row.keys for row in rows], [row.values for row in rows], inputs.slots, span)
         return lambda: model.forward(inputs.tokens, positions=inputs.positions, masks=inputs.masks, cache=cache)
 
@@ -151,3 +145,33 @@ def cuda_graph(forward: Forward) -> Forward:
         return logits
 
     return replay
+
+
+class GraphRow(ForestRow):
+    """A forest row on a runner's buffers; from the first forward without a bucket on, it runs eagerly."""
+
+    def __init__(self, model: LanguageModel, slots: int = 0, check: Check = never_stop) -> None:
+        """Make an empty row for about ``slots``. The model's runner is taken already; it is released with the row."""
+        super().__init__(model, check=check)
+        self._runner = model.runner(GraphRunner)
+        weakref.finalize(self, self._runner.release)
+        self._runner.reserve(slots)
+        self.cache.adopt(self._runner.cache.buffers)
+
+    @property
+    def peak_bytes(self) -> int:
+        return max(self._runner.cache.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
+        slots = self._settled + self._sight.shape[1]
+        outgrown = self.cache.buffers is not self._runner.cache.buffers
+        if not outgrown:
+            self._runner.reserve(slots, self.cache.length)
+            self.cache.adopt(self._runner.cache.buffers)
+        if outgrown or not self._runner.fits(tokens.numel(), slots):
+            if not outgrown:
+                self.cache.reserve(self._runner.cache.capacity + 1)
+            return super()._logits(tokens, positions, masks)
+        logits = self._runner.run(tokens, positions, masks, self.cache.length)
+        self.cache.extend(tokens.numel())
+        return logits

@@ -13,13 +13,12 @@ import torch
 
 from dsbd.errors import first_line
 from dsbd.models.cache import ForestCache
-from dsbd.models.engines.fused import STATIC_ROTATIONS
-from dsbd.models.language_model import LanguageModel
+from dsbd.models.engines.fused import why_not_plain
+from dsbd.models.language_model import LanguageModel, Masks
+from dsbd.models.rows.forest import ForestRow
 
 PACKAGES = ("onnx", "onnxruntime")
 ONLY_ERRORS = 3
-
-
 HEAD_SIZES = 16
 """ONNX Runtime rotates and attends in one operator for multiples of this."""
 FAMILIES = ("Llama", "Mistral", "Qwen2", "Qwen3", "Granite", "Phi3")
@@ -39,17 +38,11 @@ def why_no_graph(model: LanguageModel) -> str | None:
         return f"{' and '.join(missing)} not installed"
     if type(model.model).__name__ not in [f"{family}ForCausalLM" for family in FAMILIES] or model.is_hooked:
         return f"only models of the families {', '.join(FAMILIES)} have a graph"
-    config = model.config
-    rotation = config.rope_parameters or {}
     if model.model.model.layers[0].self_attn.head_dim % HEAD_SIZES:
         return f"its heads have a size that is not a multiple of {HEAD_SIZES}"
-    if config.hidden_act != "silu" or len(model.windows) > 1 or rotation.get("partial_rotary_factor", 1.0) != 1.0:
-        return "its block has another activation, layers of two kinds, or rotates a part of each head"
-    if rotation.get("rope_type", "default") not in STATIC_ROTATIONS:
-        return "its rotation depends on the length of the text"
-    if any(type(parameter.data) is not torch.Tensor for parameter in model.model.parameters()):
-        return "its weights are quantised or spread"
-    return None
+    if len(model.windows) > 1 or (model.config.rope_parameters or {}).get("partial_rotary_factor", 1.0) != 1.0:
+        return "it has layers of two kinds, or rotates a part of each head"
+    return why_not_plain(model)
 
 
 class OnnxForward:
@@ -80,29 +73,49 @@ class OnnxForward:
         options.add_external_initializers(list(self._weights), values)
         return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
-
-class OnnxOnBuffers:
-    """A forward that reads and writes the buffers of one cache, without a copy; made again when they are replaced."""
-
-    def __init__(self, forward: OnnxForward, cache: ForestCache) -> None:
+    def bound_to(self, cache: ForestCache) -> Any:
+        """Return a binding that reads and writes the present buffers of a cache, without a copy."""
         import onnxruntime
 
-        self.buffers, self._forward, self._cache = cache.buffers, forward, cache
-        self._binding = forward.session.io_binding()
+        binding = self.session.io_binding()
         for number, layer in enumerate(cache.rows):
             for name, states in ((f"keys{number}", layer.keys), (f"values{number}", layer.values)):
                 value = onnxruntime.OrtValue.ortvalue_from_numpy(states.numpy())
-                self._binding.bind_ortvalue_input(name, value)
-                self._binding.bind_ortvalue_output(f"new_{name}", value)
+                binding.bind_ortvalue_input(name, value)
+                binding.bind_ortvalue_output(f"new_{name}", value)
+        return binding
 
-    def run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, asked: int) -> torch.Tensor:
+
+class OnnxRow(ForestRow):
+    """A forest row on ONNX Runtime. It reads the prompt too: then torch has nothing left to do in several threads."""
+
+    _bound: list[torch.Tensor] | None = None
+
+    def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
+        (window,) = self.model.windows.values()
+        ahead = positions[:, None] - torch.arange(self.cache.length + tokens.numel())
+        unseen = (ahead < 0) if window is None else (ahead < 0) | (ahead >= window)
+        self._run(tokens, positions, torch.where(unseen, self._unseen_value, self._seen_value)[None, None], 1)
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
+        self.cache.reserve(self._settled + self._sight.shape[1])
+        ((kind, mask),) = masks.items()
+        if self.cache.length or tokens.numel() == 1:
+            return self._run(tokens, positions, mask, tokens.numel())
+        first = self._run(tokens[:1], positions[:1], mask[:, :, :1, :1], 1)  # it counts the first positions itself
+        return torch.cat([first, self._logits(tokens[1:], positions[1:], {kind: mask[:, :, 1:]})])
+
+    def _run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, asked: int) -> torch.Tensor:
         """Append tokens [n], with a mask [1, 1, n, slots]. Returns logits [asked, vocabulary] of the first."""
+        forward = self.model.runner(OnnxForward)
+        if self._bound is not self.cache.buffers:
+            self._bound, self._binding = self.cache.buffers, forward.bound_to(self.cache)
         inputs = {"tokens": tokens, "positions": positions[None], "mask": mask.contiguous()}
         for name, tensor in inputs.items():
             self._binding.bind_cpu_input(name, tensor.numpy())
         self._binding.bind_cpu_input("asked", np.arange(asked))
-        logits = torch.empty(asked, self._forward.vocabulary)
+        logits = torch.empty(asked, forward.vocabulary)
         self._binding.bind_output("logits", "cpu", 0, np.float32, logits.shape, logits.data_ptr())
-        self._forward.session.run_with_iobinding(self._binding)
-        self._cache.extend(tokens.numel())
-        return logits[:, : self._forward.limit]
+        forward.session.run_with_iobinding(self._binding)
+        self.cache.extend(tokens.numel())
+        return logits[:, : forward.limit]

@@ -19,18 +19,14 @@ from dsbd.models.cache import ForestCache, fixed_cache
 from dsbd.models.engines.fused import FusedLlama, Layout
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.quiet import without_warnings
+from dsbd.models.rows.forest import ForestRow
 
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 
 
-def experts_of(config: Any) -> int:
-    """Return how many experts a router chooses from; 0 if there is no router."""
-    return max(getattr(config, name, None) or 0 for name in _EXPERTS)
-
-
 def routes(config: Any) -> bool:
     """Return True if the tokens choose a model's experts."""
-    return experts_of(config) > 1
+    return max(getattr(config, name, None) or 0 for name in _EXPERTS) > 1
 
 
 class _OnBuffers(torch.nn.Module):
@@ -82,6 +78,14 @@ class TracedForward:
         if inputs[0].numel() == 1:
             return forward
         # tracing warns of sizes that look like constants; the check at load finds those that are
-        with without_warnings:
+        with without_warnings():
             self._forward = torch.jit.trace(forward, inputs, check_trace=False)
         return self._forward
+
+
+class TracedRow(ForestRow):
+    """A forest row whose forwards are traced, on the row's own buffers."""
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
+        self.cache.reserve(self._settled + self._sight.shape[1])
+        return self.model.runner(TracedForward).run(tokens, positions, masks, self.cache)

@@ -30,8 +30,7 @@ class ForestRow(Row):
 
     def __init__(self, model: LanguageModel, slots: int = 0, check: Check = never_stop) -> None:
         """Make an empty row with room for ``slots``; ``check`` is called before each forward."""
-        self.model = model
-        self._check = check
+        super().__init__(model, check)
         self.cache = model.new_cache(slots)
         self._unseen = torch.finfo(model.dtype).min
         self._seen_value = torch.zeros((), dtype=model.dtype, device=model.device)

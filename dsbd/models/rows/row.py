@@ -1,19 +1,37 @@
-"""A row: a model's memory of one decode, with the calls that drafting and scoring use.
+"""A row: a model's memory of one decode, with the calls that drafting and scoring use; and rows around rows.
 
 An iteration is ``open`` (which beams), ``feed`` once or more (tokens in, logits out), ``register``
 (which nodes the fed slots are), ``commit`` (which beams go on).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import islice
 
 import torch
 
+from dsbd.errors import ModelError
 from dsbd.law.beams import Node
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.threads import torch_threads
+from dsbd.stopping import Check, never_stop
+
+Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+"""Takes ids [n, length] of whole sequences with their prompt, and logits [n, vocabulary]; returns new logits, like
+``transformers.LogitsProcessor``. The logits of a sequence may depend only on that sequence."""
 
 
 class Row(ABC):
-    """A model's memory of one decode. A kind without slots keeps the defaults of ``register`` and ``commit``."""
+    """A model's memory of one decode. A kind without slots keeps the defaults of ``register`` and ``commit``.
+
+    Args:
+        model: the model.
+        check: called before each forward; it may raise.
+    """
+
+    def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
+        self.model = model
+        self._check = check
 
     @property
     @abstractmethod
@@ -76,7 +94,7 @@ class WrappedRow(Row):
     """A row that passes every call on to another one; subclasses change the logits."""
 
     def __init__(self, row: Row) -> None:
-        self._row = row
+        self._row, self.model = row, row.model
 
     @property
     def forwards(self) -> int:
@@ -108,3 +126,83 @@ class WrappedRow(Row):
 
     def commit(self, beams: Sequence[Node]) -> list[Node]:
         return self._row.commit(beams)
+
+
+class ThreadedRow(WrappedRow):
+    """A row whose forwards run on as many threads as torch has when the row is made."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(row)
+        self._threads = torch.get_num_threads()
+
+    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
+        with torch_threads(self._threads):
+            super().prefill(prompt, root, prefix)
+
+    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+        with torch_threads(self._threads):
+            return super().feed(tokens, parents, sizes)
+
+
+class ProcessedRow(WrappedRow):
+    """A row whose logits pass through ``processors``, in this order; they see nothing below the ids of ``eos``."""
+
+    def __init__(self, row: Row, processors: Sequence[Processor], eos: Collection[int]) -> None:
+        super().__init__(row)
+        self._processors = tuple(processors)
+        self._eos = frozenset(eos)
+
+    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
+        self._prompt = list(prompt)
+        super().prefill(prompt, root, prefix)
+
+    def open(self, beams: Sequence[Node], room: int) -> None:
+        self._paths: list[list[int] | None] = [self._prompt + beam.token_ids() for beam in beams]
+        self._answers = list[torch.Tensor]()  # [vocabulary] each, in the order of the paths
+        super().open(beams, room)
+
+    @torch.inference_mode()
+    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+        logits = super().feed(tokens, parents, sizes)
+        logits = logits if logits.dtype == torch.float64 else logits.float()
+        fed = zip(tokens.tolist(), parents.tolist(), strict=True)
+        done, before = 0, len(self._answers)
+        if not self._answers:
+            done = self._process(logits[: len(self._paths)], self._paths)
+        for size in sizes:
+            paths = [self._below(parent, token) for token, parent in islice(fed, size)]
+            self._paths += paths
+            done += self._process(logits[done : done + size], paths)
+        return torch.stack(self._answers[before:]) if done else logits
+
+    def _below(self, parent: int, token: int) -> list[int] | None:
+        """Return the sequence of a fed token; None if no beam can hold it, so that no processor sees it."""
+        path = self._paths[parent]
+        if path is None or token in self._eos or self._answers[parent][token] == -torch.inf:
+            return None
+        return [*path, token]
+
+    def _process(self, logits: torch.Tensor, paths: Sequence[list[int] | None]) -> int:
+        """Append the processed rows of sequences of one length; return their number."""
+        asked = [place for place, path in enumerate(paths) if path is not None]
+        rows = list(logits)
+        if asked:
+            ids = torch.tensor([paths[place] for place in asked], device=logits.device)
+            scores = logits[asked]
+            for processor in self._processors:
+                scores = _answer_of(processor, ids, scores)
+            if bool((scores == -torch.inf).all(dim=1).any()):
+                raise ModelError("the logits processors forbid every next token of a beam; allow at least EOS")
+            for place, row in zip(asked, scores, strict=True):
+                rows[place] = row
+        self._answers += rows
+        return len(rows)
+
+
+def _answer_of(processor: Processor, ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    answer = processor(ids, scores)
+    if not isinstance(answer, torch.Tensor) or answer.shape != scores.shape:
+        found = list(answer.shape) if isinstance(answer, torch.Tensor) else type(answer).__name__
+        name = getattr(processor, "__name__", type(processor).__name__)
+        raise ModelError(f"the logits processor {name} returned {found}; it must return logits {list(scores.shape)}")
+    return answer

@@ -1,4 +1,4 @@
-"""Keeps a separate cache for each path, for models whose paths cannot share one row.
+"""Rows for models whose paths cannot share one cache row: a cache for each path, or no cache at all.
 
 Recurrent and hybrid layers keep one state for a whole path, and some attention layers count windows in slots. Their
 caches hold one path per row of a batch. So a beam's cache is copied for every path that goes on from it, and the prompt
@@ -6,6 +6,9 @@ is read once. The check at load finds whether caches can be copied: it compares 
 path computed from its first token.
 
 The memory is a cache of the whole context for each beam and for each path of the forest; a forest in one row needs one.
+
+:class:`PathRows` computes every path again each time: slow, obvious, and right for any causal model. The checks at load
+compare every other way with it.
 
 *Source:* ``Cache.reorder_cache`` of transformers; docs/algorithm.md, *The engine*.
 """
@@ -21,6 +24,8 @@ from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.row import Row
 from dsbd.stopping import Check, never_stop
+
+PATHS_PER_FORWARD = 16
 
 
 class _Place(NamedTuple):
@@ -42,8 +47,7 @@ class StateRows(Row):
     peak_bytes = 0
 
     def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
-        self.model = model
-        self._check = check
+        super().__init__(model, check)
         self._stepwise = model.attention == "steps"
 
     @torch.inference_mode()
@@ -179,3 +183,37 @@ def _tensors(parts: dict[Any, Any]) -> Iterator[torch.Tensor]:
 
 def _distinct(caches: Iterable[Cache]) -> list[Cache]:
     return list({id(cache): cache for cache in caches}.values())
+
+
+class PathRows(Row):
+    """A row of a batch for every path, computed from its first token each time."""
+
+    forwards = 0
+
+    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
+        self._prompt, self._prefix = list(prompt), prefix
+
+    def open(self, beams: Sequence[Node], room: int) -> None:
+        self._paths = [self._prompt + beam.token_ids() for beam in beams]
+        self._is_first = True
+
+    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+        for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True):
+            self._paths.append([*self._paths[parent], token])
+        paths = self._paths if self._is_first else self._paths[len(self._paths) - tokens.numel() :]
+        self._is_first = False
+        starts = range(0, len(paths), PATHS_PER_FORWARD)
+        logits = [self._last_logits(paths[start : start + PATHS_PER_FORWARD]) for start in starts]
+        return torch.cat(logits).to(tokens.device)
+
+    def _last_logits(self, paths: Sequence[list[int]]) -> torch.Tensor:
+        """Return logits [n, vocabulary] after each path. Rows are padded on the right, which no path sees."""
+        longest = max(len(path) for path in paths)
+        rows = torch.tensor([path + [0] * (longest - len(path)) for path in paths], device=self.model.device)
+        last = torch.tensor([len(path) - 1 for path in paths], device=self.model.device)
+        if self._prefix is not None:
+            rows, last = self.model.behind(self._prefix, rows), last + 1
+        self._check()
+        self.forwards += 1
+        positions = torch.arange(rows.shape[1], device=rows.device).expand(rows.shape[:2])
+        return self.model.forward(rows, positions=positions)[torch.arange(len(paths), device=last.device), last]

@@ -7,7 +7,7 @@ from typing import Any
 from transformers import AutoTokenizer
 
 from dsbd.assets import asset_path
-from dsbd.models.pieces import TokenBytes
+from dsbd.models.pair import TokenBytes
 from dsbd.tracing.trace import Trace
 from visualize.pages.live import METHODS, live_pair
 

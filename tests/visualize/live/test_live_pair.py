@@ -8,7 +8,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from dsbd.assets import BUNDLED_PAIRS, asset_path
-from dsbd.models.engines.browser_graph import NAME, bundled_graph
+from dsbd.models.engines.onnx_graph import BROWSER, bundled_graph
 from dsbd.models.loading import display_name
 from tests.visualize.live.live_pair import decodes, tokenizer_says
 from tests.visualize.test_javascript import run_under_node
@@ -48,7 +48,7 @@ def test_the_pairs_under_node(shared, tmp_path):
 @pytest.mark.parametrize("name", BUNDLED_PAIRS)
 def test_the_graphs_are_those_of_the_builder(name, role):
     """Catches a graph that was not written again after a change; .ci/live/renew writes it."""
-    found = onnx.load(asset_path("models") / name / role / NAME, load_external_data=False)
+    found = onnx.load(asset_path("models") / name / role / BROWSER, load_external_data=False)
     assert found == bundled_graph(name, role)
 
 
@@ -62,7 +62,7 @@ def test_the_graph_reads_the_weights_that_python_reads():
     """Catches a weight of another place or size, or a file that the graph names and that is missing."""
     folder = asset_path("models") / "stories" / "target"
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False)
-    graph = onnx.load(folder / NAME, load_external_data=False).graph
+    graph = onnx.load(folder / BROWSER, load_external_data=False).graph
     stored = [tensor for tensor in graph.initializer if tensor.data_location == onnx.TensorProto.EXTERNAL]
     state = dict(model.named_parameters())
     assert {tensor.name for tensor in stored} == set(state)

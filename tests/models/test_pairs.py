@@ -1,0 +1,302 @@
+"""``load_pair`` and ``make_pair``: what is refused, in one sentence, and pairs that decode as the plain one does."""
+
+import logging
+import re
+import warnings
+from dataclasses import replace
+
+import pytest
+import torch
+from accelerate import disk_offload
+from huggingface_hub.utils import are_progress_bars_disabled
+from tokenizers import Tokenizer, decoders, models
+from transformers import AutoModelForCausalLM, LlamaModel, PreTrainedTokenizerFast, TorchAoConfig
+from transformers.utils import logging as transformers_logging
+
+import dsbd
+from dsbd.errors import PairError
+from dsbd.machine import computes_bfloat16
+from dsbd.models.free_memory import memory_errors
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.loading import load_pair, resolve_dtype
+from dsbd.models.making import make_pair
+from dsbd.models.pair import TokenBytes
+from dsbd.models.quiet import without_progress, without_warnings
+from tests.toy_pair import EOS, toy_model, toy_pair, toy_tokenizer
+
+CPU = torch.device("cpu")
+SETTINGS = dsbd.DecodingSettings(max_new_tokens=10, draft_depth=2, draft_width=3, seed=3)
+GREEDY = replace(SETTINGS, temperature=0.0, max_width=1, min_width=1)
+SPREAD = dict.fromkeys(("model.embed_tokens", "model.layers.0", "model.norm", "model.rotary_emb"), "cpu")
+SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"target": ""}, "target is ''; give a folder"),
+        ({"target": "bundled:sql", "draft": object()}, "draft is of type object; .*make_pair"),
+        ({"target": "bundled:poems"}, "no bundled pair 'bundled:poems'; choose one of bundled:stories, bundled:sql"),
+        ({"target": "bundled:stories", "draft": "own"}, "brings its own draft model; leave draft 'own' out"),
+        ({"target": "bundled:memory", "memory": "own"}, "brings its own memory; leave memory 'own' out"),
+        ({"draft": "own"}, "draft 'own' is given without a target"),
+        ({"device": "cuda:99"}, "device 'cuda:99' .*use auto, cpu or cuda"),
+        ({"device": "meta"}, "device 'meta' .*use auto, cpu or cuda"),
+        ({"dtype": "float8"}, "dtype is 'float8'; choose .*bfloat16"),
+        ({"device_map": "cuda:one"}, "device_map is 'cuda:one'; choose one of auto, balanced, .* such as cuda:0"),
+        ({"engine": "warp"}, "engine is 'warp'"),
+        ({"engine": "graph", "device": "cpu"}, "device is a CPU; use traced, fused"),
+        ({"device": "cpu", "device_map": "auto"}, "device 'cpu' and device_map 'auto' both"),
+        ({"load_kwargs": {"trust_" + "remote_code": True}}, "remote_code.*never run"),
+        ({"load_kwargs": {"tp_plan": "auto"}}, "start the program with torchrun"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_loaded_is_refused_before_anything_is_read(named, said, monkeypatch):
+    """Catches a name that is looked up on the hub, a draft that is silently replaced, a default in place of a typing
+    error, a device that holds no numbers, and code of a model that is run by an argument."""
+    monkeypatch.setattr("dsbd.models.loading._load", lambda *given: pytest.fail("it was read"))
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with pytest.raises(PairError, match=said) as caught:
+        load_pair(**named)
+    assert "\n" not in str(caught.value)
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+MODEL, BYTES, MORE, FEW = toy_model(1, 1), toy_tokenizer(), toy_tokenizer(), toy_model(1, 1)
+MORE.add_tokens([f"<{number}>" for number in range(4)])
+FEW.resize_token_embeddings(200)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("Qwen/Qwen3-8B", None, BYTES), r"target is a str; .* load_pair"),
+        ((LlamaModel(MODEL.config), None, BYTES), "returns no logits; load it with AutoModelForCausalLM"),
+        ((MODEL, None, "tok"), r"tokenizer is the name 'tok'.*from_pretrained"),
+        ((MODEL,), "there is no tokenizer"),
+        ((MODEL, None, BYTES, "fast"), "engine is 'fast'; choose one of auto"),
+        ((MODEL, None, MORE), r"has 260 ids, and the tokenizer has ids up to 260; give the tokenizer"),
+        ((MODEL, FEW, BYTES), r"draft model .* has 200 ids, and .* up to 256; give a draft .* same family"),
+        ((MODEL, MODEL, BYTES, None, MORE), r"vocabularies differ: .* 257 entries, .* 261, 257 agree; .* same family"),
+        ((MODEL, None, BYTES, None, BYTES), "draft_tokenizer is given without a draft model"),
+    ],
+    ids=["name", "no head", "tokenizer's name", "no tokenizer", "engine", "ids", "fewer ids", "vocabulary", "no draft"],
+)
+def test_what_is_no_pair_of_loaded_models_is_refused(given, said):
+    """Catches an AttributeError deep in the decoder."""
+    with pytest.raises(PairError, match=said):
+        make_pair(*given)
+
+
+@pytest.mark.parametrize(("amx", "avx512"), [(False, False), (True, False), (False, True), (None, None)])
+def test_auto_is_bfloat16_where_the_processor_multiplies_it(amx, avx512, monkeypatch):
+    """Catches bfloat16 on a processor that imitates it, many times slower, float32 on one that computes it, and an
+    error with a torch that has no such probe."""
+    for probe, answer in (("_is_amx_tile_supported", amx), ("_is_avx512_bf16_supported", avx512)):
+        if answer is None:
+            monkeypatch.delattr(torch.cpu, probe, raising=False)
+        else:
+            monkeypatch.setattr(torch.cpu, probe, lambda answer=answer: answer, raising=False)
+    assert computes_bfloat16() is bool(amx or avx512)
+    assert resolve_dtype("auto", CPU) == (torch.bfloat16 if amx or avx512 else torch.float32)
+    assert resolve_dtype("auto", torch.device("cuda")) == torch.bfloat16
+    assert resolve_dtype("bfloat16", CPU) == torch.bfloat16, "asked for by name"
+
+
+@pytest.mark.parametrize(("installed", "dtype"), [(True, torch.float32), (False, torch.bfloat16)])
+def test_a_small_model_is_in_float32_where_onnx_runtime_runs_it(monkeypatch, installed, dtype):
+    """Catches a model in float32 that torch then runs, which is slower than bfloat16 on such a processor."""
+    monkeypatch.setattr("dsbd.models.loading.computes_bfloat16", lambda: True)
+    if not installed:
+        monkeypatch.setattr("dsbd.models.engines.onnx.find_spec", lambda name: None)
+    assert load_pair("bundled:stories", device="cpu").target.dtype == dtype
+
+
+def test_weights_too_large_for_memory(toy_folders, monkeypatch):
+    """Catches an error of torch that escapes where a model does not fit the device, a wrong remedy, and a process that
+    the system kills."""
+
+    def to(self, device):
+        raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 80 GiB.")
+
+    monkeypatch.setattr(torch.nn.Module, "to", to)
+    with pytest.raises(PairError, match=r"cannot load .*OutOfMemoryError.*; memory ran out: choose a smaller model"):
+        load_pair(toy_folders["target"])
+    monkeypatch.setattr("dsbd.models.loading.free_bytes", lambda device: 1000)
+    with pytest.raises(PairError, match=r"needs 0\.\d MB of memory .* float32, and 0\.0 MB are free on cpu"):
+        load_pair(toy_folders["target"], dtype="float32")
+
+
+@pytest.fixture(scope="module")
+def plain(toy_folders):
+    return ids(load_pair(toy_folders["target"], toy_folders["draft"], device="cpu", dtype="float32", engine="eager"))
+
+
+def ids(pair, settings=SETTINGS):
+    return dsbd.decode(pair, "One day", settings).token_ids
+
+
+def loaded(folder, **how):
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False, **how)
+
+
+def test_a_loaded_pair_decodes(toy_folders, plain):
+    """Catches a loader that gets dtype, device, EOS or the checks wrong, and loaded models left in training mode."""
+    pair = load_pair(toy_folders["target"], toy_folders["draft"], device="cpu", dtype="float32")
+    assert (pair.eos, pair.target.dtype, pair.device) == (frozenset([256]), torch.float32, CPU)
+    checks = {role: check.passed for role, check in pair.checks.items()}
+    assert checks == dict.fromkeys(("target", "draft", "target traced", "draft traced"), True)
+    assert ids(pair) == plain
+    result = dsbd.decode(pair, "One day", SETTINGS)
+    assert result.text == pair.decode(result.token_ids)
+    assert dsbd.decode(pair, "", replace(SETTINGS, max_new_tokens=1)).token_ids  # empty becomes BOS
+    with pytest.raises(dsbd.PromptError, match="exceeds the context of 128"):
+        dsbd.decode(pair, "One day", dsbd.DecodingSettings(method="greedy", max_new_tokens=122))
+    target, draft = (loaded(toy_folders[role]).train() for role in ("target", "draft"))
+    assert ids(make_pair(target, draft, toy_tokenizer())) == plain
+    assert not target.training
+    how = "engine traced, attention forest, on cpu"
+    assert repr(replace(pair, draft=None)) == f"Pair(target=<target, {how}>, draft=None)"
+
+
+@pytest.mark.parametrize("role", ["target", "draft"])
+def test_an_offloaded_model_decodes_alike(toy_folders, plain, tmp_path, role):
+    """Catches a device read from a weight that is not there, and a trace that has none of the moves."""
+    given = {each: loaded(toy_folders[each]) for each in ("target", "draft")}
+    disk_offload(given[role], tmp_path, execution_device="cpu")
+    pair = make_pair(given["target"], given["draft"], toy_tokenizer())
+    spread = getattr(pair, role)
+    assert (spread.engine, spread.attention, str(spread.device)) == ("eager", "forest", "cpu")
+    assert any("hooks move" in line and role in line for line in pair.fallbacks)
+    assert ids(pair) == plain
+
+
+def test_a_device_map_spreads_the_layers(toy_folders, plain, tmp_path):
+    """Catches a loader that gathers the layers again, or does not pass further arguments on."""
+    how = {"offload_folder": str(tmp_path)}
+    pair = load_pair(toy_folders["target"], dtype="float32", device_map=SPREAD, load_kwargs=how)
+    with pytest.raises(PairError, match="cannot load"):
+        load_pair(toy_folders["target"], load_kwargs={"no_such_argument": 1})
+    assert pair.target.is_hooked
+    assert pair.target.model.lm_head.weight.device.type == "meta"
+    assert ids(make_pair(pair.target.model, loaded(toy_folders["draft"]), pair.tokenizer)) == plain
+
+
+@pytest.mark.parametrize("way", ["float64", "quantised in place", "quantised while loading", "padded"])
+def test_a_target_of_another_kind_than_its_draft_decodes(toy_folders, way):
+    """Catches laws in the wrong dtype, a mask in the dtype of packed weights, and columns that are no token of the
+    pair: a greedy text follows the target alone."""
+    torchao = pytest.importorskip("torchao.quantization", reason="runs wherever torchao is installed")
+    target = toy_model(1, 2) if way == "float64" else loaded(toy_folders["target"])
+    if way == "quantised in place":
+        torchao.quantize_(target, torchao.Int8WeightOnlyConfig())
+    elif way == "quantised while loading":
+        how = {"quantization_config": TorchAoConfig(torchao.Int8WeightOnlyConfig())}
+        target = load_pair(toy_folders["target"], dtype="float32", device="cpu", load_kwargs=how).target.model
+    elif way == "padded":
+        target.resize_token_embeddings(272, mean_resizing=False)
+    pair = make_pair(target, loaded(toy_folders["draft"]), toy_tokenizer())
+    assert (pair.target.attention, pair.target.vocabulary_size, pair.draft.vocabulary_size) == ("forest", 260, 260)
+    assert ids(pair, GREEDY) == ids(pair, dsbd.DecodingSettings(method="greedy", max_new_tokens=10))
+
+
+class Spoiled(torch.nn.Module):
+    """The last layer of a model, which gives wrong results after ``good`` calls."""
+
+    def __init__(self, layer: torch.nn.Module, good: int, spoil) -> None:
+        super().__init__()
+        self.layer, self.good, self.spoil = layer, good, spoil
+
+    def forward(self, given: torch.Tensor) -> torch.Tensor:
+        self.good -= 1
+        return self.layer(given) if self.good >= 0 else self.spoil(self.layer(given))
+
+
+def one_nan(logits: torch.Tensor) -> torch.Tensor:
+    logits[..., 5] = torch.nan
+    return logits
+
+
+def no_memory(logits: torch.Tensor) -> torch.Tensor:
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3 GiB.\nMore lines.")
+
+
+@pytest.mark.parametrize("role", ["target", "draft"])
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (one_nan, "the {role} model returns .*NaN.* float32"),
+        (no_memory, r"out of memory while decoding .*3 GiB.*draft_width"),
+    ],
+)
+def test_a_model_that_fails_while_it_decodes_is_an_error(role, spoil, said):
+    """Catches a text decoded from NaN, and torch's own error of many lines, that says nothing about forests."""
+    model = toy_model(1, 2)
+    model.lm_head = Spoiled(model.lm_head, 4, spoil)
+    pair = replace(toy_pair(), **{role: LanguageModel(model, f"toy/{role}")})
+    with pytest.raises(dsbd.ModelError, match=said.format(role=role)) as caught:
+        dsbd.decode(pair, "Once upon", dsbd.DecodingSettings(max_new_tokens=8))
+    assert "\n" not in str(caught.value)
+    assert caught.value.__suppress_context__ or spoil is one_nan
+    model.lm_head = Spoiled(toy_model(1, 2).lm_head, 0, one_nan)
+    assert "not numbers (NaN)" in make_pair(model, None, toy_tokenizer()).checks["target"].reason
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (MemoryError(), dsbd.ModelError, "out of memory while testing"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate 9 bytes."), dsbd.ModelError, "out of memory while testing"),
+        (RuntimeError("size mismatch"), RuntimeError, "^size mismatch"),
+    ],
+)
+def test_a_cpu_without_memory_is_recognised(error, kind, said):
+    """Catches the ways in which Python and torch say it on a CPU, and a shape error taken for one of them."""
+    with pytest.raises(kind, match=said), memory_errors("testing"):
+        raise error
+
+
+def test_bytes_are_those_of_the_text():
+    """Catches a stand-in character that is taken for the byte it looks like, half a character that is shown as text or
+    lost, an end of text that is an empty piece, and an id that is no token."""
+    tokenizer = toy_tokenizer()
+    pieces = TokenBytes(tokenizer)
+    for text in ["Once upon a time", "é🙂漢字", "\x00\x01\x7f", "a\n\tb  c", "\u202ertl", "½ ÿ"]:
+        assert b"".join(pieces.of(token) for token in tokenizer(text).input_ids) == text.encode()
+    assert sorted(pieces.of(token) for token in range(256)) == [bytes([byte]) for byte in range(256)]
+    assert [pieces.piece(token) for token in tokenizer("é").input_ids] == [("\ufffd", "c3"), ("\ufffd", "a9")]
+    assert pieces.piece(tokenizer("a").input_ids[0]) == ("a", None)
+    assert (pieces.piece(EOS), pieces.piece(100_000)) == (("<end>", None), ("", None))
+
+
+def test_bytes_of_other_vocabularies():
+    """Catches <0xC3> shown as six characters, the mark of a space that stays one, and plain words read as bytes."""
+    words = ["<unk>", "<s>", "▁a", "▁fox", "x", *(f"<0x{byte:02X}>" for byte in range(256))]
+    numbers = {word: place for place, word in enumerate(words)}
+    backend = Tokenizer(models.BPE(numbers, [], byte_fallback=True))
+    backend.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    pieces = TokenBytes(PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", unk_token="<unk>"))
+    assert pieces.of(numbers["<0xC3>"]) == b"\xc3"
+    shown = {"<0x41>": ("A", None), "<0xC3>": ("\ufffd", "c3"), "▁fox": (" fox", None), "<s>": ("<s>", None)}
+    assert {word: pieces.piece(numbers[word]) for word in shown} == shown
+    backend = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1, "é": 2}, unk_token="<unk>"))
+    pieces = TokenBytes(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
+    assert (pieces.of(1), pieces.piece(2)) == (b"fox", ("é", None))
+
+
+def test_libraries_are_quiet_inside_and_as_before_afterwards(recwarn):
+    """Catches bars or warnings at a load, and a program that hears none of its own afterwards."""
+    hub = logging.getLogger("huggingface_hub")
+
+    def state():
+        bars = transformers_logging.is_progress_bar_enabled(), are_progress_bars_disabled()
+        return *bars, hub.level, transformers_logging.get_verbosity()
+
+    before = state()
+    with without_progress(), without_warnings():
+        assert state() == (False, True, logging.ERROR, logging.ERROR)
+        warnings.warn("not heard", stacklevel=1)
+    warnings.warn("heard", stacklevel=1)
+    assert state() == before
+    assert [str(one.message) for one in recwarn if re.fullmatch("(not )?heard", str(one.message))] == ["heard"]
