@@ -18,9 +18,8 @@ from torch.nn.utils import parametrize
 from transformers import PreTrainedTokenizerBase
 
 from dsbd.contest.tasks import NEEDLE, NEEDLE_WORDS
-from dsbd.memory.adapters import LowRank
-from dsbd.memory.network import MemoryNetwork
-from dsbd.memory.settings import MemorySettings
+from dsbd.memory.files import LowRank
+from dsbd.memory.network import MemoryNetwork, MemorySettings
 from training.corpus import Rows
 from training.losses import next_token_loss
 from training.optimizer import adam

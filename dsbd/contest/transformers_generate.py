@@ -76,7 +76,7 @@ def generate(
     calls: list[None] = []
     handle = pair.target.model.register_forward_hook(lambda *_: calls.append(None))
     try:
-        with torch.random.fork_rng(devices=[pair.device] if pair.device.type == "cuda" else []), without_warnings:
+        with torch.random.fork_rng(devices=[pair.device] if pair.device.type == "cuda" else []), without_warnings():
             torch.manual_seed(settings.seed)
             output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
     finally:

@@ -14,7 +14,6 @@ from ui.decodes.recording import Recording
 from ui.engine import LOOK_SECONDS
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE
-from ui.play import shown
 from ui.runs import decode
 from ui.runs.around import KEEP
 
@@ -22,6 +21,7 @@ from dsbd.bounded import BoundedProcess
 from tests.ui.served import form_values
 from tests.visualize.toy import toy_trace
 from ui.decodes import traces
+from ui.play import shown
 from ui.race import handlers as race
 
 values = partial(form_values, max_new_tokens=8, draft_depth=2, draft_width=3)

@@ -11,7 +11,6 @@ from ui.decodes.python_lines import python_lines
 from ui.decodes.recording import Recording
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE, PairShelf
-from ui.play import shown
 from ui.play.play_form import updates
 
 import dsbd
@@ -20,6 +19,7 @@ from dsbd.methods import resolve
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import read_settings, toy_pair
 from ui.decodes import history
+from ui.play import shown
 
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=2, draft_width=3, top_k=0, temperature=0.5, seed=9)
 

@@ -11,12 +11,12 @@ from ui.host.allowed_models import AllowedModels
 from ui.host.limits import Limits
 from ui.pairs.names import without_folders
 from ui.pairs.shelf import PAGE, public_key
-from ui.play import pair_loading
 from ui.runs.sentences import sentence
 
 from dsbd.errors import PairError
 from dsbd.settings import DecodingSettings
 from tests.toy_pair import toy_pair, toy_pair_on
+from ui.play import pair_loading
 
 FOLDER = "/srv/people/anna/models"
 KEY = f"{FOLDER}/large + {FOLDER}/small"
