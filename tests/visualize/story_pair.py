@@ -134,7 +134,7 @@ RECORDINGS: dict[str, dict[str, object]] = {
 def record(name: str) -> Trace:
     """Decode the recording of this name again, with a slot for each draw, as on an accelerator."""
     settings = dsbd.DecodingSettings(**{**COMMON, **RECORDINGS[name]})
-    with patch("dsbd.assembly.is_at_hand", return_value=False):
+    with patch("dsbd.next_tokens.is_at_hand", return_value=False):
         trace = dsbd.decode(story_pair(), PROMPT, settings, record=True).trace
     assert trace is not None
     return trace
