@@ -121,9 +121,7 @@ class Drafter:
     def _draw_layer(self, frontier: _Frontier) -> DraftedLayer:
         settings, vocabulary = self._settings, frontier.logits.shape[1]
         law = joint_draft_law(frontier.logits, frontier.log_weights, frontier.log_multiplicities, settings)
-        if not settings.draws_drafts:
-            chosen = self._no_tokens
-        elif settings.forest == "likely":
+        if settings.forest == "likely":
             best = law.scores.topk(min(settings.draft_width, law.scores.numel())).indices
             chosen = first_slots(best, settings.draft_width)
         else:

@@ -110,7 +110,7 @@ class HostDrafter:
         layer: ForestLayer | BranchedLayer
         if settings.branching is None:
             law = _law(above, rows, settings)
-            layer, drafts = self._draw(forest, law, above, rows, settings.draft_width if settings.draws_drafts else 0)
+            layer, drafts = self._draw(forest, law, above, rows, settings.draft_width)
             if settings.cover_width:
                 uncut = _law(above, rows, self._uncut) if self._is_cut else law
                 covers = self._covers(forest, uncut, above, rows, drafts)

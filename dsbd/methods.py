@@ -5,18 +5,15 @@ cache. Width one everywhere is speculative sampling of a chain, and with a fores
 SpecInfer's token tree. Temperature 0 without replacement keeps the best ``num_beams`` pairs of the joint law:
 beam search; a likely forest makes it speculative. The joint test of ``mjsd`` keeps no law
 (docs/algorithm.md, *Joint tests*); ``mjgd`` is the same with the target as its own draft model.
-Two ablations draft nothing and still choose the width of each layer: by the rule, or by chance.
 """
 
 from typing import Any
 
 from dsbd.settings import DecodingSettings, ResolvedSettings
 
-DRAFTING_METHODS = frozenset(
-    {"dsbd", "speculative_beam_search", "specinfer", "speculative", "mjsd", "width_rule_sampling"}
-)
+DRAFTING_METHODS = frozenset({"dsbd", "speculative_beam_search", "specinfer", "speculative", "mjsd"})
 """Methods that call the draft model."""
-WITHOUT_AUTO = frozenset({"mjsd", "width_rule_sampling"})
+WITHOUT_AUTO = frozenset({"mjsd"})
 """Drafting methods that do not take ``auto``."""
 
 READS = {
@@ -29,17 +26,11 @@ READS = {
     "beam_search": ["num_beams", "top_k"],
     "speculative_beam_search": ["num_beams", "draft_depth", "draft_width", "depth_costs", "continuation", "top_k"],
     "specinfer": ["branching", "replacement", "temperature", "top_k", "top_p"],
-    "speculative": ["draft_depth", "verification", "depth_costs", "continuation", "temperature", "top_k", "top_p"],
+    "speculative": ["draft_depth", "depth_costs", "continuation", "temperature", "top_k", "top_p"],
     "sampling": ["temperature", "top_k", "top_p"],
     "greedy": [],
     "mjsd": ["joint_threshold", "draft_depth", "draft_width", "temperature", "top_k", "top_p"],
     "mjgd": ["block"],
-    "width_rule_sampling": [
-        "draft_width", "min_width", "max_width", "width_threshold", "replacement", "temperature", "top_k", "top_p",
-    ],
-    "random_width": [
-        "num_beams", "min_width", "max_width", "width_weights", "replacement", "temperature", "top_k", "top_p",
-    ],
 }  # fmt: skip
 """The fields each method reads, besides those that every method reads."""
 EVERY_METHOD = ("max_new_tokens", "length_penalty", "seed")
@@ -50,9 +41,7 @@ _UNREAD: dict[str, Any] = {
     "joint_threshold": 0.5,
     "block": 2,
     "lossless": True,
-    "width_weights": None,
     "branching": None,
-    "verification": "token",
 }
 """Fields that a single method reads, with the values that they have for all others."""
 _BEST_PAIRS = {"replacement": False, "temperature": 0.0, "top_p": 1.0}
@@ -70,7 +59,7 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
         case "dsbd":
             return _resolved(settings, max_width=settings.widest)
         case "speculative":
-            chain = _kept(settings, "draft_depth", "verification", "depth_costs")
+            chain = _kept(settings, "draft_depth", "depth_costs")
             return _resolved(settings, **_fixed_width(1) | chain)
         case "specinfer":
             assert settings.branching is not None, "checked by the settings"
@@ -96,14 +85,6 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
         case "mjgd":
             asked = {"block": settings.block, "draft_depth": settings.block, "joint_threshold": 0.0}
             return _resolved(settings, **_joint() | asked, temperature=0.0, top_k=1, top_p=1.0)
-        case "width_rule_sampling":
-            rule = _kept(settings, "draft_width", "min_width", "width_threshold", "replacement")
-            return _resolved(settings, **_fixed_width(settings.widest) | {"draft_depth": 1} | rule)
-        case "random_width":
-            widths = settings.widest - settings.min_width + 1
-            weights = settings.width_weights or (1.0,) * widths
-            kept = _kept(settings, "min_width", "replacement")
-            return _resolved(settings, **_fixed_width(settings.widest) | kept | {"width_weights": weights})
     raise AssertionError(f"method {settings.method} has no rule here")
 
 

@@ -61,7 +61,7 @@ def score(
     if isinstance(drafted, HostForest):
         tokens, parents, sizes = drafted.feed(beams)
     else:
-        tokens, parents, sizes = _feed_of(drafted if settings.draws_drafts else [], len(beams), generator.device)
+        tokens, parents, sizes = _feed_of(drafted, len(beams), generator.device)
     row.open([beam.node for beam in beams], tokens.numel())
     logits = row.feed(tokens, parents, sizes)
     count = _uniforms_needed(len(drafted), settings)
@@ -91,8 +91,8 @@ def _uniforms_needed(depth: int, settings: ResolvedSettings) -> int:
     if not settings.lossless:
         return 1
     tried = (settings.branching or settings.layer_slots)[:depth]
-    trials = sum(tried) if settings.forest == "sampled" and settings.draws_drafts else 0
-    return trials + (depth + 1) * settings.max_width + (settings.width_weights is not None)
+    trials = sum(tried) if settings.forest == "sampled" else 0
+    return trials + (depth + 1) * settings.max_width
 
 
 def _feed_of(

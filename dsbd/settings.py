@@ -20,11 +20,8 @@ METHODS = (
     "greedy",
     "mjsd",
     "mjgd",
-    "width_rule_sampling",
-    "random_width",
 )
 FORESTS = ("sampled", "likely")
-VERIFICATIONS = ("token", "block")
 AUTO: Literal["auto"] = "auto"
 AUTO_FIELDS = ("draft_depth", "draft_width", "cover_width", "forest")
 """Fields that accept ``auto``: their values are found by measuring on this pair and device before decoding starts."""
@@ -74,15 +71,11 @@ class DecodingSettings:
     """The least number of beams that a layer yields. 1 to 64."""
     max_width: int | None = None
     """The most beams that a layer yields, and the beams of a bonus layer; None = the larger of min_width and
-    draft_width, or of min_width and num_beams if the forest is likely or ``auto``, draft_width is ``auto`` or the
-    method is ``random_width``; 64 at most. With width_weights None = the last width that has a weight. 1 to 64."""
+    draft_width, or of min_width and num_beams if the forest is likely or ``auto``, or draft_width is ``auto``; 64 at
+    most. 1 to 64."""
     width_threshold: float = 0.7
     """The width is the largest K for which P(at least K drafts are accepted) reaches this; in a likely forest,
     P(K draws all land). 0 to 1."""
-    width_weights: tuple[float, ...] | None = None
-    """Of ``random_width``: how often each width from min_width on is drawn, relative to the others, such as a histogram
-    of the widths of other decodes; None = all widths from min_width to max_width alike. 1 to 64 numbers from 0, not all
-    of them 0."""
     replacement: bool = True
     """True: beams are drawn independently and may repeat. False: no two beams are equal."""
     input_beams: int | None = None
@@ -99,9 +92,6 @@ class DecodingSettings:
     branching: tuple[int, ...] | None = (4, 2, 2)
     """Of ``specinfer``: how many children every node of each layer gets, drawn from its own draft law. 1 to 8 entries
     of 1 to 16, at most 256 nodes in all: (4, 2, 2) has 4 + 8 + 16 = 28. None: no forest is drawn per parent."""
-    verification: str = "token"
-    """Of ``speculative``: ``token`` tries one draft after the other; ``block`` decides all drafts of an iteration
-    together, never accepts fewer in expectation, and keeps the law too."""
     temperature: float = 1.0
     """Divides the joint scores; 0 is greedy. 0 to 100."""
     top_k: int = 50
@@ -129,8 +119,6 @@ class DecodingSettings:
             raise SettingsError(f"method is {self.method!r}; choose one of {', '.join(METHODS)}")
         if self.forest not in (*FORESTS, AUTO):
             raise SettingsError(f"forest is {self.forest!r}; choose one of {', '.join((*FORESTS, AUTO))}")
-        if self.verification not in VERIFICATIONS:
-            raise SettingsError(f"verification is {self.verification!r}; choose one of {', '.join(VERIFICATIONS)}")
         self._integer("max_new_tokens", 1, 32768)
         self._integer("draft_depth", 0, 32, also=AUTO)
         self._integer("draft_width", 1, 256, also=AUTO)
@@ -151,9 +139,8 @@ class DecodingSettings:
         self._boolean("replacement")
         self._boolean("landing")
         self._costs()
-        self._weights()
         self._branching()
-        for method, name in (("mjsd", "draft_depth"), ("mjsd", "draft_width"), ("width_rule_sampling", "draft_width")):
+        for method, name in (("mjsd", "draft_depth"), ("mjsd", "draft_width")):
             if self.method == method and getattr(self, name) == AUTO:
                 raise SettingsError(f"{name} is 'auto'; {method} takes whole numbers")
         if self.max_width is not None and self.max_width < self.min_width:
@@ -166,10 +153,7 @@ class DecodingSettings:
         """The value that ``max_width`` resolves to: its own, or its default if it is None."""
         if self.max_width is not None:
             return self.max_width
-        if self.method == "random_width":
-            beams = self.num_beams if self.width_weights is None else self.min_width + len(self.width_weights) - 1
-        else:
-            beams = self.num_beams if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
+        beams = self.num_beams if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
         return min(max(beams, self.min_width), WIDEST)
 
     @property
@@ -219,22 +203,6 @@ class DecodingSettings:
                 f"depth_costs is {costs!r}; allowed are None, or draft_depth + 1 numbers above 0, draft_depth given"
             )
         object.__setattr__(self, "depth_costs", tuple(float(cost) for cost in costs))
-
-    def _weights(self) -> None:
-        weights = self.width_weights
-        if weights is None:
-            return
-        if not _are_numbers(weights) or not 1 <= len(weights) <= WIDEST or not 0 < sum(weights) <= sys.float_info.max:
-            raise SettingsError(
-                f"width_weights is {weights!r}; allowed are None, or 1 to {WIDEST} numbers from 0, not all of them 0"
-            )
-        object.__setattr__(self, "width_weights", tuple(float(weight) for weight in weights))
-        widths = self.widest - self.min_width + 1
-        if self.method == "random_width" and len(weights) != widths:
-            raise SettingsError(
-                f"width_weights has {len(weights)} numbers, but there are {widths} widths from min_width "
-                f"{self.min_width} to {self.widest}; leave out max_width, or give one number each"
-            )
 
     def _branching(self) -> None:
         value = self.branching
@@ -294,11 +262,6 @@ class ResolvedSettings(DecodingSettings):
             raise SettingsError("a field is auto; dsbd.decode and dsbd.stream resolve it")
 
     @property
-    def draws_drafts(self) -> bool:
-        """False for ``width_rule_sampling``: Q only chooses the width of a layer, and nothing is drafted from it."""
-        return self.method != "width_rule_sampling"
-
-    @property
     def has_bonus_layer(self) -> bool:
         """True where a layer can be drawn below the forest, so that the forest leaves room for one more token."""
-        return self.draws_drafts and not self.searches_blocks
+        return not self.searches_blocks

@@ -23,7 +23,6 @@ MODES = [
     ("eager", {"method": "specinfer"}),
     ("eager", {"method": "mjsd"}),
     ("graph", {"forest": "likely", "draft_width": 8}),
-    ("graph", {"method": "speculative", "verification": "block"}),
 ]
 
 

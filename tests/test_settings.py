@@ -22,7 +22,6 @@ BAD = {
     "landing": ["yes"],
     "cover_width": [-1],
     "num_beams": [0],
-    "verification": ["both"],
     "branching": [(), 4, (0, 2), (17,), (2.0,), (True,), (1,) * 9, (16, 16)],
     "temperature": [-0.1, math.inf, "hot", 10**400],
     "top_k": [-1],
@@ -32,7 +31,6 @@ BAD = {
     "joint_threshold": [-0.1, math.inf],
     "block": [0, 4],
     "seed": [-1, 2**63],
-    "width_weights": [(), (0, 0), (1, -1), (1, math.nan), (1, math.inf), "12", 3, (1,) * 65, (True,), (1e308, 1e308)],
     "depth_costs": [(1.0,), (1, 1, 1, 1, 0), "12345", (1, 1, 1, 1, math.nan), 5, (1, 1, 1, 1, True), (10**400,) * 5],
 }
 
@@ -48,18 +46,6 @@ def test_bad_values_are_named(name, value):
     assert name in message
     assert repr(value) in message
     assert "\n" not in message
-
-
-def test_the_weights_name_the_widths():
-    """Catches a weight that no width has, and a width without a weight."""
-    assert resolve(DecodingSettings(method="random_width", num_beams=3)).width_weights == (1.0, 1.0, 1.0)
-    plan = resolve(DecodingSettings(method="random_width", min_width=2, width_weights=[1, 0, 2]))
-    assert (plan.min_width, plan.max_width, plan.width_weights) == (2, 4, (1.0, 0.0, 2.0))
-    assert resolve(DecodingSettings(width_weights=(1, 2))).width_weights is None
-    with pytest.raises(SettingsError, match="has 3 numbers, but there are 2 widths"):
-        DecodingSettings(method="random_width", max_width=2, width_weights=(1, 1, 1))
-    with pytest.raises(SettingsError, match="width_rule_sampling takes whole numbers"):
-        DecodingSettings(method="width_rule_sampling", draft_width="auto")
 
 
 def test_what_contradicts_itself_or_is_unknown_is_refused():

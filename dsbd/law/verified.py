@@ -1,6 +1,6 @@
 """What verification decided, layer by layer: the trials of the drafts, the draws, the beams that come out.
 
-*Source:* docs/algorithm.md, *One iteration* and *Block verification*.
+*Source:* docs/algorithm.md, *One iteration*.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dsbd.law.beams import Beam, Node
-from dsbd.law.block import Beginning
 from dsbd.law.choices import DrawnPair
 from dsbd.law.laws import Floats, Law
 from dsbd.law.verdicts import DrawKind, Outcome, Verdict
@@ -63,7 +62,7 @@ class VerifiedLayer:
     law: Law
     draft_probs: Floats  # Q at the pairs of ``law``; zeros in a bonus layer
     width: Width | None
-    """None in a bonus layer of the largest width."""
+    """None in a bonus layer."""
     trials: list[TriedDraft]
     draws: list[DrawnBeam]
     beams: list[Beam]
@@ -71,8 +70,6 @@ class VerifiedLayer:
     living: list[Beam]
     """The beams that did not finish. The next layer extends them."""
     outcome: Outcome
-    beginnings: tuple[Beginning, ...] = ()
-    """Of block verification, which decides all layers together: in the first layer, the beginnings of the chain."""
 
     @property
     def continues(self) -> bool:

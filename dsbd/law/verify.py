@@ -4,25 +4,24 @@ Exact means: given everything up to layer l, the beams of layer l + 1 are ``widt
 of that layer. All randomness comes through :class:`~dsbd.law.choices.Choices`.
 
 *Source:* the paper's Algorithm 1 (which prints the ratio upside down: P'/Q is right); docs/algorithm.md,
-*One iteration*, *SpecInfer's tree*, *Block verification* and *What exact means*. Differs from the authors' code, which
+*One iteration*, *SpecInfer's tree* and *What exact means*. Differs from the authors' code, which
 verifies draws without replacement as if they were independent.
 """
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from dsbd.law.beams import Beam, Node
-from dsbd.law.block import Link, beginnings_of, try_beginnings
 from dsbd.law.choices import Choices
 from dsbd.law.forest import Forest, ForestLayer
 from dsbd.law.laws import Floats, Law, Residual, TopTokens, joint_law
 from dsbd.law.verdicts import DrawKind, Outcome
 from dsbd.law.verified import DrawnBeam, TriedDraft, VerifiedLayer
-from dsbd.law.width import Width, cap_width, choose_width, likely_forest_width, random_width
+from dsbd.law.width import Width, cap_width, choose_width, likely_forest_width
 from dsbd.settings import ResolvedSettings
 
 TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
@@ -46,10 +45,9 @@ def verify(
 
     Args:
         forest: the drafts, drawn layer by layer from the draft laws it holds. One drawn per parent needs a width of 1:
-            only the children of the alive beam are tried, and the others are ignored. With verification "block", a
-            chain of single drafts with replacement.
+            only the children of the alive beam are tried, and the others are ignored.
         next_tokens: gives the target's next tokens after input beams and unfinished forest nodes.
-        settings: method, verification, forest, widths, replacement, landing, temperature, top_k and top_p are read.
+        settings: forest, widths, replacement, landing, temperature, top_k and top_p are read.
         eos: token ids that end a beam.
         choices: the randomness.
 
@@ -57,16 +55,12 @@ def verify(
         The decided layers, at least one.
     """
     verifier = _Verifier(forest, next_tokens, settings, eos, choices)
-    if settings.verification == "block":
-        return verifier.block()
     alive, decided = forest.input_beams, list[VerifiedLayer]()
     for layer in forest.layers:
         drafted = layer.of(alive[0].node)
         state = verifier.enter(alive, drafted)
         if drafted is None:
             break
-        if not settings.draws_drafts:
-            return [verifier.bonus_layer(state, verifier.choose_width(state, drafted))]
         if state.draft_mass <= 0:
             break
         decided.append(verifier.draft_layer(state, drafted))
@@ -119,35 +113,6 @@ class _Verifier:
         trials, accepted = self._try_drafts(state, drafted, width.width)
         return self._fill(state, width, trials, accepted)
 
-    def block(self) -> list[VerifiedLayer]:
-        """Decide a chain of single drafts as a whole, then draw what comes after the drafts that are accepted."""
-        alive, chain, states = self.forest.input_beams, list[Link](), list[tuple[_State, Width]]()
-        for layer in self.forest.layers:
-            drafted = layer.of(alive[0].node)
-            state = self.enter(alive, drafted)
-            if drafted is None or state.draft_mass <= 0:
-                break
-            (node,), (draft_prob,) = drafted.drafts, drafted.draft_probs
-            index = state.law.find(0, node.token)
-            chain.append(Link(node, index, draft_prob, state.law.masses(), state.draft_probs))
-            states.append((state, self.choose_width(state, drafted)))
-            if index is None or node.token in self.eos:  # nothing below can be accepted, or is drafted
-                break
-            alive = [Beam(node, float(state.law.log_weights[index]))]
-        beginnings, accepted = try_beginnings(beginnings_of(chain), self.choices)
-        decided = list[VerifiedLayer]()
-        for place, (link, (state, width)) in enumerate(zip(chain, states, strict=True)):
-            if place < accepted and link.pair is not None:
-                trial = TriedDraft(link.node, 0, "accepted", link.draft_prob)
-                decided.append(self._fill(state, width, [trial], [(link.pair, link.node)]))
-            elif place == accepted:
-                before = beginnings[place - 1].probability if place else 1.0
-                state.residual.reject(link.pair, gain=1.0 / before)  # P' = max(p P - Q, 0) up to its sum
-                decided.append(self._fill(state, width, [TriedDraft(link.node, 0, "rejected", link.draft_prob)], []))
-        if accepted == len(chain) and (not decided or decided[-1].continues):
-            decided.append(self.bonus_layer(self.enter(alive, None)))
-        return [replace(decided[0], beginnings=tuple(beginnings)), *decided[1:]]
-
     def _fill(self, state: _State, width: Width, trials: list[TriedDraft], accepted: list[Accepted]) -> VerifiedLayer:
         """Draw the beams that are still missing after the accepted drafts."""
         draws = self._draw(state, width.width - len(accepted), "fresh")
@@ -167,7 +132,7 @@ class _Verifier:
         """
         if self.settings.forest == "likely":
             return self._likely_forest_width(state, drafted)
-        drafts = len(drafted.drafts) if self.settings.draws_drafts else self.settings.draft_width
+        drafts = len(drafted.drafts)
         if not self.settings.replacement:
             drafts = min(drafts, drafted.law.support)
         return choose_width(state.law.masses(), state.draft_probs, drafts, state.law.support, self.settings)
@@ -191,16 +156,12 @@ class _Verifier:
             mass = chances[0]
         return likely_forest_width(chances, mass, law.support, self.settings)
 
-    def bonus_layer(self, state: _State, width: Width | None = None) -> VerifiedLayer:
-        """Draw a layer from the target's law alone: of the largest width, unless the rule or chance chose another."""
-        support = state.law.support
-        if self.settings.width_weights is not None:
-            width = random_width(self.choices.draw(np.array(self.settings.width_weights)), support, self.settings)
-        count = cap_width(self.settings.max_width, support, self.settings) if width is None else width.width
-        draws = self._draw(state, count, "bonus")
+    def bonus_layer(self, state: _State) -> VerifiedLayer:
+        """Draw a layer of the largest width from the target's law alone."""
+        draws = self._draw(state, cap_width(self.settings.max_width, state.law.support, self.settings), "bonus")
         beams, living = self._collect(state, [(draw.drawn.index, draw.node) for draw in draws])
         outcome: Outcome = "bonus" if living else "finished"
-        return VerifiedLayer(state.alive, state.law, state.draft_probs, width, [], draws, beams, living, outcome)
+        return VerifiedLayer(state.alive, state.law, state.draft_probs, None, [], draws, beams, living, outcome)
 
     def _try_drafts(self, state: _State, drafted: ForestLayer, width: int) -> tuple[list[TriedDraft], list[Accepted]]:
         """Try the drafts in turn. Returns all trials, and the accepted drafts in order."""

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dsbd.law.choices import DrawnPair
 from dsbd.law.laws import Floats
 from dsbd.settings import ResolvedSettings
 
@@ -31,7 +30,7 @@ class Numbers(NamedTuple):
     acceptance: list[float]  # alpha_1..alpha_m
     distribution: list[float]  # P(m, 0)..P(m, m)
     reason: str
-    """Which bound decided: ``threshold``, ``min_width``, ``max_width`` or ``support``; ``random`` if it was drawn."""
+    """Which bound decided: ``threshold``, ``min_width``, ``max_width`` or ``support``."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,6 @@ class Width:
     find_numbers: Callable[[], Numbers]
     forest_mass: float | None = None
     """In a likely forest: P of all its nodes below the alive beams. This is the probability that a draw lands."""
-    drawn: DrawnPair | None = None
-    """In ``random_width``: the draw of the width. Its index counts from min_width."""
 
     @cached_property
     def numbers(self) -> Numbers:
@@ -168,29 +165,6 @@ def likely_forest_width(
     likely = sum(chance >= settings.width_threshold for chance in chances)
     width, reason = _bounded(likely, support, settings)
     return Width(width, lambda: Numbers(Chain([0.0], [1.0]), [], [1.0], reason), forest_mass)
-
-
-def random_width(drawn: DrawnPair, support: int, settings: ResolvedSettings) -> Width:
-    """Take the width that was drawn from ``width_weights``, at most the number of pairs that can be drawn.
-
-    >>> from dsbd.law import toy
-    >>> from dsbd.law.choices import Uniforms
-    >>> weights = np.array([1.0, 3.0])  # of the widths 1 and 2
-    >>> width = random_width(Uniforms([0.3]).draw(weights), 4, toy.settings())
-    >>> width.width, width.numbers.reason, width.drawn.low
-    (2, 'random', 0.25)
-
-    Args:
-        drawn: the draw; no draw of the layer is made before it.
-        support: number of pairs P can draw.
-        settings: min_width and replacement are read.
-
-    *Source:* docs/algorithm.md, *Random width*.
-    """
-    asked = settings.min_width + drawn.index
-    width = cap_width(asked, support, settings)
-    reason = "random" if width == asked else "support"
-    return Width(width, lambda: Numbers(Chain([], []), [], [], reason), drawn=drawn)
 
 
 def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int, str]:

@@ -85,8 +85,6 @@ class ForestAudit:
         kinds: Counter[str] = Counter(node.kind for node in nodes)
         is_drafted = number <= self.iteration.draft_depth
         asked = (0, settings.draft_width) if self.checks.is_likely else (settings.draft_width, settings.cover_width)
-        if not settings.draws_drafts:
-            asked = (0, 0)
         for kind, most in zip(("drafted", "cover"), asked, strict=True):
             checks.at_most(f"{kind} nodes of layer {number}", kinds[kind], most if is_drafted and beams else 0)
         if not is_drafted or not beams or self.draft is None:

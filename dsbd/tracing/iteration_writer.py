@@ -13,7 +13,6 @@ from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.tracing.records import (
     ALTERNATIVES,
     Alternative,
-    Beginning,
     Draw,
     InputBeam,
     Iteration,
@@ -73,7 +72,6 @@ class IterationWriter:
             output_beams=self._beams(raw.output_beams),
             kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
             phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
-            beginnings=[Beginning(**one._asdict() | {"node": self.ids[one.node]}) for one in raw.layers[0].beginnings],
         )
 
     def _beams(self, beams: Sequence[Beam]) -> list[InputBeam]:
@@ -146,7 +144,6 @@ class IterationWriter:
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
             alternatives=self._alternatives(layer),
             forest_mass=None if width is None else width.forest_mass,
-            width_uniform=None if width is None or width.drawn is None else width.drawn.uniform,
         )
 
     def _alternatives(self, layer: VerifiedLayer) -> list[Alternative]:

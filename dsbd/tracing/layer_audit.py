@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsbd.tracing.block_audit import BlockAudit
 from dsbd.tracing.checks import TOLERANCE, Checks
 from dsbd.tracing.records import Draw, InputBeam, Iteration, Layer, Node, Trial
 from dsbd.tracing.width_audit import WidthAudit
@@ -34,11 +33,10 @@ class LayerAudit:
         checks: of the trace.
         iteration: the layer's.
         layer: the layer.
-        block: of the iteration, decided again.
     """
 
-    def __init__(self, checks: Checks, iteration: Iteration, layer: Layer, block: BlockAudit) -> None:
-        self.checks, self.settings, self.layer, self.block = checks, checks.settings, layer, block
+    def __init__(self, checks: Checks, iteration: Iteration, layer: Layer) -> None:
+        self.checks, self.settings, self.layer = checks, checks.settings, layer
         self.is_greedy = checks.is_greedy
         self.trials = [trial for trial in iteration.trials if trial.layer == layer.layer]
         self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
@@ -67,18 +65,15 @@ class LayerAudit:
         layer, checks, settings = self.layer, self.checks, self.settings
         below = [node for node in self.own.values() if node.parent in layer.alive]
         deciding = WidthAudit(checks, layer, self.draws, below)
-        if self.is_below_forest or not settings.draws_drafts:
+        if self.is_below_forest:
             checks.same("kind of the layer", layer.kind, "bonus")
         if layer.kind == "draft":
             checks.same("trials", len(self.trials), layer.draws_planned)
-        if layer.kind == "draft" or not settings.draws_drafts:
+        if layer.kind == "draft":
             deciding.run()
             return
         held = (len(self.trials), layer.draws_planned, layer.chain_c, layer.chain_S, layer.accepted_distribution)
         checks.same("drafts of the bonus layer", held, (0, 0, [], [], []))
-        if settings.width_weights is not None:
-            deciding.drawn(settings.width_weights)
-            return
         checks.same("reason of the width", layer.width_reason, "bonus")
         widest = settings.max_width
         width = widest if settings.replacement else min(widest, layer.target_support)
@@ -98,14 +93,12 @@ class LayerAudit:
         drawn_from = 1.0 if self.is_greedy else node.draft_prob
         self.checks.close(f"draft probability, {name}", trial.draft_prob * rest, drawn_from)
         gain = 1.0 if self.is_greedy or node.draft_prob <= 0 else trial.draft_prob / node.draft_prob
-        verdict = self.block.verdict(trial, name) if self.block.is_block else self._verdict(trial, node, name)
+        verdict = self._verdict(trial, node, name)
         self.checks.same(f"verdict, {name}", trial.verdict, verdict)
         if verdict == "accepted":
             state.accepted.append(node.id)
             state.spent = {earlier.node for earlier in self.trials if earlier.order <= trial.order}
             self._take(node.target_prob or 0.0)
-        elif self.block.is_block:
-            state.c, state.S = self.block.residual()
         elif verdict in ("rejected", "orphaned"):
             self._reject(trial, gain)
 
@@ -181,7 +174,7 @@ class LayerAudit:
             left = max(draw.target_prob - state.c * draft, 0.0) / state.S
             self.checks.close(f"interval, {name}", draw.cdf_high - draw.cdf_low, left)
         self.checks.same(f"uniform in its interval, {name}", draw.cdf_low <= draw.uniform < draw.cdf_high, True)
-        if layer.kind == "bonus" and self.settings.draws_drafts:
+        if layer.kind == "bonus":
             self.checks.same(f"draft probability, {name}", draw.draft_prob, 0.0)
         elif node.kind != "drawn" and layer.kind == "draft":
             self.checks.close(f"draft probability, {name}", draw.draft_prob, node.draft_prob or 0.0)

@@ -15,7 +15,7 @@ TRIAL_NUMBERS = {
     "orphaned": ("c", "S"),
     "unneeded": (),
 }
-"""The numbers of a trial that is not part of a joint or block test, by verdict; the others are null."""
+"""The numbers of a trial that is not part of a joint test, by verdict; the others are null."""
 SINGLE = 1e-4
 """What single precision may add to a sum of probabilities, or to a log-probability."""
 
@@ -37,7 +37,7 @@ class NumbersAudit:
         self.checks.same("number of different nodes", len(contents), len(nodes))
         self._masses("target_log_prob")
         self._masses("draft_log_prob")
-        if self.settings.lossless and self.settings.verification == "token":
+        if self.settings.lossless:
             for trial in self.iteration.trials:
                 self._trial(trial)
         for layer in self.iteration.layers:
@@ -89,8 +89,6 @@ class NumbersAudit:
     def _layer(self, layer: Layer) -> None:
         has_mass = self.checks.is_likely and layer.kind == "draft"
         self.checks.same("mass of the forest is a number", layer.forest_mass is not None, has_mass)
-        is_random = self.settings.width_weights is not None
-        self.checks.same("uniform of the width is a number", layer.width_uniform is not None, is_random)
         for pair in layer.alternatives:
             self._token(f"token {pair.token_id}", pair.token_id)
             self._probabilities(f"a probability of token {pair.token_id}", pair.target_prob, pair.draft_prob)

@@ -35,7 +35,7 @@ def test_every_setting_is_a_flag(capsys, pair_flags):
         "width_threshold": 0.4, "replacement": False, "input_beams": 2, "landing": False, "cover_width": 1,
         "num_beams": 2, "temperature": 0.9, "top_k": 20, "top_p": 0.95, "length_penalty": 0.5, "seed": 7,
         "forest": "sampled", "depth_costs": (1.0, 1.5, 2.0), "continuation": 0.6,
-        "joint_threshold": 0.4, "block": 3, "width_weights": (1.0, 2.0), "branching": (3, 2), "verification": "block",
+        "joint_threshold": 0.4, "block": 3, "branching": (3, 2),
     }  # fmt: skip
     assert set(values) == {field.name for field in fields(dsbd.DecodingSettings)}
     flags = ["--prompt", "Once"]

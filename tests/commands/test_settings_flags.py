@@ -16,7 +16,6 @@ TYPED = [
     ("forest", "auto", "auto"),
     ("max_width", "None", None),
     ("temperature", "1e-1", 0.1),
-    ("width_weights", "1:0:2", (1.0, 0.0, 2.0)),
     ("branching", "3x2", (3, 2)),
 ]
 
@@ -28,7 +27,7 @@ def test_a_text_is_one_value_in_every_command(name, text, value):
     assert value_of_text(name, text) == value
     decoded = settings_of_flags(parser().parse_args(["decode", "--prompt", "x", flag]))
     assert getattr(decoded, name) == value
-    reader = {"width_weights": "random_width", "branching": "specinfer"}.get(name, "dsbd")
+    reader = {"branching": "specinfer"}.get(name, "dsbd")
     measured = contest_of(parser().parse_args(["bench", "--methods", reader, flag])).contenders
     assert [getattr(one.settings, name) for one in measured] == [value]
 
@@ -38,7 +37,6 @@ def test_a_text_is_one_value_in_every_command(name, text, value):
     [
         ("draft-depth", "deep", "draft_depth is 'deep'; allowed are whole numbers from 0 to 32 or auto"),
         ("temperature", "hot", "temperature is 'hot'; allowed are numbers from 0 to 100"),
-        ("width-weights", "a:b", "width_weights is 'a:b'; allowed are None, or 1 to 64 numbers from 0"),
         ("seed", "z" * 5000, f"seed is '{'z' * 80}'; allowed are whole numbers from 0 to"),
     ],
     ids=lambda text: text[:9],

@@ -106,9 +106,7 @@ def _layers_below(
             yield math.prod(mass for _, mass in drawn), [(*one, []) for one in drafted], alive
         return
     law = process.law(above, "draft")
-    if not chosen.draws_drafts:
-        yield 1.0, [(above, law, (), [])], ()
-    elif chosen.forest == "likely":
+    if chosen.forest == "likely":
         nodes = [path for path, _ in law][: chosen.draft_width]
         yield 1.0, [(above, law, (), nodes)], process.living(multiset(nodes))
     else:

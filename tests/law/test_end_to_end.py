@@ -141,7 +141,6 @@ def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Non
         {"forest": "likely", "draft_width": 5, "draft_depth": 3},
         {"draft_width": 3, "replacement": False, "cover_width": 2, "temperature": 0.0, "min_width": 2},
         {"draft_width": 3, "top_p": 0.8, "input_beams": 2, "temperature": 1.3},
-        {"method": "width_rule_sampling", "draft_width": 3, "max_width": 3, "width_threshold": 0.5},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5, "replacement": False},
     ],

@@ -81,9 +81,9 @@ def tree(tables: Tables, branching: tuple[int, ...], **changes) -> Case:
     return Case(tables, resolve(asked))
 
 
-def follows(case: Case, layers: int, merge: bool = True) -> None:
+def follows(case: Case, layers: int) -> None:
     """Whole runs have the law of beam sampling of a fixed width."""
-    law = run_law(case, layers, merge)
+    law = run_law(case, layers)
     assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
     assert total_variation(law, plain_law(case, layers)) <= EXACT
 
@@ -98,40 +98,6 @@ def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
     else:
         tables, branching, changes = TREES[name]
         follows(tree(tables, branching, replacement=replacement, **changes), len(branching) + 1)
-
-
-CHAINS = {
-    "three drafts": (UNRELATED, 3, {"top_k": 0}),
-    "EOS": (ENDING, 3, {"top_k": 0}),
-    "top-k two": (UNRELATED, 3, {"top_k": 2}),
-    "top-p, cool": (UNRELATED, 2, {"top_k": 0, "top_p": 0.8, "temperature": 0.7}),
-    "draft is target": (EQUAL, 2, {"top_k": 0}),
-    "temperature zero": (SEEN, 2, {"top_k": 0, "temperature": 0.0}),
-}
-
-
-def chain(tables: Tables, depth: int, verification: str, **changes) -> Case:
-    """A case of the method speculative, with the settings that the method implies."""
-    asked = DecodingSettings(method="speculative", draft_depth=depth, verification=verification, **changes)
-    return Case(tables, resolve(asked))
-
-
-def expected_layers(case: Case) -> float:
-    """The expected number of layers of one iteration."""
-    found = 0.0
-    for run in forests(case, case.process()):
-        for step in steps(run, case, case.settings.draft_depth + 1, merge=False):
-            found += step.probability * (len(step.history) + (step.slots is not None))
-    return found
-
-
-@pytest.mark.parametrize("name", CHAINS)
-def test_block_verification_is_sampling_and_never_accepts_fewer(name: str) -> None:
-    """Catches a chance or a residual that changes the law, and a block that accepts fewer tokens than one by one."""
-    tables, depth, changes = CHAINS[name]
-    block, token = (chain(tables, depth, verification, **changes) for verification in ("block", "token"))
-    follows(block, depth + 1, merge=False)
-    assert expected_layers(block) >= expected_layers(token) - EXACT
 
 
 LAYERS = {

@@ -69,15 +69,6 @@ def _three_pairs(drafts: list[Node], probs: list[float]) -> Forest:
     return Forest(toy.BEAMS, [ForestLayer(drafts, probs, [], law)])
 
 
-@pytest.mark.parametrize(("draft_width", "planned"), [(2, 2), (3, 3), (9, 3)])
-def test_without_replacement_no_more_drafts_are_planned_than_q_has_pairs(draft_width: int, planned: int) -> None:
-    """Catches a width planned for as many drafts as P has pairs. Only a rule that draws no drafts can plan too many."""
-    rule = {"method": "width_rule_sampling", "draft_width": draft_width, "max_width": 3, "replacement": False}
-    [layer] = run([0.0] * 9, forest=_three_pairs([], []), **rule)
-    assert layer.width is not None
-    assert (layer.law.support, len(layer.width.numbers.acceptance)) == (4, planned)
-
-
 def test_the_first_draw_after_rejections_is_recovered() -> None:
     """Catches recovered beams drawn from P, and fresh ones drawn from the residual."""
     layer = run([0.7, 0.9, 0.999, 0.999], forest=with_drafts([toy.AB, toy.AB]))[0]

@@ -26,17 +26,12 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
     "speculative_beam_search": [{"draft_width": 8, "num_beams": 2}, {"draft_width": 12, "top_k": 0}],
     "specinfer": [{"replacement": False, "branching": (3, 2)}, {"temperature": 0.0}, {"branching": (5,)}],
     "speculative": [
-        {"verification": "block"},
-        {"verification": "block", "temperature": 0.0},
-        {"verification": "block", "top_k": 2},
         {"temperature": 0.0},
         {"top_p": 0.5},
     ],
     "sampling": [{"temperature": 2.0}, {"top_k": 0}],
     "mjsd": [{"temperature": 0.0}, {"joint_threshold": 0.0}, {"draft_width": 1, "top_k": 2}],
     "mjgd": [{"block": 1}],
-    "width_rule_sampling": [{"replacement": False, "width_threshold": 0.1}, {"top_p": 0.7}],
-    "random_width": [{"width_weights": (1.0, 0.0, 3.0)}, {"replacement": False, "top_k": 3}, {"temperature": 0.0}],
 }
 
 

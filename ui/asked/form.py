@@ -7,7 +7,7 @@ from typing import Any
 
 from dsbd.errors import PromptError, SettingsError
 from dsbd.methods import EVERY_METHOD, READS
-from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, VERIFICATIONS, DecodingSettings, branching_of
+from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, DecodingSettings, branching_of
 from visualize.scenes.race import label_of
 
 from ..host.limits import Limits
@@ -36,13 +36,6 @@ FIELDS = (
     Field("temperature", "Temperature", "Higher is bolder; 0 always takes the likeliest", 0, 2, 0.05, main=True),
     Field("draft_depth", "Draft depth", "How many tokens ahead the small model guesses", 0, 8, main=True),
     Field("branching", "Branching", "How many guesses below each guess, layer by layer", main=True),
-    Field(
-        "verification",
-        "Verification",
-        "Decide one guess after the other (token), or all of them together (block)",
-        main=True,
-        choices=VERIFICATIONS,
-    ),
     Field("draft_width", "Draft width", "How many guesses for each of these tokens", 1, 16, main=True),
     Field(
         "forest",
@@ -82,7 +75,7 @@ FIELDS = (
     Field("top_p", "Top-p", "Choose among the likeliest up to this probability in all; 1 = all", 0.05, 1, 0.05),
     Field("length_penalty", "Length penalty", "Above 0 favours long texts, below 0 short ones", -2, 2, 0.1),
 )
-WITHOUT_FIELD = ("depth_costs", "continuation", "width_weights")
+WITHOUT_FIELD = ("depth_costs", "continuation")
 """Settings without a field: ``auto`` fills in the first two, and a histogram comes from a file."""
 DEFAULTS = DecodingSettings()
 
@@ -104,7 +97,7 @@ def method_label(method: str) -> str:
 GROUPS = {
     "Several texts": ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search"),
     "One text": ("sampling", "speculative", "specinfer", "greedy"),
-    "For comparison": ("width_rule_sampling", "random_width", "mjsd", "mjgd"),
+    "For comparison": ("mjsd", "mjgd"),
 }
 """Every method, below what it is for."""
 
