@@ -182,8 +182,6 @@ GRID = [
     {"method": "beam_search", "num_beams": 3},
     {"method": "speculative_beam_search", "num_beams": 2, "draft_width": 3, "top_k": 5},
     {"method": "speculative", "temperature": 0.5, "top_k": 4},
-    {"method": "speculative", "verification": "block", "draft_depth": 6, "top_p": 0.9},
-    {"method": "speculative", "verification": "block", "temperature": 0.0},
     {"method": "sampling"},
     {"method": "greedy"},
 ]
