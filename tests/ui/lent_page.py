@@ -23,7 +23,7 @@ sys.modules[no_cuda.__name__] = no_cuda
 import torch  # noqa: E402 - spaces reads the environment as it is imported
 from spaces.zero import api, client  # noqa: E402
 
-from dsbd.auto import known_plans  # noqa: E402
+from dsbd.auto import known_plan  # noqa: E402
 from dsbd.errors import DsbdError  # noqa: E402
 from dsbd.measure.bench.contenders import Contender  # noqa: E402
 from dsbd.settings import DecodingSettings  # noqa: E402
@@ -110,7 +110,7 @@ def main() -> None:
     note("race", lambda: visit(engine, race_of(engine.limits, ["Once"], contenders, 1)))
     service.is_empty = True
     decode("no time left", SHORT)
-    print(json.dumps({**found, "forwards here": len(here), "plans": len(known_plans(engine.pair))}))
+    print(json.dumps({**found, "forwards here": len(here), "plans": int(known_plan(engine.pair, AUTO) is not None)}))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import pytest
 
 from dsbd.errors import SettingsError
 from dsbd.settings import DecodingSettings
+from tests.toy_pair import read_settings
 from ui.host.limits import Limits, check_decode, check_race, setting
 
 VOCABULARY = 4096
@@ -69,7 +70,7 @@ def test_what_the_form_can_ask_is_allowed(method):
     """Catches limits that refuse plain work, ``auto`` included, and a form whose sliders are refused together."""
     largest = {"max_new_tokens": 256, "draft_depth": 8, "draft_width": 16, "cover_width": 32, "top_k": 200}
     for changed in ({}, AUTO, {"forest": "likely", "draft_width": 16}, {"num_beams": 16, **largest}):
-        check_decode(Limits(), DecodingSettings(method=method, **changed), VOCABULARY, 1000)
+        check_decode(Limits(), read_settings(method, **changed), VOCABULARY, 1000)
 
 
 def test_a_race_is_bounded_as_a_whole():
