@@ -17,7 +17,7 @@ from dsbd.models.free_memory import memory_errors
 from dsbd.models.pair import Pair, WindowedPrompt
 from dsbd.models.rows.row import Processor
 from dsbd.results import PlainResult, brief
-from dsbd.session import Enough, InStep, Observer, RunStart, Snapshot, Until, never_enough
+from dsbd.session import Enough, InStep, Observer, RunStart, Snapshot, Until
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.steps import value_of
 from dsbd.stopping import Check, check_of
@@ -185,7 +185,7 @@ def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
 
 
 def _updates(
-    start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough
+    start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough | None
 ) -> Iterator[Update]:
     """Yield the decoder's snapshots as updates; a recorder, and what keeps processes in step, are observers."""
     watching = [*observers, *([] if recorder is None else [recorder])]
@@ -225,13 +225,13 @@ def _settings_of(pair: Any, settings: Any) -> DecodingSettings:
     return settings
 
 
-def _enough_of(until: Any, record: bool) -> Enough:
+def _enough_of(until: Any, record: bool) -> Enough | None:
     is_list = isinstance(until, Collection) and not isinstance(until, str)
     if not is_list or not all(isinstance(text, str) and text for text in until):
         raise SettingsError(f"until is {_named(until)}; give a list of texts that are not empty")
     if until and record:
         raise SettingsError("until ends a decode early, and a trace is of a whole decode; leave out until or record")
-    return Until(list(until)) if until else never_enough
+    return Until(list(until)) if until else None
 
 
 def _check_helpers(observers: Any, stop: Any) -> None:

@@ -14,7 +14,7 @@ from dsbd.law.joint import verify_joint
 from dsbd.law.verify import VerifiedLayer, verify
 from dsbd.models.threads import torch_threads
 from dsbd.score import Scored, score
-from dsbd.session import Enough, Observer, RunStart, Session, Snapshot, drafter_of, never_enough, row_of
+from dsbd.session import Enough, Observer, RunStart, Session, Snapshot, drafter_of, row_of
 from dsbd.settings import ResolvedSettings
 from dsbd.stopping import Check, never_stop
 
@@ -23,7 +23,7 @@ def iterations(
     start: RunStart,
     observers: Sequence[Observer] = (),
     check: Check = never_stop,
-    enough: Enough = never_enough,
+    enough: Enough | None = None,
 ) -> Iterator[Snapshot]:
     """Decode to the end; yield one :class:`Snapshot` per iteration, the last with the result. Closing it cancels.
 
@@ -59,7 +59,7 @@ def iterations(
         if session.done:
             break
         snapshot = session.snapshot()
-        if enough(snapshot):
+        if enough is not None and enough(snapshot):
             break
         yield snapshot
     result = session.result()

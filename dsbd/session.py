@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
@@ -17,7 +18,7 @@ from dsbd.models.pair import Pair
 from dsbd.models.ranks import RankedRow, Ranks
 from dsbd.models.rows.new import threaded_row
 from dsbd.models.rows.row import ProcessedRow, Processor, Row
-from dsbd.results import DecodedBeam, PlainResult, Stats, VerdictCounts, brief, count_verdicts
+from dsbd.results import PHASES, DecodedBeam, PlainResult, Stats, VerdictCounts, brief, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
 from dsbd.stopping import Check, cut
@@ -151,11 +152,6 @@ Enough = Callable[[Snapshot], bool]
 """A function that says after each iteration whether the decode may end there."""
 
 
-def never_enough(snapshot: Snapshot) -> bool:
-    """Return False: the decode goes on to EOS or to its limit."""
-    return False
-
-
 class Until:
     """Ends a decode once it has reached one of some texts, without changing what comes before it.
 
@@ -224,7 +220,7 @@ class Tally:
 
     def stats(self, new_tokens: int, clock: PhaseClock, target: Row, draft: Row | None) -> Stats:
         """Return the statistics of the decode, whose returned hypothesis has ``new_tokens``."""
-        seconds = clock.total_seconds
+        seconds: dict[str, Any] = {f"{phase}_seconds": clock.total_seconds[phase] for phase in PHASES}
         return Stats(
             new_tokens=new_tokens,
             layers=self.layers,
@@ -232,12 +228,8 @@ class Tally:
             target_calls=target.forwards,
             draft_calls=0 if draft is None else draft.forwards,
             seconds=clock.seconds,
-            prefill_seconds=seconds["prefill"],
-            draft_seconds=seconds["draft"],
-            score_seconds=seconds["score"],
-            verify_seconds=seconds["verify"],
-            commit_seconds=seconds["commit"],
-            tokens_per_second=self.layers / (clock.seconds - seconds["prefill"]),
+            **seconds,
+            tokens_per_second=self.layers / (clock.seconds - seconds["prefill_seconds"]),
             layers_per_iteration=self.layers / self.iterations,
             acceptance_rate=self.counts.acceptance_rate,
             **vars(self.counts),

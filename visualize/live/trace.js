@@ -143,7 +143,6 @@ class Recorder {
         nodes: kept.map((node) => ids.get(node)),
       },
       phases,
-      beginnings: [],
     };
     this.iterations.push(iteration);
     return iteration;
@@ -215,7 +214,6 @@ class Recorder {
           node: ids.get(forest.find(parent, token_id)) ?? null,
         };
       }),
-      width_uniform: null,
     };
   }
 }

@@ -103,7 +103,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch):
     """Return Python's trace of a case, as plain data."""
     for module in ("decoder", "assembly"):
         monkeypatch.setattr(f"dsbd.{module}.row_of", lambda model, start, check: TableRow(model, 0, check))
-    monkeypatch.setattr("dsbd.host_draft._noise", noise)
+    monkeypatch.setattr("dsbd.draft._noise", noise)
 
     def run(case: dict[str, Any]) -> dict[str, Any]:
         recorder, settings = Recorder(), dsbd.DecodingSettings.from_dict(case["settings"])
