@@ -20,7 +20,7 @@ class PhaseClock:
 
     Only time inside phases counts, so a slow observer or reader of the stream does not make the decode look slow.
     With ``exact`` the device is synchronised at the end of each phase, so that work queued in one phase is not
-    counted in the next. Otherwise only the one copy per iteration synchronises.
+    counted in the next. Otherwise only copies to the host synchronise.
     """
 
     def __init__(self, device: torch.device, exact: bool) -> None:

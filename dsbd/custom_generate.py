@@ -149,16 +149,10 @@ def requested_settings(
 def returned_of(config: GenerationConfig) -> tuple[int, int]:
     """Return how many sequences each prompt gets, and from how many decodes: each sample of one beam takes one.
 
-    Raises:
-        SettingsError: more sequences are asked for than there are beams.
+    ``generate`` has refused more sequences than there are beams.
     """
-    beams = config.num_beams or 1
-    returned = 1 if config.num_return_sequences is None else config.num_return_sequences
-    sampled = beams == 1 and bool(config.do_sample)
-    if returned < 1 or (returned > beams and not sampled):
-        most = "any number from 1" if sampled else f"1 to num_beams, {beams}"
-        raise SettingsError(f"num_return_sequences is {returned}; allowed are {most}")
-    return returned, returned if sampled else 1
+    returned = config.num_return_sequences or 1
+    return returned, returned if (config.num_beams or 1) == 1 and config.do_sample else 1
 
 
 def eos_ids(config: GenerationConfig) -> frozenset[int]:

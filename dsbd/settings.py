@@ -150,7 +150,12 @@ class DecodingSettings:
         0, "whole", _DSBD, "Cover width", "likely pairs per layer, scored so that draws can land on them", 0, 256, AUTO
     )
     forest: str = _field(
-        "sampled", "choice", _DSBD, "Guesses", "sampled (drawn), the likeliest, or auto", choices=(*FORESTS, AUTO)
+        "sampled",
+        "choice",
+        _DSBD,
+        "Guesses",
+        "how guesses are chosen: drawn, or the likeliest",
+        choices=(*FORESTS, AUTO),
     )
     num_beams: int = _field(BEAMS, "whole", _WIDE, "Beams", "width of the beam methods", 1, WIDEST)
     branching: tuple[int, ...] | None = _field(

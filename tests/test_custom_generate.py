@@ -11,10 +11,6 @@ import torch
 from transformers import (
     GenerationConfig,
     MaxLengthCriteria,
-    MaxTimeCriteria,
-    NoRepeatNGramLogitsProcessor,
-    PrefixConstrainedLogitsProcessor,
-    TemperatureLogitsWarper,
     set_seed,
 )
 from transformers.generation import BaseStreamer
@@ -222,6 +218,7 @@ def test_what_generate_prepares_for_a_family_is_taken(name):
         ({"num_beams": 2, "stop_strings": ["a"], "tokenizer": toy_tokenizer()}, "StopStringCriteria.*num_beams=1"),
         ({"streamer": Heard()}, "streamer is given with 2 sequences"),
         ({"max_new_tokens": 500}, "exceeds the context"),
+        ({"stopping_criteria": [lambda ids, scores, **_: ids[:, -1] == 7], "num_beams": 2}, "function is given"),
     ],
     ids=lambda value: value if isinstance(value, str) else "asked",
 )
@@ -245,10 +242,16 @@ def test_a_field_is_refused_unless_it_asks_for_nothing(name):
         request.refuse_unknown(config, {})
 
 
-def test_an_unknown_input_is_refused():
-    for given in (ONES, {"image": ONES}):
-        with pytest.raises(SettingsError, match="inputs_embeds is given"):
-            request.refuse_unknown(GenerationConfig(), {"inputs_embeds": given})
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: request.refuse_unknown(GenerationConfig(), {"inputs_embeds": ONES}), "inputs_embeds is given"),
+        (lambda: request.room_for(GenerationConfig(), [MaxLengthCriteria(7)], 7), "max_length is 7 and the"),
+    ],
+)  # fmt: skip
+def test_what_transformers_may_let_through_is_refused_too(call, said):
+    with pytest.raises(SettingsError, match=said):
+        call()
 
 
 def settings_of(draft=True, draft_depth=3, draft_width=None, **asked):
@@ -294,27 +297,6 @@ def test_what_is_left_out_asks_for_nothing():
     assert found == [frozenset(), {0}, {3, 5}]
 
 
-def test_room_is_what_is_left_of_the_length():
-    """Catches a prompt that does not count, and a length that is all prompt."""
-    room_for, config = request.room_for, GenerationConfig()
-    assert room_for(GenerationConfig(max_new_tokens=4), [MaxLengthCriteria(9)], 7) == 4
-    assert room_for(config, [MaxLengthCriteria(12), MaxLengthCriteria(9)], 7) == 2
-    assert room_for(GenerationConfig(max_length=8), [], 7) == 1
-    with pytest.raises(SettingsError, match="max_length is 7 and the prompt has 7 tokens"):
-        room_for(config, [MaxLengthCriteria(7)], 7)
-
-
-def test_each_prompt_is_read_once_without_its_padding():
-    """Catches copies that are decoded again, padding that is read, and ids that are taken for padding."""
-    ids = torch.tensor([[0, 0, 5, 6]] * 2 + [[1, 2, 3, 0]] * 2)
-    mask = torch.tensor([[0, 0, 1, 1]] * 2 + [[1, 1, 1, 1]] * 2)
-    positions = torch.tensor([[0, 0, 0, 1]] * 2 + [[0, 1, 2, 3]] * 2)
-    found = [(row.tolist(), padding) for row, padding in request.prompts_of(ids, mask, positions, 2)]
-    assert found == [([0, 0, 5, 6], 2), ([1, 2, 3, 0], 0)]
-    found = request.prompts_of(ids[::2], None, positions[2:3], 1)
-    assert [(row.tolist(), padding) for row, padding in found] == [([0, 0, 5, 6], 0), ([1, 2, 3, 0], 0)]
-
-
 @pytest.mark.parametrize("mask", [[1, 0, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 2, 1], [1, 1, 1]], ids=str)
 def test_a_mask_that_hides_more_than_padding_in_front_is_refused(mask):
     """Catches ids that move in the prompt, those that are dropped behind it, and positions of the caller's own."""
@@ -323,39 +305,3 @@ def test_a_mask_that_hides_more_than_padding_in_front_is_refused(mask):
     for positions in ([[0, 1, 3, 4]], [[1, 2, 3, 4]], [[0, 1]]):
         with pytest.raises(SettingsError, match="leave position_ids out"):
             request.prompts_of(torch.tensor([[4, 5, 6, 7]]), None, torch.tensor(positions), 1)
-
-
-def test_a_criterion_sees_the_whole_sequence():
-    """Catches a criterion that sees only new tokens, or another shape, that waits for others, or sees several beams."""
-
-    def criterion(ids, scores):
-        return (ids == torch.tensor([[8, 7]])).all(dim=1)
-
-    def never(ids, scores):
-        return torch.zeros(len(ids), dtype=torch.bool)
-
-    limits = [MaxTimeCriteria(9.0, initial_timestamp=100.0), MaxTimeCriteria(5.0, initial_timestamp=101.0)]
-    stops = request.requested_stops([never, criterion, MaxLengthCriteria(3), *limits], 1)
-    assert stops.deadline == 106.0
-    assert [stops.end(torch.tensor(ids)) for ids in ([8, 7], [8, 8])] == [True, False]
-    with pytest.raises(SettingsError, match=r"function is given with 2 beams.*set num_beams=1"):
-        request.requested_stops([criterion], 2)
-
-
-def test_processors_see_the_padding_in_front():
-    """Catches padding behind the ids, and a constraint that is asked about a beam, or the first prompt, for its own."""
-    ids, scores, seen = torch.tensor([[5, 6], [5, 7]]), torch.zeros(2, 9), []
-
-    def note(given, scores):
-        seen.append(given.tolist())
-        return scores
-
-    padding = torch.tensor([0, 0])
-    (one,) = request.processors_of([note], padding, 0)
-    one(ids, scores)
-    assert seen == [[[0, 0, 5, 6], [0, 0, 5, 7]]]
-    constraint = PrefixConstrainedLogitsProcessor(lambda batch, ids: [batch, int(ids[-1])], 2)
-    ngram = NoRepeatNGramLogitsProcessor(2)
-    found, kept = request.processors_of([TemperatureLogitsWarper(0.5), constraint, ngram], padding[:0], 3)
-    assert kept is ngram
-    assert [row.isfinite().nonzero().flatten().tolist() for row in found(ids, scores)] == [[1, 6], [1, 7]]

@@ -26,9 +26,9 @@ def add_settings_flags(parser: argparse.ArgumentParser, skip: Sequence[str] = ()
         if name in skip:
             continue
         readers = "" if len(about.methods) > 1 else f"{about.methods[0]}: "
-        options: dict[str, Any] = {
-            "default": about.default, "dest": name, "help": f"{readers}{about.help} ({typed(about.default)})"
-        }  # fmt: skip
+        choices = f": {about.allowed}" if about.kind == "choice" else ""
+        told = f"{readers}{about.help}{choices} ({typed(about.default)})"
+        options: dict[str, Any] = {"default": about.default, "dest": name, "help": told}
         flag = "--" + name.replace("_", "-")
         if about.kind == "switch":
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)

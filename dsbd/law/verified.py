@@ -62,7 +62,7 @@ class VerifiedLayer:
     law: Law
     draft_probs: Floats  # Q at the pairs of ``law``; zeros in a bonus layer
     width: Width | None
-    """None in a bonus layer of the largest width."""
+    """None in a bonus layer."""
     trials: list[TriedDraft]
     draws: list[DrawnBeam]
     beams: list[Beam]

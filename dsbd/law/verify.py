@@ -47,7 +47,7 @@ def verify(
         forest: the drafts, drawn layer by layer from the draft laws it holds. One drawn per parent needs a width of 1:
             only the children of the alive beam are tried, and the others are ignored.
         next_tokens: gives the target's next tokens after input beams and unfinished forest nodes.
-        settings: method, forest, widths, replacement, landing, temperature, top_k and top_p are read.
+        settings: forest, widths, replacement, landing, temperature, top_k and top_p are read.
         eos: token ids that end a beam.
         choices: the randomness.
 
@@ -158,8 +158,7 @@ class _Verifier:
 
     def bonus_layer(self, state: _State) -> VerifiedLayer:
         """Draw a layer of the largest width from the target's law alone."""
-        count = cap_width(self.settings.max_width, state.law.support, self.settings)
-        draws = self._draw(state, count, "bonus")
+        draws = self._draw(state, cap_width(self.settings.max_width, state.law.support, self.settings), "bonus")
         beams, living = self._collect(state, [(draw.drawn.index, draw.node) for draw in draws])
         outcome: Outcome = "bonus" if living else "finished"
         return VerifiedLayer(state.alive, state.law, state.draft_probs, None, [], draws, beams, living, outcome)

@@ -3,7 +3,7 @@
 This is arithmetic on the trace alone, and it shares no code with ``verify``. It cannot tell whether the models really
 gave these probabilities; that takes the models.
 
-*Source:* docs/algorithm.md, *One iteration*, *The dynamic width*, *Block verification* and *The trace*.
+*Source:* docs/algorithm.md, *One iteration*, *The dynamic width* and *The trace*.
 """
 
 import math
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from dsbd.errors import TraceError
 from dsbd.methods import DepthPolicy, needs_draft_model, resolve
-from dsbd.tracing.block_audit import BlockAudit
 from dsbd.tracing.checks import BrokenError, Checks
 from dsbd.tracing.forest_audit import ForestAudit
 from dsbd.tracing.joint_audit import JointAudit, JointLayerAudit
@@ -21,7 +20,6 @@ from dsbd.tracing.law_audit import LawAudit
 from dsbd.tracing.layer_audit import LayerAudit
 from dsbd.tracing.numbers_audit import NumbersAudit
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Result, path_to
-from dsbd.tracing.sealed import sealed_only
 from dsbd.tracing.trace import Trace, canonical_digest
 
 
@@ -34,16 +32,13 @@ class AuditReport:
     """How many decisions and identities were computed again."""
     failure: str | None
     """The first check that failed; None if all passed."""
-    sealed: tuple[str, ...] = ()
-    """Fields that only the digest seals: with a new digest, a changed value would still pass."""
 
 
-def verify_trace(trace: Trace, list_sealed: bool = False) -> AuditReport:
+def verify_trace(trace: Trace) -> AuditReport:
     """Decide again every verdict, width, draw and identity, then compare the digest.
 
     Args:
         trace: the record.
-        list_sealed: also list what only the digest seals. For this the trace is audited again for each setting.
 
     Raises:
         TraceError: ``trace`` is not a :class:`Trace`.
@@ -56,17 +51,7 @@ def verify_trace(trace: Trace, list_sealed: bool = False) -> AuditReport:
         audit.check_digest()
     except BrokenError as broken:
         return AuditReport(False, audit.checks.count, str(broken))
-    sealed = sealed_only(trace, follows) if list_sealed else ()
-    return AuditReport(True, audit.checks.count, None, tuple(one.words for one in sealed))
-
-
-def follows(trace: Trace) -> bool:
-    """True where everything but the digest follows."""
-    try:
-        _Audit(trace).run()
-    except BrokenError:
-        return False
-    return True
+    return AuditReport(True, audit.checks.count, None)
 
 
 class _Audit:
@@ -112,14 +97,13 @@ class _Audit:
         ForestAudit(checks, iteration).run()
         if not settings.lossless:
             JointAudit(checks, iteration).run()
-        laws, block = LawAudit(checks, iteration), BlockAudit(checks, iteration)
-        block.run()
+        laws = LawAudit(checks, iteration)
         for number, layer in enumerate(iteration.layers, 1):
             checks.place = f"{start}, layer {number}"
             checks.same("alive beams", layer.alive, [beam.node for beam in alive])
             laws.layer(layer, alive)
             layer_audit = LayerAudit if settings.lossless else JointLayerAudit
-            deciding = layer_audit(checks, iteration, layer, block)
+            deciding = layer_audit(checks, iteration, layer)
             alive = deciding.run()
             self.finished |= deciding.finished
             checks.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))

@@ -64,7 +64,7 @@ def _memory_fits(prompt: Prompt, limits: ReadLimits) -> None:
 def _iteration_fits(iteration: Iteration, limits: ReadLimits) -> None:
     where, kept = f"iteration {iteration.index + 1}", iteration.kept
     deepest = max((node.layer for node in iteration.nodes), default=0)
-    depths = (deepest, iteration.draft_depth + 1, len(iteration.layers), len(iteration.beginnings))
+    depths = (deepest, iteration.draft_depth + 1, len(iteration.layers))
     _at_most(where, max(depths), limits.iteration_layers, "layers")
     _at_most(where, max(len(iteration.input_beams), len(iteration.output_beams)), limits.layer_draws, "beams")
     _at_most(where, max(kept.prompt_slots, kept.slots_scored, kept.slots_kept), limits.slots, "cache slots")
@@ -145,9 +145,6 @@ def _check_iteration(iteration: Iteration, known: set[int]) -> None:
         for beam in layer.alive:
             if depth.get(beam) != number - 1:
                 _damaged(f"{where}, layer {number}: beam {beam} is alive, but is not of the layer above")
-    for beginning in iteration.beginnings:
-        if depth.get(beginning.node, 0) == 0:
-            _damaged(f"{where}: a beginning ends in node {beginning.node}, which is no node of its forest")
     _require(known, [*(beam.node for beam in iteration.output_beams), *iteration.kept.nodes], where)
 
 

@@ -46,7 +46,7 @@ class IterationWriter:
         self.eos = start.pair.eos
         self.is_branched = start.settings.branching is not None
         self.nodes: list[Node] = []
-        self.scored = set(raw.scored.slots)
+        self.scored = {node for node in raw.scored.slots if node is not None}
         self.drawn = {draw.node for layer in raw.layers for draw in layer.draws}
         self.draft_probs = [_pair_probs(layer.laws) for layer in raw.scored.forest.layers]
 
@@ -72,7 +72,6 @@ class IterationWriter:
             output_beams=self._beams(raw.output_beams),
             kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
             phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
-            beginnings=[],
         )
 
     def _beams(self, beams: Sequence[Beam]) -> list[InputBeam]:
@@ -145,7 +144,6 @@ class IterationWriter:
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
             alternatives=self._alternatives(layer),
             forest_mass=None if width is None else width.forest_mass,
-            width_uniform=None,
         )
 
     def _alternatives(self, layer: VerifiedLayer) -> list[Alternative]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsbd.tracing.block_audit import BlockAudit
 from dsbd.tracing.checks import TOLERANCE, Checks
 from dsbd.tracing.records import Draw, InputBeam, Iteration, Layer, Node, Trial
 from dsbd.tracing.width_audit import WidthAudit
@@ -34,11 +33,10 @@ class LayerAudit:
         checks: of the trace.
         iteration: the layer's.
         layer: the layer.
-        block: of the iteration, decided again.
     """
 
-    def __init__(self, checks: Checks, iteration: Iteration, layer: Layer, block: BlockAudit) -> None:
-        self.checks, self.settings, self.layer, self.block = checks, checks.settings, layer, block
+    def __init__(self, checks: Checks, iteration: Iteration, layer: Layer) -> None:
+        self.checks, self.settings, self.layer = checks, checks.settings, layer
         self.is_greedy = checks.is_greedy
         self.trials = [trial for trial in iteration.trials if trial.layer == layer.layer]
         self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
@@ -95,14 +93,12 @@ class LayerAudit:
         drawn_from = 1.0 if self.is_greedy else node.draft_prob
         self.checks.close(f"draft probability, {name}", trial.draft_prob * rest, drawn_from)
         gain = 1.0 if self.is_greedy or node.draft_prob <= 0 else trial.draft_prob / node.draft_prob
-        verdict = self.block.verdict(trial, name) if self.block.is_block else self._verdict(trial, node, name)
+        verdict = self._verdict(trial, node, name)
         self.checks.same(f"verdict, {name}", trial.verdict, verdict)
         if verdict == "accepted":
             state.accepted.append(node.id)
             state.spent = {earlier.node for earlier in self.trials if earlier.order <= trial.order}
             self._take(node.target_prob or 0.0)
-        elif self.block.is_block:
-            state.c, state.S = self.block.residual()
         elif verdict in ("rejected", "orphaned"):
             self._reject(trial, gain)
 

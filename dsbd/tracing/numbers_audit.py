@@ -15,7 +15,7 @@ TRIAL_NUMBERS = {
     "orphaned": ("c", "S"),
     "unneeded": (),
 }
-"""The numbers of a trial that is not part of a joint or block test, by verdict; the others are null."""
+"""The numbers of a trial that is not part of a joint test, by verdict; the others are null."""
 SINGLE = 1e-4
 """What single precision may add to a sum of probabilities, or to a log-probability."""
 
@@ -89,7 +89,6 @@ class NumbersAudit:
     def _layer(self, layer: Layer) -> None:
         has_mass = self.checks.is_likely and layer.kind == "draft"
         self.checks.same("mass of the forest is a number", layer.forest_mass is not None, has_mass)
-        self.checks.same("uniform of the width is a number", layer.width_uniform is not None, False)
         for pair in layer.alternatives:
             self._token(f"token {pair.token_id}", pair.token_id)
             self._probabilities(f"a probability of token {pair.token_id}", pair.target_prob, pair.draft_prob)

@@ -190,27 +190,6 @@ class Trial:
 
 
 @dataclass(frozen=True, config=STRICT)
-class Beginning:
-    """The first drafts of a chain under block verification, up to one of them: they are accepted together.
-
-    *Source:* docs/algorithm.md, *Block verification*.
-    """
-
-    node: int
-    """Its last draft, whose Q is that of the node."""
-    target_prob: Probability
-    """P at its last draft, even if verification did not reach the layer."""
-    probability: Probability
-    """p = min(1, p of the beginning before * P / Q)."""
-    rest: float | None
-    """s, the sum of max(p * P - Q, 0) over the law of the draft that follows; None for the whole chain."""
-    acceptance: Probability
-    """s / (s + 1 - p); p for the whole chain."""
-    uniform: float | None
-    """The random number; the beginning is accepted if it is below ``acceptance``. None if a longer one is accepted."""
-
-
-@dataclass(frozen=True, config=STRICT)
 class Draw:
     """One beam drawn from the target's law by inverse CDF: ``cdf_low <= uniform < cdf_high``."""
 
@@ -255,10 +234,9 @@ class Layer:
     """Node ids of the alive beams that this layer extends, in the fixed order of its joint law."""
     draws_planned: int
     """m: how many drafts can be tried: draft_width, or the children of the alive beam in a forest drawn per parent;
-    without replacement at most the support of Q; 0 for a bonus layer, unless the rule chose its width
-    (width_rule_sampling)."""
+    without replacement at most the support of Q; 0 for a bonus layer."""
     chain_c: Listed[float]
-    """c_1..c_{m+1} of the residual after 0..m rejections in a row. Empty where the rule did not choose the width."""
+    """c_1..c_{m+1} of the residual after 0..m rejections in a row. Empty for a bonus layer."""
     chain_S: Listed[float]
     """S at each c of ``chain_c``."""
     acceptance_chain: Listed[Probability]
@@ -283,8 +261,6 @@ class Layer:
     alternatives: Listed[Alternative]
     forest_mass: Probability | None
     """In a likely forest: P of all its nodes below the alive beams: the probability that a draw lands; else None."""
-    width_uniform: float | None
-    """In random_width: the random number that drew the width by inverse CDF of width_weights; else None."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -327,8 +303,6 @@ class Iteration:
     """The input beams of the next iteration."""
     kept: KeptSlots
     phases: Phases
-    beginnings: Listed[Beginning]
-    """Under block verification: the beginnings of the chain, shortest first, and trials without numbers. Else empty."""
 
 
 @dataclass(frozen=True, config=STRICT)

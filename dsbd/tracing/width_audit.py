@@ -1,4 +1,4 @@
-"""Audits the width of a layer: the chain c, S; the acceptance chain; P(m, k); the bounds; a random width."""
+"""Audits the width of a layer: the chain c, S; the acceptance chain; P(m, k); the bounds."""
 
 import math
 from collections.abc import Sequence
@@ -52,16 +52,6 @@ class WidthAudit:
             checks.close(f"P({drafts}, {count})", layer.accepted_distribution[count], probability)
         likely = self._landing_count() if checks.is_likely else self._accepted_count(distribution)
         self._decided(*self._bounded(likely, layer.target_support))
-
-    def drawn(self, weights: Sequence[float]) -> None:
-        """Decide a random width: the first one up to which the weights hold more than the uniform."""
-        layer, uniform, total = self.layer, self.layer.width_uniform, math.fsum(weights)
-        if uniform is None or not 0.0 <= uniform < 1.0:
-            self.checks.broken(f"uniform of the width is {uniform}, but a number from 0 to below 1 follows")
-        below = [place for place in range(len(weights)) if math.fsum(weights[: place + 1]) / total <= uniform]
-        asked = self.settings.min_width + len(below)
-        width = asked if self.settings.replacement else min(asked, layer.target_support)
-        self._decided(width, "random" if width == asked else "support")
 
     def _decided(self, width: int, reason: str) -> None:
         self.checks.same("chosen width", self.layer.width, width)

@@ -1,7 +1,7 @@
 """Every run of the shipped ``dsbd.law.verify.verify`` on a table model, with its probability.
 
 Draft draws are enumerated under Q, verification by branching in the :class:`Choices` it is given. Runs that
-reach the same beams by different verdicts are merged at the end of a layer (``merge=False`` does not).
+reach the same beams by different verdicts are merged at the end of a layer.
 """
 
 import math
@@ -110,14 +110,14 @@ class Step(NamedTuple):
     """Verification ends with this layer."""
 
 
-def steps(run: DraftedRun, case: Case, until: int, merge: bool = True) -> list[Step]:
-    """Every way the first ``until`` layers of a forest's verification can go; without ``merge`` only their ends."""
+def steps(run: DraftedRun, case: Case, until: int) -> list[Step]:
+    """Every way the first ``until`` layers of a forest's verification can go."""
     found: list[Step] = []
     states: dict[tuple[Multiset, ...], tuple[float, Sequence[int]]] = {(): (run.probability, ())}
-    for number in range(1, until + 1) if merge else [until]:
+    for number in range(1, until + 1):
         following: dict[tuple[Multiset, ...], tuple[float, Sequence[int]]] = {}
         for mass, first in states.values():
-            for leaf in leaves(run, case, first, number if merge else math.inf):
+            for leaf in leaves(run, case, first, number):
                 step = _step(mass * leaf.probability, leaf.layers, number)
                 found.append(step)
                 if not step.ended:
@@ -146,22 +146,11 @@ def _step(probability: float, layers: Sequence[VerifiedLayer], number: int) -> S
     return Step(probability, history, slots_of(layer), _beams(layer.beams), _beams(layer.living), not layer.continues)
 
 
-def drawn_layer(case: Case) -> dict[tuple[Path, ...], float]:
-    """Law of the ordered slots of the only layer of an iteration that drafts nothing."""
-    law: dict[tuple[Path, ...], float] = defaultdict(float)
-    for run in forests(case, case.process()):
-        for leaf in leaves(run, case):
-            (layer,) = leaf.layers
-            assert not layer.trials
-            law[slots_of(layer)] += run.probability * leaf.probability
-    return dict(law)
-
-
-def run_law(case: Case, layers: int, merge: bool = True) -> dict:
+def run_law(case: Case, layers: int) -> dict:
     """Law over (finished, alive) after ``layers`` layers, runs that end earlier being completed by plain draws."""
     process, law = case.process(), defaultdict(float)
     for run in forests(case, process):
-        for step in steps(run, case, layers, merge):
+        for step in steps(run, case, layers):
             decided = len(step.history) + (step.slots is not None)
             if not step.ended and decided < layers:
                 continue

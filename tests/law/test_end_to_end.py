@@ -23,7 +23,7 @@ from dsbd.models.pair import Pair
 from dsbd.session import IterationEnd
 from tests.law.drafted import path_of
 from tests.law.oracle import Multiset, Process, Warp, Weighted, multiset, p_value
-from tests.toy_pair import Digits, Iterations, read_by_host
+from tests.toy_pair import Digits, Iterations, read_by_host, read_settings
 
 FALSE_ALARM = 1e-6
 VOCABULARY = 8
@@ -110,7 +110,7 @@ LAWS = [
 def test_a_decode_has_the_law_of_its_method(changes: dict, pair: Pair) -> None:
     """Catches a wrong join of draft, score, verify, commit and cache that exact laws of the parts do not show."""
     values = {**FIXED, **changes}
-    assert _p_value(pair, dsbd.DecodingSettings(**values), values["max_width"]) > FALSE_ALARM
+    assert _p_value(pair, read_settings(**values), values["max_width"]) > FALSE_ALARM
 
 
 def test_decodes_meet_every_verdict(pair: Pair) -> None:

@@ -81,9 +81,9 @@ def tree(tables: Tables, branching: tuple[int, ...], **changes) -> Case:
     return Case(tables, resolve(asked))
 
 
-def follows(case: Case, layers: int, merge: bool = True) -> None:
+def follows(case: Case, layers: int) -> None:
     """Whole runs have the law of beam sampling of a fixed width."""
-    law = run_law(case, layers, merge)
+    law = run_law(case, layers)
     assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
     assert total_variation(law, plain_law(case, layers)) <= EXACT
 

@@ -92,9 +92,6 @@ def nested(levels: int) -> list:
     return value
 
 
-BEGINNING = {"node": 1, "target_prob": 1.0, "probability": 1.0, "rest": None, "acceptance": 1.0, "uniform": 0.5}
-
-
 def first(data: dict, kind: str) -> dict:
     return data["iterations"][0][kind][0]
 
@@ -123,7 +120,6 @@ def add_nodes(data: dict, count: int, chain: bool) -> None:
         (lambda data: data["result"]["stats"].update(seconds=nested(600)), "'seconds' is a list"),
         (lambda data: data["result"].update(beams=[]), "no hypotheses"),
         (lambda data: data["settings"].update(branching=[1]), "branching has 1"),
-        (lambda data: data["iterations"][0].update(beginnings=[{**BEGINNING, "node": 0}]), "no node of its forest"),
         (lambda data: first(data, "nodes").update(parent=999_999), "has parent 999999"),
         (lambda data: first(data, "trials").update(node=999_999), "names node 999999"),
         (lambda data: data["iterations"][0]["nodes"][1].update(id=first(data, "nodes")["id"]), "listed twice"),

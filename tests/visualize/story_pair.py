@@ -120,13 +120,9 @@ RECORDINGS: dict[str, dict[str, object]] = {
                "cover_width": 0, "min_width": 1, "max_new_tokens": 12},
     "joint": {"seed": 36, "method": "mjsd", "draft_width": 3, "max_new_tokens": 20},
     "blocks": {"method": "mjgd", "max_new_tokens": 5},
-    "ruled": {"seed": 4, "method": "width_rule_sampling", "min_width": 1, "width_threshold": 0.4, "max_new_tokens": 8},
-    "chance": {"seed": 6, "method": "random_width", "min_width": 1, "width_weights": (1, 2, 0, 1), "top_k": 3,
-               "replacement": False, "max_new_tokens": 8},
     "tree": {"seed": 8, "method": "specinfer", "branching": (3, 2, 2), "max_new_tokens": 12},
     "distinct-tree": {"seed": 14, "method": "specinfer", "branching": (2, 3), "replacement": False,
                       "max_new_tokens": 10},
-    "block": {"seed": 12, "method": "speculative", "verification": "block", "draft_depth": 4, "max_new_tokens": 16},
 }  # fmt: skip
 """Settings of each trace in ``traces/``, in addition to the common ones."""
 
@@ -134,7 +130,7 @@ RECORDINGS: dict[str, dict[str, object]] = {
 def record(name: str) -> Trace:
     """Decode the recording of this name again, with a slot for each draw, as on an accelerator."""
     settings = dsbd.DecodingSettings(**{**COMMON, **RECORDINGS[name]})
-    with patch("dsbd.assembly.is_at_hand", return_value=False):
+    with patch("dsbd.next_tokens.is_at_hand", return_value=False):
         trace = dsbd.decode(story_pair(), PROMPT, settings, record=True).trace
     assert trace is not None
     return trace

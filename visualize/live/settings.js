@@ -32,7 +32,6 @@ export const FIELDS = {
   cover_width: wholeNumber(0, 0, 256),
   forest: oneOf("sampled", "likely"),
   num_beams: wholeNumber(4, 1, WIDEST),
-  verification: oneOf("token", "block"),
   temperature: fraction(1, 0, 100),
   top_k: wholeNumber(50, 0, 1_000_000),
   top_p: fraction(1, 0, 1),
@@ -43,7 +42,6 @@ export const FIELDS = {
 
 /* Fields of what does not run here, with the values that all other methods have. */
 const ELSEWHERE = {
-  width_weights: null,
   branching: null,
   depth_costs: null,
   joint_threshold: 0.5,
@@ -72,7 +70,7 @@ export function resolved(asked) {
     const [high, low] = [found.max_width, found.min_width];
     throw new Refused("widths", {higher: "max_width", lower: "min_width", high, low});
   }
-  return {...found, ...ELSEWHERE, verification: "token", ...implied(found)};
+  return {...found, ...ELSEWHERE, ...implied(found)};
 }
 
 const shown = (value) => String(JSON.stringify(value)).slice(0, 60);
@@ -91,7 +89,7 @@ function check(name, value, {kind, low, high, also, choices}) {
 }
 
 function implied(asked) {
-  const {method, num_beams, draft_depth, draft_width, replacement, verification} = asked;
+  const {method, num_beams, draft_depth, draft_width, replacement} = asked;
   const best = {replacement: false, temperature: 0, top_p: 1};
   switch (method) {
     case "dsbd": {
@@ -100,7 +98,7 @@ function implied(asked) {
       return asked.forest === "likely" ? {max_width, landing: true, cover_width: 0} : {max_width};
     }
     case "speculative":
-      return {...fixedWidth(1), draft_depth, verification};
+      return {...fixedWidth(1), draft_depth};
     case "beam_sampling":
       return {...fixedWidth(num_beams), replacement};
     case "beam_search":

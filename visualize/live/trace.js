@@ -113,7 +113,6 @@ class IterationWriter {
         nodes: kept.map((node) => this.ids.get(node)),
       },
       phases,
-      beginnings: layers[0].beginnings.map((one) => this.named(one)),
     };
   }
 
@@ -168,7 +167,6 @@ class IterationWriter {
       beams: this.beams(layer.beams),
       finished: layer.beams.filter(({node}) => this.eos.has(node.token)).map(({node}) => this.ids.get(node)),
       alternatives: this.alternatives(layer),
-      width_uniform: null,
     };
   }
 

@@ -51,7 +51,6 @@ class StepList:
         self._draft()
         self.scored_step = len(self.steps)
         self._score()
-        self._block()
         for layer in iteration.layers:
             self._layer(layer)
         self._commit()
@@ -97,21 +96,6 @@ class StepList:
         about = (tested, 1) if tested else (forest,)
         sentence = self.words(key, nodes=self.words.counted("nodes", about[0]))
         self._add("score", 0, sentence, [] if self.steps else self.roots, about=about)
-
-    def _block(self) -> None:
-        """One step for each tested beginning of a block, in the order of the tests: longest first."""
-        beginnings = self.iteration.beginnings
-        verdicts = [trial.verdict for trial in self.iteration.trials]
-        self.together = verdicts.count("accepted") if beginnings else None
-        for at, one in reversed(list(enumerate(beginnings))):
-            if one.uniform is None:
-                break
-            node, before = self.nodes[one.node], beginnings[at - 1].probability if at else 1.0
-            verdict = "accepted" if one.uniform < one.acceptance else "rejected"
-            title = self.words("block.title", drafts=self.words.counted("drafts", at + 1))
-            detail = self.words.prefix(one, before, node)
-            fact = Fact(len(self.steps), verdict, title, self.words.beginning(one), detail)
-            self._tell("block", at, 0, node, fact)
 
     def _layer(self, layer: Layer) -> None:
         draws = [draw for draw in self.iteration.draws if draw.layer == layer.layer]
@@ -162,7 +146,7 @@ class StepList:
 
     def _trial(self, at: int, trial: Trial, layer: Layer, count: int) -> None:
         node = self.nodes[trial.node]
-        sentence = self.words.trial(trial, width=layer.width, together=self.together)
+        sentence = self.words.trial(trial, width=layer.width)
         self._look(trial.node, trial.verdict, landed=False)
         title = self.words("trial.title", order=trial.order + 1, count=count)
         fact = Fact(len(self.steps), trial.verdict, title, sentence, self.words.arithmetic(trial, node))

@@ -29,7 +29,7 @@ TRIAL = ("layer", "order", "node", "verdict", "draft_prob", "residual_prob", "c"
 BEGINNING = ("node", "target_prob", "probability", "rest", "acceptance", "uniform")
 DRAW = ("layer", "order", "kind", "node", "landed", "target_prob", "draft_prob", "c", "S", "uniform", "cdf_low",
         "cdf_high")  # fmt: skip
-LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "forest_mass", "width_uniform", "chain_S")
+LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "forest_mass", "chain_S")
 """Of a layer, as recorded."""
 STEP = ("phase", "layer", "focus", "about", "changes")
 TOKEN = ("id", "parent", "text", "pending", "origin")
@@ -100,7 +100,7 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
         "nodes": _table(NODE, [_node(node, exact) for node in iteration.nodes]),
         "trials": _records(TRIAL, record.trials, places),
         "draws": _records(DRAW, record.draws, places),
-        "beginnings": _records(BEGINNING, record.beginnings, places),
+        "beginnings": _records(BEGINNING, (), places),
         "layers": [_layer(layer, places) for layer in iteration.layers],
         "alternatives": _alternatives(iteration, places),
         "steps": _table(STEP, [_step(step) for step in iteration.steps]),

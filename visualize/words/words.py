@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any
 
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import Beginning, Draw, JointSums, Layer, Node, Trial
+from dsbd.tracing.records import Draw, JointSums, Layer, Node, Trial
 from visualize.words.plurals import plural_category
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -44,12 +44,10 @@ class Words:
         """Say a number of ``drafts``, ``nodes``, ``cover`` nodes, ``beams``, ``tokens`` or ``passes``."""
         return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
-    def trial(self, trial: Trial, *, width: int, together: int | None = None) -> str:
-        """Say the verdict of one trial. ``together``: how many drafts of a block are accepted."""
+    def trial(self, trial: Trial, *, width: int) -> str:
+        """Say the verdict of one trial."""
         if trial.joint is not None:
             return self._joint(trial, trial.joint)
-        if together is not None and trial.verdict in ("accepted", "rejected"):
-            return self(f"trial.{trial.verdict}_block", drafts=self.counted("drafts", together))
         if trial.verdict == "orphaned":
             return self("trial.orphaned")
         if trial.verdict == "unneeded":
@@ -105,22 +103,6 @@ class Words:
                 return self("trial.residual", c=number(trial.c), S=number(trial.S), **shown)
         return self("trial.ratio", **shown)
 
-    def beginning(self, one: Beginning) -> str:
-        """Say whether a beginning of a block is accepted."""
-        uniform = one.uniform or 0.0
-        verdict = "accepted" if uniform < one.acceptance else "rejected"
-        u, chance = tell_apart(uniform, one.acceptance)
-        return self(f"block.{verdict}" + ("_whole" if one.rest is None else ""), u=u, chance=chance)
-
-    def prefix(self, one: Beginning, before: float, node: Node) -> str:
-        """Write the chance of a beginning and its p; ``before`` is the p of the beginning one draft shorter."""
-        known = {"target": number(one.target_prob), "draft": number(node.draft_prob or 0.0)}
-        own = self("block.prefix", before=number(before), p=number(one.probability), **known)
-        if one.rest is None:
-            return own
-        _, chance = tell_apart(one.uniform or 0.0, one.acceptance)
-        return f"{self('formula.block', chance=chance, p=number(one.probability), s=number(one.rest))}; {own}"
-
     def draw(self, draw: Draw) -> str:
         """Say how one beam was drawn from the target's law."""
         sentence = self(f"draw.{draw.kind}")
@@ -144,13 +126,15 @@ class Words:
         """
         if settings is None:
             return layer.width_reason or self("width.given", width=layer.width), ""
-        is_draft = layer.kind == "draft"
-        reason = _draft_reason(layer, settings, chances) if is_draft else _bonus_reason(layer, settings)
+        is_ruled = layer.kind == "draft"
+        reason = _draft_reason(layer, settings, chances) if is_ruled else _bonus_reason(layer, settings)
         reason = "joint" if layer.width_reason == "joint" else reason
         values: dict[str, Any] = {"width": layer.width, "next": layer.width + 1}
         tails = (_at(chances, layer.width), _at(chances, layer.width + 1), settings.width_threshold)
         shown = dict(zip(("reached", "missed", "threshold"), tell_apart(*tails), strict=True))
         sentence = self(f"width.{reason}", **values, **shown)
+        if is_ruled and layer.kind == "bonus":
+            sentence = self("width.rule", reason=sentence)
         return sentence, self(f"width.short_{reason}", **values, **shown)
 
     def layer_title(self, layer: Layer, before: int) -> str:

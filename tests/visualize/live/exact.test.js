@@ -89,11 +89,6 @@ const EXACT = {
   "after temperature and top-p": {settings: fixed(2, {temperature: 1.4, top_p: 0.8}), widths: [2, 2, 2]},
   "of beam sampling": {settings: {method: "beam_sampling", num_beams: 2}, widths: [2, 2, 2]},
   "of speculative sampling": {settings: {method: "speculative", draft_depth: 3}, widths: [1, 1, 1, 1]},
-  "of block verification": {
-    settings: {method: "speculative", draft_depth: 3, verification: "block"},
-    widths: [1, 1, 1, 1],
-    eos: [END],
-  },
 };
 
 /* Catches any error of drafting, verification, the residual, gains, landing, cover nodes or the bonus layer. */

@@ -103,7 +103,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch):
     """Return Python's trace of a case, as plain data."""
     for module in ("decoder", "assembly"):
         monkeypatch.setattr(f"dsbd.{module}.row_of", lambda model, start, check: TableRow(model, 0, check))
-    monkeypatch.setattr("dsbd.host_draft._noise", noise)
+    monkeypatch.setattr("dsbd.draft._noise", noise)
 
     def run(case: dict[str, Any]) -> dict[str, Any]:
         recorder, settings = Recorder(), dsbd.DecodingSettings.from_dict(case["settings"])
@@ -182,8 +182,6 @@ GRID = [
     {"method": "beam_search", "num_beams": 3},
     {"method": "speculative_beam_search", "num_beams": 2, "draft_width": 3, "top_k": 5},
     {"method": "speculative", "temperature": 0.5, "top_k": 4},
-    {"method": "speculative", "verification": "block", "draft_depth": 6, "top_p": 0.9},
-    {"method": "speculative", "verification": "block", "temperature": 0.0},
     {"method": "sampling"},
     {"method": "greedy"},
 ]

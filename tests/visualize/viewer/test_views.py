@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import expect
 
 import visualize
-from tests.tracing.alterations import alter
 from tests.visualize.homes import show_view, unfold, viewer
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
@@ -114,17 +113,6 @@ def test_what_if_marks_what_would_differ(page):
     assert differ.count() > 0
     page.get_by_role("button", name="As recorded").click()
     expect(differ).to_have_count(0)
-
-
-def test_a_tampered_trace_is_called_out(browser, tmp_path):
-    path = tmp_path / "tampered.html"
-    visualize.export_html(alter(TRACE, "uniform beyond the acceptance"), path)
-    with viewer(browser, path) as seen:
-        seen.page.wait_for_selector(".dsbd-badge.dsbd-failed")
-        found = re.search(r"(\d+).*“(.+)”", seen.page.inner_text(".dsbd-badge"))
-        seen.page.click(".dsbd-badge")
-        seen.page.wait_for_url(f"**#iteration={found[1]}&*")
-        assert found[2] in seen.sentence
 
 
 def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):

@@ -22,7 +22,7 @@ def trial(verdict, **changes):
 
 def layer(width):
     return Layer(1, "draft", [0], 4, [], [], [], [0.04, 0.1, 0.12, 0.22, 0.52], 9, width, "as recorded", 0, "short",
-                 [], [], [], None, None)  # fmt: skip
+                 [], [], [], None)  # fmt: skip
 
 
 def test_what_no_recording_has_is_said():

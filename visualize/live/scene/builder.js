@@ -59,7 +59,7 @@ export class SceneBuilder {
       nodes: listed(drawn),
       trials: decided(iteration.trials),
       draws: decided(iteration.draws),
-      beginnings: decided(iteration.beginnings),
+      beginnings: decided(iteration.beginnings ?? []),
       layers: layers.map((layer, at) => ({
         ...layer,
         at_least: chancesOf(layer, this.settings, iteration.draws),

@@ -6,7 +6,7 @@ import {YIELDED} from "../../viewer/base/marks.js";
 /* The steps, the place of the step that scores and of those that choose the width of each layer, and the last look of
  * each node: its state, how often it counts, whether it landed. places: of the nodes, by id. */
 export function stepsOf(iteration, places) {
-  const {input_beams, nodes, trials, draws, beginnings, layers} = iteration;
+  const {input_beams, nodes, trials, draws, beginnings = [], layers} = iteration;
   const looks = new Map(input_beams.map(({node, multiplicity}) => [node, ["input", multiplicity, 0]]));
   const steps = [];
 
