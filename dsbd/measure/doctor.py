@@ -1,28 +1,20 @@
 """What this machine and this pair can do, in figures and sentences."""
 
-import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
-import torch
-
 from dsbd.api import plan
-from dsbd.clock import synchronise
 from dsbd.conditions import model_identity
-from dsbd.law.beams import Node
 from dsbd.machine import machine, versions
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
-from dsbd.models.rows.new import threaded_row
-from dsbd.models.threads import torch_threads
+from dsbd.models.timing import forward_milliseconds
 from dsbd.settings import AUTO, AUTO_FIELDS, DecodingSettings
 
 FOREST_SIZES = (1, 8, 16, 32, 64)
 DRAFT_SIZES = (1, 8)
-CONTEXT, WARM_UPS, REPEATS = 64, 2, 15
 PLAN_PROMPT = "One day, a little girl"
 _EVERYTHING: dict[str, Any] = dict.fromkeys(AUTO_FIELDS, AUTO)
 PLAN_SETTINGS = DecodingSettings(**_EVERYTHING)
@@ -76,23 +68,7 @@ def advice(report: dict[str, Any]) -> list[str]:
 
 
 def _times(model: LanguageModel, sizes: Sequence[int]) -> dict[str, float]:
-    """Return the median milliseconds of a forward behind 64 tokens, by its number of tokens; sizes take turns."""
-    times: dict[int, list[float]] = {size: [] for size in sizes}
-    for _ in range(WARM_UPS + REPEATS):
-        row, node = threaded_row(model, CONTEXT + len(sizes) + max(sizes)), Node(None, -1, 0)
-        with torch_threads(1), torch.inference_mode():
-            row.prefill([place % model.vocabulary_size for place in range(CONTEXT)], node)
-            for size in sizes:
-                row.open([node], size - 1)
-                tokens = torch.arange(size - 1, device=model.device) % model.vocabulary_size
-                synchronise(model.device)
-                start = time.perf_counter()
-                row.feed(tokens, torch.zeros_like(tokens), (size - 1,))
-                synchronise(model.device)
-                times[size].append(time.perf_counter() - start)
-                node = node.child(0)
-                row.commit([node])
-    return {str(size): 1000 * statistics.median(values[WARM_UPS:]) for size, values in times.items()}
+    return {str(size): milliseconds for size, milliseconds in forward_milliseconds(model, sizes).items()}
 
 
 def _model(model: LanguageModel) -> dict[str, Any]:
