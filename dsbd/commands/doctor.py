@@ -35,8 +35,6 @@ def run(parsed: argparse.Namespace) -> int:
             how = f"{model['dtype']}, engine {model['engine']}, {model['attention']} attention"
             print(f"{role:<11}{model['id']}, {model['parameters']:,} parameters, {how}")
             print(f"{'':<11}{check['reason']} (error {check['error']:.2g} of the spread)")
-            for engine, times in model["engines_milliseconds"].items():
-                print(f"{'':<11}measured for auto: {engine} {_shown(times)}")
     for role in ("target", "draft"):
         times = report[f"{role}_forward_milliseconds"]
         if times is not None:
