@@ -217,27 +217,25 @@ def _require_short_texts(file: Path, name: str) -> None:
     if b"Replace" not in content:
         return
     parts = _json(file)
-    growth = max(_growth(parts.get("normalizer")), _growth(parts.get("decoder")))
-    if growth > MOST_GROWTH:
+    if max(_growth(parts.get("normalizer")), _growth(parts.get("decoder"))) > MOST_GROWTH:
         raise PairError(
-            f"tokenizer.json of {name!r} makes up to {growth:,} characters of one; at most {MOST_GROWTH} are allowed; "
-            f"download it again"
+            f"tokenizer.json of {name!r} replaces one character by more than {MOST_GROWTH}; no more are allowed, as "
+            f"a short text would fill the memory; download it again"
         )
 
 
-def _growth(part: Any) -> int:
+def _growth(part: Any) -> float:
     """Return the most characters that all replacements in a part of a tokenizer, one after the other, make of one."""
     if isinstance(part, list):
-        return math.prod(map(_growth, part))
+        return math.prod(map(_growth, part), start=1.0)
     if not isinstance(part, dict):
-        return 1
-    inner = math.prod(map(_growth, part.values()))
+        return 1.0
+    inner = math.prod(map(_growth, part.values()), start=1.0)
     if part.get("type") != "Replace":
         return inner
-    pattern = part.get("pattern")
+    pattern, made = part.get("pattern"), len(str(part.get("content", "")))
     literal = len(str(pattern.get("String", ""))) if isinstance(pattern, dict) else 0
-    made = len(str(part.get("content", "")))
-    return inner * max(1, -(-made // literal) if literal else made + 1)  # a regular expression may match nothing
+    return inner * max(1.0, made / literal if literal else made + 1)  # a regular expression may match nothing
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -259,9 +259,9 @@ def _is_faster_in_float32(outline: Any, engine: str) -> bool:
 def require_name(source: str | Path) -> str:
     """Return the name of an existing folder or a possible hub id, without network. Raises: PairError: it is neither."""
     name = str(source)
-    if name.endswith(GGUF) and Path(name).is_file():
+    if name.endswith(GGUF) and os.path.isfile(name):
         raise packed_error(name)
-    if not Path(name).is_dir() and (not _HUB_ID.fullmatch(name) or ".." in name or "--" in name):
+    if not os.path.isdir(name) and (not _HUB_ID.fullmatch(name) or ".." in name or "--" in name):
         raise PairError(f"model {name[:100]!r} is neither a folder that exists nor a hub id like owner/name")
     return name
 
@@ -297,7 +297,9 @@ def _with_weights(source: Source, dtype: torch.dtype, attention: str, more: dict
 def display_name(source: str | Path) -> str:
     """Return the name to show for a model: the name of its folder, its hub id, or the bundled pair's name."""
     path = Path(source)
-    if path.is_dir() and path.parent.parent == asset_path("models"):
-        pair = path.parent.name
-        return f"{BUNDLED}/{path.name}" if pair == BUNDLED_PAIRS[0] else f"{BUNDLED}:{pair}/{path.name}"
-    return path.name if path.is_dir() else str(source)
+    if not os.path.isdir(path):  # False for names that cannot be paths, too
+        return str(source)
+    pair = path.parent.name
+    if path.parent.parent != asset_path("models"):
+        return path.name
+    return f"{BUNDLED}/{path.name}" if pair == BUNDLED_PAIRS[0] else f"{BUNDLED}:{pair}/{path.name}"

@@ -29,7 +29,7 @@ def main(target: str, draft: str) -> None:
         "heads": sorted({shape.keys[0] for shape in pair.target.layer_shapes}),
         "engines": [pair.target.engine, pair.draft.engine, mixed.draft.engine],
         "fallbacks": pair.fallbacks,
-        "decoded": {mode: outcome(dsbd.decode(pair, PROMPT, replace(SETTINGS, **MODES[mode]))) for mode in MODES},
+        "decoded": {mode: outcome(dsbd.decode(pair, PROMPT, MODES[mode])) for mode in MODES},
         "mixed": outcome(dsbd.decode(mixed, PROMPT, SETTINGS)),
         "recorded": len(dsbd.decode(pair, PROMPT, SETTINGS, record=True).trace.iterations) > 1,
         # the first process asks to stop at its ninth call, the others at once

@@ -193,7 +193,7 @@ DEEP = "{" + '"x": {' * 900 + "}" * 901
 NESTED = '{"type": "Sequence", "normalizers": [' * 60 + '{"type": "Lowercase"}' + "]}" * 60
 TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}], "pair": [],
             "special_tokens": {}}  # fmt: skip
-GROWS = "characters of one; at most 64 are allowed; download it again"
+GROWS = "replaces one character by more than 64; .*; download it again"
 OUTSIDE = "names '.*', which is no file of it; download it again"
 REFUSED = {
     "layers": (changing("config.json", num_hidden_layers=10**9), "says num_hidden_layers 1000000000; allowed are 0 to"),

@@ -63,6 +63,14 @@ def test_what_cannot_be_loaded_is_refused_before_anything_is_read(named, said, m
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "\ud800", "../x", "a--b", "/no/such/folder", "a/b/c"])
+def test_what_is_no_name_is_refused(name):
+    """Catches an error of the system for a name that cannot be a path, and a folder that does not exist that is
+    looked up on the hub."""
+    with pytest.raises(PairError, match="is neither a folder that exists nor a hub id like owner/name"):
+        load_pair(name)
+
+
 MODEL, BYTES, MORE, FEW = toy_model(1, 1), toy_tokenizer(), toy_tokenizer(), toy_model(1, 1)
 MORE.add_tokens([f"<{number}>" for number in range(4)])
 FEW.resize_token_embeddings(200)

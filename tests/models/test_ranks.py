@@ -16,16 +16,17 @@ import dsbd
 from dsbd.errors import ModelError, PairError
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.ranks import Ranks, ranks_of
-from tests.toy_pair import toy_model, toy_pair
+from tests.toy_pair import read_settings, toy_model, toy_pair
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT = "One day"
-SETTINGS = dsbd.DecodingSettings(max_new_tokens=10, draft_depth=2, draft_width=3, seed=3)
+FIELDS = {"max_new_tokens": 10, "draft_depth": 2, "draft_width": 3, "seed": 3}
+SETTINGS = dsbd.DecodingSettings(**FIELDS)
 MODES = {
-    "defaults": {},
-    "likely": {"forest": "likely", "replacement": False},
-    "beam_sampling": {"method": "beam_sampling"},
-    "speculative": {"method": "speculative"},
+    "defaults": SETTINGS,
+    "likely": replace(SETTINGS, forest="likely", replacement=False),
+    "beam_sampling": read_settings("beam_sampling", **FIELDS),
+    "speculative": read_settings("speculative", **FIELDS),
 }
 
 
@@ -55,8 +56,8 @@ def test_two_processes_decode_as_one(found, toy_folders):
     pair = dsbd.load_pair(*toy_folders.values(), device="cpu", dtype="float64", engine="eager")
     assert pair.ranks is None
     assert pair.reports
-    for mode, changes in MODES.items():
-        assert found["decoded"][mode] == outcome(dsbd.decode(pair, PROMPT, replace(SETTINGS, **changes))), mode
+    for mode, settings in MODES.items():
+        assert found["decoded"][mode] == outcome(dsbd.decode(pair, PROMPT, settings)), mode
     assert found["mixed"] == found["decoded"]["defaults"]
     assert found["recorded"]
     assert found["heads"] == [1]  # of two

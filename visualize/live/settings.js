@@ -6,7 +6,6 @@ import settings from "./settings.json" with {type: "json"};
 
 /* Fields of what does not run here, with the values that all methods here have. */
 const ELSEWHERE = {
-  ...{width_weights: null, verification: "token"},
   ...{branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true},
 };
 const BEST = {replacement: false, temperature: 0, top_p: 1};
