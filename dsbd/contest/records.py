@@ -325,16 +325,16 @@ def read_record(kind: type[Record], data: Any) -> Record:
     if isinstance(data, kind):
         return data
     known = getattr(kind, "format", None)
-    remedy = f"give what to_dict() of a {kind.__name__} returned"
+    remedy = f"give what to_dict() of a {kind.__name__.lower()} returned"
     if not isinstance(data, Mapping) or data.get("format", known) != known:
         found = f"format {data.get('format')!r}" if isinstance(data, Mapping) else f"a {type(data).__name__}"
-        raise ValueError(f"{found} is no {kind.__name__} of {known!r}; {remedy}")
+        raise ValueError(f"{found} is no {kind.__name__.lower()} of {known!r}; {remedy}")
     try:
         record: Record = _adapter(kind).validate_python(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(step) for step in first["loc"])
-        raise ValueError(f"no {kind.__name__}: {place}: {first['msg']}; {remedy}") from None
+        raise ValueError(f"no {kind.__name__.lower()}: {place}: {first['msg']}; {remedy}") from None
     return record
 
 

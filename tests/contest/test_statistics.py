@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dsbd.evaluation.statistics import (
+from dsbd.contest.statistics import (
     NO_DIFFERENCE,
     Interval,
     Mean,
