@@ -67,7 +67,8 @@ def main() -> None:
             rows.append({"vocabulary": vocabulary, "forest": name, **measure(settings, vocabulary, device)})
     print(
         markdown_table(
-            list(rows[0]), [[f"{one:.2f}" if isinstance(one, float) else str(one) for one in row.values()] for row in rows]
+            list(rows[0]),
+            [[f"{one:.2f}" if isinstance(one, float) else str(one) for one in row.values()] for row in rows],
         )
     )
     if chosen.output:

@@ -22,7 +22,7 @@ BENCH, TABLE, RECORDED = "read('bench.json')", "read('table.json')", "'trace.jso
 GIVEN = {
     **dict.fromkeys(("decode", "timeline", "tokens", "width"), RECORDED),
     **dict.fromkeys(("forest", "mask"), f"{RECORDED}, 1"),
-    **dict.fromkeys(("pareto", "quality_width", "width_histogram", "dynamic_width"), TABLE),
+    **dict.fromkeys(("pareto", "dynamic_width"), TABLE),
     **dict.fromkeys(("speed", "quality"), BENCH),
     "race": "read('race.json')",
 }
