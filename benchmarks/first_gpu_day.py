@@ -4,7 +4,8 @@
     python -m benchmarks.first_gpu_day --only ids,copies
 
 Every step is a command within a budget of minutes. What it prints is kept in ``--results``, and written into the pages
-where they say "not measured". The same command goes on where it was stopped: what is done is not done again. Energy needs the extra ``energy``. Nothing is fetched.
+where they say "not measured". The same command goes on where it was stopped: what is done is not
+done again. Energy needs the extra ``energy``. Nothing is fetched.
 
     python -m benchmarks.first_gpu_day --device cpu --small --results DIR --pages DIR
 

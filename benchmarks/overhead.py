@@ -17,8 +17,8 @@ from typing import Any
 
 import torch
 
-from dsbd.draft import Drafter
 from dsbd.contest.table import markdown_table
+from dsbd.draft import Drafter
 from dsbd.files import write_file
 from dsbd.host_draft import HostDrafter
 from dsbd.law.beams import Beam, Node

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from dsbd.errors import SettingsError
 from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders
+from dsbd.errors import SettingsError
 from dsbd.settings import METHODS, DecodingSettings
 from visualize.race import label_of
 
