@@ -7,7 +7,6 @@ from itertools import permutations
 
 import pytest
 
-from dsbd.contest import sql
 from dsbd.contest.hardness import Counts, counts, hardness
 from dsbd.contest.sql import DATABASES, SPIDER_HEAD, Library, Spider, normalised, orders_rows, same_rows
 from dsbd.contest.tasks import load_task
@@ -102,7 +101,7 @@ def test_answers_are_scored_by_their_rows(tasks, task, id, answer, reason):
     assert (metrics["execution_accuracy"], said) == (float(not reason), reason)
 
 
-def test_prompts_and_what_results_are_split_by(tasks, folders, tmp_path, monkeypatch):
+def test_prompts_and_what_results_are_split_by(tasks, tmp_path):
     """Catches packed files that are read otherwise, and a schema that is cut within a table."""
     ordered = {one.id: one for one in tasks["library"].questions()}["q3"]
     assert (dict(ordered.fields), ordered.cluster) == (
@@ -119,8 +118,6 @@ def test_prompts_and_what_results_are_split_by(tasks, folders, tmp_path, monkeyp
     assert fitted == f"{SPIDER_HEAD}{books}Question: How many titles?\nSQL:"
     assert tasks["spider"].answer(" SELECT 1\nFROM books; SELECT 2") == "SELECT 1\nFROM books"
     assert Spider(write_spider(tmp_path, packed=True)).questions() == tasks["spider"].questions()
-    monkeypatch.setattr(sql, "hub_folder", lambda hub_id, patterns: folders[1])
-    assert Spider("owner/name").questions() == tasks["spider"].questions()
 
 
 def test_a_right_query_that_fails_is_named(tmp_path):

@@ -3,16 +3,14 @@
 import doctest
 import gzip
 import json
-import sys
 from collections import Counter
 from fractions import Fraction
-from types import SimpleNamespace
 
 import pytest
 
 from dsbd.assets import asset_path
 from dsbd.contest import files, sql
-from dsbd.contest.files import csv_rows, hub_folder, hub_rows, json_lines, place_of, read_json
+from dsbd.contest.files import csv_rows, json_lines, read_json
 from dsbd.contest.task import Question, in_order
 from dsbd.contest.tasks import (
     DISTANCES,
@@ -103,42 +101,15 @@ def test_a_damaged_file_is_an_error_that_names_the_line(name, content, message, 
         list(read(tmp_path / name))
 
 
-def test_a_path_that_exists_is_a_path_and_a_hub_id_a_hub_id(tmp_path, monkeypatch):
-    """Catches a hub that is asked although the data is there, or for a mistyped path."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "owner" / "name").mkdir(parents=True)
-    assert place_of("t", "owner/name", "x").is_dir()
-    assert place_of("t", "other/name", "x") == "other/name"
-    for data in ("data/dev.json", "a", "a/b/c", "../a", "a/" + "b" * 99):
-        with pytest.raises(TaskError, match="of task t is neither a path that exists nor a hub id; give the remedy"):
-            place_of("t", data, "the remedy")
+def test_data_that_is_missing_is_an_error_with_its_remedy():
     for name in ("jsonl", "mt_bench", "spider", "squad"):
         with pytest.raises(TaskError, match=r"give (the|a) (path|folder)"):
             load_task(name)
+    for name in ("mt_bench", "spider", "squad"):
+        with pytest.raises(TaskError, match=f"nothing at 'no/such', the data of task {name}; give"):
+            load_task(name, "no/such")
     with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are books, jsonl, mt_bench, needle, "):
         load_task("sqad")
-
-
-def test_a_hub_gives_questions_or_a_task_error(monkeypatch):
-    """Catches a wrong split, fields that a hub names otherwise than the file does, and an error of its library."""
-    rows = {
-        "validation": {"id": "1", "title": "T", "context": "One two.", "question": "Q?", "answers": {"text": ["One"]}},
-        "train": {"prompt": ["First.", "Second."], "category": "math", "prompt_id": 7},
-    }
-    loading = SimpleNamespace(load_dataset=lambda hub_id, split: [rows[split]])
-    monkeypatch.setitem(sys.modules, "datasets", loading)
-    assert load_task("squad", "owner/name").questions()[0].references == ("One",)
-    assert load_task("mt_bench", "owner/name").questions()[0].prompt == "First."
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(TaskError, match=r"loading a/b needs the library datasets; pip install 'dsbd\[eval\]'"):
-        hub_rows("a/b", "test")
-
-    def refuse(*_, **__):
-        raise ConnectionError("no network")
-
-    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=refuse))
-    with pytest.raises(TaskError, match="a/b cannot be fetched: no network; give a local path"):
-        hub_folder("a/b", ["*"])
 
 
 def test_right_answers_score_all_and_shuffled_ones_what_chance_gives(tmp_path):
