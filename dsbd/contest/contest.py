@@ -279,8 +279,8 @@ class Report:
 def hold_contest(pair: Pair, contest: Contest, output: str | Path | None = None, baseline: str = BASELINE) -> Report:
     """Run a contest to its end, or to Ctrl-C, and say on stderr how far it is.
 
-    ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it is made. ``baseline`` is the
-    method or name of the contender that the others are compared with.
+    ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it is made. ``baseline`` is
+    the method or name of the contender that the others are compared with.
 
     Raises:
         SettingsError: the file exists or cannot be written.

@@ -23,7 +23,7 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a contest is: decodes done and in all; what is next (``auto``, ``warm-up`` or ``decode``), and of whom."""
+    """How far a contest is: decodes done, in all, what is next (``auto``, ``warm-up`` or ``decode``), and of whom."""
 
     done: int
     total: int
