@@ -24,7 +24,8 @@ NEVER = {
     "dsbd": {"plotly", "gradio", "networkx"},
     "dsbd.law": {"torch", "transformers"},
     "dsbd.tracing": {"torch", "transformers"},
-    "dsbd.tasks": {"torch", "transformers"},
+    "dsbd.contest.records": {"torch", "transformers"},
+    "dsbd.contest.tasks": {"torch", "transformers"},
     "visualize": {"torch", "transformers", "gradio"},
 }
 """Packages that a room and all rooms in it never import."""
@@ -116,11 +117,10 @@ def test_nothing_imports_in_a_circle():
     assert list(networkx.simple_cycles(graph)) == []
 
 
-RECORDS = {f"dsbd.evaluation.{name}" for name in ("tables", "statistics", "fronts", "race_records")}
-FEW = RECORDS - {"dsbd.evaluation.race_records"}
+RECORDS = {"dsbd.contest.records", "dsbd.contest.statistics"}
 DRAWN_FROM = {
     "dsbd.errors", "dsbd.files", "dsbd.methods", "dsbd.settings", "dsbd.results", "dsbd.tracing", "dsbd.assets",
-    "dsbd.measure.bench", *RECORDS,
+    *RECORDS,
 }  # fmt: skip
 """What drawings may read of the decoder: plain data, and nothing that decodes."""
 
@@ -129,7 +129,7 @@ def test_drawings_read_plain_data():
     """Catches a drawing that runs the decoder; scenes read even less."""
     for module, imported in imports().items():
         if module.startswith("visualize"):
-            few = {"dsbd.assets", "dsbd.measure.bench", *FEW} if module.startswith("visualize.scenes") else set()
+            few = {"dsbd.assets", *RECORDS} if module.startswith("visualize.scenes") else set()
             for name in imported:
                 allowed = any(name == place or name.startswith(f"{place}.") for place in DRAWN_FROM - few)
                 assert allowed or not name.startswith("dsbd"), f"{module} imports {name}"

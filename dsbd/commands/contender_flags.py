@@ -1,6 +1,7 @@
 """What ``bench`` and ``eval`` share: flags of contenders and output, and showing what was found. Needs no torch."""
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,8 @@ def hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: "Sequen
     pair = pair_of(parsed)
     contest = make_contest(pair, racing, tasks, limit=parsed.limit, rounds=parsed.seeds, **options)
     say_read(contest.count_read(pair))
+    if shortened := sum(asked.prompt != asked.question.prompt for asked in contest.asked):
+        print(f"dsbd: {shortened} prompts are shortened to fit the models' context", file=sys.stderr)
     report = hold_contest(pair, contest, parsed.output, parsed.baseline)
     if parsed.json:
         print_json(report.to_dict())

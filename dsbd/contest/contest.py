@@ -6,7 +6,7 @@ other, in a random order that is always the same, so that a slow minute hits all
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,10 +126,7 @@ def make_contest(
         chat: apply the model's chat template.
 
     Raises:
-        SettingsError: there is no room for a prompt.
-        PromptError: a prompt does not fit the models.
-        PairError: a model is spread over processes; a contender drafts and there is no draft model; or a prompt is to
-            be read into a memory and there is an opponent, which cannot.
+        SettingsError, PromptError, PairError: something in it cannot run on this pair; the message names it.
     """
     asked = []
     for task in tasks:
@@ -198,7 +195,7 @@ def run_contest(
         ModelError: a model returns logits that are not numbers, or memory runs out.
     """
     at = Progress(0, contest.total, "auto")
-    settled = []
+    settled = list[Contender]()
     for one in contest.contenders:
         settled.append((yield from _settle(pair, contest, one, at, stop)))
     contest, meters = replace(contest, contenders=tuple(settled)), meters_of(pair) if metered else []
@@ -214,7 +211,9 @@ def run_contest(
     yield replace(at, done=contest.total, doing="decode", run=run)
 
 
-def _settle(pair: Pair, contest: Contest, one: Contender, at: Progress, stop: Stop) -> Iterator[Progress]:
+def _settle(
+    pair: Pair, contest: Contest, one: Contender, at: Progress, stop: Stop
+) -> Generator[Progress, None, Contender]:
     """Resolve what is ``auto``, by measuring on the first question; return the contender."""
     first = Turn(one, contest.asked[0], 0)
     if not first.settings.is_auto:
@@ -276,39 +275,37 @@ class Report:
 def hold_contest(pair: Pair, contest: Contest, output: str | Path | None = None, baseline: str = BASELINE) -> Report:
     """Run a contest to its end, or to Ctrl-C, and say on stderr how far it is.
 
-    Args:
-        pair: the models.
-        contest: from :func:`make_contest`.
-        output: a new file for JSON lines: the conditions, then every decode as soon as it is made.
-        baseline: method or name of the contender that the others are compared with.
+    ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it is made. ``baseline`` is
+    the method or name of the contender that the others are compared with.
 
     Raises:
         SettingsError: the file exists or cannot be written.
     """
     here, runs, complete = conditions(pair), list[Run](), True
-    if output is not None:
-        _write(Path(output), {"record": "conditions", **here}, "x")
+    path = None if output is None else Path(output)
+    _write(path, {"record": "conditions", **here}, "x")
     try:
         with ProgressLine("starting", "decode") as bar:
             for step in run_contest(pair, contest, metered=True):
                 bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
                 if step.run is not None:
                     runs.append(step.run)
-                    if output is not None:
-                        _write(Path(output), {"record": "decode", **to_plain(step.run)}, "a")
+                    _write(path, {"record": "decode", **to_plain(step.run)}, "a")
     except KeyboardInterrupt:
         complete = False
-    tables = {}
-    for task in {asked.task.name: asked.task for asked in contest.asked}.values():
-        own = [run for run in runs if run.task == task.name]
-        if own:
-            order = [one.name for one in contest.contenders]
-            own.sort(key=lambda run: order.index(run.contender))
-            tables[task.name] = make_table(own, task, baseline, here)
+    order = [one.name for one in contest.contenders]
+    runs.sort(key=lambda run: order.index(run.contender))
+    tasks = {asked.task.name: asked.task for asked in contest.asked if any(run.task == asked.task.name for run in runs)}
+    tables = {
+        name: make_table([run for run in runs if run.task == name], task, baseline, here)
+        for name, task in tasks.items()
+    }
     return Report(complete, tables, tuple(runs))
 
 
-def _write(path: Path, record: Mapping[str, Any], mode: str) -> None:
+def _write(path: Path | None, record: Mapping[str, Any], mode: str) -> None:
+    if path is None:
+        return
     try:
         with path.open(mode, encoding="utf-8") as file:
             file.write(json.dumps(record, allow_nan=False) + "\n")
@@ -345,11 +342,7 @@ def evaluate(
             ``max_new_tokens`` each task has its own.
 
     Raises:
-        SettingsError: a value is unknown or out of range, or the file exists.
-        TaskError: a task's data is missing or damaged.
-        PairError: a method drafts and the pair has no draft model.
-        PromptError: a question does not fit the models.
-        ModelError: a model returns logits that are not numbers, or memory runs out.
+        SettingsError, TaskError, PairError, PromptError, ModelError: the message names what is wrong.
     """
     known = [field.name for field in fields(DecodingSettings) if field.name != "method"]
     for name in settings:

@@ -1,10 +1,9 @@
-"""Reads files of questions within limits, and says what is wrong; and where data is: a path, or a data set on a hub."""
+"""Reads files of questions within limits, and says what is wrong."""
 
 import csv
 import gzip
 import io
 import json
-import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +16,6 @@ MAX_BYTES = 200_000_000
 MAX_LINE = 1_000_000
 """The most characters of a line of JSON lines; the csv module has its own bound."""
 MAX_LINES = 1_000_000
-FILE_ENDS = (".json", ".jsonl", ".csv", ".gz")
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 Numbered = Iterator[tuple[int, dict[str, Any]]]
 
 
@@ -85,42 +82,10 @@ def text_of(entry: dict[str, Any], name: str, source: Path | str, line: int) -> 
     return entry[name]
 
 
-def place_of(task: str, data: str | Path | None, remedy: str) -> Path | str:
-    """Return a path that exists, or a hub id; ``remedy`` says what to give.
-
-    Raises:
-        TaskError: nothing was given, or neither a path that exists nor a possible hub id.
-    """
+def path_of(task: str, data: str | Path | None, remedy: str) -> Path:
+    """Return a path that exists; ``remedy`` says what to give. Raises: TaskError."""
     if data is None:
         raise TaskError(f"task {task} has no bundled data; give {remedy}")
-    if Path(data).exists():
-        return Path(data)
-    if _HUB_ID.fullmatch(str(data)) and Path(data).suffix not in FILE_ENDS:
-        return str(data)
-    raise TaskError(
-        f"data {str(data)[:200]!r} of task {task} is neither a path that exists nor a hub id; give {remedy}"
-    )
-
-
-def hub_rows(hub_id: str, split: str) -> list[dict[str, Any]]:
-    """Return the rows of a split of a data set on a hub, by the optional library ``datasets``. Raises: TaskError."""
-    try:
-        import datasets
-    except ImportError:
-        raise TaskError(
-            f"loading {hub_id} needs the library datasets; pip install 'dsbd[eval]', or give a local path"
-        ) from None
-    try:
-        return [dict(row) for row in datasets.load_dataset(hub_id, split=split)]
-    except Exception as error:  # a library of many file formats and a network: it has no common error
-        raise TaskError(f"data set {hub_id} cannot be loaded: {error}; give a local path instead") from error
-
-
-def hub_folder(hub_id: str, patterns: list[str]) -> Path:
-    """Return a folder with the files of a data set's repository that match a pattern. Raises: TaskError."""
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(snapshot_download(hub_id, repo_type="dataset", allow_patterns=patterns))
-    except Exception as error:  # errors of the network, of the hub, of the disk
-        raise TaskError(f"data set {hub_id} cannot be fetched: {error}; give a local path instead") from error
+    if not Path(data).exists():
+        raise TaskError(f"there is nothing at {str(data)[:200]!r}, the data of task {task}; give {remedy}")
+    return Path(data)

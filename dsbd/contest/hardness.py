@@ -5,8 +5,7 @@ are part of it. A NOT before IN, LIKE, BETWEEN or EXISTS in WHERE or HAVING, and
 aggregates; an aggregate in HAVING or WHERE does not. A query in FROM counts as a table, not as nested.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsbd.errors import TaskError
 
@@ -19,8 +18,7 @@ except ImportError:
 SET_OPERATIONS = (sql.Union, sql.Except, sql.Intersect)
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(NamedTuple):
     """What the rule counts of a query."""
 
     clauses: int
@@ -85,8 +83,7 @@ def counts(query: str) -> Counts:
 
 def hardness(query: str) -> str:
     """Return easy, medium, hard or extra for a SELECT in SQLite's dialect. Raises: TaskError: the text is not one."""
-    found = counts(query)
-    clauses, nested, several = found.clauses, found.nested, found.several
+    clauses, nested, several = counts(query)
     if clauses <= 1 and several == 0 and nested == 0:
         return "easy"
     if nested == 0 and ((several <= 2 and clauses <= 1) or (clauses <= 2 and several < 2)):

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,26 +15,9 @@ from dsbd.contest.transformers_generate import as_shipped, generate, time_prefil
 from dsbd.models.free_memory import memory_errors
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
-from dsbd.results import Stats
 from dsbd.session import Observer
 from dsbd.steps import value_of
 from dsbd.stopping import check_of
-
-
-@dataclass(frozen=True)
-class Timed:
-    """What a decode returned, and what it took."""
-
-    token_ids: list[list[int]]
-    """Generated ids of distinct hypotheses, EOS included, the returned one first."""
-    layers: int
-    target_calls: int
-    stats: Stats | None
-    """None for an opponent."""
-    prefill_seconds: float
-    seconds: float
-    joules: float | None
-    peak_allocated_bytes: int | None
 
 
 class Meter:
@@ -95,59 +78,46 @@ def measure(
     """Decode once and return what a :class:`~dsbd.contest.records.Run` says of it.
 
     The clock and the meters measure nothing but the call itself. The quality of the hypotheses comes from a separate
-    forward of the target for each. Opponents cannot be stopped. A prompt beyond the context is read into the pair's
-    memory before the clock starts: the methods of a prompt share it.
+    forward of the target for each. Opponents cannot be stopped, and their beams go on past ``until``. A prompt beyond
+    the context is read into the pair's memory before the clock starts: the methods of a prompt share it.
 
     Raises:
         StoppedError: ``stop`` returned True.
     """
-    limit = contender.settings.max_new_tokens
+    settings, ids = replace(contender.settings, seed=seed), pair.encode(prompt, chat)
     with memory_errors(READING):
-        window = value_of(pair.fitting(pair.encode(prompt, chat), limit, check_of(stop)))
-    found = _timed(pair, contender, prompt, seed, meters, until, {"observers": observers, "chat": chat, "stop": stop})
+        window = value_of(pair.fitting(ids, settings.max_new_tokens, check_of(stop)))
+    if contender.is_ours:
+        options: dict[str, Any] = {"until": until, "observers": observers, "chat": chat, "stop": stop}
+        result, *took = _clocked(pair, meters, lambda: decode(pair, prompt, settings, **options))
+        likeliest = max(result.beams, key=lambda beam: beam.log_weight / len(beam.token_ids))
+        found = [list(one) for one in dict.fromkeys((tuple(result.token_ids), tuple(likeliest.token_ids)))]
+        names = ("layers", "target_calls", "prefill_seconds", "iterations", "accepted", "rejected", "mean_width",
+                 "kv_peak_bytes")  # fmt: skip
+        counts = {name: getattr(result.stats, name) for name in names}
+    else:
+        with as_shipped(pair):
+            prefill = time_prefill(pair, ids, contender)
+            called, *took = _clocked(pair, meters, lambda: generate(pair, ids, contender.method, settings, until))
+        found, layers, calls = called
+        counts = {"layers": layers, "target_calls": calls, "prefill_seconds": prefill}
+    seconds, joules, peak = took
     prefix = None if window.memory is None else window.memory.embedding
-    weights = [(log_likelihood(pair.target, window.ids, ids, prefix), len(ids)) for ids in found.token_ids]
-    first, stats = found.token_ids[0], found.stats
-    names = ("iterations", "accepted", "rejected", "mean_width", "kv_peak_bytes")
-    return {
+    weights = [(log_likelihood(pair.target, window.ids, one, prefix), len(one)) for one in found]
+    first, limit = found[0], settings.max_new_tokens
+    return counts | {
         "seed": seed,
         "segments": None if window.memory is None else len(window.memory.segments),
         "text": pair.decode(first),
-        "ended": "eos" if first[-1] in pair.eos else "limit" if found.layers >= limit else "until",
-        "seconds": found.seconds,
-        "prefill_seconds": min(found.prefill_seconds, found.seconds),
-        "layers": found.layers,
+        "ended": "eos" if first[-1] in pair.eos else "limit" if counts["layers"] >= limit else "until",
+        "seconds": seconds,
+        "prefill_seconds": min(counts["prefill_seconds"], seconds),
         "new_tokens": len(first),
         "perplexity": math.exp(-weights[0][0] / len(first)),
         "best_log_weight_per_token": max(weight / size for weight, size in weights),
-        "target_calls": found.target_calls,
-        "peak_allocated_bytes": found.peak_allocated_bytes,
-        "joules": found.joules,
-        **({} if stats is None else {name: getattr(stats, name) for name in names}),
+        "peak_allocated_bytes": peak,
+        "joules": joules,
     }
-
-
-def _timed(
-    pair: Pair,
-    contender: Contender,
-    prompt: str,
-    seed: int,
-    meters: Sequence[Meter],
-    until: Sequence[str],
-    options: dict[str, Any],
-) -> Timed:
-    """Decode once, between two readings of the clock and of the meters; beams of opponents go on past ``until``."""
-    settings, ids = replace(contender.settings, seed=seed), pair.encode(prompt, options["chat"])
-    if contender.is_ours:
-        result, *took = _clocked(pair, meters, lambda: decode(pair, prompt, settings, until=until, **options))
-        likeliest = max(result.beams, key=lambda beam: beam.log_weight / len(beam.token_ids))
-        found = [list(one) for one in dict.fromkeys((tuple(result.token_ids), tuple(likeliest.token_ids)))]
-        stats = result.stats
-        return Timed(found, stats.layers, stats.target_calls, stats, stats.prefill_seconds, *took)
-    with as_shipped(pair):
-        prefill = time_prefill(pair, ids, contender)
-        generated, *took = _clocked(pair, meters, lambda: generate(pair, ids, contender.method, settings, until))
-    return Timed(*generated, None, prefill, *took)
 
 
 def _clocked(pair: Pair, meters: Sequence[Meter], call: Callable[[], Any]) -> tuple[Any, float, Any, Any]:

@@ -23,15 +23,12 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a contest is."""
+    """How far a contest is: decodes done, in all, what is next (``auto``, ``warm-up`` or ``decode``), and of whom."""
 
     done: int
     total: int
-    """Decodes."""
     doing: str
-    """What comes next: ``auto``, ``warm-up`` or ``decode``."""
     name: str = ""
-    """Of the contender."""
     run: "Run | None" = None
     """What has just been decoded."""
 
@@ -45,12 +42,10 @@ class Run:
     contender: str
     method: str
     settings: dict[str, Any]
-    """Those that the method reads, with nothing ``auto``."""
+    """Those that the method reads, with nothing ``auto``; ``auto_reason`` says why ``auto`` resolved to them."""
     auto_reason: str | None = None
-    """Why ``auto`` resolved to these settings."""
     task: str
     question: str
-    """Its id."""
     cluster: str
     """Questions of one cluster are not independent."""
     round: int
@@ -60,7 +55,6 @@ class Run:
     fields: dict[str, str] = field(default_factory=dict)
     """What results are split by."""
     references: tuple[str, ...] = ()
-    """Right answers."""
     shortened: bool = False
     """Whether the prompt was shortened to fit the models."""
     segments: int | None = None
@@ -78,9 +72,8 @@ class Run:
     """Wall clock of the whole call, prefill included."""
     prefill_seconds: float
     layers: int
-    """Tokens the beams were decoded to."""
+    """Tokens the beams were decoded to; the returned hypothesis has ``new_tokens``, EOS included."""
     new_tokens: int
-    """Tokens of the returned hypothesis, EOS included."""
     perplexity: float
     """Of the returned text under the unwarped target."""
     best_log_weight_per_token: float
@@ -96,7 +89,6 @@ class Run:
     peak_allocated_bytes: int | None = None
     """Largest device memory in use, weights included."""
     joules: float | None = None
-    """Energy that the devices used whose counters can be read."""
 
     @property
     def decode_seconds(self) -> float:
@@ -114,11 +106,9 @@ class Ratio(Interval):
     """Tokens per second over a baseline's on the same questions and seeds: the median and its 95 % interval."""
 
     baseline: str
-    """Name of the contender it is compared with."""
     above_1: int
-    """Runs that were faster than the baseline's."""
+    """Runs that were faster than the baseline's, of those compared."""
     of: int
-    """Runs compared."""
     p: float | None
     """Of the exact sign test over questions: one counts once, by the mean logarithm of its ratios."""
 
@@ -132,7 +122,7 @@ class Ratio(Interval):
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """All figures of one contender on one task."""
+    """All figures of one contender on one task: medians, means, sums over sums, and the largest peaks of its runs."""
 
     __repr__ = brief
 
@@ -145,20 +135,16 @@ class Row:
     perplexity: Mean | None
     best_log_weight_per_token: Mean | None = None
     tokens_per_second: Mean | None
-    """Tokens over seconds of all runs, prefill left out."""
+    """Prefill left out."""
     milliseconds_per_token: Interval | None = None
-    """Median over the runs, prefill included."""
+    """Prefill included."""
     prefill_seconds: float | None = None
-    """Median over the runs."""
     joules_per_token: Mean | None = None
-    """All devices together."""
     target_calls: float | None = None
-    """Forwards of the target, the prompt's included: the mean over the runs."""
     layers_per_iteration: float | None = None
     acceptance_rate: float | None = None
     mean_width: float | None = None
     kv_peak_bytes: int | None = None
-    """The largest of any run, as the next one."""
     peak_allocated_bytes: int | None = None
     difference: Difference | None = None
     """Of the quality to the baseline's, question by question."""
@@ -193,24 +179,20 @@ class Table:
 
 @dataclass(frozen=True)
 class Stretch:
-    """What a decode did between two moments, in seconds from its beginning."""
+    """What a decode did between two moments, in seconds from its beginning; ``forward``: phases not told apart."""
 
     phase: Phase
-    """``forward`` where the phases of a decode were not told apart."""
     start: float
     end: float
 
 
 @dataclass(frozen=True)
 class Landing:
-    """Tokens that became final at one moment."""
+    """Layers that became final at one moment, and what they added to the text that was returned in the end."""
 
     seconds: float
-    """From the beginning of the decode."""
     tokens: int
-    """Layers that became final."""
     text: str
-    """What they added to the text that was returned in the end."""
 
 
 @dataclass(frozen=True)
@@ -242,17 +224,14 @@ class Lane:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What one decode of one prompt returned."""
+    """What one decode of the prompt at a place of the race returned, the part that is scored, and its score."""
 
     prompt: int
-    """Place of the prompt in the race."""
     seed: int
     text: str
     answer: str = ""
-    """The part of the text that the task scores."""
     right: bool | None = None
     reason: str = ""
-    """Why it is wrong, where that is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,12 +268,10 @@ class Race:
     format: str = "dsbd-race/2"
     prompts: tuple[RacedPrompt, ...]
     task: str | None
-    """None for prompts without right answers."""
+    """None for prompts without right answers; then the metric is ``perplexity``."""
     metric: str
-    """What quality means here: a task's metric, or ``perplexity``."""
     higher_is_better: bool
     rounds: int
-    """Runs of each contender on each prompt, with other seeds."""
     baseline: str | None
     racers: tuple[Racer, ...]
     complete: bool = True
@@ -325,16 +302,16 @@ def read_record(kind: type[Record], data: Any) -> Record:
     if isinstance(data, kind):
         return data
     known = getattr(kind, "format", None)
-    remedy = f"give what to_dict() of a {kind.__name__} returned"
+    remedy = f"give what to_dict() of a {kind.__name__.lower()} returned"
     if not isinstance(data, Mapping) or data.get("format", known) != known:
         found = f"format {data.get('format')!r}" if isinstance(data, Mapping) else f"a {type(data).__name__}"
-        raise ValueError(f"{found} is no {kind.__name__} of {known!r}; {remedy}")
+        raise ValueError(f"{found} is no {kind.__name__.lower()} of {known!r}; {remedy}")
     try:
         record: Record = _adapter(kind).validate_python(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(step) for step in first["loc"])
-        raise ValueError(f"no {kind.__name__}: {place}: {first['msg']}; {remedy}") from None
+        raise ValueError(f"no {kind.__name__.lower()}: {place}: {first['msg']}; {remedy}") from None
     return record
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.assets import asset_path
-from dsbd.contest.files import hub_folder, json_lines, place_of, read_json, text_of
+from dsbd.contest.files import json_lines, path_of, read_json, text_of
 from dsbd.contest.sandbox import QueryLimits, Row, Value, run_query
 from dsbd.contest.task import Question, Task, in_order
 from dsbd.errors import QueryError, TaskError
@@ -30,7 +30,6 @@ SPIDER = (
     "a folder with Spider's dev.json and tables.json (or .json.gz), and its databases as database/NAME/NAME.sqlite "
     "(CC BY-SA 4.0)"
 )
-SPIDER_FILES = ["dev.json*", "tables.json*", "database/**"]
 SPIDER_LIMITS = QueryLimits(rows=10_000)
 """Two right queries give more than 1,000 rows."""
 SPIDER_HEAD = """Write one SQLite query that answers each question about its database.
@@ -133,13 +132,12 @@ class Spider(SqlTask):
         """Read the questions, and find their databases.
 
         Args:
-            data: a folder, or the hub id of a repository, with the files that docs/tasks.md names.
+            data: a folder with the files that docs/tasks.md names.
 
         Raises:
             TaskError: a file or a database is missing, or not in Spider's format.
         """
-        place = place_of(self.name, data, SPIDER)
-        folder = place if isinstance(place, Path) else hub_folder(place, SPIDER_FILES)
+        folder = path_of(self.name, data, SPIDER)
         self._folder = folder / "database"
         try:
             schemas = {schema["db_id"]: _schema(schema) for schema in read_json(_file(folder, "tables.json"))}

@@ -11,7 +11,7 @@ of the American Statistical Association 47 (1952), for the median.
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 Scores = Mapping[str, Sequence[float]]
@@ -29,16 +29,6 @@ class Interval:
     median: float
     low: float | None
     high: float | None
-
-
-@dataclass(frozen=True)
-class Rate:
-    """A share of right answers and its Wilson interval, None where all questions are of one cluster."""
-
-    share: float
-    low: float | None
-    high: float | None
-    questions: int
 
 
 @dataclass(frozen=True)
@@ -76,8 +66,8 @@ class Difference:
         return "higher" if self.of.low > 0 else "lower"
 
 
-def clustered_rate(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
-    """Return the share of right answers, 1 each or a mean over seeds, with Wilson's interval for clustered questions.
+def clustered_rate(values: Sequence[float], clusters: Sequence[Hashable]) -> Mean:
+    """Return the mean of right answers, 1 each or a mean over seeds, with Wilson's interval for clustered questions.
 
     Near 0 and 1 its coverage wavers, as that of every Wilson interval: 92 % at a share of 0.95 over 20 clusters.
     Correlated questions count as fewer independent ones: as many as have the standard error of :func:`clustered_mean`,
@@ -88,20 +78,20 @@ def clustered_rate(values: Sequence[float], clusters: Sequence[Hashable]) -> Rat
     """
     found, count = clustered_mean(values, clusters), len(values)
     if found.clusters == count:
-        return Rate(found.mean, *_wilson(found.mean, count, NORMAL_95), count)
+        return _wilson(found, count, NORMAL_95)
     if found.standard_error is None:
-        return Rate(found.mean, None, None, count)
+        return found
     spread, error = found.mean * (1 - found.mean), found.standard_error
     size = float(found.clusters) if spread == 0 else count if error == 0 else min(spread / error**2, count)
-    return Rate(found.mean, *_wilson(found.mean, size, student_95(found.clusters - 1)), count)
+    return _wilson(found, size, student_95(found.clusters - 1))
 
 
-def _wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
-    square = quantile**2 / size
+def _wilson(found: Mean, size: float, quantile: float) -> Mean:
+    share, square = found.mean, quantile**2 / size
     middle = share + square / 2
     half = math.sqrt(square * (share * (1 - share) + square / 4))
     low, high = ((middle + side * half) / (1 + square) for side in (-1, 1))
-    return max(min(low, share), 0.0), min(max(high, share), 1.0)
+    return replace(found, low=max(min(low, share), 0.0), high=min(max(high, share), 1.0))
 
 
 def clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Mean:
@@ -166,7 +156,7 @@ def paired_difference(ours: Scores, theirs: Scores, clusters: Mapping[str, Hasha
     )
 
 
-def median_interval(groups: Sequence[Sequence[float]]) -> Interval:
+def median_interval(groups: Collection[Sequence[float]]) -> Interval:
     """Return the median of all values; its interval goes from one of the values to another, and assumes no shape.
 
     How many values are below the true median has an error over the groups, never less than that of independent values.

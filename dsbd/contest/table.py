@@ -76,10 +76,8 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
     quality = perplexity
     if has_metric:
         means = [statistics.fmean(values) for values in _by(own, "question", _score).values()]
-        quality = clustered_mean(means, units)
-        if all(run.score in (0, 1) for run in own):
-            right = clustered_rate(means, units)
-            quality = replace(quality, low=right.low, high=right.high)
+        is_right_or_wrong = all(run.score in (0, 1) for run in own)
+        quality = (clustered_rate if is_right_or_wrong else clustered_mean)(means, units)
     weights = _by(own, "question", attrgetter("best_log_weight_per_token")).values()
     difference = paired_difference(_by(own, "question", figure), _by(base, "question", figure), clusters)
     tried = _sum(own, "accepted") + _sum(own, "rejected")

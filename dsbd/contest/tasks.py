@@ -10,15 +10,15 @@ from typing import Any
 
 from dsbd.assets import asset_path
 from dsbd.contest.contenders import require_names
-from dsbd.contest.files import csv_rows, hub_rows, json_lines, place_of, read_json, read_text, text_of
+from dsbd.contest.files import csv_rows, json_lines, path_of, read_json, read_text, text_of
 from dsbd.contest.sql import Library, Spider
 from dsbd.contest.task import Question, Task, in_order
 from dsbd.errors import SettingsError, TaskError
 
 ANSWERS = ("references", "reference", "answer")
 ALLOWED = "prompt, one of references, reference and answer, and id"
-MT_BENCH = "the path of MT-Bench's question.jsonl, or a hub id such as HuggingFaceH4/mt_bench_prompts (Apache-2.0)"
-SQUAD = "the path of SQuAD's dev-v1.1.json, or a hub id such as rajpurkar/squad (CC BY-SA 4.0)"
+MT_BENCH = "the path of MT-Bench's question.jsonl (Apache-2.0)"
+SQUAD = "the path of SQuAD's dev-v1.1.json (CC BY-SA 4.0)"
 SQUAD_HEAD = """Read each passage. Answer the question with the shortest piece of the passage that answers it.
 
 Passage: The lighthouse on Gull Rock was finished in 1874. Its keeper, Ada Moreau, lit the lamp every evening for \
@@ -125,16 +125,14 @@ class MtBench(Task):
     max_new_tokens = 256
 
     def __init__(self, data: str | Path | None) -> None:
-        """Read the prompts of the official JSON-lines file, or of a hub id. Raises: TaskError."""
-        place = place_of(self.name, data, MT_BENCH)
-        lines = json_lines(place) if isinstance(place, Path) else enumerate(hub_rows(place, "train"), start=1)
-        read = []
-        for line, entry in lines:
-            turns = entry.get("turns", entry.get("prompt"))
+        """Read the prompts of the official JSON-lines file. Raises: TaskError."""
+        place, read = path_of(self.name, data, MT_BENCH), []
+        for line, entry in json_lines(place):
+            turns = entry.get("turns")
             if not isinstance(turns, list) or not turns or not isinstance(turns[0], str):
                 raise TaskError(f"{place}, line {line}: turns must be a list of texts; give {MT_BENCH}")
-            id = f"{entry.get('question_id', entry.get('prompt_id', line))}"
-            read.append(Question(id, turns[0], fields={"category": f"{entry.get('category', '')}"}))
+            fields = {"category": f"{entry.get('category', '')}"}
+            read.append(Question(f"{entry.get('question_id', line)}", turns[0], fields=fields))
         super().__init__(in_order(read))
 
 
@@ -150,11 +148,10 @@ class Squad(Task):
     metrics = ("exact_match", "f1")
 
     def __init__(self, data: str | Path | None) -> None:
-        """Read the questions of the official JSON file, gzip or plain, or of a hub id. Raises: TaskError."""
-        place = place_of(self.name, data, SQUAD)
+        """Read the questions of the official JSON file, gzip or plain. Raises: TaskError."""
+        place = path_of(self.name, data, SQUAD)
         try:
-            entries = _squad_file(read_json(place)) if isinstance(place, Path) else _squad_hub(place)
-            super().__init__(in_order(_squad_question(*entry) for entry in entries))
+            super().__init__(in_order(_squad_questions(read_json(place))))
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise TaskError(f"{place} is not in the format of SQuAD v1.1 ({error!r}); give {SQUAD}") from error
 
@@ -167,29 +164,20 @@ class Squad(Task):
         }, ""
 
 
-def _squad_file(read: Any) -> Iterator[tuple[str, str, str, str, list[str]]]:
-    """Yield id, title, passage, question and right answers."""
+def _squad_questions(read: Any) -> Iterator[Question]:
     for article in read["data"]:
         for paragraph in article["paragraphs"]:
+            passage = " ".join(paragraph["context"].split("\n")).strip()
+            cluster = f"{article['title']}/{hashlib.sha256(passage.encode()).hexdigest()[:12]}"
+            place = (len(SQUAD_HEAD), len(SQUAD_HEAD) + len(passage))
             for asked in paragraph["qas"]:
-                answers = [answer["text"] for answer in asked["answers"]]
-                yield asked["id"], article["title"], paragraph["context"], asked["question"], answers
-
-
-def _squad_hub(hub_id: str) -> Iterator[tuple[str, str, str, str, list[str]]]:
-    for row in hub_rows(hub_id, "validation"):
-        yield row["id"], row["title"], row["context"], row["question"], list(row["answers"]["text"])
-
-
-def _squad_question(id: str, title: str, passage: str, asked: str, answers: list[str]) -> Question:
-    if not answers:
-        raise TaskError(
-            f"question {id!r} has no right answer; SQuAD v1.1 has one for each question, later versions do not"
-        )
-    passage = " ".join(passage.split("\n")).strip()
-    prompt = f"{SQUAD_HEAD}{passage}\nQuestion: {' '.join(asked.split())}\nAnswer:"
-    cluster, start = f"{title}/{hashlib.sha256(passage.encode()).hexdigest()[:12]}", len(SQUAD_HEAD)
-    return Question(id, prompt, tuple(answers), cluster, {"title": title}, (start, start + len(passage)))
+                if not asked["answers"]:
+                    raise TaskError(
+                        f"question {asked['id']!r} has no right answer; give SQuAD v1.1, not a later version"
+                    )
+                prompt = f"{SQUAD_HEAD}{passage}\nQuestion: {' '.join(asked['question'].split())}\nAnswer:"
+                answers = tuple(answer["text"] for answer in asked["answers"])
+                yield Question(asked["id"], prompt, answers, cluster, {"title": article["title"]}, place)
 
 
 def _squad_plain(text: str) -> str:
@@ -296,7 +284,7 @@ TASKS: dict[str, Callable[[str | Path | None], Task]] = {
     "squad": Squad,
     "stories": lambda data: Stories(),
 }
-"""{name: makes the task of a path or hub id; None for bundled data}."""
+"""{name: makes the task of a path; None for bundled data}."""
 
 
 def load_task(name: str, data: str | Path | None = None) -> Task:
@@ -304,7 +292,7 @@ def load_task(name: str, data: str | Path | None = None) -> Task:
 
     Args:
         name: one of ``TASKS``.
-        data: a file or folder, or the id of a data set on a hub; None for a task whose questions are bundled.
+        data: a file or folder; None for a task whose questions are bundled.
 
     Raises:
         TaskError: there is no such task; or its data is missing, damaged or not as its format says.

@@ -8,7 +8,6 @@ LONG = "a" * 5000
 NOT_PATHS = ["", "  ", "x\x00y", LONG]
 WRITERS = {
     "bench": ["bench", "--output"],
-    "report": ["bench", "--report"],
 }
 EVAL = ["eval", "--tasks", "stories", "--limit", "2"]
 NOWHERE = ["--target", "./no/such/folder"]
@@ -35,24 +34,19 @@ def test_files_to_write(capsys, folder, command, path):
     ("arguments", "named"),
     [
         (["doctor", "--target", ""], "is not a path"),
-        (["plan", "--memory", "-1"], "memory is -1"),
-        (["plan", "--pair", "sql", *NOWHERE], "two pairs"),
+        (["doctor", "--pair", "sql", *NOWHERE], "two pairs"),
         (["bench", "--methods", ","], "methods is empty"),
         (["bench", "--prompts", "binary"], "UTF-8"),
         (["bench", "--prompts", "/no/such/file"], "/no/such/file"),
         (["bench", "--seeds", "9" * 40], "seeds is 9999"),
-        (["bench", "--grid", "paper", "--methods", "sampling"], "has sampling already"),
+        (["bench", "--baseline", "hf_sampling"], "baseline is 'hf_sampling'"),
         (["bench", "--seed", "1,2"], "--seeds N"),
         (["bench", "--limit", "0"], "limit is 0"),
-        (["bench", "--resume"], "nothing to resume"),
         (["eval"], "tasks is empty"),
         ([*EVAL, "--methods", "dsbd:best"], "'dsbd:best'"),
         ([*EVAL, "--max-new-tokens", "4,8"], "give one value"),
         ([*EVAL, "--data", "stories"], "TASK=PATH"),
-        ([*EVAL, "--output", "binary"], "add --resume"),
-        ([*EVAL, "--output", "binary", "--resume"], "cannot read 'binary'"),
-        (["eval", "--score", "out"], "there is no file 'out'"),
-        (["eval", "--score", "binary", "--report", "binary"], "it is not a folder"),
+        ([*EVAL, "--output", "binary"], "'binary' exists; name another --output"),
         ([*EVAL, *NOWHERE], "./no/such/folder"),
     ],
     ids=lambda value: "",

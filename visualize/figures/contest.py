@@ -104,7 +104,7 @@ def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") ->
     """Draw tokens per second over those of the baseline, with the 95 % interval.
 
     Example:
-        >>> visualize.speed_figure(table)
+        >>> visualize.speed_figure(bench)
 
     Raises:
         ValueError: the data is no table of a contest.

@@ -7,11 +7,12 @@ import statistics
 
 import numpy as np
 import pytest
-from dsbd.evaluation.statistics import (
+from scipy import stats
+
+from dsbd.contest.statistics import (
     NO_DIFFERENCE,
     Interval,
     Mean,
-    Rate,
     clustered_mean,
     clustered_perplexity,
     clustered_rate,
@@ -23,7 +24,7 @@ from dsbd.evaluation.statistics import (
 from scipy import stats
 
 
-def wilson(right: int, of: int) -> Rate:
+def wilson(right: int, of: int) -> Mean:
     """Return the rate of independent questions."""
     return clustered_rate([1.0] * right + [0.0] * (of - right), range(of))
 
@@ -34,7 +35,7 @@ def test_wilson_is_the_interval_of_scipy(right, of):
     known = stats.binomtest(right, of).proportion_ci(method="wilson")
     found = wilson(right, of)
     assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=1e-12)
-    assert found.low <= found.share <= found.high
+    assert found.low <= found.mean <= found.high
 
 
 def wilson_by_student(share, size, degrees):
@@ -58,9 +59,9 @@ def test_a_clustered_rate_counts_correlated_questions_as_fewer():
     names = [place for place in range(7) for _ in range(5)]
     found = clustered_rate(copied, names)
     assert (found.low, found.high) == pytest.approx(wilson_by_student(5 / 7, size=6, degrees=6))
-    assert (found.questions, found.share) == (35, pytest.approx(5 / 7))
+    assert (found.count, found.mean) == (35, pytest.approx(5 / 7))
     assert clustered_rate(right, range(7)) == wilson(5, 7)
-    assert clustered_rate(copied, ["a"] * 35) == Rate(pytest.approx(5 / 7), None, None, 35)
+    assert clustered_rate(copied, ["a"] * 35) == Mean(pytest.approx(5 / 7), None, None, None, 35, 1)
 
 
 def test_all_right_is_no_certainty():

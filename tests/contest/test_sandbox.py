@@ -5,10 +5,10 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from dsbd.tasks.sql.execution import QueryLimits, run_query
 
+from dsbd.contest.sandbox import QueryLimits, run_query
 from dsbd.errors import QueryError
-from tests.tasks.sql.sample import write_database
+from tests.contest.made_up import write_database
 
 ENDLESS = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) "
 MORE = 1 if hasattr(sqlite3.Connection, "setlimit") else 2
