@@ -10,8 +10,7 @@ from typing import Literal
 from dsbd.evaluation.fronts import pareto_front
 from dsbd.evaluation.statistics import Mean
 from dsbd.evaluation.tables import ContenderRow, ContestTable, Table, read_table
-from visualize.figures.chart_style import COLORS, dress, empty_figure, mean_bars, series_look
-from visualize.figures.pictured import PicturedFigure
+from visualize.figures.chart_style import COLORS, Figure, dress, empty_figure, mean_bars, series_look
 from visualize.look.states import Theme
 
 Cost = Literal["speed", "energy"]
@@ -33,7 +32,7 @@ BELOW = {"height": 460, "legend": {"y": -0.18, "yanchor": "top"}, "margin": {"t"
 """Layout of a figure whose legend stands below it."""
 
 
-def pareto_figure(table: Table, *, against: Cost = "speed", theme: Theme = "light") -> PicturedFigure:
+def pareto_figure(table: Table, *, against: Cost = "speed", theme: Theme = "light") -> Figure:
     """Draw every contender as a dot, and the Pareto front of each family as a line with 95 % intervals.
 
     Dots off the fronts are small and pale, and have their intervals in the hover. If energy was not measured, the
@@ -48,7 +47,7 @@ def pareto_figure(table: Table, *, against: Cost = "speed", theme: Theme = "ligh
     if against not in COSTS:
         raise ValueError(f"against is {against!r}; choose 'speed' or 'energy'")
     field, name, better, sign = COSTS[against]
-    read, figure, title = read_table(table), PicturedFigure(), f"Quality against {name}"
+    read, figure, title = read_table(table), Figure(), f"Quality against {name}"
     families = {family: _measured(rows, field) for family, rows in _families_of(read).items()}
     for place, (family, points) in enumerate((family, points) for family, points in families.items() if points):
         _draw_front(figure, place, family, points, (sign, 1 if read.higher_is_better else -1))
@@ -60,9 +59,7 @@ def pareto_figure(table: Table, *, against: Cost = "speed", theme: Theme = "ligh
     return figure.update_layout(**BELOW)
 
 
-def _draw_front(
-    figure: PicturedFigure, place: int, family: str, points: Sequence[Point], signs: tuple[int, int]
-) -> None:
+def _draw_front(figure: Figure, place: int, family: str, points: Sequence[Point], signs: tuple[int, int]) -> None:
     """Draw the points that no other beats in both cost and quality, along the cost, and the rest behind them."""
     best = pareto_front([(signs[0] * cost.mean, signs[1] * quality.mean) for _, cost, quality in points])
     front = sorted((points[at] for at in best), key=lambda point: point[1].mean)
@@ -91,7 +88,7 @@ def _places(points: Sequence[Point]) -> dict[str, list[float] | list[str]]:
     }
 
 
-def quality_width_figure(table: Table, *, theme: Theme = "light") -> PicturedFigure:
+def quality_width_figure(table: Table, *, theme: Theme = "light") -> Figure:
     """Draw the quality of each contender, with its 95 % interval, over the mean number of beams of a layer.
 
     Contenders whose width was not counted are left out.
@@ -102,7 +99,7 @@ def quality_width_figure(table: Table, *, theme: Theme = "light") -> PicturedFig
     Raises:
         ValueError: the data is no table of a contest.
     """
-    read, figure, title = read_table(table), PicturedFigure(), "Quality against the mean width"
+    read, figure, title = read_table(table), Figure(), "Quality against the mean width"
     for family, rows in _families_of(read).items():
         found = [(row.mean_width, row.contender, row) for row in rows if row.mean_width is not None]
         if not found:
@@ -129,7 +126,7 @@ def quality_width_figure(table: Table, *, theme: Theme = "light") -> PicturedFig
     return figure.update_layout(**BELOW)
 
 
-def width_histogram_figure(table: Table, *, theme: Theme = "light") -> PicturedFigure:
+def width_histogram_figure(table: Table, *, theme: Theme = "light") -> Figure:
     """Draw the share of layers at each width, duplicates counted, of the first five contenders whose width changed.
 
     Example:
@@ -143,7 +140,7 @@ def width_histogram_figure(table: Table, *, theme: Theme = "light") -> PicturedF
     if not counted:
         return empty_figure(title, theme)
     shown = list(counted.items())[:MOST]
-    figure, widths = PicturedFigure(), range(1, max(max(found) for _, found in shown) + 1)
+    figure, widths = Figure(), range(1, max(max(found) for _, found in shown) + 1)
     for place, (name, found) in enumerate(shown):
         layers = sum(found.values())
         figure.add_bar(

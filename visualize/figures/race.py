@@ -6,8 +6,7 @@ from typing import Any
 
 from dsbd.evaluation.fronts import pareto_front
 from dsbd.evaluation.race_records import Race, read_race
-from visualize.figures.chart_style import COLORS, SYMBOLS, dress, empty_figure, mean_bars
-from visualize.figures.pictured import PicturedFigure
+from visualize.figures.chart_style import COLORS, SYMBOLS, Figure, dress, empty_figure, mean_bars
 from visualize.look.states import Theme
 from visualize.look.theme import palette
 from visualize.scenes.race import label_of
@@ -19,7 +18,7 @@ QUALITY = {True: ("share of right answers (more is better)", 0.0), False: ("perp
 FRONT = "front: no other is both faster and better"
 
 
-def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> PicturedFigure:
+def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
     """Draw quality against tokens per second, with 95 % intervals over seeds or questions.
 
     It takes a record or its plain data. A decoder without speed or quality is left out.
@@ -30,7 +29,7 @@ def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> Pi
     Raises:
         ValueError: the data is no race.
     """
-    read, figure = read_race(race), PicturedFigure()
+    read, figure = read_race(race), Figure()
     title, least = QUALITY[read.higher_is_better]
     points = []
     for racer in read.racers:

@@ -6,8 +6,7 @@ They take a table of a bench or an evaluation: a record, or its plain data.
 from html import escape
 
 from dsbd.evaluation.tables import ContenderRow, ContestTable, Table, read_table
-from visualize.figures.chart_style import dress, empty_figure, error_bars, series_look
-from visualize.figures.pictured import PicturedFigure
+from visualize.figures.chart_style import Figure, dress, empty_figure, error_bars, series_look
 from visualize.look.states import Theme
 from visualize.look.theme import palette
 
@@ -18,7 +17,7 @@ MOST_LINES = 8
 """A sweep with more lines, such as that of a grid, is not drawn."""
 
 
-def speed_figure(table: Table, *, theme: Theme = "light") -> PicturedFigure:
+def speed_figure(table: Table, *, theme: Theme = "light") -> Figure:
     """Draw tokens per second over those of the first baseline, with the 95 % interval.
 
     Example:
@@ -32,7 +31,7 @@ def speed_figure(table: Table, *, theme: Theme = "light") -> PicturedFigure:
     found = {row.contender: ratio for row in read.rows if (ratio := row.ratios.get(baseline)) is not None}
     if not found:
         return empty_figure("Speed over the baseline", theme)
-    colors, figure = palette(theme), PicturedFigure()
+    colors, figure = palette(theme), Figure()
     ratios = list(found.values())
     medians = [ratio.median for ratio in ratios]
     figure.add_scatter(
@@ -52,7 +51,7 @@ def speed_figure(table: Table, *, theme: Theme = "light") -> PicturedFigure:
     return figure.update_layout(height=150 + ROW_PIXELS * len(found))
 
 
-def sweep_figures(table: ContestTable) -> list[PicturedFigure]:
+def sweep_figures(table: ContestTable) -> list[Figure]:
     """Draw milliseconds per token along each setting that was swept along a few lines.
 
     The names of the contenders say which settings were swept.
@@ -69,9 +68,9 @@ def sweep_figures(table: ContestTable) -> list[PicturedFigure]:
     return [_sweep_figure(setting, sweep) for setting, sweep in sweeps.items() if len(sweep) <= MOST_LINES]
 
 
-def _sweep_figure(setting: str, sweep: Sweep) -> PicturedFigure:
+def _sweep_figure(setting: str, sweep: Sweep) -> Figure:
     """Draw one sweep; the label of each point is its layers per iteration."""
-    figure = PicturedFigure()
+    figure = Figure()
     for place, (name, points) in enumerate(sweep.items()):
         line = sorted(points, key=lambda point: point[0])
         color, dash, symbol = series_look(place)

@@ -96,7 +96,7 @@ HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
         ("---\ntitle: T\n", "line 1: the opening --- is never closed"),
         ("---\ntitle: T\n---\n## A", "line 3: no trace before this line"),
         ("---\nauthor: me\n---\n", "line 2: 'author: me'; write title:, trace:"),
-        ("---\ntitle: T\ntrace: t.json\nlanguage: tlh\n---\n## A", "language: no strings for language 'tlh'"),
+        ("---\ntitle: T\ntrace: t.json\nlanguage: tlh\n---\n## A", "no strings for language 'tlh'"),
         (HEAD + "Text only.", "no cards; start each with"),
         (HEAD + "## {iteration=1}", "line 5: '## {iteration=1}'; write ## Title"),
         (HEAD + "## A {at=3}", "line 5: 'at=3' is no place"),
