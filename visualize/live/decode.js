@@ -85,7 +85,7 @@ function clockOf(now) {
   };
 }
 
-/* ---- beams as outputs: which are kept, and which is best; dsbd/law/beams.py -------------------------------------- */
+/* ---- beams as outputs: which are kept, and which is best; dsbd/law/beams.py ------------------------------------- */
 
 /* The beams of largest log-weight, in their order; all where `count` is null. */
 export function keepBest(beams, count) {

@@ -93,7 +93,7 @@ function layerOf(law, order, drawn, drafts, covers, {forest}) {
   return {drafts, draft_probs: drawn.map((at) => law.probs[at]), covers, rest, law: held};
 }
 
-/* ---- random numbers ---------------------------------------------------------------------------------------------- */
+/* ---- random numbers --------------------------------------------------------------------------------------------- */
 
 /* Those of torch on a CPU, so that a seed means the same here and in Python: the Mersenne Twister of Matsumoto and
  * Nishimura, mt19937. */

@@ -62,7 +62,7 @@ async function openLibraries(folder, wasm) {
   return {ort, Tokenizer};
 }
 
-/* ---- files, read with progress, and checked against the list that was written with them -------------------------- */
+/* ---- files, read with progress, and checked against the list that was written with them ------------------------- */
 
 const LIST = "files.json";
 
@@ -120,7 +120,7 @@ export function parsed(content) {
   return JSON.parse(new TextDecoder().decode(content));
 }
 
-/* ---- a model ----------------------------------------------------------------------------------------------------- */
+/* ---- a model ---------------------------------------------------------------------------------------------------- */
 
 const NO_MEMORY = /memory|alloc|out of range/i;
 
@@ -175,7 +175,7 @@ async function spoken(work) {
   }
 }
 
-/* ---- its memory of one decode ------------------------------------------------------------------------------------ */
+/* ---- its memory of one decode ----------------------------------------------------------------------------------- */
 
 /* Keys and values of the prompt and of a tree of nodes, one slot each. The prompt comes first. A mask lets each node
  * see the prompt and its own ancestors; its position is the prompt's length plus its depth. The last nodes of the beams

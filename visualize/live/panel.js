@@ -24,7 +24,7 @@ export function mountLive(root, data) {
   let running = false;
   let begun = "";
 
-  /* ---- the form -------------------------------------------------------------------------------------------------- */
+  /* ---- the form ------------------------------------------------------------------------------------------------- */
 
   const prompt = make("textarea", {rows: 2, "aria-label": words.prompt, maxlength: 4000, dir: "auto"});
   prompt.value = data.prompt;
@@ -88,7 +88,7 @@ export function mountLive(root, data) {
     return {method: methods.value, ...Object.fromEntries(values)};
   }
 
-  /* ---- a run ----------------------------------------------------------------------------------------------------- */
+  /* ---- a run ---------------------------------------------------------------------------------------------------- */
 
   const hand = (news, isLive) =>
     root.dispatchEvent(new CustomEvent("dsbd-live", {bubbles: true, detail: {trace, news, isLive}}));
@@ -205,7 +205,7 @@ async function keep(place, addresses) {
   }
 }
 
-/* ---- the page's side of the worker: it asks, and hears what comes back; nothing is fetched before the first load - */
+/* ---- the page's side of the worker: it asks, and hears what comes back; nothing is fetched before the first load  */
 
 export class Client {
   /* base: address of the folder of shared files, with a slash. hear: {progress, start, iteration}, called with each
@@ -264,7 +264,7 @@ export class Client {
   }
 }
 
-/* ---- a race: beam sampling and the method of the form take turns on a prompt; the first round warms up ----------- */
+/* ---- a race: beam sampling and the method of the form take turns on a prompt; the first round warms up ---------- */
 
 const ROUNDS = 3;
 export const OPPONENT = "beam_sampling";

@@ -14,8 +14,9 @@ export const FRACTIONS = [...Object.keys(FIELDS).filter((name) => FIELDS[name].k
  * implies. Throws Refused for what a form can ask for, and a plain Error for what only a wrong page can. */
 export function resolved(asked) {
   for (const name of Object.keys(asked)) {
-    if (!(name in FIELDS || name in settings.elsewhere))
-      {throw new Error(`unknown setting ${shown(name)}; leave it out`);}
+    if (!(name in FIELDS || name in settings.elsewhere)) {
+      throw new Error(`unknown setting ${shown(name)}; leave it out`);
+    }
   }
   const found = {};
   for (const [name, field] of Object.entries(FIELDS)) {

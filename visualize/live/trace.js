@@ -115,7 +115,7 @@ class Recorder {
     };
   }
 
-  /* ---- an iteration ---------------------------------------------------------------------------------------------- */
+  /* ---- an iteration --------------------------------------------------------------------------------------------- */
 
   /* The record of an iteration as `iterations` yields it; new nodes get their ids. */
   add(step) {
@@ -222,7 +222,7 @@ class Recorder {
 
 const finite = (number) => (Number.isFinite(number) ? number : null);
 
-/* ---- the digest: the SHA-256 of what Python's json writes, sorted, compact and in ASCII -------------------------- */
+/* ---- the digest: the SHA-256 of what Python's json writes, sorted, compact and in ASCII ------------------------- */
 
 /* JavaScript has one kind of number: the names of fields tell which whole numbers Python writes with a fraction. */
 const IS_FRACTION = new Set([

@@ -139,12 +139,12 @@ export class Controls {
   }
 }
 
-/* Keys of the focused viewer: steps, iterations, play, size. */
+/* Keys of the focused viewer: steps, iterations, play. */
 export function onKey(viewer, event) {
   if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || !viewer.scene?.iterations.length) {
     return;
   }
-  const {controls, forest} = viewer;
+  const {controls} = viewer;
   const {tagName, type} = event.target;
   const isSpace = event.key === " ";
   if (/^(SELECT|TEXTAREA)$/.test(tagName) || (isSpace && /^(BUTTON|SUMMARY)$/.test(tagName))) return;
@@ -162,27 +162,24 @@ export function onKey(viewer, event) {
     PageDown: () => turn(1),
     " ": () => controls.toggle(),
     Escape: () => (viewer.game.isOpen ? viewer.game.close() : viewer.pin(-1)),
-    "+": () => forest.zoomBy(1.25),
-    "-": () => forest.zoomBy(0.8),
-    0: () => forest.zoomBy(0),
   };
   if (!acts[event.key]) return;
   event.preventDefault();
   acts[event.key]();
 }
 
-/* ---- the place in the address: #iteration=4&step=10&layer=2&node=17, counted from 1 ------------------------------ */
+/* ---- the place in the address: #iteration=4&step=10&layer=2&node=17, counted from 1 ----------------------------- */
 
 const PAUSE_MS = 120; // browsers ignore addresses that are written faster than this for long
 const FIELDS = ["iteration", "step", "layer", "node"];
 
 /* The place that a text like iteration=4&step=10 names. Inside the viewer, iterations and steps count from 0. */
-export function placeIn(text, prefix = "") {
+export function placeIn(text) {
   const found = new URLSearchParams(text);
   const {iteration, step, ...place} = Object.fromEntries(
-    FIELDS.filter((field) => /^\d{1,9}$/.test(found.get(prefix + field) ?? "")).map((field) => [
+    FIELDS.filter((field) => /^\d{1,9}$/.test(found.get(field) ?? "")).map((field) => [
       field,
-      Number(found.get(prefix + field)),
+      Number(found.get(field)),
     ]),
   );
   if (iteration !== undefined) place.it = Math.max(0, iteration - 1);
@@ -191,17 +188,12 @@ export function placeIn(text, prefix = "") {
 }
 
 export class Place {
-  /* prefix: "" for the only viewer of a page, else a name: #left.iteration=3&right.iteration=4 */
-  constructor(prefix) {
-    this.prefix = prefix ? `${prefix}.` : "";
-  }
-
   read() {
-    return placeIn(location.hash.slice(1), this.prefix);
+    return placeIn(location.hash.slice(1));
   }
 
   get language() {
-    return new URLSearchParams(location.hash.slice(1)).get(`${this.prefix}lang`);
+    return new URLSearchParams(location.hash.slice(1)).get("lang");
   }
 
   /* Writes at most once per pause, and the last place always: that is where a key that was held down is let go. */
@@ -212,15 +204,15 @@ export class Place {
     else this.put(place);
   }
 
-  /* Keeps the fields of other viewers, and everything else in the address. */
+  /* Keeps everything else in the address. */
   put(place) {
     this.written = performance.now();
     const found = new URLSearchParams(location.hash.slice(1));
     const {it, step, ...rest} = place;
     const told = {...rest, iteration: it + 1, step: step + 1};
     for (const field of [...FIELDS, "lang"]) {
-      if (told[field] === undefined || told[field] === null) found.delete(this.prefix + field);
-      else found.set(this.prefix + field, told[field]);
+      if (told[field] === undefined || told[field] === null) found.delete(field);
+      else found.set(field, told[field]);
     }
     try {
       history.replaceState(null, "", `#${found}`);

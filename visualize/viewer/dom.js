@@ -40,8 +40,6 @@ const GLYPHS = {
   pause: "M6 4h4v16H6zM14 4h4v16h-4z",
   forward: "M6 4v16l12-8z",
   last: "M17 4h2v16h-2zM4 4v16l12-8z",
-  larger: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z",
-  smaller: "M5 11h14v2H5z",
   reset: "M12 5a7 7 0 1 1-6.7 5h2.1A5 5 0 1 0 12 7v3L7.5 6 12 2z",
   close:
     "M5.500 4 12 10.600 18.500 4 20 5.500 13.400 12 20 18.500 18.500 20 12 13.400 5.500 20 4 18.500 10.600 12 4 5.500z",

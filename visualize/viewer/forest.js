@@ -7,10 +7,8 @@ import {YIELDED} from "./marks.js";
 import {columnsOf} from "./tokens.js";
 import sizes from "../look/sizes.json" with {type: "json"};
 
-const ZOOM = [0.5, 4];
 const CONTROLS = 56; // pixels of the line with the buttons
 const LEAST_ROOM = 200;
-const ZOOM_STEP = 1.25;
 const BARS = {top: 40, height: 32};
 const LETTER = 7; // pixels of a letter of a title
 const LEFT = 8; // pixels between the edge of a band and what stands in it
@@ -18,7 +16,6 @@ const LEFT = 8; // pixels between the edge of a band and what stands in it
 export class Forest {
   constructor(viewer) {
     this.viewer = viewer;
-    this.zoom = 1;
     this.head = draw("svg", {class: "dsbd-head-bands", "aria-hidden": "true"});
     this.widths = make("ul", {class: "dsbd-widths"});
     this.body = draw("svg", {class: "dsbd-forest", role: "img"});
@@ -33,7 +30,7 @@ export class Forest {
   }
 
   listen() {
-    const {body, element, viewer} = this;
+    const {body, viewer} = this;
     body.addEventListener("pointerover", (event) => {
       if (event.pointerType !== "touch") viewer.hover(placeAt(event));
     });
@@ -42,18 +39,9 @@ export class Forest {
       const at = placeAt(event);
       if (at >= 0) viewer.pin(at === viewer.pinned ? -1 : at);
     });
-    element.addEventListener(
-      "wheel",
-      (event) => {
-        if (!event.ctrlKey) return;
-        event.preventDefault();
-        this.zoomBy(event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP);
-      },
-      {passive: false},
-    );
   }
 
-  /* ---- once per iteration, width of the page and language -------------------------------------------------------- */
+  /* ---- once per iteration, width of the page and language ------------------------------------------------------- */
 
   build() {
     const {viewer, body} = this;
@@ -107,8 +95,8 @@ export class Forest {
     const {width, height, upright} = this.geometry;
     const size = (svg, tall) => {
       svg.setAttribute("viewBox", `0 0 ${width} ${tall}`);
-      svg.setAttribute("width", Math.round(width * this.zoom));
-      svg.setAttribute("height", Math.round(tall * this.zoom));
+      svg.setAttribute("width", width);
+      svg.setAttribute("height", tall);
     };
     size(this.body, height);
     size(this.head, HEAD);
@@ -116,21 +104,7 @@ export class Forest {
     this.widths.hidden = !upright;
   }
 
-  zoomBy(factor) {
-    const {element} = this;
-    const before = this.zoom;
-    this.zoom = factor ? clamp(before * factor, ...ZOOM) : 1;
-    const middle = [element.scrollLeft + element.clientWidth / 2, element.scrollTop + element.clientHeight / 2];
-    this.resize();
-    this.headShown = "";
-    this.updateHead(this.viewer.now.steps[this.viewer.step]);
-    element.scrollTo({
-      left: (middle[0] * this.zoom) / before - element.clientWidth / 2,
-      top: (middle[1] * this.zoom) / before - element.clientHeight / 2,
-    });
-  }
-
-  /* ---- at every step --------------------------------------------------------------------------------------------- */
+  /* ---- at every step -------------------------------------------------------------------------------------------- */
 
   update() {
     const {viewer} = this;
@@ -208,14 +182,14 @@ export class Forest {
 
   /* Scrolls the drawing, not the page, to the node of the step. */
   bringIntoView(place, layer, jump) {
-    const {element, geometry, zoom} = this;
+    const {element, geometry} = this;
     const node = this.viewer.now.nodes[place];
     if (!geometry || !node) return;
     const at = geometry.at(node);
-    const head = geometry.upright ? this.widths.offsetHeight : HEAD * zoom;
+    const head = geometry.upright ? this.widths.offsetHeight : HEAD;
     const column = geometry.upright ? at.x : geometry.at({column: layer || node.column, row: node.row}).x;
-    const x = column * zoom + (geometry.upright ? 0 : 0.45 * geometry.pitch);
-    const y = at.y * zoom + head;
+    const x = column + (geometry.upright ? 0 : 0.45 * geometry.pitch);
+    const y = at.y + head;
     const to = {behavior: calm() || jump ? "auto" : "smooth"};
     const hidden = (value, start, size, from) => value < start + from + 30 || value > start + size - 60;
     if (hidden(x, element.scrollLeft, element.clientWidth, 0)) to.left = Math.max(0, x - element.clientWidth / 2);
@@ -291,7 +265,7 @@ function bars(layer, left, room, viewer) {
   ];
 }
 
-/* ---- where everything stands, in pixels -------------------------------------------------------------------------- */
+/* ---- where everything stands, in pixels ------------------------------------------------------------------------- */
 
 export const HEAD = 80; // above columns: title, width, bars
 const NARROW = [420, 560]; // below the first every node has a row; below the second where columns do not fit

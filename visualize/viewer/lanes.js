@@ -1,7 +1,7 @@
 /* Two lanes, why guessing is faster: the same text written twice, on one clock that counts passes of the large model.
  * Above, the large model alone: a block, a word. Below, thin ticks of the small model, a block, and words in clumps,
  * underlined by who wrote them. A pass is drawn equally long everywhere; guessing and choosing last as recorded. Three
- * seconds, then it stands still and turns into the strip. */
+ * seconds, then it stands still. */
 
 import {calm, clamp, draw, set} from "./dom.js";
 import {markOf} from "./marks.js";
@@ -9,8 +9,7 @@ import {number} from "./words.js";
 
 const RACE_MS = 3000;
 const STILL_MS = 1800;
-const TURN_MS = 700;
-export const LANES_MS = RACE_MS + STILL_MS + TURN_MS;
+export const LANES_MS = RACE_MS + STILL_MS;
 const WIDE_FROM = 620; // pixels: labels stand beside their lanes
 /* Where the parts of a lane stand, and how far apart lanes and lines are. */
 const LANE = {
@@ -88,7 +87,7 @@ export class Lanes {
     this.stop();
   }
 
-  /* ---- the drawing, once ----------------------------------------------------------------------------------------- */
+  /* ---- the drawing, once ---------------------------------------------------------------------------------------- */
 
   build(width, height, kind) {
     const {race, viewer} = this;
@@ -97,10 +96,7 @@ export class Lanes {
     const box = {class: `dsbd-lanes dsbd-lanes-${kind}`, viewBox: `${-side} 0 ${width} ${height}`, width, height};
     set(this.element, box);
     this.element.setAttribute("aria-label", `${viewer.strip.title.textContent}. ${viewer.say("story.lanes")}`);
-    this.paper = draw("rect", {class: "dsbd-lanes-paper", x: -side, width, height});
-    this.rest = draw("g");
-    this.blocks = draw("g");
-    this.element.replaceChildren(this.paper, this.rest, this.blocks);
+    this.element.replaceChildren(draw("rect", {class: "dsbd-lanes-paper", x: -side, width, height}));
     const labels = ["lanes.alone", "lanes.guided"].map((key) =>
       this.put("text", {class: "dsbd-lane-label", x: 0, text: viewer.say(key)}),
     );
@@ -109,7 +105,7 @@ export class Lanes {
     if (kind === "wide") size.right += this.widestCount();
     this.size = size;
     this.unit = (size.width - left - size.right) / race.whole;
-    const words = Array.from({length: race.alone}, (_, at) => ({check: at, lands: at + 1}));
+    const words = Array.from({length: race.alone}, (_, at) => ({check: at}));
     this.alone = this.lane(labels[0], size.top, words, (at) => at + 1);
     this.guided = this.lane(labels[1], size.top + size.pitch, race.turns, (at) => race.guided[at], true);
     if (isPoster) this.poster();
@@ -125,7 +121,7 @@ export class Lanes {
     label.setAttribute("y", top + size.label);
     const count = this.put("text", {class: "dsbd-lane-count", x: width, y: top + size.label, "text-anchor": "end"});
     this.put("path", {class: "dsbd-lane-ground", d: `M${left},${top + bar + tall + 0.5}h${unit * this.race.whole}`});
-    const blocks = turns.map(({from, check, lands, guesses = 0}) => {
+    const blocks = turns.map(({from, check, guesses = 0}) => {
       const ticks = Array.from({length: guesses}, (_, at) => {
         const at_ = from + ((at + 0.5) * (check - from)) / guesses;
         const line = `M${left + unit * at_},${top + bar + tall}v${-tall * 0.6}`;
@@ -133,9 +129,8 @@ export class Lanes {
       });
       const gap = Math.min(1, unit / 6);
       const x = left + unit * check;
-      const rect = draw("rect", {class: "dsbd-lane-pass", x, y: top + bar, width: 0, height: tall});
-      (isGuided ? this.blocks : this.rest).append(rect);
-      return {rect, x, y: top + bar, check, lands, most: unit - gap, ticks};
+      const rect = this.put("rect", {class: "dsbd-lane-pass", x, y: top + bar, width: 0, height: tall});
+      return {rect, check, most: unit - gap, ticks};
     });
     const rows = this.rows(isGuided);
     rows.pieces.forEach((piece, at) => {
@@ -159,7 +154,7 @@ export class Lanes {
 
   put(tag, properties) {
     const mark = draw(tag, properties);
-    this.rest.append(mark);
+    this.element.append(mark);
     return mark;
   }
 
@@ -231,14 +226,12 @@ export class Lanes {
     this.legend(0, FILM.legend, size.width, 2);
   }
 
-  /* ---- at every moment ------------------------------------------------------------------------------------------- */
+  /* ---- at every moment ------------------------------------------------------------------------------------------ */
 
   show(ms) {
     this.ms = ms;
     const now = (this.race.whole * clamp(ms, 0, RACE_MS)) / RACE_MS + 1e-9;
     for (const lane of [this.alone, this.guided]) this.showLane(lane, now);
-    const turned = clamp((ms - RACE_MS - STILL_MS) / TURN_MS, 0, 1);
-    if (turned > 0) this.turn(turned * turned * (3 - 2 * turned));
   }
 
   showLane({blocks, pieces, rows, count, before, top}, now) {
@@ -265,28 +258,9 @@ export class Lanes {
     const isDone = passes === blocks.length;
     count.textContent = isDone ? this.viewer.words.counted("passes", passes) : this.counted(passes, blocks.length);
   }
-
-  /* The blocks of the lower lane become the bands of the strip. */
-  turn(part) {
-    const {strip} = this.viewer;
-    const mix = (from, to) => from + part * (to - from);
-    this.guided.blocks.forEach(({rect, x, y, most}, at) => {
-      const band = strip.bandBox(at);
-      const box = {
-        x: mix(x, band.x),
-        y: mix(y, band.y),
-        width: mix(most, band.width),
-        height: mix(this.size.tall, band.height),
-      };
-      set(rect, box);
-    });
-    this.rest.style.opacity = Math.max(0, 1 - 2 * part);
-    this.paper.style.opacity = 1 - part;
-    this.blocks.style.opacity = 1 - part;
-  }
 }
 
-/* ---- the race, from the trace: which pass lands when, and what guessing and choosing took ------------------------ */
+/* ---- the race, from the trace: which pass lands when, and what guessing and choosing took ----------------------- */
 
 /* What happens when, in passes; null where guessing wins nothing or changes the law, or the text is not known yet. */
 function raceOf(scene) {
@@ -324,7 +298,7 @@ function raceOf(scene) {
 const guessesOf = ({nodes}) => new Set(nodes.flatMap((node) => (isGuess(node) ? [node.column] : []))).size;
 const isGuess = ({kind}) => kind === "drafted" || kind === "cover";
 
-/* ---- text in lines, token by token ------------------------------------------------------------------------------- */
+/* ---- text in lines, token by token ------------------------------------------------------------------------------ */
 
 /* What a token adds to a line of text. */
 const typed = ({text, pending}, isLast) => `${text}${isLast ? pending : ""}`.replace(/\s/g, " ");

@@ -4,7 +4,7 @@
  * A pair is a number: the place of its beam times the size of the vocabulary, plus the token. So the order of the
  * numbers is that of the pairs. docs/algorithm.md, *The joint law*, *The dynamic width*, *One iteration*. */
 
-/* ---- the joint law ----------------------------------------------------------------------------------------------- */
+/* ---- the joint law ---------------------------------------------------------------------------------------------- */
 
 /* Raw log-probabilities of the next token. Throws where a logit is no number. */
 export function logProbsOf(logits, role) {
@@ -128,7 +128,7 @@ export function drawFrom(masses, uniform) {
   }
 }
 
-/* ---- the width --------------------------------------------------------------------------------------------------- */
+/* ---- the width -------------------------------------------------------------------------------------------------- */
 
 /* The mean acceptance of a draft after 0, 1, ... rejections: 1 − S' / S; where S is 0 the laws are equal. */
 export const alphasOf = (chain) => chain.slice(1).map((S, at) => (chain[at] > 0 ? Math.max(1 - S / chain[at], 0) : 1));
@@ -202,9 +202,9 @@ export function landingChances({probs, ranks}, held, most) {
   return best.map((_, at) => Number(best.slice(0, at + 1).every((one) => held.includes(one))));
 }
 
-const sum = (numbers) => numbers.reduce((before, number) => before + number, 0);
+export const sum = (numbers) => numbers.reduce((before, number) => before + number, 0);
 
-/* ---- the trials -------------------------------------------------------------------------------------------------- */
+/* ---- the trials ------------------------------------------------------------------------------------------------- */
 
 /* P′, the target's law as the trials of a layer change it: max(P − cQ, 0) / S at one pair.
  * docs/algorithm.md, *The residual in closed form*. */

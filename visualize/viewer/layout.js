@@ -92,7 +92,7 @@ function parentsFirst(children, roots) {
   return order;
 }
 
-/* ---- the whole decode -------------------------------------------------------------------------------------------- */
+/* ---- the whole decode ------------------------------------------------------------------------------------------- */
 
 /* Places the tree: the length of the text that ends in the node `last`, the last position, at least `least`, and the
  * last row of all nodes. */

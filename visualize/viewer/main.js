@@ -18,7 +18,7 @@
  * bare: sentence, forest and card only, for slides.
  * story: the opening story of eight seconds, once; viewer.story() tells it later. Places in goto count from 0.
  * language: the one to begin with; else the reader's choice on this site, else the page's.
- * hash: true keeps the place in the address of the page, a name keeps it there below that name, for pages with several.
+ * hash: true keeps the place in the address of the page.
  * start: the place where the address names none, as iteration=4&step=10, counted from 1 as in addresses.
  * Token text is untrusted: it enters the page as text only. */
 

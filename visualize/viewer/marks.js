@@ -15,7 +15,7 @@ const MARK_OF = Object.fromEntries(
 
 export const markOf = (state) => MARK_OF[state];
 
-/* ---- light or dark: the theme of the page around, else the preference of the reader's system --------------------- */
+/* ---- light or dark: the theme of the page around, else the preference of the reader's system -------------------- */
 
 export function watchTheme(element, apply) {
   const media = globalThis.matchMedia("(prefers-color-scheme: dark)");

@@ -2,9 +2,10 @@
  * mask of its forest, and charts of the whole decode. Each is built when it is first opened. */
 
 import {clamp, draw, make, obey, placeAt, scrolled, table, term} from "./dom.js";
+import {sum} from "./law.js";
 import {number} from "./words.js";
 
-/* ---- the beams as running text, each token underlined by where it came from -------------------------------------- */
+/* ---- the beams as running text, each token underlined by where it came from ------------------------------------- */
 
 export class TextPanel {
   key = "text";
@@ -68,7 +69,7 @@ function beamNotes(viewer, first, {log_weight, finished}, explains) {
   return make("small", {}, first && `${first} · `, word, ` ${number(log_weight)}${last}`, ...line);
 }
 
-/* ---- the forest as a tree of words, for the keyboard and for screen readers -------------------------------------- */
+/* ---- the forest as a tree of words, for the keyboard and for screen readers ------------------------------------- */
 
 export class TreePanel {
   key = "tree";
@@ -155,7 +156,7 @@ function nodeSaid(viewer, node, look, scored) {
   return [name, times, target, draft, final].filter(Boolean).join(", ");
 }
 
-/* ---- the nodes of the iteration as a table of numbers, at the step shown ----------------------------------------- */
+/* ---- the nodes of the iteration as a table of numbers, at the step shown ---------------------------------------- */
 
 const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "uniform", "acceptance"];
 
@@ -205,11 +206,11 @@ export class TablePanel {
 
 const shown = (value) => (value === null ? "" : number(value));
 
-/* ---- charts of the whole decode: widths, and seconds by phase ---------------------------------------------------- */
+/* ---- charts of the whole decode: widths, and seconds by phase --------------------------------------------------- */
 
-const CHART = {width: 620, height: 190, left: 46, top: 8, bottom: 30};
+const CHART = {width: 620, height: 180, left: 46, top: 12, bottom: 20};
 
-/* Two small drawings on one scale of passes; a click goes to a pass. */
+/* Two small drawings, a column for each pass; a click goes to the pass. */
 export class ChartsPanel {
   key = "charts";
   whole = true; // it shows all iterations
@@ -218,79 +219,73 @@ export class ChartsPanel {
     const {say, scene} = this.viewer;
     const {iterations} = scene;
     const phases = Object.keys(iterations[0].seconds);
-    const widths = iterations.map(({layers}) => layers.map(({width}) => width));
-    const seconds = iterations.map((one) => Object.values(one.seconds).reduce((sum, spent) => sum + spent, 0));
-    const most = [Math.max(1, ...widths.flat(), ...widths.map(({length}) => length)), Math.max(1e-9, ...seconds)];
     this.bands = [];
-    const charts = [
-      this.chart("figure.width", most[0], "", (x, y, each, at) => [
-        box(x - 0.35 * each, y(widths[at].length), 0.7 * each, y(0), "dsbd-chart-layers"),
-        ...widths[at].map((width) => draw("circle", {class: "dsbd-chart-width", cx: x, cy: y(width), r: 3.5})),
-      ]),
-      this.chart("figure.timeline", most[1], say("figure.seconds"), (x, y, each, at) => {
-        let below = 0;
-        return phases.map((phase) => {
-          const from = below;
-          below += iterations[at].seconds[phase];
-          return box(x - 0.35 * each, y(below), 0.7 * each, y(from), `dsbd-chart-${phase}`);
-        });
-      }),
-    ];
-    const key = (kind, text) => make("span", {}, make("i", {class: `dsbd-key ${kind}`}), say(text));
+    const widths = this.chart(
+      Math.max(...iterations.flatMap(({layers}) => [layers.length, ...layers.map(({width}) => width)])),
+      ({layers}, column) => [
+        column("dsbd-chart-layers", layers.length),
+        ...layers.map(({width}) => column("dsbd-chart-width", width, width)),
+      ],
+    );
+    const seconds = this.chart(
+      Math.max(...iterations.map(({seconds: spent}) => sum(Object.values(spent)))),
+      (one, column) =>
+        phases.map((phase, at) => {
+          const below = sum(phases.slice(0, at).map((other) => one.seconds[other]));
+          return column(`dsbd-chart-${phase}`, below + one.seconds[phase], below);
+        }),
+    );
+    const key = (kind, text) => make("span", {}, make("i", {class: `dsbd-key dsbd-chart-${kind}`}), say(text));
+    const keys = [key("layers", "figure.layers"), key("width", "figure.layer_width")];
+    const title = (text) => make("p", {class: "dsbd-fact-title", text: say(text)});
+    const legend = (...inside) => make("p", {class: "dsbd-hint"}, ...inside);
     sheet.replaceChildren(
-      ...charts[0],
-      make(
-        "p",
-        {class: "dsbd-hint"},
-        key("dsbd-chart-layers", "figure.layers"),
-        key("dsbd-chart-width", "figure.layer_width"),
-      ),
-      ...charts[1],
-      make("p", {class: "dsbd-hint"}, ...phases.map((phase) => key(`dsbd-chart-${phase}`, `bar.${phase}`))),
+      ...[title("figure.width"), widths, legend(...keys)],
+      ...[title("figure.timeline"), seconds, legend(...phases.map((phase) => key(phase, `bar.${phase}`)))],
     );
   }
 
-  /* The title and the drawing; marks(x, y, each, at): those of the pass at a place, `each` pixels wide. */
-  chart(title, most, unit, marks) {
+  /* most: the largest value. marks(iteration, column): those of a pass, made by column(class, value, from = 0), which
+   * is a line where both values are the same. */
+  chart(most, marks) {
     const {viewer} = this;
-    const {width, height, left, top, bottom} = CHART;
     const {iterations} = viewer.scene;
-    const each = Math.min((width - left - 8) / iterations.length, 40);
+    const {width, height, left, top, bottom} = CHART;
+    const each = Math.min((width - left) / iterations.length, 40);
     const y = (value) => height - bottom - (value / most) * (height - bottom - top);
-    const text = (x, place, said, anchor = "end") => draw("text", {x, y: place, "text-anchor": anchor, text: said});
+    const text = (x, at, said, anchor) => draw("text", {x, y: at, "text-anchor": anchor, text: said});
+    const every = Math.ceil(30 / each);
     const columns = iterations.map((iteration, at) => {
-      const band = box(left + at * each, top, each, height - bottom, "dsbd-chart-band");
-      this.bands.push([band, at]);
-      const marked = draw("g", {}, band, ...marks(left + (at + 0.5) * each, y, each, at));
-      marked.addEventListener("click", () => viewer.goto({it: at, step: 0}));
-      return marked;
+      const x = left + at * each;
+      const band = draw("rect", {class: "dsbd-chart-band", x, y: top, width: each, height: height - top});
+      const column = (kind, value, from = 0) => {
+        const tall = Math.max(y(from) - y(value), 2);
+        return draw("rect", {
+          class: kind,
+          x: x + 0.15 * each,
+          width: 0.7 * each,
+          y: y(value) - tall * (value === from),
+          height: tall,
+        });
+      };
+      this.bands.push(band);
+      const label = at % every ? [] : [text(x + each / 2, height - 6, iteration.number, "middle")];
+      const onclick = () => viewer.goto({it: at, step: 0});
+      return draw("g", {onclick}, band, ...marks(iteration, column), ...label);
     });
-    const every = Math.ceil(iterations.length / (width / 40));
-    const numbers = iterations.filter((_, at) => at % every === 0);
-    const said = viewer.say(title);
-    const image = draw(
-      "svg",
-      {class: "dsbd-chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said},
-      ...columns,
-      draw("path", {class: "dsbd-chart-axis", d: `M${left},${y(0)}H${left + each * iterations.length}`}),
-      text(left - 6, y(most) + 8, `${number(most)} ${unit}`.trim()),
-      text(left - 6, y(0) + 4, "0"),
-      ...numbers.map((one) => text(left + (iterations.indexOf(one) + 0.5) * each, height - 14, one.number, "middle")),
-      text(left, height - 2, viewer.say("figure.iteration"), "start"),
-    );
-    return [make("p", {class: "dsbd-fact-title", text: said}), image];
+    const frame = [text(left - 6, top + 8, number(most), "end"), text(left - 6, y(0), "0", "end")];
+    const size = {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": viewer.say("tab.charts")};
+    return draw("svg", {class: "dsbd-chart", ...size}, ...frame, ...columns);
   }
 
   update() {
-    for (const [band, at] of this.bands) band.classList.toggle("dsbd-current", at === this.viewer.it);
+    this.bands.forEach((band, at) => {
+      band.classList.toggle("dsbd-current", at % this.viewer.scene.iterations.length === this.viewer.it);
+    });
   }
 }
 
-/* A rectangle from a height down to another. */
-const box = (x, high, width, low, kind) =>
-  draw("rect", {class: kind, x, y: high, width, height: Math.max(low - high, 0)});
-
-/* ---- the forest attention mask: every node sees the prompt, its input beam, its ancestors and itself ------------- */
+/* ---- the forest attention mask: every node sees the prompt, its input beam, its ancestors and itself ------------ */
 
 const CELL = [13, 20];
 const WIDE = 760; // pixels per token, least and most; and of the whole drawing

@@ -3,7 +3,7 @@
  * has sentence, forest and card only. */
 
 import {CutPanel} from "./cut_fill.js";
-import {button, download, draw, iconButton, make, symbol} from "./dom.js";
+import {button, download, draw, make, symbol} from "./dom.js";
 import {HEAD} from "./forest.js";
 import {STYLES} from "./marks.js";
 import {ChartsPanel, MaskPanel, TablePanel, TextPanel, TreePanel} from "./panels.js";
@@ -56,18 +56,9 @@ export function buildShell(viewer, state) {
 }
 
 function tools(viewer) {
-  const {say, forest} = viewer;
-  const zoom = (name, factor) => iconButton(name, say(`ui.${name}`), () => forest.zoomBy(factor));
+  const {say} = viewer;
   const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
-  return [
-    zoom("smaller", 0.8),
-    zoom("larger", 1.25),
-    zoom("reset", 0),
-    save("svg", saveSvg),
-    save("png", savePng),
-    save("picture", savePicture),
-    save("film", saveFilm),
-  ];
+  return [save("svg", saveSvg), save("png", savePng), save("picture", savePicture), save("film", saveFilm)];
 }
 
 /* The switch stands open, and keeps the focus although everything around it is built again. */
@@ -187,7 +178,7 @@ export function drawLegend(viewer, place) {
   place.replaceChildren(...entries);
 }
 
-/* ---- files that the browser makes of the drawing ----------------------------------------------------------------- */
+/* ---- files that the browser makes of the drawing ---------------------------------------------------------------- */
 
 const PAINT = [
   ..."fill stroke stroke-width stroke-dasharray opacity visibility".split(" "),

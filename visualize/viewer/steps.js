@@ -29,7 +29,7 @@ export function stepsOf(record, places, {branching}) {
     add(phase, layer, [node], [at], places.get(node));
   };
 
-  /* ---- draft, score ---------------------------------------------------------------------------------------------- */
+  /* ---- draft, score --------------------------------------------------------------------------------------------- */
 
   for (let layer = 1; layer <= draft_depth; layer++) {
     const members = nodes.filter((node) => node.layer === layer && node.kind !== "drawn");
@@ -46,7 +46,7 @@ export function stepsOf(record, places, {branching}) {
   const tested = trials.filter(({joint}) => joint).length;
   add("score", 0, scored ? [] : [...looks.keys()], tested ? [tested, 1] : [forest]);
 
-  /* ---- verify, commit -------------------------------------------------------------------------------------------- */
+  /* ---- verify, commit ------------------------------------------------------------------------------------------- */
 
   /* Drafts whose parent is not alive, in a forest drawn per parent: they have no trial. */
   const ignoredIn = ({layer, alive}) => {

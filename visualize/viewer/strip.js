@@ -105,14 +105,6 @@ export class Strip {
     );
   }
 
-  /* Where the band of a pass is seen, in pixels of the room. */
-  bandBox(at) {
-    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) =>
-      Number(this.rects[at].getAttribute(name)),
-    );
-    return {x: x - this.scroller.scrollLeft, y, width, height};
-  }
-
   x(position) {
     return STRIP.side + position * this.pitch;
   }
@@ -175,7 +167,7 @@ export class Strip {
     return draw("path", {class: kind, d: path.join(""), style: `${paint}:var(--dsbd-${mark})`});
   }
 
-  /* ---- where the reader is --------------------------------------------------------------------------------------- */
+  /* ---- where the reader is -------------------------------------------------------------------------------------- */
 
   show() {
     const {viewer, scroller} = this;

@@ -69,7 +69,7 @@ export function shorten(text) {
   return `${kept}…`;
 }
 
-/* ---- the running text -------------------------------------------------------------------------------------------- */
+/* ---- the running text ------------------------------------------------------------------------------------------- */
 
 export const PROMPT_END = 0; // the end of the prompt
 const PATH_CHARACTERS = 48; // how much of a beam's text the card of a node shows

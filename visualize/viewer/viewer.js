@@ -29,7 +29,7 @@ export class Viewer {
     this.root.addEventListener("pointerdown", () => this.root.classList.remove("dsbd-waiting"), {capture: true});
     this.root.addEventListener("keydown", (event) => onKey(this, event));
     element.replaceChildren(this.root);
-    this.place = options.hash ? new Place(options.hash === true ? "" : options.hash) : null;
+    this.place = options.hash ? new Place() : null;
     this.cleanup = [watchTheme(element, (theme) => this.setTheme(theme)), this.watchSize(), this.watchHash()];
   }
 
@@ -66,7 +66,7 @@ export class Viewer {
     return this.pinned >= 0 ? this.pinned : this.now.steps[this.step].focus;
   }
 
-  /* ---- life ------------------------------------------------------------------------------------------------------ */
+  /* ---- life ----------------------------------------------------------------------------------------------------- */
 
   setTrace(trace, how) {
     this.isNew = !this.scene;
@@ -190,7 +190,7 @@ export class Viewer {
     };
   }
 
-  /* ---- the page -------------------------------------------------------------------------------------------------- */
+  /* ---- the page ------------------------------------------------------------------------------------------------- */
 
   build(language) {
     this.halt();
@@ -206,7 +206,7 @@ export class Viewer {
     this.parts = buildShell(this, this.parts?.views.state ?? {open: "text", unfolded: false});
   }
 
-  /* ---- at every step --------------------------------------------------------------------------------------------- */
+  /* ---- at every step -------------------------------------------------------------------------------------------- */
 
   render() {
     const {parts: p, now} = this;

@@ -1,10 +1,10 @@
-/* The law, and the two pictures of it that the reader changes: cut and fill, and "Be the large model". */
+/* The law, and the two views in which the reader decides: cut and fill, and "Be the large model". */
 
 import assert from "node:assert/strict";
 import test from "node:test";
 
 import {barsOf, shares} from "../../../visualize/viewer/cut_fill.js";
-import {Game, decidedAgain, numbersOf, openIn, tokensOf} from "../../../visualize/viewer/game.js";
+import {Game, numbersOf, openIn} from "../../../visualize/viewer/game.js";
 import {bounded, jointLaw, reached} from "../../../visualize/viewer/law.js";
 import {near, scenes} from "../given.js";
 
@@ -69,7 +69,7 @@ test("the width at the edges where one sign decides", () => {
 
 /* ---- cut and fill, the game ------------------------------------------------------------------------------------ */
 
-for (const [name, {iterations, settings}] of Object.entries(scenes)) {
+for (const [name, {iterations}] of Object.entries(scenes)) {
   /* Catches all other words as one word: then more is kept in the picture than by the law. */
   test(`what is kept follows the chain in ${name}`, () => {
     for (const layer of iterations.flatMap(({layers}) => layers)) {
@@ -98,54 +98,7 @@ for (const [name, {iterations, settings}] of Object.entries(scenes)) {
       if (open.length) assert.equal(open.length, decided.length);
     }
   });
-
-  if (settings.lossless === false) continue; // without random numbers there is nothing to decide again
-
-  /* Catches other verdicts for the recorded numbers, a wrong c or S, a pass that ends before or after its recorded end,
-   * and a promise that the recorded numbers do not keep. */
-  test(`decided again, everything in ${name} follows, and no more than the law allows`, () => {
-    for (const iteration of iterations) {
-      const bare = {...iteration, trials: iteration.trials.map((trial) => ({...trial, acceptance: null}))};
-      for (const one of settings.replacement ? [iteration, bare] : [iteration]) {
-        const {layers, stop} = decidedAgain(one, settings, {});
-        assert.equal(stop, null);
-        const widths = layers.map(({width}) => width);
-        const verdicts = layers.flatMap((layer) => layer.verdicts.map(({verdict}) => verdict));
-        assert.deepEqual(
-          [widths, verdicts],
-          [iteration.layers.map(({width}) => width), iteration.trials.map(({verdict}) => verdict)],
-        );
-      }
-      const asked = (changes) => tokensOf(iteration, settings, decidedAgain(iteration, settings, changes));
-      assert.deepEqual(asked({}), {count: iteration.layers.length, isOpen: false});
-      const tried = iteration.trials.flatMap((trial, at) => (trial.uniform === null ? [] : [at]));
-      const none = asked({uniforms: Object.fromEntries(tried.map((at) => [at, 1]))});
-      if (iteration.trials.some(({residual_prob}) => residual_prob === null)) continue;
-      if (settings.replacement && !settings.landing && tried.length) assert.deepEqual(none, {count: 1, isOpen: false});
-      for (let width = 1; width <= settings.max_width; width++) {
-        const {count, isOpen} = asked({min_width: width, max_width: width});
-        assert.ok(count >= 1 && count <= iteration.layers.length + 1);
-        const drafted = iteration.layers.filter((layer) => layer.kind === "draft");
-        const isSame = drafted.every((layer) => layer.width === width);
-        if (isSame) assert.deepEqual({count, isOpen}, {count: iteration.layers.length, isOpen: false});
-      }
-    }
-  });
 }
-
-/* Catches a verdict on a draft for which no random number was drawn, and an answer that goes on where the recorded
- * numbers no longer apply. */
-test("the answer ends where the record does", () => {
-  const {iterations, settings} = scenes.toy;
-  const stops = iterations.map((one) => decidedAgain(one, settings, {min_width: settings.max_width}).stop?.reason);
-  assert.ok(stops.includes("uniform"), stops.join());
-  const [first] = iterations;
-  const at = first.trials.findIndex((one) => one.verdict === "rejected" && one.acceptance > 0);
-  const {layers, stop} = decidedAgain(first, settings, {uniforms: {[at]: 0}});
-  const last = layers[layers.length - 1];
-  assert.equal(last.verdicts.find((one) => one.trial === at).verdict, "accepted");
-  assert.deepEqual(stop, {layer: last.layer, reason: "beams"});
-});
 
 /* Catches two digits that say the opposite of what was decided. */
 test("numbers that lie close together are shown with more digits", () => {

@@ -96,22 +96,6 @@ def test_controls_are_large_and_named(browser, exported, touch, least):
     assert [box for box in boxes if not box[0] or box[1] < least] == []
 
 
-def test_zoom_is_kept_while_stepping_and_given_up_on_request(opened):
-    page = opened.page
-    width = "() => document.querySelector('.dsbd-forest').getBoundingClientRect().width"
-    whole = page.evaluate(width)
-    page.keyboard.press("+")
-    page.keyboard.press("+")
-    larger = page.evaluate(width)
-    assert larger > 1.4 * whole
-    for key in ("ArrowRight", "End", "PageDown", "PageUp"):
-        page.keyboard.press(key)
-    assert page.evaluate(width) == larger
-    unfold(page)
-    page.click("[aria-label='Reset view']")
-    assert page.evaluate(width) == whole
-
-
 def test_pointing_at_a_node_shows_its_arithmetic_and_a_click_keeps_it(opened):
     page, nodes = opened.page, SCENE.iterations[0].nodes
     page.keyboard.press("End")

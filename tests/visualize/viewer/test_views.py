@@ -53,7 +53,7 @@ def test_the_charts_follow_the_iteration(page):
     bands = page.locator(".dsbd-chart >> nth=0 >> .dsbd-chart-band")
     expect(bands).to_have_count(len(TRACE.iterations))
     widths = [layer.width for iteration in TRACE.iterations for layer in iteration.layers]
-    expect(page.locator(".dsbd-chart circle")).to_have_count(len(widths))
+    expect(page.locator(".dsbd-chart .dsbd-chart-width")).to_have_count(len(widths))
     expect(bands.nth(1)).to_have_class("dsbd-chart-band dsbd-current")
     press(page, "PageDown")
     expect(bands.nth(2)).to_have_class("dsbd-chart-band dsbd-current")
@@ -169,13 +169,12 @@ MOUNT = """async (options) => {
 
 
 def test_several_viewers_keep_to_themselves_and_their_traces_can_be_replaced(browser, exported):
-    """Catches viewers that write their place without a prefix, and a new trace that moves the reader."""
+    """Catches a viewer that writes the place of another, and a new trace that moves the reader."""
     with viewer(browser, exported) as seen:
         page, run = seen.page, seen.page.evaluate
-        run(MOUNT, {"a": [1, {"hash": "a"}], "b": [9, {"hash": "b"}], "c": [9, {}]})
+        run(MOUNT, {"a": [1, {"hash": True}], "b": [9, {}], "c": [9, {}]})
         run("() => { a.goto({step: 5}); b.goto({it: 1, layer: 2}); c.goto({it: 4}); }")
-        page.wait_for_url("**#*a.iteration=1*b.iteration=2*")
-        assert "iteration=5" not in page.url
+        page.wait_for_url("**#*iteration=1&step=6*")
         run("() => a.setTrace(trace)")
         assert run("() => [a.where().it, a.where().step]") == [0, 5]
         run("() => a.setTrace(trace, {follow: true})")
@@ -183,7 +182,7 @@ def test_several_viewers_keep_to_themselves_and_their_traces_can_be_replaced(bro
         steps = len(SCENE.iterations[last].steps)
         where = run("() => a.where()")
         assert [where[name] for name in ("it", "step", "iterations", "steps")] == [last, steps - 1, last + 1, steps]
-        run("() => { location.hash = '#a.iteration=1&a.step=6'; }")
+        run("() => { location.hash = '#iteration=1&step=6'; }")
         page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
         assert run("() => b.where().it") == 1
         run("() => { a.destroy(); c.destroy(); b.setTrace(null); b.setTrace({...grown(0), result: null}); }")
@@ -201,9 +200,6 @@ def test_a_trace_that_grows_leaves_the_reader_alone(browser, exported):
         page, run = seen.page, seen.page.evaluate
         run(MOUNT, {"a": [2, {}]})
         run("() => { a.setTrace({...grown(2), result: null}); a.goto({it: 1, step: 8}); a.show('cut'); }")
-        press(page, "+")
-        width = "() => document.querySelector('.dsbd-forest').getBoundingClientRect().width"
-        zoomed = run(width)
         slider = page.locator(".dsbd-cut input >> nth=0")
         slider.evaluate("input => { input.value = 0.2; input.dispatchEvent(new Event('input')); input.focus(); }")
         named, said = slider.get_attribute("aria-label"), page.inner_text(".dsbd-cut-said")
@@ -213,7 +209,6 @@ def test_a_trace_that_grows_leaves_the_reader_alone(browser, exported):
         assert run("() => document.activeElement.getAttribute('aria-label')") == named
         assert run("() => a.text().tokens.length") > short
         expect(page.locator(".dsbd-count-iteration")).to_have_text("2 of 4")
-        assert run(width) == zoomed
         run("() => { a.show('charts'); a.add(trace.iterations.slice(4), {result: trace.result}); }")
         expect(page.locator(".dsbd-chart >> nth=0 >> .dsbd-chart-band")).to_have_count(len(SCENE.iterations))
         whole = run("() => a.text()")

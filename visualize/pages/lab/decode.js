@@ -1,5 +1,5 @@
 /* Tables in place of models: decodes with them, by the decoder of the live page or by one whose rule is broken, and the
- * exact law of how a decode ends. A table has the law of the next word for every path, a string with one digit per word. */
+ * exact law of how a decode ends. A table has the law of the next word for each path, a string of one digit a word. */
 
 import {idsOf, iterations} from "../../live/decode.js";
 import {resolved} from "../../live/settings.js";

@@ -1,5 +1,5 @@
-/* Many decodes, in slices of a few milliseconds (the page stays live, and the counts grow before the reader's eyes), and
- * Pearson's chi-square of the counts against the exact law. */
+/* Many decodes, in slices of a few milliseconds (the page stays live, and the counts grow before the reader's eyes),
+ * and Pearson's chi-square of the counts against the exact law. */
 
 import {generatorOf} from "../../live/draft.js";
 import {decodeTables, endOf, exactLaw, firstLayer, settingsOf} from "./decode.js";

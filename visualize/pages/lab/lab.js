@@ -18,8 +18,7 @@ function tableOf(className, heads, rows) {
   return make("table", {class: className}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
 }
 
-const squared = (square) =>
-  square === Infinity ? "∞" : square < 100 ? localised(square, 1) : localised(square);
+const squared = (square) => (square === Infinity ? "∞" : square < 100 ? localised(square, 1) : localised(square));
 
 /* The likeliest ends with bars: counted so far, beside what the exact law expects of so many decodes. */
 function ends({law, counts, done, settings}, pair, words) {
