@@ -20,7 +20,7 @@ from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.figures.chart_style import Figure, brings_script
 from visualize.forest import steps_of
-from visualize.pages.document import data_element, packed, page_file
+from visualize.pages.document import data_element
 from visualize.pages.lesson import read_lesson
 from visualize.pages.trace_page import html_page
 
@@ -97,15 +97,9 @@ def test_a_page_is_one_small_file(tmp_path):
     assert page.stat().st_size < 160_000
 
 
-def test_a_drawing_takes_a_trace_a_file_or_a_result(tmp_path):
-    TRACE.save(tmp_path / "t.json")
-    for source in (tmp_path / "t.json", str(tmp_path / "t.json"), SimpleNamespace(trace=TRACE)):
-        assert visualize.forest_svg(source) == visualize.forest_svg(TRACE)
-
-
 def test_the_bundle_of_a_notebook_has_a_picture_and_text():
     """Catches a terminal or a screen reader that gets nothing."""
-    bundle = visualize.show(TRACE, iteration=1)._repr_mimebundle_()
+    bundle = visualize.show(SimpleNamespace(trace=TRACE), iteration=1)._repr_mimebundle_()
     assert set(bundle) == {"text/html", "image/svg+xml", "text/plain"}
     assert bundle["text/plain"] == visualize.forest_text(TRACE, 1)
     assert bundle["image/svg+xml"] == visualize.forest_svg(TRACE, 1)
@@ -155,18 +149,6 @@ def test_the_command_writes_the_site(tmp_path, capsys):
     flags = ["--traces", str(tmp_path), "--output", str(tmp_path / "out" / "deep"), "--json"]
     code, out, _ = run(capsys, "site", *flags)
     assert (code, json.loads(out)["pages"]) == (0, ["index.html", "article.html", "forests/a.html"])
-
-
-def test_packed_texts_come_back_and_are_inert(browser, tmp_path):
-    """Catches padding that is taken for content, and letters that HTML or an attribute would change."""
-    texts = ["", "a", "ab", "abc", "abcd", "日本 \u2028 👩‍🚀 </script> & \" '", "x" * 100_000]
-    contents = [packed(text) for text in texts]
-    assert not set("".join(contents)) & set("&<>\"'\\\n")
-    page = tmp_path / "packed.html"
-    page.write_text(f"<!doctype html><script>{page_file('unpack.js')}</script>")
-    with visit(browser, page) as seen:
-        assert seen.page.evaluate("packed => Promise.all(packed.map(dsbdUnpack))", contents) == texts
-        seen.quiet()
 
 
 # Journeys
