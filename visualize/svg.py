@@ -203,8 +203,7 @@ def label_of(id_: int, node: Attributes, words: Words) -> str:
 
 def facts_of(id_: int, node: Attributes, words: Words) -> Iterator[str]:
     """Yield a node's token, its state and its numbers, as plain text; each drawing escapes them."""
-    completed = words("node.completes", character=node["completes"]) if node["completes"] else ""
-    yield f"{token_of(id_, node, words)} {completed}".rstrip(" ")
+    yield token_of(id_, node, words)
     yield words(f"state.{node['state']}") + (f", {words('state.landed')}" if node["landed"] else "")
     if node["slots"] > 1:
         yield words("node.multiplicity", count=node["slots"])

@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -10,8 +10,9 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 from dsbd.evaluation.statistics import Mean
-from visualize.look.states import Theme
+from visualize.look.states import Theme, mark_style
 from visualize.look.theme import FONT, palette
+from visualize.svg import Attributes, facts_of
 from visualize.words.words import Words
 
 HEIGHT = 380
@@ -139,3 +140,17 @@ def dress_tree(figure: Figure, title: str, theme: Theme) -> Figure:
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": colors.faint, "activecolor": colors.accent},
         legend={"orientation": "h", "x": 0, "xanchor": "left", "itemsizing": "constant"},
     )  # fmt: skip
+
+
+def marked_nodes(
+    nodes: Mapping[int, Attributes], mark: str, sizes: Sequence[float], theme: Theme, words: Words, **more: Any
+) -> go.Scatter:
+    """Return the nodes of one mark as one trace: one entry of the legend, with what is known of each node as hover."""
+    style = mark_style(mark)
+    color = style.color(theme)
+    line = {"width": 0 if style.filled else 1.5, "color": color}
+    marker = {"symbol": style.symbol, "size": sizes, "color": color, "line": line, **more.pop("marker", {})}
+    hovers = [hover_text(facts_of(id_, node, words)) for id_, node in nodes.items()]
+    return go.Scatter(
+        name=words(f"mark.{mark}"), marker=marker, **{"hovertext": hovers or [""], "hoverinfo": "text", **more}
+    )

@@ -7,11 +7,11 @@ from typing import Any
 
 import networkx as nx
 
-from visualize.figures.chart_style import Figure, dress, dress_tree, empty_figure, hover_text
+from visualize.figures.chart_style import Figure, dress, dress_tree, empty_figure, marked_nodes
 from visualize.forest import Source, decode_graph, load_trace
 from visualize.look.states import TREE_MARKS, Theme, mark_of, mark_style
 from visualize.look.theme import palette
-from visualize.svg import Attributes, Point, facts_of, smooth
+from visualize.svg import Attributes, Point, smooth
 from visualize.tokens import MARKS, columns
 from visualize.words.words import Words
 
@@ -60,8 +60,19 @@ def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en
         look = {"color": mark_style(mark).color(theme), "width": 1}
         _draw_lines(figure, _twigs(tree, mark, line), look, opacity=FAINT)
     _draw_lines(figure, [[(0, line), (tree.graph["tokens"], line)]], {"color": colors.ink, "width": 3})
+    passes = [words("figure.forest", index=number) for number in range(1, len(trace.iterations) + 1)]
     for mark in TREE_MARKS:
-        _draw_marks(figure, mark, tree, line, theme, words)
+        nodes = {id_: node for id_, node in tree.nodes.items() if mark_of(node["state"]) == mark}
+        sizes = [IN_TWIG if node["row"] else ON_LINE for node in nodes.values()]
+        figure.add_trace(marked_nodes(
+            nodes, mark, sizes, theme, words,
+            x=[node["position"] for node in nodes.values()],
+            y=[line + node["row"] * ROW for node in nodes.values()],
+            mode="markers",
+            marker={"opacity": [FAINT if node["row"] else 1 for node in nodes.values()]},
+            customdata=[(node["iteration"], id_, passes[node["iteration"]]) for id_, node in nodes.items()],
+            hovertemplate="%{hovertext}<br>%{customdata[2]}<extra></extra>",
+        ))  # fmt: skip
     for node in text:
         figure.add_annotation(
             x=node["position"], y=line, text=escape(f"\u2068{word_of(node)}\u2069", quote=False), textangle=-WORD_ANGLE,
@@ -129,32 +140,6 @@ def _draw_lines(figure: Figure, pieces: Iterable[list[Point]], line: dict[str, A
     points = [point for piece in pieces for point in (*piece, (None, None))]
     x, y = [x for x, _ in points], [y for _, y in points]
     figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False, **look)
-
-
-def _draw_marks(figure: Figure, mark: str, tree: nx.DiGraph, line: float, theme: Theme, words: Words) -> None:
-    """Draw all nodes of one mark: one entry of the legend."""
-    nodes = {id_: node for id_, node in tree.nodes.items() if mark_of(node["state"]) == mark}
-    style = mark_style(mark)
-    color = style.color(theme)
-    figure.add_scatter(
-        x=[node["position"] for node in nodes.values()],
-        y=[line + node["row"] * ROW for node in nodes.values()],
-        mode="markers",
-        name=words(f"mark.{mark}"),
-        marker={
-            "symbol": style.symbol,
-            "size": [IN_TWIG if node["row"] else ON_LINE for node in nodes.values()],
-            "opacity": [FAINT if node["row"] else 1 for node in nodes.values()],
-            "color": color,
-            "line": {"width": 0 if style.filled else 1.4, "color": color},
-        },
-        customdata=[(node["iteration"], id_) for id_, node in nodes.items()],
-        hovertext=[
-            hover_text([*facts_of(id_, node, words), words("figure.forest", index=node["iteration"] + 1)])
-            for id_, node in nodes.items()
-        ],
-        hoverinfo="text",
-    )
 
 
 def width_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> Figure:

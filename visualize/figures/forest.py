@@ -7,7 +7,7 @@ from typing import Any, Literal
 import networkx as nx
 import plotly.graph_objects as go
 
-from visualize.figures.chart_style import Figure, dress_tree, empty_figure, hover_text
+from visualize.figures.chart_style import Figure, dress_tree, empty_figure, marked_nodes
 from visualize.forest import Source, Width, forest_graph, load_trace
 from visualize.look.states import MARKS, SIZES, YIELDED, Theme, mark_of, mark_style
 from visualize.look.theme import MONOSPACE, palette
@@ -17,7 +17,6 @@ from visualize.svg import (
     PITCH,
     caption,
     edges_of,
-    facts_of,
     label_of,
     layer_title,
     marks_of,
@@ -95,31 +94,23 @@ def _traces(
 
 def _nodes(forest: nx.DiGraph, mark: str, theme: Theme, words: Words) -> go.Scatter:
     nodes = {id_: node for id_, node in forest.nodes.items() if mark_of(node["state"]) == mark}
-    style = mark_style(mark)
-    color = style.color(theme)
-    return go.Scatter(
+    style, is_settled = mark_style(mark), MARKS[mark][0] in (*YIELDED, "input")
+    sizes = [round(style.size * size_factor(node), 2) for node in nodes.values()] or [1.0]
+    return marked_nodes(
+        nodes, mark, sizes, theme, words,
         x=[node["column"] for node in nodes.values()] or NOTHING,
         y=[node["row"] for node in nodes.values()] or NOTHING,
         mode="markers+text",
-        name=words(f"mark.{mark}"),
-        marker={
-            "symbol": style.symbol,
-            "size": [round(style.size * size_factor(node), 2) for node in nodes.values()] or [1.0],
-            "color": color,
-            "line": {"width": 0 if style.filled else 1.6, "color": color},
-            "opacity": 1,
-        },
         text=["\u2002" + escape(label_of(id_, node, words), quote=False) for id_, node in nodes.items()] or [""],
         textposition="middle right",
         textfont={
             "family": MONOSPACE,
             "size": [10 if node["state"] == "cover" else 12.5 for node in nodes.values()] or [12.5],
-            "color": palette(theme).ink if MARKS[mark][0] in (*YIELDED, "input") else color,
+            "color": palette(theme).ink if is_settled else style.color(theme),
         },
-        hovertext=[hover_text(facts_of(id_, node, words)) for id_, node in nodes.items()] or [""],
-        hoverinfo="text",
+        marker={"opacity": 1},
         cliponaxis=False,
-    )
+    )  # fmt: skip
 
 
 def _bars(forest: nx.DiGraph, theme: Theme) -> go.Bar:
