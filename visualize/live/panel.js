@@ -5,7 +5,7 @@
  *   {base, pair, megabytes, prompt, settings, reads, methods, words, isSmall}
  * isSmall: only prompt and Run, in the card of a lesson; the settings are those of its decode. */
 
-import {FIELDS, Refused, sentenceOf} from "./settings.js";
+import {FIELDS, Refused, choicesOf, sentenceOf} from "./settings.js";
 import {button, download, filled, localised, make, table} from "../viewer/dom.js";
 
 const MAIN = ["max_new_tokens", "temperature", "draft_depth", "draft_width", "num_beams", "seed"];
@@ -34,15 +34,15 @@ export function mountLive(root, data) {
   const labelled = (text, control) => make("label", {}, make("span", {text}), control);
   const called = (name) => words[`field.${name}`] ?? name;
   const field = (name) => {
-    const {standard, choices, low: min, high: max, kind} = FIELDS[name];
-    const isSwitch = standard === true;
-    const step = kind === "number" ? STEP : 1;
-    const control = isSwitch
-      ? make("input", {type: "checkbox", checked: settings[name] !== false})
-      : choices
-        ? make("select", {}, ...choices.map((one) => make("option", {value: one, text: one})))
-        : make("input", {type: "number", min, max, step});
-    if (!isSwitch) control.value = settings[name] ?? (choices ? standard : "");
+    const {standard, low: min, high: max, kind} = FIELDS[name];
+    const controls = {
+      switch: () => make("input", {type: "checkbox", checked: settings[name] !== false}),
+      choice: () => make("select", {}, ...choicesOf(name).map((one) => make("option", {value: one, text: one}))),
+      whole: () => make("input", {type: "number", min, max}),
+      number: () => make("input", {type: "number", min, max, step: STEP}),
+    };
+    const control = controls[kind]();
+    if (kind !== "switch") control.value = settings[name] ?? (kind === "choice" ? standard : "");
     const label = labelled(called(name), control);
     fields.set(name, {control, label});
     return label;

@@ -1,22 +1,45 @@
-/* The settings of a decode in the browser: checked, and written as settings of the one decoder. settings.json has those
- * of dsbd/settings.py that a browser reads, and what a method implies. `elsewhere` are fields of what does not run
- * here, with the values that all methods here have; `plain` decodes without guesses. */
+/* The settings of a decode in the browser: checked, and written as settings of the one decoder. settings.json is the
+ * table of dsbd/settings.py; what a method implies is in dsbd/methods.py. */
 
-import settings from "./settings.json" with {type: "json"};
 import {filled} from "../viewer/dom.js";
+import settings from "./settings.json" with {type: "json"};
 
-export const FIELDS = settings.fields;
+/* Fields of what does not run here, with the values that all methods here have. */
+const ELSEWHERE = {
+  ...{width_weights: null, verification: "token"},
+  ...{branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true},
+};
+const BEST = {replacement: false, temperature: 0, top_p: 1};
+/* What the methods imply besides their width, and the fields that they read nevertheless; dsbd implies little. */
+const METHODS = {
+  dsbd: null,
+  beam_sampling: {reads: ["replacement"]},
+  beam_search: BEST,
+  speculative_beam_search: {...BEST, forest: "likely", landing: true, reads: ["draft_depth", "draft_width"]},
+  speculative: {reads: ["draft_depth"]},
+  sampling: {},
+  greedy: {temperature: 0, top_k: 1, top_p: 1},
+};
+const PLAIN = {
+  ...{draft_depth: 0, draft_width: 1, width_threshold: 1, replacement: true, input_beams: null, landing: false},
+  ...{cover_width: 0, forest: "sampled"},
+};
+
+/* The fields that a browser reads. */
+export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));
 
 /* The settings whose numbers are fractions in Python. */
-export const FRACTIONS = [...Object.keys(FIELDS).filter((name) => FIELDS[name].kind === "number"), "joint_threshold"];
+export const FRACTIONS = Object.keys(settings).filter((name) => settings[name].kind === "number");
+
+/* The choices of a field; nothing is measured here. */
+export const choicesOf = (name) =>
+  name === "method" ? Object.keys(METHODS) : FIELDS[name].choices.filter((choice) => choice !== "auto");
 
 /* What a user asks for as settings that the decoder runs: fields that the method does not read get the values that it
  * implies. Throws Refused for what a form can ask for, and a plain Error for what only a wrong page can. */
 export function resolved(asked) {
   for (const name of Object.keys(asked)) {
-    if (!(name in FIELDS || name in settings.elsewhere)) {
-      throw new Error(`unknown setting ${shown(name)}; leave it out`);
-    }
+    if (!(name in FIELDS || name in ELSEWHERE)) throw new Error(`unknown setting ${shown(name)}; leave it out`);
   }
   const found = {};
   for (const [name, field] of Object.entries(FIELDS)) {
@@ -30,14 +53,15 @@ export function resolved(asked) {
     const [high, low] = [found.max_width, found.min_width];
     throw new Refused("widths", {higher: "max_width", lower: "min_width", high, low});
   }
-  return {...found, ...settings.elsewhere, ...implied(found)};
+  return {...found, ...ELSEWHERE, ...implied(found)};
 }
 
 const shown = (value) => String(JSON.stringify(value)).slice(0, 60);
 
-function check(name, value, {kind, low, high, above, choices}) {
+function check(name, value, {kind, low, high, above}) {
   if (value === "auto") throw new Refused("auto", {name});
-  if (choices) {
+  if (kind === "choice" || kind === "switch") {
+    const choices = kind === "switch" ? [true, false] : choicesOf(name);
     if (choices.includes(value)) return;
     throw new Error(`${name} is ${shown(value)}; choose one of ${choices.join(", ")}`);
   }
@@ -54,10 +78,10 @@ function implied({method, ...asked}) {
     const max_width = asked.max_width ?? Math.min(beams, FIELDS.max_width.high);
     return isLikely ? {max_width, landing: true, cover_width: 0} : {max_width};
   }
-  const {beams, reads, fixed} = settings.methods[method];
-  const width = beams === 1 ? 1 : asked[beams];
+  const {reads = [], ...fixed} = METHODS[method];
+  const width = FIELDS.num_beams.methods.includes(method) ? asked.num_beams : 1;
   const read = Object.fromEntries(reads.map((name) => [name, asked[name]]));
-  return {...settings.plain, min_width: width, max_width: width, ...read, ...fixed};
+  return {...PLAIN, min_width: width, max_width: width, ...fixed, ...read};
 }
 
 /* What cannot be decoded, as the key of a sentence and its values, which are numbers, names of settings, or texts: the

@@ -208,7 +208,7 @@ const shown = (value) => (value === null ? "" : number(value));
 
 /* ---- charts of the whole decode: widths, and seconds by phase --------------------------------------------------- */
 
-const CHART = {width: 620, height: 180, left: 46, top: 12, bottom: 20};
+const CHART = {width: 620, height: 180, left: 58, top: 12, bottom: 20};
 
 /* Two small drawings, a column for each pass; a click goes to the pass. */
 export class ChartsPanel {
@@ -237,11 +237,15 @@ export class ChartsPanel {
     );
     const key = (kind, text) => make("span", {}, make("i", {class: `dsbd-key dsbd-chart-${kind}`}), say(text));
     const keys = [key("layers", "figure.layers"), key("width", "figure.layer_width")];
-    const title = (text) => make("p", {class: "dsbd-fact-title", text: say(text)});
+    const title = (text) => make("p", {class: "dsbd-fact-title", text});
     const legend = (...inside) => make("p", {class: "dsbd-hint"}, ...inside);
     sheet.replaceChildren(
-      ...[title("figure.width"), widths, legend(...keys)],
-      ...[title("figure.timeline"), seconds, legend(...phases.map((phase) => key(phase, `bar.${phase}`)))],
+      ...[title(say("figure.width")), widths, legend(...keys)],
+      ...[
+        title(`${say("figure.timeline")} (${say("figure.seconds")})`),
+        seconds,
+        legend(...phases.map((phase) => key(phase, `bar.${phase}`))),
+      ],
     );
   }
 

@@ -10,6 +10,7 @@ import es from "../../../visualize/words/es.json" with {type: "json"};
 import fr from "../../../visualize/words/fr.json" with {type: "json"};
 import ja from "../../../visualize/words/ja.json" with {type: "json"};
 import zh from "../../../visualize/words/zh.json" with {type: "json"};
+import {keepBest, ranked} from "../../../visualize/live/decode.js";
 import {Refused, resolved, sentenceOf} from "../../../visualize/live/settings.js";
 import {decode} from "../../../visualize/live/trace.js";
 import {tablePair} from "./tables.js";
@@ -109,4 +110,14 @@ test("a decode stops before the next call of a model", async () => {
     {message: "stopped"},
   );
   assert.deepEqual(seen, [0, 1, 2]); // the first call reads the prompt
+});
+
+/* Catches hypotheses of equal weight in another order than Python's: the earlier beam wins, a finished one first. */
+test("ties go to the earlier beam", () => {
+  const beamOf = (name, log_weight, length = 2) => ({name, log_weight, node: {length}});
+  const beams = [beamOf("a", -2), beamOf("b", -1), beamOf("c", -2), beamOf("d", -1)];
+  const namesOf = (found) => found.map(({name}) => name).join("");
+  assert.equal(namesOf(keepBest(beams, 3)), "abd");
+  assert.equal(namesOf(keepBest(beams, null)), "abcd");
+  assert.equal(namesOf(ranked({finished: [beamOf("e", -2, 4)], beams}, {length_penalty: 1})), "ebdac");
 });
