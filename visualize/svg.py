@@ -1,5 +1,6 @@
 """The forest of one iteration as a static SVG and as text, and the pixels and words that the Plotly figures share."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -58,7 +59,7 @@ def forest_svg(
         width=width,
         height=height,
         bottom=height + LEGEND * lines + 12,
-        title=words("figure.forest", index=iteration + 1),
+        title=describe(forest, words),
         empty="",
         layers=[_layer(layer, widths.get(layer), forest, words) for layer in sorted(drafted | set(widths))],
         edges=[_edge(edge, forest.nodes[below]["state"]) for below, edge in edges_of(forest, words)],
@@ -170,6 +171,18 @@ def _beams(iteration: Any, index: Mapping[int, Any], words: Words) -> Iterator[s
 
 
 # What this file's drawings and the Plotly figures share
+
+
+def describe(forest: nx.DiGraph, words: Words) -> str:
+    """Say a drawn forest in a line: how many nodes in how many layers, and what became of them."""
+    marks = Counter(mark_of(node["state"]) for node in forest.nodes.values() if node["state"] != "input")
+    return words(
+        "ui.alt",
+        index=forest.graph["iteration"] + 1,
+        nodes=words.counted("nodes", marks.total()),
+        layers=words.counted("tokens", forest.graph["last_column"]),
+        states=", ".join(f"{count} {words(f'mark.{mark}')}" for mark, count in marks.items()),
+    )
 
 
 def layer_title(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) -> str:

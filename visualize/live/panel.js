@@ -1,7 +1,7 @@
 /* The form of a live page: it decodes in the reader's browser and hands the growing trace to the page around it, as the
  * event dsbd-live with {trace, news, isLive}: news are the records of iterations that are new in the trace.
  *
- * An element with class dsbd-live holds its data as JSON (visualize/pages/live_parts.py):
+ * An element with class dsbd-live holds its data as JSON (visualize/pages/live.py):
  *   {base, pair, megabytes, prompt, settings, reads, methods, words, isSmall}
  * isSmall: only prompt and Run, in the card of a lesson; the settings are those of its decode. */
 
