@@ -4,8 +4,8 @@
     python -m benchmarks.first_gpu_day --only ids,copies
 
 Every step is a command within a budget of minutes. What it prints is kept in ``--results``, and written into the pages
-where they say "not measured". The same command goes on where it was stopped: what is done is not done again, and a
-bench continues its file of answers. Energy needs the extra ``energy``. Nothing is fetched.
+where they say "not measured". The same command goes on where it was stopped: what is done is not
+done again. Energy needs the extra ``energy``. Nothing is fetched.
 
     python -m benchmarks.first_gpu_day --device cpu --small --results DIR --pages DIR
 
@@ -76,11 +76,12 @@ STEPS = (
 
 
 def command_of(step: Step, asked: argparse.Namespace) -> list[str]:
-    """Return the command of a step; one that writes answers continues its file."""
+    """Return the command of a step; one that writes decodes begins its file again."""
     command = [sys.executable, "-m", *step.command.split(), "--device", asked.device]
     if step.command.startswith(("dsbd bench", "dsbd eval")):
         output = asked.results / f"{step.name}.jsonl"
-        command += ["--output", str(output), *(["--resume"] if output.exists() else [])]
+        output.unlink(missing_ok=True)
+        command += ["--output", str(output)]
     return command + (step.small.split() if asked.small else [])
 
 

@@ -16,7 +16,7 @@ import torch
 
 import dsbd
 from dsbd.assets import asset_path
-from dsbd.evaluation.markdown import table
+from dsbd.contest.table import markdown_table
 
 MODES: dict[str, dict[str, Any]] = {
     "defaults": {},
@@ -43,7 +43,7 @@ def ids(device: str, small: bool) -> bool:
         wanted = _beams("cpu", "eager", small)
         found = [_beams(device, engine, small) for engine in engines]
     rows = [[mode, *(_verdict(ids, beams[mode]) for beams in found)] for mode, ids in wanted.items()]
-    print(table(["mode", *engines], rows))
+    print(markdown_table(["mode", *engines], rows))
     return all(verdict == "equal" for _, *verdicts in rows for verdict in verdicts)
 
 
@@ -61,7 +61,7 @@ def copies(device: str, small: bool) -> bool:
             torch.cuda.synchronize(pair.device)
         count = sum("Memcpy DtoH" in event.name for event in profile.events())
         rows.append([mode, str(iterations), str(count)])
-    print(table(["mode", "iterations", "copies"], rows))
+    print(markdown_table(["mode", "iterations", "copies"], rows))
     return all(iterations == count for _, iterations, count in rows)
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import torch
 
+from dsbd.contest.table import markdown_table
 from dsbd.draft import Drafter
-from dsbd.evaluation.markdown import cell, table
 from dsbd.files import write_file
 from dsbd.host_draft import HostDrafter
 from dsbd.law.beams import Beam, Node
@@ -66,8 +66,9 @@ def main() -> None:
             settings = resolve(DecodingSettings(**changes))
             rows.append({"vocabulary": vocabulary, "forest": name, **measure(settings, vocabulary, device)})
     print(
-        table(
-            list(rows[0]), [[cell(one) if isinstance(one, float) else str(one) for one in row.values()] for row in rows]
+        markdown_table(
+            list(rows[0]),
+            [[f"{one:.2f}" if isinstance(one, float) else str(one) for one in row.values()] for row in rows],
         )
     )
     if chosen.output:

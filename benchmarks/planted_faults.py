@@ -46,8 +46,8 @@ ALSO = {
     "dsbd/models/rows/threaded.py": ["tests/models/test_threads.py"],
     "dsbd/models/choosing.py": ["tests/models/engines/test_engines.py"],
     "dsbd/decoder.py": ["tests/models/test_threads.py"],
-    "dsbd/measure/bench/run.py": ["tests/measure/bench/test_memory.py"],
-    "dsbd/measure/bench/records.py": ["tests/evaluation/test_bench.py"],
+    "dsbd/contest/measure.py": ["tests/contest/test_contest.py"],
+    "dsbd/contest/table.py": ["tests/contest/test_contest.py"],
     "dsbd/observer.py": ["tests/models/test_ranks.py"],
 }
 """Tests of a file beside those of the same name, if there are any."""

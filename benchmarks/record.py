@@ -10,16 +10,16 @@ All are in float32, as nearly every processor and every browser computes the bun
 """
 
 import argparse
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import dsbd
-from dsbd.evaluation.race import make_race, race
-from dsbd.files import write_file
+from dsbd.contest.contenders import contenders
+from dsbd.contest.race import race
+from dsbd.contest.records import Race
+from dsbd.contest.tasks import load_task
 from dsbd.machine import machine, versions
-from dsbd.measure.bench.contenders import contenders
-from dsbd.tasks.registry import load_task
 
 ASSETS = Path(__file__).parents[1] / "assets"
 STORY = "Once upon a time, there was a little fox who"
@@ -55,7 +55,7 @@ LESSONS: Recordings = {
 CHAPTER = (ASSETS / "chapters" / "oz.txt").read_text(encoding="utf-8").rstrip("\n")
 MEMORY_LESSONS: Recordings = {"7-long-prompts": (CHAPTER, {"max_new_tokens": 32, "seed": 7})}
 RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
-QUESTIONS, TOKENS, ROUNDS = 6, 48, 5
+QUESTIONS, TOKENS, ROUNDS = 8, 48, 6
 
 
 def main() -> None:
@@ -94,14 +94,12 @@ def record_race(name: str) -> None:
     """Race on a story, or on questions to SQL, and save the race."""
     pair = dsbd.load_pair(f"bundled:{name}", dtype="float32")
     task = load_task("sql") if name == "sql" else None
-    questions = task.questions(QUESTIONS) if task else []
-    prompts = [question.prompt for question in questions] or [STORY]
+    prompts = task.questions(QUESTIONS) if task else [STORY]
     racing = contenders(RACERS, {"max_new_tokens": [TOKENS]})
-    *_, last = race(pair, racing, prompts, ROUNDS)
-    assert last.runs is not None, "a race ends with its runs"
-    made = make_race(last.runs, task, questions, {"machine": machine(pair.device), "versions": versions()})
-    content = json.dumps(made.to_dict(), ensure_ascii=False, separators=(",", ":"))
-    write_file(ASSETS / "races" / f"{name}.json", content)
+    *_, made = race(pair, racing, prompts, task, ROUNDS)
+    assert isinstance(made, Race), "it is the last step"
+    made = replace(made, conditions={"machine": machine(pair.device), "versions": versions()})
+    made.save(ASSETS / "races" / f"{name}.json")
     for racer in made.racers:
         print(name, racer.name, racer.ratio)
 

@@ -14,9 +14,9 @@ from dsbd.version import __version__
 
 if TYPE_CHECKING:
     from dsbd.api import DecodingResult, Update, decode, stream
+    from dsbd.contest.contest import evaluate
     from dsbd.custom_generate import generate
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
-    from dsbd.evaluation.evaluation import evaluate
     from dsbd.models.loading import load_pair
     from dsbd.models.making import make_pair
     from dsbd.models.pair import Pair
@@ -32,7 +32,7 @@ _NAMES = {
     "dsbd.errors": (
         "DsbdError", "ModelError", "PairError", "PromptError", "SettingsError", "StoppedError", "TraceError"
     ),
-    "dsbd.evaluation.evaluation": ("evaluate",),
+    "dsbd.contest.contest": ("evaluate",),
     "dsbd.models.loading": ("load_pair",),
     "dsbd.models.making": ("make_pair",),
     "dsbd.models.pair": ("Pair",),

@@ -17,7 +17,6 @@ from dsbd.commands import (
     export,
     lesson,
     page,
-    plan,
     site,
     verify_trace,
 )
@@ -25,7 +24,7 @@ from dsbd.commands.parser import BAD_INPUT, OK, STOPPED, OneLineParser
 from dsbd.errors import DsbdError
 from dsbd.version import __version__
 
-COMMANDS = (decode, bench, eval, verify_trace, export, lesson, site, page, doctor, plan)
+COMMANDS = (decode, bench, eval, verify_trace, export, lesson, site, page, doctor)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

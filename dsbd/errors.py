@@ -19,10 +19,6 @@ class PromptError(DsbdError, ValueError):
     """The prompt does not fit the models."""
 
 
-class PlanError(DsbdError, ValueError):
-    """A plan is for an unknown device, or its figures are impossible."""
-
-
 class PairError(DsbdError):
     """Models cannot be loaded, or cannot work together."""
 

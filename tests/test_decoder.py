@@ -52,7 +52,7 @@ def test_same_seed_same_output_and_no_global_randomness(method):
 )
 def test_beams_carry_their_true_log_weight(replacement, settings):
     """Catches a log-weight that is not the sum of the target's raw log-probabilities, computed again."""
-    from dsbd.measure.quality import log_likelihood
+    from dsbd.contest.measure import log_likelihood
 
     pair = toy_pair()
     result = decode(max_new_tokens=9, draft_depth=3, draft_width=4, replacement=replacement, **settings)

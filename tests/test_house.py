@@ -24,7 +24,8 @@ NEVER = {
     "dsbd": {"plotly", "gradio", "networkx"},
     "dsbd.law": {"torch", "transformers"},
     "dsbd.tracing": {"torch", "transformers"},
-    "dsbd.tasks": {"torch", "transformers"},
+    "dsbd.contest.records": {"torch", "transformers"},
+    "dsbd.contest.tasks": {"torch", "transformers"},
     "dsbd.auto.plan": {"torch", "transformers"},
     "visualize": {"torch", "transformers", "gradio"},
 }
@@ -117,22 +118,20 @@ def test_nothing_imports_in_a_circle():
     assert list(networkx.simple_cycles(graph)) == []
 
 
-RECORDS = {f"dsbd.evaluation.{name}" for name in ("tables", "statistics", "fronts", "race_records")}
-FEW = RECORDS - {"dsbd.evaluation.race_records"}
+RECORDS = {"dsbd.contest.records", "dsbd.contest.statistics"}
 DRAWN_FROM = {
     "dsbd.errors", "dsbd.files", "dsbd.methods", "dsbd.settings", "dsbd.results", "dsbd.tracing", "dsbd.assets",
-    "dsbd.measure.bench", *RECORDS,
+    *RECORDS,
 }  # fmt: skip
 """What drawings may read of the decoder: plain data, and nothing that decodes."""
 
 
 def test_drawings_read_plain_data():
-    """Catches a drawing that runs the decoder; scenes read even less."""
+    """Catches a drawing that runs the decoder."""
     for module, imported in imports().items():
         if module.startswith("visualize"):
-            few = {"dsbd.assets", "dsbd.measure.bench", *FEW} if module.startswith("visualize.scenes") else set()
             for name in imported:
-                allowed = any(name == place or name.startswith(f"{place}.") for place in DRAWN_FROM - few)
+                allowed = any(name == place or name.startswith(f"{place}.") for place in DRAWN_FROM)
                 assert allowed or not name.startswith("dsbd"), f"{module} imports {name}"
 
 

@@ -6,7 +6,7 @@ import dsbd
 import visualize
 from dsbd import results, stopping
 from dsbd.law.beams import Hypothesis, Node
-from tests.evaluation.made_up import made_up_table
+from tests.contest.made_up import made_up_table
 from tests.toy_pair import toy_pair
 
 

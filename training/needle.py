@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from dsbd.tasks.needle import NEEDLE, NEEDLE_WORDS
+from dsbd.contest.tasks import NEEDLE, NEEDLE_WORDS
 from training.corpus import DocumentStream, EncodedDocuments
 
 BOS = 0

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import dsbd
 from dsbd.api import Progress, planning
 from dsbd.auto.plan import PlanProgress
-from dsbd.evaluation.race import race
-from dsbd.measure.bench.contenders import Contender
+from dsbd.contest.contenders import Contender
+from dsbd.contest.race import race
+from dsbd.contest.task import Question, Task
 from dsbd.memory.reading import ReadProgress
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
@@ -64,16 +65,21 @@ def recorded_decode(limits: Limits, prompt: str, settings: DecodingSettings, pai
 
 
 def race_of(
-    limits: Limits, prompts: Sequence[str], contenders: Sequence[Contender], rounds: int, pair: str = PAGE
+    limits: Limits,
+    prompts: Sequence[str | Question],
+    contenders: Sequence[Contender],
+    rounds: int,
+    pair: str = PAGE,
+    task: Task | None = None,
 ) -> Job:
-    """Contenders in turn; see :func:`dsbd.evaluation.race.race`."""
+    """Contenders in turn; see :func:`dsbd.contest.race.race`."""
     each = [contender.settings for contender in contenders]
 
     def check(chosen: Pair) -> None:
         check_race(limits, each, len(prompts), rounds)
-        _check(limits, prompts, each, chosen)
+        _check(limits, [one if isinstance(one, str) else one.prompt for one in prompts], each, chosen)
 
-    steps = partial(race, contenders=list(contenders), prompts=list(prompts), rounds=rounds)
+    steps = partial(race, contenders=list(contenders), prompts=list(prompts), task=task, rounds=rounds)
     return Job("race", pair, each, check, len(prompts) * rounds + 2, limits.evaluate_seconds, steps)
 
 

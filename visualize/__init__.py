@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from visualize.embed import embed_snippet
+    from visualize.figures.contest import pareto_figure, race_figure, speed_figure
     from visualize.figures.decode import decode_figure, width_figure
-    from visualize.figures.evaluation import (
-        pareto_figure,
-        quality_width_figure,
-        width_histogram_figure,
-    )
     from visualize.figures.forest import forest_figure
-    from visualize.figures.race import race_figure
-    from visualize.figures.speed import speed_figure
     from visualize.forest import decode_graph, forest_graph
     from visualize.notebook import show
-    from visualize.pages.contest_page import export_contest
     from visualize.pages.lesson_page import export_lesson
     from visualize.pages.site import export_site
     from visualize.pages.trace_page import export_html
@@ -30,14 +23,11 @@ if TYPE_CHECKING:
 _NAMES = {
     "svg": "forest_svg forest_text",
     "embed": "embed_snippet",
+    "figures.contest": "pareto_figure race_figure speed_figure",
     "figures.decode": "decode_figure width_figure",
-    "figures.evaluation": "pareto_figure quality_width_figure width_histogram_figure",
     "figures.forest": "forest_figure",
-    "figures.race": "race_figure",
-    "figures.speed": "speed_figure",
     "forest": "decode_graph forest_graph",
     "notebook": "show",
-    "pages.contest_page": "export_contest",
     "pages.lesson_page": "export_lesson",
     "pages.site": "export_site",
     "pages.trace_page": "export_html",

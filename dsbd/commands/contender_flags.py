@@ -1,42 +1,43 @@
-"""What ``bench`` and ``eval`` share: flags of contenders and of the file of answers, and printing what was found.
-
-Needs no torch, so that help is quick.
-"""
+"""What ``bench`` and ``eval`` share: flags of contenders and output, and showing what was found. Needs no torch."""
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands.pair_flags import sources_of_flags
-from dsbd.commands.parser import names, print_json
+from dsbd.commands.pair_flags import pair_of, say_read
+from dsbd.commands.parser import OK, STOPPED, names, print_json
 from dsbd.commands.paths import output_file
 from dsbd.commands.settings_flags import HELP, value_of_text
-from dsbd.errors import SettingsError
-from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contenders import (
+from dsbd.contest.contenders import (
+    BASELINE,
     CONTENDER_METHODS,
     DEFAULT_METHODS,
     POINTS,
     Contender,
     contenders,
+    require_count,
     swept_settings,
     value_text,
 )
-from dsbd.measure.bench.grids import GRIDS, grid_contenders
+from dsbd.errors import SettingsError
 from dsbd.settings import DecodingSettings
 
 if TYPE_CHECKING:
-    from dsbd.evaluation.report import Report
+    from dsbd.contest.task import Task
+
+MAX_SEEDS = 1000
 
 
-def add_contender_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, str] | None = None) -> None:
+def add_contest_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, str] | None = None) -> None:
     """Add the flags; ``defaults`` is what the help says of some settings."""
-    points, unnamed = "|".join(POINTS), ",".join(DEFAULT_METHODS)
-    known = f"{', '.join(CONTENDER_METHODS)}, dsbd:POINT with POINT one of {points}"
+    known = f"{', '.join(CONTENDER_METHODS)}, dsbd:POINT with POINT one of {'|'.join(POINTS)}"
     add = parser.add_argument
-    add("--methods", metavar="LIST", help=f"comma-separated, from {known} ({unnamed}; none with --grid)")
-    add("--grid", metavar="NAME", help=f"many points of several methods: {', '.join(GRIDS)}")
+    add("--methods", metavar="LIST", help=f"comma-separated, from {known} ({','.join(DEFAULT_METHODS)})")
+    add("--baseline", default=BASELINE, metavar="NAME", help=f"what the others are compared with ({BASELINE})")
+    add("--limit", type=int, metavar="N", help="only the first N prompts or questions")
+    add("--output", type=output_file, metavar="FILE", help="write one line of JSON per decode, as soon as it is made")
     group = parser.add_argument_group("settings", "for every method that reads them; several values are a sweep")
     for name in swept_settings():
         default = (defaults or {}).get(name, value_text(getattr(DecodingSettings, name)))
@@ -44,21 +45,12 @@ def add_contender_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, 
 
 
 def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
-    """Return the contenders of ``--grid`` and of ``--methods``, with the settings given. Raises: SettingsError."""
-    values = _swept_values(parsed)
-    grid = grid_contenders(parsed.grid, values) if parsed.grid is not None else ()
-    if parsed.methods is None and grid:
-        return grid
-    methods = DEFAULT_METHODS if parsed.methods is None else names(parsed.methods)
-    beside = contenders(methods, values)
-    twice = {one.name for one in grid} & {one.name for one in beside}
-    if twice:
-        raise SettingsError(f"grid {parsed.grid!r} has {', '.join(sorted(twice))} already; leave it out of the methods")
-    return grid + beside
-
-
-def _swept_values(parsed: argparse.Namespace) -> dict[str, Sequence[Any]]:
-    """Return the values that the flags ask for, by setting. Raises: SettingsError."""
+    """Return the contenders of ``--methods``, with the settings given. Raises: SettingsError."""
+    require_count("seeds", parsed.seeds, MAX_SEEDS)
+    if parsed.limit is not None:
+        require_count("limit", parsed.limit)
+    if parsed.output is not None and Path(parsed.output).exists():
+        raise SettingsError(f"{parsed.output!r} exists; name another --output")
     given = {name: getattr(parsed, name) for name in swept_settings() if getattr(parsed, name) is not None}
     values: dict[str, Sequence[Any]] = {
         name: [value_of_text(name, part) for part in names(text)] for name, text in given.items()
@@ -68,47 +60,27 @@ def _swept_values(parsed: argparse.Namespace) -> dict[str, Sequence[Any]]:
             DecodingSettings(**{name: value})  # refuses a bad one also where no method that was asked for reads it
     if len(values.get("seed", ())) > 1:
         raise SettingsError(f"seed is {given['seed']}; give one seed, and --seeds N for N runs of each prompt")
-    return values
+    found = contenders(DEFAULT_METHODS if parsed.methods is None else names(parsed.methods), values)
+    if parsed.baseline not in (BASELINE, *(one.name for one in found), *(one.method for one in found)):
+        raise SettingsError(
+            f"baseline is {parsed.baseline!r}; choose from {', '.join(one.name for one in found)}, or a method of them"
+        )
+    return found
 
 
-def add_output_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of the file of answers."""
-    parser.add_argument(
-        "--output", type=output_file, metavar="FILE", help="write one line of JSON per decode, as soon as it is made"
-    )
-    parser.add_argument("--resume", action="store_true", help="continue the file that --output names")
+def hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: "Sequence[Task]", **options: Any) -> int:
+    """Run the contest, print one JSON object or a table, and return the exit code."""
+    from dsbd.contest.contest import hold_contest, make_contest
+    from dsbd.contest.table import markdown_of
 
-
-def require_output(parsed: argparse.Namespace, asked: Mapping[str, Any]) -> AnswersFile | None:
-    """Return the answers of an earlier call; refuse those to something else before models are loaded, where possible.
-
-    Raises:
-        SettingsError: the file exists and --resume is missing, or the other way round; or it has other answers.
-    """
-    exists = parsed.output is not None and Path(parsed.output).is_file() and Path(parsed.output).stat().st_size > 0
-    if exists and not parsed.resume:
-        raise SettingsError(f"{parsed.output!r} exists; add --resume to continue it, or name another --output")
-    if parsed.resume and not exists:
-        raise SettingsError(f"there is nothing to resume in {parsed.output!r}; name the --output of an earlier call")
-    if not exists:
-        return None
-    from dsbd.machine import versions
-    from dsbd.models.loading import display_name, sources_of
-
-    answers = AnswersFile(parsed.output)
-    before = answers.head["conditions"]
-    models = dict(before.get("models", {}))
-    for role, source in zip(("target", "draft"), sources_of(*sources_of_flags(parsed)), strict=True):
-        models[role] = None if source is None else {**(models.get(role) or {}), "id": display_name(source)}
-    answers.require_same(asked=asked, conditions={**before, "versions": versions(), "models": models})
-    return answers
-
-
-def print_report(parsed: argparse.Namespace, report: "Report") -> None:
-    """Print what a contest found: one JSON object, or tables."""
-    from dsbd.evaluation.markdown import report_tables
-
+    pair = pair_of(parsed)
+    contest = make_contest(pair, racing, tasks, limit=parsed.limit, rounds=parsed.seeds, **options)
+    say_read(contest.count_read(pair))
+    if shortened := sum(asked.prompt != asked.question.prompt for asked in contest.asked):
+        print(f"dsbd: {shortened} prompts are shortened to fit the models' context", file=sys.stderr)
+    report = hold_contest(pair, contest, parsed.output, parsed.baseline)
     if parsed.json:
         print_json(report.to_dict())
     else:
-        print(report_tables(report))
+        print(markdown_of(list(report.tables.values())))
+    return OK if report.complete else STOPPED

@@ -1,27 +1,25 @@
 """``doctor``: report what this machine and this pair can do."""
 
 import argparse
-from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
-from dsbd.commands.pair_flags import add_pair_flags, pair_of, prepare
+from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import OK, new_command, print_json
 from dsbd.progress import ProgressLine
+
+SIZES = {"target": (1, 8, 32), "draft": (1, 8)}
+"""Tokens of the forwards that are timed."""
 
 
 def add(commands: Any) -> None:
     """Add the subcommand with its flags."""
-    parser = new_command(commands, "doctor", "what this machine and this pair can do", run)
-    add_pair_flags(parser)
+    add_pair_flags(new_command(commands, "doctor", "what this machine and this pair can do", run))
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Run the subcommand; returns the exit code."""
-    from dsbd.measure.doctor import PLAN_PROMPT, PLAN_SETTINGS, examine
-
     pair = pair_of(parsed)
-    if pair.draft is not None:
-        prepare(pair, PLAN_PROMPT, PLAN_SETTINGS)
     with ProgressLine("measuring forwards"):
         report = examine(pair)
     if parsed.json:
@@ -30,22 +28,36 @@ def run(parsed: argparse.Namespace) -> int:
     print("versions   " + ", ".join(f"{name} {number}" for name, number in report["versions"].items()))
     print(f"device     {report['device']}, {report['cores']} cores, {report['threads']} threads")
     for role, model in report["models"].items():
-        if model is not None:
-            check = report["checks"][role]
-            how = f"{model['dtype']}, engine {model['engine']}, {model['attention']} attention"
-            print(f"{role:<11}{model['id']}, {model['parameters']:,} parameters, {how}")
-            print(f"{'':<11}{check['reason']} (error {check['error']:.2g} of the spread)")
-            for engine, times in model["engines_milliseconds"].items():
-                print(f"{'':<11}measured for auto: {engine} {_shown(times)}")
-    for role in ("target", "draft"):
-        times = report[f"{role}_forward_milliseconds"]
-        if times is not None:
-            print(f"{role:<11}{_shown(times)}")
+        how = f"{model['dtype']}, engine {model['engine']}, {model['attention']} attention"
+        print(f"{role:<11}{model['id']}, {model['parameters']:,} parameters, {how}")
+        print(f"{'':<11}{model['check']['reason']} (error {model['check']['error']:.2g} of the spread)")
+        times = ", ".join(f"T({size}) {time:.2f} ms" for size, time in model["forward_milliseconds"].items())
+        print(f"{'':<11}{times}")
     for line in report["advice"]:
         print(f"{'':<11}{line}")
     return OK
 
 
-def _shown(times: Mapping[Any, float]) -> str:
-    """Return milliseconds by number of tokens in one line."""
-    return ", ".join(f"T({size}) {milliseconds:.2f} ms" for size, milliseconds in times.items())
+def examine(pair: Any) -> dict[str, Any]:
+    """Return versions, machine, and of each model its engine, its check and the median times of forwards."""
+    from dsbd.conditions import model_identity
+    from dsbd.machine import machine, versions
+    from dsbd.models.timing import forward_milliseconds
+
+    models = {}
+    for role, model in (("target", pair.target), ("draft", pair.draft)):
+        if model is not None:
+            times = {str(size): time for size, time in forward_milliseconds(model, SIZES[role]).items()}
+            found = {"check": pair.checks[role]._asdict(), "forward_milliseconds": times}
+            models[role] = model_identity(model) | found
+    times = models["target"]["forward_milliseconds"]
+    growth, advice = times["32"] / times["1"], "wide and deep forests pay" if times["32"] < 2 * times["1"] else ""
+    lines = [f"A forest of 32 tokens costs {growth:.1f} x one token: {advice or 'keep the forest small'}."]
+    if "draft" in models:
+        share = models["draft"]["forward_milliseconds"]["8"] / times["1"]
+        lines.append(
+            f"A draft step costs {share:.2f} of a target step{'' if share <= 0.15 else ': a smaller one pays'}."
+        )
+    lines += [f"Slower than it could be: {line}." for line in pair.fallbacks]
+    named = versions() | {name: version(name) for name in ("gradio", "plotly")}
+    return {"versions": named, **machine(pair.device), "models": models, "advice": lines}

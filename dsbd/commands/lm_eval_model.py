@@ -19,8 +19,8 @@ from tqdm import tqdm
 
 from dsbd.api import decode
 from dsbd.commands.settings_flags import value_of_text
+from dsbd.contest.contest import digest
 from dsbd.errors import SettingsError
-from dsbd.measure.bench.contest import digest
 from dsbd.models.loading import load_pair
 from dsbd.settings import DecodingSettings
 from dsbd.stopping import cut

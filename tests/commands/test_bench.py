@@ -1,68 +1,57 @@
-"""``python -m dsbd bench`` as a user and a program meet it."""
+"""``python -m dsbd bench``, ``eval`` and ``doctor`` as a user and a program meet them."""
 
 import json
 
 import pytest
 
 from dsbd.__main__ import parser
-from dsbd.commands.bench import contest_of
+from dsbd.commands.contender_flags import contenders_of
 from tests.command_line import refused, run
 
 
-def bench(capsys, *arguments: str) -> tuple[int, str, str]:
-    return run(capsys, "bench", *arguments)
-
-
-@pytest.fixture
-def short(pair_flags, tmp_path):
-    """Return the flags of a bench that takes a second."""
-    prompts = tmp_path / "prompts.txt"
-    prompts.write_text("Once\n\nThe fox\nOnce\n", encoding="utf-8")
-    return [*pair_flags, "--prompts", str(prompts), "--seeds", "1", "--max-new-tokens", "4"]
-
-
 def test_a_list_is_one_value_of_a_sweep():
-    """Catches branchings and weights whose signs are taken for the ones between values."""
-    flags = ["--methods", "specinfer,sampling,random_width", "--branching", "4x2x2,3x1", "--width-weights", "0:3:1,1:1"]
-    found = {one.name: one.settings for one in contest_of(parser().parse_args(["bench", *flags])).contenders}
-    assert list(found)[:3] == ["specinfer branching=4x2x2", "specinfer branching=3x1", "sampling"]
+    """Catches branchings whose signs are taken for the ones between values."""
+    flags = ["bench", "--methods", "specinfer,sampling", "--branching", "4x2x2,3x1"]
+    found = {one.name: one.settings for one in contenders_of(parser().parse_args(flags))}
+    assert list(found) == ["specinfer branching=4x2x2", "specinfer branching=3x1", "sampling"]
     assert found["specinfer branching=3x1"].branching == (3, 1)
-    assert [one.width_weights for one in list(found.values())[3:]] == [(0.0, 3.0, 1.0), (1.0, 1.0)]
 
 
 @pytest.mark.slow
-def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
-    output, report = tmp_path / "runs.jsonl", tmp_path / "report.html"
-    flags = [*short, "--output", str(output), "--report", str(report), "--draft-depth", "1,2", "--json"]
-    code, out, _ = bench(capsys, *flags)
-    assert code == 0
-    summary = json.loads(out)
-    assert out.count("\n") == 1
-    table = summary["tables"]["prompts"]
+def test_a_bench_writes_lines_and_a_table(capsys, pair_flags, tmp_path):
+    prompts, output = tmp_path / "prompts.txt", tmp_path / "runs.jsonl"
+    prompts.write_text("Once\n\nThe fox\nOnce\n", encoding="utf-8")
+    flags = ["bench", *pair_flags, "--prompts", str(prompts), "--seeds", "1", "--max-new-tokens", "4"]
+    code, out, _ = run(capsys, *flags, "--output", str(output), "--draft-depth", "1,2", "--json")
+    assert (code, out.count("\n")) == (0, 1)
+    table = json.loads(out)["tables"]["prompts"]
     assert [row["contender"] for row in table["rows"]] == [
         "dsbd defaults draft_depth=1", "dsbd defaults draft_depth=2", "dsbd same-law draft_depth=1",
         "dsbd same-law draft_depth=2", "beam_sampling", "hf_beam_sampling",
     ]  # fmt: skip
-    assert table["baselines"] == ["beam_sampling", "hf_beam_sampling"]
     assert table["questions"] == 2  # an empty line is no prompt, a repeated one counts once
-    lines = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
-    assert sum(line["record"] == "decode" for line in lines) == 12
-    assert summary["control"]["row"] > 0
-    assert [line["record"] for line in lines].count("control") == 1
-    assert set(lines[0]["conditions"]) == {"machine", "versions", "models"}
-    assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert "add --resume to continue it" in refused(capsys, "bench", *flags)
-    code, again, _ = bench(capsys, *flags, "--resume")  # nothing is missing: the same figures again
-    assert json.loads(again) == summary
+    lines = [json.loads(line)["record"] for line in output.read_text(encoding="utf-8").splitlines()]
+    assert lines == ["conditions", *["decode"] * 12]
+    assert "exists; name another --output" in refused(capsys, *flags, "--output", str(output))
+    code, out, _ = run(capsys, *flags, "--methods", "dsbd,beam_sampling", "--baseline", "dsbd")
+    assert code == 0
+    assert out.startswith("| task ")
+    assert "beside dsbd" in out
 
 
-def test_a_grid_stands_alone_or_beside_methods():
-    """Catches a grid that drops the methods asked for, and one that adds the default methods unasked."""
+@pytest.mark.slow
+def test_an_evaluation_prints_its_table(capsys, pair_flags):
+    flags = ["--tasks", "stories", "--limit", "2", "--max-new-tokens", "4", "--methods", "dsbd:same-law,beam_sampling"]
+    code, out, _ = run(capsys, "eval", *flags, *pair_flags, "--json")
+    report = json.loads(out)
+    assert (code, report["complete"]) == (0, True)
+    assert [row["contender"] for row in report["tables"]["stories"]["rows"]] == ["dsbd same-law", "beam_sampling"]
 
-    def asked(*flags: str) -> list[str]:
-        parsed = parser().parse_args(["bench", "--grid", "paper-small", *flags])
-        return [one.name for one in contest_of(parsed).contenders]
 
-    alone = asked()
-    assert [name for name in alone if name.startswith("hf_")] == []
-    assert asked("--methods", "hf_beam_sampling,greedy") == [*alone, "hf_beam_sampling", "greedy"]
+@pytest.mark.slow
+def test_doctor(capsys, pair_flags):
+    code, out, _ = run(capsys, "doctor", "--json", *pair_flags)
+    target = json.loads(out)["models"]["target"]
+    assert (code, target["check"]["passed"], target["forward_milliseconds"]["1"] > 0) == (0, True, True)
+    code, out, _ = run(capsys, "doctor", *pair_flags)
+    assert (code, "A forest of 32 tokens costs" in out) == (0, True)

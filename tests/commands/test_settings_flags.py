@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from dsbd.__main__ import parser
-from dsbd.commands.bench import contest_of
+from dsbd.commands.contender_flags import contenders_of
 from dsbd.commands.settings_flags import HELP, settings_of_flags, value_of_text
 from dsbd.settings import DecodingSettings
 from tests.command_line import refused
@@ -29,7 +29,7 @@ def test_a_text_is_one_value_in_every_command(name, text, value):
     decoded = settings_of_flags(parser().parse_args(["decode", "--prompt", "x", flag]))
     assert getattr(decoded, name) == value
     reader = {"width_weights": "random_width", "branching": "specinfer"}.get(name, "dsbd")
-    measured = contest_of(parser().parse_args(["bench", "--methods", reader, flag])).contenders
+    measured = contenders_of(parser().parse_args(["bench", "--methods", reader, flag]))
     assert [getattr(one.settings, name) for one in measured] == [value]
 
 

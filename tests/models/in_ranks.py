@@ -11,9 +11,9 @@ from transformers import AutoModelForCausalLM
 
 import dsbd
 from dsbd.__main__ import main as command_line
-from dsbd.evaluation.bench import Bench
-from dsbd.measure.bench.contenders import contenders
-from dsbd.measure.bench.contest import Contest, plain_prompts
+from dsbd.contest.contenders import contenders
+from dsbd.contest.contest import make_contest
+from dsbd.contest.tasks import Prompts
 from tests.models.test_ranks import MODES, PROMPT, SETTINGS, outcome
 from tests.toy_pair import toy_tokenizer
 
@@ -62,7 +62,7 @@ def main(target: str, draft: str, folder: str) -> None:
         "stopped": message(dsbd.decode, pair, PROMPT, SETTINGS, stop=Stop(rank, 9)),
         "other seeds": message(dsbd.decode, pair, PROMPT, replace(SETTINGS, seed=rank)),
         "auto": message(dsbd.decode, pair, PROMPT, replace(SETTINGS, forest="auto")),
-        "bench": message(Bench, pair, Contest(contenders(["beam_sampling"], {}), plain_prompts([PROMPT]), 1)),
+        "bench": message(make_contest, pair, contenders(["beam_sampling"], {}), [Prompts([PROMPT])]),
         "eval": message(dsbd.evaluate, pair, ["stories"], folder),
     }
     output = printed(target, draft)

@@ -14,7 +14,6 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 import dsbd
 from dsbd.errors import PairError
-from dsbd.measure.model_sizes import model_sizes
 from dsbd.models import hub
 from tests.models import hostile
 from tests.models.hostile import RAN, Runs, change
@@ -37,19 +36,15 @@ def refusal(target, draft=None) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("as_what", ["target", "plan"])
 @pytest.mark.parametrize("kind", hostile.WITH_CODE, ids=lambda kind: kind.__name__)
-def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, as_what, folder, monkeypatch):
+def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, folder, monkeypatch):
     """Catches the question of transformers whether to run the code: a script that says yes to everything ran it."""
     asked = []
     monkeypatch.setattr("builtins.input", lambda *words: asked.append(words) or "y")
     kind(folder)
     said = ""
     try:
-        if as_what == "plan":
-            model_sizes(folder, "float32")
-        else:
-            dsbd.load_pair(folder, **EAGER)
+        dsbd.load_pair(folder, **EAGER)
     except PairError as error:
         said = str(error)
     assert "trust_remote_code" not in said
@@ -194,5 +189,3 @@ def test_a_hub_out_of_reach_is_told_at_once(monkeypatch):
     said = refusal("owner/name")
     assert "'owner/name' is not on this machine, and the hub cannot be reached (no route); check the network" in said
     assert asked == [hub.PATIENCE_SECONDS]
-    with pytest.raises(PairError, match="cannot be reached"):
-        model_sizes("owner/name", "float32")

@@ -8,11 +8,11 @@ import torch
 from transformers import AutoTokenizer
 
 from dsbd.assets import asset_path
+from dsbd.contest.tasks import NEEDLE, NEEDLE_WORDS
 from dsbd.memory.adapters import add_adapters
 from dsbd.memory.settings import MemorySettings
 from dsbd.models.language_model import LanguageModel
 from dsbd.steps import value_of
-from dsbd.tasks.needle import NEEDLE, NEEDLE_WORDS
 from training.corpus import encode_documents
 from training.memory import BACK_SEGMENTS, LENGTHS, MemoryTrainer, begin_from, new_memory_model
 from training.needle import MemoryRows

@@ -24,8 +24,8 @@ import torch  # noqa: E402 - spaces reads the environment as it is imported
 from spaces.zero import api, client  # noqa: E402
 
 from dsbd.auto.measuring import known_plans  # noqa: E402
+from dsbd.contest.contenders import Contender  # noqa: E402
 from dsbd.errors import DsbdError  # noqa: E402
-from dsbd.measure.bench.contenders import Contender  # noqa: E402
 from dsbd.settings import DecodingSettings  # noqa: E402
 from tests.toy_pair import toy_pair_on  # noqa: E402
 from ui.engine import Engine  # noqa: E402

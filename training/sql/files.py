@@ -41,7 +41,7 @@ def write_questions(folder: Path) -> None:
     Raises:
         TaskError: the package that reads SQL for the hardness is not installed.
     """
-    from dsbd.tasks.sql.hardness import hardness  # here, as the other commands do without its package
+    from dsbd.contest.hardness import hardness  # here, as the other commands do without its package
 
     print("drawing the training examples, to know their forms", file=sys.stderr)
     seen = seen_in_training()

@@ -8,7 +8,7 @@ from typing import Any
 from dsbd.errors import PromptError, SettingsError
 from dsbd.methods import EVERY_METHOD, READS
 from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, VERIFICATIONS, DecodingSettings, branching_of
-from visualize.scenes.race import label_of
+from visualize.race import label_of
 
 from ..host.limits import Limits
 

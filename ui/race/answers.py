@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from dsbd.evaluation.race_records import Answer, Race
-from dsbd.tasks.sql.execution import Row
-from dsbd.tasks.task import Task
-from visualize.scenes.race import compared, label_of
+from dsbd.contest.records import Answer, Race
+from dsbd.contest.sandbox import Row
+from dsbd.contest.task import Task
+from visualize.race import compared, label_of
 from visualize.tokens import flowing
 
 from .questions import rows_of

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders
 from dsbd.errors import SettingsError
-from dsbd.measure.bench.contenders import POINTS, TRANSFORMERS, Contender, contenders
 from dsbd.settings import METHODS, DecodingSettings
-from visualize.scenes.race import label_of
+from visualize.race import label_of
 
 from ..asked.form import number_of
 

@@ -4,11 +4,10 @@ from typing import Any
 
 import gradio as gr
 
+from dsbd.contest.records import Race
+from dsbd.contest.task import Task
+from dsbd.contest.tasks import OwnQuestions, load_task, questions_of
 from dsbd.errors import SettingsError, StoppedError, TaskError
-from dsbd.evaluation.race_records import Race
-from dsbd.tasks.own import OwnQuestions, questions_of
-from dsbd.tasks.registry import load_task
-from dsbd.tasks.task import Task
 
 from ..engine import Engine
 from ..host.limits import Limits
@@ -19,7 +18,7 @@ from ..runs.decode import check_pair, settings_from
 from ..runs.sentences import in_sentences
 from .answers import answer_records
 from .choice import grid_of, racers_of_program
-from .handlers import LIMIT, finished_part, made
+from .handlers import LIMIT
 from .questions import check_questions, first_questions, whole
 
 OWN = "jsonl"
@@ -65,19 +64,17 @@ def offer_evaluate(engine: Engine) -> None:
             chosen = _task(task, examples, engine.limits)
             asked, key = first_questions(chosen, questions), SQL_PAIR if task == "sql" else check_pair(pair)
             racers = racers_of_program(methods, _values(settings, chosen, engine.limits) | grid_of(grid))
-            job = race_of(engine.limits, asked.prompts, racers, whole("seeds", seeds), key)
-            latest, complete = None, True
+            job = race_of(engine.limits, asked.prompts, racers, whole("seeds", seeds), key, asked.task)
+            race = None
             try:
-                for progress in engine.run(job, stop):
-                    latest = progress.runs or latest
+                for step in engine.run(job, stop):
+                    race = step if isinstance(step, Race) else None
             except StoppedError:
-                if stop.is_revoked or latest is None:
+                if stop.is_revoked or race is None:
                     raise
-                complete = False
-            assert latest is not None, "a race ends with its runs"
-            race = made(finished_part(latest), asked)
+            assert race is not None, "it is the last step"
         tables = {chosen.name: _plain_table(race)}
-        return {"complete": complete, "tables": tables, "answers": answer_records(race)}
+        return {"complete": race.complete, "tables": tables, "answers": answer_records(race)}
 
     def compare() -> None:
         raise gr.Error(GONE, print_exception=False)

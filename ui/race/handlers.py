@@ -1,20 +1,16 @@
 """What the Race tab shows, and when."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from html import escape
 from typing import Any, NamedTuple
 
 from dsbd.assets import asset_path
+from dsbd.contest.records import Progress, Race, load_race
 from dsbd.errors import DsbdError, SettingsError, StoppedError
-from dsbd.evaluation.race import RaceRuns, make_race
-from dsbd.evaluation.race_records import Race, read_race
-from dsbd.measure.bench.driver import ContestProgress
 from dsbd.settings import DecodingSettings
 from visualize import race_figure
-from visualize.scenes.race import label_of
+from visualize.race import label_of
 
 from ..asked.form import FIELDS, plain_value
 from ..decodes import messages
@@ -55,8 +51,7 @@ def opening(target: str) -> tuple[str, str, str]:
     """Return stage, charts and note before anything has run: the recorded race of a target model, if there is one."""
     if target not in RECORDED_RACES:
         return "", "", NOTHING
-    path = asset_path(f"races/{RECORDED_RACES[target]}.json")
-    race = read_race(json.loads(path.read_text(encoding="utf-8")))
+    race = load_race(asset_path(f"races/{RECORDED_RACES[target]}.json"))
     machine = race.conditions.get("machine", {})
     named = f"{machine.get('gpu') or machine.get('processor') or 'another machine'}, {machine.get('threads')} threads"
     return race_markup(race, task_of(target), is_recorded=True), charts(race), RECORDED.format(machine=escape(named))
@@ -84,18 +79,20 @@ def run(
             asked = asked_of(source, prompt, own, count, engine.pairs.target_id(pair), engine.limits)
             names = [name for group in (racers, more) for name in _names(group)]
             contenders = racers_of_page(names, shared_settings(values, max_new_tokens), grid_of(grid))
-            job = race_of(engine.limits, asked.prompts, contenders, whole("runs", runs), pair)
+            job = race_of(engine.limits, asked.prompts, contenders, whole("runs", runs), pair, asked.task)
             with closing(engine.run(job, stop)) as steps:
-                for progress in steps:
-                    latest = progress.runs or latest
-                    yield going(progress)
-            assert latest is not None, "a race ends with its runs"
+                for step in steps:
+                    if isinstance(step, Race):
+                        latest = step
+                    else:
+                        yield going(step)
+            assert latest is not None, "it is the last step"
             yield shown(latest, asked, MEASURED.format(runs=_times(latest)))
     except StoppedError as error:
         if latest is None or asked is None:
             yield Frame(note=f"{error} Nothing had run yet.", **READY)
         else:
-            yield shown(finished_part(latest), asked, f"{error} {UNFINISHED}")
+            yield shown(latest, asked, f"{error} {UNFINISHED}")
     except DsbdError as error:
         yield Frame(note="", problem=alert(sentence(error)), **READY)
 
@@ -106,36 +103,22 @@ def _names(group: Any) -> Sequence[Any]:
     return group
 
 
-def _times(raced: RaceRuns) -> str:
-    rounds, prompts = raced.contest.rounds, len(raced.contest.prompts)
+def _times(race: Race) -> str:
+    rounds, prompts = race.rounds, len(race.prompts)
     times = "once" if rounds == 1 else f"{rounds} times"
     return times if prompts == 1 else f"{times} on each of {prompts} questions"
 
 
-def going(progress: ContestProgress) -> Frame:
+def going(progress: Progress) -> Frame:
     who = "trying out forests for auto" if progress.doing == "auto" else escape(label_of(progress.name))
     bar = f'<progress value="{progress.done}" max="{progress.total}" aria-label="Runs done"></progress>'
     said = f"{progress.done} of {progress.total} runs done: {who}. {BEFORE}"
     return Frame(note=f"{bar}<span>{said}</span>", **BUSY)
 
 
-def shown(raced: RaceRuns, asked: Asked, note: str) -> Frame:
+def shown(race: Race, asked: Asked, note: str) -> Frame:
     """Everything that some runs have to show."""
-    race = made(raced, asked)
     return Frame(race_markup(race, asked.task), charts(race), note, **READY)
-
-
-def made(raced: RaceRuns, asked: Asked) -> Race:
-    return make_race(raced, asked.task, asked.questions[: len(raced.contest.prompts)])
-
-
-def finished_part(raced: RaceRuns) -> RaceRuns:
-    """Return the decoders and prompts that have run at least once. There must be a run."""
-    contest = raced.contest
-    names, asked = {run.contender for run in raced.runs}, {run.question for run in raced.runs}
-    ran = tuple(one for one in contest.contenders if one.name in names)
-    prompts = tuple(prompt for prompt in contest.prompts if prompt.id in asked)
-    return RaceRuns(replace(contest, contenders=ran, prompts=prompts), raced.runs, raced.lanes)
 
 
 def charts(race: Race) -> str:

@@ -3,18 +3,21 @@
 from collections.abc import Callable
 from html import escape
 
-from dsbd.evaluation.race_records import Lane, Race, Racer
-from dsbd.evaluation.statistics import Mean
-from dsbd.tasks.task import Task
-from visualize.drawings.race import HEIGHT, WIDTH, bar_paths, tick_path
-from visualize.scenes.race import (
+from dsbd.contest.records import Lane, Race, Racer
+from dsbd.contest.statistics import Mean
+from dsbd.contest.task import Task
+from visualize.race import (
     BUSY_WORDS,
+    HEIGHT,
+    WIDTH,
     LaneScene,
     RaceScene,
+    bar_paths,
     heat_said,
     label_of,
     quality_said,
     race_scene,
+    tick_path,
 )
 from visualize.tokens import flowing
 
@@ -158,7 +161,7 @@ def _ratio(racer: Racer, baseline: str | None) -> str:
         return "1"
     if racer.ratio is None:
         return NOT_MEASURED
-    return f"{racer.ratio.of:.2f}{_interval(racer.ratio.low, racer.ratio.high, 2, 0.0)}"
+    return f"{racer.ratio.median:.2f}{_interval(racer.ratio.low, racer.ratio.high, 2, 0.0)}"
 
 
 def _right(racer: Racer) -> str:

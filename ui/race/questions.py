@@ -6,12 +6,11 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dsbd.contest.sandbox import Row, run_query
+from dsbd.contest.sql import Library
+from dsbd.contest.task import Question, Task
+from dsbd.contest.tasks import OwnQuestions, load_task
 from dsbd.errors import DsbdError, QueryError, SettingsError, TaskError
-from dsbd.tasks.own import OwnQuestions
-from dsbd.tasks.registry import load_task
-from dsbd.tasks.sql.execution import Row, run_query
-from dsbd.tasks.sql.library import Library
-from dsbd.tasks.task import Question, Task
 
 from ..asked.form import check_prompt
 from ..host.limits import Limits
@@ -30,11 +29,9 @@ FORMAT = (
 class Asked(NamedTuple):
     """The prompts of a race, and what scores the answers."""
 
-    prompts: list[str]
+    prompts: Sequence[str | Question]
     task: Task | None = None
     """None where no answer is right or wrong."""
-    questions: Sequence[Question] = ()
-    """One for each prompt; empty without a task."""
 
 
 @lru_cache
@@ -62,8 +59,7 @@ def asked_of(
 def first_questions(task: Task, count: Any) -> Asked:
     """Return the first questions of a task. Raises: SettingsError."""
     questions = task.questions(whole("questions", count))
-    prompts = [question.prompt for question in questions]
-    return Asked(prompts) if task.main_metric is None else Asked(prompts, task, questions)
+    return Asked(questions, task if task.metrics else None)
 
 
 def whole(name: str, value: Any) -> int:

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.bounded import BoundedProcess
+from dsbd.contest.task import Question
+from dsbd.contest.tasks import read_questions
 from dsbd.errors import DsbdError, TaskError, TraceError
-from dsbd.tasks.own import read_questions
-from dsbd.tasks.task import Question
 from dsbd.tracing.reading import PAGE_LIMITS
 from dsbd.tracing.trace import Trace
 

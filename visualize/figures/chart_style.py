@@ -1,6 +1,5 @@
 """The common style of the Plotly charts."""
 
-import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -9,7 +8,6 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from dsbd.evaluation.statistics import Mean
 from visualize.look.states import Theme, mark_style
 from visualize.look.theme import FONT, palette
 from visualize.svg import Attributes, facts_of
@@ -19,9 +17,8 @@ HEIGHT = 380
 ACROSS = 42
 """Characters of a line beside the pointer."""
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
-"""Colours, dashes and marks of series, in this order: no two series differ in their colour only."""
+"""Colours and marks of series, in this order: no two series differ in their colour only."""
 
 
 class Figure(go.Figure):
@@ -73,12 +70,6 @@ def brings_script() -> bool:
     return True
 
 
-def series_look(place: int) -> tuple[str, str, str]:
-    """Return the colour, the dash and the mark of a series."""
-    at = place % len(COLORS)
-    return COLORS[at], DASHES[at], SYMBOLS[at]
-
-
 def dress(figure: Figure, title: str, theme: Theme) -> Figure:
     """Give a chart its title, fonts and plain axes; return it."""
     colors = palette(theme)
@@ -92,21 +83,6 @@ def dress(figure: Figure, title: str, theme: Theme) -> Figure:
     figure.update_xaxes(showgrid=False, zeroline=False, linecolor=colors.faint, ticks="")
     figure.update_yaxes(gridcolor=colors.band, zeroline=False, rangemode="tozero")
     return figure
-
-
-def error_bars(
-    middles: Sequence[float], lows: Sequence[float | None], highs: Sequence[float | None], color: str
-) -> dict[str, Any]:
-    """Return the error bars of an axis; an end that is None draws no bar."""
-    above = [0.0 if high is None else high - middle for middle, high in zip(middles, highs, strict=True)]
-    below = [0.0 if low is None else middle - low for middle, low in zip(middles, lows, strict=True)]
-    return {"type": "data", "array": above, "arrayminus": below, "color": color, "thickness": 1.2, "width": 3}
-
-
-def mean_bars(means: Sequence[Mean], color: str, *, least: float = -math.inf) -> dict[str, Any]:
-    """Return the error bars of means; none reaches below ``least``, the least possible value."""
-    lows = [None if mean.low is None else max(mean.low, least) for mean in means]
-    return error_bars([mean.mean for mean in means], lows, [mean.high for mean in means], color)
 
 
 def empty_figure(title: str, theme: Theme, words: Words | None = None, said: str | None = None) -> Figure:

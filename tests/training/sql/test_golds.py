@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from dsbd.tasks.sql.hardness import hardness
+from dsbd.contest.hardness import hardness
 from tests.training.sql.committed import FOLDER, questions
 from training.sql import rows
 from training.sql.golds import same

@@ -3,17 +3,15 @@
 import base64
 import json
 import re
-from itertools import islice
 
 import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 from playwright.sync_api import expect
 
-from dsbd.errors import StoppedError
-from dsbd.evaluation.race import make_race, race
-from dsbd.evaluation.race_records import Answer, read_race
-from dsbd.measure.bench.contenders import contenders
+from dsbd.contest.contenders import contenders
+from dsbd.contest.race import race
+from dsbd.contest.records import Answer, Race, read_record
 from dsbd.settings import DecodingSettings
 from tests.toy_pair import toy_pair
 from tests.ui.served import answer_of, form_values
@@ -26,7 +24,6 @@ from ui.race.choice import RACERS, grid_of, racers_of_page
 from ui.race.endpoint import GONE
 from ui.race.markup import race_markup, table_markup
 from ui.race.questions import bring_questions, rows_of, task_of
-from ui.runs.around import KEEP
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 SQL = "bundled:sql/target"
@@ -49,8 +46,8 @@ def racing(engine, **changed):
 def plain():
     """A race of two decoders as plain data."""
     racers = contenders(["beam_sampling", "dsbd"], {"max_new_tokens": [6], "draft_depth": [2]})
-    *_, last = race(toy_pair(), racers, ["Once"], 2)
-    return make_race(last.runs).to_dict()
+    *_, last = race(toy_pair(), racers, ["Once"], rounds=2)
+    return last.to_dict()
 
 
 @pytest.fixture
@@ -124,31 +121,6 @@ def test_races_that_are_refused(engine, given, said):
     assert only.run["visible"] is True
 
 
-@pytest.mark.parametrize(
-    ("steps", "said", "racers"),
-    [(1, "Nothing had run yet", 0), (4, "Shown is what ran until then", 1), (5, "Shown is what ran until then", 2)],
-    ids=["while warming up", "one run", "two runs"],
-)
-def test_a_race_that_is_cut_short_shows_what_ran(engine, monkeypatch, steps, said, racers):
-    """Catches a stop or a time limit that takes the runs with it."""
-    whole = engine.run
-
-    def late(*given):
-        yield from islice(whole(*given), steps)
-        raise StoppedError("late")
-
-    monkeypatch.setattr(engine, "run", late)
-    *_, last = racing(engine, source="task")
-    assert "DSBD_EVALUATE_SECONDS" in last.note
-    assert said in last.note
-    if not racers:
-        assert last.stage is KEEP
-        return
-    assert last.stage.count('<th scope="row">') == racers
-    assert last.stage.count('<li class="race-lane') == racers
-    assert len(taken_away(last.stage)) == racers
-
-
 def test_every_racer_can_be_named_and_has_its_point():
     """Catches a name that the bench does not know, and a point or a dynamic width that the form's fields overrule."""
     settings = DecodingSettings(method="sampling", num_beams=3, min_width=2, max_width=2)
@@ -170,10 +142,10 @@ def test_texts_are_escaped_wherever_they_stand(plain):
         for landing in racer["lane"]["landings"]:
             landing["text"] = HOSTILE
         racer["answers"] = [{"prompt": 0, "seed": 0, "text": HOSTILE}]
-    texts = race_markup(read_race(hostile), None)
+    texts = race_markup(read_record(Race, hostile), None)
     for racer in hostile["racers"]:
         racer["answers"][0] |= {"answer": HOSTILE, "right": False, "reason": HOSTILE}
-    asked = read_race(hostile | {"task": "sql", "prompts": [{"text": HOSTILE, "gold": HOSTILE}]})
+    asked = read_record(Race, hostile | {"task": "sql", "prompts": [{"text": HOSTILE, "gold": HOSTILE}]})
     for markup in (texts, race_markup(asked, task_of(SQL)), answers_markup(asked, None)):
         assert "&lt;script&gt;" in markup
         assert "<script" not in markup
@@ -186,8 +158,8 @@ def test_null_is_not_measured_and_intervals_end_where_no_figure_can_be(plain):
     data = json.loads(json.dumps(plain))
     data["racers"][0]["row"] |= {"tokens_per_second": mean, "perplexity": mean}
     data["racers"][1]["row"] |= {"tokens_per_second": None, "perplexity": None, "layers_per_iteration": None}
-    data["racers"][1]["ratio"] = None
-    markup = table_markup(read_race(data))
+    data["racers"][1]["row"]["ratio"] = None
+    markup = table_markup(read_record(Race, data))
     assert "2.0 <small>0.0 to 7.0</small>" in markup
     assert "2.00 <small>1.00 to 7.00</small>" in markup
     assert markup.count("not measured") == 4
@@ -197,7 +169,7 @@ def test_a_query_stands_beside_the_right_one_with_its_rows(plain):
     task = task_of(SQL)
     question = task.questions(1)[0]
     gold = question.references[0]
-    data = read_race(plain | {"task": "sql", "prompts": [{"text": question.prompt, "gold": gold}]})
+    data = read_record(Race, plain | {"task": "sql", "prompts": [{"text": question.prompt, "gold": gold}]})
     answers = [
         Answer(prompt=0, seed=0, text=gold, answer=gold, right=True),
         Answer(prompt=0, seed=0, text="SELECT x", answer="SELECT x", right=False, reason="error: no column"),

@@ -31,7 +31,7 @@ ARTICLE = read_lesson(asset_path("article/article.md"))
 BENCH, TABLE, RECORDED = "read('bench.json')", "read('table.json')", "'trace.json.gz'"
 GIVEN = {
     **dict.fromkeys(("decode", "width"), RECORDED), "forest": f"{RECORDED}, 1", "race": "read('race.json')",
-    **dict.fromkeys(("pareto", "quality_width", "width_histogram"), TABLE), "speed": BENCH,
+    "pareto": TABLE, "speed": BENCH,
 }  # fmt: skip
 """What each public figure is drawn of, in a notebook beside these files."""
 SHOWN = (

@@ -1,0 +1,135 @@
+"""What a contest measures: contenders made from methods, named points and swept settings. Needs no torch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any
+
+from dsbd.errors import SettingsError
+from dsbd.methods import DRAFTING_METHODS, EVERY_METHOD, READS
+from dsbd.settings import AUTO, AUTO_FIELDS, METHODS, DecodingSettings
+
+BASELINE = "beam_sampling"
+TRANSFORMERS = {
+    "hf_beam_sampling": ("beam_sampling", ("num_beams", "temperature", "top_k", "top_p")),
+    "hf_beam_search": ("beam_search", ("num_beams",)),
+    "hf_assisted": ("speculative", ("temperature", "top_k", "top_p")),
+    "hf_sampling": ("sampling", ("temperature", "top_k", "top_p")),
+}
+"""Four ways to call ``transformers.generate``: our method that each corresponds to, and the settings that it reads."""
+CONTENDER_METHODS = (*METHODS, *TRANSFORMERS)
+DEFAULT_METHODS = ("dsbd", "dsbd:same-law", "beam_sampling", "hf_beam_sampling")
+_SAME_LAW = {"min_width": "num_beams", "max_width": "num_beams"}
+_EQUAL_QUALITY = {"min_width": "num_beams", "max_width": 8, "width_threshold": 0.5}
+_AUTO = dict.fromkeys(AUTO_FIELDS, AUTO)
+POINTS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "same-law": _SAME_LAW,
+    "paper-same-law": _SAME_LAW | {"landing": False, "cover_width": 0},
+    "equal-quality": _EQUAL_QUALITY | {"draft_depth": 3, "draft_width": 8},
+    "auto": _AUTO,
+    "auto-same-law": _SAME_LAW | _AUTO,
+    "auto-equal-quality": _EQUAL_QUALITY | _AUTO,
+}
+"""Settings of ``dsbd`` by the name of the question they answer; the word ``num_beams`` stands for that setting's value.
+
+``paper-same-law``: nothing beyond the paper: no landing, no cover nodes. ``equal-quality``: with the bundled pair, 64
+tokens and temperature 1, the best of five tried whose perplexity and best log-weight were no worse than beam sampling's
+over 12 prompts x 3 seeds. Widths below ``num_beams`` made them worse.
+"""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One thing to be measured."""
+
+    name: str
+    method: str
+    """One of :data:`CONTENDER_METHODS`."""
+    settings: DecodingSettings
+    """For ``transformers`` those of our method that it corresponds to."""
+    auto_reason: str | None = None
+    """Why ``auto`` resolved to these settings; None if nothing is ``auto``, or it is not resolved yet."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a decoder of this package."""
+        return self.method not in TRANSFORMERS
+
+    @property
+    def drafts(self) -> bool:
+        """Whether it needs a draft model."""
+        return self.settings.method in DRAFTING_METHODS
+
+
+def fields_read(method: str) -> tuple[str, ...]:
+    """Return the settings that a method of :data:`CONTENDER_METHODS` reads."""
+    return (*(TRANSFORMERS[method][1] if method in TRANSFORMERS else READS[method]), *EVERY_METHOD)
+
+
+def contenders(methods: Sequence[str], values: Mapping[str, Sequence[Any]]) -> tuple[Contender, ...]:
+    """Return a contender for every method at every value of the settings it reads.
+
+    Methods are those of :data:`CONTENDER_METHODS`, or ``dsbd:POINT``; a bare ``dsbd`` is ``dsbd:defaults``. ``values``
+    are those asked for, by field; more than one is a sweep.
+
+    Raises:
+        SettingsError: an unknown or repeated name, a bad value, or a field that a point fixes already.
+    """
+    require_names("methods", methods, (*CONTENDER_METHODS, *(f"dsbd:{point}" for point in POINTS)))
+    for name, chosen in values.items():
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise SettingsError(f"{name} is {list(chosen)}; name each value once, at least one")
+    found: list[Contender] = []
+    for entry in methods:
+        method, _, named = entry.partition(":")
+        point = (named or "defaults") if method == "dsbd" else ""
+        for name in POINTS.get(point, {}):
+            if name in values:
+                raise SettingsError(f"point {point!r} fixes {name}; leave out the point or the flag")
+        found += _swept(method, point, values)
+    if len({one.name for one in found}) < len(found):
+        raise SettingsError(f"methods are {', '.join(methods)}: dsbd is dsbd:defaults; name each once")
+    return tuple(found)
+
+
+def _swept(method: str, point: str, values: Mapping[str, Sequence[Any]]) -> list[Contender]:
+    """Return a contender for every combination of values; a field with several stands in the contender's name."""
+    own = TRANSFORMERS[method][0] if method in TRANSFORMERS else method
+    given = {name: chosen for name, chosen in values.items() if name in fields_read(method)}
+    found = []
+    for combination in product(*given.values()):
+        chosen = dict(zip(given, combination, strict=True))
+        several = [f"{name}={value_text(value)}" for name, value in chosen.items() if len(given[name]) > 1]
+        beams = chosen.get("num_beams", DecodingSettings.num_beams)
+        fixed = {name: beams if value == "num_beams" else value for name, value in POINTS.get(point, {}).items()}
+        settings = DecodingSettings(**{"method": own, **chosen, **fixed})
+        found.append(Contender(" ".join([method, *filter(None, [point]), *several]), method, settings))
+    return found
+
+
+def require_names(what: str, names: Sequence[str], known: Sequence[str]) -> None:
+    """Check a list of names. Raises: SettingsError where it is empty, or has an unknown or repeated name."""
+    if not names:
+        raise SettingsError(f"{what} is empty; choose from {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            raise SettingsError(f"{what} names {name!r}; choose from {', '.join(known)}")
+    if len(set(names)) < len(names):
+        raise SettingsError(f"{what} are {', '.join(names)}; name each once")
+
+
+def require_count(name: str, value: Any, most: int | None = None) -> None:
+    """Check a number. Raises: SettingsError where it is no whole number from 1 to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
+        raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from 1{f' to {most}' if most else ''}")
+
+
+def value_text(value: Any) -> str:
+    """Return a setting's value as a bench's flags take it: without a comma, which separates values."""
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def swept_settings() -> tuple[str, ...]:
+    """Return the settings a bench has flags for: all except the method and the costs that ``auto`` measures."""
+    return tuple(field.name for field in fields(DecodingSettings) if field.name not in ("method", "depth_costs"))

@@ -1,0 +1,372 @@
+"""A contest: contenders answer the questions of tasks in turn. The bench, the evaluation and the race all run on it.
+
+``auto`` is resolved once, at the first question; each contender warms up; then all decode a question one after the
+other, in a random order that is always the same, so that a slow minute hits all alike.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dsbd.api import planning
+from dsbd.block_search import require_few_blocks
+from dsbd.conditions import conditions
+from dsbd.contest.contenders import BASELINE, DEFAULT_METHODS, Contender, contenders, fields_read
+from dsbd.contest.measure import measure, meters_of
+from dsbd.contest.records import Progress, Run, Table, to_plain
+from dsbd.contest.table import make_table
+from dsbd.contest.task import Question, Task
+from dsbd.contest.tasks import Prompts, load_tasks
+from dsbd.errors import PairError, SettingsError
+from dsbd.methods import has_auto
+from dsbd.models.pair import Pair
+from dsbd.observer import Observer
+from dsbd.progress import ProgressLine
+from dsbd.results import brief
+from dsbd.settings import DecodingSettings
+
+WARM_UP_TOKENS = 8
+Stop = Callable[[], bool] | None
+
+
+class Asked(NamedTuple):
+    """A question of a contest, as the models get it."""
+
+    task: Task
+    question: Question
+    prompt: str
+    max_new_tokens: int | None
+    """Of every contender; None: each has that of its settings."""
+
+
+class Turn(NamedTuple):
+    """One decode."""
+
+    contender: Contender
+    asked: Asked
+    round: int
+
+    @property
+    def settings(self) -> DecodingSettings:
+        """With the new tokens that the question allows."""
+        own, limit = self.contender.settings, self.asked.max_new_tokens
+        return own if limit is None else replace(own, max_new_tokens=limit)
+
+    @property
+    def seed(self) -> int:
+        """The seed: the same for every contender, whatever was decoded before.
+
+        Seeds of a plain prompt count up from the setting ``seed``. Those of another task's question depend on the
+        question too: with equal seeds, questions would share their random numbers, and would not be independent.
+        """
+        base, asked = self.contender.settings.seed, self.asked
+        if isinstance(asked.task, Prompts):
+            return (base + self.round) % 2**63
+        return int(digest(base, asked.task.name, asked.question.id, self.round)[:15], 16)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Which contenders answer which questions, and how often, every time with another seed."""
+
+    __repr__ = brief
+
+    contenders: tuple[Contender, ...]
+    asked: tuple[Asked, ...]
+    rounds: int
+    chat: bool = False
+    """Apply the model's chat template."""
+
+    @property
+    def total(self) -> int:
+        """Number of decodes."""
+        return len(self.contenders) * len(self.asked) * self.rounds
+
+    def count_read(self, pair: Pair) -> int:
+        """Return how many prompts are read into the pair's memory, by one contender or more."""
+        sizes = [len(pair.encode(asked.prompt, self.chat)) for asked in self.asked]
+        longest = [max(Turn(one, asked, 0).settings.max_new_tokens for one in self.contenders) for asked in self.asked]
+        return sum(map(pair.reads, sizes, longest))
+
+    def turns(self) -> Iterator[Turn]:
+        """Yield every decode: all questions once, then once more; the contenders of a question follow each other."""
+        for round in range(self.rounds):
+            for asked in self.asked:
+                order = sorted(self.contenders, key=lambda one: digest(asked.question.id, round, one.name))
+                yield from (Turn(one, asked, round) for one in order)
+
+
+def digest(*parts: object) -> str:
+    """Return hex digits that depend on the parts alone."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def make_contest(
+    pair: Pair,
+    racing: Sequence[Contender],
+    tasks: Sequence[Task],
+    *,
+    limit: int | None = None,
+    rounds: int = 1,
+    max_new_tokens: int | None = None,
+    chat: bool = False,
+) -> Contest:
+    """Return the contest of contenders on the first questions of tasks, after checks of all that could stop it later.
+
+    Prompts that the models have no room for are shortened by the rule of their task, unless a memory reads them.
+
+    Args:
+        pair: the models.
+        racing: the contenders.
+        tasks: at least one.
+        limit: questions of each task; None: all.
+        rounds: how often every question is answered.
+        max_new_tokens: instead of what each task allows.
+        chat: apply the model's chat template.
+
+    Raises:
+        SettingsError: there is no room for a prompt, or ``mjgd`` would have too many blocks to search.
+        PromptError: a prompt does not fit the models.
+        PairError: a model is spread over processes; a contender drafts and there is no draft model; or a prompt is to
+            be read into a memory and there is an opponent, which cannot.
+    """
+    asked = []
+    for task in tasks:
+        new_tokens = task.max_new_tokens if max_new_tokens is None else max_new_tokens
+        for question in task.questions(limit):
+            asked.append(Asked(task, question, _fitted(pair, task, question, new_tokens, chat), new_tokens))
+    contest = Contest(tuple(racing), tuple(asked), rounds, chat)
+    require_runnable(pair, contest)
+    return contest
+
+
+def require_runnable(pair: Pair, contest: Contest) -> None:
+    """Check everything that could stop a contest later. Raises: as :func:`make_contest`."""
+    pair.require_whole("a contest")
+    for one in contest.contenders:
+        if one.drafts and pair.draft is None:
+            raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")
+        if one.settings.method == "mjgd":
+            require_few_blocks(pair.target.vocabulary_size, one.settings.block)
+    for asked in contest.asked:
+        size = len(pair.encode(asked.prompt, contest.chat))
+        for turn in (Turn(one, asked, 0) for one in contest.contenders):
+            pair.require_fitting(size, turn.settings.max_new_tokens)
+            if not turn.contender.is_ours and pair.reads(size, turn.settings.max_new_tokens):
+                raise PairError(
+                    f"{turn.contender.name} cannot read a prompt into a memory, and prompt {asked.question.id} of "
+                    f"{size:,} tokens goes beyond the context; leave {turn.contender.method} out of the methods, or "
+                    "load the pair without a memory"
+                )
+
+
+def _fitted(pair: Pair, task: Task, question: Question, max_new_tokens: int | None, chat: bool) -> str:
+    """Return the prompt of a question, shortened where the models have no room for it."""
+    if max_new_tokens is None:
+        return question.prompt
+    room = pair.room_after(max_new_tokens)
+    if room < 1:
+        raise SettingsError(
+            f"max_new_tokens of task {task.name} is {max_new_tokens}, and the models' context leaves no room for a "
+            "prompt; lower max_new_tokens"
+        )
+
+    def tokens_of(text: str) -> int:
+        return len(pair.encode(text, chat=chat))
+
+    reads = pair.reads(tokens_of(question.prompt), max_new_tokens)
+    return question.prompt if reads else task.fit(question, tokens_of, room)
+
+
+def run_contest(
+    pair: Pair,
+    contest: Contest,
+    stop: Stop = None,
+    metered: bool = False,
+    watching: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
+) -> Iterator[Progress]:
+    """Decode everything; closing the iterator ends it after a decode.
+
+    ``stop`` is asked before each forward of a model; opponents are not asked. ``watching`` gives the observers of a
+    turn of one of our decoders.
+
+    Yields:
+        Progress before each trial of ``auto``, each warm-up and each decode, and after the last. The progress after a
+        decode has its ``run``.
+
+    Raises:
+        StoppedError: ``stop`` returned True.
+        ModelError: a model returns logits that are not numbers, or memory runs out.
+    """
+    at = Progress(0, contest.total, "auto")
+    settled = []
+    for one in contest.contenders:
+        settled.append((yield from _settle(pair, contest, one, at, stop)))
+    contest, meters = replace(contest, contenders=tuple(settled)), meters_of(pair) if metered else []
+    for one in contest.contenders:
+        yield replace(at, doing="warm-up", name=one.name)
+        first = Turn(one, contest.asked[0], 0)
+        short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
+        measure(pair, replace(one, settings=short), first.asked.prompt, first.seed, chat=contest.chat, stop=stop)
+    run = None
+    for done, turn in enumerate(contest.turns()):
+        yield replace(at, done=done, doing="decode", name=turn.contender.name, run=run)
+        run = _decode(pair, contest, turn, stop, {"meters": meters, "observers": watching(turn)})
+    yield replace(at, done=contest.total, doing="decode", run=run)
+
+
+def _settle(pair: Pair, contest: Contest, one: Contender, at: Progress, stop: Stop) -> Iterator[Progress]:
+    """Resolve what is ``auto``, by measuring on the first question; return the contender."""
+    first = Turn(one, contest.asked[0], 0)
+    if not has_auto(first.settings):
+        return one
+    trials = planning(pair, first.asked.prompt, first.settings, contest.chat, stop)
+    while True:
+        try:
+            next(trials)
+        except StopIteration as end:
+            return replace(one, settings=replace(one.settings, **end.value.values), auto_reason=end.value.sentence)
+        yield replace(at, name=one.name)
+
+
+def _decode(pair: Pair, contest: Contest, turn: Turn, stop: Stop, watched: dict[str, Any]) -> Run:
+    """Decode a turn, and score the answer."""
+    one, (task, question, prompt, _) = turn.contender, turn.asked
+    limited = replace(one, settings=turn.settings)
+    found = measure(pair, limited, prompt, turn.seed, chat=contest.chat, until=task.until, stop=stop, **watched)
+    answer = task.answer(found["text"])
+    metrics, reason = task.score(question, answer)
+    return Run(
+        contender=one.name,
+        method=one.method,
+        settings={name: getattr(limited.settings, name) for name in fields_read(one.method)},
+        auto_reason=one.auto_reason,
+        task=task.name,
+        question=question.id,
+        cluster=question.cluster,
+        round=turn.round,
+        prompt=prompt,
+        fields=dict(question.fields),
+        references=question.references,
+        shortened=prompt != question.prompt,
+        answer=answer,
+        score=metrics[task.metrics[0]] if task.metrics else None,
+        reason=reason,
+        **found,
+    )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a contest found."""
+
+    __repr__ = brief
+
+    complete: bool
+    """False where Ctrl-C stopped it."""
+    tables: dict[str, Table]
+    """By task: quality, speed, energy and acceptance of each contender, with intervals."""
+    runs: tuple[Run, ...]
+    """Every decode with its score; texts are untrusted."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tables as plain data, ready for JSON."""
+        return {"complete": self.complete, "tables": {name: one.to_dict() for name, one in self.tables.items()}}
+
+
+def hold_contest(pair: Pair, contest: Contest, output: str | Path | None = None, baseline: str = BASELINE) -> Report:
+    """Run a contest to its end, or to Ctrl-C, and say on stderr how far it is.
+
+    Args:
+        pair: the models.
+        contest: from :func:`make_contest`.
+        output: a new file for JSON lines: the conditions, then every decode as soon as it is made.
+        baseline: method or name of the contender that the others are compared with.
+
+    Raises:
+        SettingsError: the file exists or cannot be written.
+    """
+    here, runs, complete = conditions(pair), list[Run](), True
+    if output is not None:
+        _write(Path(output), {"record": "conditions", **here}, "x")
+    try:
+        with ProgressLine("starting", "decode") as bar:
+            for step in run_contest(pair, contest, metered=True):
+                bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
+                if step.run is not None:
+                    runs.append(step.run)
+                    if output is not None:
+                        _write(Path(output), {"record": "decode", **to_plain(step.run)}, "a")
+    except KeyboardInterrupt:
+        complete = False
+    tables = {}
+    for task in {asked.task.name: asked.task for asked in contest.asked}.values():
+        own = [run for run in runs if run.task == task.name]
+        if own:
+            order = [one.name for one in contest.contenders]
+            own.sort(key=lambda run: order.index(run.contender))
+            tables[task.name] = make_table(own, task, baseline, here)
+    return Report(complete, tables, tuple(runs))
+
+
+def _write(path: Path, record: Mapping[str, Any], mode: str) -> None:
+    try:
+        with path.open(mode, encoding="utf-8") as file:
+            file.write(json.dumps(record, allow_nan=False) + "\n")
+    except FileExistsError:
+        raise SettingsError(f"{str(path)!r} exists; name another --output") from None
+    except OSError as error:
+        raise SettingsError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+def evaluate(
+    pair: Pair,
+    tasks: Sequence[str | Task],
+    output: str | Path | None = None,
+    methods: Sequence[str] = DEFAULT_METHODS,
+    *,
+    data: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    seeds: int = 1,
+    chat: bool = False,
+    **settings: Any,
+) -> Report:
+    """Answer the questions of tasks with several decoders in turn, and score the answers.
+
+    Args:
+        pair: from :func:`dsbd.load_pair`.
+        tasks: names such as ``"sql"``, or your own tasks.
+        output: a new file for every decode; docs/evaluation.md describes it.
+        methods: names of the bench, such as ``"dsbd:same-law"``, ``"beam_sampling"`` or ``"hf_beam_sampling"``.
+        data: where a task's data is, by the task's name.
+        limit: only the first questions of each task.
+        seeds: how often every question is answered.
+        chat: apply the model's chat template.
+        settings: fields of :class:`dsbd.DecodingSettings`, for every method that reads them; a list is a sweep. Without
+            ``max_new_tokens`` each task has its own.
+
+    Raises:
+        SettingsError: a value is unknown or out of range, or the file exists.
+        TaskError: a task's data is missing or damaged.
+        PairError: a method drafts and the pair has no draft model.
+        PromptError: a question does not fit the models.
+        ModelError: a model returns logits that are not numbers, or memory runs out.
+    """
+    known = [field.name for field in fields(DecodingSettings) if field.name != "method"]
+    for name in settings:
+        if name not in known:
+            raise SettingsError(f"there is no setting {name!r}; settings are {', '.join(known)}")
+    values = {name: value if isinstance(value, list) else [value] for name, value in settings.items()}
+    contest = make_contest(
+        pair,
+        contenders(methods, values),
+        load_tasks(tasks, data or {}),
+        limit=limit,
+        rounds=seeds,
+        max_new_tokens=settings.get("max_new_tokens"),
+        chat=chat,
+    )
+    return hold_contest(pair, contest, output)

@@ -1,0 +1,347 @@
+"""What contests and races find, as frozen records: a decode, a table, a race; to plain data and back. Needs no torch.
+
+None means "not measured" everywhere, or that a method has no such figure. Texts are untrusted.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from dsbd.contest.statistics import Difference, Interval, Mean
+from dsbd.files import write_file
+from dsbd.results import brief
+
+Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
+Verdict = Literal["faster", "slower", "no difference seen", "not measured"]
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a contest is."""
+
+    done: int
+    total: int
+    """Decodes."""
+    doing: str
+    """What comes next: ``auto``, ``warm-up`` or ``decode``."""
+    name: str = ""
+    """Of the contender."""
+    run: "Run | None" = None
+    """What has just been decoded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One decode of one question by one contender, and its score."""
+
+    __repr__ = brief
+
+    contender: str
+    method: str
+    settings: dict[str, Any]
+    """Those that the method reads, with nothing ``auto``."""
+    auto_reason: str | None = None
+    """Why ``auto`` resolved to these settings."""
+    task: str
+    question: str
+    """Its id."""
+    cluster: str
+    """Questions of one cluster are not independent."""
+    round: int
+    """0 for the first decode of a question, 1 for the second with another seed, ..."""
+    seed: int
+    prompt: str
+    fields: dict[str, str] = field(default_factory=dict)
+    """What results are split by."""
+    references: tuple[str, ...] = ()
+    """Right answers."""
+    shortened: bool = False
+    """Whether the prompt was shortened to fit the models."""
+    segments: int | None = None
+    """In how many segments the prompt was read into a memory; None if it was not."""
+    text: str
+    answer: str
+    """The part of the text that is scored."""
+    score: float | None = None
+    """The task's main metric; None where there is no right answer."""
+    reason: str = ""
+    """Why the answer is wrong, where that is known."""
+    ended: str
+    """``eos``, ``until`` (a text that ends an answer was there, and everything before it is settled) or ``limit``."""
+    seconds: float
+    """Wall clock of the whole call, prefill included."""
+    prefill_seconds: float
+    layers: int
+    """Tokens the beams were decoded to."""
+    new_tokens: int
+    """Tokens of the returned hypothesis, EOS included."""
+    perplexity: float
+    """Of the returned text under the unwarped target."""
+    best_log_weight_per_token: float
+    """The best log-weight per token of any hypothesis, nats: ending early does not improve it."""
+    target_calls: int
+    iterations: int | None = None
+    accepted: int | None = None
+    """Drafts accepted, of those that were tried."""
+    rejected: int | None = None
+    mean_width: float | None = None
+    kv_peak_bytes: int | None = None
+    """Largest size of the keys and values of target and draft together."""
+    peak_allocated_bytes: int | None = None
+    """Largest device memory in use, weights included."""
+    joules: float | None = None
+    """Energy that the devices used whose counters can be read."""
+
+    @property
+    def decode_seconds(self) -> float:
+        """The whole call without prefill, at least a nanosecond."""
+        return max(self.seconds - self.prefill_seconds, 1e-9)
+
+    @property
+    def tokens_per_second(self) -> float:
+        """layers / (seconds - prefill_seconds)."""
+        return self.layers / self.decode_seconds
+
+
+@dataclass(frozen=True)
+class Ratio(Interval):
+    """Tokens per second over a baseline's on the same questions and seeds: the median and its 95 % interval."""
+
+    baseline: str
+    """Name of the contender it is compared with."""
+    above_1: int
+    """Runs that were faster than the baseline's."""
+    of: int
+    """Runs compared."""
+    p: float | None
+    """Of the exact sign test over questions: one counts once, by the mean logarithm of its ratios."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """``faster`` or ``slower`` where the interval leaves out 1."""
+        if self.low is None or self.high is None:
+            return "not measured"
+        return "faster" if self.low > 1 else "slower" if self.high < 1 else "no difference seen"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """All figures of one contender on one task."""
+
+    __repr__ = brief
+
+    contender: str
+    method: str
+    settings: Mapping[str, Any]
+    auto_reason: str | None = None
+    quality: Mean | None
+    """Of the table's metric; Wilson's interval where every answer is right or wrong."""
+    perplexity: Mean | None
+    best_log_weight_per_token: Mean | None = None
+    tokens_per_second: Mean | None
+    """Tokens over seconds of all runs, prefill left out."""
+    milliseconds_per_token: Interval | None = None
+    """Median over the runs, prefill included."""
+    prefill_seconds: float | None = None
+    """Median over the runs."""
+    joules_per_token: Mean | None = None
+    """All devices together."""
+    target_calls: float | None = None
+    """Forwards of the target, the prompt's included: the mean over the runs."""
+    layers_per_iteration: float | None = None
+    acceptance_rate: float | None = None
+    mean_width: float | None = None
+    kv_peak_bytes: int | None = None
+    """The largest of any run, as the next one."""
+    peak_allocated_bytes: int | None = None
+    difference: Difference | None = None
+    """Of the quality to the baseline's, question by question."""
+    ratio: Ratio | None = None
+    """None for the baseline, and where there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One task; all contenders."""
+
+    __repr__ = brief
+
+    format: str = "dsbd-contest/2"
+    task: str
+    metric: str
+    """The task's main metric; ``perplexity`` where nothing is right or wrong."""
+    higher_is_better: bool
+    baseline: str | None
+    """Method or name of the contender that the others are compared with."""
+    questions: int
+    clusters: int
+    seeds: int
+    rows: tuple[Row, ...]
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    """Machine, versions and models."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain data, ready for JSON."""
+        return to_plain(self)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What a decode did between two moments, in seconds from its beginning."""
+
+    phase: Phase
+    """``forward`` where the phases of a decode were not told apart."""
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Landing:
+    """Tokens that became final at one moment."""
+
+    seconds: float
+    """From the beginning of the decode."""
+    tokens: int
+    """Layers that became final."""
+    text: str
+    """What they added to the text that was returned in the end."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One decode of one contender: its phases one after the other, and when tokens became final.
+
+    The clock counts the phases only. The decode is one of those that the figures of the race come from.
+    """
+
+    stretches: tuple[Stretch, ...]
+    landings: tuple[Landing, ...]
+    seed: int
+
+    @property
+    def seconds(self) -> float:
+        """When the decode was over."""
+        return self.stretches[-1].end if self.stretches else 0.0
+
+    @property
+    def text(self) -> str:
+        """The returned text."""
+        return "".join(landing.text for landing in self.landings)
+
+    @property
+    def has_phases(self) -> bool:
+        """False if the phases of the decoder are not known."""
+        return all(stretch.phase != "forward" for stretch in self.stretches)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What one decode of one prompt returned."""
+
+    prompt: int
+    """Place of the prompt in the race."""
+    seed: int
+    text: str
+    answer: str = ""
+    """The part of the text that the task scores."""
+    right: bool | None = None
+    reason: str = ""
+    """Why it is wrong, where that is known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Racer:
+    """One contender: its figures, its lane and its texts."""
+
+    row: Row
+    lane: Lane | None
+    answers: tuple[Answer, ...]
+
+    @property
+    def name(self) -> str:
+        """The contender's name."""
+        return self.row.contender
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Its speed over the baseline's."""
+        return self.row.ratio
+
+
+@dataclass(frozen=True, kw_only=True)
+class RacedPrompt:
+    """One prompt, and its right answer where it is a task's question."""
+
+    text: str
+    gold: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Race:
+    """A whole race."""
+
+    format: str = "dsbd-race/2"
+    prompts: tuple[RacedPrompt, ...]
+    task: str | None
+    """None for prompts without right answers."""
+    metric: str
+    """What quality means here: a task's metric, or ``perplexity``."""
+    higher_is_better: bool
+    rounds: int
+    """Runs of each contender on each prompt, with other seeds."""
+    baseline: str | None
+    racers: tuple[Racer, ...]
+    complete: bool = True
+    """False where the race was stopped."""
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    """Machine, versions and models; empty where the reader sits at the machine."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The race as plain data, ready for JSON."""
+        return to_plain(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the race as JSON. Raises: OSError."""
+        write_file(Path(path), json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":")))
+
+
+def load_race(path: str | Path) -> Race:
+    """Return the race of a file that :meth:`Race.save` wrote. Raises: ValueError: it holds none; OSError."""
+    return read_record(Race, json.loads(Path(path).read_text(encoding="utf-8")))
+
+
+def read_record(kind: type[Record], data: Any) -> Record:
+    """Return a record from its plain data; a record of the kind is returned as it is.
+
+    Raises:
+        ValueError: it is no such record; the message has one line and names the first wrong field.
+    """
+    if isinstance(data, kind):
+        return data
+    known = getattr(kind, "format", None)
+    remedy = f"give what to_dict() of a {kind.__name__.lower()} returned"
+    if not isinstance(data, Mapping) or data.get("format", known) != known:
+        found = f"format {data.get('format')!r}" if isinstance(data, Mapping) else f"a {type(data).__name__}"
+        raise ValueError(f"{found} is no {kind.__name__.lower()} of {known!r}; {remedy}")
+    try:
+        record: Record = _adapter(kind).validate_python(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(step) for step in first["loc"])
+        raise ValueError(f"no {kind.__name__.lower()}: {place}: {first['msg']}; {remedy}") from None
+    return record
+
+
+def to_plain(record: Any) -> dict[str, Any]:
+    """Return a record as plain data, ready for JSON."""
+    plain: dict[str, Any] = _adapter(type(record)).dump_python(record, mode="json")
+    return plain
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)

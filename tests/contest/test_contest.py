@@ -1,0 +1,389 @@
+"""The contest on the toy pair: who runs, in which order and with which seed, what is measured, scored and compared."""
+
+import json
+import sys
+from collections import Counter
+from dataclasses import replace
+from types import ModuleType, SimpleNamespace
+
+import pytest
+import torch
+
+import dsbd
+from dsbd import block_search
+from dsbd.contest import contest as driver
+from dsbd.contest.contenders import POINTS, contenders
+from dsbd.contest.contest import hold_contest, make_contest, run_contest
+from dsbd.contest.measure import Meter, log_likelihood, measure
+from dsbd.contest.records import Table, read_record
+from dsbd.contest.statistics import clustered_mean, clustered_perplexity, clustered_rate, paired_difference
+from dsbd.contest.table import make_table, markdown_of
+from dsbd.contest.task import Question
+from dsbd.contest.tasks import Prompts
+from dsbd.contest.transformers_generate import trimmed
+from dsbd.errors import PairError, PromptError, SettingsError, StoppedError
+from dsbd.models.attention import NAME as PACKED
+from dsbd.models.loading import load_pair
+from dsbd.steps import value_of
+from dsbd.stopping import cut
+from tests.contest.made_up import BASELINE, RIGHT, Quiz, made_up_run, made_up_table
+from tests.memory.test_decode import remembering
+from tests.toy_pair import EOS, toy_pair
+
+ALL = ("dsbd", "beam_sampling", "sampling", "hf_beam_sampling", "hf_beam_search", "hf_assisted", "hf_sampling")
+LONG = "In a big wood there lived a small bear who did not like honey at all. " * 3
+
+
+def contest_of(methods=("dsbd", "beam_sampling"), rounds=2, prompts=("Once", "The fox"), pair=None, **values):
+    listed = {name: value if isinstance(value, list) else [value] for name, value in values.items()}
+    racing = contenders(methods, {"max_new_tokens": [5], **listed})
+    return make_contest(pair or toy_pair(), racing, [Prompts(prompts)], rounds=rounds)
+
+
+def runs_of(contest, pair=None, **options):
+    return [step.run for step in run_contest(pair or toy_pair(), contest, **options) if step.run is not None]
+
+
+@pytest.mark.parametrize(
+    ("methods", "values", "names"),
+    [
+        (["dsbd", "beam_sampling", "hf_assisted"], {"draft_depth": [2, 4]},
+         ["dsbd defaults draft_depth=2", "dsbd defaults draft_depth=4", "beam_sampling", "hf_assisted"]),
+        (["specinfer", "sampling"], {"branching": [(4, 2, 2), (3, 1)]},
+         ["specinfer branching=4x2x2", "specinfer branching=3x1", "sampling"]),
+        ([f"dsbd:{point}" for point in POINTS], {}, [f"dsbd {point}" for point in POINTS]),
+    ],
+)  # fmt: skip
+def test_a_sweep_multiplies_only_the_methods_that_read_the_setting(methods, values, names):
+    """Catches beam sampling run once per draft depth: it wastes time and splits its runs."""
+    assert [one.name for one in contenders(methods, values)] == names
+
+
+def test_same_law_follows_num_beams():
+    """Catches a point with a fixed width of 4: it does not follow beam sampling with another number of beams."""
+    found = contenders(["dsbd:same-law"], {"num_beams": [2, 8]})
+    assert [(one.settings.min_width, one.settings.max_width) for one in found] == [(2, 2), (8, 8)]
+
+
+@pytest.mark.parametrize(
+    ("methods", "values", "named"),
+    [
+        ([], {}, "methods is empty"),
+        (["dsbd:best"], {}, "'dsbd:best'"),
+        (["greedy:same-law"], {}, "'greedy:same-law'"),
+        (["greedy", "greedy"], {}, "each once"),
+        (["dsbd", "dsbd:defaults"], {}, "dsbd is dsbd:defaults"),
+        (["dsbd:same-law"], {"min_width": [2]}, "'same-law' fixes min_width"),
+        (["dsbd"], {"draft_depth": [2, 2]}, "each value once"),
+    ],
+)
+def test_bad_methods_are_named(methods, values, named):
+    with pytest.raises(SettingsError, match=named):
+        contenders(methods, values)
+
+
+def test_contenders_warm_up_and_then_take_turns_in_both_orders():
+    """Catches contenders measured one after the other, while the machine grows warm, and a warm-up that counts."""
+    contest = contest_of(seed=7)
+    steps = list(run_contest(toy_pair(), contest))
+    assert [(step.doing, step.done) for step in steps] == [("warm-up", 0)] * 2 + [("decode", at) for at in range(9)]
+    runs = [step.run for step in steps if step.run is not None]
+    names = [one.name for one in contest.contenders]
+    assert Counter((run.contender, run.prompt, run.seed) for run in runs) == Counter(
+        (name, prompt, seed) for name in names for prompt in ("Once", "The fox") for seed in (7, 8)
+    )
+    assert [(run.prompt, run.seed) for run in runs[::2]] == [(run.prompt, run.seed) for run in runs[1::2]]
+    turns = [turn.contender.name for turn in replace(contest, rounds=9).turns()]
+    assert {tuple(turns[at : at + 2]) for at in range(0, 36, 2)} == {tuple(names), tuple(names[::-1])}
+
+
+def test_a_stop_ends_inside_a_decode():
+    """Catches a stop that waits for the end of a decode."""
+    asked, runs = iter([False] * 30 + [True] * 9), []
+    with pytest.raises(StoppedError):
+        runs += [step.run for step in run_contest(toy_pair(), contest_of(), stop=lambda: next(asked))]
+    assert len(list(asked)) == 8
+
+
+def test_what_cannot_run_is_found_before_anything_runs(monkeypatch):
+    with pytest.raises(PairError, match="dsbd defaults needs a draft model"):
+        contest_of(pair=replace(toy_pair(), draft=None))
+    with pytest.raises(PromptError, match="prompt of 210 tokens plus max_new_tokens 5 exceeds the context"):
+        contest_of(prompts=[LONG])
+    monkeypatch.setattr(block_search, "MOST_BLOCKS", 10)
+    with pytest.raises(SettingsError, match="mjgd tries at most 10; take a smaller block"):
+        contest_of(("mjgd",))
+
+
+def test_figures_of_every_method_are_those_of_the_decode_that_was_asked_for():
+    """Catches an opponent that exceeds the limit, or whose prompt counts as text: it looks faster or better."""
+    contest = contest_of(ALL)
+    for run in runs_of(contest):
+        assert 1 <= run.new_tokens <= run.layers <= 5
+        assert 0 <= run.prefill_seconds <= run.seconds
+        assert run.perplexity > 1
+        assert run.best_log_weight_per_token < 0
+        assert (run.iterations is None) == (run.mean_width is None) == run.method.startswith("hf_")
+        assert (run.layers == 5) == (run.ended == "limit") or run.ended == "eos"
+        assert run.peak_allocated_bytes is None  # a CPU has no such figure
+        if not run.method.startswith("hf_"):
+            own = next(one for one in contest.contenders if one.name == run.contender)
+            result = dsbd.decode(toy_pair(), run.prompt, replace(own.settings, seed=run.seed))
+            assert (run.text, run.accepted, run.rejected) == (result.text, result.stats.accepted, result.stats.rejected)
+            best = max(beam.log_weight / len(beam.token_ids) for beam in result.beams)
+            assert run.best_log_weight_per_token == pytest.approx(best, abs=1e-6)
+
+
+def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
+    """Catches our attention measured as theirs, a setting that is not passed on, and padding that counts as text."""
+    pair, seen = load_pair(toy_folders["target"], toy_folders["draft"], "cpu", "float32"), []
+    pair.target.model.register_forward_hook(lambda model, *_: seen.append(model.config._attn_implementation))
+    (theirs,) = contenders(["hf_beam_sampling"], {"max_new_tokens": [5], "temperature": [0.8], "top_k": [7]})
+    found = measure(pair, theirs, "Once", 0)
+    assert seen[:5] == ["sdpa"] * 5
+    assert seen[-1] == PACKED  # quality is judged by the same forward for all
+    ids = torch.tensor([pair.encode("Once")])
+    torch.manual_seed(0)
+    by_hand = pair.target.model.generate(
+        ids, attention_mask=torch.ones_like(ids), do_sample=True, num_beams=4, num_return_sequences=4,
+        temperature=0.8, top_k=7, top_p=1.0, max_new_tokens=5, pad_token_id=256,
+    )  # fmt: skip
+    assert found["text"] == pair.decode(trimmed(by_hand[0, ids.shape[1] :].tolist(), pair))
+    assert trimmed([5, EOS, EOS, 7], toy_pair()) == [5, EOS]
+    assert trimmed([5, 6], toy_pair()) == [5, 6]
+    with pytest.raises(SettingsError, match="temperature is 0; hf_beam_sampling samples"):
+        measure(pair, replace(theirs, settings=replace(theirs.settings, temperature=0.0)), "Once", 0)
+
+
+@pytest.mark.parametrize("method", ["dsbd", "hf_sampling"])
+def test_a_decode_ends_where_its_answer_ends(method):
+    """Catches an end text that is not passed on."""
+    (one,) = contenders([method], {"max_new_tokens": [12]})
+    found = [measure(toy_pair(), one, "Once", seed, until=Quiz.until) for seed in range(8)]
+    assert "until" in {one["ended"] for one in found}
+    assert all(cut(one["text"], Quiz.until) != one["text"] for one in found if one["ended"] == "until")
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@torch.inference_mode()
+def test_the_likelihood_is_the_sum_over_its_tokens(seed):
+    """Catches logits that are shifted by the memory's slot, and a memory that the text is not judged behind."""
+    prompt, text, model, total = [79, 110, 99, 101], [32, 97, 32, 98], toy_pair().target.model, 0.0
+    prefix = None
+    if seed is not None:
+        prefix = torch.randn(32, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    for place, token in enumerate(text):
+        embedded = model.get_input_embeddings()(torch.tensor([[*prompt, *text[:place]]]))
+        if prefix is not None:
+            embedded = torch.cat([prefix[None, None], embedded], dim=1)
+        total += float(model(inputs_embeds=embedded).logits[0, -1].log_softmax(dim=-1)[token])
+    assert log_likelihood(toy_pair().target, prompt, text, prefix) == pytest.approx(total, abs=1e-6)
+
+
+def test_a_long_prompt_is_read_before_the_clock_starts_and_judged_behind_its_memory(monkeypatch):
+    """Catches a first method of a prompt that alone pays for reading it, and a perplexity under the window alone."""
+    pair = remembering(toy_pair(), segment_tokens=24)
+    contest = contest_of(("dsbd",), 1, [LONG, "Once"], pair)
+    assert contest.count_read(pair) == 1
+    run, short = runs_of(contest, pair)
+    assert (run.segments, short.segments) == (9, None)  # 210 bytes, 24 each
+    window = value_of(pair.fitting(pair.encode(LONG), 5))
+    result = dsbd.decode(pair, LONG, replace(contest.contenders[0].settings, seed=run.seed))
+    own = log_likelihood(pair.target, window.ids, result.token_ids, window.memory.embedding)
+    assert run.text == result.text
+    assert run.perplexity == pytest.approx(2.718281828459045 ** (-own / len(result.token_ids)))
+    read, reading = [], type(pair.memory).reading
+    monkeypatch.setattr(type(pair.memory), "reading", lambda *given: read.append("read") or reading(*given))
+    monkeypatch.setattr("dsbd.contest.measure._clocked", lambda *_: read.append("clock") or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        measure(pair, contest.contenders[0], LONG, 0)
+    assert read == ["read", "clock"]
+    with pytest.raises(PairError, match="hf_sampling cannot read a prompt into a memory, and prompt 1 of 210 tokens"):
+        contest_of(("dsbd", "hf_sampling"), 1, [LONG], pair)
+
+
+def test_energy_is_counted_or_not_measured(monkeypatch):
+    """Catches a bench that stops, or an energy of zero. zeus is imitated: every counter moves by 7 joules."""
+    state = SimpleNamespace(packages=[0, 1])
+
+    class Monitor:
+        def __init__(self, gpu_indices, cpu_indices):
+            self.gpu_indices, self.cpu_indices = gpu_indices, state.packages if cpu_indices is None else cpu_indices
+
+        def begin_window(self, key, sync_execution):
+            pass
+
+        def end_window(self, key, sync_execution):
+            used = [dict.fromkeys(one, 7.0) for one in (self.gpu_indices, self.cpu_indices)]
+            return SimpleNamespace(gpu_energy=used[0], cpu_energy=used[1] or None)
+
+    def joules(gpu):
+        meter = Meter(gpu)
+        meter.begin()
+        return meter.end()
+
+    monkeypatch.setitem(sys.modules, "zeus", ModuleType("zeus"))
+    monkeypatch.setitem(sys.modules, "zeus.exception", SimpleNamespace(ZeusBaseError=KeyError))
+    monkeypatch.setitem(sys.modules, "zeus.monitor", SimpleNamespace(ZeusMonitor=Monitor))
+    assert (joules(0), joules(None)) == (7.0, 14.0)
+    state.packages = []
+    assert joules(None) is None
+    monkeypatch.setitem(sys.modules, "zeus.monitor", None)
+    assert joules(0) is None
+
+
+def test_an_evaluation_from_the_first_question_to_the_table(tmp_path):
+    """Catches questions that share their random numbers, an answer beyond its end, and a line that is lost."""
+    file, methods = tmp_path / "answers.jsonl", ("dsbd:same-law", "beam_sampling", "hf_beam_sampling")
+    report = dsbd.evaluate(toy_pair(), [Quiz()], file, methods, limit=2, seeds=2, num_beams=3)
+    table = report.tables["quiz"]
+    assert [row.contender for row in table.rows] == ["dsbd same-law", "beam_sampling", "hf_beam_sampling"]
+    assert (report.complete, len(report.runs), table.baseline) == (True, 12, "beam_sampling")
+    assert all(row.ratio.of == 4 for row in table.rows if row.contender != "beam_sampling")
+    seeds = {(run.question, run.round): run.seed for run in report.runs}
+    assert len(set(seeds.values())) == 4
+    assert all(seeds[run.question, run.round] == run.seed for run in report.runs)
+    assert all(run.answer == cut(run.text, Quiz.until).strip() and run.layers <= 6 for run in report.runs)
+    assert {(run.score, run.reason) for run in report.runs} == {(0.0, "another text")}
+    first, *lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    assert set(first) == {"record", "machine", "versions", "models"}
+    assert len(lines) == 12
+    assert lines[0]["references"] == ["yes 0"]
+    json.dumps(report.to_dict(), allow_nan=False)
+    assert "quiz: 2 questions in 1 clusters, 2 seeds" in markdown_of([table])
+
+
+def test_ctrl_c_keeps_what_is_done(monkeypatch):
+    """Catches a stop that looks like success, and a table that is lost with it."""
+    real, left = driver.measure, iter(range(4))
+
+    def stopped(*given, **named):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return real(*given, **named)
+
+    monkeypatch.setattr(driver, "measure", stopped)
+    report = hold_contest(toy_pair(), contest_of())
+    assert (report.complete, len(report.runs)) == (False, 2)
+    assert sum(row.ratio is not None for row in report.tables["prompts"].rows) == 1
+
+
+def test_long_prompts_lose_their_passage_and_say_so():
+    """Catches a prompt that is cut from the right without a word: the question would be gone."""
+    racing = contenders(["sampling"], {})
+    asked = Question("q0", f"{'word ' * 40}. Who?", ("x",), passage=(0, 200))
+    (run,) = runs_of(make_contest(toy_pair(), racing, [Quiz([asked])]))
+    assert run.shortened
+    assert run.prompt.endswith(". Who?")
+    assert len(run.prompt) + Quiz.max_new_tokens <= 128
+    with pytest.raises(PromptError, match="'q0' of task quiz"):
+        make_contest(toy_pair(), racing, [Quiz([replace(asked, passage=(0, 0))])])
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"tasks": []}, "tasks is empty"),
+        ({"data": {"squad": "x"}}, "'squad'"),
+        ({"temprature": 1.0}, "'temprature'"),
+        ({"max_new_tokens": 200}, "leaves no room"),
+    ],
+)
+def test_bad_values_are_named_before_a_file_is_made(tmp_path, changes, named):
+    asked = {"tasks": [Quiz()], "methods": ["sampling"]} | changes
+    with pytest.raises(SettingsError, match=named):
+        dsbd.evaluate(toy_pair(), output=tmp_path / "new", **asked)
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "old").write_text("kept")
+    with pytest.raises(SettingsError, match="exists; name another --output"):
+        dsbd.evaluate(toy_pair(), [Quiz()], tmp_path / "old", ["sampling"])
+    assert (tmp_path / "old").read_text() == "kept"
+
+
+@pytest.mark.slow
+def test_auto_is_resolved_once_and_said():
+    steps = list(run_contest(replace(toy_pair()), contest_of(("dsbd:auto",))))
+    assert steps[0].doing == "auto"
+    runs = [step.run for step in steps if step.run is not None]
+    assert len({json.dumps(run.settings) for run in runs}) == 1
+    assert isinstance(runs[0].settings["draft_depth"], int)
+    assert f"dsbd auto: {runs[0].auto_reason}" in markdown_of([make_table(runs, Prompts(["x"]), BASELINE)])
+
+
+def row_of(table, contender):
+    return next(one for one in table.rows if one.contender == contender)
+
+
+def test_quality_is_clustered_and_compared_question_by_question():
+    """Catches questions of one database taken as independent, and seeds that count as questions."""
+    table = made_up_table()
+    found, right = row_of(table, "sampling"), [0, 0, 0, 1, 0, 1, 1, 0]
+    wilson = clustered_rate(right, "aaaabbbb")
+    assert found.quality == replace(clustered_mean(right, "aaaabbbb"), low=wilson.low, high=wilson.high)
+    assert (row_of(table, BASELINE).difference, row_of(table, BASELINE).ratio) == (None, None)
+    ours, theirs = (
+        {f"q{place}": [float(right)] for place, right in enumerate(RIGHT[name].replace(" ", ""))}
+        for name in ("speculative", BASELINE)
+    )
+    clusters = {f"q{place}": place // 4 for place in range(8)}
+    assert row_of(table, "speculative").difference == paired_difference(ours, theirs, clusters)
+    twice = [made_up_run("sampling", at, float(at == seed), round=seed) for at in range(8) for seed in (0, 1)]
+    averaged = make_table(twice, Quiz(), BASELINE).rows[0].quality
+    assert (averaged.count, averaged.mean) == (8, pytest.approx(1 / 8))
+    stories = make_table([made_up_run("sampling", at) for at in range(8)], Prompts(["x"]), BASELINE)
+    assert (stories.metric, stories.higher_is_better, stories.baseline) == ("perplexity", False, None)
+    assert stories.rows[0].quality == clustered_perplexity([2 + at / 10 for at in range(8)], "aaaabbbb")
+
+
+def beside(ours, theirs):
+    """Return the ratio of tokens over a baseline; both listed by prompt and round, None was not made."""
+    runs = [
+        made_up_run(name, place, cluster=f"{place}", round=round, layers=layers, seconds=1.0)
+        for name, listed in (("sampling", ours), (BASELINE, theirs))
+        for place, row in enumerate(listed)
+        for round, layers in enumerate(row)
+        if layers is not None
+    ]
+    return row_of(make_table(runs, Prompts(["x"]), "beam_sampling"), "sampling").ratio
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "median", "above", "of", "p", "verdict"),
+    [
+        ([[20], [40], [80]], [[10], [20], [40]], 2.0, 3, 3, 0.25, "not measured"),
+        ([[None], [30], [None]], [[10], [20], [40]], 1.5, 1, 1, 1.0, "not measured"),
+        ([[30] * 20] * 3, [[10] * 20] * 3, 3.0, 60, 60, 0.25, "not measured"),
+        ([[30, 10, 10]] * 8, [[10] * 3] * 8, 1.0, 8, 24, 2 / 2**8, "no difference seen"),
+        ([[20, 10]] * 8, [[10, 20]] * 8, 1.25, 8, 16, None, "no difference seen"),
+        ([[20]] * 8, [[10]] * 8, 2.0, 8, 8, 2 / 2**8, "faster"),
+        ([[20, 22, 24, 26, 28, 30]], [[10] * 6], 2.5, 6, 6, 2 / 2**6, "faster"),
+    ],
+    ids=["paired", "half", "rounds", "one of three", "turned", "faster", "seeds of one prompt"],
+)
+def test_ratios_are_paired_and_rounds_are_no_further_prompts(ours, theirs, median, above, of, p, verdict):
+    """Catches a ratio of medians, and a sign test that counts rounds."""
+    found = beside(ours, theirs)
+    assert (found.median, found.above_1, found.of, found.p, found.verdict) == (median, above, of, p, verdict)
+
+
+def test_a_sweep_of_beams_is_compared_with_as_many_beams():
+    """Catches eight beams compared with a baseline of two, which would be called slow."""
+    names = ("beam_sampling num_beams=2", BASELINE, "dsbd num_beams=2", "dsbd num_beams=4")
+    table = make_table([made_up_run(name) for name in names], Prompts(["x"]), "beam_sampling")
+    assert [row.ratio and row.ratio.baseline for row in table.rows] == [None, None, names[0], names[1]]
+
+
+def test_a_table_survives_json_and_shows_what_was_measured():
+    """Catches a figure in another column, and 0 joules where no counter was read."""
+    table = made_up_table()
+    assert read_record(Table, json.loads(json.dumps(table.to_dict()))) == table
+    with pytest.raises(ValueError, match=r"no table: rows\.0\.contender"):
+        read_record(Table, {**table.to_dict(), "rows": [{}]})
+    assert markdown_of([]) == "nothing measured yet"
+    runs = [made_up_run("dsbd", at, 1.0, joules=80.0, kv_peak_bytes=3_000_000, seconds=2.0, prefill_seconds=0.5)
+            for at in (0, 4)]  # fmt: skip
+    heads, _, row = markdown_of([make_table(runs, Quiz([Question("x", "x")]), BASELINE)]).splitlines()[:3]
+    cells = dict(zip(*([part.strip() for part in line.strip("|").split("|")] for line in (heads, row)), strict=True))
+    told = ("ms/token [95 %]", "prefill ms", "layers/iteration", "acceptance", "KV MB", "J/token [95 %]")
+    assert [cells[name] for name in told] == ["50.00", "500.0", "2.50", "0.75", "3.00", "2.000"]
+    assert "J/token" not in markdown_of([table])

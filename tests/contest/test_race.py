@@ -1,0 +1,208 @@
+"""A race: lanes add up to the decode and are among the measured runs; what is said and drawn of them."""
+
+import json
+from collections import deque
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dsbd
+import visualize
+from dsbd.assets import asset_path
+from dsbd.contest.contenders import contenders
+from dsbd.contest.contest import Asked, Contest
+from dsbd.contest.race import LaneWatch, race, race_of
+from dsbd.contest.records import Landing, Lane, Progress, Race, Stretch, load_race, read_record
+from dsbd.contest.table import make_table
+from dsbd.contest.tasks import Prompts
+from dsbd.errors import SettingsError, StoppedError
+from tests.contest.made_up import BASELINE, Quiz, made_up_run, made_up_table
+from tests.toy_pair import toy_pair
+from visualize.figures.contest import NOT_MEASURED, pareto_front
+from visualize.race import BAR, WIDTH, TextPart, bar_paths, compared, quality_said, race_scene, tick_path
+
+NAMES = ["sampling", "beam_sampling", "dsbd:same-law", "hf_sampling"]
+VALUES = {"max_new_tokens": [6], "draft_depth": [2], "draft_width": [3]}
+
+
+@pytest.fixture(scope="module")
+def ran() -> Race:
+    """Three decoders of ours and one of transformers, on one prompt, twice."""
+    *steps, last = race(toy_pair(), contenders(NAMES, VALUES), ["Once"], rounds=2)
+    assert [(step.doing, step.done) for step in steps] == [("warm-up", 0)] * 4 + [("decode", at) for at in range(9)]
+    assert {type(step) for step in steps} == {Progress}
+    return last
+
+
+def made_up(**speeds) -> Race:
+    """A race on one prompt with these tokens per second; beam sampling's lane takes 4 seconds, all others 2."""
+    racing = contenders(list(speeds), {})
+    task = Prompts(["Once"])
+    asked = [Asked(task, question, "Once", None) for question in task.questions()]
+    runs = [
+        replace(made_up_run(one.method, cluster="1", seconds=1.0, layers=layers, round=round, seed=round),
+                contender=one.name, question="1")
+        for one, own in zip(racing, speeds.values(), strict=True)
+        for round, layers in enumerate(own)
+    ]  # fmt: skip
+    found = race_of(Contest(racing, tuple(asked), len(runs) // len(racing)), runs, {}, scored=False)
+
+    def lane(end: float) -> Lane:
+        stretches = (Stretch("prefill", 0.0, 0.5), Stretch("score", 0.5, end))
+        return Lane(stretches, (Landing(end, 3, "one two"),), 0)
+
+    racers = tuple(replace(one, lane=lane(4.0 if one.name == "beam_sampling" else 2.0)) for one in found.racers)
+    return replace(found, racers=racers)
+
+
+SPEEDS = {"beam_sampling": [20] * 6, "dsbd:same-law": [58, 59, 60, 61, 62, 63], "sampling": [10] * 6}
+
+
+def test_a_lane_is_the_decode_on_its_own_clock():
+    """Catches phases that overlap or are missed, and tokens that land too early, too often or not at all."""
+    watch = LaneWatch()
+    settings = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=2, draft_width=3)
+    result = dsbd.decode(toy_pair(), "Once", settings, observers=[watch])
+    lane = watch.lane()
+    assert [one.start for one in lane.stretches] == [0.0, *(one.end for one in lane.stretches[:-1])]
+    for phase in ("prefill", "draft", "score", "verify", "commit"):
+        spent = sum(one.end - one.start for one in lane.stretches if one.phase == phase)
+        assert spent == pytest.approx(getattr(result.stats, f"{phase}_seconds"))
+    assert sum(one.tokens for one in lane.landings) == result.stats.layers
+    assert (len(lane.landings), lane.text) == (result.stats.iterations, result.text)
+    ends = [one.end for one in lane.stretches if one.phase == "commit"]
+    assert [one.seconds for one in lane.landings] == pytest.approx(ends)
+
+
+def test_everybody_runs_as_often_as_asked_and_has_the_lane_of_a_measured_run(ran):
+    assert [racer.name for racer in ran.racers] == ["sampling", "beam_sampling", "dsbd same-law", "hf_sampling"]
+    for racer in ran.racers:
+        assert [answer.seed for answer in racer.answers] == [0, 1]
+        (shown,) = [answer for answer in racer.answers if answer.seed == racer.lane.seed]
+        assert racer.lane.text == shown.text
+        assert racer.lane.has_phases == (racer.name != "hf_sampling")
+        assert (racer.ratio is None) == (racer.name == "beam_sampling")
+    assert (ran.baseline, ran.complete, ran.task) == ("beam_sampling", True, None)
+
+
+def test_a_race_is_kept_as_plain_data(ran, tmp_path):
+    ran.save(tmp_path / "race.json")
+    assert load_race(tmp_path / "race.json") == ran == read_record(Race, ran.to_dict())
+    for name in ("sql", "stories"):
+        assert load_race(asset_path(f"races/{name}.json")).baseline == "beam_sampling"
+    for wrong, said in (
+        ({"format": "other"}, "dsbd-race/2"),
+        (ran.to_dict() | {"rounds": "many"}, "rounds"),
+        (3, "int"),
+    ):
+        with pytest.raises(ValueError, match=f"no race.*{said}|{said}.*no race"):
+            read_record(Race, wrong)
+
+
+def test_a_race_that_is_stopped_shows_what_ran():
+    """Catches a stop that takes the runs with it."""
+    asked, steps = iter([False] * 28 + [True] * 99), []
+    running = race(toy_pair(), contenders(NAMES[:2], VALUES), ["a", "b"], stop=lambda: next(asked))
+    with pytest.raises(StoppedError):
+        deque(map(steps.append, running), maxlen=0)
+    *before, last = steps
+    assert not last.complete
+    assert sum(len(racer.answers) for racer in last.racers) == before[-1].done > 0
+
+
+def test_answers_are_scored_by_the_task():
+    questions = Quiz().questions(2)
+    *_, last = race(toy_pair(), contenders(["sampling"], VALUES), questions, Quiz(), rounds=1)
+    assert [answer.right for answer in last.racers[0].answers] == [False, False]
+    assert last.racers[0].answers[1].reason == "another text"
+    assert [prompt.gold for prompt in last.prompts] == ["yes 0", "yes 1"]
+    assert (last.task, last.metric, last.higher_is_better, last.baseline) == ("quiz", "exact", True, None)
+
+
+@pytest.mark.parametrize(
+    ("names", "prompts", "rounds", "said"),
+    [([], ["Once"], 1, "no decoder"), (["sampling"], ["a", "a"], 1, "prompts"), (["sampling"], ["a"], 0, "rounds")],
+)
+def test_what_cannot_race(names, prompts, rounds, said):
+    with pytest.raises(SettingsError, match=said):
+        race(toy_pair(), contenders(names, VALUES) if names else (), prompts, rounds=rounds)
+
+
+def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
+    """Catches a lane that is drawn on another clock, and one text that seems to win against several."""
+    scene = race_scene(made_up(**SPEEDS).to_dict())
+    ends = {one.name: tick_path(one.lane, scene.seconds).split(" ")[0] for one in scene.lanes}
+    assert (scene.seconds, scene.busy) == (4.0, ("prefill", "score"))
+    assert ends == {"sampling": "M500.00", "beam_sampling": "M1000.00", "dsbd same-law": "M500.00"}
+    bars = bar_paths(scene.lanes[0].lane, 4.0)
+    assert bars["score"] == f"M{WIDTH * 0.125:.2f} 0h{WIDTH * 0.875:.2f}V{BAR}h-{WIDTH * 0.875:.2f}z"
+    heats = {heat: {lane.name: lane.said for lane in lanes} for heat, lanes in scene.heats}
+    passes = "1 passes of the large model instead of 1"
+    several = {"beam_sampling": "without guesses", "dsbd same-law": passes}
+    assert heats == {"several texts": several, "one text": {"sampling": "without guesses"}}
+
+
+@pytest.mark.parametrize(
+    ("ours", "sentence"),
+    [
+        ([60] * 6, "over all runs here: 3.0 × as fast as beam sampling (95 % interval"),
+        ([10] * 6, "cost more time than they save: 0.50 × the speed of beam sampling"),
+        ([18, 25, 21, 18, 25, 21], "In time no clear difference from beam sampling"),
+        ([60], "3.0 × the speed of beam sampling, from too few runs for an interval"),
+    ],
+)
+def test_the_sentence_says_the_passes_and_then_the_time(ours, sentence):
+    """Catches a sentence that claims more, or less, than the interval."""
+    said = race_scene(made_up(**{"beam_sampling": [20] * len(ours), "dsbd:same-law": ours})).sentence
+    assert said.startswith("Guesses save passes of the large model, on every machine: 1 instead of 1 for several texts")
+    assert sentence in said
+
+
+def test_quality_says_which_way_is_better():
+    """Catches a lower perplexity that is called worse."""
+    shown = made_up(**SPEEDS)
+    racer = shown.racers[1]
+    difference = replace(racer.row.difference, of=replace(racer.row.difference.of, mean=-1.0, low=-1.5, high=-0.5))
+    lower = replace(racer, row=replace(racer.row, difference=difference))
+    assert quality_said(lower, shown) == "perplexity lower, which is better"
+    asked = replace(shown, task="sql", higher_is_better=True)
+    assert quality_said(lower, asked) == "share of right answers lower, which is worse"
+
+
+def test_texts_are_compared_word_by_word():
+    pieces = compared("the old fox ran home", "the fox ran away")
+    assert "".join(piece.text for piece in pieces) == "the old fox ran home"
+    assert [piece.text.strip() for piece in pieces if piece.differs] == ["old", "home"]
+    assert compared("same", "same") == (TextPart("same", False),)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
+def test_the_front_by_comparing_all_with_all(points):
+    """Catches a dominated point on the line, a point lost to a tie, and an equal point drawn twice."""
+    beaten = {a for a, b in product(points, points) if b[0] >= a[0] and b[1] >= a[1] and a != b}
+    found = [points[place] for place in pareto_front(points)]
+    assert found == sorted(set(points) - beaten)
+
+
+def test_figures_show_the_rows_with_their_intervals_in_both_themes():
+    """Catches a baseline beside itself, a name that is markup, points at 0 joules, and a figure without a title."""
+    table, shown = made_up_table(), made_up(**SPEEDS)
+    drawn = visualize.race_figure(shown)
+    assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same law", "Sampling"]
+    rows = [replace(row, contender=f"{row.contender} <b>") for row in table.rows if row.ratio]
+    (ratios,) = visualize.speed_figure(replace(table, rows=tuple(rows))).data
+    assert ratios.x == tuple(row.ratio.median for row in rows)
+    assert ratios.y[1] == "dsbd draft_width=4 &lt;b&gt;"
+    front = visualize.pareto_figure(table).data[-1]
+    assert set(front.x) <= {row.tokens_per_second.mean for row in table.rows}
+    first, quality = visualize.pareto_figure(table).data[0], table.rows[0].quality
+    assert first.error_y.array[0] == pytest.approx(quality.high - quality.mean)
+    assert visualize.pareto_figure(table, against="energy").layout.annotations[0].text == NOT_MEASURED
+    for draw in (visualize.pareto_figure, visualize.speed_figure):
+        dark = draw(json.loads(json.dumps(table.to_dict())), theme="dark")
+        assert dark.layout.paper_bgcolor != draw(table).layout.paper_bgcolor
+        empty = draw(make_table([], Quiz(), BASELINE))
+        assert (bool(empty.layout.title.text), empty.data) == (True, ())

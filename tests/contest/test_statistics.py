@@ -1,0 +1,204 @@
+"""Statistics against slow twins, scipy, known values and known coverage."""
+
+import itertools
+import math
+import random
+import statistics
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dsbd.contest.statistics import (
+    NO_DIFFERENCE,
+    Interval,
+    Mean,
+    Rate,
+    clustered_mean,
+    clustered_perplexity,
+    clustered_rate,
+    clustered_ratio,
+    median_interval,
+    paired_difference,
+    student_95,
+)
+
+
+def wilson(right: int, of: int) -> Rate:
+    """Return the rate of independent questions."""
+    return clustered_rate([1.0] * right + [0.0] * (of - right), range(of))
+
+
+@pytest.mark.parametrize(("right", "of"), [(0, 10), (7, 10), (299, 300)])
+def test_wilson_is_the_interval_of_scipy(right, of):
+    """Catches the normal interval: at 0 of 10 it has no width."""
+    known = stats.binomtest(right, of).proportion_ci(method="wilson")
+    found = wilson(right, of)
+    assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=1e-12)
+    assert found.low <= found.share <= found.high
+
+
+def wilson_by_student(share, size, degrees):
+    """Return the ends p of Wilson's interval, where (p - share)^2 = t^2 p (1 - p) / size."""
+    square = stats.t.ppf(0.975, degrees) ** 2 / size
+    return sorted(np.roots([1 + square, -2 * share - square, share**2]))
+
+
+@pytest.mark.parametrize("odd", [0, 1], ids=["alike", "nearly alike"])
+def test_clusters_that_are_alike_make_no_more_questions_than_there_are(odd):
+    """Catches 45 questions counted where there are 20, or as many as clusters, or without end."""
+    values = [1.0, 0.0] * (10 - 2 * odd) + [1.0, 1.0, 0.0, 0.0] * odd
+    found = clustered_rate(values, [place // 2 for place in range(20)])
+    assert (found.low, found.high) == pytest.approx(wilson_by_student(0.5, size=20, degrees=9))
+
+
+def test_a_clustered_rate_counts_correlated_questions_as_fewer():
+    """Catches Wilson's interval over questions that repeat each other: five copies of a question are one."""
+    right = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0]
+    copied = [value for value in right for _ in range(5)]
+    names = [place for place in range(7) for _ in range(5)]
+    found = clustered_rate(copied, names)
+    assert (found.low, found.high) == pytest.approx(wilson_by_student(5 / 7, size=6, degrees=6))
+    assert (found.questions, found.share) == (35, pytest.approx(5 / 7))
+    assert clustered_rate(right, range(7)) == wilson(5, 7)
+    assert clustered_rate(copied, ["a"] * 35) == Rate(pytest.approx(5 / 7), None, None, 35)
+
+
+def test_all_right_is_no_certainty():
+    """Catches an interval of no width where every answer is right, and 35 questions counted where there are 7."""
+    found = clustered_rate([1.0] * 35, [place // 5 for place in range(35)])
+    assert found.high == 1
+    assert found.low < wilson(7, 7).low < wilson(35, 35).low
+
+
+def test_without_clusters_it_is_the_usual_error():
+    values = [1.0, 0.0, 0.0, 1.0, 1.0, 0.5]
+    found = clustered_mean(values, range(6))
+    half = stats.t.ppf(0.975, 5) * stats.sem(values)
+    assert found.standard_error == pytest.approx(stats.sem(values))
+    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half))
+
+
+def resampled_error(values, clusters, of=statistics.fmean, draws=4000):
+    """Return the standard deviation of a figure when whole clusters are drawn again: the slow twin."""
+    groups = [[value for value, one in zip(values, clusters, strict=True) if one == name]
+              for name in dict.fromkeys(clusters)]  # fmt: skip
+    source = random.Random(5)
+    return statistics.stdev(of(list(itertools.chain(*source.choices(groups, k=len(groups))))) for _ in range(draws))
+
+
+def clustered_values(groups=30):
+    """Return values that depend on their cluster, in clusters of one to nine, and the clusters."""
+    source = random.Random(2)
+    drawn = [(source.gauss(0, 1), size) for size in source.choices(range(1, 10), k=groups)]
+    values = [middle + source.gauss(0, 0.5) for middle, size in drawn for _ in range(size)]
+    return values, [name for name, (_, size) in enumerate(drawn) for _ in range(size)]
+
+
+def test_the_clustered_error_is_that_of_resampled_clusters():
+    """Catches an error that takes the questions as independent: here less than half as large."""
+    values, clusters = clustered_values()
+    slow = resampled_error(values, clusters)
+    assert clustered_mean(values, clusters).standard_error == pytest.approx(slow, rel=0.1)
+    assert clustered_mean(values, range(len(values))).standard_error < 0.6 * slow
+
+
+def test_a_ratio_is_sum_over_sum_with_the_error_of_resampled_clusters():
+    """Catches a mean of ratios, in which a short answer counts as much as a long one."""
+    source = random.Random(4)
+    bottoms, clusters = [source.uniform(1, 9) for _ in range(120)], [place // 3 for place in range(120)]
+    tops = [3 * bottom + source.gauss(0, 2) for bottom in bottoms]
+    found = clustered_ratio(tops, bottoms, clusters)
+    slow = resampled_error(
+        list(zip(tops, bottoms, strict=True)), clusters, lambda rows: sum(t for t, _ in rows) / sum(b for _, b in rows)
+    )
+    assert found.mean == pytest.approx(sum(tops) / sum(bottoms))
+    assert found.standard_error == pytest.approx(slow, rel=0.15)
+    assert clustered_ratio([1.0], [0.0], ["a"]) is None
+
+
+def scores(*values):
+    return {f"q{place}": [value] for place, value in enumerate(values)}
+
+
+def enumerated_p(above, below):
+    """Return the probability of a split at most as likely as this one, over all outcomes of fair coins."""
+    heads = [sum(coins) for coins in itertools.product((0, 1), repeat=above + below)]
+    times = {split: heads.count(split) for split in set(heads)}
+    return sum(count for count in times.values() if count <= times[above]) / len(heads)
+
+
+@pytest.mark.parametrize(("above", "below"), [(6, 1), (1, 6), (4, 4), (9, 0)])
+def test_with_one_seed_the_test_is_mcnemar_by_enumeration(above, below):
+    """Catches a test that counts questions on which both are right or both wrong."""
+    ours = scores(*[1.0] * above, *[0.0] * below, 1.0, 1.0, 0.0)
+    theirs = scores(*[0.0] * above, *[1.0] * below, 1.0, 1.0, 0.0)
+    found = paired_difference(ours, theirs, {})
+    assert (found.above, found.below) == (above, below)
+    assert found.p == pytest.approx(enumerated_p(above, below))
+    assert found.of.mean == pytest.approx((above - below) / (above + below + 3))
+
+
+def test_seeds_are_averaged_before_anything_is_counted():
+    """Catches seeds taken as questions: ten equal seeds would turn one lucky question into ten."""
+    few = paired_difference({"a": [1.0], "b": [0.0]}, {"a": [0.0], "b": [0.0]}, {})
+    many = paired_difference({"a": [1.0] * 10, "b": [0.0] * 10}, {"a": [0.0] * 10, "b": [0.0] * 10}, {})
+    assert many == few
+    mixed = paired_difference({"a": [1.0, 0.0]}, {"a": [0.0, 0.0, 0.0, 1.0]}, {})
+    assert (mixed.of.mean, mixed.above, mixed.below) == (0.25, 1, 0)
+
+
+def test_a_pair_needs_both():
+    found = paired_difference({"a": [1.0], "b": [1.0], "d": []}, {"a": [0.0], "c": [1.0], "d": [1.0]}, {})
+    assert (found.of.count, found.of.mean) == (1, 1.0)
+    assert paired_difference({"a": [1.0]}, {"b": [1.0]}, {}) is None
+
+
+def test_verdicts():
+    """Catches "equal" where nothing was shown, and a verdict from one cluster."""
+    ours, theirs = scores(1.0, 0.0, 1.0, 0.0), scores(0.0, 1.0, 1.0, 0.0)
+    assert paired_difference(ours, theirs, {}).verdict == NO_DIFFERENCE
+    assert paired_difference(ours, theirs, dict.fromkeys(ours, "one passage")).verdict == "not measured"
+
+
+def test_no_interval_of_perplexities_reaches_below_one():
+    """Catches an interval around the arithmetic mean, which holds values that no text has."""
+    values = [1.9, 6.0, 36.0]
+    found, logs = clustered_perplexity(values, range(3)), clustered_mean(list(map(math.log, values)), range(3))
+    assert found.mean == pytest.approx(statistics.geometric_mean(values))
+    assert found.high == pytest.approx(math.exp(logs.high))
+    assert (logs.low < 0, found.low) == (True, 1.0)
+    assert clustered_perplexity([3.0, 12.0], "aa") == Mean(pytest.approx(6.0), None, None, None, 2, 1)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 20, 1033])
+def test_student_is_the_quantile_of_scipy(degrees):
+    assert student_95(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
+
+
+@pytest.mark.parametrize("rounds", [1, 5])
+@pytest.mark.parametrize("prompts", [6, 8, 20])
+def test_a_median_is_held_at_least_as_often_as_it_says(prompts, rounds):
+    """Catches resampled prompts, whose interval holds the median of eight prompts in 92 % of the cases."""
+    source, held = random.Random(prompts), 0
+    for _ in range(2000):
+        middles = [source.gauss(0, 1) for _ in range(prompts)]
+        found = median_interval([[math.exp(one + source.gauss(0, 0.3)) for _ in range(rounds)] for one in middles])
+        held += found.low <= 1 <= found.high
+    assert held / 2000 > 0.94
+
+
+@pytest.mark.parametrize(("prompts", "left_out"), [(5, None), (6, 0), (8, 0), (12, 2), (34, 10)])
+def test_a_median_has_the_interval_of_fair_coins(prompts, left_out):
+    """Catches another count: the exact interval leaves out as many at either end as coins allow in 2.5 %, or fewer."""
+    found = median_interval([[float(place)] for place in range(prompts)])
+    low, high = (None, None) if left_out is None else (left_out, prompts - 1 - left_out)
+    assert found == Interval((prompts - 1) / 2, low, high)
+    assert left_out is None or 2 * stats.binom.cdf(left_out, prompts, 0.5) <= 0.05
+
+
+def test_rounds_that_repeat_each_other_narrow_no_interval():
+    """Catches rounds that count as prompts, and an interval of no width where the rounds of each fall on both sides."""
+    once = [[float(place)] for place in range(12)]
+    assert median_interval([group * 5 for group in once]) == median_interval(once)
+    assert median_interval([[0.0, 1.0]] * 8) == Interval(0.5, 0.0, 1.0)

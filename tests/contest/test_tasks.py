@@ -1,0 +1,262 @@
+"""Tasks: where data is and how it is read, what is asked, where an answer ends, and how it is scored."""
+
+import doctest
+import gzip
+import json
+import sys
+from collections import Counter
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+
+from dsbd.assets import asset_path
+from dsbd.contest import files, sql
+from dsbd.contest.files import csv_rows, hub_folder, hub_rows, json_lines, place_of, read_json
+from dsbd.contest.task import Question, in_order
+from dsbd.contest.tasks import (
+    DISTANCES,
+    NEEDLE,
+    NEEDLE_WORDS,
+    PER_DISTANCE,
+    SEGMENT_CHARACTERS,
+    SQUAD_HEAD,
+    MtBench,
+    OwnQuestions,
+    Squad,
+    load_task,
+)
+from dsbd.errors import PromptError, TaskError
+from tests.contest.made_up import chance, mean_score
+
+OWN = [
+    {"id": "x", "prompt": "Capital of France?", "references": ["Paris", "the city of Paris"]},
+    {"prompt": "Two and two?", "answer": "Four"},
+    {"id": 7, "prompt": "Three and one?", "reference": " four "},
+]
+BRIDGES = "The old bridge was built in 1850 by the Hart brothers.\nIt fell in 1901."
+
+
+def asked(id, question, *answers):
+    return {"id": id, "question": question, "answers": [{"text": text, "answer_start": 0} for text in answers]}
+
+
+SQUAD = {"data": [
+    {"title": "Bridges", "paragraphs": [{"context": BRIDGES, "qas": [
+        asked("a", "Who built it?", "the Hart brothers", "Hart brothers"), asked("b", "When?", "1850", "in 1850")]}]},
+    {"title": "Rivers", "paragraphs": [{"context": "The Lind is 300 km long.", "qas": [
+        asked("c", "How long is the Lind?", "300 km"), asked("d", "Which river?", "The Lind")]}]},
+]}  # fmt: skip
+
+
+def squad(path, data=SQUAD):
+    (path / "dev.json").write_text(json.dumps(data), encoding="utf-8")
+    return Squad(path / "dev.json")
+
+
+def own(path, *entries, name="own.jsonl"):
+    (path / name).write_text("\n".join(map(json.dumps, entries)), encoding="utf-8")
+    return OwnQuestions(path / name)
+
+
+def test_the_examples_hold():
+    done = doctest.testmod(sql)
+    assert (done.failed, done.attempted > 0) == (0, True)
+
+
+def test_files_are_read_as_in_an_editor(tmp_path):
+    """Catches numbers that forget empty lines, a line that is cut at a separator in a text, and a packed file."""
+    (tmp_path / "a.json").write_bytes('\ufeff["é"]'.encode())
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress('["é"]'.encode()))
+    assert read_json(tmp_path / "a.json") == read_json(tmp_path / "a.json.gz") == ["é"]
+    (tmp_path / "a.jsonl").write_bytes('{"a": 1}\r\n\n{"a": "x\u2028y"}'.encode())
+    assert list(json_lines(tmp_path / "a.jsonl")) == [(1, {"a": 1}), (3, {"a": "x\u2028y"})]
+    (tmp_path / "a.csv").write_text('prompt,answer\n"two\nlines",yes\nplain,\n', encoding="utf-8")
+    rows = [(3, {"prompt": "two\nlines", "answer": "yes"}), (4, {"prompt": "plain"})]
+    assert list(csv_rows(tmp_path / "a.csv")) == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", None, "there is no file .*; check the path"),
+        ("a.json", b"\xff", "not UTF-8 at byte 0"),
+        ("a.json", b"[" * 100_000, "is not JSON"),
+        ("a.json.gz", gzip.compress(b"x" * 1000)[:-9], "cannot be read"),
+        ("a.json.gz", gzip.compress(b" " * 200_101), "more than 200100 bytes"),
+        ("a.jsonl", b"{}\n{", "line 2: no JSON"),
+        ("a.jsonl", b"{}\n[1]", "line 2: a list; each line holds one object"),
+        ("a.jsonl", b'{}\n"' + b"x" * 60 + b'"', "line 2: at most 3 lines of 50 characters"),
+        ("a.csv", b"prompt\na,b\n", "line 2: more fields than the heading has"),
+        ("a.csv", b"prompt\n" + b"x" * 200_000, "line 2: field larger than field limit"),
+        ("a.csv", b"prompt\n" + b"x\n" * 4, "line 4: at most 3 lines"),
+    ],
+)
+def test_a_damaged_file_is_an_error_that_names_the_line(name, content, message, tmp_path, monkeypatch):
+    """Catches a traceback, and a packed file that fills the memory."""
+    for limit, value in (("MAX_BYTES", 200_100), ("MAX_LINE", 50), ("MAX_LINES", 3)):
+        monkeypatch.setattr(files, limit, value)
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    read = {"a.jsonl": json_lines, "a.csv": csv_rows}.get(name, lambda path: [read_json(path)])
+    with pytest.raises(TaskError, match=message):
+        list(read(tmp_path / name))
+
+
+def test_a_path_that_exists_is_a_path_and_a_hub_id_a_hub_id(tmp_path, monkeypatch):
+    """Catches a hub that is asked although the data is there, or for a mistyped path."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "owner" / "name").mkdir(parents=True)
+    assert place_of("t", "owner/name", "x").is_dir()
+    assert place_of("t", "other/name", "x") == "other/name"
+    for data in ("data/dev.json", "a", "a/b/c", "../a", "a/" + "b" * 99):
+        with pytest.raises(TaskError, match="of task t is neither a path that exists nor a hub id; give the remedy"):
+            place_of("t", data, "the remedy")
+    for name in ("jsonl", "mt_bench", "spider", "squad"):
+        with pytest.raises(TaskError, match=r"give (the|a) (path|folder)"):
+            load_task(name)
+    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are books, jsonl, mt_bench, needle, "):
+        load_task("sqad")
+
+
+def test_a_hub_gives_questions_or_a_task_error(monkeypatch):
+    """Catches a wrong split, fields that a hub names otherwise than the file does, and an error of its library."""
+    rows = {
+        "validation": {"id": "1", "title": "T", "context": "One two.", "question": "Q?", "answers": {"text": ["One"]}},
+        "train": {"prompt": ["First.", "Second."], "category": "math", "prompt_id": 7},
+    }
+    loading = SimpleNamespace(load_dataset=lambda hub_id, split: [rows[split]])
+    monkeypatch.setitem(sys.modules, "datasets", loading)
+    assert load_task("squad", "owner/name").questions()[0].references == ("One",)
+    assert load_task("mt_bench", "owner/name").questions()[0].prompt == "First."
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(TaskError, match=r"loading a/b needs the library datasets; pip install 'dsbd\[eval\]'"):
+        hub_rows("a/b", "test")
+
+    def refuse(*_, **__):
+        raise ConnectionError("no network")
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=refuse))
+    with pytest.raises(TaskError, match="a/b cannot be fetched: no network; give a local path"):
+        hub_folder("a/b", ["*"])
+
+
+def test_right_answers_score_all_and_shuffled_ones_what_chance_gives(tmp_path):
+    """By chance: 4 questions about passages share no word; of 3 own questions two share their answer."""
+    passages, mine = squad(tmp_path), own(tmp_path, *OWN)
+    assert (mean_score(passages), mean_score(passages, metric="f1"), mean_score(mine)) == (1.0, 1.0, 1.0)
+    assert (chance(passages), chance(passages, "f1")) == pytest.approx((4 / 16, 4 / 16))
+    assert chance(mine) == pytest.approx((3 + 2) / 9)
+
+
+@pytest.mark.parametrize(
+    ("answer", "references", "exact", "f1"),
+    [
+        ("the Hart Brothers.", ["Hart brothers"], 1, 1),
+        ("Hart", ["the Hart brothers", "Hart"], 1, 1),
+        ("a-b", ["ab"], 1, 1),
+        ("theatre", ["atre"], 0, 0),
+        ("x x y", ["x y y"], 0, Fraction(2, 3)),
+        ("the", ["a"], 1, 0),
+        ("x “y”", ["x y"], 0, Fraction(1, 2)),
+    ],
+)
+def test_squad_by_hand(tmp_path, answer, references, exact, f1):
+    """The last two are quirks of the official scoring: no word is left to share, and only ASCII punctuation goes."""
+    metrics, _ = squad(tmp_path).score(Question("q", "", tuple(references)), answer)
+    assert metrics == {"exact_match": exact, "f1": pytest.approx(float(f1))}
+
+
+def test_a_passage_is_a_cluster_and_is_cut_and_the_question_survives(tmp_path):
+    task = squad(tmp_path)
+    found = {question.id: question for question in task.questions()}
+    assert found["a"].cluster == found["b"].cluster != found["c"].cluster == found["d"].cluster
+    prompt = found["a"].prompt
+    fitted = task.fit(found["a"], lambda text: len(text.split()), len(prompt.split()) - 8)
+    assert fitted.startswith(SQUAD_HEAD)
+    assert fitted.endswith("The old bridge was built in 1850\nQuestion: Who built it?\nAnswer:")
+    with pytest.raises(PromptError, match=r"question 'a' of task squad has \d+ tokens without its passage, and 3 fit"):
+        task.fit(found["a"], lambda text: len(text.split()), 3)
+    assert task.answer(" the Hart brothers\nQuestion: more?") == "the Hart brothers"
+    for data in ({}, {"data": [1]}):
+        with pytest.raises(TaskError, match="not in the format of SQuAD"):
+            squad(tmp_path, data)
+    unanswerable = {"data": [{"title": "t", "paragraphs": [{"context": "c", "qas": [asked("a", "q")]}]}]}
+    with pytest.raises(TaskError, match="no right answer"):
+        squad(tmp_path, unanswerable)
+
+
+def test_own_questions_keep_their_order_and_are_compared_without_case_and_spaces(tmp_path):
+    task = own(tmp_path, *OWN)
+    assert [question.id for question in task.questions()] == ["x", "2", "7"]
+    for answer, right in (("PARIS", 1), (" the  city of\tparis", 1), ("Paris.", 0), ("", 0)):
+        assert task.score(task.questions()[0], task.answer(answer))[0] == {"exact_match": right}
+    plain = own(tmp_path, {"prompt": "Go on:"}, {"prompt": "And on:"})
+    assert (plain.metrics, plain.until, task.until) == ((), (), ("\n",))
+    (tmp_path / "own.csv").write_text('prompt,answer\n"Two, and two?",four\n', encoding="utf-8")
+    (question,) = OwnQuestions(tmp_path / "own.csv").questions()
+    assert (question.id, question.prompt, question.references) == ("2", "Two, and two?", ("four",))
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({}, "prompt must be a text that is not empty"),
+        ({"prompt": "a", "answers": "b"}, "unknown field 'answers'"),
+        ({"prompt": "a", "answer": "b", "reference": "c"}, "reference and answer are both given"),
+        ({"prompt": "a", "answer": "b\nc"}, "answer must be a text of one line"),
+        ({"prompt": "a", "references": ["b", ""]}, "references must be a text of one line"),
+        ({"prompt": "a", "answer": "b", "id": True}, "id must be a text or a whole number"),
+        ({"prompt": "a"}, "no right answer, and other lines have one"),
+        ({"prompt": "\ud800", "answer": "b"}, "half of a surrogate pair"),
+    ],
+)
+def test_a_bad_line_is_an_error_that_names_it(entry, message, tmp_path):
+    with pytest.raises(TaskError, match=rf"own\.jsonl, line 2: ({message})"):
+        own(tmp_path, {"prompt": "a", "answer": "b"}, entry)
+    with pytest.raises(TaskError, match=r"give a \.jsonl or \.csv file"):
+        own(tmp_path, name="own.txt")
+    with pytest.raises(TaskError, match="several questions with the id '2'"):
+        own(tmp_path, {"prompt": "a", "id": 2}, {"prompt": "b"})
+
+
+def test_the_needle_is_told_first_asked_last_and_lost_where_nothing_remembers():
+    """Catches a story that tells of the secret animal too, equal stories, and a cut at the end of the stories."""
+    task = load_task("needle")
+    for question in task.questions():
+        (word,) = question.references
+        assert question.prompt.startswith(f"{NEEDLE} {word}.\n\n")
+        assert question.prompt.endswith(f"\n{NEEDLE}")
+        assert question.prompt.count(NEEDLE) == 2
+        filler = len(question.prompt) - len(f"{NEEDLE} {word}.\n\n\n{NEEDLE}")
+        assert -30 < filler - int(question.fields["distance"]) * SEGMENT_CHARACTERS <= 0
+    distances = Counter(question.fields["distance"] for question in task.questions())
+    assert distances == {f"{distance}": PER_DISTANCE for distance in DISTANCES}
+    assert {question.references[0] for question in task.questions()} == set(NEEDLE_WORDS)
+    question = next(question for question in task.questions() if question.references == ("cat",))
+    for text, score in ((" cat. It", 1), (" cat\n", 1), (" Cat.", 0), (" big cat.", 0), ("", 0)):
+        assert task.score(question, task.answer(text))[0] == {"exact_match": float(score)}
+    fitted = task.fit(question, len, 500)
+    assert 480 < len(fitted) <= 500
+    assert question.prompt.endswith(fitted)
+
+
+def test_bundled_prompts_are_enough_and_in_a_fixed_order(tmp_path):
+    """Catches an order that depends on the file, and a sample that changes with its size."""
+    prompts = [question.prompt for question in load_task("stories").questions()]
+    assert len(prompts) == len(set(prompts)) == 400
+    bundled = asset_path("prompts.txt").read_text(encoding="utf-8").splitlines()
+    assert prompts[: len(bundled)] == bundled
+    assert len({question.fields["title"] for question in load_task("books").questions()}) == 12
+    with pytest.raises(TaskError, match="limit is 0; give at least 1"):
+        load_task("stories").questions(0)
+    questions = [Question(str(number), "") for number in range(20)]
+    ordered = [question.id for question in in_order(reversed(questions))]
+    assert ordered[:5] == ["7", "11", "4", "8", "17"]
+    entry = {"question_id": 81, "category": "writing", "turns": ["Write a letter.", "Shorten it."]}
+    (tmp_path / "question.jsonl").write_text(json.dumps(entry), encoding="utf-8")
+    (question,) = MtBench(tmp_path / "question.jsonl").questions()
+    assert (question.id, question.prompt, dict(question.fields)) == ("81", "Write a letter.", {"category": "writing"})
+    (tmp_path / "question.jsonl").write_text('{"turns": []}', encoding="utf-8")
+    with pytest.raises(TaskError, match="line 1: turns must be a list of texts"):
+        MtBench(tmp_path / "question.jsonl")

@@ -1,0 +1,167 @@
+"""Figures of a contest: quality against speed or energy, and speed beside a baseline.
+
+They take a table of ``bench`` or ``eval``, or a race: a record, or its plain data.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, Literal
+
+from dsbd.contest.records import Race, Row, Table, read_record
+from dsbd.contest.statistics import Mean
+from visualize.figures.chart_style import COLORS, SYMBOLS, Figure, dress, empty_figure
+from visualize.look.states import Theme
+from visualize.look.theme import palette
+from visualize.race import label_of
+
+COSTS = {
+    "speed": ("tokens_per_second", "tokens per second", "more is better", 1),
+    "energy": ("joules_per_token", "joules per token", "less is better", -1),
+}
+"""Of each cost: the field of a row, its name, which way is better, and the sign that makes more better."""
+NOT_MEASURED = "Energy was not measured on this machine."
+FRONT = "front: no other is better in both"
+BELOW = {"height": 440, "legend": {"y": -0.2, "yanchor": "top"}, "margin": {"t": 48}}
+"""Layout of a figure whose legend stands below it."""
+ROW_PIXELS = 48
+
+
+def pareto_figure(
+    table: Table | Mapping[str, Any], *, against: Literal["speed", "energy"] = "speed", theme: Theme = "light"
+) -> Figure:
+    """Draw quality against speed or energy, with 95 % intervals, and a line through those that no other beats in both.
+
+    A contender without cost or quality is left out. If energy was not measured, the figure against energy says so.
+
+    Example:
+        >>> visualize.pareto_figure(table)
+
+    Raises:
+        ValueError: the data is no table of a contest, or ``against`` is neither of its two values.
+    """
+    if against not in COSTS:
+        raise ValueError(f"against is {against!r}; choose 'speed' or 'energy'")
+    read = read_record(Table, table)
+    named = [(row.contender, row) for row in read.rows]
+    return _scatter(named, against, read.metric.replace("_", " "), read.higher_is_better, theme)
+
+
+def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
+    """Draw quality against tokens per second, with 95 % intervals over seeds or questions, as :func:`pareto_figure`.
+
+    Example:
+        >>> visualize.race_figure(race)
+
+    Raises:
+        ValueError: the data is no race.
+    """
+    read = read_record(Race, race)
+    metric = "share of right answers" if read.higher_is_better else "perplexity"
+    named = [(label_of(racer.name), racer.row) for racer in read.racers]
+    return _scatter(named, "speed", metric, read.higher_is_better, theme)
+
+
+def _scatter(
+    named: Sequence[tuple[str, Row]], against: str, metric: str, higher_is_better: bool, theme: Theme
+) -> Figure:
+    field, name, better, sign = COSTS[against]
+    title, figure, points = f"Quality against {name}", Figure(), list[tuple[float, float]]()
+    for place, (label, row) in enumerate(named):
+        cost, quality = getattr(row, field), row.quality
+        if cost is None or quality is None:
+            continue
+        points.append((cost.mean, quality.mean))
+        color = COLORS[place % len(COLORS)]
+        figure.add_scatter(
+            x=[cost.mean],
+            y=[quality.mean],
+            error_x=_mean_bar(cost, color, least=0.0),
+            error_y=_mean_bar(quality, color, least=0.0 if higher_is_better else 1.0),
+            mode="markers",
+            name=escape(label, quote=False),
+            marker={"color": color, "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 11},
+        )
+    if not points:
+        return empty_figure(title, theme, said=NOT_MEASURED if against == "energy" else None)
+    upward = 1 if higher_is_better else -1
+    front = [points[place] for place in pareto_front([(sign * cost, upward * quality) for cost, quality in points])]
+    figure.add_scatter(
+        x=[cost for cost, _ in front],
+        y=[quality for _, quality in front],
+        mode="lines",
+        name=FRONT,
+        line={"color": palette(theme).soft, "dash": "dot", "width": 1.5},
+    )
+    dress(figure, title, theme)
+    figure.update_xaxes(title=f"{name} ({better})", rangemode="tozero")
+    figure.update_yaxes(title=f"{metric} ({'more' if higher_is_better else 'less'} is better)", rangemode="tozero")
+    return figure.update_layout(**BELOW)
+
+
+def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
+    """Draw tokens per second over those of the baseline, with the 95 % interval.
+
+    Example:
+        >>> visualize.speed_figure(bench)
+
+    Raises:
+        ValueError: the data is no table of a contest.
+    """
+    read = read_record(Table, table)
+    found = [(row.contender, row.ratio) for row in read.rows if row.ratio is not None]
+    if not found:
+        return empty_figure("Speed over the baseline", theme)
+    colors, figure = palette(theme), Figure()
+    medians = [ratio.median for _, ratio in found]
+    bars = _error_bars(medians, [ratio.low for _, ratio in found], [ratio.high for _, ratio in found], colors.ink)
+    figure.add_scatter(
+        x=medians,
+        y=[escape(name, quote=False) for name, _ in found],
+        mode="markers+text",
+        name="measured, 95 % interval",
+        text=[f"{value:.2f} ×" for value in medians],
+        textposition="top center",
+        marker={"size": 11, "color": colors.accent},
+        error_x=bars,
+    )
+    figure.add_vline(x=1, line={"color": colors.soft, "dash": "dash", "width": 1})
+    dress(figure, f"Speed over {escape(read.baseline or '', quote=False)}", theme)
+    figure.update_xaxes(title="× tokens per second", rangemode="tozero", gridcolor=colors.band, showgrid=True)
+    figure.update_yaxes(autorange="reversed", showgrid=False, automargin=True)
+    return figure.update_layout(height=150 + ROW_PIXELS * len(found))
+
+
+def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Return the places of the points on the front, by ascending first value.
+
+    A point is off the front if another one is at least as large in both values and larger in one. Of equal points the
+    first stands for all.
+
+    >>> pareto_front([(1, 5), (2, 4), (2, 3), (0, 4), (3, 1), (1, 5)])
+    [0, 1, 4]
+
+    Args:
+        points: two values each, larger is better in both. Negate a value of which less is better.
+    """
+    order = sorted(range(len(points)), key=lambda place: (-points[place][0], -points[place][1], place))
+    front, best = list[int](), -math.inf
+    for place in order:
+        if points[place][1] > best:
+            front.append(place)
+            best = points[place][1]
+    return front[::-1]
+
+
+def _mean_bar(mean: Mean, color: str, least: float) -> dict[str, Any]:
+    """Return the error bar of a mean; it does not reach below ``least``, the least possible value."""
+    return _error_bars([mean.mean], [None if mean.low is None else max(mean.low, least)], [mean.high], color)
+
+
+def _error_bars(
+    middles: Sequence[float], lows: Sequence[float | None], highs: Sequence[float | None], color: str
+) -> dict[str, Any]:
+    """Return the error bars of an axis; an end that is None draws no bar."""
+    above = [0.0 if high is None else high - middle for middle, high in zip(middles, highs, strict=True)]
+    below = [0.0 if low is None else middle - low for middle, low in zip(middles, lows, strict=True)]
+    return {"type": "data", "array": above, "arrayminus": below, "color": color, "thickness": 1.2, "width": 3}

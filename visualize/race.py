@@ -1,0 +1,305 @@
+"""A race as lanes on one clock and as paths of SVG, the sentences that say who was faster, and two texts by words."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from dsbd.contest.records import Lane, Race, Racer, Ratio, read_record
+from dsbd.results import brief
+
+Busy = Literal["prefill", "draft", "score", "verify", "forward"]
+BUSY: dict[str, Busy] = {
+    "prefill": "prefill",
+    "draft": "draft",
+    "score": "score",
+    "verify": "verify",
+    "commit": "verify",
+    "forward": "forward",
+}
+"""The bar of each phase; verification and commit have the same."""
+BUSY_WORDS: dict[Busy, str] = {
+    "prefill": "reads the prompt",
+    "draft": "small model guesses",
+    "score": "large model checks",
+    "verify": "decides and keeps",
+    "forward": "forward, phases not told apart",
+}
+LABELS = {
+    "speculative": "Speculative sampling",
+    "dsbd defaults": "DSBD, dynamic width",
+    "dsbd same-law": "DSBD, same law",
+    "dsbd auto-same-law": "DSBD, same law, auto",
+    "dsbd auto": "DSBD, dynamic width, auto",
+    "dsbd paper-same-law": "DSBD, same law, as in the paper",
+    "dsbd equal-quality": "DSBD, equal quality",
+    "dsbd auto-equal-quality": "DSBD, equal quality, auto",
+    "dsbd as in Play": "DSBD, as set in Play",
+    "hf_beam_sampling": "transformers: beam sampling",
+    "hf_beam_search": "transformers: beam search",
+    "hf_assisted": "transformers: assisted",
+    "hf_sampling": "transformers: sampling",
+    "mjsd": "MJSD",
+    "mjgd": "MJGD",
+    "specinfer": "SpecInfer",
+}
+_SAME_CHANCES = (
+    "Several versions. The small model guesses ahead; same law: every text has the same chance as in beam sampling."
+)
+MEANINGS = {
+    "sampling": "One text. The large model works once for every token.",
+    "beam_sampling": "Several versions of the text at once. The large model works once for every token.",
+    "speculative": "One text. The small model guesses ahead; every text has the same chance as in sampling.",
+    "dsbd same-law": _SAME_CHANCES,
+    "dsbd auto-same-law": _SAME_CHANCES,
+    "dsbd defaults": "As many versions as probably pass the check; each token of them by the large model's law.",
+}
+SAME_LAW = ("dsbd same-law", "dsbd auto-same-law", "dsbd paper-same-law")
+Heat = Literal["one text", "several texts"]
+HEATS: tuple[Heat, Heat] = ("several texts", "one text")
+ONE_TEXT = ("sampling", "greedy", "speculative", "specinfer", "hf_sampling", "hf_assisted")
+"""Decoders that write one text; the others keep several versions, which is other work."""
+PLAIN = ("sampling", "greedy")
+"""Of these the first that runs is compared with in the heat of one text; the other heat has the baseline."""
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """A part of a text; ``differs`` from the text it is compared with."""
+
+    text: str
+    differs: bool
+
+
+@dataclass(frozen=True)
+class LaneScene:
+    """One decoder's lane."""
+
+    __repr__ = brief
+
+    name: str
+    label: str
+    meaning: str
+    heat: Heat
+    said: str
+    """Its passes beside those of the decoder without guesses in its heat: part of a sentence."""
+    quality: str
+    """How good its answers were; empty if that was not measured."""
+    is_ours: bool
+    lane: Lane
+    """What it was busy with, and when tokens landed; its text is untrusted."""
+
+
+@dataclass(frozen=True)
+class RaceScene:
+    """All lanes on one clock."""
+
+    __repr__ = brief
+
+    seconds: float
+    """The whole clock: until the slowest lane is over."""
+    lanes: tuple[LaneScene, ...]
+    sentence: str
+    """What the race shows, in one sentence."""
+
+    @property
+    def heats(self) -> tuple[tuple[Heat, tuple[LaneScene, ...]], ...]:
+        """The heats that have runners, each with its lanes."""
+        found = ((heat, tuple(lane for lane in self.lanes if lane.heat == heat)) for heat in HEATS)
+        return tuple((heat, lanes) for heat, lanes in found if lanes)
+
+    @property
+    def busy(self) -> tuple[Busy, ...]:
+        """The kinds of bars that occur, in the order of :data:`BUSY_WORDS`."""
+        found = {BUSY[stretch.phase] for one in self.lanes for stretch in one.lane.stretches}
+        return tuple(name for name in BUSY_WORDS if name in found)
+
+
+def race_scene(race: Race | Mapping[str, Any]) -> RaceScene:
+    """Return the scene of a race: all that a drawing needs.
+
+    Args:
+        race: a record, or its plain data. Racers without a lane are left out.
+
+    Raises:
+        ValueError: the data is no race.
+    """
+    read = read_record(Race, race)
+    running = [(racer, racer.lane) for racer in read.racers if racer.lane is not None]
+    running.sort(key=lambda one: HEATS.index(heat_of(one[0])))
+    whole = max((lane.seconds for _, lane in running), default=0.0) or 1.0
+    return RaceScene(
+        seconds=whole,
+        lanes=tuple(_lane(racer, lane, read) for racer, lane in running),
+        sentence=meaning_of(read),
+    )
+
+
+def _lane(racer: Racer, lane: Lane, race: Race) -> LaneScene:
+    return LaneScene(
+        name=racer.name,
+        label=label_of(racer.name),
+        meaning=MEANINGS.get(racer.name, ""),
+        heat=heat_of(racer),
+        said=passes_said(racer, plain_of(race, heat_of(racer))),
+        quality=_quality(racer, race),
+        is_ours=racer.row.method == "dsbd",
+        lane=lane,
+    )
+
+
+WIDTH = 1000
+"""Units of the clock in a drawn lane."""
+HEIGHT = 38
+"""Units of a drawn lane: 24 for what the decoder is busy with, and the ticks of the tokens below."""
+BAR = 24
+MOST_TOKENS = 8
+"""Tokens of one moment with the longest tick."""
+TOPS: dict[Busy, int] = {"prefill": 0, "draft": 12, "score": 0, "verify": 18, "forward": 0}
+"""Where each kind of bar begins: kinds differ in height too, not only in colour."""
+
+
+def bar_paths(lane: Lane, whole: float) -> dict[Busy, str]:
+    """Return the path of all bars of each kind, in a lane of :data:`WIDTH` by :data:`HEIGHT` for ``whole`` seconds."""
+    found: dict[Busy, list[str]] = {}
+    for stretch in lane.stretches:
+        busy = BUSY[stretch.phase]
+        x, width = WIDTH * stretch.start / whole, WIDTH * (stretch.end - stretch.start) / whole
+        found.setdefault(busy, []).append(f"M{x:.2f} {TOPS[busy]}h{width:.2f}V{BAR}h-{width:.2f}z")
+    return {busy: "".join(parts) for busy, parts in found.items()}
+
+
+def tick_path(lane: Lane, whole: float) -> str:
+    """Return the path of the ticks: the more tokens land at a moment, the longer."""
+    room = HEIGHT - BAR - 1
+    return "".join(
+        f"M{WIDTH * landing.seconds / whole:.2f} {BAR + 1}"
+        f"v{room * (0.2 + 0.8 * min(landing.tokens, MOST_TOKENS) / MOST_TOKENS):.2f}"
+        for landing in lane.landings
+    )
+
+
+def label_of(name: str) -> str:
+    """Return a contender's name as a reader sees it; values of a setting that varies stand behind."""
+    words = name.split(" ")
+    base = " ".join(word for word in words if "=" not in word)
+    found = LABELS.get(base) or base.replace("_", " ")
+    values = [word.replace("_", " ").replace("=", " ") for word in words if "=" in word]
+    return " · ".join([found[:1].upper() + found[1:], *values])
+
+
+def heat_of(racer: Racer) -> Heat:
+    """Return the heat that a decoder runs in."""
+    return "one text" if racer.name.partition(" ")[0] in ONE_TEXT else "several texts"
+
+
+def plain_of(race: Race, heat: Heat) -> Racer | None:
+    """Return the decoder without guesses that the others of a heat are compared with."""
+    names = PLAIN if heat == "one text" else (race.baseline,)
+    here = {racer.name: racer for racer in race.racers if heat_of(racer) == heat}
+    return next((here[name] for name in names if name in here), None)
+
+
+def passes_said(racer: Racer, plain: Racer | None) -> str:
+    """Return the passes of the lane beside those of the plain decoder's lane; empty where they are not known."""
+    if racer is plain:
+        return "without guesses"
+    passes, others = _passes(racer), _passes(plain)
+    if passes is None or others is None:
+        return ""
+    return f"{passes} passes of the large model instead of {others}"
+
+
+def _passes(racer: Racer | None) -> int | None:
+    lane = None if racer is None else racer.lane
+    return len(lane.landings) if lane is not None and lane.landings and lane.has_phases else None
+
+
+def _quality(racer: Racer, race: Race) -> str:
+    if any(answer.right is not None for answer in racer.answers):
+        return f"{sum(bool(answer.right) for answer in racer.answers)} of {len(racer.answers)} right"
+    found = racer.row.perplexity
+    if found is None:
+        return ""
+    ends = "" if found.low is None or found.high is None else f" ({max(found.low, 1.0):.1f} to {found.high:.1f})"
+    return f"perplexity {found.mean:.1f}{ends}"
+
+
+def _short(times: float) -> str:
+    return f"{times:.1f}" if times >= 1 else f"{times:.2f}"
+
+
+def quality_said(racer: Racer, race: Race) -> str:
+    """Return how good a contender's answers were, compared with the baseline's; empty if nothing was compared."""
+    found = racer.row.difference
+    if found is None:
+        return ""
+    what = "perplexity" if race.task is None else "share of right answers"
+    if found.verdict in ("higher", "lower"):
+        good = (found.verdict == "higher") == race.higher_is_better
+        return f"{what} {found.verdict}, which is {'better' if good else 'worse'}"
+    return f"{what}: {found.verdict}"
+
+
+def meaning_of(race: Race) -> str:
+    """Return what a race shows: the passes first, of which every machine makes as many, and then the time."""
+    racers = {racer.name: racer for racer in race.racers}
+    several = next((racers[name] for name in (*SAME_LAW, "dsbd defaults") if name in racers), None)
+    guessing: dict[Heat, Racer | None] = {"one text": racers.get("speculative"), "several texts": several}
+    saved = []
+    for heat, racer in guessing.items():
+        passes, others = _passes(racer), _passes(plain_of(race, heat))
+        if passes is not None and others is not None:
+            saved.append(f"{passes} instead of {others} for {heat}")
+    if not saved:
+        return "A decoder that guesses ahead saves passes of the large model; whether it saves time, the clock says."
+    law = ", under the same law" if several is None or several.name in SAME_LAW else ""
+    lead = f"Guesses save passes of the large model, on every machine: {', '.join(saved)}{law}. "
+    return lead + ("" if several is None or several.ratio is None else _time_said(several.ratio, "beam sampling"))
+
+
+def heat_said(heat: Heat, lanes: Sequence[LaneScene], is_alone: bool) -> str:
+    """Return which lane of a heat took the least time, and that heats are not compared; empty if neither is true."""
+    parts = []
+    if len(lanes) > 1:
+        first = min(lanes, key=lambda one: one.lane.seconds)
+        parts.append(f"least time here: {first.label} in {first.lane.seconds:.2f} s")
+    if heat == "several texts" and not is_alone:
+        parts.append("more work than one text, so compare within this group")
+    return "; ".join(parts)
+
+
+def _time_said(ratio: Ratio, other: str) -> str:
+    times = _short(ratio.median)
+    if ratio.low is None or ratio.high is None:
+        return f"In time {times} × the speed of {other}, from too few runs for an interval; ask for more."
+    interval = f"95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
+    match ratio.verdict:
+        case "faster":
+            return f"In time, over all runs here: {times} × as fast as {other} ({interval})."
+        case "slower":
+            return f"Here the guesses cost more time than they save: {times} × the speed of {other} ({interval})."
+    ends = f"{_short(ratio.low)} to {_short(ratio.high)}"
+    return f"In time no clear difference from {other}: {times} × its speed, {ends} × possible; more runs narrow it."
+
+
+def compared(text: str, other: str) -> tuple[TextPart, ...]:
+    """Return a text in pieces, with the words that differ from another text.
+
+    Example:
+        >>> compared("a fox ran", "a cat ran")
+        (TextPart(text='a ', differs=False), TextPart(text='fox ', differs=True), TextPart(text='ran', differs=False))
+    """
+    ours, theirs = _words(text), _words(other)
+    matcher = SequenceMatcher(None, [word.strip() for word in ours], [word.strip() for word in theirs], autojunk=False)
+    pieces = []
+    for kind, start, end, _, _ in matcher.get_opcodes():
+        if end > start:
+            pieces.append(TextPart("".join(ours[start:end]), kind != "equal"))
+    return tuple(pieces)
+
+
+def _words(text: str) -> Sequence[str]:
+    """Return words, each with the space after it; the first one has the space before it too."""
+    return re.findall(r"^\s*\S+\s*|\S+\s*|^\s+$", text)
