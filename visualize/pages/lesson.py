@@ -16,19 +16,20 @@ The random number is 0.34. Will the first draft be accepted?
 """
 
 import base64
-import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from dsbd.errors import LessonError, TraceError
 from dsbd.results import ITERATION_PHASES
@@ -288,46 +289,38 @@ def _joined(lines: list[Line]) -> str:
     return "\n".join(line for _, line in lines).strip()
 
 
+@pydantic_dataclass(frozen=True)
+class Tables:
+    """Two models of a lab as tables: a law per path, a string with one digit for each word before."""
+
+    words: Annotated[list[str], Field(min_length=2, max_length=MOST_WORDS)]
+    prompt: str
+    layers: Annotated[int, Field(ge=2, le=MOST_LAYERS)]
+    target: dict[str, list[float]]
+    draft: dict[str, list[float]]
+
+
 def read_tables(path: Path) -> dict[str, Any]:
-    """Read the tables of a lab: ``words``, ``prompt``, ``layers``, and for ``target`` and ``draft`` a law per path.
-
-    A path is a string with one digit for each word; the law after it is a list of probabilities, one for each word.
-
-    Raises: LessonError; it names what is wrong.
-    """
+    """Read the tables of a lab (JSON) as plain data. Raises: LessonError; it names what is wrong."""
     try:
-        raw = path.read_bytes()
+        tables = TypeAdapter(Tables).validate_json(path.read_bytes()[:TABLES_BYTES])
     except OSError as error:
         raise LessonError(f"tables {path.name!r}: {error.strerror or error}") from None
-    try:
-        found: Any = json.loads(raw) if len(raw) <= TABLES_BYTES else None
-        words, layers = list(found["words"]), range(found["layers"])
-        is_sound = all(isinstance(text, str) for text in (found["prompt"], *words))
-        is_sound &= 2 <= len(words) <= MOST_WORDS and 2 <= len(layers) <= MOST_LAYERS
-    except (ValueError, TypeError, KeyError):
-        is_sound = False
-    if not is_sound:
+    except ValidationError:
         raise LessonError(
             f"tables {path.name!r}: write words (2 to {MOST_WORDS}), prompt, layers (2 to {MOST_LAYERS}), target and "
             f"draft; {_REMEDY}"
-        )
-    paths = ["".join(map(str, one)) for length in layers for one in product(range(len(words)), repeat=length)]
+        ) from None
+    plain, count = asdict(tables), len(tables.words)
+    paths = ["".join(map(str, one)) for length in range(tables.layers) for one in product(range(count), repeat=length)]
     for model, at in product(("target", "draft"), paths):
-        table = found.get(model)
-        if not _is_law(table.get(at) if isinstance(table, dict) else None, len(words)):
+        law = plain[model].get(at, [])
+        if len(law) != count or min(law) < 0 or not math.isclose(math.fsum(law), 1.0, abs_tol=1e-9):
             raise LessonError(
-                f"tables {path.name!r}: {model} after {at!r} is no law; write {len(words)} probabilities that sum to "
-                f"1; {_REMEDY}"
+                f"tables {path.name!r}: {model} after {at!r} is no law; write {count} probabilities that sum to 1; "
+                f"{_REMEDY}"
             )
-    laws = {model: {at: found[model][at] for at in paths} for model in ("target", "draft")}
-    return {key: found[key] for key in ("words", "prompt", "layers")} | laws
-
-
-def _is_law(law: Any, count: int) -> bool:
-    if not isinstance(law, list) or len(law) != count:
-        return False
-    known = all(isinstance(prob, (int, float)) and not isinstance(prob, bool) and 0 <= prob <= 1 for prob in law)
-    return known and math.isclose(math.fsum(law), 1.0, abs_tol=1e-9)
+    return plain
 
 
 def markdown(text: str, folder: Path, *, inline: bool = False) -> Markup:
