@@ -14,8 +14,8 @@ from visualize.forest import steps_of
 FOLDER = Path(__file__).parents[2] / "assets" / "traces"
 
 
-RECORDED = (*sorted(path.name for path in FOLDER.glob("*.json*")), "likely", "joint", "tree", "distinct-tree", "block")
-TRACES = ("toy", "wider", "narrow", "plain", "blocks", "ruled", "chance", "nasty", *RECORDED)
+RECORDED = (*sorted(path.name for path in FOLDER.glob("*.json*")), "likely", "joint", "tree", "distinct-tree")
+TRACES = ("toy", "wider", "narrow", "plain", "blocks", "nasty", *RECORDED)
 """Names of traces."""
 
 
