@@ -22,7 +22,7 @@ export function rowsOf(input_beams, nodes, draws) {
 }
 
 /* The row of every node of a tree: 0 on `line`, a path from the root on, and from 1 on below it. */
-export function hanging(children, line) {
+function hanging(children, line) {
   const rows = new Map(line.map((node) => [node, 0]));
   const lowest = [];
   const waiting = [];
