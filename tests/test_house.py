@@ -126,12 +126,11 @@ DRAWN_FROM = {
 
 
 def test_drawings_read_plain_data():
-    """Catches a drawing that runs the decoder; scenes read even less."""
+    """Catches a drawing that runs the decoder."""
     for module, imported in imports().items():
         if module.startswith("visualize"):
-            few = {"dsbd.assets", *RECORDS} if module.startswith("visualize.scenes") else set()
             for name in imported:
-                allowed = any(name == place or name.startswith(f"{place}.") for place in DRAWN_FROM - few)
+                allowed = any(name == place or name.startswith(f"{place}.") for place in DRAWN_FROM)
                 assert allowed or not name.startswith("dsbd"), f"{module} imports {name}"
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _NAMES = {
     "svg": "forest_svg forest_text",
     "embed": "embed_snippet",
-    "figures.decode": "decode_figure width_figure",
     "figures.contest": "pareto_figure race_figure speed_figure",
+    "figures.decode": "decode_figure width_figure",
     "figures.forest": "forest_figure",
     "forest": "decode_graph forest_graph",
     "notebook": "show",

@@ -1,9 +1,17 @@
-"""Writes files; if that fails, the error says why."""
+"""Writes files, which says why if it fails; and fills templates, which escape what they are given."""
 
 from pathlib import Path
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from dsbd.errors import TraceError
 from dsbd.files import write_file
+
+TEMPLATES = Environment(
+    loader=PackageLoader("visualize", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    lstrip_blocks=True,
+)  # fmt: skip
+"""Jinja templates, named by their path below ``visualize``. ``Markup`` is not escaped: it is HTML already."""
 
 
 def write(path: str | Path, content: str | bytes) -> None:

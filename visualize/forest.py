@@ -18,7 +18,7 @@ from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Node, Trial
 from dsbd.tracing.trace import Trace
 from visualize.layout import hanging, tidy
 from visualize.look.states import YIELDED
-from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
+from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten
 
 COVER_HEIGHT = 0.62
 """Rows that a cover node takes: they are many and small, except those that a beam landed on."""
@@ -275,27 +275,13 @@ def _looks_of(iteration: Iteration, index: Mapping[int, Node], steps: Sequence[S
         numbers: dict[str, Any] = {name: getattr(node, name) if below else None for name in RECORDED}
         numbers["target_prob"] = numbers["target_prob"] if is_scored else None
         token = "" if node is None else piece_label(node)
-        completes = _completes(node, index) if node and below else ""
         forest.add_node(
-            id_, **numbers, token=token, label=shorten(token), completes=completes, state=state, slots=slots,
+            id_, **numbers, token=token, label=shorten(token), state=state, slots=slots,
             landed=landed, log_weight=roots.get(id_), records=records.get(id_, []),
         )  # fmt: skip
         if node and below:
             forest.add_edge(node.parent, id_)
     return forest
-
-
-def _completes(node: Node, index: Mapping[int, Node]) -> str:
-    """The character, split over tokens, that this token completes, visible; or empty."""
-    split: list[Node] = []
-    above = index.get(node.parent)
-    while above is not None and above.bytes is not None:
-        split.append(above)
-        above = index.get(above.parent)
-    pending = b""
-    for entry in reversed(split):
-        _, pending = decode_piece(entry, pending)
-    return visible(decode_piece(node, pending)[0]) if pending else ""
 
 
 def _widths(iteration: Iteration, settings: ResolvedSettings) -> Iterator[Width]:

@@ -1,15 +1,16 @@
 """The forest of one iteration as a static SVG and as text, and the pixels and words that the Plotly figures share."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 import networkx as nx
 
 from dsbd.tracing.records import Trial
+from visualize.files import TEMPLATES
 from visualize.forest import Source, Width, check_place, forest_graph, load_trace, text_of
-from visualize.look.states import MARKS, SIZES, YIELDED, Style, Theme, mark_of, mark_style
-from visualize.look.theme import FONT, MONOSPACE, Palette, palette
+from visualize.look.states import MARKS, SIZES, YIELDED, Theme, mark_of, mark_style
+from visualize.look.theme import FONT, MONOSPACE, palette
 from visualize.tokens import columns
 from visualize.words.words import Words, number
 
@@ -17,7 +18,7 @@ PITCH, ROW = 168, 32
 """Pixels of a column, and of a row."""
 LEFT, BAND = 24, 118
 """Pixels beside the forest, and above it for titles and widths."""
-LEGEND, BARS = 36, 52
+LEGEND = 36
 CURVE_POINTS = 19
 """Of an edge drawn as a polyline."""
 _ISOLATE, _POP = "\u2068", "\u2069"
@@ -40,98 +41,81 @@ def forest_svg(
         TraceError: no such iteration or step, or no such trace.
         ValueError: ``theme`` or ``language`` is unknown.
     """
-    trace, colors, words = load_trace(source), palette(theme), Words(language)
+    trace, words = load_trace(source), Words(language)
+    template, look = TEMPLATES.get_template("forest.svg"), {
+        "colors": palette(theme), "theme": theme, "font": FONT["family"], "monospace": MONOSPACE,
+        "label_gap": SIZES.label_gap, "label_drop": SIZES.label_drop, "band": round(SIZES.band_width * PITCH, 1),
+    }  # fmt: skip
     if not trace.iterations:
-        return _document(480, 120, colors, words("ui.empty"), [_text(24, 64, words("ui.empty"), colors.soft)])
+        empty = words("ui.empty")
+        return template.render(look, width=480, height=120, bottom=120, title=empty, empty=empty)
     forest = forest_graph(trace, iteration, step=step)
     width, height = size_of(forest)
     widths = {one.layer: one for one in forest.graph["layers"]}
     drafted = set() if step is None else {node["column"] for node in forest.nodes.values()} - {0}
-    parts = [
-        part
-        for layer in sorted(drafted | set(widths))
-        for part in _layer(layer, widths.get(layer), forest, height, colors, words)
-    ]
-    parts += [_edge(edge, forest.nodes[below]["state"], theme) for below, edge in edges_of(forest, words)]
-    parts += [_node(id_, node, colors, theme, words) for id_, node in forest.nodes.items()]
-    x, line = float(LEFT), 0
+    legend, lines = _legend(forest, width, height, words)
+    return template.render(
+        look,
+        width=width,
+        height=height,
+        bottom=height + LEGEND * lines + 12,
+        title=describe(forest, words),
+        empty="",
+        layers=[_layer(layer, widths.get(layer), forest, words) for layer in sorted(drafted | set(widths))],
+        edges=[_edge(edge, forest.nodes[below]["state"]) for below, edge in edges_of(forest, words)],
+        nodes=[_node(id_, node, theme, words) for id_, node in forest.nodes.items()],
+        legend=legend,
+    )
+
+
+def _layer(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) -> dict[str, Any]:
+    """The column of a layer, its title, and P(accepted >= k) as bars."""
+    chances = width.chances if width else ()
+    each = min(0.62 * PITCH, 16.0 * len(chances)) / max(len(chances), 1)
+    x = _x(layer + SIZES.band_start)
+    return {
+        "x": x,
+        "title": layer_title(layer, width, forest, words),
+        "caption": caption(width, words) if width else "",
+        "bars": [(x + 10 + at * each, value, width and at < width.width) for at, value in enumerate(chances)],
+        "bar": SIZES.bar * each,
+        "threshold": width.threshold if width and chances else None,
+        "reach": len(chances) * each + 6,
+    }
+
+
+def _edge(edge: Sequence[Point], state: str) -> dict[str, Any]:
+    (x0, y0), (bend, _), (x1, y1) = ((_x(x), _y(y)) for x, y in edge)
+    middle, style = round((bend + x1) / 2, 1), mark_style(mark_of(state))
+    path = f"M{x0},{y0}H{bend}C{middle},{y0} {middle},{y1} {x1},{y1}"
+    return {"path": path, "style": style, "dashes": SIZES.dashes[style.dash], "is_strong": state in YIELDED}
+
+
+def _node(id_: int, node: Attributes, theme: Theme, words: Words) -> dict[str, Any]:
+    style, is_settled = mark_style(mark_of(node["state"])), node["state"] in (*YIELDED, "input")
+    return {
+        "x": _x(node["column"]),
+        "y": _y(node["row"]),
+        "style": style,
+        "radius": style.size * size_factor(node) / 2,
+        "color": palette(theme).ink if is_settled else style.color(theme),
+        "size": 10 if node["state"] == "cover" else 12.5,
+        "label": label_of(id_, node, words),
+        "facts": "\n".join(facts_of(id_, node, words)),
+    }
+
+
+def _legend(forest: nx.DiGraph, width: int, height: int, words: Words) -> tuple[list[dict[str, Any]], int]:
+    """The marks that occur, in lines of the width, and the number of the lines."""
+    found, x, line = [], float(LEFT), 0
     for mark in marks_of(forest):
         name = words(f"mark.{mark}")
-        if x + 34 + 7 * len(name) > width:
+        room = 34 + 7 * len(name)
+        if x + room > width:
             x, line = LEFT, line + 1
-        y = height + 22 + LEGEND * line
-        parts.append(symbol(mark_style(mark), x, y, 6, theme) + _text(x + 14, y + 4, name, colors.soft))
-        x += 34 + 7 * len(name)
-    title = words("figure.forest", index=iteration + 1)
-    return _document(width, height + LEGEND * (line + 1) + 12, colors, title, parts)
-
-
-def _document(width: float, height: float, colors: Palette, title: str, parts: Iterable[str]) -> str:
-    box = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img"'
-    background = f'<rect width="100%" height="100%" fill="{colors.paper}"/>'
-    font = f'<g font-family={quoteattr(str(FONT["family"]))} font-size="12">'
-    return "\n".join([f"{head}>", f"<title>{escape(title)}</title>", background, font, *parts, "</g>", "</svg>", ""])
-
-
-def _text(x: float, y: float, text: str, color: str, more: str = "") -> str:
-    return f'<text x="{x}" y="{y}" fill="{color}"{more}>{escape(text)}</text>'
-
-
-def _layer(
-    layer: int, width: Width | None, forest: nx.DiGraph, height: int, colors: Palette, words: Words
-) -> Iterator[str]:
-    """The column of a layer, its title, and P(accepted >= k) as bars."""
-    left = _x(layer + SIZES.band_start)
-    band = f'width="{SIZES.band_width * PITCH:.1f}" height="{height - 12}" rx="4" fill="{colors.band}"'
-    yield f'<g><rect x="{left}" y="8" {band}/>'
-    yield _text(left + 10, 28, layer_title(layer, width, forest, words), colors.ink, ' font-weight="600"')
-    if width:
-        yield _text(left + 10, 44, caption(width, words), colors.soft, ' font-size="11"')
-        count = len(width.chances)
-        each = min(0.62 * PITCH, 16.0 * count) / max(count, 1)
-        for at, value in enumerate(width.chances):
-            color = colors.accent if at < width.width else colors.faint
-            yield (
-                f'<rect x="{left + 10 + at * each:.1f}" y="{52 + BARS * (1 - value):.1f}" '
-                f'width="{SIZES.bar * each:.1f}" height="{max(BARS * value, 0.8):.1f}" fill="{color}"/>'
-            )
-        if width.threshold is not None and count:
-            y, reach = 52 + BARS * (1 - width.threshold), count * each + 6
-            yield f'<path d="M{left + 6:.1f},{y:.1f}h{reach:.1f}" stroke="{colors.soft}" stroke-dasharray="2 3"/>'
-    yield "</g>"
-
-
-def _edge(edge: Sequence[Point], state: str, theme: Theme) -> str:
-    (x0, y0), (bend, _), (x1, y1) = ((_x(x), _y(y)) for x, y in edge)
-    middle, style, strong = round((bend + x1) / 2, 1), mark_style(mark_of(state)), state in YIELDED
-    pattern = SIZES.dashes[style.dash]
-    dashes = f' stroke-dasharray="{pattern}"' if pattern else ""
-    return (
-        f'<path d="M{x0},{y0}H{bend}C{middle},{y0} {middle},{y1} {x1},{y1}" fill="none" stroke="{style.color(theme)}" '
-        f'stroke-width="{2.4 if strong else 1.2}" opacity="{1 if strong else 0.7}"{dashes}/>'
-    )
-
-
-def symbol(style: Style, x: float, y: float, radius: float, theme: Theme) -> str:
-    """Return a mark as an element of SVG."""
-    color = style.color(theme)
-    fill, stroke = (color, 0.1) if style.filled else ("none", 0.32)
-    return (
-        f'<path d="{style.path}" transform="translate({x},{y}) scale({radius:.2f})" fill="{fill}" stroke="{color}" '
-        f'stroke-width="{stroke}"/>'
-    )
-
-
-def _node(id_: int, node: Attributes, colors: Palette, theme: Theme, words: Words) -> str:
-    style, x, y = mark_style(mark_of(node["state"])), _x(node["column"]), _y(node["row"])
-    color = colors.ink if node["state"] in (*YIELDED, "input") else style.color(theme)
-    mono = f' font-family={quoteattr(MONOSPACE)} font-size="{10 if node["state"] == "cover" else 12.5}"'
-    return (
-        f"<g><title>{escape(chr(10).join(facts_of(id_, node, words)))}</title>"
-        f"{symbol(style, x, y, style.size * size_factor(node) / 2, theme)}"
-        f"{_text(x + SIZES.label_gap, y + SIZES.label_drop, label_of(id_, node, words), color, mono)}</g>"
-    )
+        found.append({"style": mark_style(mark), "name": name, "x": x, "y": height + 22 + LEGEND * line})
+        x += room
+    return found, line + 1
 
 
 def _x(column: float) -> float:
@@ -189,6 +173,18 @@ def _beams(iteration: Any, index: Mapping[int, Any], words: Words) -> Iterator[s
 # What this file's drawings and the Plotly figures share
 
 
+def describe(forest: nx.DiGraph, words: Words) -> str:
+    """Say a drawn forest in a line: how many nodes in how many layers, and what became of them."""
+    marks = Counter(mark_of(node["state"]) for node in forest.nodes.values() if node["state"] != "input")
+    return words(
+        "ui.alt",
+        index=forest.graph["iteration"] + 1,
+        nodes=words.counted("nodes", marks.total()),
+        layers=words.counted("tokens", forest.graph["last_column"]),
+        states=", ".join(f"{count} {words(f'mark.{mark}')}" for mark, count in marks.items()),
+    )
+
+
 def layer_title(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) -> str:
     """Name a layer, and the place of its tokens in the text unless they are the same."""
     title, before = (
@@ -220,8 +216,7 @@ def label_of(id_: int, node: Attributes, words: Words) -> str:
 
 def facts_of(id_: int, node: Attributes, words: Words) -> Iterator[str]:
     """Yield a node's token, its state and its numbers, as plain text; each drawing escapes them."""
-    completed = words("node.completes", character=node["completes"]) if node["completes"] else ""
-    yield f"{token_of(id_, node, words)} {completed}".rstrip(" ")
+    yield token_of(id_, node, words)
     yield words(f"state.{node['state']}") + (f", {words('state.landed')}" if node["landed"] else "")
     if node["slots"] > 1:
         yield words("node.multiplicity", count=node["slots"])

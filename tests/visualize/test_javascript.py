@@ -35,7 +35,7 @@ EDGE = re.compile(r'<path d="M([\d.]+),([\d.]+)H([\d.]+)C[^"]* ([\d.]+),([\d.]+)
 SLOW = ("exact.test.js",)
 """Run by the tests beside them."""
 GONE = ("block", "chance", "ruled")
-NODE = ("id", "parent", "column", "row", "label", "token", "completes", "state", "kind")
+NODE = ("id", "parent", "column", "row", "label", "token", "state", "kind")
 ASSETS = FOLDER.parents[1] / "assets"
 BYTES = ["f09fa6", "8a", "f0", "9fa68a", "e4bd", "a0", "e4bda0", "c3", "ff", "e080", "eda080", "f490", "efbbbf",
          "e4bde4", "c3a9f0", "00", "efbb", "bf", "f0908080f0", "80", "0ac3"]  # fmt: skip

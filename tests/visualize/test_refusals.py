@@ -6,7 +6,7 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
-from tests.evaluation.made_up import made_up_table
+from tests.contest.made_up import made_up_table
 from tests.visualize.toy import toy_trace
 from visualize.words.words import Words
 
@@ -31,15 +31,12 @@ TRACE, TABLE = toy_trace(), made_up_table()
         (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
          visualize.forest_text, (3,), {}),
         (TraceError, "decode with record=True", visualize.forest_graph, (SimpleNamespace(trace=None),), {}),
-        (ValueError, "no table of a contest: task", visualize.speed_figure, ({"methods": []},), {}),
-        (ValueError, "str is no table of a contest", visualize.pareto_figure, ("runs.jsonl",), {}),
-        (ValueError, "no race", visualize.race_figure, ({"format": "other"},), {}),
-        *((ValueError, "no table of a contest", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
-          for name in ("pareto", "quality_width", "width_histogram")),
+        (ValueError, "no table: task", visualize.speed_figure, ({"methods": []},), {}),
+        (ValueError, "a str is no table of 'dsbd-contest/2'", visualize.pareto_figure, ("runs.jsonl",), {}),
+        (ValueError, "is no race of", visualize.race_figure, ({"format": "other"},), {}),
         (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
-        *((TraceError, "cannot write", call, (data, "none/x.html"), {})
-          for call, data in ((visualize.export_html, TRACE), (visualize.export_contest, {"sql": TABLE}))),
+        (TraceError, "cannot write", visualize.export_html, (TRACE, "none/x.html"), {}),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
         *((ValueError, said, visualize.embed_snippet, ("a.html",), options) for said, options in (
             ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from dsbd.contest.records import Race, Row, Table, read_record
 from dsbd.contest.statistics import Mean
-from visualize.figures.chart_style import COLORS, SYMBOLS, dress, empty_figure
-from visualize.figures.pictured import PicturedFigure
+from visualize.figures.chart_style import COLORS, SYMBOLS, Figure, dress, empty_figure
 from visualize.look.states import Theme
 from visualize.look.theme import palette
 from visualize.race import label_of
@@ -30,7 +29,7 @@ ROW_PIXELS = 48
 
 def pareto_figure(
     table: Table | Mapping[str, Any], *, against: Literal["speed", "energy"] = "speed", theme: Theme = "light"
-) -> PicturedFigure:
+) -> Figure:
     """Draw quality against speed or energy, with 95 % intervals, and a line through those that no other beats in both.
 
     A contender without cost or quality is left out. If energy was not measured, the figure against energy says so.
@@ -48,7 +47,7 @@ def pareto_figure(
     return _scatter(named, against, read.metric.replace("_", " "), read.higher_is_better, theme)
 
 
-def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> PicturedFigure:
+def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
     """Draw quality against tokens per second, with 95 % intervals over seeds or questions, as :func:`pareto_figure`.
 
     Example:
@@ -65,9 +64,9 @@ def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> Pi
 
 def _scatter(
     named: Sequence[tuple[str, Row]], against: str, metric: str, higher_is_better: bool, theme: Theme
-) -> PicturedFigure:
+) -> Figure:
     field, name, better, sign = COSTS[against]
-    title, figure, points = f"Quality against {name}", PicturedFigure(), list[tuple[float, float]]()
+    title, figure, points = f"Quality against {name}", Figure(), list[tuple[float, float]]()
     for place, (label, row) in enumerate(named):
         cost, quality = getattr(row, field), row.quality
         if cost is None or quality is None:
@@ -100,7 +99,7 @@ def _scatter(
     return figure.update_layout(**BELOW)
 
 
-def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") -> PicturedFigure:
+def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
     """Draw tokens per second over those of the baseline, with the 95 % interval.
 
     Example:
@@ -113,7 +112,7 @@ def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") ->
     found = [(row.contender, row.ratio) for row in read.rows if row.ratio is not None]
     if not found:
         return empty_figure("Speed over the baseline", theme)
-    colors, figure = palette(theme), PicturedFigure()
+    colors, figure = palette(theme), Figure()
     medians = [ratio.median for _, ratio in found]
     bars = _error_bars(medians, [ratio.low for _, ratio in found], [ratio.high for _, ratio in found], colors.ink)
     figure.add_scatter(

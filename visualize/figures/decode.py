@@ -7,12 +7,11 @@ from typing import Any
 
 import networkx as nx
 
-from visualize.figures.chart_style import dress, dress_tree, empty_figure, hover_text
-from visualize.figures.pictured import PicturedFigure
+from visualize.figures.chart_style import Figure, dress, dress_tree, empty_figure, marked_nodes
 from visualize.forest import Source, decode_graph, load_trace
 from visualize.look.states import TREE_MARKS, Theme, mark_of, mark_style
 from visualize.look.theme import palette
-from visualize.svg import Attributes, Point, facts_of, smooth
+from visualize.svg import Attributes, Point, smooth
 from visualize.tokens import MARKS, columns
 from visualize.words.words import Words
 
@@ -31,7 +30,7 @@ CURVE_POINTS = 9
 REMOVED_BUTTONS = ["autoScale2d", "hoverClosestCartesian", "hoverCompareCartesian", "toggleSpikelines"]
 
 
-def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> PicturedFigure:
+def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> Figure:
     """Draw the whole decode as one tree: the text as a line under its words, every other guess as a twig below it.
 
     Each band is one pass of the large model. Hovering tells the exact state of a node and its numbers. Marks, bands and
@@ -48,7 +47,7 @@ def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en
         ValueError: ``theme`` or ``language`` is invalid.
     """
     trace, words = load_trace(source), Words(language)
-    tree, colors, figure = decode_graph(trace), palette(theme), PicturedFigure()
+    tree, colors, figure = decode_graph(trace), palette(theme), Figure()
     title = decode_title(tree, words, is_lossless=trace.settings.lossless)
     if not trace.iterations:
         return empty_figure(title, theme, words)
@@ -61,8 +60,19 @@ def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en
         look = {"color": mark_style(mark).color(theme), "width": 1}
         _draw_lines(figure, _twigs(tree, mark, line), look, opacity=FAINT)
     _draw_lines(figure, [[(0, line), (tree.graph["tokens"], line)]], {"color": colors.ink, "width": 3})
+    passes = [words("figure.forest", index=number) for number in range(1, len(trace.iterations) + 1)]
     for mark in TREE_MARKS:
-        _draw_marks(figure, mark, tree, line, theme, words)
+        nodes = {id_: node for id_, node in tree.nodes.items() if mark_of(node["state"]) == mark}
+        sizes = [IN_TWIG if node["row"] else ON_LINE for node in nodes.values()]
+        figure.add_trace(marked_nodes(
+            nodes, mark, sizes, theme, words,
+            x=[node["position"] for node in nodes.values()],
+            y=[line + node["row"] * ROW for node in nodes.values()],
+            mode="markers",
+            marker={"opacity": [FAINT if node["row"] else 1 for node in nodes.values()]},
+            customdata=[(node["iteration"], id_, passes[node["iteration"]]) for id_, node in nodes.items()],
+            hovertemplate="%{hovertext}<br>%{customdata[2]}<extra></extra>",
+        ))  # fmt: skip
     for node in text:
         figure.add_annotation(
             x=node["position"], y=line, text=escape(f"\u2068{word_of(node)}\u2069", quote=False), textangle=-WORD_ANGLE,
@@ -97,7 +107,7 @@ def word_of(node: Attributes) -> str:
     return str(node["label"].removeprefix(MARKS[" "]) or node["label"])
 
 
-def _draw_bands(figure: PicturedFigure, tree: nx.DiGraph, height: float, theme: Theme, words: Words) -> None:
+def _draw_bands(figure: Figure, tree: nx.DiGraph, height: float, theme: Theme, words: Words) -> None:
     """Draw the passes that won a token as bars, which can be hovered over and clicked on, and their numbers."""
     colors, bands = palette(theme), [band for band in tree.graph["bands"] if band.last >= band.first]
     won = [band.last - band.first + 1 for band in bands]
@@ -125,40 +135,14 @@ def _twigs(tree: nx.DiGraph, mark: str, line: float) -> Iterable[list[Point]]:
             yield [start, end] if start[1] == end[1] else smooth(start, end, CURVE_POINTS)
 
 
-def _draw_lines(figure: PicturedFigure, pieces: Iterable[list[Point]], line: dict[str, Any], **look: Any) -> None:
+def _draw_lines(figure: Figure, pieces: Iterable[list[Point]], line: dict[str, Any], **look: Any) -> None:
     """Draw pieces of lines as one line with gaps (None)."""
     points = [point for piece in pieces for point in (*piece, (None, None))]
     x, y = [x for x, _ in points], [y for _, y in points]
     figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False, **look)
 
 
-def _draw_marks(figure: PicturedFigure, mark: str, tree: nx.DiGraph, line: float, theme: Theme, words: Words) -> None:
-    """Draw all nodes of one mark: one entry of the legend."""
-    nodes = {id_: node for id_, node in tree.nodes.items() if mark_of(node["state"]) == mark}
-    style = mark_style(mark)
-    color = style.color(theme)
-    figure.add_scatter(
-        x=[node["position"] for node in nodes.values()],
-        y=[line + node["row"] * ROW for node in nodes.values()],
-        mode="markers",
-        name=words(f"mark.{mark}"),
-        marker={
-            "symbol": style.symbol,
-            "size": [IN_TWIG if node["row"] else ON_LINE for node in nodes.values()],
-            "opacity": [FAINT if node["row"] else 1 for node in nodes.values()],
-            "color": color,
-            "line": {"width": 0 if style.filled else 1.4, "color": color},
-        },
-        customdata=[(node["iteration"], id_) for id_, node in nodes.items()],
-        hovertext=[
-            hover_text([*facts_of(id_, node, words), words("figure.forest", index=node["iteration"] + 1)])
-            for id_, node in nodes.items()
-        ],
-        hoverinfo="text",
-    )
-
-
-def width_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> PicturedFigure:
+def width_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> Figure:
     """Draw the chosen width of each layer, and how many layers of each iteration became final.
 
     Example:
@@ -169,7 +153,7 @@ def width_figure(source: Source, *, theme: Theme = "light", language: str = "en"
     iterations, words = load_trace(source).iterations, Words(language)
     if not iterations:
         return empty_figure(words("figure.width"), theme, words)
-    colors, figure = palette(theme), PicturedFigure()
+    colors, figure = palette(theme), Figure()
     widths = {iteration.index + 1: [layer.width for layer in iteration.layers] for iteration in iterations}
     figure.add_bar(
         x=list(widths),

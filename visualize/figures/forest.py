@@ -7,8 +7,7 @@ from typing import Any, Literal
 import networkx as nx
 import plotly.graph_objects as go
 
-from visualize.figures.chart_style import dress_tree, empty_figure, hover_text
-from visualize.figures.pictured import PicturedFigure
+from visualize.figures.chart_style import Figure, dress_tree, empty_figure, marked_nodes
 from visualize.forest import Source, Width, forest_graph, load_trace
 from visualize.look.states import MARKS, SIZES, YIELDED, Theme, mark_of, mark_style
 from visualize.look.theme import MONOSPACE, palette
@@ -18,8 +17,6 @@ from visualize.svg import (
     PITCH,
     caption,
     edges_of,
-    facts_of,
-    forest_svg,
     label_of,
     layer_title,
     marks_of,
@@ -42,12 +39,11 @@ THIN, THICK, THICKER = 1.2, 2.4, 4.4
 
 def forest_figure(
     source: Source, iteration: int | Literal["all"] = 0, *, theme: Theme = "light", language: str = "en"
-) -> PicturedFigure:
+) -> Figure:
     """Draw the forest of one iteration after its verdicts, or the forests of all as frames with a slider.
 
     Iterations count from 0. ``"all"`` makes one frame for each, named by its number from 1; all frames have the same
-    traces. A trace without iterations gives a titled empty figure. In a saved notebook the figure leaves
-    :func:`visualize.forest_svg`.
+    traces. A trace without iterations gives a titled empty figure.
 
     Example:
         >>> visualize.forest_figure(trace, iteration=0)
@@ -59,19 +55,18 @@ def forest_figure(
     trace, words = load_trace(source), Words(language)
     if not trace.iterations:
         return empty_figure(words("method.dsbd"), theme, words)
-    first = 0 if iteration == "all" else iteration
-    shown = range(len(trace.iterations)) if iteration == "all" else [first]
+    shown = range(len(trace.iterations)) if iteration == "all" else [iteration]
     forests = [forest_graph(trace, at) for at in shown]
     below = [one.nodes[id_] for one in forests for _, id_ in one.edges]
     edges = {(mark_of(node["state"]), node["slots"] > 1) for node in below}
     marks = [mark for mark in MARKS if any(mark in marks_of(one) for one in forests)]
     kinds = [(mark, shared) for mark in marks for shared in (False, True) if (mark, shared) in edges]
     looks = [(_traces(one, kinds, marks, theme, words), _heads(one, theme, words)) for one in forests]
-    figure = dress_tree(PicturedFigure(data=looks[0][0]), "", theme)
+    figure = dress_tree(Figure(data=looks[0][0]), "", theme)
     figure.update_layout(**_room(forests), **looks[0][1])
     if iteration == "all":
         _animate(figure, [go.Frame(data=traces, layout=heads) for traces, heads in looks], theme, words)
-    return figure.with_picture(lambda: forest_svg(trace, first, theme=theme, language=language))
+    return figure
 
 
 def _traces(
@@ -99,31 +94,23 @@ def _traces(
 
 def _nodes(forest: nx.DiGraph, mark: str, theme: Theme, words: Words) -> go.Scatter:
     nodes = {id_: node for id_, node in forest.nodes.items() if mark_of(node["state"]) == mark}
-    style = mark_style(mark)
-    color = style.color(theme)
-    return go.Scatter(
+    style, is_settled = mark_style(mark), MARKS[mark][0] in (*YIELDED, "input")
+    sizes = [round(style.size * size_factor(node), 2) for node in nodes.values()] or [1.0]
+    return marked_nodes(
+        nodes, mark, sizes, theme, words,
         x=[node["column"] for node in nodes.values()] or NOTHING,
         y=[node["row"] for node in nodes.values()] or NOTHING,
         mode="markers+text",
-        name=words(f"mark.{mark}"),
-        marker={
-            "symbol": style.symbol,
-            "size": [round(style.size * size_factor(node), 2) for node in nodes.values()] or [1.0],
-            "color": color,
-            "line": {"width": 0 if style.filled else 1.6, "color": color},
-            "opacity": 1,
-        },
         text=["\u2002" + escape(label_of(id_, node, words), quote=False) for id_, node in nodes.items()] or [""],
         textposition="middle right",
         textfont={
             "family": MONOSPACE,
             "size": [10 if node["state"] == "cover" else 12.5 for node in nodes.values()] or [12.5],
-            "color": palette(theme).ink if MARKS[mark][0] in (*YIELDED, "input") else color,
+            "color": palette(theme).ink if is_settled else style.color(theme),
         },
-        hovertext=[hover_text(facts_of(id_, node, words)) for id_, node in nodes.items()] or [""],
-        hoverinfo="text",
+        marker={"opacity": 1},
         cliponaxis=False,
-    )
+    )  # fmt: skip
 
 
 def _bars(forest: nx.DiGraph, theme: Theme) -> go.Bar:
@@ -185,7 +172,7 @@ def _heads(forest: nx.DiGraph, theme: Theme, words: Words) -> dict[str, Any]:
     return {"title": title, "shapes": shapes, "annotations": notes}
 
 
-def _animate(figure: PicturedFigure, frames: Sequence[go.Frame], theme: Theme, words: Words) -> None:
+def _animate(figure: Figure, frames: Sequence[go.Frame], theme: Theme, words: Words) -> None:
     """Give a figure its frames, named by their number from 1, a slider, and buttons to play and to pause.
 
     All frames need traces of the same kinds, in the same order as the figure.

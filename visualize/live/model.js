@@ -67,7 +67,7 @@ async function openLibraries(folder, wasm) {
 const LIST = "files.json";
 
 /* pairs: how the models of each pair are called. paths: all files. read: their contents by path. */
-export async function openFiles(folder, check) {
+async function openFiles(folder, check) {
   const {pairs, files} = parsed(await fetched(folder, LIST, check, () => {}));
   async function read(paths, progress = () => {}) {
     const total = paths.reduce((sum, path) => sum + files[path].bytes, 0);
@@ -111,12 +111,12 @@ async function* streamed(folder, path) {
   }
 }
 
-export async function unpacked(content) {
+async function unpacked(content) {
   const stream = new Blob([content]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-export function parsed(content) {
+function parsed(content) {
   return JSON.parse(new TextDecoder().decode(content));
 }
 
@@ -184,7 +184,7 @@ const PREFILL_TOKENS = 512;
 const FIRST_ROOM = 256;
 const UNSEEN = -3.4e38;
 
-export class Row {
+class Row {
   slots = 0;
   peak = 0;
   #forward;

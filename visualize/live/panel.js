@@ -1,7 +1,7 @@
 /* The form of a live page: it decodes in the reader's browser and hands the growing trace to the page around it, as the
  * event dsbd-live with {trace, news, isLive}: news are the records of iterations that are new in the trace.
  *
- * An element with class dsbd-live holds its data as JSON (visualize/pages/live_parts.py):
+ * An element with class dsbd-live holds its data as JSON (visualize/pages/live.py):
  *   {base, pair, megabytes, prompt, settings, reads, methods, words, isSmall}
  * isSmall: only prompt and Run, in the card of a lesson; the settings are those of its decode. */
 
@@ -12,7 +12,7 @@ const MAIN = ["max_new_tokens", "temperature", "draft_depth", "draft_width", "nu
 const MORE = Object.keys(FIELDS).filter((name) => !["method", "continuation", ...MAIN].includes(name));
 const STEP = 0.05; // of numbers with a fraction
 
-export function mountLive(root, data) {
+function mountLive(root, data) {
   const {words, settings, isSmall} = data;
   const say = (key, values = {}) => filled(words[key], values);
   const kinds = new Intl.PluralRules(document.documentElement.lang);
@@ -207,7 +207,7 @@ async function keep(place, addresses) {
 
 /* ---- the page's side of the worker: it asks, and hears what comes back; nothing is fetched before the first load  */
 
-export class Client {
+class Client {
   /* base: address of the folder of shared files, with a slash. hear: {progress, start, iteration}, called with each
    * message. */
   constructor(base, pair, hear) {
@@ -267,7 +267,7 @@ export class Client {
 /* ---- a race: beam sampling and the method of the form take turns on a prompt; the first round warms up ---------- */
 
 const ROUNDS = 3;
-export const OPPONENT = "beam_sampling";
+const OPPONENT = "beam_sampling";
 
 /* client: a Client. asked: {prompt, settings}. tell: called with what is going on. Returns a table; null if stopped. */
 export async function race(client, {prompt, settings}, {words, say, names}, tell) {

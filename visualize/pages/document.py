@@ -13,22 +13,17 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from dsbd.tracing.trace import Trace
-from visualize.files import write
+from visualize.files import TEMPLATES, write
 from visualize.viewer.bundle import viewer_assets
 from visualize.words.words import Words
 
 SCRIPTS = ("unpack.js", "viewer.js", "host.js")
 STYLE_FILE = "style.css"
 _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
-_TEMPLATES = Environment(
-    loader=PackageLoader("visualize", "pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-    lstrip_blocks=True,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,9 @@ def render(template: str, kit: Kit, *, language: str = "en", **values: Any) -> s
     """Return a page: a template filled with values and with the words of a language."""
     words = Words(language)
     is_rtl = words.table["direction"] == "rtl"
-    return _TEMPLATES.get_template(template).render(kit=kit, language=language, words=words, is_rtl=is_rtl, **values)
+    return TEMPLATES.get_template(f"pages/{template}").render(
+        kit=kit, language=language, words=words, is_rtl=is_rtl, **values
+    )
 
 
 def page_file(name: str) -> str:
@@ -70,7 +67,7 @@ def script(source: str) -> Markup:
     return Markup(f"<script>\n{safe}</script>")
 
 
-_TEMPLATES.globals.update(
+TEMPLATES.globals.update(
     letter=lambda place: ascii_uppercase[place % 26],
     script_of=lambda *names: Markup("\n").join(script(page_file(name)) for name in names),
     style_of=lambda *names: style(*map(page_file, names)),

@@ -16,18 +16,20 @@ The random number is 0.34. Will the first draft be accepted?
 """
 
 import base64
-import json
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from dsbd.errors import LessonError, TraceError
 from dsbd.results import ITERATION_PHASES
@@ -193,155 +195,132 @@ def read_lesson(path: str | Path) -> Lesson:
 
 def parse_lesson(text: str, path: Path) -> Lesson:
     """Make a lesson from its text; its trace and its errors are relative to ``path``. Raises: LessonError."""
-    lines = list(enumerate(text.splitlines(), 1))
-    front, rest = _front_matter(lines, path)
-    language = front.get("language", "en")
     try:
-        Words(language)
+        front, rest = _front_matter(list(enumerate(text.splitlines(), 1)))
+        language = Words(front.get("language", "en")).language
+        (_, before), *parts = _parts(rest)
+        cards = tuple(_card(header, inside) for header, inside in parts)
     except ValueError as error:
-        raise LessonError(f"{path.name}: language: {error}") from None
-    parts = list(_parts(rest))
-    introduction = "\n".join(line for _, line in parts[0][1]).strip()
-    cards = tuple(_card(header, inside, path) for header, inside in parts[1:] if header is not None)
+        raise LessonError(f"{path.name}, {error}") from None
     if not cards:
         raise LessonError(f"{path.name}: no cards; start each with a line such as ## Title {{iteration=1 layer=1}}")
-    trace = path.parent / front["trace"]
-    return Lesson(path, front["title"], trace, language, front.get("summary", ""), introduction, cards)
+    trace, summary = path.parent / front["trace"], front.get("summary", "")
+    return Lesson(path, front["title"], trace, language, summary, _joined(before), cards)
 
 
-def _front_matter(lines: list[Line], path: Path) -> tuple[dict[str, str], list[Line]]:
+def _front_matter(lines: list[Line]) -> tuple[dict[str, str], list[Line]]:
+    """Return the keys, and the lines behind them. Raises: ValueError, as all below."""
     if not lines or lines[0][1].strip() != "---":
-        raise LessonError(f"{path.name}, line 1: a lesson opens with --- and lines such as title: …, then ---")
+        raise ValueError("line 1: a lesson opens with --- and lines such as title: …, then ---")
     found: dict[str, str] = {}
     for at, (number, line) in enumerate(lines[1:], 1):
         if line.strip() == "---":
             missing = [key for key, needed in KEYS.items() if needed and not found.get(key)]
             if missing:
-                raise LessonError(f"{path.name}, line {number}: no {' and no '.join(missing)} before this line")
+                raise ValueError(f"line {number}: no {' and no '.join(missing)} before this line")
             return found, lines[at + 1 :]
-        if not line.strip():
-            continue
         key, colon, value = (part.strip() for part in line.partition(":"))
-        if not colon or key not in KEYS or key in found:
+        if line.strip() and (not colon or key not in KEYS or key in found):
             keys = ", ".join(f"{key}:" for key in KEYS)
-            raise LessonError(f"{path.name}, line {number}: {line[:60]!r}; write {keys} each once at most")
+            raise ValueError(f"line {number}: {line[:60]!r}; write {keys} each once at most")
         found[key] = value
-    raise LessonError(f"{path.name}, line 1: the opening --- is never closed by another ---")
+    raise ValueError("line 1: the opening --- is never closed by another ---")
 
 
-def _parts(lines: list[Line]) -> Iterator[tuple[Line | None, list[Line]]]:
-    """Yield the introduction, then every card with its header; code fences hold no headers."""
-    header: Line | None = None
-    inside: list[Line] = []
+def _parts(lines: list[Line]) -> list[tuple[Line, list[Line]]]:
+    """Return the introduction, then every card, each with the line of its header; code fences hold no headers."""
+    parts: list[tuple[Line, list[Line]]] = [((0, ""), [])]
     fenced = False
     for number, line in lines:
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
+        fenced ^= line.lstrip().startswith("```")
         if not fenced and line.startswith("## "):
-            yield header, inside
-            header, inside = (number, line), []
+            parts.append(((number, line), []))
         else:
-            inside.append((number, line))
-    yield header, inside
+            parts[-1][1].append((number, line))
+    return parts
 
 
-def _card(header: Line, inside: list[Line], path: Path) -> LessonCard:
+def _card(header: Line, inside: list[Line]) -> LessonCard:
     number, line = header
     matched = _HEADER.fullmatch(line)
     if matched is None or not matched["title"]:
-        raise LessonError(f"{path.name}, line {number}: {line[:60]!r}; write ## Title {{iteration=1 layer=1 node=2}}")
-    position = None
-    if matched["place"] is not None:
-        try:
-            position = Position.parse(matched["place"])
-        except ValueError as error:
-            raise LessonError(f"{path.name}, line {number}: {error}") from None
+        raise ValueError(f"line {number}: {line[:60]!r}; write ## Title {{iteration=1 layer=1 node=2}}")
+    try:
+        position = None if matched["place"] is None else Position.parse(matched["place"])
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from None
     marked = [at for at, (_, text) in enumerate(inside) if _OPTION.fullmatch(text.rstrip())]
     end = marked[0] if marked else len(inside)
-    text, blocks = _blocks(_joined(inside[:end]), number, path)
-    question = _question(inside[end:], len(marked), path) if marked else None
+    text, blocks = _blocks(_joined(inside[:end]), number)
+    question = _question(inside[end:], len(marked)) if marked else None
     return LessonCard(matched["title"], text, position, question, number, blocks)
 
 
-def _blocks(text: str, line: int, path: Path) -> tuple[str, dict[str, Block]]:
+def _blocks(text: str, line: int) -> tuple[str, dict[str, Block]]:
     """Take the blocks out of a card's text."""
     blocks: dict[str, Block] = {}
     for found in _BLOCK.finditer(text):
         kind, given, instead = found["kind"], found["given"] or "", found["instead"]
         if kind in blocks:
-            raise LessonError(f"{path.name}, line {line}: a card has one ```{kind}")
+            raise ValueError(f"line {line}: a card has one ```{kind}")
         if kind == "lab":
             given, _, instead = instead.partition("\n")
         blocks[kind] = Block(given.strip(), instead.strip())
     return _BLOCK.sub("", text).strip(), blocks
 
 
-def _question(lines: list[Line], count: int, path: Path) -> CardQuestion:
+def _question(lines: list[Line], count: int) -> CardQuestion:
     """Read a question: its options, then nothing but an explanation."""
-    first = lines[0][0]
     options = [found for _, text in lines[:count] if (found := _OPTION.fullmatch(text.rstrip()))]
     right = [at for at, option in enumerate(options) if option["mark"] != " "]
     if len(options) != count or count < 2 or len(right) != 1:
-        raise LessonError(
-            f"{path.name}, line {first}: a question has two options or more, one below the other, and one of them [x]; "
+        raise ValueError(
+            f"line {lines[0][0]}: a question has two options or more, one below the other, and one of them [x]; "
             f"here are {count}, {len(right)} of them [x]"
         )
-    told = []
     for number, text in lines[count:]:
         if text.strip() and not text.startswith(">"):
-            raise LessonError(f"{path.name}, line {number}: after the options write only the explanation, after >")
-        told.append((number, text.removeprefix(">").removeprefix(" ")))
-    return CardQuestion(tuple(option["text"] for option in options), right[0], _joined(told))
+            raise ValueError(f"line {number}: after the options write only the explanation, after >")
+    told = _joined([(number, text.removeprefix(">").removeprefix(" ")) for number, text in lines[count:]])
+    return CardQuestion(tuple(option["text"] for option in options), right[0], told)
 
 
 def _joined(lines: list[Line]) -> str:
     return "\n".join(line for _, line in lines).strip()
 
 
+@pydantic_dataclass(frozen=True)
+class Tables:
+    """Two models of a lab as tables: a law per path, a string with one digit for each word before."""
+
+    words: Annotated[list[str], Field(min_length=2, max_length=MOST_WORDS)]
+    prompt: str
+    layers: Annotated[int, Field(ge=2, le=MOST_LAYERS)]
+    target: dict[str, list[float]]
+    draft: dict[str, list[float]]
+
+
 def read_tables(path: Path) -> dict[str, Any]:
-    """Read the tables of a lab: ``words``, ``prompt``, ``layers``, and for ``target`` and ``draft`` a law per path.
-
-    A path is a string with one digit for each word; the law after it is a list of probabilities, one for each word.
-
-    Raises: LessonError; it names what is wrong.
-    """
+    """Read the tables of a lab (JSON) as plain data. Raises: LessonError; it names what is wrong."""
     try:
-        raw = path.read_bytes()
+        tables = TypeAdapter(Tables).validate_json(path.read_bytes()[:TABLES_BYTES])
     except OSError as error:
         raise LessonError(f"tables {path.name!r}: {error.strerror or error}") from None
-    try:
-        found: Any = json.loads(raw) if len(raw) <= TABLES_BYTES else None
-        words, prompt, layers = found["words"], found["prompt"], found["layers"]
-        sound = isinstance(words, list) and all(isinstance(text, str) for text in (prompt, *words))
-        sound = sound and isinstance(layers, int)
-    except (ValueError, TypeError, KeyError):
-        sound = False
-    if not sound or not (2 <= len(words) <= MOST_WORDS and 2 <= layers <= MOST_LAYERS):
+    except ValidationError:
         raise LessonError(
             f"tables {path.name!r}: write words (2 to {MOST_WORDS}), prompt, layers (2 to {MOST_LAYERS}), target and "
             f"draft; {_REMEDY}"
-        )
-    paths = ["".join(map(str, one)) for length in range(layers) for one in product(range(len(words)), repeat=length)]
-    for model in ("target", "draft"):
-        table = found.get(model)
-        for at in paths:
-            law = table.get(at) if isinstance(table, dict) else None
-            if not _is_law(law, len(words)):
-                raise LessonError(
-                    f"tables {path.name!r}: {model} after {at!r} is no law; write {len(words)} probabilities that sum "
-                    f"to 1; {_REMEDY}"
-                )
-    return {key: found[key] for key in ("words", "prompt", "layers")} | {
-        model: {at: found[model][at] for at in paths} for model in ("target", "draft")
-    }
-
-
-def _is_law(law: Any, count: int) -> bool:
-    if not isinstance(law, list) or len(law) != count:
-        return False
-    if not all(isinstance(prob, (int, float)) and not isinstance(prob, bool) and 0 <= prob <= 1 for prob in law):
-        return False
-    return math.isclose(math.fsum(law), 1.0, abs_tol=1e-9)
+        ) from None
+    plain, count = asdict(tables), len(tables.words)
+    paths = ["".join(map(str, one)) for length in range(tables.layers) for one in product(range(count), repeat=length)]
+    for model, at in product(("target", "draft"), paths):
+        law = plain[model].get(at, [])
+        if len(law) != count or min(law) < 0 or not math.isclose(math.fsum(law), 1.0, abs_tol=1e-9):
+            raise LessonError(
+                f"tables {path.name!r}: {model} after {at!r} is no law; write {count} probabilities that sum to 1; "
+                f"{_REMEDY}"
+            )
+    return plain
 
 
 def markdown(text: str, folder: Path, *, inline: bool = False) -> Markup:
@@ -349,18 +328,14 @@ def markdown(text: str, folder: Path, *, inline: bool = False) -> Markup:
 
     ``inline``: a line without a paragraph around it. Raises: LessonError.
     """
+
+    def image(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        tokens[at].attrs["src"] = _picture(str(tokens[at].attrs["src"]), folder)
+        return self.image(tokens, at, options, env)
+
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    environment: dict[str, Any] = {}
-    tokens = reader.parseInline(text, environment) if inline else reader.parse(text, environment)
-    _carry_pictures(tokens, folder)
-    return Markup(reader.renderer.render(tokens, reader.options, environment))
-
-
-def _carry_pictures(tokens: Sequence[Token], folder: Path) -> None:
-    for token in tokens:
-        _carry_pictures(token.children or [], folder)
-        if token.type == "image":
-            token.attrs["src"] = _picture(str(token.attrs["src"]), folder)
+    reader.add_render_rule("image", image)
+    return Markup(reader.renderInline(text) if inline else reader.render(text))
 
 
 def _picture(name: str, folder: Path) -> str:

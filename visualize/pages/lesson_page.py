@@ -13,7 +13,7 @@ from markupsafe import Markup
 from dsbd.errors import DsbdError, LessonError, TraceError
 from dsbd.tracing.trace import Trace
 from visualize.files import write
-from visualize.forest import steps_of
+from visualize.forest import forest_graph, steps_of
 from visualize.pages.document import (
     Kit,
     carried_kit,
@@ -26,7 +26,7 @@ from visualize.pages.document import (
 )
 from visualize.pages.lesson import Block, Lesson, LessonCard, Position, markdown, read_lesson, read_tables, step_of
 from visualize.pages.live import live_element, live_kit
-from visualize.svg import forest_svg
+from visualize.svg import describe, forest_svg
 from visualize.viewer.bundle import joined
 from visualize.words.words import Words
 
@@ -216,9 +216,10 @@ def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, 
 def _picture(trace: Trace, place: Place, kind: str, words: Words) -> dict[str, str]:
     """Draw the forest at a place, for print and for pages without scripts; the kind ``told`` is for the teacher."""
     it, step = place
-    drawn = forest_svg(trace, it, step=step, language=words.language) if trace.iterations else forest_svg(trace)
+    drawn = forest_svg(trace, it, step=step, language=words.language)
     source = base64.b64encode(drawn.encode("utf-8")).decode("ascii")
-    return {"class": f"still {kind}".strip(), "alt": words("figure.forest", index=it + 1), "source": source}
+    alt = describe(forest_graph(trace, it, step=step), words)
+    return {"class": f"still {kind}".strip(), "alt": alt, "source": source}
 
 
 @contextmanager

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dsbd.errors import DsbdError, LessonError, TraceError
 from dsbd.results import count_verdicts
 from dsbd.tracing.trace import Trace
 from visualize.files import write
-from visualize.pages.document import page_file, render, shared_kit, trace_element, write_kit
+from visualize.pages.document import Kit, page_file, render, shared_kit, trace_element, write_kit
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import article_page, lesson_page
 from visualize.pages.live import FOLDER, live_element, live_kit, write_live
@@ -73,22 +74,18 @@ def export_site(
     cards = list(_cards(Path(traces)))
     taught = list(_lessons(Path(lessons), f"../{FOLDER}/" if live else "")) if lessons is not None else []
     told = read_lesson(article) if article is not None else None
-    links = ({LIVE_PAGE: words("page.live.title")} if live else {}) | {"index.html": words("page.site.all")}
-    pages = {} if told is None else {ARTICLE: article_page(told, shared_kit(f"{VIEWER}/"), links)}
-    common = {"language": language, "site": title}
+    common: dict[str, Any] = {"language": language, "site": title}
+    pages: dict[str, str] = {}
+    if told is not None:
+        links = ({LIVE_PAGE: words("page.live.title")} if live else {}) | {"index.html": words("page.site.all")}
+        pages[ARTICLE] = article_page(told, shared_kit(f"{VIEWER}/"), links)
     if live:
-        kit, form = (
-            live_kit(shared_kit(f"{VIEWER}/"), f"{FOLDER}/"),
-            live_element(cards[0].trace, f"{FOLDER}/", language),
-        )
-        element = trace_element(cards[0].trace)
-        pages[LIVE_PAGE] = render("site_trace.html", kit, **common, index="index.html", form=form, trace=element,
-                                  name=words("page.live.title"), card=None, frame=FRAME)  # fmt: skip
+        kit = live_kit(shared_kit(f"{VIEWER}/"), f"{FOLDER}/")
+        form = live_element(cards[0].trace, f"{FOLDER}/", language)
+        pages[LIVE_PAGE] = _viewer_page(cards[0].trace, kit, words("page.live.title"), form=form, **common)
     for card in cards:
-        element = trace_element(card.trace)
-        pages[f"{card.picture}.html"] = render("site_trace.html", shared_kit(f"../{VIEWER}/"), **common, form="",
-                                               index="../index.html", trace=element, name=card.title, card=card,
-                                               frame=FRAME)  # fmt: skip
+        kit = shared_kit(f"../{VIEWER}/")
+        pages[f"{card.picture}.html"] = _viewer_page(card.trace, kit, card.title, card=card, **common)
     pages |= {f"{address}.html": page for _, address, page in taught}
     index = render("site.html", shared_kit(f"{VIEWER}/"), **common, article=told, live=LIVE_PAGE if live else "",
                    lessons=[(address, lesson) for lesson, address, _ in taught],
@@ -102,11 +99,23 @@ def export_site(
         write(folder / address, page)
     for card in cards:
         write(folder / FORESTS / card.download, card.content)
-    pictured = [(card.picture, card.trace) for card in cards]
-    for picture, trace in (*pictured, *((address, Trace.load(lesson.trace)) for lesson, address, _ in taught)):
-        write(folder / f"{picture}.svg", forest_svg(trace, language=language))
-        write(folder / f"{picture}.dark.svg", forest_svg(trace, theme="dark", language=language))
+        _write_pictures(card.trace, f"{folder / card.picture}", language)
+    for lesson, address, _ in taught:
+        _write_pictures(Trace.load(lesson.trace), f"{folder / address}", language)
     return ["index.html", *pages]
+
+
+def _viewer_page(trace: Trace, kit: Kit, name: str, *, form: str = "", card: Card | None = None, **common: Any) -> str:
+    """Return a page with one viewer: of a card, or below a form."""
+    index = "../index.html" if card else "index.html"
+    values = {"name": name, "form": form, "card": card, "index": index, "frame": FRAME, **common}
+    return render("site_trace.html", kit, trace=trace_element(trace), **values)
+
+
+def _write_pictures(trace: Trace, place: str, language: str) -> None:
+    """Write the forest of the first iteration in both themes."""
+    write(f"{place}.svg", forest_svg(trace, language=language))
+    write(f"{place}.dark.svg", forest_svg(trace, theme="dark", language=language))
 
 
 def _files(folder: Path, suffixes: tuple[str, ...], none: DsbdError) -> Iterator[tuple[Path, str, str]]:

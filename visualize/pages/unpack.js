@@ -1,4 +1,4 @@
-/* Unpacks what visualize/pages/compressed.py packed: gzip in base 64.
+/* Unpacks what visualize/pages/document.py packed: gzip in base 64.
  * The promise dsbdReady is fulfilled when the viewer's code, if the page carries it, has run. */
 globalThis.dsbdUnpack = async (packed) => {
   const bytes = Uint8Array.from(atob(packed.trim()), (character) => character.charCodeAt(0));

@@ -47,7 +47,7 @@ export function shares(bin) {
 }
 
 /* width: how many the layer keeps, where that is chosen. */
-export class CutFill {
+class CutFill {
   constructor(say, bins, width = null) {
     this.say = say;
     this.recorded = bins;

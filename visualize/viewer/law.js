@@ -214,7 +214,7 @@ export const residualOf = (target, draft, c, S) => Math.max(target - c * draft, 
 export const acceptanceOf = (residual, draft) => Math.min(1, residual / draft);
 
 /* S(c): the sum of max(P − cQ, 0) over all pairs. */
-export const restOf = (targets, drafts, c) =>
+const restOf = (targets, drafts, c) =>
   targets.reduce((sum, target, at) => sum + residualOf(target, drafts[at], c, 1), 0);
 
 /* S after 0, 1, ... rejections in a row, one more than there are drafts. */

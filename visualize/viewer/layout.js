@@ -1,5 +1,5 @@
 /* Places the nodes of trees: every node gets a row, so that no two nodes of a column overlap and no edges cross.
- * children: a Map of the children of each node, from the top down. Twin of visualize/scenes/layout.py, which says why.
+ * children: a Map of the children of each node, from the top down. Twin of visualize/layout.py, which says why.
  * And the whole decode as one tree: the text as a straight line, and every other guess as a twig below it. */
 
 const COVER_HEIGHT = 0.62; // rows: cover nodes are many and small, except those that a beam landed on
@@ -22,7 +22,7 @@ export function rowsOf(input_beams, nodes, draws) {
 }
 
 /* The row of every node of a tree: 0 on `line`, a path from the root on, and from 1 on below it. */
-export function hanging(children, line) {
+function hanging(children, line) {
   const rows = new Map(line.map((node) => [node, 0]));
   const lowest = [];
   const waiting = [];

@@ -122,7 +122,7 @@ export class Scene {
 }
 
 /* One iteration. A node is named by its place in `nodes`, and how every node looks at a step follows from the steps. */
-export class Iteration {
+class Iteration {
   /* before: how many tokens of the text earlier iterations brought. */
   constructor(record, scene, before) {
     const {index, trials, draws, layers, phases, input_beams} = record;

@@ -1,4 +1,4 @@
-/* Token text as a reader sees it: untrusted, and here only made visible. Twin of visualize/scenes/tokens.py. And the
+/* Token text as a reader sees it: untrusted, and here only made visible. Twin of visualize/tokens.py. And the
  * running text of a decode: what each token adds to it, and the bytes that wait for the next token. */
 
 const MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"};

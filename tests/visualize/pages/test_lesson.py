@@ -23,6 +23,7 @@ SHIPPED = sorted(asset_path("lessons").glob("*.md"))
 TRIED = TRACE.iterations[0].trials[0].node
 VERDICT = step_of(TRACE, Position(0, 1, TRIED))
 LAST = len(steps_of(TRACE.iterations[0], TRACE.settings)) - 1
+HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
 SCREEN = {"width": 1280, "height": 720}
 LEAST = 19.9
 """Pixels of the smallest type on a slide."""
@@ -76,6 +77,8 @@ def lesson(tmp_path_factory) -> Path:
 
 
 def test_a_lesson_is_read_as_written():
+    blocks = parse_lesson(HEAD + "## A\nSaid.\n```lanes alone\nInstead.\n```\nMore.", Path("x.md")).cards[0]
+    assert (blocks.text, blocks.blocks) == ("Said.\n\nMore.", {"lanes": Block("alone", "Instead.")})
     lesson = parse_lesson(LESSON, Path("x/lesson.md"))
     assert (lesson.trace, lesson.language, lesson.summary) == (Path("x/t.json"), "en", "About nothing.")
     assert [card.title for card in lesson.cards] == ["Will it be accepted?", "Commit", "Later"]
@@ -86,9 +89,6 @@ def test_a_lesson_is_read_as_written():
     assert third.question == CardQuestion(("This one", "That one"), 0, "")
 
 
-HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
-
-
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -96,7 +96,7 @@ HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
         ("---\ntitle: T\n", "line 1: the opening --- is never closed"),
         ("---\ntitle: T\n---\n## A", "line 3: no trace before this line"),
         ("---\nauthor: me\n---\n", "line 2: 'author: me'; write title:, trace:"),
-        ("---\ntitle: T\ntrace: t.json\nlanguage: tlh\n---\n## A", "language: no strings for language 'tlh'"),
+        ("---\ntitle: T\ntrace: t.json\nlanguage: tlh\n---\n## A", "no strings for language 'tlh'"),
         (HEAD + "Text only.", "no cards; start each with"),
         (HEAD + "## {iteration=1}", "line 5: '## {iteration=1}'; write ## Title"),
         (HEAD + "## A {at=3}", "line 5: 'at=3' is no place"),
@@ -122,14 +122,6 @@ def test_errors_name_file_line_and_remedy(text, named, tmp_path, capsys):
     told = refused(capsys, "lesson", str(tmp_path / "bad.md"), "--output", str(tmp_path / "out.html"))
     assert "bad.md" in told
     assert named in told
-
-
-def test_lanes_are_taken_out_of_the_text():
-    both, upper = parse_lesson(
-        HEAD + "## A\nSaid.\n```lanes\nInstead.\n```\n## B\n```lanes alone\n```\nSaid.", Path("x/lesson.md")
-    ).cards
-    assert (both.text, both.blocks) == ("Said.", {"lanes": Block("", "Instead.")})
-    assert (upper.text, upper.blocks) == ("Said.", {"lanes": Block("alone", "")})
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from tests.command_line import refused, run
 from tests.visualize.homes import hostile_marks, served, visit
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize.figures.pictured import _Carrier
+from visualize.figures.chart_style import Figure, brings_script
 from visualize.forest import steps_of
-from visualize.pages.document import data_element, packed, page_file
+from visualize.pages.document import data_element
 from visualize.pages.lesson import read_lesson
 from visualize.pages.trace_page import html_page
 
@@ -31,7 +31,7 @@ ARTICLE = read_lesson(asset_path("article/article.md"))
 BENCH, TABLE, RECORDED = "read('bench.json')", "read('table.json')", "'trace.json.gz'"
 GIVEN = {
     **dict.fromkeys(("decode", "width"), RECORDED), "forest": f"{RECORDED}, 1", "race": "read('race.json')",
-    **dict.fromkeys(("pareto", "quality_width", "width_histogram"), TABLE), "speed": BENCH,
+    "pareto": TABLE, "speed": BENCH,
 }  # fmt: skip
 """What each public figure is drawn of, in a notebook beside these files."""
 SHOWN = (
@@ -97,15 +97,9 @@ def test_a_page_is_one_small_file(tmp_path):
     assert page.stat().st_size < 160_000
 
 
-def test_a_drawing_takes_a_trace_a_file_or_a_result(tmp_path):
-    TRACE.save(tmp_path / "t.json")
-    for source in (tmp_path / "t.json", str(tmp_path / "t.json"), SimpleNamespace(trace=TRACE)):
-        assert visualize.forest_svg(source) == visualize.forest_svg(TRACE)
-
-
 def test_the_bundle_of_a_notebook_has_a_picture_and_text():
     """Catches a terminal or a screen reader that gets nothing."""
-    bundle = visualize.show(TRACE, iteration=1)._repr_mimebundle_()
+    bundle = visualize.show(SimpleNamespace(trace=TRACE), iteration=1)._repr_mimebundle_()
     assert set(bundle) == {"text/html", "image/svg+xml", "text/plain"}
     assert bundle["text/plain"] == visualize.forest_text(TRACE, 1)
     assert bundle["image/svg+xml"] == visualize.forest_svg(TRACE, 1)
@@ -115,12 +109,12 @@ def test_the_cell_that_brings_plotly_brings_it_again_when_it_runs_again(monkeypa
     """Catches a notebook that was run cell by cell and saved without Plotly's script, or with many copies."""
     parent: dict = {}
     monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(get_parent=lambda: parent))
-    carrier = _Carrier()
+    monkeypatch.setattr(Figure, "_carrier", None)
     for cell_run, cell, expected in (("1", "a", True), ("1", "a", False), ("2", "b", False), ("3", "a", True)):
         parent.update(header={"msg_id": cell_run}, metadata={"cellId": cell})
-        assert carrier.is_here() is expected, (cell_run, cell)
+        assert brings_script() is expected, (cell_run, cell)
     parent.update(header={"msg_id": "4"}, metadata={})  # a program that executes notebooks names no cells
-    assert carrier.is_here() is False
+    assert brings_script() is False
 
 
 def test_the_article_quotes_its_trace():
@@ -155,18 +149,6 @@ def test_the_command_writes_the_site(tmp_path, capsys):
     flags = ["--traces", str(tmp_path), "--output", str(tmp_path / "out" / "deep"), "--json"]
     code, out, _ = run(capsys, "site", *flags)
     assert (code, json.loads(out)["pages"]) == (0, ["index.html", "article.html", "forests/a.html"])
-
-
-def test_packed_texts_come_back_and_are_inert(browser, tmp_path):
-    """Catches padding that is taken for content, and letters that HTML or an attribute would change."""
-    texts = ["", "a", "ab", "abc", "abcd", "日本 \u2028 👩‍🚀 </script> & \" '", "x" * 100_000]
-    contents = [packed(text) for text in texts]
-    assert not set("".join(contents)) & set("&<>\"'\\\n")
-    page = tmp_path / "packed.html"
-    page.write_text(f"<!doctype html><script>{page_file('unpack.js')}</script>")
-    with visit(browser, page) as seen:
-        assert seen.page.evaluate("packed => Promise.all(packed.map(dsbdUnpack))", contents) == texts
-        seen.quiet()
 
 
 # Journeys
@@ -378,14 +360,12 @@ def test_every_figure_and_viewer_is_seen_in_a_notebook_that_was_executed_and_sav
     (tmp_path / "bench.json").write_text(json.dumps(bench), encoding="utf-8")
     names = [name for name in dir(visualize) if name.endswith("_figure")]
     calls = [f"visualize.{name}({GIVEN[name.removesuffix('_figure')]})" for name in names]
-    opening = (
-        f"import json, sys; sys.path.insert(0, {str(ROOT)!r}); import visualize\nread = lambda f: json.load(open(f))"
-    )
+    opening = f"""import json, sys; sys.path.insert(0, {str(ROOT)!r}); import visualize
+read = lambda file: json.load(open(file))"""
     cells = [nbformat.v4.new_code_cell(code) for code in (opening, *calls, *SHOWN)]
     notebook, resources = nbformat.v4.new_notebook(cells=cells), {"metadata": {"path": str(tmp_path)}}
     nbconvert.preprocessors.ExecutePreprocessor(timeout=120).preprocess(notebook, resources)
     outputs = [output.data for cell in notebook.cells[1 : 1 + len(calls)] for output in cell.outputs]
-    assert sum("image/svg+xml" in output for output in outputs) == 1
     assert sum("plotly.js v" in output.get("text/html", "")[:20_000] for output in outputs) == 1
     assert len(nbformat.writes(notebook)) < 14_000_000
     viewers = [cell.outputs[0].data["text/html"] for cell in notebook.cells[1 + len(calls) :]]

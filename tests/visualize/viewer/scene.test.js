@@ -12,7 +12,7 @@ import {STRINGS, Words, number, tellApart} from "../../../visualize/viewer/words
 import {given, near, scenes} from "../given.js";
 
 const picked = (one, names) => names.map((name) => one[name]);
-const NODE = "id parent column row label token completes state kind".split(" ");
+const NODE = "id parent column row label token state kind".split(" ");
 
 /* A scene as test_javascript.py writes Python's. */
 function drawn(scene) {

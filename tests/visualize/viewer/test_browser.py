@@ -1,19 +1,29 @@
-"""The viewer in a browser: steps, keys, themes, hostile tokens, and silence towards the network."""
+"""The viewer in a browser: steps, keys, themes, hostile tokens, the strip, the two lanes; silence to the network."""
 
+import statistics
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 import visualize
 from tests.visualize.homes import hostile_marks, show_view, unfold, viewer
 from tests.visualize.nasty import nasty_trace
-from tests.visualize.traces import scene_of
+from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of, trace_of
 from tests.visualize.viewer.test_accessible import VIEWS
 from tests.watched import settle
-from visualize.words.words import number
+from visualize.look.states import MARKS
+from visualize.pages.trace_page import html_page
+from visualize.words.words import Words, number
 
 SCENE = scene_of("toy")
+WHOLE = SCENE.whole
+PHONE = {"viewport": {"width": 390, "height": 844}}
+PASSES, ALONE = len(SCENE.whole.bands), SCENE.whole.bands[-1].last
+TEXT = "".join(toy_trace().result.text.split())
+ROWS = ".dsbd-lanes g:not([hidden]) > .dsbd-lane-words"
 STEPS = SCENE.iterations[0].steps
 
 
@@ -157,3 +167,171 @@ def test_hostile_tokens_stay_text_in_the_drawing_and_in_every_view(browser, tmp_
             page.get_by_role("button", name="SVG", exact=True).click()
         ElementTree.fromstring(waiting.value.path().read_bytes())
         assert opened.errors == []
+
+
+def value(page) -> tuple[str, str]:
+    strip = page.locator(".dsbd-strip")
+    return strip.get_attribute("aria-valuenow"), strip.get_attribute("aria-valuetext")
+
+
+def shown(page) -> int:
+    return int(page.input_value("[aria-label=Pass]")) - 1
+
+
+def test_a_band_a_key_and_a_mark_go_to_their_pass(page):
+    """Catches a click that opens the pass beside the one meant, and a mark of the pass that lags behind."""
+    bands = page.locator(".dsbd-strip-band")
+    expect(bands).to_have_count(len(WHOLE.bands))
+    title = f"{len(WHOLE.bands)} passes of the large model instead of {WHOLE.tokens}"
+    assert page.inner_text(".dsbd-strip-head b") == title
+    page.locator(".dsbd-strip-band >> nth=3").click(position={"x": 5, "y": 105})
+    band = WHOLE.bands[3]
+    assert shown(page) == 3
+    expect(page.locator(".dsbd-node:not([hidden])")).to_have_count(len(SCENE.iterations[3].nodes))  # no empty columns
+    expect(page.locator(".dsbd-strip-band.dsbd-current")).to_have_count(1)
+    assert bands.nth(3).get_attribute("class").endswith("dsbd-current")
+    assert value(page) == ("4", f"Pass 4: {band.last - band.first + 1} tokens")
+    page.focus(".dsbd-strip")
+    for key, place in (("ArrowRight", 4), ("End", len(WHOLE.bands) - 1), ("ArrowRight", len(WHOLE.bands) - 1),
+                       ("Home", 0), ("ArrowUp", 1), ("ArrowLeft", 0)):  # fmt: skip
+        page.keyboard.press(key)
+        assert (shown(page), value(page)[0]) == (place, str(place + 1))
+    chosen = next(node for node in WHOLE.nodes if node.row == WHOLE.last_row)
+    place = page.evaluate("""([position, row, last]) => {
+        const sheet = document.querySelector(".dsbd-strip-sheet").getBoundingClientRect();
+        const line = document.querySelector(".dsbd-strip-line").getAttribute("d");
+        const [from, top, to] = line.match(/[\\d.]+/g).map(Number);
+        const tall = Math.min(8, (sheet.height - top - 8) / last);
+        return [sheet.x + from + (to - from) * position / given_tokens, sheet.y + top + row * tall];
+    }""".replace("given_tokens", str(WHOLE.tokens)), [chosen.position, chosen.row, WHOLE.last_row])  # fmt: skip
+    page.mouse.click(*place)
+    opened = next(at for at, band in enumerate(WHOLE.bands) if band.iteration == chosen.iteration)
+    assert shown(page) == opened
+    assert page.inner_text(".dsbd-card .dsbd-token").strip() == chosen.label
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["ar"])
+def test_on_a_phone_the_strip_scrolls_to_the_pass_and_speaks_the_language(browser, tmp_path, language):
+    """Catches a strip that runs backwards where text does, one that widens the page, and a pass left out of sight."""
+    visualize.export_html(toy_trace("wider"), tmp_path / "page.html", language=language)
+    with viewer(browser, tmp_path / "page.html", **PHONE) as seen:
+        page = seen.page
+        page.focus(".dsbd-strip")
+        page.keyboard.press("End")
+        inside = page.evaluate("""() => {
+            const strip = document.querySelector(".dsbd-strip").getBoundingClientRect();
+            const band = document.querySelector(".dsbd-strip-band.dsbd-current").getBoundingClientRect();
+            return [band.left >= strip.left - 1, band.right <= strip.right + 1,
+                    document.documentElement.scrollWidth <= innerWidth];
+        }""")
+        assert inside == [True, True, True]
+        words = Words(language).table
+        assert page.locator(".dsbd-strip").get_attribute("aria-label") == words["ui.strip"]
+        seen.quiet()
+
+
+def counts(page) -> list[str]:
+    return page.locator(".dsbd-lane-count").all_text_contents()
+
+
+def typed(page) -> str:
+    """Both lanes' words, without the spaces that line ends take."""
+    return "".join("".join(page.locator(ROWS).all_text_contents()).split())
+
+
+def test_who_wants_no_movement_sees_the_end_until_the_first_input(browser, exported):
+    """Catches lanes of two texts, a count that is not the recording's, words of the wrong writer, and a picture that
+    stays in the way."""
+    with viewer(browser, exported, reduced_motion="reduce") as seen:
+        page, lanes = seen.page, seen.page.locator(".dsbd-lanes")
+        expect(lanes).to_be_hidden()
+        page.click(".dsbd-again")
+        expect(lanes).to_be_visible()
+        assert counts(page) == [f"{ALONE} passes", f"{PASSES} passes"]
+        assert typed(page) == TEXT + TEXT
+        for mark, states in (("kept", MARKS["kept"]), ("picked", MARKS["picked"])):
+            written = sum(node.row == 0 and node.state in states for node in SCENE.whole.nodes)
+            expect(page.locator(f".dsbd-lane-words ~ .dsbd-lane-{mark}")).to_have_count(written)
+        assert page.locator("rect.dsbd-lane-pass").count() == ALONE + PASSES
+        page.keyboard.press("ArrowRight")
+        expect(lanes).to_be_hidden()
+        page.click(".dsbd-again")
+        page.click(".dsbd-play")
+        expect(lanes).to_be_hidden()
+        expect(page.locator(".dsbd-play")).to_have_attribute("aria-label", "Pause")
+        seen.quiet()
+
+
+@pytest.mark.slow
+def test_they_play_once_and_turn_into_the_strip(page):
+    """Catches a clock that never ends, and one that shows the end first."""
+    before = page.inner_text(".dsbd-count-step")
+    start = "() => { document.querySelector('.dsbd-again').click(); return document.querySelector('.dsbd-lane-count') }"
+    assert page.evaluate(f"({start})().textContent") == f"0 passes / {ALONE}"
+    expect(page.locator(".dsbd-lane-count").last).to_have_text(f"{PASSES} passes")
+    expect(page.locator(".dsbd-lanes")).to_be_hidden(timeout=30_000)
+    assert page.inner_text(".dsbd-count-step") == before, "the forest stays where the reader was"
+
+
+@pytest.mark.slow
+def test_they_are_saved_as_a_film(page):
+    unfold(page)
+    with page.expect_download() as download:
+        page.click(".dsbd-film")
+    assert download.value.suggested_filename == "dsbd-two-lanes.webm"
+    content = download.value.path().read_bytes()
+    assert content.startswith(b"\x1aE\xdf\xa3")  # EBML
+    assert len(content) > 50_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["plain", "blocks", "joint"])
+def test_nothing_is_offered_where_nothing_is_won_or_the_law_is_another(browser, tmp_path, name):
+    """Catches a picture, a turn or an explanation for a method that does not keep the law, a view that can change
+    nothing, and a decode without lanes that has no picture."""
+    visualize.export_html(toy_trace(name), tmp_path / "page.html")
+    with viewer(browser, tmp_path / "page.html") as seen:
+        expect(seen.page.locator(".dsbd-again")).to_be_hidden()
+        unfold(seen.page)
+        expect(seen.page.locator(".dsbd-film")).to_be_hidden()
+        assert "instead" not in seen.page.inner_text(".dsbd")
+        for offer in (".dsbd-why", ".dsbd-turn"):
+            expect(seen.page.locator(offer)).to_be_hidden()
+        expect(seen.page.locator(".dsbd-view option[value=cut]")).to_be_disabled()
+        with seen.page.expect_download() as waiting:
+            seen.page.click(".dsbd-picture")
+        assert len(Image.open(waiting.value.path()).convert("RGB").getcolors(1 << 24)) > 20
+
+
+WATCH = """() => {
+    const root = document.querySelector('.dsbd'), touched = [], built = [];
+    const observer = new MutationObserver(() => {});
+    const every = {subtree: true, attributes: true, childList: true, characterData: true};
+    observer.observe(root.querySelector('.dsbd-forest'), every);
+    for (let step = 0; step < 300; step++) {
+        const before = root.querySelector('.dsbd-count-iteration').textContent;
+        root.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true, cancelable: true}));
+        const moved = root.querySelector('.dsbd-count-iteration').textContent !== before;
+        const phase = root.querySelector('.dsbd-phase.dsbd-current').className;
+        const nodes = new Set(observer.takeRecords().map(({target}) =>
+            target.closest('[data-at], .dsbd-edge, .dsbd-layer, .dsbd-focus, .dsbd-forest')));
+        if (moved || !phase.includes('dsbd-phase-verify')) continue;
+        touched.push(nodes.size);
+        built.push(root.querySelectorAll('.dsbd-node').length);
+    }
+    return {touched, built};
+}"""
+
+
+@pytest.mark.slow
+def test_a_trial_touches_its_node_and_not_the_forest(browser, tmp_path):
+    """Catches a step that draws the whole forest again, which takes a tenth of a second and more."""
+    path = tmp_path / "long.html"
+    path.write_text(html_page([trace_of("4-cover-nodes.json.gz")]), encoding="utf-8")
+    with viewer(browser, path) as seen:
+        counts = seen.page.evaluate(WATCH)
+    assert len(counts["touched"]) > 60
+    assert max(counts["built"]) > 30
+    assert statistics.median(counts["touched"]) <= 4, "its mark, its edge and the ring"
+    assert max(counts["touched"]) <= 20, "and, where its label grows, the edges to its children"

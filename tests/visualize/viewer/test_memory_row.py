@@ -7,9 +7,7 @@ import visualize
 from tests.axe import serious
 from tests.visualize.homes import hostile_marks, viewer
 from tests.visualize.remembered import SENSORY, remembered
-from visualize.words.words import Words
 
-PHONE = {"viewport": {"width": 390, "height": 844}}
 SAID = ".dsbd-memory-said"
 
 ASIDE = """() => {
@@ -100,23 +98,6 @@ def test_the_text_of_a_segment_unfolds_as_text(browser, written):
         seen.quiet()
 
 
-def test_a_prompt_that_is_read_whole_shows_no_row(page):
-    expect(page.locator(".dsbd-memory")).to_be_hidden()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["ar", "de"])
-def test_on_a_phone_many_segments_stay_inside(browser, tmp_path, language):
-    visualize.export_html(remembered(60), tmp_path / "page.html", language=language)
-    with viewer(browser, tmp_path / "page.html", **PHONE) as seen:
-        page, words = seen.page, Words(language)
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        expected = words("memory.two", segment=60, first=51, share="41\u202f%", second=52, other="22\u202f%")
-        assert page.inner_text(SAID) == expected
-        assert all(box["width"] >= 24 for box in (cell(page, at).bounding_box() for at in (1, 30, 60)))
-        seen.quiet()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(browser, written, scheme):
@@ -126,11 +107,3 @@ def test_axe_finds_nothing_serious(browser, written, scheme):
         for number in (10, 4):
             cell(page, number).click()
             assert serious(page, ".dsbd-memory", colours_only=scheme == "dark") == []
-
-
-def test_a_slide_shows_the_row_and_its_sentence_only(browser, written):
-    with viewer(browser, written, "?bare") as seen:
-        page = seen.page
-        expect(page.locator(SAID)).to_be_visible()
-        expect(page.locator(".dsbd-memory-text")).to_be_hidden()
-        expect(page.locator(".dsbd-memory-legend")).to_be_hidden()

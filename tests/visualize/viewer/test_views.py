@@ -1,4 +1,4 @@
-"""The linked views, traces that grow, the opening story, and the files the viewer saves."""
+"""The linked views, cut and fill, the game, traces that grow, the opening story, and the files the viewer saves."""
 
 import itertools
 import re
@@ -16,8 +16,6 @@ from tests.visualize.traces import scene_of
 from tests.visualize.viewer.test_accessible import VIEWS
 from visualize.look.states import MARKS, mark_of
 
-pytestmark = pytest.mark.slow
-
 TRACE = toy_trace()
 SCENE = scene_of("toy")
 
@@ -29,6 +27,7 @@ def press(page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
+@pytest.mark.slow
 def test_the_mask_shows_whom_a_node_sees_and_the_table_its_row(page):
     scene = SCENE.iterations[1]
     place = next(at for at, node in enumerate(scene.nodes) if node.column == 3 and node.kind == "drafted")
@@ -47,6 +46,7 @@ def test_the_mask_shows_whom_a_node_sees_and_the_table_its_row(page):
     page.wait_for_url("**&node=*")
 
 
+@pytest.mark.slow
 def test_the_charts_follow_the_iteration(page):
     show_view(page, "charts")
     expect(page.locator(".dsbd-chart")).to_have_count(2)
@@ -61,6 +61,7 @@ def test_the_charts_follow_the_iteration(page):
     assert page.input_value("[aria-label=Pass]") == "5"
 
 
+@pytest.mark.slow
 def test_what_became_the_final_text_is_underlined(page):
     """Catches the path of another beam than the best, a guess underlined before it is chosen, a silent underline."""
     final = {node.id for node in SCENE.whole.nodes if node.row == 0}
@@ -83,6 +84,7 @@ def test_what_became_the_final_text_is_underlined(page):
     assert seen == final
 
 
+@pytest.mark.slow
 def test_the_drawing_is_saved_as_svg_and_png(page):
     press(page, "End")
     unfold(page)
@@ -99,6 +101,7 @@ def test_the_drawing_is_saved_as_svg_and_png(page):
     assert files["PNG"].startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_every_node_has_a_row_on_a_narrow_page(browser, exported):
     """Catches labels that cross each other, a child above its parent, and a root that is scrolled out of sight."""
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -125,6 +128,7 @@ def test_every_node_has_a_row_on_a_narrow_page(browser, exported):
             expect(page.locator(".dsbd-card")).to_be_visible(visible=visible)
 
 
+@pytest.mark.slow
 def test_a_key_held_down_leaves_its_last_place_in_the_address(page):
     """Browsers drop addresses written faster than they like, and with them the place where the key was let go."""
     writes = page.evaluate(
@@ -144,6 +148,7 @@ def test_a_key_held_down_leaves_its_last_place_in_the_address(page):
     assert writes < 15
 
 
+@pytest.mark.slow
 def test_a_bare_viewer_fits_on_a_slide_and_grows_with_it(browser, exported):
     """Catches tools on a slide, a card that is off it, labels of twelve pixels, and a forest that grows out of it."""
     with viewer(browser, exported, "?bare#iteration=2&step=9", viewport={"width": 700, "height": 620}) as seen:
@@ -168,6 +173,7 @@ MOUNT = """async (options) => {
 """Mount the page's trace again: a viewer for each name, with so many iterations and these options."""
 
 
+@pytest.mark.slow
 def test_several_viewers_keep_to_themselves_and_their_traces_can_be_replaced(browser, exported):
     """Catches a viewer that writes the place of another, and a new trace that moves the reader."""
     with viewer(browser, exported) as seen:
@@ -194,6 +200,7 @@ def test_several_viewers_keep_to_themselves_and_their_traces_can_be_replaced(bro
         assert seen.errors == []
 
 
+@pytest.mark.slow
 def test_a_trace_that_grows_leaves_the_reader_alone(browser, exported):
     """Catches news, of which several come in a second, that undo what the reader has set, and a text that stays old."""
     with viewer(browser, exported) as seen:
@@ -216,6 +223,7 @@ def test_a_trace_that_grows_leaves_the_reader_alone(browser, exported):
         seen.quiet()
 
 
+@pytest.mark.slow
 def test_a_decode_without_guesses_is_drawn_without_errors(browser, tmp_path):
     """Catches an empty forest whose drawing has impossible sizes."""
     settings = dsbd.DecodingSettings(method="beam_search", num_beams=3, max_new_tokens=12)
@@ -231,6 +239,7 @@ def test_a_decode_without_guesses_is_drawn_without_errors(browser, tmp_path):
 STORY = {"a": [9, {"story": True}]}
 
 
+@pytest.mark.slow
 def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exported):
     """Catches a story that talks on while the reader acts, starts again, writes into the address, or cannot pause."""
     with viewer(browser, exported) as seen:
@@ -254,6 +263,7 @@ def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exporte
         seen.quiet()
 
 
+@pytest.mark.slow
 def test_the_story_told_to_its_end_waits_where_its_pass_is_over(browser, exported):
     """Catches an end in the middle of things, and a play button that goes nowhere from there."""
     with viewer(browser, exported) as seen:
@@ -268,6 +278,7 @@ def test_the_story_told_to_its_end_waits_where_its_pass_is_over(browser, exporte
         seen.quiet()
 
 
+@pytest.mark.slow
 def test_only_marks_that_occur_are_explained_and_the_formula_stays_as_the_reader_left_it(page):
     """Catches a legend of eleven marks below a forest with four."""
     changes = [change for step in SCENE.iterations[1].steps for change in step.changes]
@@ -288,29 +299,115 @@ def test_only_marks_that_occur_are_explained_and_the_formula_stays_as_the_reader
     expect(page.locator(".dsbd-card details[open]")).to_have_count(1)
 
 
-def test_the_width_and_the_place_in_the_text_are_seen_where_every_node_has_a_row(browser, exported):
-    """Catches a phone that hides the dynamic width, and a token whose number starts again in every pass."""
-    iteration, phone = SCENE.iterations[1], {"viewport": {"width": 390, "height": 844}}
-    address = f"#iteration=2&step={len(iteration.steps)}"
-    with viewer(browser, exported, address, **phone) as seen:
-        kept = [
-            f"Token {layer.layer} · {iteration.before + layer.layer}\nkeep {layer.width}" for layer in iteration.layers
-        ]
-        expect(seen.page.locator(".dsbd-widths li")).to_have_text(kept, use_inner_text=True)
-    with viewer(browser, exported, address, viewport={"width": 1000, "height": 800}) as seen:
-        kept = [f"keep {layer.width}" for layer in iteration.layers]
-        expect(seen.page.locator(".dsbd-head-width")).to_have_text(kept)
-        first = seen.page.locator(".dsbd-head-title").first
-        expect(first).to_have_text(re.compile(rf"^Token 1 · {iteration.before + 1}( in the text)?$"))
+LAYER = SCENE.iterations[1].layers[0]
+HEIGHTS = """() => [...document.querySelectorAll(".dsbd-cut-field")].map((field) =>
+  ["outline", "kept", "filled"].map((kind) => {
+    const part = field.querySelector(`.dsbd-cut-${kind}`);
+    return part.hidden ? 0 : parseFloat(part.style.height);
+  }))"""
+
+NOTES_HIT = """() => [...document.querySelectorAll(".dsbd-cut-field")].flatMap((field) => {
+  const [note, off] = ["note", "off"].map((kind) => field.querySelector(`.dsbd-cut-${kind}`).getBoundingClientRect());
+  return off.height && note.height && note.bottom > off.top + 1 ? [note.bottom - off.top] : [];
+})"""
 
 
-def test_a_dotted_word_opens_its_line_by_mouse_and_by_key(page):
-    """Catches a word of the trade that is explained nowhere, or only to those with a mouse."""
-    show_view(page, "table")
-    word, line = page.locator(".dsbd-panel-table .dsbd-term"), page.locator(".dsbd-panel-table .dsbd-term-line")
-    expect(line).to_be_hidden()
-    word.click()
-    expect(line).to_contain_text("One mark stands for several exact states.")
-    expect(word).to_have_attribute("aria-expanded", "true")
-    word.press("Enter")
-    expect(line).to_be_hidden()
+def kept(page) -> float:
+    return float(re.search(r"\d(\.\d+)?", page.inner_text(".dsbd-cut-said")).group())
+
+
+def require_full(heights) -> None:
+    assert all(abs(outline - green - amber) < 1e-3 for outline, green, amber in heights)
+
+
+@pytest.mark.slow
+def test_a_worse_small_model_shrinks_the_green_and_moves_no_outline(page):
+    """Catches a bar that moves an outline, a gap that stays open, and a slider whose picture does not follow."""
+    page.click(".dsbd-why")
+    expect(page.locator(".dsbd-cut-field")).to_have_count(len(LAYER.record.alternatives) + 1)
+    expect(page.locator(".dsbd-cut")).to_contain_text(f"How many are kept here ({LAYER.width}) is chosen")
+    recorded, before = page.evaluate(HEIGHTS), kept(page)
+    require_full(recorded)
+    assert page.evaluate(NOTES_HIT) == []
+    worst = max(range(len(recorded)), key=lambda at: recorded[at][0])
+    slider = page.locator(".dsbd-cut input").nth(worst)
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(slider).to_have_attribute("aria-valuetext", "0")
+    dragged = page.evaluate(HEIGHTS)
+    require_full(dragged)
+    assert [column[0] for column in dragged] == [column[0] for column in recorded]
+    assert dragged[worst][1] == 0
+    assert kept(page) < before
+    box = page.locator(".dsbd-cut-field").nth(worst).bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.5)
+    require_full(page.evaluate(HEIGHTS))
+    assert page.evaluate(HEIGHTS)[worst][1] > 0, "the bar follows the pointer too"
+    page.click(".dsbd-cut-reset")
+    assert page.evaluate(HEIGHTS) == recorded
+
+
+ITERATION = TRACE.iterations[1]
+DECIDED = [trial for trial in ITERATION.trials if trial.uniform is not None]
+PLACES = [at for at, trial in enumerate(ITERATION.trials) if trial.uniform is not None]
+TRIED = [at for at, step in enumerate(SCENE.iterations[1].steps, 1) if step.phase == "trial"]
+VERDICTS = [TRIED[place] for place in PLACES]
+"""Where each verdict is shown, as addresses count."""
+
+
+@pytest.mark.slow
+def test_right_answers_bring_what_was_recorded(page):
+    """Catches a verdict that the forest shows before it is asked, and a game that a keyboard cannot play."""
+    page.focus(".dsbd-turn")
+    page.keyboard.press("Enter")
+    said = page.locator(".dsbd-game-said")
+    expect(page.locator(".dsbd-game").get_by_role("button", name="Play", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    for trial, step in zip(DECIDED, VERDICTS, strict=True):
+        expect(page.locator(".dsbd-game-guess")).to_be_visible()
+        page.wait_for_url(f"**&step={step - 1}*")
+        page.get_by_role("button", name="Accept" if trial.verdict == "accepted" else "Reject", exact=True).focus()
+        page.keyboard.press("Enter")
+        expect(said).to_contain_text(f"Right: {trial.verdict}")
+        page.wait_for_url(f"**&step={step}*")
+        expect(page.get_by_role("button", name="Next", exact=True)).to_be_focused()
+        page.keyboard.press("Enter")
+    expect(said.first).to_have_text(f"You decided {len(DECIDED)} of {len(DECIDED)} guesses as the rule does.")
+    scores = page.locator(".dsbd-game .dsbd-bar b").all_inner_texts()
+    assert scores[0] == str(len(ITERATION.layers))
+    page.keyboard.press("Escape")
+    expect(page.locator(".dsbd-game")).to_be_hidden()
+    expect(page.locator(".dsbd-turn")).to_be_focused()
+
+
+@pytest.mark.slow
+def test_a_wrong_answer_is_explained(page):
+    page.click(".dsbd-turn")
+    panel, said = page.locator(".dsbd-game"), page.locator(".dsbd-game-said")
+    panel.get_by_role("button", name="Play", exact=True).click()
+    for trial in DECIDED:
+        panel.get_by_role("button", name="Accept", exact=True).click()
+        if trial.verdict == "rejected":
+            expect(said).to_contain_text("would no longer follow the large model")
+        panel.get_by_role("button", name="Next", exact=True).click()
+    expect(said.first).to_contain_text(f" of {len(DECIDED)} guesses")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_the_forest_and_the_question_are_seen_together(browser, exported, size):
+    """Catches a question that stands below the forest, covers the guess it asks about, or outlives its pass."""
+    with viewer(browser, exported, "#iteration=2", viewport=dict(zip(("width", "height"), size, strict=True))) as seen:
+        page = seen.page
+        page.click(".dsbd-turn")
+        page.keyboard.press("Enter")
+        for name in ("Accept", "Next"):
+            asked, shown = page.get_by_role("button", name=name, exact=True), page.locator(".dsbd-scroller")
+            expect(asked).to_be_in_viewport(ratio=1)
+            expect(shown).to_be_in_viewport(ratio=0.9)
+            forest, game = shown.bounding_box(), page.locator(".dsbd-game").bounding_box()
+            assert game["x"] >= forest["x"] + forest["width"] or game["y"] >= forest["y"] + forest["height"]
+            asked.click()
+        page.keyboard.press("PageUp")
+        expect(page.locator(".dsbd-game")).to_be_hidden()
+        seen.quiet()
