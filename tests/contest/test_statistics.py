@@ -21,7 +21,6 @@ from dsbd.contest.statistics import (
     paired_difference,
     student_95,
 )
-from scipy import stats
 
 
 def wilson(right: int, of: int) -> Mean:

@@ -96,7 +96,9 @@ function nucleus(probs, top_p) {
  * else it is null; `find` gives the index of a pair, undefined if it has none. */
 export function jointLaw(rows, beams, settings, size) {
   const {pairs, probs, weightAt, isRanked} = warpedLaw(rows, beams, settings, size);
-  const order = [...pairs.keys()].filter((at) => isRanked || probs[at] > 0);
+  const {temperature, top_p, replacement} = settings;
+  const isKept = !replacement && top_p === 1 ? (at) => weightAt(pairs[at]) > -Infinity : (at) => probs[at] > 0;
+  const order = [...pairs.keys()].filter((at) => isRanked || isKept(at)); // without replacement 0 may be the best left
   order.sort((one, other) => pairs[one] - pairs[other]);
   const ranks = isRanked ? [] : null;
   if (isRanked) order.forEach((rank, at) => (ranks[rank] = at));
@@ -106,6 +108,7 @@ export function jointLaw(rows, beams, settings, size) {
     probs: order.map((at) => probs[at]),
     weights: order.map((at) => weightAt(pairs[at])),
     ranks,
+    temperature,
     find: (beam, token) => place.get(beam * size + token),
   };
 }
@@ -115,6 +118,13 @@ export function massesOf({probs, ranks}, removed) {
   if (!ranks) return removed.size ? probs.map((prob, at) => (removed.has(at) ? 0 : prob)) : probs;
   const best = ranks.find((at) => !removed.has(at));
   return probs.map((_, at) => Number(at === best));
+}
+
+/* The probability of each pair relative to the best one that is left: nothing underflows before they are compared. */
+function massesOfRest({weights, temperature}, removed) {
+  const left = weights.map((weight, at) => (removed.has(at) ? -Infinity : weight));
+  const most = largestOf(left);
+  return left.map((weight) => Math.exp((weight - most) / temperature));
 }
 
 /* The index whose interval of the cumulative sum holds the random number. */
@@ -230,6 +240,8 @@ export function chainOf(targets, drafts, count) {
 /* The verdict on a draft that is tried. */
 export const verdictOf = (uniform, acceptance) => (uniform < acceptance ? "accepted" : "rejected");
 
+const LEAST_LEFT = 1e-290; // where less of P is left after removals, P' is made from log-weights
+
 /* The trials of one layer, in order: what is accepted so far, and c and S of the residual. docs/algorithm.md, *The
  * residual in closed form* and *Without replacement*. */
 export class Residual {
@@ -246,6 +258,17 @@ export class Residual {
     this.c = 0;
     this.targets = massesOf(this.law, this.removed);
     this.S = restOf(this.targets, this.drafts, 0);
+    this.unit = 1;
+    if (this.S >= LEAST_LEFT || this.removed.size === this.targets.length) return;
+    const left = this.S;
+    this.targets = massesOfRest(this.law, this.removed);
+    this.S = restOf(this.targets, this.drafts, 0);
+    this.unit = left / this.S;
+  }
+
+  /* c and S in units of P, as they are recorded. */
+  get recorded() {
+    return {c: this.c * this.unit, S: this.S * this.unit};
   }
 
   /* The verdict on a draft that needs no trial, else null. */

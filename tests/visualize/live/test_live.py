@@ -120,11 +120,11 @@ def noise(races: int, pairs: int, generator: torch.Generator) -> np.ndarray:
     return -torch.log1p(-torch.rand(races, pairs, dtype=torch.float64, generator=generator)).numpy()
 
 
-def under_node(script: str, *arguments: str) -> list[str]:
-    """The lines that a script prints. Skips where node is not installed."""
+def under_node(*asked: str) -> list[str]:
+    """The lines that ``under_node.js`` prints. Skips where node is not installed."""
     if shutil.which("node") is None:
         pytest.skip("runs wherever node is installed")
-    done = subprocess.run(["node", str(FOLDER / script), *arguments], capture_output=True, encoding="utf-8")
+    done = subprocess.run(["node", str(FOLDER / "under_node.js"), *asked], capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.splitlines()
 
@@ -132,7 +132,7 @@ def under_node(script: str, *arguments: str) -> list[str]:
 def traces_of(cases: list[dict], folder: Path) -> list[dict]:
     """JavaScript's traces."""
     (folder / "cases.json").write_text(json.dumps(cases))
-    return [json.loads(line) for line in under_node("decodes.js", str(folder / "cases.json"))]
+    return [json.loads(line) for line in under_node("decodes", str(folder / "cases.json"))]
 
 
 def assert_equal(found: Any, expected: Any, place: str = "trace") -> None:
@@ -239,7 +239,7 @@ def test_the_decoder_keeps_the_law(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**32 + 5, 2**53 - 1])
 def test_a_seed_means_the_same(seed: int) -> None:
     """Catches another generator, a seed that is read otherwise, and numbers that two draws share."""
-    lines = under_node("numbers.js", "random", str(seed))
+    lines = under_node("random", str(seed))
     torch_generator = torch.Generator().manual_seed(seed)
     expected = torch.rand(2000, dtype=torch.float64, generator=torch_generator)
     assert json.loads(lines[0]) == expected.tolist()
@@ -255,6 +255,6 @@ def test_the_digest_is_of_pythons_json(tmp_path: Path) -> None:
     texts = ["", 'a"\\/', "\x00\x1f\x7f\x80", "é漢🙂\u2028\ufeff", "\n\r\t\b\f"]
     data = {"uniform": floats, "count": [0, 1, -3, 2**53 - 1], "b": texts, "a": [None, True, {}, []], "stats": {"S": 1}}
     (tmp_path / "data.json").write_text(json.dumps(data))
-    (line,) = under_node("numbers.js", "canonical", str(tmp_path / "data.json"))
+    (line,) = under_node("canonical", str(tmp_path / "data.json"))
     data["uniform"] = [one + 0.0 for one in floats]
     assert line == json.dumps(data, sort_keys=True, separators=(",", ":"))

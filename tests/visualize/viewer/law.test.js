@@ -5,7 +5,7 @@ import test from "node:test";
 
 import {barsOf, shares} from "../../../visualize/viewer/cut_fill.js";
 import {Game, numbersOf, openIn} from "../../../visualize/viewer/game.js";
-import {bounded, jointLaw, reached} from "../../../visualize/viewer/law.js";
+import {Residual, bounded, drawFrom, jointLaw, reached} from "../../../visualize/viewer/law.js";
 import {near, scenes} from "../given.js";
 
 /* ---- the law --------------------------------------------------------------------------------------------------- */
@@ -65,6 +65,24 @@ test("the width at the edges where one sign decides", () => {
   for (const [count, support, changes, width] of widths) {
     assert.equal(bounded(count, support, {...either, ...changes}), width);
   }
+});
+
+/* Catches pairs that the cold takes out of the law: each is the best in its turn, as at temperature 0. */
+test("in the cold a removed pair leaves the next best", () => {
+  const beams = [{log_weight: 0, multiplicity: 1}];
+  const law = jointLaw(
+    [ROWS[0].map((prob, at) => prob - at)],
+    beams,
+    {...PLAIN, temperature: 1e-4, replacement: false},
+    3,
+  );
+  const residual = new Residual({kind: "bonus", width: 3, alive: []}, law, [0, 0, 0], false);
+  const drawn = [0, 1, 2].map(() => {
+    const {at} = drawFrom(residual.masses(), 0.5);
+    residual.take(at);
+    return at;
+  });
+  assert.deepEqual(drawn, [0, 1, 2]);
 });
 
 /* ---- cut and fill, the game ------------------------------------------------------------------------------------ */
