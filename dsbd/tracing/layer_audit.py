@@ -183,6 +183,8 @@ class LayerAudit:
         drawn_from = 1.0 if self.is_greedy else node.draft_prob
         self.checks.close(f"draft probability, {name}", trial.draft_prob * rest, drawn_from)
         gain = 1.0 if self.is_greedy or node.draft_prob <= 0 else trial.draft_prob / node.draft_prob
+        if trial.draft_prob <= 0:
+            self.checks.broken(f"{name}: it could not be drawn")
         verdict = self._verdict(trial, node, name)
         self.checks.same(f"verdict, {name}", trial.verdict, verdict)
         held = tuple(number for number in TRIED if getattr(trial, number) is not None)
@@ -218,7 +220,8 @@ class LayerAudit:
     def _left(self, node: int, target: float, draft: float, recorded: float | None) -> float:
         """max(P - c Q, 0) / S; a pair that is spent takes no part in Q, one that was taken has nothing left."""
         state = self.state
-        if state.S < LEAST_LEFT and not self.settings.replacement:
+        if state.S < LEAST_LEFT:
+            self.checks.same("some of P is left", self.settings.replacement, False)
             return min(max(recorded or 0.0, 0.0), 1.0)
         if not self.settings.replacement:
             draft = 0.0 if node in state.spent else draft

@@ -94,7 +94,7 @@ function triedAll(given, {law, places, drafts}, residual) {
     const draft_prob = drafts.law.isRanked ? 1 : Math.min(drafts.draft_probs[order] * gains[order], 1);
     const trial = {node, order, verdict: residual.untried(node.parent), draft_prob, ...UNTRIED};
     if (trial.verdict === "unneeded") return trial;
-    Object.assign(trial, {c: residual.c, S: residual.S});
+    Object.assign(trial, residual.recorded);
     let at = null;
     if (!trial.verdict) {
       at = law.find(places.get(node.parent), node.token) ?? null;
@@ -104,7 +104,7 @@ function triedAll(given, {law, places, drafts}, residual) {
       trial.verdict = verdictOf(trial.uniform, trial.acceptance);
     }
     const isNoted = residual.note(trial.verdict, at, gains[order]);
-    if (!isNoted && at !== null) {
+    if (!isNoted && trial.residual_prob > 0) {
       // P' = Q up to rounding: every draft is accepted
       Object.assign(trial, {verdict: "accepted", acceptance: 1});
       residual.note("accepted", at);
@@ -136,7 +136,7 @@ function completed(given, state, width, residual, trials) {
   const grow = (at) => nodes.get(at) ?? nodes.set(at, nodeAt(at)).get(at);
   residual.accepted.forEach(grow);
   while (residual.accepted.length < width.width) {
-    const {c, S} = residual;
+    const {c, S} = residual.recorded;
     const kind = residual.drawKind();
     const drawn = uniform();
     const {at, low, high} = drawFrom(residual.masses(), drawn);

@@ -91,7 +91,9 @@ function nucleus(probs, top_p) {
  * else it is null; `find` gives the index of a pair, undefined if it has none. */
 export function jointLaw(rows, beams, settings, size) {
   const {pairs, probs, weightAt, isRanked} = warpedLaw(rows, beams, settings, size);
-  const order = [...pairs.keys()].filter((at) => isRanked || probs[at] > 0);
+  const {temperature, top_p, replacement} = settings;
+  const isKept = !replacement && top_p === 1 ? (at) => weightAt(pairs[at]) > -Infinity : (at) => probs[at] > 0;
+  const order = [...pairs.keys()].filter((at) => isRanked || isKept(at)); // without replacement 0 may be the best left
   order.sort((one, other) => pairs[one] - pairs[other]);
   const ranks = isRanked ? [] : null;
   if (isRanked) order.forEach((rank, at) => (ranks[rank] = at));
@@ -101,6 +103,7 @@ export function jointLaw(rows, beams, settings, size) {
     probs: order.map((at) => probs[at]),
     weights: order.map((at) => weightAt(pairs[at])),
     ranks,
+    temperature,
     find: (beam, token) => place.get(beam * size + token),
   };
 }
@@ -110,6 +113,13 @@ export function massesOf({probs, ranks}, removed) {
   if (!ranks) return removed.size ? probs.map((prob, at) => (removed.has(at) ? 0 : prob)) : probs;
   const best = ranks.find((at) => !removed.has(at));
   return probs.map((_, at) => Number(at === best));
+}
+
+/* The probability of each pair relative to the best one that is left: nothing underflows before they are compared. */
+export function massesOfRest({weights, temperature}, removed) {
+  const left = weights.map((weight, at) => (removed.has(at) ? -Infinity : weight));
+  const most = largestOf(left);
+  return left.map((weight) => Math.exp((weight - most) / temperature));
 }
 
 /* The index whose interval of the cumulative sum holds the random number. */

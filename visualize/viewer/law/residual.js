@@ -1,8 +1,10 @@
 /* The trials of a layer with both laws at hand: docs/algorithm.md, *The residual in closed form* and *Without
  * replacement*. */
 
-import {massesOf} from "./joint.js";
+import {massesOf, massesOfRest} from "./joint.js";
 import {Trials, acceptanceOf, residualOf, restOf} from "./trials.js";
+
+const LEAST_LEFT = 1e-290; // where less of P is left after removals, P' is made from log-weights
 
 export class Residual extends Trials {
   /* layer: {kind, width, alive}; law: P; drafts: Q at the pairs of P. */
@@ -17,6 +19,17 @@ export class Residual extends Trials {
     this.c = 0;
     this.targets = massesOf(this.law, this.removed);
     this.S = restOf(this.targets, this.drafts, 0);
+    this.unit = 1;
+    if (this.S >= LEAST_LEFT || this.removed.size === this.targets.length) return;
+    const left = this.S;
+    this.targets = massesOfRest(this.law, this.removed);
+    this.S = restOf(this.targets, this.drafts, 0);
+    this.unit = left / this.S;
+  }
+
+  /* c and S in units of P, as they are recorded. */
+  get recorded() {
+    return {c: this.c * this.unit, S: this.S * this.unit};
   }
 
   /* P' at a pair; null is a pair that P does not have. */
