@@ -27,12 +27,9 @@ LIMIT = 240
 """Seconds after which a fault counts as caught: no test file takes that long, so the fault made an endless loop."""
 ALSO = {
     "dsbd/law/laws.py": ["tests/law/test_extremes.py"],
-    "dsbd/law/verify.py": [
-        "tests/law/test_extremes.py",
-        "tests/law/test_enumeration.py",
-        "tests/law/test_drawn_widths.py",
-    ],
-    "dsbd/law/block.py": ["tests/law/test_examples.py", "tests/law/test_enumeration.py"],
+    "dsbd/law/verify.py": ["tests/law/test_extremes.py", "tests/law/test_enumeration.py"],
+    "dsbd/tracing/layer_audit.py": ["tests/tracing/test_audit.py"],
+    "dsbd/tracing/law_audit.py": ["tests/tracing/test_audit.py"],
     "dsbd/draft.py": ["tests/law/test_end_to_end.py"],
     "dsbd/host_draft.py": ["tests/test_draft.py", "tests/law/test_end_to_end.py"],
     "dsbd/next_tokens.py": ["tests/law/test_end_to_end.py"],

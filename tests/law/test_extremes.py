@@ -142,3 +142,9 @@ def test_acceptance_chain_and_distribution_are_probabilities() -> None:
             target / target.sum(), np.zeros(6), 3, 6, ResolvedSettings(width_threshold=0.0, draft_width=3)
         )
         assert zero.width == 3
+
+
+def test_a_pair_far_below_the_others_stays_in_the_law() -> None:
+    """Catches pairs dropped by their log-weight: after 700 unlikely tokens every beam is that far down."""
+    law = joint_law([TopTokens(np.arange(2), np.log([0.75, 0.25]))], [-5000.0], [1], ResolvedSettings(top_k=0))
+    assert law.probs.tolist() == pytest.approx([0.75, 0.25])
