@@ -26,6 +26,10 @@ ROOT = Path(__file__).parent.parent
 LIMIT = 240
 """Seconds after which a fault counts as caught: no test file takes that long, so the fault made an endless loop."""
 ALSO = {
+    "dsbd/law/beams.py": ["tests/law/test_parts.py"],
+    "dsbd/law/choices.py": ["tests/law/test_parts.py"],
+    "dsbd/law/forest.py": ["tests/law/test_parts.py"],
+    "dsbd/law/verified.py": ["tests/law/test_parts.py"],
     "dsbd/law/laws.py": ["tests/law/test_extremes.py"],
     "dsbd/law/verify.py": ["tests/law/test_extremes.py", "tests/law/test_enumeration.py"],
     "dsbd/tracing/layer_audit.py": ["tests/tracing/test_audit.py"],
