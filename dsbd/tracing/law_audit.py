@@ -51,7 +51,7 @@ def drafts_asked(settings: ResolvedSettings, layer: int) -> int:
 def check_numbers(checks: Checks, iteration: Iteration) -> None:
     """Check which numbers the nodes hold, and their range: this follows from the settings and the layers alone."""
     settings, layers, families = checks.settings, iteration.layers, defaultdict[int, list[Node]](list)
-    named = {item.node for item in (*iteration.trials, *iteration.draws)}
+    named = {trial.node for trial in iteration.trials} | {draw.node for draw in iteration.draws}
     taken = {beam.node for layer in layers for beam in layer.beams}
     for node in iteration.nodes:
         of_forest, name, possible = node.kind != "drawn", f"node {node.id}", node.target_log_prob is not None

@@ -208,6 +208,26 @@ def test_a_trace_altered_as_a_whole_is_refused(name, change):
     assert "digest" not in failure
 
 
+@pytest.mark.parametrize("top_k", [8, 0])
+def test_what_was_cut_off_is_no_likelier_than_what_was_kept(top_k):
+    """Catches an audit that compares with the likeliest pair only, and one that lets anything be cut off.
+
+    A node without P gets a log-weight between two that were kept; where nothing is cut, one that is kept loses its P.
+    """
+    asked = dsbd.DecodingSettings(max_new_tokens=4, draft_depth=1, draft_width=3, top_k=top_k, cover_width=12)
+    data = dsbd.decode(toy_pair(), "Once", asked, record=True).trace.to_dict()
+    nodes = [node for node in data["iterations"][0]["nodes"] if node["layer"] == 1]
+    kept = sorted(node["target_log_prob"] for node in nodes if node["target_prob"])
+    listed = {pair["node"] for pair in data["iterations"][0]["layers"][0]["alternatives"]}
+    node = next(
+        node
+        for node in nodes
+        if node["kind"] == "cover" and node["id"] not in listed and bool(node["target_prob"]) == (top_k == 0)
+    )
+    node.update({"target_log_prob": (kept[0] + kept[-1]) / 2} if top_k else {"target_prob": 0.0})
+    assert "score of a pair without P" in dsbd.verify_trace(resealed(data)).failure
+
+
 class Forbidding:
     """Forbids all tokens but a few."""
 
