@@ -83,6 +83,7 @@ ALTERED = [
     ("toy", "draws", None, lambda one: {"uniform": (one["cdf_high"] + 1) / 2 if one["cdf_high"] < 1 else 0.0}),
     ("toy", "draws", early, moved),
     ("6-beam-sampling", "draws", early, moved),
+    ("narrow", "draws", lambda one: one["kind"] == "bonus" and one["cdf_high"] < 0.7, moved),
     ("toy", "draws", lambda one: one["cdf_high"] < 1, lambda one: {"cdf_high": 1.5}),
     ("toy", "draws", None, lambda one: {"cdf_low": one["cdf_low"] + 1, "cdf_high": one["cdf_high"] + 1}),
     ("toy", "draws", None, plus("target_prob", 1e-4)),
@@ -193,6 +194,7 @@ WHOLE = [
     ("3-without-replacement", settings(draft_width=64)),
     ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),
     ("sampling all", shifted(0.1)),
+    ("sampling all", shifted(-0.1)),
     ("sampling", shifted(2.0)),
     ("sampling", shifted(-3.0)),
 ]

@@ -167,8 +167,7 @@ function bonus(given, alive) {
   return completed(given, state, numbers, residualOver(given, state, "bonus", width), []);
 }
 
-/* Decides a chain of single drafts as a whole, then draws what comes after those that are accepted: docs/algorithm.md,
- * *Block verification*. */
+/* Decides a chain of single drafts as a whole, then draws what comes after those that are accepted: arXiv 2403.10444. */
 function verifiedBlock(given) {
   let alive = given.forest.beams;
   const chain = [];

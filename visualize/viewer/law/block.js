@@ -1,4 +1,4 @@
-/* Decides a chain under block verification again: docs/algorithm.md, *Block verification*. */
+/* Decides a chain under block verification again: arXiv 2403.10444. */
 
 import {TOLERANCE, close, restOf, verdictOf} from "./trials.js";
 
