@@ -18,6 +18,8 @@ from dsbd.settings import ResolvedSettings
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+LEAST_LEFT = 1e-290
+"""Where less of P is left after removals, P' is made from log-weights: smaller probabilities have lost digits."""
 _TOKEN_BITS = 32
 _TOKEN_MASK = (1 << _TOKEN_BITS) - 1
 
@@ -41,9 +43,10 @@ class Law:
     """
 
     keys: Ints  # [n] ascending: place of the beam among the alive beams, shifted left, and the token id
-    probs: Floats  # [n] sum 1; positive unless ranked
+    probs: Floats  # [n] sum 1; positive with replacement. Without it a pair may underflow to 0 and still be drawn
     log_weights: Floats  # [n] raw log-weight of the beam that each pair makes, nats
     ranks: Ints | None = None  # [n] pair indices, best first
+    temperature: float = 1.0
 
     def find(self, beam: int, token: int) -> int | None:
         """Return the index of a pair; None if the pair has no probability.
@@ -130,6 +133,21 @@ class Law:
         masses[list(removed)] = 0.0
         return masses
 
+    def masses_of_rest(self, removed: Sequence[int]) -> Floats:
+        """Return the probability of each pair [n] relative to the best one that is left, 0 at the ``removed`` ones.
+
+        It is made from the log-weights, so that nothing underflows before the pairs that are left are compared.
+
+        >>> from dsbd.law import toy
+        >>> [round(mass, 6) for mass in toy.target_law().masses_of_rest(removed=[0]).tolist()]
+        [0.0, 0.5, 0.5, 1.0]
+        """
+        weights = self.log_weights.copy()
+        weights[list(removed)] = -np.inf
+        with np.errstate(over="ignore"):
+            masses: Floats = np.exp((weights - weights.max()) / self.temperature)
+        return masses
+
 
 def joint_law(
     rows: Sequence[TopTokens], log_weights: Sequence[float], multiplicities: Sequence[int], settings: ResolvedSettings
@@ -175,12 +193,12 @@ def joint_law(
         keys, weights, scores = keys[kept], weights[kept], scores[kept]
     probs = np.exp(scores - scores.max())
     probs /= probs.sum()
-    if not probs.all():  # a pair whose probability underflows to 0 can never be drawn
+    if settings.replacement and not probs.all():  # a pair whose probability underflows to 0 can never be drawn
         keys, weights, probs = keys[probs > 0], weights[probs > 0], probs[probs > 0]
     if settings.top_p < 1:
         kept = _nucleus(probs, settings.top_p)
         keys, weights, probs = keys[kept], weights[kept], probs[kept] / probs[kept].sum()
-    return Law(keys, probs, weights)
+    return Law(keys, probs, weights, temperature=settings.temperature)
 
 
 def _best_first(values: Floats) -> Ints:
@@ -242,8 +260,14 @@ class Residual:
         self._draft = draft_probs if law.ranks is None else np.zeros_like(draft_probs)
         self._drafted: list[int] = []
         self._removed: list[int] = []
+        self._unit = 1.0
         self.c = 0.0
         self.S = self._whole = float(self._target.sum())
+
+    @property
+    def recorded(self) -> tuple[float, float]:
+        """c and S in units of P. Where nearly nothing of P is left they underflow, and the residual itself does not."""
+        return self.c * self._unit, self.S * self._unit
 
     def probability(self, index: int) -> float:
         """Return P' at a pair."""
@@ -294,6 +318,10 @@ class Residual:
             self._removed.append(index)
             self._target = self.law.masses(self._removed)
             self._whole = float(self._target.sum())
+            if self._whole < LEAST_LEFT and len(self._removed) < self.law.support:
+                self._target = self.law.masses_of_rest(self._removed)
+                self._unit = self._whole / float(self._target.sum())
+                self._whole = float(self._target.sum())
         self.c, self.S = 0.0, self._whole
 
     def masses(self) -> Floats:

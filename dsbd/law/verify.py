@@ -174,7 +174,7 @@ class _Verifier:
             if len(accepted) == width:
                 trials.append(TriedDraft(node, order, "unneeded", prob))
             elif place is None:
-                trials.append(TriedDraft(node, order, "orphaned", prob, None, residual.c, residual.S))
+                trials.append(TriedDraft(node, order, "orphaned", prob, None, *residual.recorded))
                 residual.reject(None, gain)
             else:
                 index = state.law.find(place, node.token)
@@ -203,12 +203,12 @@ class _Verifier:
         self, node: Node, order: int, index: int | None, draft_prob: float, gain: float, residual: Residual
     ) -> TriedDraft:
         """Accept a draft with probability min(1, P'/Q); after a rejection move to the next residual."""
-        before = residual.c, residual.S
+        before = residual.recorded
         left = 0.0 if index is None else residual.probability(index)
         acceptance = min(1.0, left / draft_prob)
         accepted, uniform = self.choices.accept(acceptance)
         something_left = accepted or residual.reject(index, gain)
-        if not something_left and index is not None:  # P' = Q up to rounding: every draft is accepted
+        if not something_left and left > 0:  # P' = Q up to rounding: every draft is accepted
             accepted, acceptance = True, 1.0
         return TriedDraft(
             node, order, "accepted" if accepted else "rejected", draft_prob, left, *before, acceptance, uniform
@@ -218,7 +218,7 @@ class _Verifier:
         """Draw beams from the target's law. The first comes from the residual if c > 0."""
         draws, residual, made = list[DrawnBeam](), state.residual, dict[int, Node]()
         for _ in range(count):
-            before = residual.c, residual.S
+            before, is_recovered = residual.recorded, residual.c > 0
             drawn = self.choices.draw(residual.masses())
             place, token = state.law.pair(drawn.index)
             parent = state.alive[place].node
@@ -226,7 +226,7 @@ class _Verifier:
             node = made.setdefault(drawn.index, landed or parent.child(token))
             draws.append(
                 DrawnBeam(
-                    "recovered" if before[0] > 0 else kind,
+                    "recovered" if is_recovered else kind,
                     node,
                     landed is not None,
                     state.law.probability(drawn.index),

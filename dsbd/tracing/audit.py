@@ -1,9 +1,9 @@
 """Computes every decision of a trace again, and names the first one that does not follow from the recorded numbers.
 
 This is arithmetic on the trace alone, and it shares no code with ``verify``. It cannot tell whether the models really
-gave these probabilities; that takes the models.
+gave these probabilities: ``replay`` decodes again with them.
 
-*Source:* docs/algorithm.md, *One iteration*, *The dynamic width* and *The trace*.
+*Source:* docs/algorithm.md, *One iteration*, *The dynamic width*, *Joint tests* and *The trace*.
 """
 
 import math
@@ -14,11 +14,8 @@ from dataclasses import dataclass
 from dsbd.errors import TraceError
 from dsbd.methods import DepthPolicy, needs_draft_model, resolve
 from dsbd.tracing.checks import BrokenError, Checks
-from dsbd.tracing.forest_audit import ForestAudit
-from dsbd.tracing.joint_audit import JointAudit, JointLayerAudit
-from dsbd.tracing.law_audit import LawAudit
-from dsbd.tracing.layer_audit import LayerAudit
-from dsbd.tracing.numbers_audit import NumbersAudit
+from dsbd.tracing.law_audit import check_forest, check_numbers, check_target
+from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit, check_joint_test
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Result, path_to
 from dsbd.tracing.trace import Trace, canonical_digest
 
@@ -32,37 +29,35 @@ class AuditReport:
     """How many decisions and identities were computed again."""
     failure: str | None
     """The first check that failed; None if all passed."""
+    finished: bool = True
+    """False for a trace without a result: its decode was stopped, or its end was cut off."""
 
 
 def verify_trace(trace: Trace) -> AuditReport:
     """Decide again every verdict, width, draw and identity, then compare the digest.
-
-    Args:
-        trace: the record.
 
     Raises:
         TraceError: ``trace`` is not a :class:`Trace`.
     """
     if not isinstance(trace, Trace):
         raise TraceError(f"{trace!r:.60} is not a trace; give dsbd.Trace.load(path), or the trace of a recorded result")
-    audit = _Audit(trace)
+    checks, failure = Checks(trace), None
     try:
-        audit.run()
-        audit.check_digest()
+        _Audit(checks).run()
     except BrokenError as broken:
-        return AuditReport(False, audit.checks.count, str(broken))
-    return AuditReport(True, audit.checks.count, None)
+        failure = str(broken)
+    return AuditReport(failure is None, checks.count, failure, trace.result is not None)
 
 
 class _Audit:
-    def __init__(self, trace: Trace) -> None:
-        self.trace, self.settings, self.checks = trace, trace.settings, Checks(trace)
+    def __init__(self, checks: Checks) -> None:
+        self.trace, self.settings, self.checks = checks.trace, checks.settings, checks
         self.finished: dict[int, InputBeam] = {}
         self.length = 0
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
 
     def run(self) -> None:
-        """Decide everything again but the digest. Raises: BrokenError."""
+        """Decide everything again. Raises: BrokenError."""
         implied = resolve(self.settings)
         for name, value in vars(implied).items():
             self.checks.same(f"setting {name} of method {implied.method}", getattr(self.settings, name), value)
@@ -72,15 +67,13 @@ class _Audit:
             self.checks.same("index", iteration.index, number - 1)
             self.checks.same("input beams", iteration.input_beams, beams)
             beams = self._iteration(iteration)
-        self._result(beams)
+        if self.trace.result is not None:
+            self._result(self.trace.result, beams)
         self.checks.place = "trace"
         self.checks.same("seed", self.trace.seed, self.settings.seed)
         self.checks.same("list of tokens with two texts or two ends", _ambiguous(self.checks.nodes.values()), [])
         self.checks.same("ids of the nodes", [*self.checks.nodes], [*range(1, len(self.checks.nodes) + 1)])
         self._models()
-
-    def check_digest(self) -> None:
-        """Raises: BrokenError."""
         self.checks.same("digest", self.trace.digest, canonical_digest(self.trace))
 
     def _iteration(self, iteration: Iteration) -> list[InputBeam]:
@@ -93,17 +86,15 @@ class _Audit:
         room = settings.max_new_tokens - self.length
         depth = min(self.depth.choose(), room - settings.has_bonus_layer)
         checks.same("draft depth", iteration.draft_depth, self._depth_drafted(iteration, depth))
-        NumbersAudit(checks, iteration).run()
-        ForestAudit(checks, iteration).run()
+        check_numbers(checks, iteration)
+        check_forest(checks, iteration)
         if not settings.lossless:
-            JointAudit(checks, iteration).run()
-        laws = LawAudit(checks, iteration)
+            check_joint_test(checks, iteration)
         for number, layer in enumerate(iteration.layers, 1):
             checks.place = f"{start}, layer {number}"
             checks.same("alive beams", layer.alive, [beam.node for beam in alive])
-            laws.layer(layer, alive)
-            layer_audit = LayerAudit if settings.lossless else JointLayerAudit
-            deciding = layer_audit(checks, iteration, layer)
+            check_target(checks, iteration, layer, alive)
+            deciding = (LayerAudit if settings.lossless else JointLayerAudit)(checks, iteration, layer)
             alive = deciding.run()
             self.finished |= deciding.finished
             checks.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))
@@ -118,9 +109,10 @@ class _Audit:
         self.depth.observe(iteration.draft_depth, passed, outcomes[-1] == "short")
         self.length += last
         checks.same("tokens stay within max_new_tokens", self.length <= settings.max_new_tokens, True)
-        best = _keep_best(alive, settings.input_beams)
-        checks.same("output beams", iteration.output_beams, best)
-        return best
+        best = sorted(alive, key=lambda beam: -beam.log_weight)[: settings.input_beams]
+        kept = [beam for beam in alive if beam in best]
+        checks.same("output beams", iteration.output_beams, kept)
+        return kept
 
     def _depth_drafted(self, iteration: Iteration, depth: int) -> int:
         """Return how many layers of ``depth`` are drafted: on a CPU none below a layer whose drafts all end."""
@@ -130,36 +122,33 @@ class _Audit:
 
     def _models(self) -> None:
         """The method has the models that it calls, and they share a vocabulary, which holds every token."""
-        target, draft = self.trace.models.target, self.trace.models.draft
+        draft = self.trace.models.draft
         if needs_draft_model(self.settings):
             self.checks.same("a draft model", draft is not None, True)
         if draft is not None:
-            self.checks.same("vocabulary of the draft model", draft.vocabulary_size, target.vocabulary_size)
-        ids = [piece.token_id for piece in self.trace.prompt.pieces]
-        fits = all(0 <= token < target.vocabulary_size for token in ids)
+            self.checks.same("vocabulary of the draft model", draft.vocabulary_size, self.checks.vocabulary)
+        fits = all(0 <= piece.token_id < self.checks.vocabulary for piece in self.trace.prompt.pieces)
         self.checks.same("tokens of the prompt are in the vocabulary", fits, True)
 
-    def _result(self, alive: Sequence[InputBeam]) -> None:
-        result, self.checks.place = self.trace.result, "result"
-        if result is None:
-            return
+    def _result(self, result: Result, alive: Sequence[InputBeam]) -> None:
+        checks, checks.place = self.checks, "result"
         held = self.finished | {beam.node: beam for beam in alive}
-        self.checks.same("hypotheses", sorted(beam.node for beam in result.beams), sorted(held))
+        checks.same("hypotheses", sorted(beam.node for beam in result.beams), sorted(held))
         if alive:
-            self.checks.same("tokens decoded", self.length, self.settings.max_new_tokens)
+            checks.same("tokens decoded", self.length, self.settings.max_new_tokens)
         for beam in result.beams:
-            ids = [node.token_id for node in path_to(beam.node, self.checks.nodes)]
-            self.checks.same(f"tokens of beam {beam.node}", beam.token_ids, ids)
-            self.checks.close(f"log-weight of beam {beam.node}", beam.log_weight, held[beam.node].log_weight)
-            self.checks.same(f"multiplicity of beam {beam.node}", beam.multiplicity, held[beam.node].multiplicity)
+            ids = [node.token_id for node in path_to(beam.node, checks.nodes)]
+            checks.same(f"tokens of beam {beam.node}", beam.token_ids, ids)
+            checks.close(f"log-weight of beam {beam.node}", beam.log_weight, held[beam.node].log_weight)
+            checks.same(f"multiplicity of beam {beam.node}", beam.multiplicity, held[beam.node].multiplicity)
             score = beam.log_weight / max(len(ids), 1) ** self.settings.length_penalty
-            self.checks.close(f"score of beam {beam.node}", beam.score, score)
-            self.checks.same(f"end of beam {beam.node}", beam.finished, beam.node in self.finished)
+            checks.close(f"score of beam {beam.node}", beam.score, score)
+            checks.same(f"end of beam {beam.node}", beam.finished, beam.node in self.finished)
         scores = [beam.score for beam in result.beams]
-        self.checks.same("ranking", scores, sorted(scores, reverse=True))
-        self.checks.same("returned tokens", result.token_ids, result.beams[0].token_ids)
-        self.checks.same("returned text", result.text, result.beams[0].text)
-        _check_stats(self.checks, result, self.length)
+        checks.same("ranking", scores, sorted(scores, reverse=True))
+        checks.same("returned tokens", result.token_ids, result.beams[0].token_ids)
+        checks.same("returned text", result.text, result.beams[0].text)
+        _check_stats(checks, result, self.length)
 
 
 def _check_stats(checks: Checks, result: Result, layers: int) -> None:
@@ -185,7 +174,6 @@ def _check_stats(checks: Checks, result: Result, layers: int) -> None:
         counts["draft_calls"] = 0
     elif not trace.settings.searches_blocks and draft is not None and draft.attention == "forest":
         counts["draft_calls"] = sum(iteration.draft_depth for iteration in iterations) + prompt
-
     seconds = {
         name: math.fsum(getattr(iteration.phases, name) for iteration in iterations)
         for name in ("draft_seconds", "score_seconds", "verify_seconds", "commit_seconds")
@@ -218,10 +206,3 @@ def _ambiguous(nodes: Iterable[Node]) -> list[int]:
         for node in nodes
         if seen.setdefault(node.token_id, (node.text, node.bytes, node.ends)) != (node.text, node.bytes, node.ends)
     ]
-
-
-def _keep_best(beams: Sequence[InputBeam], count: int | None) -> list[InputBeam]:
-    if count is None:
-        return list(beams)
-    best = sorted(beams, key=lambda beam: -beam.log_weight)[:count]
-    return [beam for beam in beams if beam in best]

@@ -3,7 +3,6 @@
 import math
 from typing import NoReturn
 
-from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ROOT
 from dsbd.tracing.trace import Trace
 
@@ -11,25 +10,6 @@ TOLERANCE = 1e-9
 """Allowed difference between a recorded number and the one computed again; rounding stays below 1e-12."""
 LOOSEST = 0.1
 """The most that a single check may allow for rounding."""
-
-
-def exceeds(recorded: float | None, limit: float, allowed: float = 0.0) -> bool:
-    """True where a recorded number is larger than a limit, beyond rounding; what is not finite exceeds every limit."""
-    if recorded is None or not (math.isfinite(recorded) and math.isfinite(limit)):
-        return True
-    return recorded - limit > max(min(allowed, LOOSEST), TOLERANCE * max(1.0, abs(limit)))
-
-
-def differs(recorded: float | None, expected: float, allowed: float = 0.0) -> bool:
-    """True where two numbers differ beyond rounding, or where one of them is not finite."""
-    if recorded is None:
-        return True
-    return exceeds(recorded, expected, allowed) or exceeds(-recorded, -expected, allowed)
-
-
-def ranks_are_greedy(settings: ResolvedSettings) -> bool:
-    """True where a layer's likeliest pairs are taken in order, each with certainty."""
-    return settings.temperature == 0 and not settings.replacement
 
 
 class BrokenError(Exception):
@@ -48,8 +28,10 @@ class Checks:
         self.nodes = trace.node_index()
         self.log_weights: dict[int, float] = {ROOT: 0.0}
         """Of the nodes so far, by id; minus infinity for impossible ones."""
+        self.vocabulary = trace.models.target.vocabulary_size
         self.is_likely = trace.settings.forest == "likely"
-        self.is_greedy = ranks_are_greedy(trace.settings)
+        self.is_greedy = trace.settings.temperature == 0 and not trace.settings.replacement
+        """True where a layer's likeliest pairs are taken in order, each with certainty."""
 
     def same(self, what: str, recorded: object, expected: object) -> None:
         """Check that two values are equal."""
@@ -60,18 +42,32 @@ class Checks:
     def close(self, what: str, recorded: float | None, expected: float, allowed: float = 0.0) -> None:
         """Check that two numbers are finite, and equal up to rounding, or up to ``allowed`` if that is more."""
         self.count += 1
-        if differs(recorded, expected, allowed):
+        if recorded is None or _exceeds(recorded, expected, allowed) or _exceeds(-recorded, -expected, allowed):
             self.broken(f"{what} is {_short(recorded)}, but {_short(expected)} follows")
 
     def at_most(self, what: str, recorded: float | None, limit: float, allowed: float = 0.0) -> None:
         """Check that two numbers are finite and the first is at most the second, up to rounding or ``allowed``."""
         self.count += 1
-        if exceeds(recorded, limit, allowed):
+        if recorded is None or _exceeds(recorded, limit, allowed):
             self.broken(f"{what} is {_short(recorded)}, but at most {_short(limit)} follows")
+
+    def uniform(self, what: str, recorded: float | None) -> float:
+        """Check that a random number is there, from 0 to below 1, and return it."""
+        self.count += 1
+        if recorded is None or not 0.0 <= recorded < 1.0:
+            self.broken(f"uniform, {what}, is {_short(recorded)}, but a number from 0 to below 1 follows")
+        return recorded
 
     def broken(self, what: str) -> NoReturn:
         """Raise what does not follow."""
         raise BrokenError(f"{self.place}: {what}")
+
+
+def _exceeds(recorded: float, limit: float, allowed: float) -> bool:
+    """True where a number is larger than a limit, beyond rounding; what is not finite exceeds every limit."""
+    if not (math.isfinite(recorded) and math.isfinite(limit)):
+        return True
+    return recorded - limit > max(min(allowed, LOOSEST), TOLERANCE * max(1.0, abs(limit)))
 
 
 def _short(value: object) -> str:

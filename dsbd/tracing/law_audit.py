@@ -1,22 +1,27 @@
-"""Audits P, the target's law, in the layers of an iteration: ratios, scale, support; at temperature 0 the best pairs.
+"""Audits the laws of an iteration: which numbers its nodes hold, Q in its forest, and P in its layers.
 
 Within a layer the ratio of two probabilities follows from the log-weights, the multiplicities and the temperature
 alone, because normalising divides both by the same number.
 
-*Source:* docs/algorithm.md, *The joint law*.
+*Source:* docs/algorithm.md, *The joint law* and *SpecInfer's tree*.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.checks import LOOSEST, Checks, ranks_are_greedy
+from dsbd.tracing.checks import LOOSEST, Checks
 from dsbd.tracing.records import ALTERNATIVES, InputBeam, Iteration, Layer, Node
 
 ROUNDING = 1e-12
-"""Of a score in double precision, relative to the largest score of its layer."""
+"""Of a score of the target, in double precision, relative to the largest score of its layer."""
+SINGLE = 1e-6
+"""The same of the draft model, whose scores may be added up in single precision."""
+SUMMED = 1e-4
+"""What single precision may add to a sum of probabilities, or to a log-probability."""
 SCALE_ROUNDING = 1e-2
 """Of the logarithm of a probability, where only its size is checked."""
 SHARPEST = 1e30
@@ -25,8 +30,6 @@ LEAST = 1e-290
 """Smaller probabilities have lost digits."""
 LARGEST_GAP = 660.0
 """Between the scores of the likeliest pair and of one whose probability is above the least."""
-WARM = 0.5
-"""From this temperature on no pair of a language model is so unlikely that its probability becomes 0."""
 
 
 class ScoredPair(NamedTuple):
@@ -38,24 +41,248 @@ class ScoredPair(NamedTuple):
     """(log-weight / temperature) plus the logarithm of its beam's multiplicity."""
 
 
-def keeps_all(settings: ResolvedSettings) -> bool:
-    """True where only top-k takes pairs out of a law."""
-    return settings.top_p == 1 and settings.temperature >= WARM
+def drafts_asked(settings: ResolvedSettings, layer: int) -> int:
+    """Draws from one draft law of a layer: those of the whole layer, or of one parent."""
+    if settings.branching is None:
+        return settings.draft_width
+    return settings.branching[layer - 1] if layer <= len(settings.branching) else 0
 
 
-def is_full(settings: ResolvedSettings, support: int) -> bool:
-    """True where the settings alone say how many pairs P has."""
-    if settings.temperature == 0 and settings.replacement:
-        return True
-    return support == settings.top_k and (keeps_all(settings) or ranks_are_greedy(settings))
+def check_numbers(checks: Checks, iteration: Iteration) -> None:
+    """Check which numbers the nodes hold, and their range: this follows from the settings and the layers alone."""
+    settings, layers, families = checks.settings, iteration.layers, defaultdict[int, list[Node]](list)
+    named = {trial.node for trial in iteration.trials} | {draw.node for draw in iteration.draws}
+    taken = {beam.node for layer in layers for beam in layer.beams}
+    for node in iteration.nodes:
+        of_forest, name, possible = node.kind != "drawn", f"node {node.id}", node.target_log_prob is not None
+        checks.same(f"token of {name} is in the vocabulary", 0 <= node.token_id < checks.vocabulary, True)
+        is_reached = node.layer <= len(layers)
+        if is_reached and settings.branching is not None:
+            is_reached = node.parent in layers[node.layer - 1].alive
+        held = node.draft_log_prob is not None, node.draft_prob is not None, node.target_prob is not None
+        checks.same(
+            f"presence of draft_log_prob, draft_prob, target_prob of {name}", held, (of_forest,) * 2 + (is_reached,)
+        )
+        if not settings.lossless and node.id not in named:  # the target scores the best beam only
+            checks.same(f"target_log_prob of {name} is a number", possible, False)
+        elif (node.target_prob or 0.0) > 0 or node.id in taken:
+            checks.same(f"target_log_prob of {name} is a number", possible, True)
+        if settings.temperature > 0 and (node.kind == "drafted" or (of_forest and checks.is_likely)):
+            checks.same(f"{name} could be drafted", (node.draft_prob or 0.0) > 0, True)
+        _check_probabilities(checks, name, node.target_prob, node.draft_prob)
+        families[node.parent].append(node)
+    for parent, family in families.items():
+        checks.same(f"tokens below node {parent} differ", len({node.token_id for node in family}), len(family))
+        for name in ("target_log_prob", "draft_log_prob"):
+            numbers = [getattr(node, name) for node in family if getattr(node, name) is not None]
+            checks.at_most(f"{name} below node {parent}", max(numbers, default=0.0), 0.0, SUMMED)
+            mass = math.fsum(math.exp(min(number, 0.0)) for number in numbers)
+            checks.at_most(f"sum of exp({name}) below node {parent}", mass, 1.0, SUMMED)
+    for layer in layers:
+        for pair in layer.alternatives:
+            fits = 0 <= pair.token_id < checks.vocabulary
+            checks.same(f"token {pair.token_id} is in the vocabulary", fits, True)
+            _check_probabilities(checks, f"token {pair.token_id}", pair.target_prob, pair.draft_prob)
 
 
-def sharpness(settings: ResolvedSettings) -> float:
-    """1 / temperature, bounded; 1 at temperature 0."""
-    return min(1.0 / settings.temperature, SHARPEST) if settings.temperature > 0 else 1.0
+def _check_probabilities(checks: Checks, name: str, *numbers: float | None) -> None:
+    for number in numbers:
+        if number is not None:
+            checks.at_most(f"0 to a probability of {name}", 0.0, number)
+            checks.at_most(f"a probability of {name}", number, 1.0)
 
 
-def check_ratios(checks: Checks, law: str, pairs: Sequence[ScoredPair], rounding: float) -> None:
+def check_forest(checks: Checks, iteration: Iteration) -> None:
+    """Check Q in the layers of a forest: how many nodes each of its laws has, in which order, and their ratios."""
+    settings, tried = checks.settings, defaultdict[int, list[int]](list)
+    for trial in iteration.trials:
+        tried[trial.layer].append(trial.node)
+    sources = {beam.node: beam.log_weight for beam in iteration.input_beams}
+    slots = {beam.node: beam.multiplicity for beam in iteration.input_beams}
+    is_tree = settings.branching is not None
+    is_sure = checks.is_likely or not settings.replacement or settings.temperature == 0
+    for number in range(1, max([iteration.draft_depth, *(node.layer for node in iteration.nodes)]) + 1):
+        nodes = [node for node in iteration.nodes if node.layer == number and node.kind != "drawn"]
+        below = [node for node in nodes if node.parent in sources]
+        log_probs = {node.id: node.draft_log_prob or 0.0 for node in below}
+        if is_tree:
+            checks.same(f"parents of layer {number}", len(below), len(nodes))
+            families = [(parent, [node for node in below if node.parent == parent]) for parent in sorted(sources)]
+            for parent, family in families:
+                _check_drafts(checks, iteration, number, family, f"below node {parent}", tried.get(number, []))
+                _check_draft_ratios(checks, number, family, log_probs, {})
+            sources = {node.id: 0.0 for node in nodes if not node.ends}
+            continue
+        weights = {node.id: sources[node.parent] + log_probs[node.id] for node in below}
+        _check_drafts(checks, iteration, number, nodes, f"in layer {number}", tried.get(number, []))
+        if number == 1 or is_sure or (settings.lossless and number - 1 in tried):
+            _check_draft_ratios(checks, number, below, weights, slots)
+        kind = "cover" if checks.is_likely else "drafted"
+        sources = {node.id: weights[node.id] for node in below if node.kind == kind and not node.ends}
+        slots = Counter(tried.get(number, [])) if settings.replacement and not checks.is_likely else {}
+
+
+def _check_drafts(
+    checks: Checks, iteration: Iteration, number: int, nodes: Sequence[Node], where: str, tried: Sequence[int]
+) -> None:
+    """Check the nodes of one draft law: no more than asked for, and fewer without replacement only if Q has no more."""
+    settings, drafted = checks.settings, [node for node in nodes if node.kind == "drafted"]
+    asked = drafts_asked(settings, number) if number <= iteration.draft_depth else 0
+    covers = asked if checks.is_likely else settings.cover_width * (settings.branching is None)
+    checks.at_most(f"drafts {where}", len(drafted), 0 if checks.is_likely else asked)
+    checks.at_most(f"cover nodes {where}", len(nodes) - len(drafted), covers if asked else 0)
+    if settings.lossless and any(node.id in tried for node in nodes):
+        checks.same(f"nodes tried {where}", [*dict.fromkeys(tried)], [node.id for node in drafted])
+    drawn = nodes if checks.is_likely else drafted
+    is_distinct = checks.is_likely or not settings.replacement
+    if settings.temperature > 0 and is_distinct and 0 < len(drawn) < asked and SHARPEST * settings.temperature > 1:
+        checks.close(f"sum of all Q {where}", math.fsum(node.draft_prob or 0.0 for node in drawn), 1.0, SINGLE)
+
+
+def _check_draft_ratios(
+    checks: Checks, number: int, nodes: Sequence[Node], weights: Mapping[int, float], slots: Mapping[int, int]
+) -> None:
+    """Check the ratios of one draft law; at temperature 0 its best pair is the first, and has all of Q."""
+    if checks.settings.temperature == 0:
+        held = [node.draft_prob for node in nodes]
+        checks.same(f"Q in layer {number}", held, [1.0, 0.0][: len(nodes)] + [0.0] * (len(nodes) - 2))
+        allowed = SINGLE * max([1.0, *(abs(weights[node.id]) for node in nodes)])
+        for better, worse in pairwise(nodes):
+            checks.at_most(f"draft's log-weight of node {worse.id}", weights[worse.id], weights[better.id], allowed)
+        return
+    scale = _sharpness(checks.settings)
+    pairs = [
+        ScoredPair(
+            f"node {node.id}",
+            node.draft_prob or 0.0,
+            weights[node.id] * scale + math.log(slots.get(node.parent, 1)),
+        )
+        for node in nodes
+    ]
+    checks.at_most(f"sum of Q in layer {number}", math.fsum(pair.probability for pair in pairs), 1.0)
+    _check_ratios(checks, "Q", pairs, SINGLE)
+
+
+def check_target(checks: Checks, iteration: Iteration, layer: Layer, alive: Sequence[InputBeam]) -> None:
+    """Check P in one layer that was reached: its support, its likeliest pairs, its ratios and its scale."""
+    parents = {beam.node: beam for beam in alive}
+    own = [node for node in iteration.nodes if node.layer == layer.layer]
+    others = {node.target_prob for node in own if node.parent not in parents}
+    checks.same("P below other beams", others <= {0.0 if checks.settings.branching is None else None}, True)
+    nodes = [node for node in own if node.parent in parents]
+    _check_likeliest(checks, layer, nodes, len(alive))
+    if checks.settings.temperature == 0:
+        _check_best(checks, iteration, layer, nodes)
+    _check_scale(checks, nodes, alive)
+    if checks.settings.temperature > 0:
+        sharpness = _sharpness(checks.settings)
+        pairs = [
+            ScoredPair(
+                f"node {node.id}",
+                node.target_prob or 0.0,
+                checks.log_weights[node.id] * sharpness + math.log(max(parents[node.parent].multiplicity, 1)),
+            )
+            for node in nodes
+            if checks.log_weights[node.id] > -math.inf
+        ]
+        _check_ratios(checks, "P", pairs, ROUNDING)
+
+
+def known_pairs(checks: Checks, layer: Layer, nodes: Iterable[Node]) -> dict[tuple[int, int], tuple[float, float]]:
+    """P and Q of the pairs of a layer that are recorded, by parent and token; Q of a drawn node is not."""
+    known = {(pair.parent, pair.token_id): (pair.target_prob, pair.draft_prob) for pair in layer.alternatives}
+    for node in nodes:
+        content = (node.parent, node.token_id)
+        if node.parent in layer.alive and content not in known and not (node.kind == "drawn" and checks.is_greedy):
+            known[content] = node.target_prob or 0.0, node.draft_prob or 0.0
+    return known
+
+
+def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[Node], beams: int) -> None:
+    """Check how many pairs P has, as far as the record tells, and that its likeliest ones are in order."""
+    settings, support, pairs = checks.settings, layer.target_support, layer.alternatives
+    most = min(settings.top_k or beams * checks.vocabulary, beams * checks.vocabulary)
+    is_best = settings.temperature == 0 and settings.replacement
+    checks.at_most("support of P", support, 1 if is_best else most)
+    checks.at_most("1 to the support of P", 1, support)
+    checks.same("parents of the likeliest pairs", {pair.parent for pair in pairs} <= set(layer.alive), True)
+    order = [(-pair.target_prob, layer.alive.index(pair.parent), pair.token_id) for pair in pairs]
+    checks.same("order of the likeliest pairs", order, sorted(order))
+    checks.same("number of likeliest pairs", len(pairs), min(ALTERNATIVES, support))
+    by_content = {(node.parent, node.token_id): node for node in nodes}
+    for pair in pairs:
+        node = by_content.get((pair.parent, pair.token_id))
+        forest_node = node.id if node is not None and node.kind != "drawn" else None
+        name = f"token {pair.token_id} below node {pair.parent}"
+        checks.same(f"node of {name}", pair.node, forest_node)
+        if node is not None and (forest_node is not None or not checks.is_greedy):
+            checks.close(f"P of {name}", pair.target_prob, node.target_prob or 0.0)
+            if layer.kind == "draft" and node.draft_prob is not None:
+                checks.close(f"Q of {name}", pair.draft_prob, node.draft_prob)
+    if checks.is_greedy:
+        return
+    known = [target for target, _ in known_pairs(checks, layer, nodes).values() if target > 0]
+    least, whole = pairs[-1].target_prob, math.fsum(known)
+    listed = {(pair.parent, pair.token_id) for pair in pairs}
+    others = [node.target_prob or 0.0 for content, node in by_content.items() if content not in listed]
+    checks.at_most("P of a node beside the likeliest", max(others, default=0.0), least)
+    checks.at_most("sum of P over the known pairs", whole, 1.0)
+    checks.at_most("number of known pairs of P", len(known), support)
+    checks.at_most("rest of P beside the known pairs", 1.0 - whole, (support - len(known)) * least)
+    if settings.temperature > 0 and settings.top_p < 1 and support == most:
+        # nothing was cut, so that all pairs but the least likely are below top_p
+        checks.at_most("1 - top_p", 1.0 - settings.top_p, min(known))
+
+
+def _check_best(checks: Checks, iteration: Iteration, layer: Layer, nodes: Sequence[Node]) -> None:
+    """Check that a layer took the best known pairs at temperature 0, the best one first, which has all of P."""
+    taken = [beam.node for beam in layer.beams]
+    draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
+    listed = [pair.target_prob for pair in layer.alternatives]
+    checks.same("P of the likeliest pairs", listed, [1.0] + [0.0] * (len(listed) - 1))
+    if not checks.settings.lossless and not draws:  # a joint test takes what the draft model finds likely
+        return
+    checks.same("beams are present", bool(taken), True)
+    for better, worse in pairwise(taken):
+        checks.at_most(f"log-weight of node {worse}", checks.log_weights[worse], checks.log_weights[better])
+    for node in nodes:
+        name = f"node {node.id}"
+        if node.id not in taken and node.target_log_prob is not None:
+            checks.at_most(f"log-weight of {name}", checks.log_weights[node.id], checks.log_weights[taken[-1]])
+        certain = node.id == taken[0] or node.kind == "drawn"
+        checks.close(f"P of {name}", node.target_prob, float(certain))
+    for draw in draws:
+        held = draw.target_prob, draw.cdf_low, draw.cdf_high
+        checks.same(f"P and the interval, draw of node {draw.node}", held, (1.0, 0.0, 1.0))
+
+
+def _check_scale(checks: Checks, nodes: Sequence[Node], alive: Sequence[InputBeam]) -> None:
+    """Compare P of each pair with its log-weight and those of the beams: the vocabulary bounds the difference.
+
+    The next tokens of a beam have the probability 1 together. So the sum of p**(1/T) over a vocabulary of V tokens
+    lies between 1 and V**(1 - 1/T), and top-k pairs have at least their share of it. All is times T here.
+    """
+    settings, T, size = checks.settings, checks.settings.temperature, math.log(checks.vocabulary)
+    pairs = math.log(len(alive)) + size
+    share = pairs if settings.top_k == 0 else min(pairs, math.log(settings.top_k))
+    loss = T * (pairs - share - math.log(settings.top_p)) + max(0.0, 1.0 - T) * size
+    gain = max(0.0, T - 1.0) * size
+    beams = {beam.node: beam.log_weight + T * math.log(beam.multiplicity) for beam in alive}
+    most = max(beams.values())
+    whole = most + T * math.log(math.fsum(math.exp((one - most) / T) for one in beams.values())) if T > 0 else most
+    likeliest = max((checks.log_weights[node.id] for node in nodes), default=-math.inf)
+    for node in nodes:
+        weight = checks.log_weights[node.id]
+        if node.kind == "drawn" and checks.is_greedy and weight < likeliest:
+            continue  # certain in its turn, not by P
+        if (node.target_prob or 0.0) > LEAST and weight > -math.inf:
+            own = weight - checks.log_weights[node.parent] + beams[node.parent] - whole
+            found, name = T * math.log(node.target_prob or 1.0), f"temperature * log P of node {node.id}"
+            checks.at_most(name, found, own + loss, SCALE_ROUNDING)
+            checks.at_most(f"least {name}", own - gain, found, SCALE_ROUNDING)
+
+
+def _check_ratios(checks: Checks, law: str, pairs: Sequence[ScoredPair], rounding: float) -> None:
     """Probabilities have the ratios of their scores, and those that were cut off are no likelier than the others."""
     known = [pair for pair in pairs if pair.probability > LEAST]
     if known:
@@ -84,126 +311,6 @@ def _rounded(pairs: Iterable[ScoredPair], rounding: float) -> tuple[float, float
     return allowed * unit, unit
 
 
-class LawAudit:
-    """P in the layers of one iteration."""
-
-    def __init__(self, checks: Checks, iteration: Iteration) -> None:
-        self.checks, self.settings, self.iteration = checks, checks.settings, iteration
-        self.log_weights = checks.log_weights
-        self.vocabulary = checks.trace.models.target.vocabulary_size
-        tried = {trial.node for trial in iteration.trials}
-        scored = [node for node in iteration.nodes if self.settings.lossless or node.id in tried]
-        self.has_impossible = any(node.target_log_prob is None for node in scored)
-
-    def layer(self, layer: Layer, alive: Sequence[InputBeam]) -> None:
-        """Check one layer that was reached: the ratios of P, its support and its likeliest pairs."""
-        parents = {beam.node: beam for beam in alive}
-        own = [node for node in self.iteration.nodes if node.layer == layer.layer]
-        others = {node.target_prob for node in own if node.parent not in parents}
-        self.checks.same("P below other beams", others <= {0.0 if self.settings.branching is None else None}, True)
-        nodes = [node for node in own if node.parent in parents]
-        self._support(layer, nodes, len(alive))
-        self._alternatives(layer, nodes)
-        if self.settings.temperature == 0:
-            self._greedy(layer, nodes)
-        self._scale(nodes, alive)
-        if self.settings.temperature == 0:
-            return
-        pairs = [
-            ScoredPair(f"node {node.id}", node.target_prob or 0.0, self._score(node, parents[node.parent].multiplicity))
-            for node in nodes
-            if self.log_weights[node.id] > -math.inf
-        ]
-        check_ratios(self.checks, "P", pairs, ROUNDING)
-
-    def _greedy(self, layer: Layer, nodes: Sequence[Node]) -> None:
-        """What a layer took at temperature 0 are the best known pairs, the best one first, which has all of P."""
-        checks, taken = self.checks, [beam.node for beam in layer.beams]
-        draws = [draw for draw in self.iteration.draws if draw.layer == layer.layer]
-        listed = [pair.target_prob for pair in layer.alternatives]
-        checks.same("P of the likeliest pairs", listed, [1.0] + [0.0] * (len(listed) - 1))
-        if not self.settings.lossless and not draws:  # a joint test takes what the draft model finds likely
-            return
-        checks.same("beams are present", bool(taken), True)
-        for better, worse in pairwise(taken):
-            checks.at_most(f"log-weight of node {worse}", self.log_weights[worse], self.log_weights[better])
-        for node in nodes:
-            name = f"node {node.id}"
-            if node.id not in taken and node.target_log_prob is not None:
-                checks.at_most(f"log-weight of {name}", self.log_weights[node.id], self.log_weights[taken[-1]])
-            certain = node.id == taken[0] or node.kind == "drawn"
-            checks.close(f"P of {name}", node.target_prob, float(certain))
-        for draw in draws:
-            held = draw.target_prob, draw.cdf_low, draw.cdf_high
-            checks.same(f"P and the interval, draw of node {draw.node}", held, (1.0, 0.0, 1.0))
-
-    def _scale(self, nodes: Sequence[Node], alive: Sequence[InputBeam]) -> None:
-        """Compare P of each pair with its log-weight and those of the beams: the vocabulary bounds the difference.
-
-        The next tokens of a beam have the probability 1 together. So the sum of p**(1/T) over a vocabulary of V tokens
-        lies between 1 and V**(1 - 1/T), and top-k pairs have at least their share of it. All is times T here.
-        """
-        settings, T = self.settings, self.settings.temperature
-        size = math.log(self.vocabulary)
-        pairs = math.log(len(alive)) + size
-        share = pairs if settings.top_k == 0 else min(pairs, math.log(settings.top_k))
-        loss = T * (pairs - share - math.log(settings.top_p)) + max(0.0, 1.0 - T) * size
-        gain = max(0.0, T - 1.0) * size
-        beams = {beam.node: beam.log_weight + T * math.log(beam.multiplicity) for beam in alive}
-        most = max(beams.values())
-        whole = most + T * math.log(math.fsum(math.exp((one - most) / T) for one in beams.values())) if T > 0 else most
-        likeliest = max((self.log_weights[node.id] for node in nodes), default=-math.inf)
-        for node in nodes:
-            if node.kind == "drawn" and self.checks.is_greedy and self.log_weights[node.id] < likeliest:
-                continue  # certain in its turn, not by P
-            if (node.target_prob or 0.0) > LEAST and self.log_weights[node.id] > -math.inf:
-                own = self.log_weights[node.id] - self.log_weights[node.parent] + beams[node.parent] - whole
-                found, name = T * math.log(node.target_prob or 1.0), f"temperature * log P of node {node.id}"
-                self.checks.at_most(name, found, own + loss, SCALE_ROUNDING)
-                self.checks.at_most(f"least {name}", own - gain, found, SCALE_ROUNDING)
-
-    def _score(self, node: Node, multiplicity: int) -> float:
-        return self.log_weights[node.id] * sharpness(self.settings) + math.log(max(multiplicity, 1))
-
-    def _support(self, layer: Layer, nodes: Sequence[Node], beams: int) -> None:
-        """Check how many pairs P has, as far as the settings tell."""
-        settings, support, checks = self.settings, layer.target_support, self.checks
-        if settings.temperature == 0 and settings.replacement:
-            checks.same("support of P", support, 1)
-            return
-        most = min(settings.top_k or beams * self.vocabulary, beams * self.vocabulary)
-        checks.at_most("support of P", support, most)
-        if (keeps_all(settings) or checks.is_greedy) and not self.has_impossible:
-            # a padded vocabulary may have a few ids that no text has
-            is_certain = 0 < settings.top_k <= self.vocabulary // 2
-            checks.at_most("least support of P", most if is_certain else most // 2, support)
-        if settings.temperature > 0 and settings.top_p < 1 and support == most:
-            # nothing was cut, so that all pairs but the least likely are below top_p
-            known = [node.target_prob for node in nodes if node.target_prob]
-            known += [pair.target_prob for pair in layer.alternatives if pair.target_prob]
-            checks.at_most("1 - top_p", 1.0 - settings.top_p, min(known, default=1.0))
-
-    def _alternatives(self, layer: Layer, nodes: Sequence[Node]) -> None:
-        """Check that the likeliest pairs are in order, and that those that are nodes have the same probabilities."""
-        pairs, by_content = layer.alternatives, {(node.parent, node.token_id): node for node in nodes}
-        probs = [pair.target_prob for pair in pairs]
-        self.checks.same("parents of the likeliest pairs", {pair.parent for pair in pairs} <= set(layer.alive), True)
-        order = [(-pair.target_prob, layer.alive.index(pair.parent), pair.token_id) for pair in pairs]
-        self.checks.same("order of the likeliest pairs", order, sorted(order))
-        self.checks.same("number of likeliest pairs", len(pairs), min(ALTERNATIVES, layer.target_support))
-        for pair in pairs:
-            node = by_content.get((pair.parent, pair.token_id))
-            forest_node = node.id if node is not None and node.kind != "drawn" else None
-            name = f"token {pair.token_id} below node {pair.parent}"
-            self.checks.same(f"node of {name}", pair.node, forest_node)
-            if node is not None and (forest_node is not None or not self.checks.is_greedy):
-                self.checks.close(f"P of {name}", pair.target_prob, node.target_prob or 0.0)
-                if layer.kind == "draft" and node.draft_prob is not None:
-                    self.checks.close(f"Q of {name}", pair.draft_prob, node.draft_prob)
-        if pairs and not self.checks.is_greedy:
-            known = {content: node.target_prob or 0.0 for content, node in by_content.items()}
-            known |= {(pair.parent, pair.token_id): pair.target_prob for pair in pairs}
-            self.checks.at_most("sum of P over the known pairs", math.fsum(known.values()), 1.0)
-            listed = {(pair.parent, pair.token_id) for pair in pairs}
-            others = [node.target_prob or 0.0 for content, node in by_content.items() if content not in listed]
-            self.checks.at_most("P of a node beside the likeliest", max(others, default=0.0), probs[-1])
+def _sharpness(settings: ResolvedSettings) -> float:
+    """1 / temperature, bounded; 1 at temperature 0."""
+    return min(1.0 / settings.temperature, SHARPEST) if settings.temperature > 0 else 1.0

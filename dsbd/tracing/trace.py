@@ -69,7 +69,7 @@ class Trace:
             trace: Trace = _adapter().validate_python(data)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            place = ".".join(str(part)[:60] for part in first["loc"])
+            place = ".".join(ascii(part).strip("'")[:60] for part in first["loc"])
             got = reprlib.repr(first["input"])[:60]
             raise TraceError(f"damaged trace: {place}: {first['msg'][:200]} (got {got})") from None
         check_names(trace.software, trace.models, limits)

@@ -63,6 +63,13 @@ def test_going_on_needs_every_draw_to_land_or_end(fresh: float, covers: list, la
     assert [layer.outcome for layer in layers[1:]] == (["bonus"] if outcome == "landed" else [])
 
 
+def test_repeated_draws_are_one_beam() -> None:
+    """Catches a pair outside the forest that gets a node for each draw."""
+    layer = run([0.9, 0.9], forest=Forest(toy.BEAMS, []), min_width=2, max_width=2)[0]
+    assert layer.draws[0].node is layer.draws[1].node
+    assert [(toy.text(beam.node), beam.multiplicity) for beam in layer.beams] == [("ba", 2)]
+
+
 def _three_pairs(drafts: list[Node], probs: list[float]) -> Forest:
     """Drafts without replacement from a Q over aa, ab and ba."""
     law = DraftLaw([toy.A, toy.B], np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.5, 0.2, 0.3]))

@@ -62,6 +62,8 @@ EDGES = [
     {"width_threshold": 1.0, "length_penalty": 0.0, "max_new_tokens": 24},
     {"temperature": 1e-310, "draft_width": 8},
     {"temperature": 100.0, "top_k": 0, "width_threshold": 0.0},
+    {"temperature": 1e-3, "replacement": False, "top_k": 0, "min_width": 4, "max_width": 4},
+    {"temperature": 1e-310, "replacement": False, "draft_width": 4, "min_width": 3, "landing": False},
     {"top_p": 1e-300},
     {"method": "mjsd", "joint_threshold": 1e300},
     {"method": "specinfer", "temperature": 0.01, "replacement": False},

@@ -1,0 +1,285 @@
+"""What a recorded trace proves: golden traces follow, and an altered field does not, whatever its digest."""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+import dsbd
+from dsbd.assets import asset_path
+from dsbd.errors import TraceError
+from dsbd.tracing.recorder import Recorder
+from dsbd.tracing.trace import Trace, canonical_digest
+from tests.command_line import run
+from tests.toy_pair import toy_pair
+from tests.tracing.toys import toy_traces
+from tests.visualize.toy import FOLDER
+
+GOLDEN = {
+    path.name.removesuffix(".json.gz"): path
+    for folder in (FOLDER, asset_path("traces"), asset_path("lessons/traces"))
+    for path in sorted(folder.glob("*.gz"))
+}
+
+
+@cache
+def trace_of(name: str) -> Trace:
+    method, _, every = name.partition(" ")
+    return Trace.load(GOLDEN[name]) if name in GOLDEN else toy_traces(method)[2 if every else 0]
+
+
+def resealed(data) -> Trace:
+    """The trace with a digest that fits."""
+    trace = Trace.from_dict(data)
+    return replace(trace, digest=canonical_digest(trace))
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_traces_follow_and_keep_their_digests(name):
+    """Catches a false alarm of the audit, another digest, and a change that the digest does not see."""
+    trace = trace_of(name)
+    assert dsbd.verify_trace(trace).failure is None
+    assert canonical_digest(trace) == trace.digest
+    assert resealed(trace.to_dict()) == trace
+    assert "digest" in dsbd.verify_trace(replace(trace, software={"python": "4"})).failure
+
+
+def tried(one):
+    """A trial that could have gone either way."""
+    return one["acceptance"] is not None and 1e-3 < one["acceptance"] < 0.999
+
+
+def accepted(one):
+    return tried(one) and one["verdict"] == "accepted"
+
+
+def moved(one):
+    """Move the interval of a draw, with its random number."""
+    step = 0.3 if one["cdf_low"] < 0.5 else -0.3
+    return {name: one[name] + step for name in ("cdf_low", "cdf_high", "uniform")}
+
+
+def plus(name, step):
+    return lambda one: {name: one[name] + step}
+
+
+def early(one):
+    return one["cdf_low"] < 0.2 and one["cdf_high"] < 0.6
+
+
+ALTERED = [
+    # trace, list, which of its items (None: any), the change
+    ("toy", "trials", tried, lambda one: {"verdict": "rejected" if one["verdict"] == "accepted" else "accepted"}),
+    ("toy", "trials", tried, lambda one: {"uniform": (1 + one["acceptance"]) / 2 if accepted(one) else 0.0}),
+    ("toy", "trials", accepted, lambda one: {"acceptance": 1.0}),
+    ("toy", "trials", tried, plus("acceptance", 1e-4)),
+    ("toy", "trials", tried, plus("residual_prob", 1e-4)),
+    ("toy", "trials", tried, plus("c", 1e-4)),
+    ("toy", "trials", tried, plus("S", -1e-4)),
+    ("toy", "trials", tried, plus("draft_prob", 1e-4)),
+    ("toy", "trials", tried, lambda one: {"uniform": None}),
+    ("distinct-tree", "trials", tried, plus("draft_prob", 1e-4)),
+    ("toy", "draws", None, lambda one: {"uniform": (one["cdf_high"] + 1) / 2 if one["cdf_high"] < 1 else 0.0}),
+    ("toy", "draws", early, moved),
+    ("6-beam-sampling", "draws", early, moved),
+    ("narrow", "draws", lambda one: one["kind"] == "bonus" and one["cdf_high"] < 0.7, moved),
+    ("toy", "draws", lambda one: one["cdf_high"] < 1, lambda one: {"cdf_high": 1.5}),
+    ("toy", "draws", None, lambda one: {"cdf_low": one["cdf_low"] + 1, "cdf_high": one["cdf_high"] + 1}),
+    ("toy", "draws", None, plus("target_prob", 1e-4)),
+    ("toy", "draws", lambda one: one["kind"] == "fresh", lambda one: {"kind": "recovered"}),
+    ("toy", "draws", None, lambda one: {"landed": not one["landed"]}),
+    ("toy", "draws", None, plus("S", -1e-4)),
+    ("toy", "layers", lambda one: one["kind"] == "draft", plus("width", 1)),
+    ("toy", "layers", lambda one: one["kind"] == "draft", lambda one: {"width_reason": "max_width"}),
+    ("toy", "layers", lambda one: one["kind"] == "draft", lambda one: {"chain_S": [*one["chain_S"][:-1], 0.99]}),
+    ("toy", "layers", lambda one: one["kind"] == "draft", lambda one: {"chain_c": [0.5, *one["chain_c"][1:]]}),
+    (
+        "toy",
+        "layers",
+        lambda one: one["kind"] == "draft",
+        lambda one: {"acceptance_chain": [0.5] * len(one["acceptance_chain"])},
+    ),
+    (
+        "toy",
+        "layers",
+        lambda one: one["kind"] == "draft",
+        lambda one: {"accepted_distribution": one["accepted_distribution"][::-1]},
+    ),
+    ("toy", "layers", None, lambda one: {"outcome": "short" if one["outcome"] != "short" else "landed"}),
+    ("toy", "layers", None, plus("accepted", 1)),
+    ("toy", "layers", None, lambda one: {"target_support": 4}),
+    ("toy", "layers", None, lambda one: {"alternatives": one["alternatives"][::-1]}),
+    ("toy", "layers", lambda one: len(one["beams"]) > 1, lambda one: {"beams": one["beams"][::-1]}),
+    ("likely", "layers", lambda one: one["forest_mass"] and one["forest_mass"] < 0.9, plus("forest_mass", 1e-4)),
+    ("toy", "nodes", lambda one: one["target_prob"], lambda one: {"target_prob": one["target_prob"] * 0.99}),
+    ("toy", "nodes", lambda one: one["target_prob"], plus("target_log_prob", -1e-4)),
+    ("toy", "nodes", lambda one: one["layer"] == 1 and one["draft_prob"], plus("draft_log_prob", -1e-2)),
+    ("toy", "nodes", lambda one: one["layer"] == 2 and one["draft_prob"], plus("draft_log_prob", -1e-2)),
+    ("toy", "nodes", lambda one: one["layer"] == 2 and one["draft_prob"], plus("draft_prob", 1e-2)),
+    ("toy", "nodes", lambda one: one["kind"] == "cover", lambda one: {"kind": "drafted"}),
+    ("toy", "output_beams", None, plus("log_weight", -1e-4)),
+    ("toy", "output_beams", None, plus("multiplicity", 1)),
+    ("joint", "trials", None, plus("acceptance", -1e-4)),
+    ("joint", "trials", None, lambda one: {"joint": one["joint"] | {"draft": one["joint"]["draft"] - 1e-4}}),
+    ("joint", "trials", None, lambda one: {"joint": one["joint"] | {"target": one["joint"]["target"] + 1e-4}}),
+    ("joint", "trials", None, lambda one: {"joint": one["joint"] | {"threshold": 0.4}}),
+    ("joint", "trials", None, lambda one: {"verdict": "rejected" if one["verdict"] == "accepted" else "accepted"}),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "which", "change"), ALTERED)
+def test_an_altered_field_is_refused(name, kind, which, change):
+    """Catches an audit that takes a verdict, draw, width, log-weight or probability as recorded."""
+    data = trace_of(name).to_dict()
+    item = next(one for part in data["iterations"] for one in part[kind] if which is None or which(one))
+    item.update(change(item))
+    failure = dsbd.verify_trace(resealed(data)).failure
+    assert failure is not None
+    assert "digest" not in failure
+
+
+def settings(**changes):
+    return lambda data: data["settings"].update(changes)
+
+
+def stat(name):
+    return lambda data: data["result"]["stats"].update({name: data["result"]["stats"][name] + 1})
+
+
+def other_order(data):
+    """Turn the ranking of the result round, with all that is returned."""
+    result = data["result"]
+    result["beams"].reverse()
+    result.update(text=result["beams"][0]["text"], token_ids=result["beams"][0]["token_ids"])
+    result["stats"]["new_tokens"] = len(result["token_ids"])
+
+
+def shifted(shift):
+    """Move all log-probabilities by one number, so that their ratios stay."""
+
+    def change(data):
+        for depth, iteration in enumerate(data["iterations"], 1):
+            for node in iteration["nodes"]:
+                node["target_log_prob"] -= shift
+            for beam in [
+                *iteration["output_beams"],
+                *(beam for layer in iteration["layers"] for beam in layer["beams"]),
+            ]:
+                beam["log_weight"] -= shift * depth
+            if depth > 1:
+                iteration["input_beams"][0]["log_weight"] -= shift * (depth - 1)
+        for beam in data["result"]["beams"]:
+            beam["log_weight"] -= shift * len(beam["token_ids"])
+            beam["score"] = beam["log_weight"] / len(beam["token_ids"])
+
+    return change
+
+
+WHOLE = [
+    ("toy", other_order),
+    ("toy", lambda data: data["result"]["beams"][0].update(score=data["result"]["beams"][0]["score"] + 1e-4)),
+    ("toy", lambda data: data["result"]["beams"][0].update(log_weight=0.0)),
+    ("toy", lambda data: data["result"].update(text="x")),
+    ("toy", lambda data: data.update(seed=99)),
+    ("toy", stat("accepted")),
+    ("toy", stat("target_calls")),
+    ("toy", stat("mean_width")),
+    ("toy", settings(width_threshold=0.01)),
+    ("toy", settings(temperature=1.000001)),
+    ("toy", settings(top_p=0.9)),
+    ("toy", settings(length_penalty=1.001)),
+    ("toy", settings(draft_width=6)),
+    ("3-without-replacement", settings(draft_width=51)),
+    ("3-without-replacement", settings(draft_width=64)),
+    ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),
+    ("sampling all", shifted(0.1)),
+    ("sampling all", shifted(-0.1)),
+    ("sampling", shifted(2.0)),
+    ("sampling", shifted(-3.0)),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), WHOLE)
+def test_a_trace_altered_as_a_whole_is_refused(name, change):
+    """Catches an audit without the ranking, the statistics, a setting, or the size of the log-weights."""
+    data = trace_of(name).to_dict()
+    change(data)
+    failure = dsbd.verify_trace(resealed(data)).failure
+    assert failure is not None
+    assert "digest" not in failure
+
+
+@pytest.mark.parametrize("top_k", [8, 0])
+def test_what_was_cut_off_is_no_likelier_than_what_was_kept(top_k):
+    """Catches an audit that compares with the likeliest pair only, and one that lets anything be cut off.
+
+    A node without P gets a log-weight between two that were kept; where nothing is cut, one that is kept loses its P.
+    """
+    asked = dsbd.DecodingSettings(max_new_tokens=4, draft_depth=1, draft_width=3, top_k=top_k, cover_width=12)
+    data = dsbd.decode(toy_pair(), "Once", asked, record=True).trace.to_dict()
+    nodes = [node for node in data["iterations"][0]["nodes"] if node["layer"] == 1]
+    kept = sorted(node["target_log_prob"] for node in nodes if node["target_prob"])
+    listed = {pair["node"] for pair in data["iterations"][0]["layers"][0]["alternatives"]}
+    node = next(
+        node
+        for node in nodes
+        if node["kind"] == "cover" and node["id"] not in listed and bool(node["target_prob"]) == (top_k == 0)
+    )
+    node.update({"target_log_prob": (kept[0] + kept[-1]) / 2} if top_k else {"target_prob": 0.0})
+    assert "score of a pair without P" in dsbd.verify_trace(resealed(data)).failure
+
+
+class Forbidding:
+    """Forbids all tokens but a few."""
+
+    def __call__(self, ids, scores):
+        masked = scores.new_full(scores.shape, -float("inf"))
+        masked[:, 97:99] = scores[:, 97:99]
+        return masked
+
+
+@pytest.mark.parametrize("changes", [{}, {"replacement": False}, {"forest": "likely"}, {"cover_width": 3}], ids=str)
+def test_models_that_forbid_most_tokens_follow(changes):
+    """Catches an audit that wants as many pairs as top-k leaves."""
+    recorder = Recorder()
+    asked = dsbd.DecodingSettings(max_new_tokens=6, draft_depth=2, draft_width=4, **changes)
+    dsbd.decode(toy_pair(), "Once", asked, observers=[recorder], processors=[Forbidding()])
+    assert dsbd.verify_trace(Trace.loads(recorder.trace().dumps())).failure is None
+
+
+def test_what_is_no_trace_is_refused_with_what_to_give():
+    with pytest.raises(TraceError, match=r"is not a trace; give dsbd\.Trace\.load\(path\), or the trace of a"):
+        dsbd.verify_trace("trace.json.gz")
+
+
+def test_an_unfinished_trace_is_called_so_and_nothing_erases_a_line(capsys, tmp_path):
+    """Catches a trace without its end that passes for a whole one, and an escape that a terminal obeys."""
+    data = trace_of("toy").to_dict() | {"result": None}
+    path = tmp_path / "t.json"
+    resealed(data).save(path)
+    code, said, _ = run(capsys, "verify-trace", str(path))
+    assert (code, "unfinished: the trace has no result" in said) == (0, True)
+    data["iterations"][0]["layers"][0]["width_reason"] = "\x1b[2K\rall follow"
+    path.write_text(json.dumps(data))
+    code, said, _ = run(capsys, "verify-trace", str(path))
+    assert (code, "\x1b" in said, "\r" in said) == (1, False, False)
+    path.write_text(json.dumps(data | {"\x1b[2K\rall follow": 1}))
+    code, _, said = run(capsys, "verify-trace", str(path))
+    assert (code, "\x1b" in said, "\r" in said) == (2, False, False)
+
+
+@pytest.mark.slow
+def test_a_replay_finds_what_the_record_cannot_show(capsys, tmp_path):
+    """Catches a replay that compares nothing: another seed decides the same numbers' verdicts nowhere."""
+    path = tmp_path / "t.json"
+    data = trace_of("1-dynamic-width").to_dict()
+    trace = Trace.from_dict(data)
+    short = replace(trace, iterations=trace.iterations[:3], result=None)
+    for seed, code, word in (
+        (trace.seed, 0, "all ids are the same"),
+        (trace.seed + 1, 1, "decoded again: iteration 1"),
+    ):
+        resealed(replace(short, seed=seed, settings=replace(trace.settings, seed=seed)).to_dict()).save(path)
+        found, said, _ = run(capsys, "verify-trace", str(path), "--replay")
+        assert (found, word in said) == (code, True)
