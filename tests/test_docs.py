@@ -12,6 +12,7 @@ import visualize
 from dsbd.assets import asset_path
 from dsbd.cli import parser
 from dsbd.tracing.trace import Trace
+from visualize.page.limits import ELSEWHERE, Limits, setting
 from visualize.pages.lesson import parse_lesson, read_lesson
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,6 +89,15 @@ def test_every_method_and_command_has_its_row():
     assert {*rows} >= {*dsbd.METHODS}
     documented = re.findall(r"^\| `([\w-]+)[^|]*` \|", (DOCS / "commands.md").read_text(encoding="utf-8"), re.M)
     assert {*documented} >= {*parser()._subparsers._group_actions[0].choices}
+
+
+def test_the_table_of_hosting_has_every_setting_with_its_default():
+    """Catches a setting of the page that a host cannot find, one that is gone, and another default."""
+    rows = re.findall(r"^\| `(DSBD_\w+)` \| .+? \| (.*?) ?\|$", (DOCS / "hosting.md").read_text(encoding="utf-8"), re.M)
+    defaults = {setting(name): field.default for name, field in Limits.model_fields.items()}
+    told = {name: f"{value:,}" if isinstance(value, int) else value for name, value in defaults.items()}
+    assert sorted(name for name, _ in rows) == sorted([*told, *map(setting, ELSEWHERE)])
+    assert {name: default for name, default in rows if name in told} == told
 
 
 @pytest.mark.parametrize("page", ["teaching.md", "tutorial.md", "commands.md", "viewer.md"])
