@@ -89,7 +89,7 @@ def test_the_image_holds_what_the_page_needs_and_no_more():
     """Catches a file of the page that is left out, and the repository's history or tests that go along."""
     needed = ["app.py", "requirements.txt", "assets/traces"]
     assert [name for name in needed if not is_in_context(ROOT / name)] == []
-    extra = [".git", "tests/test_deployment.py", "docs/index.md", "README.md", "ui/__pycache__/x.pyc", "Dockerfile"]
+    extra = [".git", "tests/test_deployment.py", "docs/index.md", "README.md", "dsbd/__pycache__/x.pyc", "Dockerfile"]
     assert [name for name in extra if is_in_context(ROOT / name)] == []
     for keyword, rest in docker_lines():
         if keyword == "COPY":

@@ -17,7 +17,7 @@ import visualize
 from dsbd.assets import BUNDLED_PAIRS
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("dsbd", "visualize", "ui")
+PACKAGES = ("dsbd", "visualize")
 FILES = [ROOT / "app.py", *(path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py")))]
 
 NEVER = {

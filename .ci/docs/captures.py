@@ -1,7 +1,7 @@
 """Takes the pictures that need a browser: ``python .ci/docs/captures.py``, from the root, on a quiet machine.
 
 - ``docs/images/page.webp``: the page as ``app.py`` serves it, in the middle of a recorded decode.
-- ``ui/parts/preview.png``: the end of the two lanes, for shared links and for readers who want no movement.
+- ``visualize/page/preview.png``: the end of the two lanes, for shared links and for readers who want no movement.
 
 Needs playwright, pillow and ``chromium``.
 """
@@ -54,7 +54,7 @@ def lanes(browser: Browser) -> None:
             page.click(".dsbd-picture")
         picture = Image.open(download.value.path())
         page.close()
-    picture.convert("RGB").quantize(64).save(ROOT / "ui" / "parts" / "preview.png", optimize=True)
+    picture.convert("RGB").quantize(64).save(ROOT / "visualize" / "page" / "preview.png", optimize=True)
 
 
 if __name__ == "__main__":
