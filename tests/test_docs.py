@@ -9,7 +9,7 @@ import pytest
 
 import dsbd
 import visualize
-from dsbd.__main__ import parser
+from dsbd.cli import parser
 from dsbd.assets import asset_path
 from dsbd.tracing.trace import Trace
 from visualize.pages.lesson import parse_lesson, read_lesson
