@@ -1,7 +1,6 @@
 """The command line: arguments, exit code, words. What measures has its tests in ``tests/commands``."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -72,7 +71,6 @@ def folder(tmp_path, monkeypatch):
         (["--foo", *DECODE], "(see python -m dsbd --help)\n"),
         (["page", "--foo"], "(see python -m dsbd page --help)\n"),
         ([*EXPORT, "pdf"], "pdf"),
-        ([*EXPORT, "html", "--plotly", "web"], "web"),
         ([*EXPORT, "html", "--language", "xx"], "there are "),
         ([*EXPORT, "svg", "--iteration", "0"], "iteration is 0; this trace has the iterations 1 to"),
         ([*EXPORT, "svg", "y"], "(see python -m dsbd export --help)\n"),
@@ -173,18 +171,6 @@ def test_help_is_quick_to_load():
     code = "import sys; from dsbd.cli import parser; parser(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "False"
-
-
-def test_the_page_of_another_project_is_not_opened(tmp_path):
-    """Catches a package ``ui`` of another project, first on the path, opened in place of ours."""
-    (tmp_path / "ui").mkdir()
-    (tmp_path / "ui" / "__init__.py").write_text("raise SystemExit('not ours')")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    command = [sys.executable, "-m", "dsbd", "page", "--port", "1"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert str(tmp_path / "ui") in done.stderr
-    assert len(done.stderr.splitlines()) == 1
 
 
 def test_without_gradio_one_line_says_what_to_install(monkeypatch, capsys):
