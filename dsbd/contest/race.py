@@ -13,7 +13,7 @@ from typing import cast
 from dsbd.contest.contenders import BASELINE, Contender, require_count
 from dsbd.contest.contest import Asked, Contest, Turn, require_runnable, run_contest
 from dsbd.contest.records import Answer, Landing, Lane, Phase, Progress, Race, RacedPrompt, Racer, Run, Stretch
-from dsbd.contest.table import make_table
+from dsbd.contest.statistics import make_table
 from dsbd.contest.task import Question, Task
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import SettingsError, StoppedError
