@@ -48,7 +48,7 @@ def made_up(**speeds) -> Race:
         for one, own in zip(racing, speeds.values(), strict=True)
         for round, layers in enumerate(own)
     ]  # fmt: skip
-    found = race_of(Contest(racing, tuple(asked), len(runs) // len(racing)), runs, {}, scored=False)
+    found = race_of(Contest(racing, tuple(asked), len(runs) // len(racing)), runs, {})
 
     def lane(end: float) -> Lane:
         stretches = (Stretch("prefill", 0.0, 0.5), Stretch("score", 0.5, end))

@@ -84,22 +84,6 @@ def resampled_error(values, clusters, of=statistics.fmean, draws=4000):
     return statistics.stdev(of(list(itertools.chain(*source.choices(groups, k=len(groups))))) for _ in range(draws))
 
 
-def clustered_values(groups=30):
-    """Return values that depend on their cluster, in clusters of one to nine, and the clusters."""
-    source = random.Random(2)
-    drawn = [(source.gauss(0, 1), size) for size in source.choices(range(1, 10), k=groups)]
-    values = [middle + source.gauss(0, 0.5) for middle, size in drawn for _ in range(size)]
-    return values, [name for name, (_, size) in enumerate(drawn) for _ in range(size)]
-
-
-def test_the_clustered_error_is_that_of_resampled_clusters():
-    """Catches an error that takes the questions as independent: here less than half as large."""
-    values, clusters = clustered_values()
-    slow = resampled_error(values, clusters)
-    assert clustered_mean(values, clusters).standard_error == pytest.approx(slow, rel=0.1)
-    assert clustered_mean(values, range(len(values))).standard_error < 0.6 * slow
-
-
 def test_a_ratio_is_sum_over_sum_with_the_error_of_resampled_clusters():
     """Catches a mean of ratios, in which a short answer counts as much as a long one."""
     source = random.Random(4)
