@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsbd.assets import asset_path
-from dsbd.commands import bench, doctor, eval, page, verify_trace
+from dsbd.commands import contests, doctor, page, verify_trace
 from dsbd.commands.pair_flags import add_pair_flags, pair_of, prepare
 from dsbd.commands.parser import (
     BAD_INPUT,
@@ -42,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser().parse_args(arguments)
     try:
         code: int = parsed.run(parsed)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it was closed before we began: nobody reads
+            sys.stdout.flush()
     except DsbdError as error:
         print(f"dsbd: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -72,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=__version__)
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
     _add_decode(commands)
-    for measuring in (bench, eval, verify_trace):
+    for measuring in (contests, verify_trace):
         measuring.add(commands)
     _add_export(commands)
     _add_lesson(commands)

@@ -166,6 +166,13 @@ def test_a_full_disk_is_one_line():
     assert done.stderr == "dsbd: cannot write the output: No space left on device\n"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="runs wherever there is a shell")
+def test_a_closed_output_is_no_traceback():
+    command = f'"{sys.executable}" -m dsbd verify-trace "{TRACE}" >&-'
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_help_is_quick_to_load():
     """Catches help and messages about bad settings that wait for torch."""
     code = "import sys; from dsbd.cli import parser; parser(); print('torch' in sys.modules)"
