@@ -1,17 +1,21 @@
-"""The documentation: every public name has its place, every link leads somewhere, snippets and tables are true."""
+"""The documentation: every public name has its place, links lead somewhere, snippets and tables are true, examples run."""
 
 import itertools
 import re
+import runpy
 import shlex
+import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 import dsbd
 import visualize
-from dsbd.cli import parser
 from dsbd.assets import asset_path
+from dsbd.cli import parser
 from dsbd.tracing.trace import Trace
+from visualize.page.limits import ELSEWHERE, Limits, setting
 from visualize.pages.lesson import parse_lesson, read_lesson
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,6 +94,15 @@ def test_every_method_and_command_has_its_row():
     assert {*documented} >= {*parser()._subparsers._group_actions[0].choices}
 
 
+def test_the_table_of_hosting_has_every_setting_with_its_default():
+    """Catches a setting of the page that a host cannot find, one that is gone, and another default."""
+    rows = re.findall(r"^\| `(DSBD_\w+)` \| .+? \| (.*?) ?\|$", (DOCS / "hosting.md").read_text(encoding="utf-8"), re.M)
+    defaults = {setting(name): field.default for name, field in Limits.model_fields.items()}
+    told = {name: f"{value:,}" if isinstance(value, int) else value for name, value in defaults.items()}
+    assert sorted(name for name, _ in rows) == sorted([*told, *map(setting, ELSEWHERE)])
+    assert {name: default for name, default in rows if name in told} == told
+
+
 @pytest.mark.parametrize("page", ["teaching.md", "tutorial.md", "commands.md", "viewer.md"])
 def test_commands_of_a_page_are_accepted(page, tmp_path, monkeypatch):
     """Catches flags that do not exist, and a file in a folder that the page does not make first."""
@@ -152,3 +165,42 @@ def test_exercises_and_solutions_follow_from_the_traces():
     assert len(bold) == 7
     assert all(one in SOLUTIONS for one in bold)
     assert "accepted |" not in given
+
+
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+def unreachable(*address, **how):
+    raise OSError("an example asked for the network")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "said", "written"),
+    [("decode_and_look", "layers per iteration", "story.html"), ("own_pair", "result:  ", None),
+     ("lesson", "", "fox.html")],
+)  # fmt: skip
+def test_a_script_runs_to_its_end(name, said, written, toy_folders, tmp_path, monkeypatch, capsys):
+    """Catches an example that prints what the result does not have, or writes no page."""
+    models = [toy_folders["target"], toy_folders["draft"], "One day"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [name, *(models if name == "own_pair" else [])])
+    monkeypatch.setattr(socket, "getaddrinfo", unreachable)
+    runpy.run_module(f"examples.{name}", run_name="__main__")
+    assert said in capsys.readouterr().out
+    assert written is None or (tmp_path / written).is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run_to_their_end_and_are_kept_without_outputs(path, tmp_path, monkeypatch):
+    """Catches a cell that uses a name that no longer exists, and a saved run."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = nbformat.read(path, as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(not cell.outputs and cell.execution_count is None for cell in cells)
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()

@@ -16,11 +16,9 @@ from transformers import AutoTokenizer
 from dsbd.memory.files import save_memory
 from dsbd.memory.network import MemorySettings
 from training.corpus import Rows, encode_documents, read_documents, split_documents
-from training.losses import distillation_loss, next_token_loss, overlap, variation_share
 from training.memory import LENGTHS, MemoryModel, MemoryRows, memory_trainer
 from training.models import load_model, new_draft, new_target, save_model, train_tokenizer
-from training.optimizer import optimizers_of
-from training.trainer import Trainer, train
+from training.trainer import Trainer, distillation_loss, next_token_loss, optimizers_of, overlap, train, variation_share
 
 HELD_OUT_ROWS = 32
 """So many held-out rows at most make a figure."""

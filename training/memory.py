@@ -21,9 +21,7 @@ from dsbd.contest.tasks import NEEDLE, NEEDLE_WORDS
 from dsbd.memory.files import LowRank
 from dsbd.memory.network import MemoryNetwork, MemorySettings
 from training.corpus import Rows
-from training.losses import next_token_loss
-from training.optimizer import adam
-from training.trainer import Trainer
+from training.trainer import Trainer, adam, next_token_loss
 
 BACK_SEGMENTS = 3
 LENGTHS = (24, 64, 120, 224)

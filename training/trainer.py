@@ -1,7 +1,11 @@
-"""The loop that all trainings share: steps, the learning rate, checkpoints.
+"""What is learned, the optimizers, and the loop that all trainings share: steps, the learning rate, checkpoints.
 
 A checkpoint holds everything that decides what follows, and no clock decides anything: on one machine a run that was
 stopped and started again ends with the same weights, bit for bit, as one that was not.
+
+Muon takes the hidden matrices, AdamW embeddings, norms and whatever else is no matrix of a layer. Muon replaces each
+matrix's momentum by its nearest semi-orthogonal matrix (five Newton-Schulz steps in bfloat16). Every group keeps its
+greatest rate as `peak`; the trainer sets `lr` to a share of it.
 """
 
 import math
@@ -11,12 +15,103 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn import functional
 
 WARMUP_STEPS, DECAY_SHARE, LARGEST_GRADIENT = 50, 0.4, 1.0
 SAVE_EVERY_SECONDS, REPORT_EVERY, SMOOTHING = 180.0, 20, 0.95
 
 Loss = Callable[[float], tuple[torch.Tensor, dict[str, float]]]
 """Of the share of the run that is done, 0 to 1: the next batch's loss, and figures to report."""
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
+MUON_RATE, ADAM_RATE = 0.02, 0.003
+MUON_MOMENTUM, MUON_DECAY = 0.95, 0.05
+ADAM_BETAS = (0.9, 0.95)
+
+
+def next_token_loss(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    """Return the loss of each next token, (rows, length - 1), in nats.
+
+    Args:
+        logits: (rows, length, vocabulary).
+        ids: (rows, length) int64.
+    """
+    return functional.cross_entropy(logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten(), reduction="none").view(
+        len(ids), -1
+    )
+
+
+def overlap(target: torch.Tensor, draft: torch.Tensor) -> torch.Tensor:
+    """Return Σ min(target, draft) at each position: the expected acceptance of one draft token.
+
+    Args:
+        target: (…, vocabulary) logits.
+        draft: the same of the draft.
+    """
+    return torch.minimum(target.float().softmax(-1), draft.float().softmax(-1)).sum(-1)
+
+
+def distillation_loss(target: torch.Tensor, draft: torch.Tensor, variation_share: float) -> torch.Tensor:
+    """Return the mean of `(1 - variation_share) · KL(target ‖ draft) + variation_share · (1 - overlap)`.
+
+    Args:
+        target: (rows, length, vocabulary) logits.
+        draft: the same of the draft.
+        variation_share: from 0 to 1.
+    """
+    target_log_probs, draft_log_probs = target.float().log_softmax(-1), draft.float().log_softmax(-1)
+    divergence = (target_log_probs.exp() * (target_log_probs - draft_log_probs)).sum(-1)
+    return ((1 - variation_share) * divergence + variation_share * (1 - overlap(target, draft))).mean()
+
+
+def variation_share(progress: float) -> float:
+    """Return the share of the overlap in the loss, at `progress` in [0, 1]: 0, then a ramp, then 0.9."""
+    return 0.9 * min(1.0, max(0.0, (progress - 0.4) / (0.7 - 0.4)))
+
+
+def orthogonalize(matrix: torch.Tensor, steps: int = 5) -> torch.Tensor:
+    """Return a matrix (rows, columns) with all singular values near 1, in bfloat16."""
+    a, b, c = NEWTON_SCHULZ
+    tall = matrix.shape[0] > matrix.shape[1]
+    x = (matrix.mT if tall else matrix).bfloat16()
+    x = x / (x.float().norm() * 1.02 + 1e-7).bfloat16()
+    for _ in range(steps):
+        square = x @ x.mT
+        x = a * x + (b * square + c * square @ square) @ x
+    return x.mT if tall else x
+
+
+class Muon(torch.optim.Optimizer):
+    """Steps matrices along their orthogonalised momentum."""
+
+    def __init__(self, matrices: list[torch.nn.Parameter]) -> None:
+        """Begin with a momentum of zero."""
+        super().__init__(matrices, {"lr": MUON_RATE, "peak": MUON_RATE})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Apply the gradients."""
+        for group in self.param_groups:
+            for matrix in group["params"]:
+                gradient, state = matrix.grad, self.state[matrix]
+                momentum = state["momentum"] if state else state.setdefault("momentum", torch.zeros_like(matrix))
+                momentum.lerp_(gradient, 1 - MUON_MOMENTUM)
+                update = orthogonalize(gradient.lerp(momentum, MUON_MOMENTUM)).to(matrix.dtype)
+                shape_scale = max(1.0, matrix.shape[0] / matrix.shape[1]) ** 0.5
+                matrix.mul_(1 - group["lr"] * MUON_DECAY).add_(update, alpha=-group["lr"] * shape_scale)
+
+
+def adam(groups: list[tuple[list[Any], float]]) -> torch.optim.Optimizer:
+    """Return AdamW for groups of (parameters, greatest rate); empty ones are left out."""
+    kept = [{"params": parameters, "lr": rate, "peak": rate} for parameters, rate in groups if parameters]
+    return torch.optim.AdamW(kept, betas=ADAM_BETAS, weight_decay=0.0)
+
+
+def optimizers_of(model: torch.nn.Module) -> dict[str, torch.optim.Optimizer]:
+    """Return {name: optimizer} that together step every parameter of a model once."""
+    matrices, others = list[torch.nn.Parameter](), list[torch.nn.Parameter]()
+    for name, parameter in model.named_parameters():
+        (matrices if parameter.ndim == 2 and ".layers." in name else others).append(parameter)
+    return {"muon": Muon(matrices), "adam": adam([(others, ADAM_RATE)])}
 
 
 def rate_at(step: int, steps: int) -> float:

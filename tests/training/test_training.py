@@ -14,11 +14,9 @@ from dsbd.memory.network import MemorySettings
 from training import memory
 from training.__main__ import main
 from training.corpus import Rows, encode_documents, is_held_out, read_documents, split_documents
-from training.losses import distillation_loss, next_token_loss
 from training.memory import BACK_SEGMENTS, MemoryModel, MemoryRows, memory_trainer
 from training.models import load_model, new_draft, new_target, train_tokenizer
-from training.optimizer import optimizers_of
-from training.trainer import Trainer, train
+from training.trainer import Trainer, distillation_loss, next_token_loss, optimizers_of, train
 
 STORIES = [
     f"One day, {name} found a {thing}. {name} had {count} friends.\nThey played until night."
