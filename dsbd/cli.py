@@ -12,9 +12,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.assets import asset_path
 from dsbd.commands import bench, doctor, eval, page, verify_trace
-from dsbd.commands.pair_flags import add_pair_flags, pair_of, prepare
+from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare
 from dsbd.commands.parser import (
     BAD_INPUT,
     OK,
@@ -24,9 +23,9 @@ from dsbd.commands.parser import (
     new_command,
     print_json,
 )
-from dsbd.commands.paths import input_path, output_file, output_folder
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
 from dsbd.errors import DsbdError, SettingsError, TraceError
+from dsbd.util import asset_path
 from dsbd.version import __version__
 
 if TYPE_CHECKING:
@@ -87,9 +86,6 @@ def _add_decode(commands: Any) -> None:
     parser.add_argument("--prompt", required=True, help="text to continue")
     parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
     parser.add_argument("--chat", action="store_true", help="apply the model's chat template")
-    parser.add_argument(
-        "--tensor-parallel", action="store_true", help="spread the models over the processes of torchrun"
-    )
     add_pair_flags(parser)
     add_settings_flags(parser)
 
@@ -99,17 +95,15 @@ def _decode(parsed: argparse.Namespace) -> int:
     settings = settings_of_flags(parsed)
     from dsbd.api import stream
 
-    pair = pair_of(parsed, {"tp_plan": "auto"} if parsed.tensor_parallel else None)
+    pair = pair_of(parsed)
     prepare(pair, parsed.prompt, settings, parsed.chat)
     shown, result = "", None
     for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
-        if pair.reports and not parsed.json:
+        if not parsed.json:
             print(update.settled_text[len(shown) :], end="", flush=True)
             shown = update.settled_text
         result = update.result
     assert result is not None
-    if not pair.reports:
-        return OK
     if result.trace is not None:
         result.trace.save(parsed.trace)
     if parsed.json:

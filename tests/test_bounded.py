@@ -53,10 +53,3 @@ def test_a_call_that_goes_wrong_raises_and_the_next_is_answered(error, call, pro
 
 def test_what_is_printed_is_no_answer(process):
     assert process.call(60, os.write, 1, b"x" * 9) == 9
-
-
-def test_it_runs_in_the_folder_given(tmp_path):
-    """Catches a file there that is taken for a module of Python."""
-    (tmp_path / "pickle.py").write_text("raise SystemExit")
-    with BoundedProcess(512 * MIB, tmp_path) as process:
-        assert process.call(60, os.getcwd) == str(tmp_path.resolve())

@@ -10,8 +10,8 @@ import pytest
 import dsbd
 import visualize
 from dsbd.__main__ import parser
-from dsbd.assets import asset_path
 from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
 from visualize.pages.lesson import parse_lesson, read_lesson
 
 ROOT = Path(__file__).resolve().parents[1]

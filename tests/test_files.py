@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dsbd.files import write_file
+from dsbd.util import write_file
 
 ROOT = Path(__file__).resolve().parents[1]
 WRITING = re.compile(r"\.write_(?:text|bytes)\(|open\([^)]*\"[wx]b?\"|json\.dump\(")
@@ -19,7 +19,7 @@ def test_every_other_file_writes_through_write_file():
     """Catches a writer that empties a file before it knows that the new content has room, or follows a link."""
     files = [path for package in ("dsbd", "visualize") for path in (ROOT / package).rglob("*.py")]
     found = [path.relative_to(ROOT).as_posix() for path in files if WRITING.search(path.read_text(encoding="utf-8"))]
-    assert found == ["dsbd/files.py"]
+    assert found == ["dsbd/util.py"]
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import networkx
 import pytest
 
 import visualize
-from dsbd.assets import BUNDLED_PAIRS
+from dsbd.util import BUNDLED_PAIRS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("dsbd", "visualize", "ui")
@@ -119,7 +119,7 @@ def test_nothing_imports_in_a_circle():
 
 RECORDS = {"dsbd.contest.records", "dsbd.contest.statistics"}
 DRAWN_FROM = {
-    "dsbd.errors", "dsbd.files", "dsbd.methods", "dsbd.settings", "dsbd.results", "dsbd.tracing", "dsbd.assets",
+    "dsbd.errors", "dsbd.util", "dsbd.methods", "dsbd.settings", "dsbd.results", "dsbd.tracing",
     *RECORDS,
 }  # fmt: skip
 """What drawings may read of the decoder: plain data, and nothing that decodes."""

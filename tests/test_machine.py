@@ -2,8 +2,8 @@
 
 import torch
 
-from dsbd.conditions import conditions
 from dsbd.machine import machine, source_digest
+from dsbd.models.pair import conditions
 from tests.toy_pair import toy_pair
 
 

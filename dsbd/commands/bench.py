@@ -4,13 +4,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dsbd.assets import asset_path
 from dsbd.commands.contender_flags import add_contest_flags, contenders_of, hold
-from dsbd.commands.pair_flags import add_pair_flags
+from dsbd.commands.flags import add_pair_flags, input_path
 from dsbd.commands.parser import new_command
-from dsbd.commands.paths import input_path
 from dsbd.contest.files import read_text
 from dsbd.contest.tasks import Prompts
+from dsbd.util import asset_path
 
 DEFAULT_SEEDS = 2
 

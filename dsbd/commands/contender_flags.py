@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands.pair_flags import pair_of, say_read
+from dsbd.commands.flags import output_file, pair_of, say_read
 from dsbd.commands.parser import OK, STOPPED, names, print_json
-from dsbd.commands.paths import output_file
 from dsbd.commands.settings_flags import value_of_text
 from dsbd.contest.contenders import (
     BASELINE,

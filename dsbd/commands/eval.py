@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from dsbd.commands.contender_flags import add_contest_flags, contenders_of, hold
-from dsbd.commands.pair_flags import add_pair_flags
+from dsbd.commands.flags import add_pair_flags
 from dsbd.commands.parser import names, new_command
 from dsbd.contest.tasks import TASKS, load_tasks
 from dsbd.errors import SettingsError

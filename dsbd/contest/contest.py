@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dsbd.api import planning
-from dsbd.conditions import conditions
 from dsbd.contest.contenders import BASELINE, DEFAULT_METHODS, Contender, contenders, fields_read
 from dsbd.contest.measure import measure, meters_of
 from dsbd.contest.records import Progress, Run, Table, to_plain
@@ -20,11 +19,11 @@ from dsbd.contest.table import make_table
 from dsbd.contest.task import Question, Task
 from dsbd.contest.tasks import Prompts, load_tasks
 from dsbd.errors import PairError, SettingsError
-from dsbd.models.pair import Pair
-from dsbd.progress import ProgressLine
+from dsbd.models.pair import Pair, conditions
 from dsbd.results import brief
 from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
+from dsbd.util import ProgressLine
 
 WARM_UP_TOKENS = 8
 Stop = Callable[[], bool] | None
@@ -140,7 +139,6 @@ def make_contest(
 
 def require_runnable(pair: Pair, contest: Contest) -> None:
     """Check everything that could stop a contest later. Raises: as :func:`make_contest`."""
-    pair.require_whole("a contest")
     for one in contest.contenders:
         if one.drafts and pair.draft is None:
             raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")

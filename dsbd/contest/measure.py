@@ -9,15 +9,13 @@ from typing import Any
 import torch
 
 from dsbd.api import READING, decode
-from dsbd.clock import synchronise
 from dsbd.contest.contenders import Contender
 from dsbd.contest.transformers_generate import as_shipped, generate, time_prefill
-from dsbd.models.free_memory import memory_errors
+from dsbd.machine import memory_errors, synchronise
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.session import Observer
-from dsbd.steps import value_of
-from dsbd.stopping import check_of
+from dsbd.util import check_of, value_of
 
 
 class Meter:

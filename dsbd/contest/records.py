@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from dsbd.contest.statistics import Difference, Interval, Mean
-from dsbd.files import write_file
 from dsbd.results import brief
+from dsbd.util import write_file
 
 Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
 Verdict = Literal["faster", "slower", "no difference seen", "not measured"]

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dsbd.assets import asset_path
 from dsbd.contest.files import json_lines, path_of, read_json, text_of
 from dsbd.contest.sandbox import QueryLimits, Row, Value, run_query
 from dsbd.contest.task import Question, Task, in_order
 from dsbd.errors import QueryError, TaskError
+from dsbd.util import asset_path
 
 _TOKEN = re.compile(
     r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|\w+(?:\.\d+)?|<=|>=|<>|!=|==|\|\||\S", re.ASCII

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dsbd.errors import PromptError, TaskError
-from dsbd.stopping import cut
+from dsbd.util import cut
 
 ORDER_SEED = 1
 """Questions are asked in the order of a hash of this number and their id."""

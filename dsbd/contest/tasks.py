@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dsbd.assets import asset_path
 from dsbd.contest.contenders import require_names
 from dsbd.contest.files import csv_rows, json_lines, path_of, read_json, read_text, text_of
 from dsbd.contest.sql import Library, Spider
 from dsbd.contest.task import Question, Task, in_order
 from dsbd.errors import SettingsError, TaskError
+from dsbd.util import asset_path
 
 ANSWERS = ("references", "reference", "answer")
 ALLOWED = "prompt, one of references, reference and answer, and id"

@@ -13,15 +13,14 @@ from typing import Any
 import torch
 from transformers import StoppingCriteria, StoppingCriteriaList
 
-from dsbd.clock import synchronise
 from dsbd.contest.contenders import Contender
 from dsbd.errors import SettingsError
-from dsbd.models.attention import NAME as PACKED
+from dsbd.machine import synchronise, without_warnings
+from dsbd.models.cache import PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
-from dsbd.models.quiet import without_warnings
 from dsbd.settings import DecodingSettings
-from dsbd.stopping import cut
+from dsbd.util import cut
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
 

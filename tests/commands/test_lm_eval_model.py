@@ -9,7 +9,7 @@ import pytest
 
 import dsbd
 from dsbd.errors import SettingsError
-from dsbd.stopping import cut
+from dsbd.util import cut
 
 ROOT = Path(__file__).resolve().parents[2]
 

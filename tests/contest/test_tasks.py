@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import pytest
 
-from dsbd.assets import asset_path
 from dsbd.contest import files, sql
 from dsbd.contest.files import csv_rows, json_lines, read_json
 from dsbd.contest.task import Question, in_order
@@ -25,6 +24,7 @@ from dsbd.contest.tasks import (
     load_task,
 )
 from dsbd.errors import PromptError, TaskError
+from dsbd.util import asset_path
 from tests.contest.made_up import chance, mean_score
 
 OWN = [

@@ -11,8 +11,8 @@ from dsbd.errors import PromptError, StoppedError, TraceError
 from dsbd.memory.reading import Memory
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
-from dsbd.steps import value_of
 from dsbd.tracing.trace import Trace, canonical_digest
+from dsbd.util import value_of
 from tests.law import test_end_to_end as end_to_end
 from tests.memory.toys import random_network
 from tests.toy_pair import EOS, Digits, toy_model, toy_pair, toy_tokenizer

@@ -11,9 +11,8 @@ from safetensors.torch import load_file, save_file
 
 from dsbd.errors import PairError, PromptError, StoppedError
 from dsbd.memory.files import CONFIG, WEIGHTS, LowRank, load_memory, save_memory
-from dsbd.memory.network import MemorySettings
-from dsbd.memory.reading import Memory, segments_of
-from dsbd.steps import value_of
+from dsbd.memory.reading import Memory, MemorySettings, segments_of
+from dsbd.util import value_of
 from tests.memory.toys import random_network
 from tests.toy_pair import toy_model, toy_pair
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from dsbd.memory.network import MemoryNetwork, MemorySettings
+from dsbd.memory.reading import MemoryNetwork, MemorySettings
 
 
 def random_network(hidden_size: int, seed: int = 0, **sizes) -> MemoryNetwork:

@@ -5,9 +5,9 @@ import random
 import torch
 
 from dsbd.law.beams import Node
+from dsbd.models.engines.choice import new_row
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.new import new_row
 from dsbd.models.rows.row import Row
 from dsbd.models.rows.states import PathRows
 from tests.models.tiny import VOCABULARY, WINDOW

@@ -11,18 +11,18 @@ import pytest
 import torch
 
 import dsbd
-from dsbd import decoder
+from dsbd import decoder, machine
 from dsbd.law.verify import verify
-from dsbd.models import language_model, making, threads
+from dsbd.machine import SMALL, cpu_quota, limit_threads
+from dsbd.models import language_model
 from dsbd.models.cache import GROWTH_SLOTS, ForestCache, LayerShape
-from dsbd.models.engines import fused, graph, onnx, traced
+from dsbd.models.engines import choice, graph, onnx, traced
+from dsbd.models.engines.choice import engine_for, new_row
 from dsbd.models.engines.graph import GraphRow, GraphRunner
 from dsbd.models.engines.onnx import OnnxForward
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.making import engine_for, make_pair
+from dsbd.models.making import make_pair
 from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.new import new_row
-from dsbd.models.threads import SMALL, cpu_quota, limit_threads
 from tests.models.driver import CLOSE, Driver
 from tests.models.test_rows import FLOAT32, _plain_capture, model_on
 from tests.toy_pair import toy_model, toy_pair_on, toy_tokenizer
@@ -48,7 +48,7 @@ class Cuda(LanguageModel):
 )
 def test_auto_is_an_engine_by_rule(kind, dtype, bias, free, engine, monkeypatch):
     """Catches an engine where it loses, weights a second time that do not fit, graphs on a GPU lent for seconds."""
-    monkeypatch.setattr(making, "free_bytes", lambda device: free)
+    monkeypatch.setattr(choice, "free_bytes", lambda device: free)
     monkeypatch.setenv("SPACES_ZERO_GPU", "" if free else "1")
     model = toy_model(1, 1, head_size=16).to(dtype)
     model.config.attention_bias = bias
@@ -78,10 +78,10 @@ def test_joined_weights_are_in_memory_once():
     before = {name: value.clone() for name, value in model.state_dict().items()}
     attention, mlp = model.model.layers[0].self_attn, model.model.layers[0].mlp
     for parts in ([attention.q_proj, attention.k_proj, attention.v_proj], [mlp.gate_proj, mlp.up_proj]):
-        whole = fused.joined(parts)
+        whole = traced.joined(parts)
         places = {part.weight.untyped_storage().data_ptr() for part in parts}
-        assert places == {whole.untyped_storage().data_ptr(), fused.joined(parts).untyped_storage().data_ptr()}
-        assert torch.equal(fused.joined(parts), torch.cat([part.weight for part in parts]))
+        assert places == {whole.untyped_storage().data_ptr(), traced.joined(parts).untyped_storage().data_ptr()}
+        assert torch.equal(traced.joined(parts), torch.cat([part.weight for part in parts]))
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
@@ -175,7 +175,7 @@ def test_threads_follow_the_quota(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     torch.set_num_threads(6)
     for quota, left in ((None, 6), (8.0, 6), (2.5, 3), (0.2, 1)):
-        monkeypatch.setattr(threads, "cpu_quota", lambda quota=quota: quota)
+        monkeypatch.setattr(machine, "cpu_quota", lambda quota=quota: quota)
         assert limit_threads() == left
     torch.set_num_threads(6)
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
@@ -258,7 +258,7 @@ def test_the_checks_of_a_model_share_their_eager_forwards(monkeypatch):
     """Catches a load that runs the same forests again for every engine that it tries."""
     runs = []
     monkeypatch.setattr("dsbd.models.check.ForestRow", lambda model: runs.append(model.id) or ForestRow(model))
-    monkeypatch.setattr(fused, "_rotated", lambda states, cosines, sines: states)
+    monkeypatch.setattr(traced, "_rotated", lambda states, cosines, sines: states)
     pair = make_pair(replace(LanguageModel(toy_model(1, 1).float(), "toy"), engine="fused"), None, toy_tokenizer())
     assert list(pair.checks) == ["target", "target fused", "target traced"]
     assert len(runs) == 1

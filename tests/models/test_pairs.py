@@ -15,13 +15,11 @@ from transformers.utils import logging as transformers_logging
 
 import dsbd
 from dsbd.errors import PairError
-from dsbd.machine import computes_bfloat16
-from dsbd.models.free_memory import memory_errors
+from dsbd.machine import computes_bfloat16, memory_errors, without_progress, without_warnings
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.loading import load_pair, resolve_dtype
 from dsbd.models.making import make_pair
 from dsbd.models.pair import TokenBytes
-from dsbd.models.quiet import without_progress, without_warnings
 from tests.toy_pair import EOS, toy_model, toy_pair, toy_tokenizer
 
 CPU = torch.device("cpu")
@@ -48,7 +46,7 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
         ({"engine": "graph", "device": "cpu"}, "device is a CPU; use traced, fused"),
         ({"device": "cpu", "device_map": "auto"}, "device 'cpu' and device_map 'auto' both"),
         ({"load_kwargs": {"trust_" + "remote_code": True}}, "remote_code.*never run"),
-        ({"load_kwargs": {"tp_plan": "auto"}}, "start the program with torchrun"),
+        ({"load_kwargs": {"tp_plan": "auto"}}, "load_kwargs has 'tp_plan', which is not allowed"),
     ],
     ids=str,
 )
@@ -56,7 +54,6 @@ def test_what_cannot_be_loaded_is_refused_before_anything_is_read(named, said, m
     """Catches a name that is looked up on the hub, a draft that is silently replaced, a default in place of a typing
     error, a device that holds no numbers, and code of a model that is run by an argument."""
     monkeypatch.setattr("dsbd.models.loading._load", lambda *given: pytest.fail("it was read"))
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
     with pytest.raises(PairError, match=said) as caught:
         load_pair(**named)
     assert "\n" not in str(caught.value)

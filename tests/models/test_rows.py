@@ -14,10 +14,9 @@ from transformers import BertConfig, BertLMHeadModel, GPTNeoConfig, GPTNeoForCau
 from benchmarks import families
 from dsbd.errors import PairError
 from dsbd.law.beams import Node
-from dsbd.models.attention import NAME, pack_groups, packed_attention
-from dsbd.models.cache import GROWTH_SLOTS
+from dsbd.models.cache import GROWTH_SLOTS, PACKED, pack_groups, packed_attention
 from dsbd.models.check import check_engine, check_forest, check_states
-from dsbd.models.engines import fused, graph, onnx_graph, traced
+from dsbd.models.engines import graph, onnx_graph, traced
 from dsbd.models.engines.graph import GraphRow
 from dsbd.models.engines.onnx import OnnxRow
 from dsbd.models.engines.traced import TracedRow
@@ -26,7 +25,6 @@ from dsbd.models.making import make_pair
 from dsbd.models.pair import KEPT
 from dsbd.models.rows import forest, states
 from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.new import new_row
 from dsbd.models.rows.states import StateRows
 from tests.models.driver import CLOSE, Driver, wandered
 from tests.models.tiny import FORESTS, VOCABULARY, WINDOW, tiny_model
@@ -163,7 +161,7 @@ def flat(self):
 
 WRONG = {
     "traced": (traced._OnBuffers, "forward", twisted, "eager", "runs eagerly"),
-    "fused": (fused, "_rotated", lambda states, cosines, sines: states * cosines, "traced", "is traced"),
+    "fused": (traced, "_rotated", lambda states, cosines, sines: states * cosines, "traced", "is traced"),
     "graph": (graph, "cuda_graph", lambda forward: lambda: 0.7 * forward(), "eager", "runs eagerly"),
     "onnx": (onnx_graph.Builder, "_rotations", flat, "traced", "runs on torch"),
 }
@@ -225,6 +223,12 @@ def test_models_that_no_check_of_logits_would_find():
     assert (outcome.passed, "window" in outcome.reason) == (False, True)
 
 
+def tensors_of(cache):
+    parts = [part for layer in cache.layers for part in vars(layer).values()]
+    parts += [one for part in parts if isinstance(part, dict) for one in part.values()]
+    return [part.clone() for part in parts if isinstance(part, torch.Tensor)]
+
+
 STATES = {
     "llama": (lambda: tiny_model("llama").model, ("states", "steps")),
     "mamba": (lambda: families.tiny_model("mamba"), ("steps",)),
@@ -245,23 +249,18 @@ def test_caches_for_each_path_see_what_it_sees(name, monkeypatch):
     kept = model.new_states()
     with torch.inference_mode():
         model.forward(torch.tensor([[3, 4, 5]]), cache=kept)
-        before, twin = states.state_bytes(kept), states.copied(kept, torch.tensor([0, 0]))
+        before, twin = tensors_of(kept), states.copied(kept, torch.tensor([0, 0]))
         model.forward(torch.tensor([[6], [7]]), cache=twin)
-    assert states.state_bytes(kept) == before
+    assert all(torch.equal(*pair) for pair in zip(before, tensors_of(kept), strict=True))
     shipped = states.copied
     monkeypatch.setattr(states, "copied", lambda cache, rows: shipped(cache, torch.zeros_like(rows)))
     assert not check_states(model, ways[0]).passed
 
 
 def test_what_caches_for_each_path_feed_and_take(monkeypatch):
-    """Catches bytes without the copies, paths fed again from their beam in every layer of a draft, and a short path
+    """Catches paths fed again from their beam in every layer of a draft, and a short path
     that goes on behind the padding of a long one."""
     model, root, prompt = replace(tiny_model("llama"), attention="states"), Node(None, -1, 0), [3, 8, 6, 2]
-    row, slot = new_row(model), 2 * 2 * 2 * 16 * 8  # keys and values, layers, heads, size, bytes of float64
-    row.prefill([3] * 10, root)
-    row.open([root], 6)
-    row.feed(torch.tensor([4, 5, 6, 7, 8, 9]), torch.tensor([0, 0, 0, 1, 2, 3]), (3, 3))
-    assert (row.peak_bytes, row.forwards) == ((10 + 3 * 12) * slot, 3)
     row = StateRows(model)
     row.prefill(prompt, root)
     row.open([root], 5)
@@ -314,5 +313,5 @@ def test_models_with_groups_are_packed_and_say_the_same(family):
         pack_groups(model)
         after = model(tokens).logits
     grouped = family not in ("gpt2", "gpt_neox", "opt", "phi", "gemma2 windows")  # no groups, or eager attention
-    assert (model.config._attn_implementation == NAME) == grouped
+    assert (model.config._attn_implementation == PACKED) == grouped
     assert float((after - before).abs().max()) < CLOSE
