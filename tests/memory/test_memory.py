@@ -15,12 +15,11 @@ import dsbd
 from dsbd.errors import PairError, PromptError, StoppedError, TraceError
 from dsbd.memory.files import CONFIG, WEIGHTS, LowRank, load_memory, save_memory
 from dsbd.memory.reading import Memory, MemoryNetwork, MemorySettings, segments_of
-from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import value_of
 from tests.law import test_end_to_end as end_to_end
-from tests.toy_pair import EOS, Digits, toy_model, toy_pair, toy_tokenizer
+from tests.toy_pair import EOS, Digits, toy_model, toy_pair
 
 
 def random_network(hidden_size: int, seed: int = 0, **sizes) -> MemoryNetwork:
@@ -335,20 +334,6 @@ def test_log_weights_are_those_behind_the_memory(pair, method) -> None:
         laws = logits[len(window.ids) : -1].double().log_softmax(-1)
         again = laws.gather(1, torch.tensor(beam.token_ids)[:, None]).sum().item()
         assert beam.log_weight == pytest.approx(again, abs=1e-6)
-
-
-@pytest.mark.parametrize("engine", ["traced", "fused", "onnx"])
-def test_every_engine_stands_behind_the_memory(engine) -> None:
-    """Catches an engine that counts positions or slots from the first token."""
-    draft, target = (toy_model(seed, 1, head_size=16).float() for seed in (2, 1))
-    network = random_network(32, segment_tokens=24)
-    found = []
-    for name in ("eager", engine):
-        model = replace(LanguageModel(target, "toy/target"), memory=Memory("toy", network))
-        made = make_pair(model, draft, toy_tokenizer(), engine=name)
-        assert made.target.engine == name, made.fallbacks
-        found.append(dsbd.decode(made, LONG, dsbd.DecodingSettings(max_new_tokens=16, seed=2)))
-    assert [beam.token_ids for beam in found[0].beams] == [beam.token_ids for beam in found[1].beams]
 
 
 def test_a_prompt_that_fits_is_not_read(pair) -> None:

@@ -35,6 +35,7 @@ from tests.toy_pair import EOS, read_settings, toy_model, toy_pair, toy_tokenize
 CPU = torch.device("cpu")
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=10, draft_depth=2, draft_width=3, seed=3)
 GREEDY = replace(SETTINGS, temperature=0.0, max_width=1, min_width=1)
+NO_NAME = "is neither a folder that exists nor a hub id like owner/name"
 SPREAD = dict.fromkeys(("model.embed_tokens", "model.layers.0", "model.norm", "model.rotary_emb"), "cpu")
 SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
 
@@ -56,26 +57,19 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
         ({"engine": "graph", "device": "cpu"}, "device is a CPU; use traced, fused"),
         ({"device": "cpu", "device_map": "auto"}, "device 'cpu' and device_map 'auto' both"),
         ({"load_kwargs": {"trust_" + "remote_code": True}}, "remote_code.*never run"),
+        *(({"target": name}, NO_NAME) for name in ("x" * 5000, "a\0b", "\ud800", "../x", "a--b", "/no/such", "a/b/c")),
         ({"load_kwargs": {"tp_plan": "auto"}}, "load_kwargs has 'tp_plan', which is not allowed"),
     ],
-    ids=str,
+    ids=ascii,
 )
 def test_what_cannot_be_loaded_is_refused_before_anything_is_read(named, said, monkeypatch):
     """Catches a name that is looked up on the hub, a draft that is silently replaced, a default in place of a typing
     error, a device that holds no numbers, and code of a model that is run by an argument."""
-    monkeypatch.setattr("dsbd.models.loading._load", lambda *given: pytest.fail("it was read"))
+    monkeypatch.setattr("dsbd.models.loading.source_of", lambda name: pytest.fail("it was read"))
     with pytest.raises(PairError, match=said) as caught:
         load_pair(**named)
     assert "\n" not in str(caught.value)
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
-
-
-@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "\ud800", "../x", "a--b", "/no/such/folder", "a/b/c"])
-def test_what_is_no_name_is_refused(name):
-    """Catches an error of the system for a name that cannot be a path, and a folder that does not exist that is
-    looked up on the hub."""
-    with pytest.raises(PairError, match="is neither a folder that exists nor a hub id like owner/name"):
-        load_pair(name)
 
 
 MODEL, BYTES, MORE, FEW = toy_model(1, 1), toy_tokenizer(), toy_tokenizer(), toy_model(1, 1)
