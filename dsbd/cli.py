@@ -24,9 +24,9 @@ from dsbd.commands.parser import (
     new_command,
     print_json,
 )
-from dsbd.commands.paths import input_path, output_file, output_folder
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
 from dsbd.errors import DsbdError, SettingsError, TraceError
+from dsbd.util import asset_path
 from dsbd.version import __version__
 
 if TYPE_CHECKING:
@@ -88,9 +88,6 @@ def _add_decode(commands: Any) -> None:
     parser.add_argument("--prompt", required=True, help="text to continue")
     parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
     parser.add_argument("--chat", action="store_true", help="apply the model's chat template")
-    parser.add_argument(
-        "--tensor-parallel", action="store_true", help="spread the models over the processes of torchrun"
-    )
     add_pair_flags(parser)
     add_settings_flags(parser)
 
@@ -100,17 +97,15 @@ def _decode(parsed: argparse.Namespace) -> int:
     settings = settings_of_flags(parsed)
     from dsbd.api import stream
 
-    pair = pair_of(parsed, {"tp_plan": "auto"} if parsed.tensor_parallel else None)
+    pair = pair_of(parsed)
     prepare(pair, parsed.prompt, settings, parsed.chat)
     shown, result = "", None
     for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
-        if pair.reports and not parsed.json:
+        if not parsed.json:
             print(update.settled_text[len(shown) :], end="", flush=True)
             shown = update.settled_text
         result = update.result
     assert result is not None
-    if not pair.reports:
-        return OK
     if result.trace is not None:
         result.trace.save(parsed.trace)
     if parsed.json:

@@ -11,7 +11,7 @@ import dsbd
 from dsbd.cli import FORMATS, main
 from dsbd.memory.files import save_memory
 from tests.command_line import refused, run
-from tests.memory.toys import random_network
+from tests.memory.test_memory import random_network
 from tests.toy_pair import toy_model
 
 ROOT = Path(__file__).resolve().parents[1]

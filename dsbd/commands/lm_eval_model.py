@@ -22,7 +22,7 @@ from dsbd.contest.contest import digest
 from dsbd.errors import SettingsError
 from dsbd.models.loading import load_pair
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
-from dsbd.stopping import cut
+from dsbd.util import cut
 
 HARNESS_DEVICE = "cuda:0"
 """The default device of the harness."""

@@ -19,11 +19,11 @@ from dsbd.contest.statistics import make_table
 from dsbd.contest.task import Question, Task
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import PairError, SettingsError
-from dsbd.models.pair import Pair
-from dsbd.progress import ProgressLine
+from dsbd.models.pair import Pair, conditions
 from dsbd.results import brief
 from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
+from dsbd.util import ProgressLine
 
 WARM_UP_TOKENS = 8
 Stop = Callable[[], bool] | None
@@ -131,7 +131,6 @@ def make_contest(
 
 def require_runnable(pair: Pair, contest: Contest) -> None:
     """Check everything that could stop a contest later. Raises: as :func:`make_contest`."""
-    pair.require_whole("a contest")
     for one in contest.contenders:
         if one.drafts and pair.draft is None:
             raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")

@@ -16,7 +16,6 @@ import torch
 from transformers import StoppingCriteria, StoppingCriteriaList
 
 from dsbd.api import READING, decode
-from dsbd.clock import synchronise
 from dsbd.contest.contenders import Contender
 from dsbd.errors import SettingsError
 from dsbd.models.attention import NAME as PACKED

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from dsbd.files import write_file
 from dsbd.results import brief
+from dsbd.util import write_file
 
 Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
 Verdict = Literal["faster", "slower", "no difference seen", "not measured"]

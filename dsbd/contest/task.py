@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.errors import PromptError, TaskError
-from dsbd.stopping import cut
+from dsbd.util import cut
 
 ORDER_SEED = 1
 """Questions are asked in the order of a hash of this number and their id."""

@@ -17,12 +17,11 @@ from dsbd.contest.statistics import clustered_perplexity, clustered_rate, make_t
 from dsbd.contest.task import Question
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import PairError, PromptError, SettingsError, StoppedError
-from dsbd.models.attention import NAME as PACKED
+from dsbd.models.cache import PACKED
 from dsbd.models.loading import load_pair
-from dsbd.steps import value_of
-from dsbd.stopping import cut
+from dsbd.util import cut, value_of
 from tests.contest.made_up import BASELINE, RIGHT, Quiz, made_up_run, made_up_table
-from tests.memory.test_decode import remembering
+from tests.memory.test_memory import remembering
 from tests.toy_pair import EOS, toy_pair
 
 ALL = ("dsbd", "beam_sampling", "sampling", "hf_beam_sampling", "hf_beam_search", "hf_assisted", "hf_sampling")

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import dsbd
 import visualize
-from dsbd.assets import asset_path
 from dsbd.contest.contenders import contenders
 from dsbd.contest.contest import Asked, Contest
 from dsbd.contest.race import LaneWatch, race, race_of
@@ -19,6 +18,7 @@ from dsbd.contest.records import Landing, Lane, Progress, Race, Stretch, load_ra
 from dsbd.contest.statistics import make_table
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import SettingsError, StoppedError
+from dsbd.util import asset_path
 from tests.contest.made_up import BASELINE, Quiz, made_up_run, made_up_table
 from tests.toy_pair import toy_pair
 from visualize.figures.contest import pareto_front

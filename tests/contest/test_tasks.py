@@ -22,6 +22,7 @@ from dsbd.contest.tasks import (
     load_task,
 )
 from dsbd.errors import PromptError, TaskError
+from dsbd.util import asset_path
 from tests.contest.made_up import chance, mean_score
 
 OWN = [
