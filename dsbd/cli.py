@@ -12,9 +12,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.assets import asset_path
 from dsbd.commands import contests, doctor, page, verify_trace
-from dsbd.commands.pair_flags import add_pair_flags, pair_of, prepare
+from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare
 from dsbd.commands.parser import (
     BAD_INPUT,
     OK,

@@ -10,7 +10,8 @@ import torch
 from dsbd.draft import Drafted
 from dsbd.law.choices import Uniforms
 from dsbd.law.joint import verify_joint
-from dsbd.law.verify import VerifiedLayer, verify
+from dsbd.law.verified import VerifiedLayer
+from dsbd.law.verify import verify
 from dsbd.machine import PhaseClock, torch_threads
 from dsbd.score import Scored, score
 from dsbd.session import Enough, Observer, RunStart, Session, Snapshot, drafter_of, row_of

@@ -1,6 +1,7 @@
 """The command line: arguments, exit code, words. What measures has its tests in ``tests/commands``."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path

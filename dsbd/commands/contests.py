@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dsbd.assets import asset_path
-from dsbd.commands.pair_flags import add_pair_flags, pair_of, say_read
+from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of, say_read
 from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json
-from dsbd.commands.paths import input_path, output_file
 from dsbd.commands.settings_flags import value_of_text
 from dsbd.contest.contenders import (
     BASELINE,
@@ -27,6 +25,7 @@ from dsbd.contest.task import Task, read_text
 from dsbd.contest.tasks import TASKS, Prompts, load_task
 from dsbd.errors import SettingsError
 from dsbd.settings import FIELDS, DecodingSettings
+from dsbd.util import asset_path
 
 MAX_SEEDS = 1000
 DEFAULT_SEEDS = 2

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from dsbd.api import planning
-from dsbd.conditions import conditions
 from dsbd.contest.contenders import BASELINE, Contender, fields_read
 from dsbd.contest.measure import measure
 from dsbd.contest.records import Progress, Run, Table, to_plain

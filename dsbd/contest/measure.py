@@ -18,15 +18,13 @@ from transformers import StoppingCriteria, StoppingCriteriaList
 from dsbd.api import READING, decode
 from dsbd.contest.contenders import Contender
 from dsbd.errors import SettingsError
-from dsbd.models.attention import NAME as PACKED
-from dsbd.models.free_memory import memory_errors
+from dsbd.machine import memory_errors, synchronise, without_warnings
+from dsbd.models.cache import PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
-from dsbd.models.quiet import without_warnings
 from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
-from dsbd.steps import value_of
-from dsbd.stopping import check_of, cut
+from dsbd.util import check_of, cut, value_of
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
 

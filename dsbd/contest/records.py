@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from dsbd.files import write_file
 from dsbd.results import brief
 from dsbd.util import write_file
 

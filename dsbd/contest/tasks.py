@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dsbd.assets import asset_path
 from dsbd.contest.sql import QueryLimits, Row, orders_rows, run_query, same_rows
 from dsbd.contest.task import Question, Task, in_order, json_lines, path_of, read_json, read_text, text_of
 from dsbd.errors import QueryError, TaskError
+from dsbd.util import asset_path
 
 ANSWERS = ("references", "reference", "answer")
 ALLOWED = "prompt, one of references, reference and answer, and id"

@@ -12,7 +12,7 @@ import dsbd
 from dsbd.cli import parser
 from dsbd.commands.contests import contenders_of
 from dsbd.errors import SettingsError
-from dsbd.stopping import cut
+from dsbd.util import cut
 from tests.command_line import refused, run
 
 ROOT = Path(__file__).resolve().parents[2]

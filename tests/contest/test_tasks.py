@@ -6,7 +6,6 @@ from collections import Counter
 
 import pytest
 
-from dsbd.assets import asset_path
 from dsbd.contest import task as task_module
 from dsbd.contest.task import Question, in_order, json_lines, read_json
 from dsbd.contest.tasks import (

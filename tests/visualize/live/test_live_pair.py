@@ -8,11 +8,11 @@ from typing import Any
 import onnx
 import pytest
 import torch
-from dsbd.models.pieces import TokenBytes
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from dsbd.models.engines.onnx_graph import BROWSER, bundled_graph
 from dsbd.models.loading import display_name
+from dsbd.models.pair import TokenBytes
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
 from tests.visualize.test_javascript import run_under_node
