@@ -39,6 +39,5 @@ export default [
     ["visualize/pages/*.js"],
     ["DsbdCards", "DsbdHost", "DsbdSlides", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
   ),
-  script(["ui/starting/*.js"], ["DsbdHost", "dsbdReady"]),
-  script(["ui/parts/*.js"], ["dsbdUnpack", "element", "props", "watch"]),
+  script(["visualize/page/*.js"], ["dsbdUnpack", "element", "props", "watch"]),
 ];

@@ -8,8 +8,8 @@ It writes the table of docs/api/settings.md, and visualize/live/settings.json fo
 import json
 from pathlib import Path
 
-from dsbd.files import write_file
 from dsbd.settings import FIELDS, METHODS
+from dsbd.util import write_file
 
 ROOT = Path(__file__).resolve().parents[1]
 START, END = "<!-- settings -->\n", "<!-- end of settings -->\n"

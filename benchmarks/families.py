@@ -19,11 +19,11 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from dsbd.decoder import iterations
+from dsbd.machine import without_warnings
 from dsbd.methods import resolve
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.models.quiet import without_warnings
 from dsbd.session import RunStart
 from dsbd.settings import DecodingSettings
 

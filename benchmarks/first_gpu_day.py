@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 import dsbd
-from dsbd.assets import asset_path
+from dsbd.util import asset_path
 
 ROOT = Path(__file__).resolve().parents[1]
 MODES: dict[str, dict[str, Any]] = {

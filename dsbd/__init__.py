@@ -14,7 +14,6 @@ from dsbd.version import __version__
 
 if TYPE_CHECKING:
     from dsbd.api import DecodingResult, Update, decode, stream
-    from dsbd.contest.contest import evaluate
     from dsbd.custom_generate import generate
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
     from dsbd.models.loading import load_pair
@@ -32,7 +31,6 @@ _NAMES = {
     "dsbd.errors": (
         "DsbdError", "ModelError", "PairError", "PromptError", "SettingsError", "StoppedError", "TraceError"
     ),
-    "dsbd.contest.contest": ("evaluate",),
     "dsbd.models.loading": ("load_pair",),
     "dsbd.models.making": ("make_pair",),
     "dsbd.models.pair": ("Pair",),

@@ -11,19 +11,18 @@ from typing import Any
 from dsbd.auto import Plan, PlanProgress, measure_forests
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
+from dsbd.machine import memory_errors
 from dsbd.memory.reading import ReadProgress
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
-from dsbd.models.free_memory import memory_errors
 from dsbd.models.pair import Pair, WindowedPrompt
 from dsbd.models.rows.row import Processor
 from dsbd.results import PlainResult, brief
-from dsbd.session import Enough, InStep, Observer, RunStart, Snapshot, Until
+from dsbd.session import Enough, Observer, RunStart, Snapshot, Until
 from dsbd.settings import METHODS, DecodingSettings
-from dsbd.steps import value_of
-from dsbd.stopping import Check, check_of
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
+from dsbd.util import Check, check_of, value_of
 
 READING, TRYING = "reading a long prompt", "trying out forests"
 
@@ -117,8 +116,6 @@ def stream(
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
         SettingsError: ``mjgd`` does not find the likeliest block among the beginnings that it may extend.
-        SettingsError: a model is spread over processes, with a field ``auto`` or ``mjgd``.
-        ModelError: the processes that share a model were given different input, or differ in their beams.
         ModelError: a model returns logits that are not numbers, or memory runs out.
         StoppedError: ``stop`` returned True.
     """
@@ -127,7 +124,7 @@ def stream(
     enough = _enough_of(until, record)
     _check_processors(processors, asked, record)
     ids = _checked_ids(pair, prompt, asked, chat)
-    check = check_of(pair.ranks.agreed(stop) if pair.ranks is not None and stop is not None else stop)
+    check = check_of(stop)
     window, plan = value_of(_planned(pair, ids, asked, check))
     if plan is not None:
         asked = replace(asked, **plan.values)
@@ -187,10 +184,8 @@ def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
 def _updates(
     start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough | None
 ) -> Iterator[Update]:
-    """Yield the decoder's snapshots as updates; a recorder, and what keeps processes in step, are observers."""
+    """Yield the decoder's snapshots as updates; a recorder is an observer."""
     watching = [*observers, *([] if recorder is None else [recorder])]
-    if start.pair.ranks is not None:
-        watching.append(InStep(start.pair.ranks))
     with memory_errors("decoding"):
         for snapshot in iterations(start, watching, check, enough):
             result = None
@@ -206,10 +201,6 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
             f"method {settings.method} needs a draft model; load one, or use "
             f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
         )
-    if pair.ranks is not None and (settings.is_auto or settings.method == "mjgd"):
-        auto = "auto would measure in each by itself; give numbers"
-        reason = "mjgd searches in one; choose another method" if settings.method == "mjgd" else auto
-        raise SettingsError(f"a model is spread over {pair.ranks.count} processes, and {reason}")
     return pair.encode(prompt, chat=chat)
 
 

@@ -23,17 +23,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from dsbd.cache_folder import SETTING, cache_folder
-from dsbd.conditions import conditions
 from dsbd.decoder import iterations
 from dsbd.errors import SettingsError
-from dsbd.files import write_file
 from dsbd.law.verified import draft_layers_passed
 from dsbd.methods import WORTHWHILE, expected_layers, resolve
-from dsbd.models.pair import Pair
+from dsbd.models.pair import Pair, conditions
 from dsbd.session import IterationEnd, Observer, RunStart, Tally
 from dsbd.settings import AUTO, FIELDS, DecodingSettings
-from dsbd.stopping import Check, never_stop
+from dsbd.util import CACHE_SETTING, Check, cache_folder, never_stop, write_file
 
 MEASURED_DEPTH = 6
 """Depth of the first measurements."""
@@ -204,7 +201,9 @@ def _save(key: str, plan: Plan) -> None:
         write_file(path, json.dumps(_kept() | {key: asdict(plan)}))
     except (OSError, RuntimeError) as error:
         logging.getLogger(__name__).warning(
-            "plans of auto cannot be kept (%s), so the next run measures again; set %s to a folder", error, SETTING
+            "plans of auto cannot be kept (%s), so the next run measures again; set %s to a folder",
+            error,
+            CACHE_SETTING,
         )
 
 

@@ -1,8 +1,7 @@
-"""Calls functions in a separate process: with limits it reads what strangers wrote, without them it runs other engines.
+"""Calls functions in a separate process with limits, which reads what strangers wrote.
 
 The process starts with the first call and answers the calls that follow. It is killed when a call takes too long, and
-the next call starts another. It ends with the process that calls. With limits it cannot write files, if the system can
-forbid it.
+the next call starts another. It ends with the process that calls. It cannot write files, if the system can forbid it.
 """
 
 import os
@@ -21,13 +20,11 @@ class BoundedProcess:
     """A process that calls functions; threads take turns.
 
     Args:
-        memory_bytes: the most memory that it may take; not every system can limit it. None: for functions that can be
-            trusted; it takes what they need and may write files.
-        folder: its working folder; None: that of this process.
+        memory_bytes: the most memory that it may take; not every system can limit it.
     """
 
-    def __init__(self, memory_bytes: int | None, folder: Path | None = None) -> None:
-        self._memory_bytes, self._folder = memory_bytes, folder
+    def __init__(self, memory_bytes: int) -> None:
+        self._memory_bytes = memory_bytes
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = Lock()
 
@@ -94,11 +91,10 @@ class BoundedProcess:
             self.close()
             paths = os.pathsep.join([*filter(None, sys.path), str(Path(__file__).resolve().parents[1])])
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(self._memory_bytes or "")],
+                [sys.executable, __file__, str(self._memory_bytes)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                cwd=self._folder,
                 env=os.environ | {"PYTHONPATH": paths},
             )
         return self._process
@@ -114,13 +110,12 @@ def _bound(memory_bytes: int) -> None:
                 resource.setrlimit(kind, (most, most))
 
 
-def _answer_calls(memory_bytes: int | None) -> None:
+def _answer_calls(memory_bytes: int) -> None:
     """Answer calls until there are no more: with what a function returns and what it raises; one of them is None."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what is printed is no answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    if memory_bytes is not None:
-        _bound(memory_bytes)
+    _bound(memory_bytes)
     with suppress(EOFError):
         while True:
             function, arguments = pickle.load(sys.stdin.buffer)
@@ -134,4 +129,4 @@ def _answer_calls(memory_bytes: int | None) -> None:
 
 if __name__ == "__main__":
     sys.path.pop(0)  # this folder: its names are those of a package
-    _answer_calls(int(sys.argv[1]) if sys.argv[1] else None)
+    _answer_calls(int(sys.argv[1]))

@@ -12,9 +12,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.assets import asset_path
-from dsbd.commands import bench, doctor, eval, page, verify_trace
-from dsbd.commands.pair_flags import add_pair_flags, pair_of, prepare
+from dsbd.commands import contests, doctor, page, verify_trace
+from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare
 from dsbd.commands.parser import (
     BAD_INPUT,
     OK,
@@ -24,9 +23,9 @@ from dsbd.commands.parser import (
     new_command,
     print_json,
 )
-from dsbd.commands.paths import input_path, output_file, output_folder
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
 from dsbd.errors import DsbdError, SettingsError, TraceError
+from dsbd.util import asset_path
 from dsbd.version import __version__
 
 if TYPE_CHECKING:
@@ -42,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser().parse_args(arguments)
     try:
         code: int = parsed.run(parsed)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it was closed before we began: nobody reads
+            sys.stdout.flush()
     except DsbdError as error:
         print(f"dsbd: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=__version__)
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
     _add_decode(commands)
-    for measuring in (bench, eval, verify_trace):
+    for measuring in (contests, verify_trace):
         measuring.add(commands)
     _add_export(commands)
     _add_lesson(commands)
@@ -87,9 +87,6 @@ def _add_decode(commands: Any) -> None:
     parser.add_argument("--prompt", required=True, help="text to continue")
     parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
     parser.add_argument("--chat", action="store_true", help="apply the model's chat template")
-    parser.add_argument(
-        "--tensor-parallel", action="store_true", help="spread the models over the processes of torchrun"
-    )
     add_pair_flags(parser)
     add_settings_flags(parser)
 
@@ -99,17 +96,15 @@ def _decode(parsed: argparse.Namespace) -> int:
     settings = settings_of_flags(parsed)
     from dsbd.api import stream
 
-    pair = pair_of(parsed, {"tp_plan": "auto"} if parsed.tensor_parallel else None)
+    pair = pair_of(parsed)
     prepare(pair, parsed.prompt, settings, parsed.chat)
     shown, result = "", None
     for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
-        if pair.reports and not parsed.json:
+        if not parsed.json:
             print(update.settled_text[len(shown) :], end="", flush=True)
             shown = update.settled_text
         result = update.result
     assert result is not None
-    if not pair.reports:
-        return OK
     if result.trace is not None:
         result.trace.save(parsed.trace)
     if parsed.json:

@@ -322,8 +322,7 @@ def generate(
     Raises:
         SettingsError: an option cannot be honoured, or no draft model was given; the message names it.
         SettingsError: the law leaves fewer texts than ``num_return_sequences``.
-        PairError: the draft has fewer ids than the target, or a model is no causal language model or spread over
-            processes.
+        PairError: the draft has fewer ids than the target, or a model is no causal language model.
     """
     config = generation_config if generation_config is not None else model.generation_config
     refuse_unknown(config, inputs)
@@ -341,7 +340,6 @@ def generate(
     returned, samples = returned_of(config)
     pair = replace(kept_pair(model, draft_model), eos=eos_ids(config))
     _require_every_token(pair, vocabulary_size)
-    pair.require_whole("dsbd.generate")
     beams_asked = config.num_beams or 1
     stops = requested_stops(stopping_criteria, beams_asked)
     copies = max(beams_asked, returned)

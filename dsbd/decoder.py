@@ -7,16 +7,16 @@ from collections.abc import Collection, Iterator, Sequence
 
 import torch
 
-from dsbd.clock import PhaseClock
 from dsbd.draft import Drafted
 from dsbd.law.choices import Uniforms
 from dsbd.law.joint import verify_joint
-from dsbd.law.verify import VerifiedLayer, verify
-from dsbd.models.threads import torch_threads
+from dsbd.law.verified import VerifiedLayer
+from dsbd.law.verify import verify
+from dsbd.machine import PhaseClock, torch_threads
 from dsbd.score import Scored, score
 from dsbd.session import Enough, Observer, RunStart, Session, Snapshot, drafter_of, row_of
 from dsbd.settings import ResolvedSettings
-from dsbd.stopping import Check, never_stop
+from dsbd.util import Check, never_stop
 
 
 def iterations(

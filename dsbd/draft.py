@@ -24,7 +24,7 @@ from dsbd.models.rows.row import Row
 from dsbd.models.rows.states import PathRows
 from dsbd.next_tokens import host_rows, likeliest_pairs
 from dsbd.settings import ResolvedSettings
-from dsbd.stopping import Check
+from dsbd.util import Check
 
 MOST_EXTENDED = 512
 """Beginnings of a block that a search extends, at most."""

@@ -6,22 +6,21 @@ from typing import Any
 
 import torch
 
-from dsbd.clock import PhaseClock
 from dsbd.draft import BlockSearch, Drafter
 from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
 from dsbd.law.verified import VerifiedLayer, draft_layers_passed
+from dsbd.machine import PhaseClock
 from dsbd.memory.reading import PromptMemory
 from dsbd.methods import DepthPolicy
 from dsbd.models.cache import GROWTH_SLOTS
+from dsbd.models.engines.choice import threaded_row
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
-from dsbd.models.ranks import RankedRow, Ranks
-from dsbd.models.rows.new import threaded_row
 from dsbd.models.rows.row import ProcessedRow, Processor, Row
 from dsbd.results import PHASES, DecodedBeam, PlainResult, Stats, VerdictCounts, brief, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
-from dsbd.stopping import Check, cut
+from dsbd.util import Check, cut
 
 LONG = 1024
 """The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
@@ -84,25 +83,6 @@ class Observer:
 
     def on_finish(self, result: PlainResult) -> None:
         """Take the final result. Not called for a decode that was cancelled or stopped."""
-
-
-class InStep(Observer):
-    """Compares what the ranks start from, their beams after each iteration, and their results."""
-
-    reads_seconds = False
-
-    def __init__(self, ranks: Ranks) -> None:
-        self._ranks = ranks
-
-    def on_start(self, start: RunStart) -> None:
-        self._ranks.require_equal("prompt or settings", (list(start.prompt_ids), start.settings))
-
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        beams = [(beam.node.token_ids(), beam.multiplicity) for beam in iteration.output_beams]
-        self._ranks.require_equal(f"the beams of iteration {iteration.index + 1}", (len(iteration.layers), beams))
-
-    def on_finish(self, result: PlainResult) -> None:
-        self._ranks.require_equal("the result", result.token_ids)
 
 
 @dataclass(frozen=True)
@@ -187,8 +167,6 @@ def slots_expected(prompt_tokens: int, settings: ResolvedSettings) -> int:
 def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
     """Return an empty row of a model, with room for the decode; ``check`` is called before each forward."""
     row = threaded_row(model, slots_expected(start.target_slots, start.settings), check)
-    if start.pair.ranks is not None:
-        row = RankedRow(row, start.pair.ranks)
     return ProcessedRow(row, start.processors, start.pair.eos) if start.processors else row
 
 

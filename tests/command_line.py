@@ -12,7 +12,7 @@ PARSER = cache(parser)
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
     """Return exit code, stdout and stderr."""
     try:
-        with patch("dsbd.cli.parser", PARSER), patch("dsbd.progress.SECONDS", 3600):
+        with patch("dsbd.cli.parser", PARSER), patch("dsbd.util.SECONDS", 3600):
             code = main(list(arguments))
     except SystemExit as stop:
         code = int(stop.code or 0)

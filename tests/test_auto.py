@@ -21,10 +21,9 @@ from dsbd.auto import (
     largest_tried,
     make_plan,
 )
-from dsbd.cache_folder import cache_folder
 from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.settings import AUTO, ResolvedSettings
-from dsbd.steps import value_of
+from dsbd.util import cache_folder, value_of
 from tests.toy_pair import toy_pair
 
 ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO, min_width=4, max_width=4)

@@ -12,7 +12,7 @@ import dsbd
 from dsbd.cli import FORMATS, main
 from dsbd.memory.files import save_memory
 from tests.command_line import refused, run
-from tests.memory.toys import random_network
+from tests.memory.test_memory import random_network
 from tests.toy_pair import toy_model
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,7 +72,6 @@ def folder(tmp_path, monkeypatch):
         (["--foo", *DECODE], "(see python -m dsbd --help)\n"),
         (["page", "--foo"], "(see python -m dsbd page --help)\n"),
         ([*EXPORT, "pdf"], "pdf"),
-        ([*EXPORT, "html", "--plotly", "web"], "web"),
         ([*EXPORT, "html", "--language", "xx"], "there are "),
         ([*EXPORT, "svg", "--iteration", "0"], "iteration is 0; this trace has the iterations 1 to"),
         ([*EXPORT, "svg", "y"], "(see python -m dsbd export --help)\n"),
@@ -168,23 +167,18 @@ def test_a_full_disk_is_one_line():
     assert done.stderr == "dsbd: cannot write the output: No space left on device\n"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="runs wherever there is a shell")
+def test_a_closed_output_is_no_traceback():
+    command = f'"{sys.executable}" -m dsbd verify-trace "{TRACE}" >&-'
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_help_is_quick_to_load():
     """Catches help and messages about bad settings that wait for torch."""
     code = "import sys; from dsbd.cli import parser; parser(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "False"
-
-
-def test_the_page_of_another_project_is_not_opened(tmp_path):
-    """Catches a package ``ui`` of another project, first on the path, opened in place of ours."""
-    (tmp_path / "ui").mkdir()
-    (tmp_path / "ui" / "__init__.py").write_text("raise SystemExit('not ours')")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    command = [sys.executable, "-m", "dsbd", "page", "--port", "1"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert str(tmp_path / "ui") in done.stderr
-    assert len(done.stderr.splitlines()) == 1
 
 
 def test_without_gradio_one_line_says_what_to_install(monkeypatch, capsys):

@@ -16,21 +16,21 @@ from transformers import LlamaForCausalLM
 import dsbd
 import visualize
 from benchmarks.tiny_llama import scattered, tiny_llama
-from dsbd import decoder, results, stopping
+from dsbd import decoder, results, util
 from dsbd.api import planning
 from dsbd.auto import known_plan
 from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
 from dsbd.models.engines import graph
+from dsbd.models.engines.choice import new_row
 from dsbd.models.engines.graph import GraphRow
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
-from dsbd.models.rows.new import new_row
 from dsbd.session import Session, Until
 from dsbd.settings import AUTO
-from dsbd.stopping import cut
+from dsbd.util import cut
 from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
@@ -447,5 +447,5 @@ def test_a_repr_is_one_short_line():
 
 def test_the_examples_hold():
     """Catches an example that says something else than the code does."""
-    for module in (results, stopping):
+    for module in (results, util):
         assert doctest.testmod(module).failed == 0

@@ -12,9 +12,9 @@ import pytest
 
 import dsbd
 import visualize
-from dsbd.assets import asset_path
 from dsbd.cli import parser
 from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
 from visualize.page.limits import ELSEWHERE, Limits, setting
 from visualize.pages.lesson import parse_lesson, read_lesson
 

@@ -11,7 +11,7 @@ import networkx
 import pytest
 
 import visualize
-from dsbd.assets import BUNDLED_PAIRS
+from dsbd.util import BUNDLED_PAIRS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("dsbd", "visualize")

@@ -14,7 +14,7 @@ import torch
 from transformers import AutoTokenizer
 
 from dsbd.memory.files import save_memory
-from dsbd.memory.network import MemorySettings
+from dsbd.memory.reading import MemorySettings
 from training.corpus import Rows, encode_documents, read_documents, split_documents
 from training.memory import LENGTHS, MemoryModel, MemoryRows, memory_trainer
 from training.models import load_model, new_draft, new_target, save_model, train_tokenizer

@@ -19,7 +19,7 @@ from transformers import PreTrainedTokenizerBase
 
 from dsbd.contest.tasks import NEEDLE, NEEDLE_WORDS
 from dsbd.memory.files import LowRank
-from dsbd.memory.network import MemoryNetwork, MemorySettings
+from dsbd.memory.reading import MemoryNetwork, MemorySettings
 from training.corpus import Rows
 from training.trainer import Trainer, adam, next_token_loss
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dsbd.errors import TraceError
-from dsbd.files import write_file
+from dsbd.util import write_file
 
 TEMPLATES = Environment(
     loader=PackageLoader("visualize", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,

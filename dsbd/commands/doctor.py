@@ -1,15 +1,20 @@
 """``doctor``: report what this machine and this pair can do."""
 
 import argparse
+import statistics
+import time
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from dsbd.commands.pair_flags import add_pair_flags, pair_of
+from dsbd.commands.flags import add_pair_flags, pair_of
 from dsbd.commands.parser import OK, new_command, print_json
-from dsbd.progress import ProgressLine
+from dsbd.util import ProgressLine
 
 SIZES = {"target": (1, 8, 32), "draft": (1, 8)}
 """Tokens of the forwards that are timed."""
+CONTEXT, REPEATS, WARM_UPS = 64, 15, 2
+"""Tokens in the cache behind which a forward is timed, and how often."""
 
 
 def add(commands: Any) -> None:
@@ -40,9 +45,8 @@ def run(parsed: argparse.Namespace) -> int:
 
 def examine(pair: Any) -> dict[str, Any]:
     """Return versions, machine, and of each model its engine, its check and the median times of forwards."""
-    from dsbd.conditions import model_identity
     from dsbd.machine import machine, versions
-    from dsbd.models.timing import forward_milliseconds
+    from dsbd.models.pair import model_identity
 
     models = {}
     for role, model in (("target", pair.target), ("draft", pair.draft)):
@@ -61,3 +65,29 @@ def examine(pair: Any) -> dict[str, Any]:
     lines += [f"Slower than it could be: {line}." for line in pair.fallbacks]
     named = versions() | {name: version(name) for name in ("gradio", "plotly")}
     return {"versions": named, **machine(pair.device), "models": models, "advice": lines}
+
+
+def forward_milliseconds(model: Any, sizes: Sequence[int]) -> dict[int, float]:
+    """Return the median milliseconds of a forward, by its number of tokens (at least 1); sizes take turns."""
+    import torch
+
+    from dsbd.law.beams import Node
+    from dsbd.machine import synchronise, torch_threads
+    from dsbd.models.engines.choice import threaded_row
+
+    times: dict[int, list[float]] = {size: [] for size in sizes}
+    for _ in range(WARM_UPS + REPEATS):
+        row, node = threaded_row(model, CONTEXT + len(sizes) + max(sizes)), Node(None, -1, 0)
+        with torch.inference_mode(), torch_threads(1):
+            row.prefill([place % model.vocabulary_size for place in range(CONTEXT)], node)
+            for size in sizes:
+                row.open([node], size - 1)
+                tokens = torch.arange(size - 1, device=model.device) % model.vocabulary_size
+                synchronise(model.device)
+                start = time.perf_counter()
+                row.feed(tokens, torch.zeros_like(tokens), (size - 1,))
+                synchronise(model.device)
+                times[size].append(time.perf_counter() - start)
+                node = node.child(0)
+                row.commit([node])
+    return {size: 1000 * statistics.median(values[WARM_UPS:]) for size, values in times.items()}

@@ -8,7 +8,6 @@ No ``lm_eval`` up to 0.4.13 reads the entry point that this package declares, so
 import logging
 from collections import Counter
 from dataclasses import replace
-from itertools import count
 from typing import Any, NoReturn
 
 import torch
@@ -23,7 +22,7 @@ from dsbd.contest.contest import digest
 from dsbd.errors import SettingsError
 from dsbd.models.loading import load_pair
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
-from dsbd.stopping import cut
+from dsbd.util import cut
 
 HARNESS_DEVICE = "cuda:0"
 """The default device of the harness."""
@@ -116,13 +115,19 @@ class DsbdLM(LM):
         return DecodingSettings(**asked_of_method | self._given), tuple(end for end in ends if end)
 
     def _fitting(self, prompt: str, new_tokens: int) -> str:
-        """Return the end of a prompt that is too long for the models."""
+        """Return the end of a prompt that is too long. Raises: SettingsError: the models have no room at all."""
         ids, room = self._pair.encode(prompt, self._chat), self._pair.room_after(new_tokens)
         if len(ids) <= room or self._chat:
             return prompt
         logging.getLogger(__name__).warning("a prompt of %d tokens loses its beginning: %d fit", len(ids), room)
-        ends = (self._pair.decode(ids[len(ids) - room + spare :]) for spare in count())
-        return next(end for end in ends if len(self._pair.encode(end)) <= room)
+        for first in range(len(ids) - max(room, 0), len(ids)):
+            end = self._pair.decode(ids[first:])
+            if len(self._pair.encode(end)) <= room:
+                return end
+        raise SettingsError(
+            f"max_new_tokens is {new_tokens}, and the models' context leaves no room for a prompt; name a smaller "
+            "max_new_tokens in --model_args"
+        )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from dsbd.commands.paths import LONGEST_SHOWN
+from dsbd.commands.flags import LONGEST_SHOWN
 from dsbd.settings import FIELDS, DecodingSettings, branching_of
 
 _KINDS: dict[str, tuple[str, Callable[[str], Any]]] = {

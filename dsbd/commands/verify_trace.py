@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from dsbd.commands.flags import input_path, path_or_id
 from dsbd.commands.parser import CHECK_FAILED, OK, new_command, print_json
-from dsbd.commands.paths import input_path, path_or_id
 from dsbd.errors import TraceError
 
 if TYPE_CHECKING:

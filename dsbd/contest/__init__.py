@@ -1,1 +1,1 @@
-"""Contests: tasks, contenders, measured decodes, tables, races. docs/evaluation.md says how to run one."""
+"""Contests: tasks, contenders, measured decodes, tables, races. docs/commands.md says how to run one."""

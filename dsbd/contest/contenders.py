@@ -6,8 +6,8 @@ from itertools import product
 from typing import Any
 
 from dsbd.errors import SettingsError
-from dsbd.methods import DRAFTING_METHODS, EVERY_METHOD, READS
-from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings
+from dsbd.methods import DRAFTING_METHODS, READS
+from dsbd.settings import AUTO, AUTO_FIELDS, EVERY_METHOD, FIELDS, METHODS, DecodingSettings
 
 BASELINE = "beam_sampling"
 TRANSFORMERS = {

@@ -7,24 +7,22 @@ other, in a random order that is always the same, so that a slow minute hits all
 import hashlib
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from dsbd.api import planning
-from dsbd.conditions import conditions
-from dsbd.contest.contenders import BASELINE, DEFAULT_METHODS, Contender, contenders, fields_read
-from dsbd.contest.measure import measure, meters_of
+from dsbd.contest.contenders import BASELINE, Contender, fields_read
+from dsbd.contest.measure import measure
 from dsbd.contest.records import Progress, Run, Table, to_plain
-from dsbd.contest.table import make_table
+from dsbd.contest.statistics import make_table
 from dsbd.contest.task import Question, Task
-from dsbd.contest.tasks import Prompts, load_tasks
+from dsbd.contest.tasks import Prompts
 from dsbd.errors import PairError, SettingsError
-from dsbd.models.pair import Pair
-from dsbd.progress import ProgressLine
+from dsbd.models.pair import Pair, conditions
 from dsbd.results import brief
 from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
+from dsbd.util import ProgressLine
 
 WARM_UP_TOKENS = 8
 Stop = Callable[[], bool] | None
@@ -115,15 +113,7 @@ def make_contest(
     """Return the contest of contenders on the first questions of tasks, after checks of all that could stop it later.
 
     Prompts that the models have no room for are shortened by the rule of their task, unless a memory reads them.
-
-    Args:
-        pair: the models.
-        racing: the contenders.
-        tasks: at least one.
-        limit: questions of each task; None: all.
-        rounds: how often every question is answered.
-        max_new_tokens: instead of what each task allows.
-        chat: apply the model's chat template.
+    ``limit``: questions of each task, None for all. ``max_new_tokens``: instead of what each task allows.
 
     Raises:
         SettingsError, PromptError, PairError: something in it cannot run on this pair; the message names it.
@@ -140,7 +130,6 @@ def make_contest(
 
 def require_runnable(pair: Pair, contest: Contest) -> None:
     """Check everything that could stop a contest later. Raises: as :func:`make_contest`."""
-    pair.require_whole("a contest")
     for one in contest.contenders:
         if one.drafts and pair.draft is None:
             raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")
@@ -178,7 +167,6 @@ def run_contest(
     pair: Pair,
     contest: Contest,
     stop: Stop = None,
-    metered: bool = False,
     watching: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
 ) -> Iterator[Progress]:
     """Decode everything; closing the iterator ends it after a decode.
@@ -198,7 +186,7 @@ def run_contest(
     settled = list[Contender]()
     for one in contest.contenders:
         settled.append((yield from _settle(pair, contest, one, at, stop)))
-    contest, meters = replace(contest, contenders=tuple(settled)), meters_of(pair) if metered else []
+    contest = replace(contest, contenders=tuple(settled))
     for one in contest.contenders:
         yield replace(at, doing="warm-up", name=one.name)
         first = Turn(one, contest.asked[0], 0)
@@ -207,7 +195,7 @@ def run_contest(
     run = None
     for done, turn in enumerate(contest.turns()):
         yield replace(at, done=done, doing="decode", name=turn.contender.name, run=run)
-        run = _decode(pair, contest, turn, stop, {"meters": meters, "observers": watching(turn)})
+        run = _decode(pair, contest, turn, stop, watching(turn))
     yield replace(at, done=contest.total, doing="decode", run=run)
 
 
@@ -227,13 +215,14 @@ def _settle(
         yield replace(at, name=one.name)
 
 
-def _decode(pair: Pair, contest: Contest, turn: Turn, stop: Stop, watched: dict[str, Any]) -> Run:
+def _decode(pair: Pair, contest: Contest, turn: Turn, stop: Stop, observers: Sequence[Observer]) -> Run:
     """Decode a turn, and score the answer."""
     one, (task, question, prompt, _) = turn.contender, turn.asked
     limited = replace(one, settings=turn.settings)
-    found = measure(pair, limited, prompt, turn.seed, chat=contest.chat, until=task.until, stop=stop, **watched)
+    options: dict[str, Any] = {"chat": contest.chat, "until": task.until, "stop": stop, "observers": observers}
+    found = measure(pair, limited, prompt, turn.seed, **options)
     answer = task.answer(found["text"])
-    metrics, reason = task.score(question, answer)
+    score, reason = task.score(question, answer)
     return Run(
         contender=one.name,
         method=one.method,
@@ -248,7 +237,7 @@ def _decode(pair: Pair, contest: Contest, turn: Turn, stop: Stop, watched: dict[
         references=question.references,
         shortened=prompt != question.prompt,
         answer=answer,
-        score=metrics[task.metrics[0]] if task.metrics else None,
+        score=score,
         reason=reason,
         **found,
     )
@@ -256,23 +245,18 @@ def _decode(pair: Pair, contest: Contest, turn: Turn, stop: Stop, watched: dict[
 
 @dataclass(frozen=True)
 class Report:
-    """What a contest found."""
+    """What a contest found; not ``complete`` where Ctrl-C stopped it."""
 
     __repr__ = brief
 
     complete: bool
-    """False where Ctrl-C stopped it."""
     tables: dict[str, Table]
-    """By task: quality, speed, energy and acceptance of each contender, with intervals."""
+    """By task: quality, speed and acceptance of each contender, with intervals."""
     runs: tuple[Run, ...]
     """Every decode with its score; texts are untrusted."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The tables as plain data, ready for JSON."""
-        return {"complete": self.complete, "tables": {name: one.to_dict() for name, one in self.tables.items()}}
 
-
-def hold_contest(pair: Pair, contest: Contest, output: str | Path | None = None, baseline: str = BASELINE) -> Report:
+def hold_contest(pair: Pair, contest: Contest, output: str | None = None, baseline: str = BASELINE) -> Report:
     """Run a contest to its end, or to Ctrl-C, and say on stderr how far it is.
 
     ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it is made. ``baseline`` is
@@ -282,80 +266,32 @@ def hold_contest(pair: Pair, contest: Contest, output: str | Path | None = None,
         SettingsError: the file exists or cannot be written.
     """
     here, runs, complete = conditions(pair), list[Run](), True
-    path = None if output is None else Path(output)
-    _write(path, {"record": "conditions", **here}, "x")
+    _write(output, {"record": "conditions", **here}, "x")
     try:
         with ProgressLine("starting", "decode") as bar:
-            for step in run_contest(pair, contest, metered=True):
+            for step in run_contest(pair, contest):
                 bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
                 if step.run is not None:
                     runs.append(step.run)
-                    _write(path, {"record": "decode", **to_plain(step.run)}, "a")
+                    _write(output, {"record": "decode", **to_plain(step.run)}, "a")
     except KeyboardInterrupt:
         complete = False
     order = [one.name for one in contest.contenders]
     runs.sort(key=lambda run: order.index(run.contender))
-    tasks = {asked.task.name: asked.task for asked in contest.asked if any(run.task == asked.task.name for run in runs)}
-    tables = {
-        name: make_table([run for run in runs if run.task == name], task, baseline, here)
-        for name, task in tasks.items()
-    }
+    tables = {}
+    for task in dict.fromkeys(asked.task for asked in contest.asked):
+        if own := [run for run in runs if run.task == task.name]:
+            tables[task.name] = make_table(own, task, baseline, here)
     return Report(complete, tables, tuple(runs))
 
 
-def _write(path: Path | None, record: Mapping[str, Any], mode: str) -> None:
-    if path is None:
+def _write(output: str | None, record: Mapping[str, Any], mode: str) -> None:
+    if output is None:
         return
     try:
-        with path.open(mode, encoding="utf-8") as file:
+        with open(output, mode, encoding="utf-8") as file:
             file.write(json.dumps(record, allow_nan=False) + "\n")
     except FileExistsError:
-        raise SettingsError(f"{str(path)!r} exists; name another --output") from None
+        raise SettingsError(f"{output!r} exists; name another --output") from None
     except OSError as error:
-        raise SettingsError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
-
-
-def evaluate(
-    pair: Pair,
-    tasks: Sequence[str | Task],
-    output: str | Path | None = None,
-    methods: Sequence[str] = DEFAULT_METHODS,
-    *,
-    data: Mapping[str, str] | None = None,
-    limit: int | None = None,
-    seeds: int = 1,
-    chat: bool = False,
-    **settings: Any,
-) -> Report:
-    """Answer the questions of tasks with several decoders in turn, and score the answers.
-
-    Args:
-        pair: from :func:`dsbd.load_pair`.
-        tasks: names such as ``"sql"``, or your own tasks.
-        output: a new file for every decode; docs/evaluation.md describes it.
-        methods: names of the bench, such as ``"dsbd:same-law"``, ``"beam_sampling"`` or ``"hf_beam_sampling"``.
-        data: where a task's data is, by the task's name.
-        limit: only the first questions of each task.
-        seeds: how often every question is answered.
-        chat: apply the model's chat template.
-        settings: fields of :class:`dsbd.DecodingSettings`, for every method that reads them; a list is a sweep. Without
-            ``max_new_tokens`` each task has its own.
-
-    Raises:
-        SettingsError, TaskError, PairError, PromptError, ModelError: the message names what is wrong.
-    """
-    known = [field.name for field in fields(DecodingSettings) if field.name != "method"]
-    for name in settings:
-        if name not in known:
-            raise SettingsError(f"there is no setting {name!r}; settings are {', '.join(known)}")
-    values = {name: value if isinstance(value, list) else [value] for name, value in settings.items()}
-    contest = make_contest(
-        pair,
-        contenders(methods, values),
-        load_tasks(tasks, data or {}),
-        limit=limit,
-        rounds=seeds,
-        max_new_tokens=settings.get("max_new_tokens"),
-        chat=chat,
-    )
-    return hold_contest(pair, contest, output)
+        raise SettingsError(f"cannot write {output!r}: {error.strerror or error}") from None

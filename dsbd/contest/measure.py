@@ -1,66 +1,32 @@
-"""One measured decode of one contender: speed, counts, quality, memory, energy."""
+"""One measured decode of one contender: speed, counts, quality, memory; and ``transformers.generate`` as an opponent.
+
+The opponent is used as it is shipped, with temperature, top-k and top-p passed explicitly. Its beam sampling follows
+another law: it warps each beam before joining, draws twice as many pairs without replacement and keeps the best scores.
+Its beam search expands the prompt to one row per beam. With an assistant it runs one sequence.
+"""
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import torch
+from transformers import StoppingCriteria, StoppingCriteriaList
 
 from dsbd.api import READING, decode
-from dsbd.clock import synchronise
 from dsbd.contest.contenders import Contender
-from dsbd.contest.transformers_generate import as_shipped, generate, time_prefill
-from dsbd.models.free_memory import memory_errors
+from dsbd.errors import SettingsError
+from dsbd.machine import memory_errors, synchronise, without_warnings
+from dsbd.models.cache import PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.session import Observer
-from dsbd.steps import value_of
-from dsbd.stopping import check_of
+from dsbd.settings import DecodingSettings
+from dsbd.util import check_of, cut, value_of
 
-
-class Meter:
-    """Joules of a block of work on one device, counted through the optional package ``zeus`` (extra ``energy``).
-
-    A device counts everything that runs on it, other processes too. Without zeus, or without a counter that this user
-    may read, nothing is measured.
-
-    Args:
-        gpu: number of the GPU as torch counts them; None: all processor packages.
-    """
-
-    def __init__(self, gpu: int | None = None) -> None:
-        self._monitor: Any = None
-        try:
-            from zeus.exception import ZeusBaseError
-            from zeus.monitor import ZeusMonitor
-        except ImportError:
-            return
-        try:
-            monitor = ZeusMonitor(gpu_indices=[] if gpu is None else [gpu], cpu_indices=None if gpu is None else [])
-        except (ZeusBaseError, RuntimeError, OSError, ValueError):
-            return
-        self._monitor = monitor if monitor.gpu_indices or monitor.cpu_indices else None
-
-    def begin(self) -> None:
-        """Start a block."""
-        if self._monitor is not None:
-            self._monitor.begin_window("dsbd", sync_execution=False)
-
-    def end(self) -> float | None:
-        """End the block and return its joules; None where they cannot be measured."""
-        if self._monitor is None:
-            return None
-        used = self._monitor.end_window("dsbd", sync_execution=False)
-        return float(sum((used.gpu_energy or used.cpu_energy or {}).values()))
-
-
-def meters_of(pair: Pair) -> list[Meter]:
-    """Return a meter for every device that computes."""
-    if pair.device.type != "cuda":
-        return [Meter()]
-    return [Meter(), Meter(torch.cuda.current_device() if pair.device.index is None else pair.device.index)]
+_BEAMS = ("hf_beam_sampling", "hf_beam_search")
 
 
 def measure(
@@ -72,12 +38,11 @@ def measure(
     chat: bool = False,
     until: Sequence[str] = (),
     stop: Callable[[], bool] | None = None,
-    meters: Sequence[Meter] = (),
     observers: Sequence[Observer] = (),
 ) -> dict[str, Any]:
     """Decode once and return what a :class:`~dsbd.contest.records.Run` says of it.
 
-    The clock and the meters measure nothing but the call itself. The quality of the hypotheses comes from a separate
+    The clock measures nothing but the call itself. The quality of the hypotheses comes from a separate
     forward of the target for each. Opponents cannot be stopped, and their beams go on past ``until``. A prompt beyond
     the context is read into the pair's memory before the clock starts: the methods of a prompt share it.
 
@@ -89,7 +54,7 @@ def measure(
         window = value_of(pair.fitting(ids, settings.max_new_tokens, check_of(stop)))
     if contender.is_ours:
         options: dict[str, Any] = {"until": until, "observers": observers, "chat": chat, "stop": stop}
-        result, *took = _clocked(pair, meters, lambda: decode(pair, prompt, settings, **options))
+        result, *took = _clocked(pair, lambda: decode(pair, prompt, settings, **options))
         likeliest = max(result.beams, key=lambda beam: beam.log_weight / len(beam.token_ids))
         found = [list(one) for one in dict.fromkeys((tuple(result.token_ids), tuple(likeliest.token_ids)))]
         names = ("layers", "target_calls", "prefill_seconds", "iterations", "accepted", "rejected", "mean_width",
@@ -98,10 +63,10 @@ def measure(
     else:
         with as_shipped(pair):
             prefill = time_prefill(pair, ids, contender)
-            called, *took = _clocked(pair, meters, lambda: generate(pair, ids, contender.method, settings, until))
+            called, *took = _clocked(pair, lambda: generate(pair, ids, contender.method, settings, until))
         found, layers, calls = called
         counts = {"layers": layers, "target_calls": calls, "prefill_seconds": prefill}
-    seconds, joules, peak = took
+    seconds, peak = took
     prefix = None if window.memory is None else window.memory.embedding
     weights = [(log_likelihood(pair.target, window.ids, one, prefix), len(one)) for one in found]
     first, limit = found[0], settings.max_new_tokens
@@ -116,29 +81,20 @@ def measure(
         "perplexity": math.exp(-weights[0][0] / len(first)),
         "best_log_weight_per_token": max(weight / size for weight, size in weights),
         "peak_allocated_bytes": peak,
-        "joules": joules,
     }
 
 
-def _clocked(pair: Pair, meters: Sequence[Meter], call: Callable[[], Any]) -> tuple[Any, float, Any, Any]:
-    """Return what a call returned, its seconds, its joules and the peak of the device's memory."""
+def _clocked(pair: Pair, call: Callable[[], Any]) -> tuple[Any, float, int | None]:
+    """Return what a call returned, its seconds, and the peak of the device's memory."""
     is_cuda = pair.device.type == "cuda"
     if is_cuda:
         torch.cuda.reset_peak_memory_stats(pair.device)
     synchronise(pair.device)
-    for meter in meters:
-        meter.begin()
     start = time.perf_counter()
     found = call()
     synchronise(pair.device)
     seconds = time.perf_counter() - start
-    used = [joules for meter in meters if (joules := meter.end()) is not None]
-    return (
-        found,
-        seconds,
-        sum(used) if used else None,
-        torch.cuda.max_memory_allocated(pair.device) if is_cuda else None,
-    )
+    return found, seconds, torch.cuda.max_memory_allocated(pair.device) if is_cuda else None
 
 
 @torch.inference_mode()
@@ -155,3 +111,105 @@ def log_likelihood(
     log_probs = torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)
     own = log_probs.gather(1, tokens[0, len(prompt_ids) :, None])
     return float(own.double().sum())
+
+
+class _Ending(StoppingCriteria):
+    """Ends a single sequence once one of ``until`` stands in it.
+
+    Beams go on to their end: which of them is returned may change until then.
+    """
+
+    def __init__(self, pair: Pair, prompt_size: int, until: Sequence[str]) -> None:
+        self._pair, self._prompt_size, self._until = pair, prompt_size, tuple(until)
+
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **options: Any) -> torch.Tensor:
+        ended = False
+        if len(input_ids) == 1:
+            text = self._pair.decode(input_ids[0, self._prompt_size :].tolist())
+            ended = cut(text, self._until) != text
+        return torch.full((len(input_ids),), ended, device=input_ids.device)
+
+
+@torch.inference_mode()
+def generate(
+    pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, until: Sequence[str] = ()
+) -> tuple[list[list[int]], int, int]:
+    """Run ``transformers.generate``; only a method of one sequence stops at one of ``until``.
+
+    Returns:
+        The generated ids of each distinct hypothesis, EOS included, the returned one first; the tokens that it was
+        decoded to; and the forwards of the target.
+
+    Raises:
+        SettingsError: temperature is 0: ``generate`` has it only as greedy search.
+    """
+    options: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "pad_token_id": min(pair.eos, default=0)}
+    if method == "hf_beam_search":
+        options |= {"do_sample": False, "temperature": None, "top_k": None, "top_p": None}
+    elif settings.temperature == 0:
+        raise SettingsError(f"temperature is 0; {method} samples: give a temperature above 0, or hf_beam_search")
+    else:
+        warp = {"temperature": settings.temperature, "top_k": settings.top_k, "top_p": settings.top_p}
+        options |= {"do_sample": True, **warp}
+    if method in _BEAMS:
+        beams = settings.num_beams
+        options |= {"num_beams": beams, "num_return_sequences": beams, "length_penalty": settings.length_penalty}
+    if method == "hf_assisted":
+        assert pair.draft is not None, "checked before anything is measured"
+        options["assistant_model"] = pair.draft.model
+    tokens = torch.tensor([list(prompt_ids)], device=pair.device)
+    if until:
+        options["stopping_criteria"] = StoppingCriteriaList([_Ending(pair, len(prompt_ids), until)])
+    calls: list[None] = []
+    handle = pair.target.model.register_forward_hook(lambda *_: calls.append(None))
+    try:
+        with torch.random.fork_rng(devices=[pair.device] if pair.device.type == "cuda" else []), without_warnings():
+            torch.manual_seed(settings.seed)
+            output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
+    finally:
+        handle.remove()
+    found = [trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
+    distinct = [list(ids) for ids in dict.fromkeys(map(tuple, found))]
+    return distinct, len(found[0]) if method == "hf_assisted" else len(calls), len(calls)
+
+
+@contextmanager
+def as_shipped(pair: Pair) -> Iterator[None]:
+    """Give the models the attention that ``transformers`` would give them, until the end of the block."""
+    models = [model.model for model in (pair.target, pair.draft) if model is not None]
+    ours = [one for one in models if one.config.get_text_config(decoder=True)._attn_implementation == PACKED]
+    for model in ours:
+        model.set_attn_implementation("sdpa")
+    try:
+        yield
+    finally:
+        for model in ours:
+            model.set_attn_implementation(PACKED)
+
+
+def time_prefill(pair: Pair, prompt_ids: Sequence[int], contender: Contender) -> float:
+    """Time the prompt's forwards: as many rows as the method uses, and the assistant's too."""
+    rows = contender.settings.num_beams if contender.method in _BEAMS else 1
+    seconds = _forward_seconds(pair.target, prompt_ids, rows)
+    if contender.method == "hf_assisted" and pair.draft is not None:
+        seconds += _forward_seconds(pair.draft, prompt_ids, 1)
+    return seconds
+
+
+@torch.inference_mode()
+def _forward_seconds(model: LanguageModel, prompt_ids: Sequence[int], rows: int) -> float:
+    """Time a forward of the prompt without its last token, in ``rows`` equal rows."""
+    if len(prompt_ids) < 2:
+        return 0.0
+    tokens = torch.tensor([list(prompt_ids[:-1])], device=model.device).expand(rows, -1)
+    synchronise(model.device)
+    start = time.perf_counter()
+    model.model(input_ids=tokens, use_cache=True)
+    synchronise(model.device)
+    return time.perf_counter() - start
+
+
+def trimmed(ids: list[int], pair: Pair) -> list[int]:
+    """Cut after the first EOS; what follows is padding."""
+    end = next((place for place, token in enumerate(ids, 1) if token in pair.eos), len(ids))
+    return ids[:end]

@@ -13,7 +13,7 @@ from typing import cast
 from dsbd.contest.contenders import BASELINE, Contender, require_count
 from dsbd.contest.contest import Asked, Contest, Turn, require_runnable, run_contest
 from dsbd.contest.records import Answer, Landing, Lane, Phase, Progress, Race, RacedPrompt, Racer, Run, Stretch
-from dsbd.contest.table import make_table
+from dsbd.contest.statistics import make_table
 from dsbd.contest.task import Question, Task
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import SettingsError, StoppedError
@@ -32,16 +32,11 @@ def race(
     rounds: int = 3,
     stop: Callable[[], bool] | None = None,
 ) -> Iterator[Progress | Race]:
-    """Run every contender ``rounds`` times on every prompt; closing the iterator stops it.
+    """Run every contender ``rounds`` times on every prompt, each time with another seed; closing the iterator stops it.
 
-    Args:
-        pair: the models.
-        contenders: each with another name; of :func:`dsbd.contest.contenders.contenders`.
-        prompts: texts, or questions of the task; at least one, all different.
-        task: scores the answers; None: perplexity stands for quality.
-        rounds: 1 or more; the seeds of a prompt differ.
-        stop: asked inside the runs. Once it returns True the race ends: it yields what ran, if anything did, and raises
-            a StoppedError.
+    ``prompts`` are texts, or questions of the task that scores the answers; without one, perplexity stands for quality.
+    ``stop`` is asked inside the runs. Once it returns True the race ends: it yields what ran, if anything did, and
+    raises a StoppedError.
 
     Yields:
         Progress, as :func:`~dsbd.contest.contest.run_contest` does, without runs; and last the race.
@@ -59,13 +54,13 @@ def race(
         if len(set(chosen)) < len(chosen):
             raise SettingsError(f"{what}s name one twice; name each once")
     require_count("rounds", rounds, MAX_ROUNDS)
-    of = Prompts(asked) if task is None else task
+    of = task or Prompts(asked)
     contest = Contest(tuple(contenders), tuple(Asked(of, one, one.prompt, None) for one in asked), rounds)
     require_runnable(pair, contest)
-    return _race(pair, contest, task is not None, stop)
+    return _race(pair, contest, stop)
 
 
-def _race(pair: Pair, contest: Contest, scored: bool, stop: Callable[[], bool] | None) -> Iterator[Progress | Race]:
+def _race(pair: Pair, contest: Contest, stop: Callable[[], bool] | None) -> Iterator[Progress | Race]:
     runs, watches = list[Run](), dict[tuple[str, int], LaneWatch]()
 
     def watching(turn: Turn) -> list[LaneWatch]:
@@ -81,24 +76,23 @@ def _race(pair: Pair, contest: Contest, scored: bool, stop: Callable[[], bool] |
             yield replace(step, run=None)
     except StoppedError:
         if runs:
-            yield race_of(contest, runs, watches, scored)
+            yield race_of(contest, runs, watches)
         raise
-    yield race_of(contest, runs, watches, scored)
+    yield race_of(contest, runs, watches)
 
 
-def race_of(
-    contest: Contest, runs: Sequence[Run], watches: Mapping[tuple[str, int], "LaneWatch"], scored: bool
-) -> Race:
+def race_of(contest: Contest, runs: Sequence[Run], watches: Mapping[tuple[str, int], "LaneWatch"]) -> Race:
     """Return the race of what ran; needs no model. Decoders and prompts that did not run are left out.
 
-    ``watches`` are of our runs on the first prompt, by contender and seed; ``scored`` says that a task has the answers.
+    ``watches`` are of our runs on the first prompt, by contender and seed.
     """
+    task = contest.asked[0].task
     asked = [one.question for one in contest.asked if any(run.question == one.question.id for run in runs)]
     places = {question.id: place for place, question in enumerate(asked)}
     order = [one.name for one in contest.contenders]
     runs = sorted(runs, key=lambda run: (order.index(run.contender), places[run.question], run.round))
     bases = [run.contender for run in runs if run.method == BASELINE]
-    table = make_table(runs, contest.asked[0].task, bases[0] if bases else BASELINE)
+    table = make_table(runs, task, bases[0] if bases else BASELINE)
     racers = []
     for row in table.rows:
         own = [run for run in runs if run.contender == row.contender]
@@ -107,18 +101,17 @@ def race_of(
                 prompt=places[run.question],
                 seed=run.seed,
                 text=run.text,
-                answer=run.answer if scored else "",
+                answer=run.answer if task.main_metric else "",
                 right=None if run.score is None else run.score == 1.0,
                 reason=run.reason,
             )
             for run in own
         )
-        racers.append(
-            Racer(row=row, lane=_lane([run for run in own if not places[run.question]], watches), answers=answers)
-        )
+        lane = _lane([run for run in own if not places[run.question]], watches)
+        racers.append(Racer(row=row, lane=lane, answers=answers))
     return Race(
         prompts=tuple(RacedPrompt(text=one.prompt, gold="".join(one.references[:1])) for one in asked),
-        task=table.task if scored else None,
+        task=task.name if task.main_metric else None,
         metric=table.metric,
         higher_is_better=table.higher_is_better,
         rounds=contest.rounds,

@@ -12,9 +12,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from dsbd.contest.statistics import Difference, Interval, Mean
-from dsbd.files import write_file
 from dsbd.results import brief
+from dsbd.util import write_file
 
 Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
 Verdict = Literal["faster", "slower", "no difference seen", "not measured"]
@@ -53,7 +52,7 @@ class Run:
     seed: int
     prompt: str
     fields: dict[str, str] = field(default_factory=dict)
-    """What results are split by."""
+    """What results can be split by."""
     references: tuple[str, ...] = ()
     shortened: bool = False
     """Whether the prompt was shortened to fit the models."""
@@ -88,7 +87,6 @@ class Run:
     """Largest size of the keys and values of target and draft together."""
     peak_allocated_bytes: int | None = None
     """Largest device memory in use, weights included."""
-    joules: float | None = None
 
     @property
     def decode_seconds(self) -> float:
@@ -102,6 +100,48 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A median and its 95 % interval; None from fewer than six clusters."""
+
+    median: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean, or a ratio of sums; error and interval are None where there is one cluster only."""
+
+    mean: float
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    count: int
+    """Values that were averaged: questions, for example."""
+    clusters: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Ours minus theirs on the same questions."""
+
+    of: Mean
+    above: int
+    """Questions that ours answered better, over its seeds."""
+    below: int
+    """Questions that theirs answered better."""
+
+    @property
+    def verdict(self) -> str:
+        """``higher``, ``lower``, "no difference seen" (the interval holds zero), or ``not measured``: no interval."""
+        if self.of.low is None or self.of.high is None:
+            return "not measured"
+        if self.of.low <= 0 <= self.of.high:
+            return "no difference seen"
+        return "higher" if self.of.low > 0 else "lower"
+
+
+@dataclass(frozen=True)
 class Ratio(Interval):
     """Tokens per second over a baseline's on the same questions and seeds: the median and its 95 % interval."""
 
@@ -109,8 +149,6 @@ class Ratio(Interval):
     above_1: int
     """Runs that were faster than the baseline's, of those compared."""
     of: int
-    p: float | None
-    """Of the exact sign test over questions: one counts once, by the mean logarithm of its ratios."""
 
     @property
     def verdict(self) -> Verdict:
@@ -139,7 +177,6 @@ class Row:
     milliseconds_per_token: Interval | None = None
     """Prefill included."""
     prefill_seconds: float | None = None
-    joules_per_token: Mean | None = None
     target_calls: float | None = None
     layers_per_iteration: float | None = None
     acceptance_rate: float | None = None

@@ -1,214 +1,196 @@
-"""Questions to SQL, scored by execution and by the text of the query: the bundled library, and Spider.
+"""SQL: runs an untrusted query on a SQLite file that it can only read, within limits; and compares rows.
+
+All queries run in one separate process.
 
 Two queries gave the same rows if their values are equal, or one is a float and they differ by at most 1e-6 (1e-9 of the
 larger one); NULL is the same as NULL. Rows are a multiset, unless the order is asked for.
-
-*Source:* Yu et al., arXiv 1809.08887 (Spider); columns in any order as in Zhong et al., arXiv 2010.02840, on one
-database for each question and with DISTINCT kept.
 """
 
 import math
+import os
 import re
+import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
-from dsbd.assets import asset_path
-from dsbd.contest.files import json_lines, path_of, read_json, text_of
-from dsbd.contest.sandbox import QueryLimits, Row, Value, run_query
-from dsbd.contest.task import Question, Task, in_order
-from dsbd.errors import QueryError, TaskError
+from dsbd.bounded import BoundedProcess
+from dsbd.errors import QueryError
 
+Value: TypeAlias = "int | float | str | bytes | None"
+Row: TypeAlias = "tuple[Value, ...]"
+_Same = Callable[[Sequence[Row], Sequence[Row]], bool]
 _TOKEN = re.compile(
     r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|\w+(?:\.\d+)?|<=|>=|<>|!=|==|\|\||\S", re.ASCII
 )
-_SAME = {"<>": "!=", "==": "="}
-DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
-KEPT = ("split", "hardness", "skeleton")
-SPIDER = (
-    "a folder with Spider's dev.json and tables.json (or .json.gz), and its databases as database/NAME/NAME.sqlite "
-    "(CC BY-SA 4.0)"
-)
-SPIDER_LIMITS = QueryLimits(rows=10_000)
-"""Two right queries give more than 1,000 rows."""
-SPIDER_HEAD = """Write one SQLite query that answers each question about its database.
 
-Database:
-kiln (kiln_id number, town text, degrees number; key kiln_id)
-pot (pot_id number, glaze text, kiln_id number; key pot_id; kiln_id refers to kiln.kiln_id)
-Question: In which towns were pots with a green glaze fired?
-SQL: SELECT DISTINCT T1.town FROM kiln AS T1 JOIN pot AS T2 ON T1.kiln_id = T2.kiln_id WHERE T2.glaze = 'green';
-
-Database:
-"""
+_READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_FUNCTION}
+_REFUSED_FUNCTIONS = {
+    *("load_extension", "fts3_tokenizer"),
+    *("zeroblob", "printf", "format"),
+    *("random", "randomblob", "current_date", "current_time", "current_timestamp"),
+}
+"""They load code, make values of any length from a few characters, or answer differently each time."""
+_DATE_FUNCTIONS = {"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2, "timediff": 2}
+"""How many arguments each needs; with fewer it reads the clock."""
+_CLOCK_WORDS = {"now", "subsec", "subsecond", "localtime", "utc"}
+"""Arguments that ask for the clock or for the time zone of the machine."""
+_STEPS_PER_CALL = 1_000
+_SQLITE_BYTES = 256_000_000
+_PROCESS_BYTES = 1_000_000_000
 
 
-class SqlTask(Task):
-    """Questions to SQL; a subclass compares the rows."""
+@dataclass(frozen=True)
+class QueryLimits:
+    """How much one query may use."""
 
-    metrics = ("execution_accuracy", "exact_match")
+    characters: int = 10_000
+    """Of the query's text."""
+    steps: int = 1_000_000
+    """Instructions of SQLite's virtual machine, counted in thousands."""
+    rows: int = 1_000
+    bytes: int = 1_000_000
+    """Of one value, and of all texts and blobs of the result. A value is bounded while it is made from Python 3.11 on;
+    on 3.10 only by the memory of the process until it is read."""
+    depth: int = 200
+    """Of an expression (from Python 3.11 on; else 1,000)."""
+    terms: int = 100
+    """Of UNION and its like in one SELECT (from Python 3.11 on; else 500)."""
+    seconds: float = 20.0
+    """A last resort, far longer than the steps take, so that results do not depend on the machine."""
 
-    def difference(self, question: Question, answer: str) -> str:
-        """Return what is wrong with the rows of an answer, or nothing."""
-        raise NotImplementedError
 
-    def score(self, question: Question, answer: str) -> tuple[dict[str, float], str]:
-        """Score by execution, and by the text of the query."""
-        reason = self.difference(question, answer)
-        exact = normalised(question.references[0]) == normalised(answer)
-        return {"execution_accuracy": float(not reason), "exact_match": float(exact)}, reason
+def run_query(database: Path, query: str, limits: QueryLimits = QueryLimits()) -> list[Row]:
+    """Return the rows of a query, in the order in which SQLite gives them.
 
+    The file is opened read-only, one statement is run, and an authorizer allows it to read and nothing else: no
+    ``ATTACH``, no ``PRAGMA``, no extension, no write. Text that is not UTF-8 keeps its bytes as surrogates. All queries
+    of this process are run by one other, which may take 1 GB of memory and is ended where a query takes too long.
 
-class Library(SqlTask):
-    """Questions about one bundled database.
+    Args:
+        database: path of a SQLite file.
+        query: untrusted text.
+        limits: what the query may use.
 
-    An answer is right if it gives the rows of the right query on the database and on each of its siblings, which have
-    the same tables and other rows: luck on one database does not count. The cluster is the right query's skeleton.
+    Raises:
+        QueryError: the query is empty, refused, fails, or goes past a limit; or the file cannot be read.
     """
-
-    name = "sql"
-    until = ("\n", ";")
-    max_new_tokens = 96
-
-    def __init__(self, part: str = "test", folder: str | Path | None = None) -> None:
-        """Choose the questions.
-
-        Args:
-            part: "test", or "validation" to tune on.
-            folder: where PART.jsonl and databases/ are; the bundled ones if left out.
-
-        Raises:
-            TaskError: a file is missing or damaged.
-        """
-        home = Path(folder) if folder is not None else asset_path("tasks/sql")
-        file, read = home / f"{part}.jsonl", []
-        self.databases = [home / "databases" / f"{name}.sqlite" for name in DATABASES]
-        missing = [path for path in (file, *self.databases) if not path.is_file()]
-        if missing:
-            raise TaskError(
-                f"task {self.name} needs {missing[0]}, which is not there; leave the path out for the bundled questions"
-            )
-        for line, entry in json_lines(file):
-            id, prompt, sql, *kept = (text_of(entry, name, file, line) for name in ("id", "prompt", "sql", *KEPT))
-            fields = dict(zip(KEPT, kept, strict=True))
-            read.append(Question(id, prompt, (sql,), fields["skeleton"], fields))
-        super().__init__(in_order(read))
-        self._gold: dict[tuple[Path, str], list[Row]] = {}
-
-    def difference(self, question: Question, answer: str) -> str:
-        """Compare the rows on all databases. Raises: TaskError: the right query fails."""
-        right = question.references[0]
-        for database in self.databases:
-            try:
-                rows = run_query(database, answer)
-            except QueryError as error:
-                return f"error: {error}"
-            if not same_rows(self._rows_of(database, right), rows, ordered=orders_rows(right)):
-                return f"other rows on {database.stem}"
-        return ""
-
-    def _rows_of(self, database: Path, right: str) -> list[Row]:
-        """Return the rows of a right query, run once."""
-        if (database, right) not in self._gold:
-            try:
-                self._gold[database, right] = run_query(database, right)
-            except QueryError as error:
-                raise TaskError(
-                    f"the right query {right!r} fails on {database}: {error}; the files do not match"
-                ) from error
-        return self._gold[database, right]
+    if len(query) > limits.characters:
+        raise QueryError(f"the query has {len(query)} characters, and {limits.characters} are allowed")
+    if "\0" in query:
+        raise QueryError("the query has a NUL character")
+    try:
+        rows: list[Row] = _process(os.getpid()).call(limits.seconds, run_query_here, database.resolve(), query, limits)
+    except TimeoutError:
+        raise QueryError(f"the query takes more than {limits.seconds:g} seconds") from None
+    except MemoryError:
+        raise QueryError(f"the query takes more than {_SQLITE_BYTES // 1_000_000} MB of memory") from None
+    except ChildProcessError:
+        raise QueryError("the query breaks SQLite") from None
+    return rows
 
 
-class Spider(SqlTask):
-    """Questions about databases that a model has not seen, a cluster for each. Too long a prompt loses last tables."""
-
-    name = "spider"
-    until = (";", "\n\n")
-    max_new_tokens = 128
-    cut_at = "\n"
-
-    def __init__(self, data: str | Path | None) -> None:
-        """Read the questions, and find their databases.
-
-        Args:
-            data: a folder with the files that docs/tasks.md names.
-
-        Raises:
-            TaskError: a file or a database is missing, or not in Spider's format.
-        """
-        folder = path_of(self.name, data, SPIDER)
-        self._folder = folder / "database"
-        try:
-            schemas = {schema["db_id"]: _schema(schema) for schema in read_json(_file(folder, "tables.json"))}
-            super().__init__(in_order(_spider_questions(read_json(_file(folder, "dev.json")), schemas)))
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise TaskError(f"{folder} is not in the format of Spider ({error!r}); give {SPIDER}") from error
-        missing = [one.cluster for one in self._questions if not self._database(one).is_file()]
-        if missing:
-            raise TaskError(f"{self._folder} has no {missing[0]}/{missing[0]}.sqlite; give {SPIDER}")
-        self._gold: dict[str, list[Row]] = {}
-
-    def _database(self, question: Question) -> Path:
-        return self._folder / question.cluster / f"{question.cluster}.sqlite"
-
-    def difference(self, question: Question, answer: str) -> str:
-        """Compare the rows on the question's database. Where the right query fails, no answer is right."""
-        right, database = question.references[0], self._database(question)
-        try:
-            if question.id not in self._gold:
-                self._gold[question.id] = run_query(database, _joined(right), SPIDER_LIMITS)
-        except QueryError as error:
-            return f"the right query fails: {error}"
-        try:
-            rows = run_query(database, _joined(answer), SPIDER_LIMITS)
-        except QueryError as error:
-            return f"error: {error}"
-        ordered = "order by" in right.lower()
-        return "" if same_rows(self._gold[question.id], rows, ordered=ordered, any_columns=True) else "other rows"
+@lru_cache(maxsize=1)
+def _process(asking: int) -> BoundedProcess:
+    """Return the process that runs the queries of a process; a fork gets another one."""
+    return BoundedProcess(_PROCESS_BYTES)
 
 
-def _file(folder: Path, name: str) -> Path:
-    """Return the path of a JSON file, plain or gzip."""
-    found = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
-    if not found:
-        raise TaskError(f"{folder} has no {name} and no {name}.gz; give {SPIDER}")
-    return found[0]
+def run_query_here(database: Path, query: str, limits: QueryLimits) -> list[Row]:
+    """Run a query in this process, which SQLite itself cannot always stop. Raises: QueryError, MemoryError."""
+    try:
+        query.encode()  # SQLite's own message differs between versions of Python
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection:
+            return _rows(connection, query, limits)
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+        raise QueryError(" ".join(f"{error}".split()) or type(error).__name__) from error
 
 
-def _spider_questions(entries: Any, schemas: dict[str, str]) -> Iterator[Question]:
-    from dsbd.contest.hardness import hardness  # it needs an optional package, which other tasks do without
+def _rows(connection: sqlite3.Connection, query: str, limits: QueryLimits) -> list[Row]:
+    """Run a query on an open connection, and read its rows."""
+    calls, stopped = 0, ""
 
-    for place, entry in enumerate(entries):
-        name, sql = entry["db_id"], entry["query"]
-        if not re.fullmatch(r"\w+", name, re.ASCII):
-            raise TaskError(f"question {place} of dev.json names the database {name!r:.100}; give {SPIDER}")
-        prompt = f"{SPIDER_HEAD}{schemas[name]}\nQuestion: {' '.join(entry['question'].split())}\nSQL:"
-        fields = {"db_id": name, "hardness": hardness(sql)}
-        passage = (len(SPIDER_HEAD), len(SPIDER_HEAD) + len(schemas[name]))
-        yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name, fields, passage)
+    def go_on() -> int:
+        nonlocal calls, stopped
+        calls += 1
+        if calls * _STEPS_PER_CALL > limits.steps:
+            stopped = f"the query takes more than {limits.steps} steps"
+        return bool(stopped)
 
+    def refuse(reason: str) -> None:
+        nonlocal stopped
+        stopped = reason
 
-def _schema(schema: dict[str, Any]) -> str:
-    """Return a line for each table: its columns with their types, its keys, and what they refer to."""
-    tables, columns = schema["table_names_original"], schema["column_names_original"]
-    lines = []
-    for number, table in enumerate(tables):
-        own = [place for place, (owner, _) in enumerate(columns) if owner == number]
-        listed = ", ".join(f"{columns[place][1]} {schema['column_types'][place]}" for place in own)
-        keys = [f"; key {columns[place][1]}" for place in own if place in schema["primary_keys"]]
-        links = [
-            f"; {columns[child][1]} refers to {tables[columns[parent][0]]}.{columns[parent][1]}"
-            for child, parent in schema["foreign_keys"]
-            if child in own
-        ]
-        lines.append(f"{table} ({listed}{''.join(keys)}{''.join(links)})")
-    return "\n".join(lines)
+    _harden(connection, limits)
+    for name in _DATE_FUNCTIONS:
+        connection.create_function(name, -1, partial(_date, refuse, name), deterministic=True)
+    connection.set_authorizer(_authorize)
+    connection.set_progress_handler(go_on, _STEPS_PER_CALL)
+    try:
+        return _read(connection.execute(query), limits)
+    except sqlite3.OperationalError as error:
+        if stopped:
+            raise QueryError(stopped) from error
+        raise
 
 
-def _joined(query: str) -> str:
-    """Return a query with comparison signs in one piece, as the official comparison does."""
-    return re.sub(r"([<>!])\s+=", r"\1=", query)
+def _harden(connection: sqlite3.Connection, limits: QueryLimits) -> None:
+    """Bound what a connection takes, also while it prepares a query, where it calls no progress handler."""
+    for pragma in ("query_only = ON", "temp_store = MEMORY", f"hard_heap_limit = {_SQLITE_BYTES}"):
+        connection.execute(f"PRAGMA {pragma}")
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    if hasattr(connection, "setlimit"):  # from Python 3.11 on
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.bytes)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, limits.depth)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, limits.terms)
+
+
+def _read(cursor: sqlite3.Cursor, limits: QueryLimits) -> list[Row]:
+    """Read the rows of a query that runs."""
+    if cursor.description is None:
+        raise QueryError("the query is no statement that reads")
+    rows: list[Row] = []
+    read = 0
+    for row in cursor:
+        if len(rows) == limits.rows:
+            raise QueryError(f"the query gives more than {limits.rows} rows")
+        read += sum(len(value) for value in row if isinstance(value, (str, bytes)))
+        if read > limits.bytes:
+            raise QueryError(f"the query gives more than {limits.bytes} bytes")
+        rows.append(row)
+    return rows
+
+
+@lru_cache(maxsize=1)
+def _dates() -> sqlite3.Connection:
+    """Return a connection without data, whose date functions are SQLite's own."""
+    return sqlite3.connect(":memory:")
+
+
+def _date(refuse: Callable[[str], None], name: str, *values: Value) -> Value:
+    """Return what SQLite's own function returns, unless it would ask for the time of the clock or of this place."""
+    if len(values) < _DATE_FUNCTIONS[name] or not _CLOCK_WORDS.isdisjoint(map(_word, values)):
+        refuse(f"the query asks {name} for the clock or the time zone, so its answer would change")
+        raise ValueError
+    found: Value = _dates().execute(f"SELECT {name}({', '.join('?' * len(values))})", values).fetchone()[0]
+    return found
+
+
+def _word(value: Value) -> str:
+    """Return a value as SQLite's date functions read it: up to a NUL, in any case."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else f"{value}"
+    return text.partition("\0")[0].lower()
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
+    """Allow what reads; SQLite names the function in the second argument."""
+    refused = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _REFUSED_FUNCTIONS
+    return sqlite3.SQLITE_OK if action in _READING and not refused else sqlite3.SQLITE_DENY
 
 
 def same_rows(gold: Sequence[Row], answer: Sequence[Row], *, ordered: bool, any_columns: bool = False) -> bool:
@@ -236,10 +218,11 @@ def same_rows(gold: Sequence[Row], answer: Sequence[Row], *, ordered: bool, any_
     return _some_columns(gold, answer, same, ()) if any_columns else same(gold, answer)
 
 
-Same = Callable[[Sequence[Row], Sequence[Row]], bool]
+def _same_lists(gold: Sequence[Row], answer: Sequence[Row]) -> bool:
+    return all(map(_same_row, gold, answer))
 
 
-def _some_columns(gold: Sequence[Row], answer: Sequence[Row], same: Same, chosen: tuple[int, ...]) -> bool:
+def _some_columns(gold: Sequence[Row], answer: Sequence[Row], same: _Same, chosen: tuple[int, ...]) -> bool:
     """Tell whether the chosen columns of the answer, the gold's first ones, can be completed to all columns."""
     width = len(gold[0])
     if len(chosen) == width:
@@ -253,10 +236,6 @@ def _some_columns(gold: Sequence[Row], answer: Sequence[Row], same: Same, chosen
         ):
             return True
     return False
-
-
-def _same_lists(gold: Sequence[Row], answer: Sequence[Row]) -> bool:
-    return all(map(_same_row, gold, answer))
 
 
 def _same_multisets(gold: Sequence[Row], answer: Sequence[Row]) -> bool:
@@ -281,25 +260,6 @@ def _same_value(gold: Value, answer: Value) -> bool:
     return gold == answer
 
 
-def tokens(query: str) -> list[str]:
-    """Return the tokens of a query, in lower case outside quotes.
-
-    Example:
-        >>> tokens("SELECT Name FROM t WHERE x <> 'A b'")
-        ['select', 'name', 'from', 't', 'where', 'x', '!=', "'A b'"]
-    """
-    found = _TOKEN.findall(query)
-    return [_SAME.get(token, token) if token[0] in "'\"`[" else _SAME.get(token, token.lower()) for token in found]
-
-
-def normalised(query: str) -> str:
-    """Return a query with one space between tokens, without a semicolon at its end."""
-    found = tokens(query)
-    while found and found[-1] == ";":
-        found.pop()
-    return " ".join(found)
-
-
 def orders_rows(query: str) -> bool:
     """Tell whether a query fixes the order of its rows: an ORDER BY that is in no subquery.
 
@@ -308,7 +268,7 @@ def orders_rows(query: str) -> bool:
         (True, False)
     """
     depth, last = 0, ""
-    for token in tokens(query):
+    for token in _TOKEN.findall(query.lower()):
         depth += {"(": 1, ")": -1}.get(token, 0)
         if depth == 0 and (last, token) == ("order", "by"):
             return True

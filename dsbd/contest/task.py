@@ -1,17 +1,28 @@
-"""What a task is: questions with their right answers, where an answer ends, and how it is scored. No torch."""
+"""What a task is: questions, where an answer ends, how it is scored; and reading files of questions. No torch."""
 
+import gzip
 import hashlib
+import io
+import json
 import re
+import zlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from dsbd.errors import PromptError, TaskError
-from dsbd.stopping import cut
+from dsbd.util import cut
 
 ORDER_SEED = 1
 """Questions are asked in the order of a hash of this number and their id."""
+MAX_BYTES = 200_000_000
+"""The most bytes of a file, unpacked."""
+MAX_LINE = 1_000_000
+"""The most characters of a line of JSON lines."""
+MAX_LINES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -25,7 +36,7 @@ class Question:
     cluster: str = ""
     """Questions of one cluster share a database or a passage, so they are not independent. Left out: the id."""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """What results are split by: split, hardness, db_id, skeleton, ..."""
+    """What results can be split by: split, db_id, skeleton, ..."""
     passage: tuple[int, int] = (0, 0)
     """Start and end, in characters of the prompt, of the part that may be shortened. Empty: nothing may."""
 
@@ -42,8 +53,8 @@ class Task:
     """Texts that end an answer, and are no part of it; the end-of-text token does too."""
     max_new_tokens: int | None = None
     """None: as the settings say."""
-    metrics: tuple[str, ...] = ()
-    """The main one first, each between 0 and 1, more is better; empty where a task has no right answers."""
+    main_metric: str = ""
+    """What a score between 0 and 1 is, more is better; empty where a task has no right answers."""
     cut_at: str = " "
     """A passage is shortened to a whole number of parts that end here: words, or lines."""
     keeps_end: bool = False
@@ -75,9 +86,9 @@ class Task:
         """Return the answer in a continuation: everything before ``until``, without outer spaces."""
         return cut(text, self.until).strip()
 
-    def score(self, question: Question, answer: str) -> tuple[dict[str, float], str]:
-        """Return a value for each metric, and why the answer is wrong where that is known; untrusted text."""
-        return {}, ""
+    def score(self, question: Question, answer: str) -> tuple[float | None, str]:
+        """Return the score, None without a metric, and why the answer is wrong where that is known; untrusted text."""
+        return None, ""
 
     def fit(self, question: Question, count_tokens: Callable[[str], int], limit: int) -> str:
         """Return the prompt with as much of its passage as fits; the question itself is never cut.
@@ -115,3 +126,70 @@ def in_order(questions: Iterable[Question]) -> list[Question]:
     The first n are a random sample of all: they come from everywhere in the data, not from its first passage.
     """
     return sorted(questions, key=lambda one: hashlib.sha256(f"{ORDER_SEED}:{one.id}".encode()).digest())
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, unpacked if its name ends in .gz. Raises: TaskError."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise TaskError(f"there is no file {path}; check the path") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise TaskError(f"{path} cannot be read: {error}") from error
+    if len(raw) > MAX_BYTES:
+        raise TaskError(f"{path} has more than {MAX_BYTES} bytes; split it")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from error
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file holds. Raises: TaskError."""
+    try:
+        return json.loads(read_text(path), object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        raise TaskError(f"{path} is not JSON: {error}") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; of two equal keys JSON would keep the last in silence. Raises: ValueError."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {twice!r:.100} is there twice")
+    return found
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and the object of each line that is not empty; the first line is 1. Raises: TaskError."""
+    for number, line in enumerate(io.StringIO(read_text(path)), start=1):
+        if len(line) > MAX_LINE or number > MAX_LINES:
+            raise TaskError(f"{path}, line {number}: at most {MAX_LINES} lines of {MAX_LINE} characters are allowed")
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line, object_pairs_hook=_object)
+        except (ValueError, RecursionError) as error:
+            raise TaskError(f"{path}, line {number}: no JSON ({error}); each line holds one object") from error
+        if not isinstance(entry, dict):
+            raise TaskError(f"{path}, line {number}: a {type(entry).__name__}; each line holds one object")
+        yield number, entry
+
+
+def text_of(entry: dict[str, Any], name: str, source: Path | str, line: int) -> str:
+    """Return a field that must be a text. Raises: TaskError."""
+    if not isinstance(entry.get(name), str):
+        found = f"{name!r} is a {type(entry[name]).__name__}" if name in entry else f"there is no {name!r}"
+        raise TaskError(f"{source}, line {line}: {found}; it must be a text")
+    return entry[name]
+
+
+def path_of(task: str, data: str | Path | None, remedy: str) -> Path:
+    """Return a path that exists; ``remedy`` says what to give. Raises: TaskError."""
+    if data is None:
+        raise TaskError(f"task {task} has no bundled data; give {remedy}")
+    if not Path(data).exists():
+        raise TaskError(f"there is nothing at {str(data)[:200]!r}, the data of task {task}; give {remedy}")
+    return Path(data)

@@ -1,19 +1,16 @@
-"""The tasks, and loading one by its name. No torch and no model; docs/tasks.md describes each of them."""
+"""The tasks, and loading one by its name. No torch and no model; docs/commands.md describes each of them."""
 
 import hashlib
 import re
 import string
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dsbd.assets import asset_path
-from dsbd.contest.contenders import require_names
-from dsbd.contest.files import csv_rows, json_lines, path_of, read_json, read_text, text_of
-from dsbd.contest.sql import Library, Spider
-from dsbd.contest.task import Question, Task, in_order
-from dsbd.errors import SettingsError, TaskError
+from dsbd.contest.sql import QueryLimits, Row, orders_rows, run_query, same_rows
+from dsbd.contest.task import Question, Task, in_order, json_lines, path_of, read_json, read_text, text_of
+from dsbd.errors import QueryError, TaskError
+from dsbd.util import asset_path
 
 ANSWERS = ("references", "reference", "answer")
 ALLOWED = "prompt, one of references, reference and answer, and id"
@@ -36,6 +33,25 @@ NEEDLE_WORDS = (
     "ball", "tree", "car", "boat", "book", "hat", "key", "bell", "drum", "kite", "doll",
 )  # fmt: skip
 """Each is one token of the bundled story pair."""
+DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
+KEPT = ("split", "hardness", "skeleton")
+"""Fields of a bundled question that results can be split by."""
+SPIDER = (
+    "a folder with Spider's dev.json and tables.json (or .json.gz), and its databases as database/NAME/NAME.sqlite "
+    "(CC BY-SA 4.0)"
+)
+SPIDER_LIMITS = QueryLimits(rows=10_000)
+"""Two right queries give more than 1,000 rows."""
+SPIDER_HEAD = """Write one SQLite query that answers each question about its database.
+
+Database:
+kiln (kiln_id number, town text, degrees number; key kiln_id)
+pot (pot_id number, glaze text, kiln_id number; key pot_id; kiln_id refers to kiln.kiln_id)
+Question: In which towns were pots with a green glaze fired?
+SQL: SELECT DISTINCT T1.town FROM kiln AS T1 JOIN pot AS T2 ON T1.kiln_id = T2.kiln_id WHERE T2.glaze = 'green';
+
+Database:
+"""
 SEGMENT_CHARACTERS = 890
 """A task has no tokenizer: so many characters are about 224 tokens, a segment of the bundled memory."""
 DISTANCES = range(1, 25)
@@ -66,24 +82,6 @@ class Stories(Task):
         super().__init__(Question(f"story-{place}", text) for place, text in enumerate(lines))
 
 
-class Books(Task):
-    """Twelve sections of children's books that the bundled models were not trained on, to be continued.
-
-    Each is beyond a context of 2,048 tokens: without a memory it loses its beginning.
-    """
-
-    name = "books"
-    max_new_tokens = 64
-    keeps_end = True
-
-    def __init__(self) -> None:
-        path, read = asset_path("tasks/books/sections.jsonl"), []
-        for line, entry in json_lines(path):
-            id, title, text = (text_of(entry, name, path, line) for name in ("id", "title", "text"))
-            read.append(Question(id, text, fields={"title": title}, passage=(0, len(text))))
-        super().__init__(read)
-
-
 class Needle(Task):
     """A word told at the beginning of a long prompt, and asked for at its end; between the two stand stories.
 
@@ -93,7 +91,7 @@ class Needle(Task):
     name = "needle"
     until = (".", "\n")
     max_new_tokens = 4
-    metrics = ("exact_match",)
+    main_metric = "exact_match"
     keeps_end = True
 
     def __init__(self) -> None:
@@ -110,9 +108,9 @@ class Needle(Task):
             asked.append(Question(f"{distance}-{number}", prompt, (word,), fields=fields, passage=(0, len(told))))
         super().__init__(in_order(asked))
 
-    def score(self, question: Question, answer: str) -> tuple[dict[str, float], str]:
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 if the first word is the one that was told."""
-        return {"exact_match": float(re.findall(r"\w+", answer)[:1] == [*question.references])}, ""
+        return float(re.findall(r"\w+", answer)[:1] == [*question.references]), ""
 
 
 class MtBench(Task):
@@ -139,13 +137,13 @@ class MtBench(Task):
 class Squad(Task):
     """SQuAD v1.1: a question about a passage, answered with words of the passage, which is the cluster.
 
-    *Source:* Rajpurkar et al., arXiv 1606.05250; normalisation and F1 as in its official evaluation, version 1.1.
+    *Source:* Rajpurkar et al., arXiv 1606.05250; normalisation as in its official evaluation, version 1.1.
     """
 
     name = "squad"
     until = ("\n",)
     max_new_tokens = 48
-    metrics = ("exact_match", "f1")
+    main_metric = "exact_match"
 
     def __init__(self, data: str | Path | None) -> None:
         """Read the questions of the official JSON file, gzip or plain. Raises: TaskError."""
@@ -155,13 +153,9 @@ class Squad(Task):
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise TaskError(f"{place} is not in the format of SQuAD v1.1 ({error!r}); give {SQUAD}") from error
 
-    def score(self, question: Question, answer: str) -> tuple[dict[str, float], str]:
-        """Score by the best of the right answers, for each metric by itself."""
-        ours, rights = _squad_plain(answer), [_squad_plain(right) for right in question.references]
-        return {
-            "exact_match": float(ours in rights),
-            "f1": max(_f1(ours.split(), right.split()) for right in rights),
-        }, ""
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
+        """Score 1 for any of the right answers, compared after the normalisation."""
+        return float(_squad_plain(answer) in map(_squad_plain, question.references)), ""
 
 
 def _squad_questions(read: Any) -> Iterator[Question]:
@@ -186,12 +180,6 @@ def _squad_plain(text: str) -> str:
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", letters).split())
 
 
-def _f1(answer: list[str], right: list[str]) -> float:
-    """Return the harmonic mean of precision and recall, over words with their counts."""
-    common = (Counter(answer) & Counter(right)).total()
-    return 2 * common / (len(answer) + len(right)) if common else 0.0
-
-
 class OwnQuestions(Task):
     """A user's own prompts, in the order of the file; where there are right answers, an answer is one line.
 
@@ -202,50 +190,36 @@ class OwnQuestions(Task):
     name = "jsonl"
     until: tuple[str, ...] = ("\n",)
     max_new_tokens = 128
-    metrics: tuple[str, ...] = ("exact_match",)
+    main_metric = "exact_match"
 
-    def __init__(self, data: str | Path | Sequence[Question] | None) -> None:
-        """Read a .jsonl or .csv file, which may be packed (.gz), or take questions. Raises: TaskError."""
-        if data is None:
-            raise TaskError(f"task {self.name} asks your own questions; give the path of a .jsonl or .csv file")
-        questions = read_questions(data) if isinstance(data, (str, Path)) else data
-        if not any(question.references for question in questions):
-            self.until, self.metrics = (), ()
+    def __init__(self, data: str | Path | None) -> None:
+        """Read a .jsonl file, which may be packed (.jsonl.gz). Raises: TaskError: it is missing, or a line is wrong."""
+        path = path_of(self.name, data, "the path of a .jsonl file with your questions")
+        if not path.name.endswith((".jsonl", ".jsonl.gz")):
+            raise TaskError(f"the data of task jsonl is {path.name!r}; give a .jsonl or .jsonl.gz file: JSON lines")
+        lines = list(json_lines(path))
+        questions = [_own_question(path, line, entry) for line, entry in lines]
+        answered = [bool(question.references) for question in questions]
+        if not any(answered):
+            self.until, self.main_metric = (), ""
+        elif not all(answered):
+            line = lines[answered.index(False)][0]
+            raise TaskError(
+                f"{path}, line {line}: no right answer, and other lines have one; give all lines one, or none"
+            )
         super().__init__(questions)
 
-    def score(self, question: Question, answer: str) -> tuple[dict[str, float], str]:
+    def score(self, question: Question, answer: str) -> tuple[float | None, str]:
         """Score 1 for a right answer, whatever its case and its spaces."""
-        right = _own_plain(answer) in map(_own_plain, question.references)
-        return {"exact_match": float(right)} if question.references else {}, ""
+        if not question.references:
+            return None, ""
+        return float(_own_plain(answer) in map(_own_plain, question.references)), ""
 
 
-def read_questions(data: str | Path) -> list[Question]:
-    """Return the questions of a file. Raises: TaskError: the file is missing, or a line is wrong, which it names."""
-    path = Path(data)
-    kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
-    if kind not in (".jsonl", ".csv"):
-        raise TaskError(f"the data of task jsonl is {path.name!r}; give a .jsonl or .csv file, or one in .gz")
-    return questions_of(path, list((json_lines if kind == ".jsonl" else csv_rows)(path)))
-
-
-def questions_of(source: str | Path, lines: Sequence[tuple[int, Any]]) -> list[Question]:
-    """Return the questions of numbered lines of ``source``. Raises: TaskError, which names the line."""
-    questions = [_own_question(source, line, entry) for line, entry in lines]
-    answered = [bool(question.references) for question in questions]
-    if any(answered) and not all(answered):
-        line = lines[answered.index(False)][0]
-        raise TaskError(
-            f"{source}, line {line}: no right answer, and other lines have one; give all lines one, or none"
-        )
-    return questions
-
-
-def _own_question(path: str | Path, line: int, entry: Any) -> Question:
+def _own_question(path: Path, line: int, entry: dict[str, Any]) -> Question:
     def wrong(what: str) -> TaskError:
         return TaskError(f"{path}, line {line}: {what}; a line has {ALLOWED}")
 
-    if not isinstance(entry, dict):
-        raise wrong("no object")
     if unknown := sorted(set(entry) - {"prompt", "id", *ANSWERS}):
         raise wrong(f"unknown field {unknown[0]!r:.100}")
     prompt, given = entry.get("prompt"), [name for name in ANSWERS if name in entry]
@@ -273,8 +247,159 @@ def _own_plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
+class SqlTask(Task):
+    """Questions to SQL, scored by execution; a subclass compares the rows."""
+
+    main_metric = "execution_accuracy"
+
+    def difference(self, question: Question, answer: str) -> str:
+        """Return what is wrong with the rows of an answer, or nothing."""
+        raise NotImplementedError
+
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
+        """Score 1 for an answer with the right rows."""
+        reason = self.difference(question, answer)
+        return float(not reason), reason
+
+
+class Library(SqlTask):
+    """Questions about one bundled database, or one of the same form.
+
+    An answer is right if it gives the rows of the right query on the database and on each of its siblings, which have
+    the same tables and other rows: luck on one database does not count. The cluster is the right query's skeleton.
+    """
+
+    name = "sql"
+    until = ("\n", ";")
+    max_new_tokens = 96
+
+    def __init__(self, part: str = "test", folder: str | Path | None = None) -> None:
+        """Read a part ("test", or "validation" to tune on) of a folder, or the bundled one. Raises: TaskError."""
+        home = Path(folder) if folder is not None else asset_path("tasks/sql")
+        file, read = home / f"{part}.jsonl", []
+        self.databases = [home / "databases" / f"{name}.sqlite" for name in DATABASES]
+        missing = [path for path in (file, *self.databases) if not path.is_file()]
+        if missing:
+            raise TaskError(
+                f"task {self.name} needs {missing[0]}, which is not there; leave the path out for the bundled questions"
+            )
+        for line, entry in json_lines(file):
+            id, prompt, sql, *kept = (text_of(entry, name, file, line) for name in ("id", "prompt", "sql", *KEPT))
+            fields = dict(zip(KEPT, kept, strict=True))
+            read.append(Question(id, prompt, (sql,), fields["skeleton"], fields))
+        super().__init__(in_order(read))
+        self._gold: dict[tuple[Path, str], list[Row]] = {}
+
+    def difference(self, question: Question, answer: str) -> str:
+        """Compare the rows on all databases. Raises: TaskError: the right query fails."""
+        right = question.references[0]
+        for database in self.databases:
+            try:
+                rows = run_query(database, answer)
+            except QueryError as error:
+                return f"error: {error}"
+            if not same_rows(self._rows_of(database, right), rows, ordered=orders_rows(right)):
+                return f"other rows on {database.stem}"
+        return ""
+
+    def _rows_of(self, database: Path, right: str) -> list[Row]:
+        """Return the rows of a right query, run once."""
+        if (database, right) not in self._gold:
+            try:
+                self._gold[database, right] = run_query(database, right)
+            except QueryError as error:
+                raise TaskError(
+                    f"the right query {right!r} fails on {database}: {error}; the files do not match"
+                ) from error
+        return self._gold[database, right]
+
+
+class Spider(SqlTask):
+    """Questions about databases that a model has not seen, a cluster for each. Too long a prompt loses last tables.
+
+    *Source:* Yu et al., arXiv 1809.08887; columns in any order as in Zhong et al., arXiv 2010.02840, on one database
+    for each question and with DISTINCT kept.
+    """
+
+    name = "spider"
+    until = (";", "\n\n")
+    max_new_tokens = 128
+    cut_at = "\n"
+
+    def __init__(self, data: str | Path | None) -> None:
+        """Read the questions of :data:`SPIDER`, and find their databases. Raises: TaskError."""
+        folder = path_of(self.name, data, SPIDER)
+        self._folder = folder / "database"
+        try:
+            schemas = {schema["db_id"]: _schema(schema) for schema in read_json(_file(folder, "tables.json"))}
+            super().__init__(in_order(_spider_questions(read_json(_file(folder, "dev.json")), schemas)))
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise TaskError(f"{folder} is not in the format of Spider ({error!r}); give {SPIDER}") from error
+        missing = [one.cluster for one in self._questions if not self._database(one).is_file()]
+        if missing:
+            raise TaskError(f"{self._folder} has no {missing[0]}/{missing[0]}.sqlite; give {SPIDER}")
+        self._gold: dict[str, list[Row]] = {}
+
+    def _database(self, question: Question) -> Path:
+        return self._folder / question.cluster / f"{question.cluster}.sqlite"
+
+    def difference(self, question: Question, answer: str) -> str:
+        """Compare the rows on the question's database. Where the right query fails, no answer is right."""
+        right, database = question.references[0], self._database(question)
+        try:
+            if question.id not in self._gold:
+                self._gold[question.id] = run_query(database, _joined(right), SPIDER_LIMITS)
+        except QueryError as error:
+            return f"the right query fails: {error}"
+        try:
+            rows = run_query(database, _joined(answer), SPIDER_LIMITS)
+        except QueryError as error:
+            return f"error: {error}"
+        ordered = "order by" in right.lower()
+        return "" if same_rows(self._gold[question.id], rows, ordered=ordered, any_columns=True) else "other rows"
+
+
+def _file(folder: Path, name: str) -> Path:
+    """Return the path of a JSON file, plain or gzip."""
+    found = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
+    if not found:
+        raise TaskError(f"{folder} has no {name} and no {name}.gz; give {SPIDER}")
+    return found[0]
+
+
+def _spider_questions(entries: Any, schemas: dict[str, str]) -> Iterator[Question]:
+    for place, entry in enumerate(entries):
+        name, sql = entry["db_id"], entry["query"]
+        if not re.fullmatch(r"\w+", name, re.ASCII):
+            raise TaskError(f"question {place} of dev.json names the database {name!r:.100}; give {SPIDER}")
+        prompt = f"{SPIDER_HEAD}{schemas[name]}\nQuestion: {' '.join(entry['question'].split())}\nSQL:"
+        passage = (len(SPIDER_HEAD), len(SPIDER_HEAD) + len(schemas[name]))
+        yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name, {"db_id": name}, passage)
+
+
+def _schema(schema: dict[str, Any]) -> str:
+    """Return a line for each table: its columns with their types, its keys, and what they refer to."""
+    tables, columns = schema["table_names_original"], schema["column_names_original"]
+    lines = []
+    for number, table in enumerate(tables):
+        own = [place for place, (owner, _) in enumerate(columns) if owner == number]
+        listed = ", ".join(f"{columns[place][1]} {schema['column_types'][place]}" for place in own)
+        keys = [f"; key {columns[place][1]}" for place in own if place in schema["primary_keys"]]
+        links = [
+            f"; {columns[child][1]} refers to {tables[columns[parent][0]]}.{columns[parent][1]}"
+            for child, parent in schema["foreign_keys"]
+            if child in own
+        ]
+        lines.append(f"{table} ({listed}{''.join(keys)}{''.join(links)})")
+    return "\n".join(lines)
+
+
+def _joined(query: str) -> str:
+    """Return a query with comparison signs in one piece, as the official comparison does."""
+    return re.sub(r"([<>!])\s+=", r"\1=", query)
+
+
 TASKS: dict[str, Callable[[str | Path | None], Task]] = {
-    "books": lambda data: Books(),
     "jsonl": OwnQuestions,
     "mt_bench": MtBench,
     "needle": lambda data: Needle(),
@@ -288,11 +413,7 @@ TASKS: dict[str, Callable[[str | Path | None], Task]] = {
 
 
 def load_task(name: str, data: str | Path | None = None) -> Task:
-    """Return a task with its data.
-
-    Args:
-        name: one of ``TASKS``.
-        data: a file or folder; None for a task whose questions are bundled.
+    """Return a task with its data: a file or folder; None for bundled questions.
 
     Raises:
         TaskError: there is no such task; or its data is missing, damaged or not as its format says.
@@ -300,13 +421,3 @@ def load_task(name: str, data: str | Path | None = None) -> Task:
     if name not in TASKS:
         raise TaskError(f"there is no task {name!r}; tasks are {', '.join(sorted(TASKS))}")
     return TASKS[name](data)
-
-
-def load_tasks(tasks: Sequence[str | Task], data: Mapping[str, str]) -> list[Task]:
-    """Return tasks by their names, your own as they are. Raises: SettingsError, TaskError."""
-    names = [task if isinstance(task, str) else task.name for task in tasks]
-    require_names("tasks", names, (*sorted(TASKS), *(task.name for task in tasks if isinstance(task, Task))))
-    for name in data:
-        if name not in names:
-            raise SettingsError(f"data is given for {name!r}, which is not asked for; tasks are {', '.join(names)}")
-    return [load_task(task, data.get(task)) if isinstance(task, str) else task for task in tasks]

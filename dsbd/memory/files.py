@@ -14,11 +14,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from dsbd.assets import asset_path
 from dsbd.errors import PairError
-from dsbd.files import write_file
-from dsbd.memory.network import MemoryNetwork, MemorySettings
-from dsbd.memory.reading import Memory
+from dsbd.memory.reading import Memory, MemoryNetwork, MemorySettings
+from dsbd.util import asset_path, write_file
 
 FORMAT: Literal["dsbd-memory/1"] = "dsbd-memory/1"
 BUNDLED = "bundled"

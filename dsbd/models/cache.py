@@ -1,16 +1,20 @@
-"""Keeps the keys and values of one cache row in buffers, and moves them inside these buffers.
+"""Keeps the keys and values of one cache row in buffers, moves them there, and attends to them without a copy.
 
 The row holds the prompt once, then the slots of the live trie, then the forest that is scored. After an iteration the
 kept slots move right behind the settled part. Layers of equal shape on one device share a buffer, so that a move is two
 operations for all of them. The buffers start with the slots that a decode probably needs, and grow if it needs more.
+
+*Source:* ``AttentionInterface`` of transformers; docs/algorithm.md, *The engine*.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
-from transformers import Cache
+from transformers import AttentionInterface, Cache
 from transformers.cache_utils import DynamicLayer
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
 GROWTH_SLOTS = 64
 
@@ -183,3 +187,60 @@ class ForestCache(Cache):
                 buffer[:, :, :, start:end] = buffer.index_select(3, index.to(buffer.device))
         for row in self.rows:
             row.length = end
+
+
+PACKED = "dsbd_packed"
+"""The name of :func:`packed_attention` among the attention implementations of transformers."""
+
+
+def packed_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    **extra: Any,
+) -> tuple[torch.Tensor, None]:
+    """Compute scaled dot-product attention under a mask, without copying the keys and values of grouped queries.
+
+    The stock path repeats keys and values for every query head of a group, in every layer of every forward. Here the
+    heads of a group become rows of one longer query: the sums are the same.
+
+    Args:
+        module: the attention layer.
+        query: [rows, heads, n, size].
+        key: [rows, groups, slots, size].
+        value: [rows, groups, slots, size].
+        attention_mask: additive [rows, 1, n, slots]; for None or another shape the stock path is used.
+        scaling: factor of the scores; None is 1 / sqrt(size).
+        extra: for the stock path.
+
+    Returns:
+        [rows, n, heads, size], and None for the attention weights.
+    """
+    rows, heads, count, size = query.shape
+    groups = key.shape[1]
+    packs = heads != groups and extra.get("position_bias") is None
+    if attention_mask is None or attention_mask.shape[1] != 1 or not packs:  # dimension 1: some models mask each head
+        outcome: tuple[torch.Tensor, None] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, **extra
+        )
+        return outcome
+    packed = query.reshape(rows, groups, heads // groups * count, size)
+    mask = torch.cat([attention_mask] * (heads // groups), dim=2)  # repeat() costs several times as much
+    attended = torch.nn.functional.scaled_dot_product_attention(packed, key, value, attn_mask=mask, scale=scaling)
+    return attended.reshape(rows, heads, count, -1).transpose(1, 2).contiguous(), None
+
+
+def pack_groups(model: Any) -> None:
+    """Make a model with grouped queries on ``sdpa`` use :func:`packed_attention`."""
+    config = model.config.get_text_config(decoder=True)
+    heads = getattr(config, "num_attention_heads", None)
+    grouped = heads is not None and getattr(config, "num_key_value_heads", heads) != heads
+    if grouped and config._attn_implementation == "sdpa" and model._can_set_attn_implementation():
+        model.set_attn_implementation(PACKED)
+
+
+AttentionInterface.register(PACKED, packed_attention)
+AttentionMaskInterface.register(PACKED, sdpa_mask)

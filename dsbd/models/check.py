@@ -13,12 +13,11 @@ import torch
 
 from dsbd.errors import first_line
 from dsbd.law.beams import Node
-from dsbd.models.engines.fused import why_not_fused
+from dsbd.models.engines.choice import new_row
 from dsbd.models.engines.onnx import why_not_onnx
-from dsbd.models.engines.traced import routes
+from dsbd.models.engines.traced import routes, why_not_fused
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.new import new_row
 from dsbd.models.rows.row import Row
 from dsbd.models.rows.states import PathRows
 
@@ -82,8 +81,6 @@ def check_engine(model: LanguageModel, eager: Logits | None = None) -> ForestChe
     """Run the same forests with ``model.engine`` and eagerly, and compare."""
     if model.is_hooked:
         return _failed("hooks move its layers between devices, and only the model's Python runs them")
-    if model.processes > 1:
-        return _failed("processes join its parts, and only the model's Python does that")
     if model.engine == "traced" and routes(model.config):
         return _failed("experts are chosen by the tokens, and a trace knows only one way")
     why_not = {"fused": why_not_fused, "onnx": why_not_onnx}.get(model.engine, lambda model: None)

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from dsbd.errors import PairError, first_line, told_as
-from dsbd.models.free_memory import is_out_of_memory
+from dsbd.machine import is_out_of_memory
 
 CONFIG, ADAPTER, GGUF = "config.json", "adapter_config.json", ".gguf"
 INDEX, WEIGHTS = "model.safetensors.index.json", "model.safetensors"

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import torch
 from transformers import Cache, DynamicCache
 
+from dsbd.machine import SMALL
 from dsbd.memory.reading import Memory
 from dsbd.models.cache import ForestCache, LayerShape
-from dsbd.models.threads import SMALL
 from dsbd.results import brief
 
 Masks = dict[str, torch.Tensor]
@@ -63,11 +63,6 @@ class LanguageModel:
     def is_hooked(self) -> bool:
         """Return True if hooks move inputs or weights between devices while the model runs (accelerate's dispatch)."""
         return any(hasattr(module, "_hf_hook") for module in self.model.modules())
-
-    @property
-    def processes(self) -> int:
-        """Return how many processes share the weights (tensor parallelism); 1 if they are whole."""
-        return int(getattr(self.model, "tp_size", None) or 1)
 
     @cached_property
     def is_small(self) -> bool:

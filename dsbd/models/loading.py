@@ -11,13 +11,12 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM
-from transformers.distributed import DistributedConfig
 
-from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.errors import PairError, first_line
-from dsbd.machine import computes_bfloat16
+from dsbd.machine import SMALL, computes_bfloat16, free_bytes, in_gigabytes, limit_threads, without_progress
 from dsbd.memory.files import folder_of, load_memory
-from dsbd.models.attention import pack_groups
+from dsbd.models.cache import pack_groups
+from dsbd.models.engines.choice import ONNX_BELOW, resolve_engine
 from dsbd.models.engines.onnx import why_no_graph
 from dsbd.models.files import (
     GGUF,
@@ -32,13 +31,10 @@ from dsbd.models.files import (
     weight_files,
     without_weights,
 )
-from dsbd.models.free_memory import free_bytes, in_gigabytes
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.making import ONNX_BELOW, make_pair, resolve_engine, revision_of
+from dsbd.models.making import make_pair, revision_of
 from dsbd.models.pair import Pair
-from dsbd.models.quiet import without_progress
-from dsbd.models.threads import SMALL, limit_threads
-from dsbd.steps import value_of
+from dsbd.util import BUNDLED_PAIRS, asset_path, value_of
 
 BUNDLED = "bundled"
 WITH_MEMORY = f"{BUNDLED}:memory"
@@ -46,7 +42,7 @@ WITH_MEMORY = f"{BUNDLED}:memory"
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 DEVICE_TYPES = ("cpu", "cuda")
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
-NOT_PASSED_ON = ("dtype", "torch_dtype", "device_map", "attn_implementation", "config")
+NOT_PASSED_ON = ("dtype", "torch_dtype", "device_map", "attn_implementation", "config", "tp_plan")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 DeviceMap = str | Mapping[str, Any]
 
@@ -71,13 +67,12 @@ def load_pair(
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
             float32 for a small model on a CPU where ONNX Runtime runs it.
         engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``fused``, ``onnx``, ``graph``
-            (docs/methods.md), or ``auto``, the rule of :func:`dsbd.models.making.engine_for`. If an engine fails its
-            check at load, fused and onnx become traced, and the others eager. A model that is spread runs eagerly.
+            (docs/methods.md), or ``auto``, the rule of ``engine_for``. If an engine fails its check at load,
+            fused and onnx become traced, and the others eager. A model that is spread runs eagerly.
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
-            ``offload_folder``. With ``{"tp_plan": "auto"}`` the processes that ``torchrun`` started share the models.
-            If the models need different arguments, load them and call :func:`dsbd.make_pair`.
+            ``offload_folder``. If the models need different arguments, load them and call :func:`dsbd.make_pair`.
         memory: folder of a memory that was trained for the target, or ``bundled`` for that of the bundled story pair.
             It adds small matrices to the target's weights, so the target's law is that of the model with memory; a
             prompt beyond the context is then read into the memory instead of being refused (docs/memory.md).
@@ -138,8 +133,8 @@ def remembering(model: LanguageModel, memory: str | Path) -> LanguageModel:
     """
     if not model.takes_embeddings:
         raise PairError(f"{model.id} takes no input embeddings, so a memory cannot stand in front of its prompt")
-    if model.is_hooked or model.processes > 1:
-        raise PairError(f"{model.id} is spread, and a memory needs it whole in one process; leave device_map out")
+    if model.is_hooked:
+        raise PairError(f"{model.id} is spread, and a memory needs it whole on one device; leave device_map out")
     name = f"{WITH_MEMORY}/target" if memory == BUNDLED else model.id
     return replace(model, id=name, memory=load_memory(memory, model.model, model.id))
 
@@ -202,13 +197,6 @@ def _arguments(given: Mapping[str, Any] | None, device_map: DeviceMap | None) ->
                 f"load_kwargs has {name!r}, which is not allowed; dtype and device_map are arguments of load_pair, "
                 f"code of a model is never run, and make_pair takes a model that you load yourself"
             )
-    if "tp_plan" in arguments:
-        if "WORLD_SIZE" not in os.environ:
-            raise PairError(
-                "load_kwargs has 'tp_plan', which spreads a model over processes, and there is only this one; start "
-                "the program with torchrun --nproc-per-node N"
-            )
-        arguments["distributed_config"] = DistributedConfig(tp_plan=arguments.pop("tp_plan"))
     if isinstance(device_map, str) and device_map not in DEVICE_MAPS:
         try:
             torch.device(device_map)
@@ -244,7 +232,7 @@ def _load(
     attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
     with loading_errors(repr(source.name)):
         model = _with_weights(source, number, attention, more)
-        if not more.keys() & {"device_map", "distributed_config"} and not getattr(model, "is_quantized", False):
+        if "device_map" not in more and not getattr(model, "is_quantized", False):
             model = model.to(device)
         pack_groups(model)
     return LanguageModel(model, display_name(given), revision_of(model)), tokenizer

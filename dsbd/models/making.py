@@ -1,7 +1,6 @@
 """Makes a pair of loaded models: each is checked, and runs in the fastest way that passes."""
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -12,42 +11,12 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from dsbd.errors import PairError
-from dsbd.models.attention import pack_groups
+from dsbd.models.cache import pack_groups
 from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_states, eager_forests
-from dsbd.models.engines.fused import why_not_fused
-from dsbd.models.engines.onnx import why_not_onnx
+from dsbd.models.engines.choice import engine_for, resolve_engine
 from dsbd.models.files import loading_errors
-from dsbd.models.free_memory import free_bytes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
-from dsbd.models.ranks import ranks_of
-
-ENGINES = ("auto", "eager", "traced", "fused", "graph", "onnx")
-ONNX_BELOW = 50_000_000
-"""On a CPU, models with fewer parameters are faster in float32 on ONNX Runtime than in bfloat16 (decision 0009)."""
-
-
-def engine_for(model: LanguageModel) -> str:
-    """Return the engine that ``auto`` is, by one rule.
-
-    - On a GPU ``graph``; on ZeroGPU, which lends one for seconds, ``eager``.
-    - On a CPU in float32 ``onnx``, for models that have a graph and fit the memory a second time, packed.
-    - On a CPU in bfloat16 ``fused``, for Llama models.
-    - Else ``traced``.
-    """
-    if model.device.type != "cpu":
-        return "eager" if os.environ.get("SPACES_ZERO_GPU") else "graph"
-    if why_not_onnx(model) is None and model.model.get_memory_footprint() < free_bytes(model.device):
-        return "onnx"
-    return "fused" if model.dtype == torch.bfloat16 and why_not_fused(model) is None else "traced"
-
-
-def resolve_engine(engine: str, device: torch.device) -> None:
-    """Check the name of an engine. Raises: PairError: it is unknown, or ``graph`` without a GPU."""
-    if engine not in ENGINES:
-        raise PairError(f"engine is {engine!r}; choose one of {', '.join(ENGINES)}")
-    if engine == "graph" and device.type == "cpu":
-        raise PairError("engine 'graph' captures CUDA graphs, and the device is a CPU; use traced, fused, or auto")
 
 
 def make_pair(
@@ -64,8 +33,7 @@ def make_pair(
     implementation of this package. The engine ``fused`` joins weights, and the model's weights become views of them. If
     weights change later, make a new pair.
 
-    A model runs eagerly if hooks move its layers between devices, or if transformers spread it over the processes of
-    ``torchrun``. All these processes make the pair and decode together.
+    A model runs eagerly if hooks move its layers between devices.
 
     Args:
         target: a causal language model.
@@ -82,10 +50,9 @@ def make_pair(
     given = {"target": target} if draft is None else {"target": target, "draft": draft}
     models = {role: _wrapped(model, role, engine) for role, model in given.items()}
     vocabulary = _shared_vocabulary(tokenizer, draft_tokenizer, models)
-    ranks = ranks_of(models.values())
     checks = dict[str, ForestCheck]()
     models = {role: _fitted(model, role, vocabulary, checks) for role, model in models.items()}
-    return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(models["target"], tokenizer), checks, ranks)
+    return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(models["target"], tokenizer), checks)
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:

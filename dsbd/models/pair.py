@@ -1,21 +1,23 @@
 """A target and a draft model that share a vocabulary, the outcomes of their checks at load, and the bytes of tokens."""
 
+import hashlib
 import json
 import re
 import sys
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import torch
 
-from dsbd.errors import PairError, PromptError, first_line, told_as
+from dsbd.errors import PromptError, first_line, told_as
+from dsbd.machine import machine, versions
 from dsbd.memory.reading import Memory, PromptMemory, ReadProgress, segments_of
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.ranks import Ranks
-from dsbd.stopping import Check, never_stop
+from dsbd.util import Check, never_stop
 
 KEPT = {
     "states": "each with a separate cache",
@@ -25,6 +27,7 @@ KEPT = {
 """How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
 INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
 """What a model does instead, by the engine that failed."""
+SAMPLED_WEIGHTS = 64
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _WORD_START = "\u2581"
 
@@ -106,17 +109,10 @@ class Pair:
     eos: frozenset[int]
     checks: Mapping[str, ForestCheck] = field(default_factory=dict)
     """The outcomes of the checks at load, by ``target`` or ``draft``, and for engines as in ``draft fused``."""
-    ranks: Ranks | None = None
-    """The processes that a model is spread over (tensor parallelism); None if both models are whole in this one."""
 
     def __repr__(self) -> str:
         models = {"target": self.target, "draft": self.draft}
         return f"Pair({', '.join(f'{role}={_shown(model)}' for role, model in models.items())})"
-
-    @property
-    def reports(self) -> bool:
-        """Return True in the process that reports: the first of those that decode together."""
-        return self.ranks is None or self.ranks.number == 0
 
     @property
     def device(self) -> torch.device:
@@ -234,14 +230,6 @@ class Pair:
                 f"{limit} tokens of {name}; {remedy}"
             )
 
-    def require_whole(self, doing: str) -> None:
-        """Check that both models are whole in this process. Raises: PairError."""
-        if self.ranks is not None:
-            raise PairError(
-                f"a model is spread over {self.ranks.count} processes, and {doing} runs in one; load the models "
-                f"without tp_plan, with a device_map if one device is too small"
-            )
-
     def require_room(self, prompt_size: int, max_new_tokens: int) -> None:
         """Check the length. Raises: PromptError if prompt and new tokens exceed a model's context."""
         for name, limit in self._limits:
@@ -262,3 +250,40 @@ def _shown(model: LanguageModel | None) -> str:
     if model is None:
         return "None"
     return f"<{model.id}, engine {model.engine}, attention {model.attention}, on {model.device}>"
+
+
+def conditions(pair: Pair) -> dict[str, Any]:
+    """Return plain data; a bench continues a results file only if this data is equal."""
+    models = {"target": pair.target, "draft": pair.draft}
+    return {
+        "machine": machine(pair.device),
+        "versions": versions(),
+        "models": {role: None if model is None else model_identity(model) for role, model in models.items()},
+    }
+
+
+def model_identity(model: LanguageModel) -> dict[str, Any]:
+    """Return name, size, type, and a digest of the configuration and of a part of every weight."""
+    found: dict[str, Any] = {
+        "id": model.id,
+        "revision": model.revision,
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "attention": model.attention,
+        "engine": model.engine,
+        "parameters": sum(weight.numel() for weight in model.model.parameters()),
+        "digest": _digest(model.model.config.to_json_string(use_diff=False), model.model)[:16],
+    }
+    if model.memory is not None:
+        digest = _digest(repr(model.memory.settings), model.memory.network)[:16]
+        found["memory"] = {"name": model.memory.name, "digest": digest}
+    return found
+
+
+def _digest(settings: str, module: torch.nn.Module) -> str:
+    """Return a digest of settings and of name, shape and first numbers of every weight, where they can be read."""
+    digest = hashlib.sha256(settings.encode())
+    for name, weight in module.named_parameters():
+        digest.update(f"{name} {tuple(weight.shape)}".encode())
+        with suppress(RuntimeError, TypeError):  # on disk, or packed by a quantisation
+            digest.update(weight.detach().flatten()[:SAMPLED_WEIGHTS].double().cpu().numpy().tobytes())
+    return digest.hexdigest()

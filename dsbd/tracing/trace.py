@@ -16,12 +16,12 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from dsbd.errors import TraceError
-from dsbd.files import write_file
 from dsbd.results import brief
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.consistency import check_consistency, check_names, check_sizes
 from dsbd.tracing.reading import FILE_LIMITS, ReadLimits, parse, read_file
 from dsbd.tracing.records import STRICT, Iteration, Listed, Models, Node, Prompt, Result
+from dsbd.util import write_file
 
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
 

@@ -2,11 +2,10 @@
 
 import sqlite3
 from contextlib import closing
-from typing import ClassVar
 
 from dsbd.contest.contenders import TRANSFORMERS
 from dsbd.contest.records import Run, Table
-from dsbd.contest.table import make_table
+from dsbd.contest.statistics import make_table
 from dsbd.contest.task import Question, Task
 
 BASELINE = "beam_sampling num_beams=4"
@@ -22,7 +21,7 @@ class Quiz(Task):
     name = "quiz"
     until = tuple("=AEFKSX")
     max_new_tokens = 6
-    metrics: ClassVar = ("exact",)
+    main_metric = "exact"
 
     def __init__(self, questions=None):
         super().__init__(
@@ -35,7 +34,7 @@ class Quiz(Task):
 
     def score(self, question, answer):
         right = answer.lower() == question.references[0]
-        return {"exact": float(right)}, "" if right else "another text"
+        return float(right), "" if right else "another text"
 
 
 def made_up_run(contender: str, question: int = 0, score: float | None = None, **changes) -> Run:
@@ -63,22 +62,19 @@ def made_up_table(**changes) -> Table:
     return make_table(runs, Quiz(), BASELINE)
 
 
-def mean_score(task, shift=0, metric=None):
+def mean_score(task, shift=0):
     """Return the mean score when every question gets the right answer of the question ``shift`` places on."""
     questions = task.questions()
     dealt = [questions[(place + shift) % len(questions)] for place in range(len(questions))]
     answers = [task.answer(f" {question.references[0]}") for question in dealt]
-    scores = [
-        task.score(question, answer)[0][metric or task.metrics[0]]
-        for question, answer in zip(questions, answers, strict=True)
-    ]
+    scores = [task.score(question, answer)[0] for question, answer in zip(questions, answers, strict=True)]
     return sum(scores) / len(scores)
 
 
-def chance(task, metric=None):
+def chance(task):
     """Return the mean score over all shifts: the expected score of right answers dealt at random."""
     count = len(task.questions())
-    return sum(mean_score(task, shift, metric) for shift in range(count)) / count
+    return sum(mean_score(task, shift) for shift in range(count)) / count
 
 
 def write_database(path, pages):

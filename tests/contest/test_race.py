@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 import dsbd
 import visualize
-from dsbd.assets import asset_path
 from dsbd.contest.contenders import contenders
 from dsbd.contest.contest import Asked, Contest
 from dsbd.contest.race import LaneWatch, race, race_of
 from dsbd.contest.records import Landing, Lane, Progress, Race, Stretch, load_race, read_record
-from dsbd.contest.table import make_table
+from dsbd.contest.statistics import make_table
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import SettingsError, StoppedError
+from dsbd.util import asset_path
 from tests.contest.made_up import BASELINE, Quiz, made_up_run, made_up_table
 from tests.toy_pair import toy_pair
-from visualize.figures.contest import NOT_MEASURED, pareto_front
+from visualize.figures.contest import pareto_front
 from visualize.race import BAR, WIDTH, TextPart, bar_paths, compared, quality_said, race_scene, tick_path
 
 NAMES = ["sampling", "beam_sampling", "dsbd:same-law", "hf_sampling"]
@@ -48,7 +48,7 @@ def made_up(**speeds) -> Race:
         for one, own in zip(racing, speeds.values(), strict=True)
         for round, layers in enumerate(own)
     ]  # fmt: skip
-    found = race_of(Contest(racing, tuple(asked), len(runs) // len(racing)), runs, {}, scored=False)
+    found = race_of(Contest(racing, tuple(asked), len(runs) // len(racing)), runs, {})
 
     def lane(end: float) -> Lane:
         stretches = (Stretch("prefill", 0.0, 0.5), Stretch("score", 0.5, end))
@@ -188,7 +188,7 @@ def test_the_front_by_comparing_all_with_all(points):
 
 
 def test_figures_show_the_rows_with_their_intervals_in_both_themes():
-    """Catches a baseline beside itself, a name that is markup, points at 0 joules, and a figure without a title."""
+    """Catches a baseline beside itself, a name that is markup, and a figure without a title."""
     table, shown = made_up_table(), made_up(**SPEEDS)
     drawn = visualize.race_figure(shown)
     assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same law", "Sampling"]
@@ -200,7 +200,6 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     assert set(front.x) <= {row.tokens_per_second.mean for row in table.rows}
     first, quality = visualize.pareto_figure(table).data[0], table.rows[0].quality
     assert first.error_y.array[0] == pytest.approx(quality.high - quality.mean)
-    assert visualize.pareto_figure(table, against="energy").layout.annotations[0].text == NOT_MEASURED
     for draw in (visualize.pareto_figure, visualize.speed_figure):
         dark = draw(json.loads(json.dumps(table.to_dict())), theme="dark")
         assert dark.layout.paper_bgcolor != draw(table).layout.paper_bgcolor

@@ -14,8 +14,8 @@ from dsbd.law.laws import TopTokens, joint_law
 from dsbd.law.verify import verify
 from dsbd.law.width import choose_width
 from dsbd.settings import ResolvedSettings
-from tests.law.drafted import path_of
-from tests.law.enumeration import Case, forests, slots_of, worst_layer
+from tests.law.drafted import Case, path_of
+from tests.law.enumeration import forests, slots_of, worst_layer
 from tests.law.oracle import Tables
 from tests.law.test_enumeration import EXACT, settings
 

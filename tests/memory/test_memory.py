@@ -1,21 +1,36 @@
-"""A memory: the formulas of the paper, reading a prompt segment by segment, and its folder."""
+"""A memory: the formulas of the paper, reading segment by segment, its folder; and decoding behind it."""
 
 import json
 import math
 import shutil
+from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from dsbd.errors import PairError, PromptError, StoppedError
+import dsbd
+from dsbd.errors import PairError, PromptError, StoppedError, TraceError
 from dsbd.memory.files import CONFIG, WEIGHTS, LowRank, load_memory, save_memory
-from dsbd.memory.network import MemorySettings
-from dsbd.memory.reading import Memory, segments_of
-from dsbd.steps import value_of
-from tests.memory.toys import random_network
-from tests.toy_pair import toy_model, toy_pair
+from dsbd.memory.reading import Memory, MemoryNetwork, MemorySettings, segments_of
+from dsbd.models.making import make_pair
+from dsbd.tracing.trace import Trace, canonical_digest
+from dsbd.util import value_of
+from tests.law import test_end_to_end as end_to_end
+from tests.toy_pair import EOS, Digits, toy_model, toy_pair
+
+
+def random_network(hidden_size: int, seed: int = 0, **sizes) -> MemoryNetwork:
+    """Make a network whose recall depends on what it reads."""
+    network = MemoryNetwork(MemorySettings(hidden_size, **{"segment_tokens": 8, "sensory_tokens": 3, **sizes}))
+    made = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=made) * 0.5)
+    return network.eval().requires_grad_(False)
+
 
 SIZE = 6
 LAYER = "model.layers.1.mlp.up_proj"
@@ -118,34 +133,12 @@ def test_a_short_first_segment_gives_few_sensory_tokens() -> None:
     assert Memory("toy", random_network(32)).window_of(10) == 1 + 10
 
 
-@pytest.mark.parametrize("tokens", [0, 8])
-def test_a_prompt_with_nothing_to_read_is_refused(tokens: int) -> None:
-    """Catches an empty segment, and a traceback for one."""
-    with pytest.raises(PromptError, match=f"a prompt of {tokens} tokens has nothing before its last segment of 8"):
-        value_of(Memory("toy", random_network(32)).reading(toy_pair().target, range(tokens)))
-
-
 def test_the_last_prompt_is_read_once() -> None:
     """Catches a race that reads the prompt again for every method, and a memory of an earlier prompt."""
     memory, model = Memory("toy", random_network(32)), toy_pair().target
     first = value_of(memory.reading(model, range(30)))
     assert value_of(memory.reading(model, range(30))) is first
     assert value_of(memory.reading(model, range(31))).digest != first.digest
-
-
-def test_reading_can_be_stopped() -> None:
-    """Catches a stop that waits for the end of a long prompt, and half a memory that is kept."""
-    memory, calls = Memory("toy", random_network(32)), []
-
-    def check() -> None:
-        calls.append(None)
-        if len(calls) == 3:
-            raise StoppedError("stopped")
-
-    with pytest.raises(StoppedError):
-        value_of(memory.reading(toy_pair().target, range(60), check))
-    assert len(calls) == 3
-    assert len(value_of(memory.reading(toy_pair().target, range(60))).segments) == 8
 
 
 @pytest.mark.parametrize(
@@ -274,7 +267,153 @@ def test_a_damaged_memory_is_one_sentence(saved, tmp_path, name) -> None:
     assert all(torch.equal(weight, before[key]) for key, weight in model.state_dict().items())
 
 
-@pytest.mark.parametrize("given", ["", "nowhere", 5, None])
-def test_a_name_that_is_no_folder_is_named(given) -> None:
-    with pytest.raises(PairError, match="give the folder of a memory, or"):
-        load_memory(given, toy_model(1, 2), "toy/target")
+LONG = "In a big wood there lived a small bear who did not like honey at all. " * 3
+CONTEXT = 128
+
+
+def remembering(pair: dsbd.Pair, **sizes) -> dsbd.Pair:
+    """Return a pair whose target has a random memory."""
+    network = random_network(pair.target.config.hidden_size, **sizes).double()
+    target = replace(pair.target, memory=Memory("toy", network))
+    return make_pair(target, pair.draft, pair.tokenizer, engine="eager")
+
+
+@pytest.fixture(scope="module")
+def pair() -> dsbd.Pair:
+    return remembering(toy_pair(), segment_tokens=24)
+
+
+class BehindMemory(end_to_end.ModelTables):
+    """The oracle's tables: the target runs each path alone behind the memory, the draft without it."""
+
+    def __init__(self, pair: dsbd.Pair) -> None:
+        super().__init__(pair)
+        window = value_of(pair.fitting(pair.encode(PROMPT), 3))
+        tables = {}
+
+        @torch.inference_mode()
+        def table(role: str, path: tuple[int, ...]) -> list[float]:
+            if (role, path) not in tables:
+                model = getattr(pair, role)
+                tokens = torch.tensor([[*window.ids, *path]])
+                given = model.behind(window.memory.embedding, tokens) if role == "target" else tokens
+                tables[role, path] = model.forward(given)[0, -1].softmax(0).tolist()
+            return tables[role, path]
+
+        self.next_token = {role: lambda path, role=role: table(role, path) for role in ("target", "draft")}
+
+
+PROMPT = "3524673524607352746" * 4
+
+
+@pytest.mark.parametrize("changes", [{}, pytest.param({"replacement": False}, marks=pytest.mark.slow)], ids=str)
+def test_a_decode_has_the_law_behind_its_memory(changes: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a memory that only some of the forest sees, positions that are not shifted, and a second law of DSBD:
+    the same enumeration as without a memory, the oracle's tables being p(. | memory)."""
+    made = make_pair(end_to_end._model(2, 0.0), end_to_end._model(3, 0.05), Digits(0, end_to_end.EOS), engine="eager")
+    pair = remembering(made, segment_tokens=6, sensory_tokens=2)
+    decode, values = dsbd.decode, {**end_to_end.FIXED, **changes}
+    monkeypatch.setattr(end_to_end, "ModelTables", BehindMemory)
+    monkeypatch.setattr(
+        end_to_end.dsbd, "decode", lambda pair, prompt, *more, **how: decode(pair, PROMPT, *more, **how)
+    )
+    settings = dsbd.DecodingSettings(**values)
+    assert end_to_end._p_value(pair, settings, values["max_width"]) > end_to_end.FALSE_ALARM
+
+
+@pytest.mark.parametrize("method", dsbd.METHODS)
+def test_log_weights_are_those_behind_the_memory(pair, method) -> None:
+    """Catches a method whose target reads the window without its memory."""
+    settings = dsbd.DecodingSettings(method=method, max_new_tokens=6, block=1) if method == "mjgd" else None
+    settings = settings or dsbd.DecodingSettings(method=method, max_new_tokens=6)
+    window = value_of(pair.fitting(pair.encode(LONG), 6))
+    for beam in dsbd.decode(pair, LONG, settings).beams:
+        tokens = torch.tensor([[*window.ids, *beam.token_ids]])
+        with torch.inference_mode():
+            logits = pair.target.forward(pair.target.behind(window.memory.embedding, tokens))[0]
+        laws = logits[len(window.ids) : -1].double().log_softmax(-1)
+        again = laws.gather(1, torch.tensor(beam.token_ids)[:, None]).sum().item()
+        assert beam.log_weight == pytest.approx(again, abs=1e-6)
+
+
+def test_a_prompt_that_fits_is_not_read(pair) -> None:
+    """Catches a memory that changes the law of short prompts."""
+    settings = dsbd.DecodingSettings(max_new_tokens=12, seed=3)
+    plain = dsbd.decode(toy_pair(), "One day", settings)
+    assert dsbd.decode(pair, "One day", settings, record=True).beams == plain.beams
+    assert "memory" not in dsbd.decode(pair, "One day", settings, record=True).trace.to_dict()["prompt"]
+
+
+def test_a_trace_holds_the_segments_and_passes_the_audit(pair) -> None:
+    """Catches segments, sensory tokens or a digest that are not those that were used, and a trace that cannot be
+    decided again."""
+    settings = dsbd.DecodingSettings(max_new_tokens=12, seed=3)
+    trace = dsbd.decode(pair, LONG, settings, record=True).trace
+    ids, record = pair.encode(LONG), trace.prompt.memory
+    window = value_of(pair.fitting(ids, 12))
+    assert dsbd.verify_trace(trace).passed
+    assert Trace.loads(trace.dumps()) == trace
+    assert (record.name, record.digest) == ("toy", window.memory.digest)
+    assert "".join(segment.text for segment in record.segments) == LONG
+    assert [segment.tokens for segment in record.segments] == [len(ids) % 24, *[24] * (len(ids) // 24)]
+    assert [piece.token_id for piece in trace.prompt.pieces] == ids[-24 - record.sensory :]
+    assert all(sum(segment.weights) == pytest.approx(1, abs=1e-5) for segment in record.segments[1:])
+    assert trace.iterations[0].kept.prompt_slots == len(trace.prompt.pieces)  # the memory, and all ids but the last
+    short = dsbd.decode(pair, "One day", settings, record=True).trace
+    assert short.digest == canonical_digest(short)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda memory: memory.update(sensory=2), "are not the 27 tokens of the prompt"),
+        (
+            lambda memory: memory.update(segments=memory["segments"][-1:]),
+            "segment 1 of the prompt is empty, or recalls",
+        ),
+        (lambda memory: memory["segments"][1].update(first_memory=1), "segment 2 of the prompt is empty, or recalls"),
+        (lambda memory: memory["segments"][0].update(tokens=0), "segment 1 of the prompt is empty"),
+        (lambda memory: memory["segments"][1]["weights"].append(0.5), "segment 2 of the prompt is empty, or recalls"),
+        (
+            lambda memory: memory["segments"][2].update(weights=[0.5, 0.6]),
+            "the weights of segment 3 of the prompt do not add up to 1",
+        ),
+        (lambda memory: memory.update(more=1), r"prompt\.memory\.more"),
+    ],
+)
+def test_a_damaged_memory_of_a_trace_is_one_sentence(pair, spoil, said) -> None:
+    plain = dsbd.decode(pair, LONG, dsbd.DecodingSettings(max_new_tokens=2), record=True).trace.to_dict()
+    spoil(plain["prompt"]["memory"])
+    with pytest.raises(TraceError, match=said):
+        Trace.from_dict(plain)
+
+
+def test_what_does_not_fit_behind_the_memory_is_refused(pair) -> None:
+    """Catches a window that leaves no room for the new tokens, and a prompt read before it is refused."""
+    room = CONTEXT - (1 + 3 + 24)
+    settings = dsbd.DecodingSettings(max_new_tokens=room + 1)
+    said = rf"prompt of 210 tokens is read .* last segment of 24 tokens stays, 28 .*; lower max_new_tokens to {room} or"
+    with pytest.raises(PromptError, match=said):
+        dsbd.stream(pair, LONG, settings)
+    crowded = remembering(toy_pair(), segment_tokens=CONTEXT)
+    with pytest.raises(PromptError, match=r"last segment of 128 tokens .*; take a memory with shorter segments"):
+        dsbd.stream(crowded, LONG, dsbd.DecodingSettings(max_new_tokens=1))
+    result = dsbd.decode(pair, LONG, dsbd.DecodingSettings(method="greedy", max_new_tokens=room))
+    assert len(result.token_ids) == room or result.token_ids[-1] == EOS
+
+
+def test_reading_tells_how_far_it_is_and_stops(pair) -> None:
+    """Catches a long prompt that cannot be cancelled while it is read."""
+    from dsbd.api import planning
+
+    steps = list(planning(pair, LONG + "!", dsbd.DecodingSettings(max_new_tokens=4, draft_depth=2)))
+    assert [step.done for step in steps] == list(range(1, steps[0].total + 1))
+    calls = Counter()
+
+    def stop() -> bool:
+        calls["asked"] += 1
+        return calls["asked"] > 2
+
+    with pytest.raises(StoppedError):
+        dsbd.decode(pair, LONG + "?", dsbd.DecodingSettings(max_new_tokens=4), stop=stop)
+    assert calls["asked"] == 3

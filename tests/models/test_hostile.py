@@ -69,22 +69,13 @@ def own_kind(folder: Path) -> None:
     change(folder, "config.json", model_type="evil", architectures=["EvilModel"], auto_map=code(folder))
 
 
-def own_tokenizer(folder: Path) -> None:
-    """A tokenizer that only its own code knows."""
-    change(folder, "tokenizer_config.json", tokenizer_class="EvilTokenizer", auto_map=code(folder))
-
-
-def own_generate(folder: Path) -> None:
-    """A way of generating that comes with the model."""
-    named = code(folder)
-    (folder / "custom_generate").mkdir()
-    shutil.copy(folder / "evil.py", folder / "custom_generate" / "generate.py")
-    change(folder, "generation_config.json", auto_map=named, custom_generate=str(folder), **YES)
-
-
 def own_everything(folder: Path) -> None:
     """Code named wherever possible, with a yes beside it."""
     named = code(folder)
+    (folder / "custom_generate").mkdir()
+    shutil.copy(folder / "evil.py", folder / "custom_generate" / "generate.py")
+    change(folder, "generation_config.json", custom_generate=str(folder))
+    change(folder, "tokenizer_config.json", tokenizer_class="EvilTokenizer")
     for name in CAREFUL:
         change(folder, name, auto_map=named, custom_pipelines={"x": {"impl": "evil.EvilModel"}}, **YES)
 
@@ -100,7 +91,7 @@ def adapter(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", [own_kind, own_tokenizer, own_generate, own_everything, adapter])
+@pytest.mark.parametrize("kind", [own_kind, own_everything, adapter])
 def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, folder, monkeypatch):
     """Catches the question of transformers whether to run the code: a script that says yes to everything ran it."""
     asked = []

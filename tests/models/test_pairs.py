@@ -1,32 +1,41 @@
-"""``load_pair`` and ``make_pair``: what is refused, in one sentence, and pairs that decode as the plain one does."""
+"""Pairs: what is refused, in one sentence; pairs that decode as the plain one does; laws that processors change."""
 
 import logging
 import re
 import warnings
+from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
 from accelerate import disk_offload
 from huggingface_hub.utils import are_progress_bars_disabled
 from tokenizers import Tokenizer, decoders, models
-from transformers import AutoModelForCausalLM, LlamaModel, PreTrainedTokenizerFast, TorchAoConfig
+from transformers import (
+    AutoModelForCausalLM,
+    LlamaModel,
+    LogitsProcessorList,
+    NoBadWordsLogitsProcessor,
+    NoRepeatNGramLogitsProcessor,
+    PreTrainedTokenizerFast,
+    TorchAoConfig,
+)
 from transformers.utils import logging as transformers_logging
 
 import dsbd
 from dsbd.errors import PairError
-from dsbd.machine import computes_bfloat16
-from dsbd.models.free_memory import memory_errors
+from dsbd.machine import computes_bfloat16, memory_errors, without_progress, without_warnings
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.loading import load_pair, resolve_dtype
 from dsbd.models.making import make_pair
 from dsbd.models.pair import TokenBytes
-from dsbd.models.quiet import without_progress, without_warnings
-from tests.toy_pair import EOS, toy_model, toy_pair, toy_tokenizer
+from tests.toy_pair import EOS, read_settings, toy_model, toy_pair, toy_tokenizer
 
 CPU = torch.device("cpu")
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=10, draft_depth=2, draft_width=3, seed=3)
 GREEDY = replace(SETTINGS, temperature=0.0, max_width=1, min_width=1)
+NO_NAME = "is neither a folder that exists nor a hub id like owner/name"
 SPREAD = dict.fromkeys(("model.embed_tokens", "model.layers.0", "model.norm", "model.rotary_emb"), "cpu")
 SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
 
@@ -48,27 +57,19 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
         ({"engine": "graph", "device": "cpu"}, "device is a CPU; use traced, fused"),
         ({"device": "cpu", "device_map": "auto"}, "device 'cpu' and device_map 'auto' both"),
         ({"load_kwargs": {"trust_" + "remote_code": True}}, "remote_code.*never run"),
-        ({"load_kwargs": {"tp_plan": "auto"}}, "start the program with torchrun"),
+        *(({"target": name}, NO_NAME) for name in ("x" * 5000, "a\0b", "\ud800", "../x", "a--b", "/no/such", "a/b/c")),
+        ({"load_kwargs": {"tp_plan": "auto"}}, "load_kwargs has 'tp_plan', which is not allowed"),
     ],
-    ids=str,
+    ids=ascii,
 )
 def test_what_cannot_be_loaded_is_refused_before_anything_is_read(named, said, monkeypatch):
     """Catches a name that is looked up on the hub, a draft that is silently replaced, a default in place of a typing
     error, a device that holds no numbers, and code of a model that is run by an argument."""
-    monkeypatch.setattr("dsbd.models.loading._load", lambda *given: pytest.fail("it was read"))
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    monkeypatch.setattr("dsbd.models.loading.source_of", lambda name: pytest.fail("it was read"))
     with pytest.raises(PairError, match=said) as caught:
         load_pair(**named)
     assert "\n" not in str(caught.value)
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
-
-
-@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "\ud800", "../x", "a--b", "/no/such/folder", "a/b/c"])
-def test_what_is_no_name_is_refused(name):
-    """Catches an error of the system for a name that cannot be a path, and a folder that does not exist that is
-    looked up on the hub."""
-    with pytest.raises(PairError, match="is neither a folder that exists nor a hub id like owner/name"):
-        load_pair(name)
 
 
 MODEL, BYTES, MORE, FEW = toy_model(1, 1), toy_tokenizer(), toy_tokenizer(), toy_model(1, 1)
@@ -308,3 +309,120 @@ def test_libraries_are_quiet_inside_and_as_before_afterwards(recwarn):
     warnings.warn("heard", stacklevel=1)
     assert state() == before
     assert [str(one.message) for one in recwarn if re.fullmatch("(not )?heard", str(one.message))] == ["heard"]
+
+
+LETTERS = torch.tensor([10, 20, 30])
+RUNS = 400
+
+
+def letters_that_change(ids, scores):
+    """Allow three letters, never the same one twice in a row: what is allowed depends on the sequence."""
+    processed = torch.full_like(scores, -torch.inf)
+    processed[:, LETTERS] = scores[:, LETTERS]
+    return processed.scatter(1, ids[:, -1:], -torch.inf)
+
+
+def law_of_three_letters(prompt: str) -> dict[tuple[int, ...], float]:
+    """Enumerate a model's processed law of three tokens, one forward per beginning: the slow obvious twin."""
+    pair = toy_pair()
+    start, law = pair.encode(prompt), dict[tuple[int, ...], float]()
+    for word in product(LETTERS.tolist(), repeat=3):
+        probability, ids = 1.0, list(start)
+        for token in word:
+            with torch.inference_mode():
+                logits = pair.target.model(torch.tensor([ids])).logits[:, -1]
+            row = letters_that_change(torch.tensor([ids]), logits).softmax(dim=1)[0]
+            probability *= float(row[token])
+            ids.append(token)
+        if probability > 0:
+            law[word] = probability
+    return law
+
+
+def decoded(method: str, processors=(letters_that_change,), **values) -> dsbd.DecodingResult:
+    settings = read_settings(method, **{"max_new_tokens": 3, "top_k": 0} | values)
+    return dsbd.decode(toy_pair(), "One day", settings, processors=processors)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"method": "speculative", "draft_depth": 2},
+        {"method": "specinfer", "branching": (2, 2)},
+        {"method": "dsbd", "min_width": 1, "max_width": 1, "draft_depth": 2, "draft_width": 2},
+    ],
+    ids=lambda values: values["method"],
+)
+def test_the_law_is_that_of_the_processed_target(values):
+    """Catches a side whose logits are not processed, and processing of another sequence than the node's own."""
+    law = law_of_three_letters("One day")
+    assert sum(law.values()) == pytest.approx(1)
+    found = Counter(tuple(decoded(seed=seed, **values).token_ids) for seed in range(RUNS))
+    assert set(found) <= set(law)
+    for word, probability in law.items():
+        spread = 5 * (probability * (1 - probability) / RUNS) ** 0.5 + 2 / RUNS  # five standard errors and two decodes
+        assert found[word] / RUNS == pytest.approx(probability, abs=spread)
+
+
+def test_beams_are_those_of_the_enumeration():
+    """Catches a law that is warped or normalised before it is processed, and a forest that changes the hypotheses."""
+    law = law_of_three_letters("One day")
+    likeliest = max(law, key=lambda word: law[word])
+    searched = decoded("beam_search", num_beams=12)
+    assert tuple(searched.token_ids) == likeliest
+    assert searched.beams[0].log_weight == pytest.approx(torch.tensor(law[likeliest]).log().item())
+    drafted = decoded("speculative_beam_search", num_beams=12)
+    assert [beam.token_ids for beam in drafted.beams] == [beam.token_ids for beam in searched.beams]
+
+
+def test_a_processor_that_does_nothing_changes_nothing():
+    """Catches rows in another order, and logits that lose digits on the way."""
+    for seed in range(4):
+        with_it = decoded("dsbd", [lambda ids, scores: scores], seed=seed, max_new_tokens=16, cover_width=3)
+        without = decoded("dsbd", (), seed=seed, max_new_tokens=16, cover_width=3)
+        assert with_it.beams == without.beams
+
+
+def test_processors_of_transformers_work():
+    """Catches sequences without their prompt, and processors applied to one of them only."""
+    banned = NoBadWordsLogitsProcessor([[7], [8, 9]], eos_token_id=[EOS])
+    for method in ("dsbd", "beam_sampling", "specinfer", "mjsd", "greedy"):
+        result = decoded(method, LogitsProcessorList([NoRepeatNGramLogitsProcessor(1), banned]), max_new_tokens=20)
+        prompt = toy_pair().encode("One day")
+        for beam in result.beams:
+            assert len(set(prompt[-1:] + beam.token_ids)) == 1 + len(beam.token_ids)
+            assert 7 not in beam.token_ids
+
+
+def test_no_processor_sees_a_sequence_that_no_beam_can_hold():
+    """Catches a grammar that is asked about what it forbade, or about what follows EOS, and raises."""
+
+    def strict(ids, scores):
+        for sequence in ids.tolist():
+            new = sequence[len(toy_pair().encode("One day")) :]
+            assert EOS not in new
+            assert set(new) <= {*LETTERS.tolist(), EOS}
+        processed = torch.full_like(scores, -torch.inf)
+        processed[:, [*LETTERS.tolist(), EOS]] = scores[:, [*LETTERS.tolist(), EOS]]
+        return processed
+
+    for replacement in (True, False):
+        decoded("dsbd", [strict], max_new_tokens=8, draft_width=8, replacement=replacement, cover_width=4, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"record": True}, "a trace does not hold"),
+        ({"settings": dsbd.DecodingSettings(draft_depth="auto")}, "auto measures without them"),
+        ({"settings": dsbd.DecodingSettings(method="mjgd")}, "mjgd searches"),
+        ({"processors": ["strict"]}, "give a list of functions"),
+    ],
+    ids=["record", "auto", "mjgd", "no function"],
+)
+def test_what_cannot_be_combined_is_refused(changes, message):
+    with pytest.raises(dsbd.SettingsError, match=message):
+        dsbd.decode(toy_pair(), "One day", **{"processors": [letters_that_change]} | changes)
+    with pytest.raises(dsbd.ModelError, match="forbid every next token"):
+        decoded("sampling", [lambda ids, scores: torch.full_like(scores, -torch.inf)])

@@ -7,10 +7,10 @@ from functools import cache
 import pytest
 
 import dsbd
-from dsbd.assets import asset_path
 from dsbd.errors import TraceError
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace, canonical_digest
+from dsbd.util import asset_path
 from tests.command_line import run
 from tests.toy_pair import toy_pair
 from tests.tracing.toys import toy_traces

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 import dsbd
-from dsbd.assets import asset_path
 from dsbd.errors import TraceError
 from dsbd.tracing import trace as trace_module
 from dsbd.tracing.reading import FILE_LIMITS, MIB, PAGE_LIMITS
 from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
 from tests.toy_pair import toy_pair
 
 START = b'{"format":"dsbd-trace/1",'

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import dsbd
-from dsbd.assets import asset_path
 from dsbd.memory.files import add_adapters
-from dsbd.memory.network import MemorySettings
+from dsbd.memory.reading import MemorySettings
+from dsbd.util import asset_path
 from training import memory
 from training.__main__ import main
 from training.corpus import Rows, encode_documents, is_held_out, read_documents, split_documents

@@ -1,4 +1,4 @@
-"""Figures of a contest: quality against speed or energy, and speed beside a baseline.
+"""Figures of a contest: quality against speed, and speed beside a baseline.
 
 They take a table of ``bench`` or ``eval``, or a race: a record, or its plain data.
 """
@@ -6,45 +6,34 @@ They take a table of ``bench`` or ``eval``, or a race: a record, or its plain da
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, Literal
+from typing import Any
 
-from dsbd.contest.records import Race, Row, Table, read_record
-from dsbd.contest.statistics import Mean
+from dsbd.contest.records import Mean, Race, Row, Table, read_record
 from visualize.figures.chart_style import COLORS, SYMBOLS, Figure, dress, empty_figure
 from visualize.look.states import Theme
 from visualize.look.theme import palette
 from visualize.race import label_of
 
-COSTS = {
-    "speed": ("tokens_per_second", "tokens per second", "more is better", 1),
-    "energy": ("joules_per_token", "joules per token", "less is better", -1),
-}
-"""Of each cost: the field of a row, its name, which way is better, and the sign that makes more better."""
-NOT_MEASURED = "Energy was not measured on this machine."
 FRONT = "front: no other is better in both"
 BELOW = {"height": 440, "legend": {"y": -0.2, "yanchor": "top"}, "margin": {"t": 48}}
 """Layout of a figure whose legend stands below it."""
 ROW_PIXELS = 48
 
 
-def pareto_figure(
-    table: Table | Mapping[str, Any], *, against: Literal["speed", "energy"] = "speed", theme: Theme = "light"
-) -> Figure:
-    """Draw quality against speed or energy, with 95 % intervals, and a line through those that no other beats in both.
+def pareto_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
+    """Draw quality against tokens per second, with 95 % intervals, and a line through those that none beats in both.
 
-    A contender without cost or quality is left out. If energy was not measured, the figure against energy says so.
+    A contender without speed or quality is left out.
 
     Example:
         >>> visualize.pareto_figure(table)
 
     Raises:
-        ValueError: the data is no table of a contest, or ``against`` is neither of its two values.
+        ValueError: the data is no table of a contest.
     """
-    if against not in COSTS:
-        raise ValueError(f"against is {against!r}; choose 'speed' or 'energy'")
     read = read_record(Table, table)
     named = [(row.contender, row) for row in read.rows]
-    return _scatter(named, against, read.metric.replace("_", " "), read.higher_is_better, theme)
+    return _scatter(named, read.metric.replace("_", " "), read.higher_is_better, theme)
 
 
 def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
@@ -59,42 +48,39 @@ def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> Fi
     read = read_record(Race, race)
     metric = "share of right answers" if read.higher_is_better else "perplexity"
     named = [(label_of(racer.name), racer.row) for racer in read.racers]
-    return _scatter(named, "speed", metric, read.higher_is_better, theme)
+    return _scatter(named, metric, read.higher_is_better, theme)
 
 
-def _scatter(
-    named: Sequence[tuple[str, Row]], against: str, metric: str, higher_is_better: bool, theme: Theme
-) -> Figure:
-    field, name, better, sign = COSTS[against]
-    title, figure, points = f"Quality against {name}", Figure(), list[tuple[float, float]]()
+def _scatter(named: Sequence[tuple[str, Row]], metric: str, higher_is_better: bool, theme: Theme) -> Figure:
+    title, figure, points = "Quality against tokens per second", Figure(), list[tuple[float, float]]()
     for place, (label, row) in enumerate(named):
-        cost, quality = getattr(row, field), row.quality
-        if cost is None or quality is None:
+        speed, quality = row.tokens_per_second, row.quality
+        if speed is None or quality is None:
             continue
-        points.append((cost.mean, quality.mean))
+        points.append((speed.mean, quality.mean))
         color = COLORS[place % len(COLORS)]
         figure.add_scatter(
-            x=[cost.mean],
+            x=[speed.mean],
             y=[quality.mean],
-            error_x=_mean_bar(cost, color, least=0.0),
+            error_x=_mean_bar(speed, color, least=0.0),
             error_y=_mean_bar(quality, color, least=0.0 if higher_is_better else 1.0),
             mode="markers",
             name=escape(label, quote=False),
             marker={"color": color, "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 11},
         )
     if not points:
-        return empty_figure(title, theme, said=NOT_MEASURED if against == "energy" else None)
+        return empty_figure(title, theme)
     upward = 1 if higher_is_better else -1
-    front = [points[place] for place in pareto_front([(sign * cost, upward * quality) for cost, quality in points])]
+    front = [points[place] for place in pareto_front([(speed, upward * quality) for speed, quality in points])]
     figure.add_scatter(
-        x=[cost for cost, _ in front],
+        x=[speed for speed, _ in front],
         y=[quality for _, quality in front],
         mode="lines",
         name=FRONT,
         line={"color": palette(theme).soft, "dash": "dot", "width": 1.5},
     )
     dress(figure, title, theme)
-    figure.update_xaxes(title=f"{name} ({better})", rangemode="tozero")
+    figure.update_xaxes(title="tokens per second (more is better)", rangemode="tozero")
     figure.update_yaxes(title=f"{metric} ({'more' if higher_is_better else 'less'} is better)", rangemode="tozero")
     return figure.update_layout(**BELOW)
 

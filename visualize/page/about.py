@@ -7,8 +7,8 @@ from importlib.metadata import version
 
 import gradio as gr
 
-from dsbd.assets import asset_path
 from dsbd.models.language_model import LanguageModel
+from dsbd.util import asset_path
 from dsbd.version import __version__
 from visualize import forest_svg
 from visualize.look.states import Theme, mark_style

@@ -23,13 +23,11 @@ from typing import Any, NamedTuple
 
 import dsbd
 from dsbd.api import planning
-from dsbd.assets import BUNDLED_PAIRS
 from dsbd.errors import DsbdError, PairError, StoppedError
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, loading
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
-from dsbd.steps import value_of
-from dsbd.stopping import check_of
+from dsbd.util import BUNDLED_PAIRS, check_of, value_of
 
 from .limits import Limits, check_race, check_run, setting
 from .zerogpu import on_gpu

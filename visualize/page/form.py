@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from dsbd.assets import asset_path
 from dsbd.errors import SettingsError
 from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings, branching_of, fields_of
+from dsbd.util import asset_path
 
 from .limits import Limits, check_prompt, check_tokens
 

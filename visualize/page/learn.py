@@ -16,8 +16,8 @@ import gradio as gr
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
-from dsbd.assets import asset_path
 from dsbd.errors import DsbdError
+from dsbd.util import asset_path
 from visualize import embed_snippet, export_html, export_lesson, export_site
 from visualize.embed import Kind, file_cell
 from visualize.notebook import HEIGHT

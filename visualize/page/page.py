@@ -5,7 +5,7 @@ from typing import Any
 
 import gradio as gr
 
-from dsbd.assets import BUNDLED_PAIRS
+from dsbd.util import BUNDLED_PAIRS
 from visualize.pages.live import live_words
 
 from .about import build_about_tab

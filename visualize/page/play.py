@@ -16,10 +16,10 @@ from typing import Any
 
 import gradio as gr
 
-from dsbd.assets import asset_path
 from dsbd.errors import DsbdError, StoppedError
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
 from visualize import decode_figure, forest_figure
 from visualize.pages.document import packed_json
 

@@ -11,7 +11,6 @@ from typing import Any
 import gradio as gr
 import plotly.graph_objects as go
 
-from dsbd.assets import asset_path
 from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders
 from dsbd.contest.race import race
 from dsbd.contest.records import Progress, Race, load_race
@@ -19,6 +18,7 @@ from dsbd.contest.task import Question, Task
 from dsbd.contest.tasks import load_task
 from dsbd.errors import DsbdError, PromptError, SettingsError, StoppedError
 from dsbd.settings import METHODS, DecodingSettings
+from dsbd.util import asset_path
 from visualize import race_figure
 from visualize.race import label_of
 

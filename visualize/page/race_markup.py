@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
-from dsbd.contest.records import Answer, Lane, Race, Racer
-from dsbd.contest.sandbox import Row, run_query
-from dsbd.contest.sql import Library
-from dsbd.contest.statistics import Mean
+from dsbd.contest.records import Answer, Lane, Mean, Race, Racer
+from dsbd.contest.sql import Row, run_query
 from dsbd.contest.task import Task
+from dsbd.contest.tasks import Library
 from dsbd.errors import QueryError
 from visualize.race import (
     BUSY_WORDS,

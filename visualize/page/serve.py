@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from dsbd.assets import asset_path
 from dsbd.errors import PageError
+from dsbd.util import asset_path
 from dsbd.version import __version__
 
 FIRST_PORT, PORTS = 7860, 100

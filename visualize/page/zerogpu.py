@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from dsbd.errors import PageError
-from dsbd.models.threads import torch_threads
+from dsbd.machine import torch_threads
 
 Task = Callable[..., Generator[Any, None, None]]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from dsbd.assets import BUNDLED_PAIRS, asset_path
-from dsbd.methods import EVERY_METHOD, READS
-from dsbd.settings import DecodingSettings
+from dsbd.methods import READS
+from dsbd.settings import EVERY_METHOD, DecodingSettings
 from dsbd.tracing.trace import Trace
+from dsbd.util import BUNDLED_PAIRS, asset_path
 from visualize.files import write
 from visualize.pages.document import Kit, data_element, page_file, style
 from visualize.viewer.bundle import joined, source

@@ -20,7 +20,7 @@ import torch
 from dsbd.models.cache import fixed_cache
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.forest import ForestRow
-from dsbd.stopping import Check, never_stop
+from dsbd.util import Check, never_stop
 
 TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 SLOT_BUCKETS = (256, 512, 1024, 2048, 4096, 8192, 16384)

@@ -13,7 +13,7 @@ import torch
 
 from dsbd.errors import first_line
 from dsbd.models.cache import ForestCache
-from dsbd.models.engines.fused import why_not_plain
+from dsbd.models.engines.traced import why_not_plain
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.forest import ForestRow
 

@@ -29,10 +29,9 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from torch.nn.functional import pad
 from transformers import AutoModelForCausalLM
 
-from dsbd.assets import BUNDLED_PAIRS, asset_path
-from dsbd.files import write_file
-from dsbd.models.engines.fused import joined
+from dsbd.models.engines.traced import joined
 from dsbd.models.files import weight_files
+from dsbd.util import BUNDLED_PAIRS, asset_path, write_file
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 RUNTIME = "com.microsoft"

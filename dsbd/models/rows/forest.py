@@ -16,7 +16,7 @@ import torch
 from dsbd.law.beams import Node, common_prefix
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.row import Row
-from dsbd.stopping import Check, never_stop
+from dsbd.util import Check, never_stop
 
 PREFILL_TOKENS = 512
 """The most tokens of a prompt in one forward. A longer prompt takes several, and can be stopped between them."""

@@ -12,9 +12,9 @@ import torch
 
 from dsbd.errors import ModelError
 from dsbd.law.beams import Node
+from dsbd.machine import torch_threads
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.threads import torch_threads
-from dsbd.stopping import Check, never_stop
+from dsbd.util import Check, never_stop
 
 Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """Takes ids [n, length] of whole sequences with their prompt, and logits [n, vocabulary]; returns new logits, like

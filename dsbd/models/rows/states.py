@@ -23,7 +23,7 @@ from transformers import Cache
 from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.row import Row
-from dsbd.stopping import Check, never_stop
+from dsbd.util import Check, never_stop
 
 PATHS_PER_FORWARD = 16
 
@@ -44,7 +44,6 @@ class StateRows(Row):
     """
 
     forwards = 0
-    peak_bytes = 0
 
     def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
         super().__init__(model, check)
@@ -63,7 +62,6 @@ class StateRows(Row):
             self.model.forward(fed, positions=positions, cache=cache, last_only=True)
             self.forwards += 1
         self._kept: dict[Node | None, _Place] = {root.parent: _Place(cache, 0, length)}
-        self._note_bytes([cache])
 
     def open(self, beams: Sequence[Node], room: int) -> None:
         self._beams = list(beams)
@@ -110,7 +108,6 @@ class StateRows(Row):
                 found |= zip(chains[leaf], rows, strict=False)
                 if len({len(chains[one]) for one in own}) == 1:
                     self._held[leaf] = end
-        self._note_bytes(place.cache for place in [*self._kept.values(), *self._held.values()])
         return [found[place] for place in places]
 
     def _chain(self, leaf: int) -> Iterator[int]:
@@ -147,9 +144,6 @@ class StateRows(Row):
             node = node.parent
         return node, tokens[::-1]
 
-    def _note_bytes(self, caches: Iterable[Cache]) -> None:
-        self.peak_bytes = max(self.peak_bytes, sum(state_bytes(cache) for cache in _distinct(caches)))
-
 
 def copied(cache: Cache, rows: torch.Tensor) -> Cache:
     """Return a new cache with these rows [n] of a cache; a row may appear several times."""
@@ -161,24 +155,11 @@ def copied(cache: Cache, rows: torch.Tensor) -> Cache:
     return twin
 
 
-def state_bytes(cache: Cache) -> int:
-    """Return the bytes of all tensors of a cache."""
-    return sum(tensor.numel() * tensor.element_size() for layer in cache.layers for tensor in _tensors(vars(layer)))
-
-
 def _shallow(layer: Any) -> Any:
     """Return a copy of a cache layer, with copies of its lists and dictionaries."""
     twin = copy.copy(layer)
     vars(twin).update({name: copy.copy(part) for name, part in vars(layer).items() if isinstance(part, (dict, list))})
     return twin
-
-
-def _tensors(parts: dict[Any, Any]) -> Iterator[torch.Tensor]:
-    for part in parts.values():
-        if isinstance(part, torch.Tensor):
-            yield part
-        elif isinstance(part, dict):
-            yield from _tensors(part)
 
 
 def _distinct(caches: Iterable[Cache]) -> list[Cache]:

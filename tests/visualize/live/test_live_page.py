@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 import dsbd
 import visualize
-from dsbd.assets import asset_path
 from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
 from tests.axe import named, violations
 from tests.visualize.homes import served, visit
 from visualize.pages.live import FOLDER, LIST, live_files

@@ -8,13 +8,13 @@ from typing import Any
 import onnx
 import pytest
 import torch
-from dsbd.models.pieces import TokenBytes
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.models.engines.onnx_graph import BROWSER, bundled_graph
 from dsbd.models.loading import display_name
+from dsbd.models.pair import TokenBytes
 from dsbd.tracing.trace import Trace
+from dsbd.util import BUNDLED_PAIRS, asset_path
 from tests.visualize.test_javascript import run_under_node
 from visualize.pages.live import FOLDER as SHARED
 from visualize.pages.live import METHODS, live_pair, write_live

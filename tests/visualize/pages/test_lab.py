@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 import visualize
-from dsbd.assets import asset_path
 from dsbd.errors import LessonError
+from dsbd.util import asset_path
 from tests.law.oracle import Process, Warp, Weighted
 from tests.visualize.homes import visit
 from visualize.pages.document import packed

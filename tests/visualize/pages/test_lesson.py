@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import expect
 
 import visualize
-from dsbd.assets import asset_path
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
 from tests.command_line import refused
 from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.nasty import NASTY, nasty_trace

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 import visualize
-from dsbd.assets import asset_path
 from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
 from tests.axe import serious
 from tests.command_line import refused, run
 from tests.visualize.homes import hostile_marks, served, visit

@@ -1,0 +1,68 @@
+"""Chooses the engine of a model, and makes the kind of row that it needs."""
+
+import os
+
+import torch
+
+from dsbd.errors import PairError
+from dsbd.machine import free_bytes
+from dsbd.models.engines.graph import GraphRow, GraphRunner
+from dsbd.models.engines.onnx import OnnxRow, why_not_onnx
+from dsbd.models.engines.traced import TracedRow, why_not_fused
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.rows.forest import ForestRow
+from dsbd.models.rows.row import Row, ThreadedRow
+from dsbd.models.rows.states import PathRows, StateRows
+from dsbd.util import Check, never_stop
+
+ENGINES = ("auto", "eager", "traced", "fused", "graph", "onnx")
+ONNX_BELOW = 50_000_000
+"""On a CPU, models with fewer parameters are faster in float32 on ONNX Runtime than in bfloat16 (decision 0009)."""
+
+
+def engine_for(model: LanguageModel) -> str:
+    """Return the engine that ``auto`` is, by one rule.
+
+    - On a GPU ``graph``; on ZeroGPU, which lends one for seconds, ``eager``.
+    - On a CPU in float32 ``onnx``, for models that have a graph and fit the memory a second time, packed.
+    - On a CPU in bfloat16 ``fused``, for Llama models.
+    - Else ``traced``.
+    """
+    if model.device.type != "cpu":
+        return "eager" if os.environ.get("SPACES_ZERO_GPU") else "graph"
+    if why_not_onnx(model) is None and model.model.get_memory_footprint() < free_bytes(model.device):
+        return "onnx"
+    return "fused" if model.dtype == torch.bfloat16 and why_not_fused(model) is None else "traced"
+
+
+def resolve_engine(engine: str, device: torch.device) -> None:
+    """Check the name of an engine. Raises: PairError: it is unknown, or ``graph`` without a GPU."""
+    if engine not in ENGINES:
+        raise PairError(f"engine is {engine!r}; choose one of {', '.join(ENGINES)}")
+    if engine == "graph" and device.type == "cpu":
+        raise PairError("engine 'graph' captures CUDA graphs, and the device is a CPU; use traced, fused, or auto")
+
+
+def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
+    """Make the kind of row that ``model.attention`` and ``model.engine`` name, at first with room for ``slots``.
+
+    ``check`` is called before each forward, and may raise.
+    """
+    if model.attention in ("states", "steps"):
+        return StateRows(model, check)
+    if model.attention != "forest":
+        return PathRows(model, check)
+    if model.engine == "graph" and model.runner(GraphRunner).take():
+        return GraphRow(model, slots, check)
+    if model.engine == "onnx":
+        return OnnxRow(model, slots, check)
+    if model.engine in ("traced", "fused"):
+        return TracedRow(model, slots, check)
+    return ForestRow(model, slots, check)
+
+
+def threaded_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
+    """Return a new row; its forwards will run on as many threads as torch has now, if that makes them faster."""
+    row = new_row(model, slots, check)
+    needs_threads = model.device.type == "cpu" and model.engine != "onnx" and not model.is_small
+    return ThreadedRow(row) if needs_threads else row

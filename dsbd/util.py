@@ -1,0 +1,193 @@
+"""What every floor uses: bundled files, files written whole, the cache folder, steps, stopping, progress."""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import suppress
+from errno import EACCES
+from pathlib import Path
+from secrets import token_hex
+from threading import Event, Thread
+from typing import TypeVar
+
+from tqdm import tqdm
+
+from dsbd.errors import StoppedError
+
+BUNDLED_PAIRS = ("stories", "sql")
+"""The bundled pairs, the default one first: folders of ``assets/models``, each with a model card."""
+
+
+def asset_path(name: str = "") -> Path:
+    """Return the path of a bundled file or folder, whether it exists or not."""
+    beside = Path(__file__).resolve().parents[1]
+    clone = beside / "assets"
+    return (clone if clone.is_dir() else beside / "dsbd_assets") / name
+
+
+CACHE_SETTING = "DSBD_CACHE"
+
+
+def cache_folder() -> Path:
+    """Return the folder that ``DSBD_CACHE`` names, else ``$XDG_CACHE_HOME/dsbd`` or ``~/.cache/dsbd``.
+
+    It may not exist.
+
+    Raises:
+        RuntimeError: no variable names a folder, and this user has no home.
+    """
+    named = os.environ.get(CACHE_SETTING)
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dsbd"
+
+
+PART = "?" * 16 + ".part"
+"""Names of files that are not whole yet, without the dot before them."""
+ABANDONED_SECONDS = 3600
+"""After so long the process that wrote one is gone; the next write in its folder removes it."""
+
+
+def write_file(path: str | Path, content: str | bytes) -> None:
+    """Write a file whole: the earlier file stays until the new one is completely on disk.
+
+    A link is replaced, not followed. Pipes and devices are written to directly.
+
+    Args:
+        path: of the file; its folder exists.
+        content: bytes, or text to be written as UTF-8.
+
+    Raises:
+        OSError: it cannot be written; the earlier file is unchanged.
+    """
+    place, raw = Path(path), content.encode() if isinstance(content, str) else content
+    if _is_device(place):
+        place.write_bytes(raw)
+        return
+    earlier = place.is_file() and not place.is_symlink()
+    if earlier and not os.access(place, os.W_OK):
+        raise PermissionError(EACCES, os.strerror(EACCES))
+    for left in place.parent.glob(f".{PART}"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED_SECONDS:
+                left.unlink()
+    beside = place.with_name(f".{token_hex(8)}.part")
+    try:
+        with beside.open("xb") as file:
+            if earlier:
+                shutil.copymode(place, beside)
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _is_device(place: Path) -> bool:
+    """Return True for devices, pipes, and names of open files such as ``/dev/stdout``."""
+    folder = place.parent.resolve()
+    if folder == Path("/dev") or Path("/proc") in folder.parents:
+        return True
+    return place.exists() and not place.is_symlink() and not place.is_file()
+
+
+Step = TypeVar("Step")
+Value = TypeVar("Value")
+
+
+def value_of(steps: Generator[Step, None, Value], show: Callable[[Step], object] = lambda _: None) -> Value:
+    """Run all steps and return the value at their end; ``show`` gets each step."""
+    while True:
+        try:
+            show(next(steps))
+        except StopIteration as end:
+            value: Value = end.value
+            return value
+
+
+Check = Callable[[], None]
+"""A function that is called before each forward of a model; it raises StoppedError to stop the decode."""
+
+
+def never_stop() -> None:
+    """Do nothing: the check of a decode that cannot be stopped."""
+
+
+def check_of(stop: Callable[[], bool] | None) -> Check:
+    """Return a check that raises StoppedError once ``stop`` returns True."""
+    if stop is None:
+        return never_stop
+
+    def check() -> None:
+        if stop():
+            raise StoppedError("the decode was stopped before its end: stop() returned True")
+
+    return check
+
+
+def cut(text: str, ends: Iterable[str]) -> str:
+    """Return the text before the first of ``ends`` in it; all of it if it holds none.
+
+    >>> cut("SELECT 1;\\n\\nQ: and", ["\\n", ";"])
+    'SELECT 1'
+    """
+    return text[: min((place for end in ends if (place := text.find(end)) >= 0), default=len(text))]
+
+
+Item = TypeVar("Item")
+SECONDS = 10.0
+"""Between two lines."""
+
+
+class ProgressLine:
+    """Shows how far something is, during a ``with`` statement.
+
+    Args:
+        doing: what is done first.
+        unit: what is counted; empty if nothing is counted.
+    """
+
+    def __init__(self, doing: str, unit: str = "") -> None:
+        self._doing, self._unit, self._done = doing, unit, 0
+        self._total: int | None = None
+        self._started, self._over = time.monotonic(), Event()
+        on_terminal = sys.stderr.isatty()
+        style = None if unit else "{desc} {elapsed}"
+        self._bar = tqdm(desc=doing, unit=unit, leave=False, disable=not on_terminal, bar_format=style)
+        self._lines = Thread(target=self._say, daemon=True) if not on_terminal else None
+
+    def __enter__(self) -> "ProgressLine":
+        if self._lines is not None:
+            self._lines.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._lines is not None:
+            self._lines.join()
+        self._bar.close()
+
+    def show(self, doing: str | None = None, done: int | None = None, total: int | None = None) -> None:
+        """Show what is done now, how much is done, and of how much; what is left out stays as it was."""
+        self._doing = self._doing if doing is None else doing
+        self._done = self._done if done is None else done
+        self._total = self._total if total is None else total
+        if not self._bar.disable:
+            self._bar.total = self._total
+            self._bar.set_description(self._doing, refresh=False)
+            self._bar.update(self._done - self._bar.n)
+
+    def each(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield items and count them."""
+        for done, item in enumerate(items):
+            self.show(done=done)
+            yield item
+
+    def _say(self) -> None:
+        while not self._over.wait(SECONDS):
+            of = "" if self._total is None else f" of {self._total}"
+            count = f": {self._done}{of} {self._unit}s" if self._unit else ""
+            print(f"dsbd: {self._doing}{count}, {time.monotonic() - self._started:.0f} s", file=sys.stderr, flush=True)

@@ -1,0 +1,168 @@
+"""``bench``, ``eval`` and ``doctor`` as a user meets them, and the model ``dsbd`` of lm-evaluation-harness."""
+
+import ast
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import dsbd
+from dsbd.cli import parser
+from dsbd.commands.contests import contenders_of
+from dsbd.errors import SettingsError
+from dsbd.util import cut
+from tests.command_line import refused, run
+
+ROOT = Path(__file__).resolve().parents[2]
+LONG = "a" * 5000
+NOT_PATHS = ["", "  ", "x\x00y", LONG]
+EVAL = ["eval", "--tasks", "stories", "--limit", "2"]
+NOWHERE = ["--target", "./no/such/folder"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Make a folder to write in, with a file that contains every byte."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "binary").write_bytes(bytes(range(256)))
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", [*NOT_PATHS, ".", "none/x", "binary/x"], ids=lambda text: repr(text[:9]))
+def test_files_to_write(capsys, folder, path):
+    """Catches work that is done before the path of its result is checked."""
+    assert len(refused(capsys, "bench", "--output", path)) < 500
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["doctor", "--target", ""], "is not a path"),
+        (["doctor", "--pair", "sql", *NOWHERE], "two pairs"),
+        (["bench", "--methods", ","], "methods is empty"),
+        (["bench", "--prompts", "binary"], "UTF-8"),
+        (["bench", "--prompts", "/no/such/file"], "/no/such/file"),
+        (["bench", "--seeds", "9" * 40], "seeds is 9999"),
+        (["bench", "--baseline", "hf_sampling"], "baseline is 'hf_sampling'"),
+        (["bench", "--seed", "1,2"], "--seeds N"),
+        (["bench", "--limit", "0"], "limit is 0"),
+        (["eval"], "tasks is empty"),
+        ([*EVAL, "--methods", "dsbd:best"], "'dsbd:best'"),
+        ([*EVAL, "--max-new-tokens", "4,8"], "give one value"),
+        ([*EVAL, "--data", "stories"], "TASK=PATH"),
+        ([*EVAL, "--data", "squad=x"], "'squad', which is not asked for"),
+        (["eval", "--tasks", "sqad"], "tasks names 'sqad'"),
+        ([*EVAL, "--output", "binary"], "'binary' exists; name another --output"),
+        ([*EVAL, *NOWHERE], "./no/such/folder"),
+    ],
+    ids=lambda value: "",
+)
+def test_what_cannot_be_used_is_named(capsys, folder, arguments, named):
+    """Catches input that is taken for something else, or refused after models are loaded."""
+    assert named in refused(capsys, *arguments)
+    assert sorted(file.name for file in folder.iterdir()) == ["binary", "deep.json", "empty"]
+
+
+def test_a_list_is_one_value_of_a_sweep():
+    """Catches branchings whose signs are taken for the ones between values."""
+    flags = ["bench", "--methods", "specinfer,sampling", "--branching", "4x2x2,3x1"]
+    found = {one.name: one.settings for one in contenders_of(parser().parse_args(flags))}
+    assert list(found) == ["specinfer branching=4x2x2", "specinfer branching=3x1", "sampling"]
+    assert found["specinfer branching=3x1"].branching == (3, 1)
+
+
+@pytest.mark.slow
+def test_a_bench_writes_lines_and_a_table(capsys, pair_flags, tmp_path):
+    prompts, output = tmp_path / "prompts.txt", tmp_path / "runs.jsonl"
+    prompts.write_text("Once\n\nThe fox\nOnce\n", encoding="utf-8")
+    flags = ["bench", *pair_flags, "--prompts", str(prompts), "--seeds", "1", "--max-new-tokens", "4"]
+    code, out, _ = run(capsys, *flags, "--output", str(output), "--draft-depth", "1,2", "--json")
+    assert (code, out.count("\n")) == (0, 1)
+    table = json.loads(out)["tables"]["prompts"]
+    assert [row["contender"] for row in table["rows"]] == [
+        "dsbd defaults draft_depth=1", "dsbd defaults draft_depth=2", "dsbd same-law draft_depth=1",
+        "dsbd same-law draft_depth=2", "beam_sampling", "hf_beam_sampling",
+    ]  # fmt: skip
+    assert table["questions"] == 2  # an empty line is no prompt, a repeated one counts once
+    lines = [json.loads(line)["record"] for line in output.read_text(encoding="utf-8").splitlines()]
+    assert lines == ["conditions", *["decode"] * 12]
+    assert "exists; name another --output" in refused(capsys, *flags, "--output", str(output))
+    code, out, _ = run(capsys, *flags, "--methods", "dsbd,beam_sampling", "--baseline", "dsbd")
+    assert code == 0
+    assert out.startswith("| task ")
+    assert "beside dsbd" in out
+
+
+@pytest.mark.slow
+def test_an_evaluation_prints_its_table(capsys, pair_flags):
+    flags = ["--tasks", "stories", "--limit", "2", "--max-new-tokens", "4", "--methods", "dsbd:same-law,beam_sampling"]
+    code, out, _ = run(capsys, "eval", *flags, *pair_flags, "--json")
+    report = json.loads(out)
+    assert (code, report["complete"]) == (0, True)
+    assert [row["contender"] for row in report["tables"]["stories"]["rows"]] == ["dsbd same-law", "beam_sampling"]
+
+
+@pytest.mark.slow
+def test_doctor(capsys, pair_flags):
+    code, out, _ = run(capsys, "doctor", "--json", *pair_flags)
+    target = json.loads(out)["models"]["target"]
+    assert (code, target["check"]["passed"], target["forward_milliseconds"]["1"] > 0) == (0, True, True)
+    code, out, _ = run(capsys, "doctor", *pair_flags)
+    assert (code, "A forest of 32 tokens costs" in out) == (0, True)
+
+
+def test_the_entry_point_names_a_class_that_is_there():
+    """Catches a model that lm_eval looks for where it no longer is; needs no lm_eval."""
+    table = (ROOT / "pyproject.toml").read_text().split('[project.entry-points."lm_eval.models"]')[1]
+    module, name = re.search(r'dsbd = "([\w.]+):(\w+)"', table).groups()
+    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+    assert name in {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+@pytest.fixture(scope="module")
+def model(toy_folders):
+    """Return a function that makes the model of a toy pair with these settings."""
+    plugin = pytest.importorskip("dsbd.commands.lm_eval_model", reason="needs lm_eval", exc_type=ImportError)
+    given = {"target": toy_folders["target"], "draft": toy_folders["draft"], "device": "cpu", "dtype": "float32"}
+    return lambda **settings: plugin.DsbdLM(**given, **settings)
+
+
+def asked(prompt="Once", **options):
+    return SimpleNamespace(args=(prompt, {"max_gen_toks": 8, **options}))
+
+
+def test_answers_are_decodes_up_to_their_end(model):
+    """Catches an end that is not passed on, and options of the task that win over those of the user."""
+    greedy = model(method="beam_sampling", num_beams=2)
+    (whole,) = greedy.generate_until([asked()], disable_tqdm=True)
+    settings = dsbd.DecodingSettings(method="beam_sampling", num_beams=2, max_new_tokens=8, temperature=0.0)
+    assert whole == dsbd.decode(greedy._pair, "Once", settings).text
+    assert greedy.generate_until([asked(until=[whole[2]])], disable_tqdm=True) == [cut(whole, [whole[2]])]
+    assert len(greedy.generate_until([asked("x" * 400)], disable_tqdm=True)) == 1
+    with pytest.raises(SettingsError, match="leaves no room for a prompt"):  # it looked for room without end
+        greedy.generate_until([asked(max_gen_toks=128)], disable_tqdm=True)
+    fixed, _ = model(method="specinfer", max_new_tokens=3, temperature=0.5, branching="3x2")._asked(
+        {"max_gen_toks": 99, "do_sample": False}
+    )
+    assert (fixed.max_new_tokens, fixed.temperature, fixed.branching) == (3, 0.5, (3, 2))
+
+
+def test_repeats_differ_and_come_again(model):
+    """Catches one seed for all repeats of a question, and answers that no second run gives."""
+    requests = [asked(do_sample=True, temperature=1.5)] * 4
+    texts = model(method="sampling").generate_until(requests, disable_tqdm=True)
+    assert len(set(texts)) > 1
+    assert model(method="sampling").generate_until(requests, disable_tqdm=True) == texts
+
+
+def test_what_it_cannot_do_is_a_sentence(model):
+    with pytest.raises(SettingsError, match="there is no setting 'beams'"):
+        model(beams=2)
+    with pytest.raises(SettingsError, match="generation_kwargs has 'min_p'"):
+        model().generate_until([asked(min_p=0.1)], disable_tqdm=True)
+    with pytest.raises(NotImplementedError, match="the likelihood of a given text"):
+        model().loglikelihood([])

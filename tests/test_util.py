@@ -1,0 +1,185 @@
+"""Files written whole, calls in a bounded process, progress that is told, and what a measurement depends on."""
+
+import io
+import os
+import re
+import resource
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+
+from dsbd import util
+from dsbd.bounded import BoundedProcess
+from dsbd.machine import machine, source_digest
+from dsbd.models.pair import conditions
+from dsbd.util import write_file
+from tests.toy_pair import toy_pair
+
+ROOT = Path(__file__).resolve().parents[1]
+WRITING = re.compile(r"\.write_(?:text|bytes)\(|open\([^)]*\"[wx]b?\"|json\.dump\(")
+
+
+def test_every_other_file_writes_through_write_file():
+    """Catches a writer that empties a file before it knows that the new content has room, or follows a link."""
+    files = [path for package in ("dsbd", "visualize") for path in (ROOT / package).rglob("*.py")]
+    found = [path.relative_to(ROOT).as_posix() for path in files if WRITING.search(path.read_text(encoding="utf-8"))]
+    assert found == ["dsbd/util.py"]
+
+
+@contextmanager
+def full_disk(most=1000):
+    """Let no file of this process grow beyond so many bytes: the rest of what is written fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+def test_a_full_disk_leaves_the_earlier_file(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("earlier")
+    with full_disk(), pytest.raises(OSError, match="too large"):
+        write_file(path, "x" * 10_000)
+    assert path.read_text() == "earlier"
+    write_file(path, "new")
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_goes(tmp_path):
+    """Catches parts of files that pile up, and one that another process is writing now."""
+    old, new = tmp_path / ".0123456789abcdef.part", tmp_path / ".fedcba9876543210.part"
+    for path in (old, new):
+        path.touch()
+    os.utime(old, (0, 0))
+    write_file(tmp_path / "out", "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [new.name, "out"]
+
+
+def test_a_link_in_its_place_is_replaced(tmp_path):
+    """Catches a file elsewhere that is overwritten because someone put a link where the output goes."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "folder").symlink_to(tmp_path / "real")
+    theirs, path = tmp_path / "theirs", tmp_path / "folder" / "out"
+    theirs.write_text("theirs")
+    path.symlink_to(theirs)
+    write_file(path, "new")
+    assert (theirs.read_text(), path.read_text(), path.is_symlink()) == ("theirs", "new", False)
+
+
+def test_an_earlier_file_keeps_its_permissions(tmp_path):
+    """Catches a private file that others can read once it is written again."""
+    path, fresh, plain = (tmp_path / name for name in ("out", "fresh", "plain"))
+    path.touch(mode=0o600)
+    plain.touch()
+    write_file(path, "new")
+    write_file(fresh, "new")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert fresh.stat().st_mode == plain.stat().st_mode
+
+
+def test_what_is_no_file(tmp_path):
+    """Catches a pipe or a device that is replaced by a file, and a name that the temporary file makes too long."""
+    path = tmp_path / "out"
+    os.mkfifo(path)
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(path, "new")
+    assert os.read(reading, 9) == b"new"
+    os.close(reading)
+    assert path.is_fifo()
+    write_file(tmp_path / ("x" * 255), "new")
+    for wrong in (tmp_path, tmp_path / ("x" * 255) / "out"):
+        with pytest.raises(OSError, match="directory"):
+            write_file(wrong, "new")
+    assert not list(tmp_path.glob("*.part"))
+
+
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def process():
+    with BoundedProcess(512 * MIB) as process:
+        yield process
+
+
+def test_calls_share_one_process_and_threads_take_turns(process):
+    """Catches answers that reach another thread, and a process for each call."""
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(lambda number: process.call(60, divmod, number, 7), range(50))) == [
+            divmod(number, 7) for number in range(50)
+        ]
+    first = process.call(60, os.getpid)
+    assert first not in (os.getpid(), None)
+    assert process.call(60, os.getpid) == first
+
+
+@pytest.mark.parametrize(
+    ("error", "call"),
+    [
+        (TimeoutError, (0.5, time.sleep, 60)),
+        (TimeoutError, (0.5, pow, 7, 10**9)),
+        (ChildProcessError, (60, os._exit, 0)),
+        (ChildProcessError, (60, os.abort)),
+        (MemoryError, (60, bytearray, 2**32)),
+        (ZeroDivisionError, (60, divmod, 1, 0)),
+        (OSError, (60, Path.write_bytes, Path("written"), b"x" * 100_000)),
+    ],
+    ids=["sleeps", "computes", "exits", "aborts", "memory", "raises", "writes"],
+)
+def test_a_call_that_goes_wrong_raises_and_the_next_is_answered(error, call, process, tmp_path):
+    seconds, function, *arguments = call
+    arguments = [tmp_path / one if isinstance(one, Path) else one for one in arguments]
+    with pytest.raises(error):
+        process.call(seconds, function, *arguments)
+    assert process.call(60, abs, -1) == 1
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) == 0
+
+
+def test_what_is_printed_is_no_answer(process):
+    assert process.call(60, os.write, 1, b"x" * 9) == 9
+
+
+def test_a_log_file_gets_plain_lines(monkeypatch):
+    """Catches minutes of silence, and a bar that is drawn over itself in a file."""
+    monkeypatch.setattr(util, "SECONDS", 0.001)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+
+    def wait_for(line):
+        while line not in sys.stderr.getvalue():
+            time.sleep(0.001)
+
+    with util.ProgressLine("loading") as loading:
+        wait_for("dsbd: loading, ")
+        loading.show("checking")
+        wait_for("dsbd: checking, ")
+    with util.ProgressLine("scoring", "answer") as scoring:
+        scoring.show(total=2)
+        for place, _ in enumerate(scoring.each("ab")):
+            wait_for(f"dsbd: scoring: {place} of 2 answers, ")
+    said = r"dsbd: (loading|checking|scoring: [01]( of 2)? answers), \d+ s"
+    assert all(re.fullmatch(said, line) for line in sys.stderr.getvalue().splitlines())
+
+
+def test_conditions_name_machine_versions_and_models(tmp_path):
+    """Catches runs of two machines, models or versions of the source that count as comparable."""
+    found = conditions(toy_pair())
+    assert found == conditions(toy_pair())
+    assert found["machine"] == machine(torch.device("cpu"))
+    assert found["models"]["target"]["digest"] != found["models"]["draft"]["digest"]
+    assert found["versions"]["dsbd"].endswith(source_digest())
+    seen = set()
+    for text in ("one", "two"):
+        (tmp_path / "law.py").write_text(text)
+        seen.add(source_digest(tmp_path))
+    assert len(seen) == 2
