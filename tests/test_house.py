@@ -22,7 +22,7 @@ NEVER = {
     "visualize": {"torch", "transformers", "gradio"},
 }
 """Packages that a room and all rooms in it never import; the page may import Gradio."""
-PLAIN = "errors files methods settings results tracing assets contest.records contest.statistics"
+PLAIN = "errors util methods settings results tracing contest.records contest.statistics"
 DRAWN_FROM = [f"dsbd.{name}" for name in PLAIN.split()]
 """What drawings may read of the decoder: plain data, and nothing that decodes. The page decodes."""
 
