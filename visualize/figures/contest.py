@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 from dsbd.contest.records import Race, Row, Table, read_record
 from dsbd.contest.statistics import Mean
-from visualize.figures.chart_style import COLORS, SYMBOLS, Figure, dress, empty_figure
-from visualize.look.states import Theme
-from visualize.look.theme import palette
+from visualize.figures import COLORS, SYMBOLS, Figure, dress, empty_figure
 from visualize.race import label_of
+from visualize.theme import Theme, palette
 
 COSTS = {
     "speed": ("tokens_per_second", "tokens per second", "more is better", 1),
