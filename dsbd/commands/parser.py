@@ -51,7 +51,7 @@ def add_language_flag(parser: argparse.ArgumentParser, of: str = "") -> None:
 
 
 def _language(text: str) -> str:
-    from visualize.words.words import Words
+    from visualize.words import Words
 
     try:
         return Words(text).language

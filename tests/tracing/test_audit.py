@@ -14,7 +14,7 @@ from dsbd.util import asset_path
 from tests.command_line import run
 from tests.toy_pair import toy_pair
 from tests.tracing.toys import toy_traces
-from tests.visualize.toy import FOLDER
+from tests.visualize.traces import FOLDER
 
 GOLDEN = {
     path.name.removesuffix(".json.gz"): path
