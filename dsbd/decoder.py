@@ -9,8 +9,8 @@ import torch
 
 from dsbd.clock import PhaseClock
 from dsbd.draft import Drafted
-from dsbd.law.choices import Uniforms
 from dsbd.law.joint import verify_joint
+from dsbd.law.verified import Uniforms
 from dsbd.law.verify import VerifiedLayer, verify
 from dsbd.models.threads import torch_threads
 from dsbd.score import Scored, score

@@ -1,15 +1,23 @@
-"""Reads the bytes of a trace file as plain data, and refuses what is too large before it is built."""
+"""Reads the bytes of a trace file, and refuses what is too large before it is built, and what contradicts itself.
+
+Whatever draws a trace can rely on it: every node that is named exists, parents come before their children and one layer
+above them, lists fit each other, and no list is longer than the limits allow. The audit checks whether the decisions
+*follow*.
+"""
 
 import gzip
 import io
 import json
 import zlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from dsbd.errors import TraceError
+from dsbd.settings import ResolvedSettings
+from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Models, Prompt, Result, Trial
 
 GZIP_MAGIC = b"\x1f\x8b"
 MIB = 1024 * 1024
@@ -144,3 +152,172 @@ def _object(pairs: list[tuple[str, Any]], limits: ReadLimits) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise TraceError(f"damaged trace: field {twice[:60]!r} stands twice in one object; record it again")
     return found
+
+
+WEIGHTS_ROUNDING = 1e-3
+
+
+def check_names(software: dict[str, str], models: Models, limits: ReadLimits) -> None:
+    """Raises: TraceError where a name or a version is longer than ``limits``."""
+    known = [model for model in (models.target, models.draft) if model is not None]
+    names = [str(value) for model in known for value in vars(model).values()]
+    _texts_fit("the models", [*names, *software, *software.values()], limits.short_text)
+
+
+def check_sizes(prompt: Prompt, iterations: Sequence[Iteration], result: Result | None, limits: ReadLimits) -> None:
+    """Raises: TraceError where a list, a count or a short text is larger than ``limits``."""
+    where = "the trace"
+    _at_most(where, sum(len(iteration.nodes) for iteration in iterations), limits.nodes, "nodes")
+    _at_most(where, len(iterations), limits.iterations, "iterations")
+    _at_most(where, len(prompt.pieces), limits.prompt_tokens, "tokens of the prompt")
+    _at_most(where, len(result.beams) if result else 0, limits.hypotheses, "hypotheses")
+    _texts_fit("the prompt", (piece.text for piece in prompt.pieces), limits.short_text)
+    _texts_fit("the prompt", [prompt.text], limits.text)
+    if prompt.memory is not None:
+        _memory_fits(prompt, limits)
+    if result is not None:
+        _texts_fit("the result", (result.text, *(beam.text for beam in result.beams), *result.stats), limits.text)
+    for iteration in iterations:
+        _iteration_fits(iteration, limits)
+
+
+def _memory_fits(prompt: Prompt, limits: ReadLimits) -> None:
+    """Raises: TraceError where a memory is larger than ``limits``, or its numbers contradict each other."""
+    memory = prompt.memory
+    assert memory is not None
+    where, count = "the memory", len(memory.segments)
+    _at_most(where, sum(len(segment.weights) for segment in memory.segments), limits.values, "weights")
+    _at_most(where, sum(max(0, segment.tokens) for segment in memory.segments), limits.prompt_tokens, "tokens")
+    _texts_fit(where, (segment.text for segment in memory.segments), limits.text)
+    _texts_fit(where, (memory.name, memory.digest), limits.short_text)
+    for number, segment in enumerate(memory.segments):
+        if segment.tokens < 1 or not 0 <= segment.first_memory <= segment.first_memory + len(segment.weights) <= number:
+            raise TraceError(f"damaged trace: segment {number + 1} of the prompt is empty, or recalls what comes later")
+        if segment.weights and abs(sum(segment.weights) - 1) > WEIGHTS_ROUNDING:
+            raise TraceError(f"damaged trace: the weights of segment {number + 1} of the prompt do not add up to 1")
+    last = memory.segments[-1].tokens if count else 0
+    if count < 2 or memory.sensory < 0 or memory.sensory + last != len(prompt.pieces):
+        raise TraceError(
+            f"damaged trace: {memory.sensory} sensory tokens and a last segment of {last} tokens are not the "
+            f"{len(prompt.pieces)} tokens of the prompt; record it again"
+        )
+
+
+def _iteration_fits(iteration: Iteration, limits: ReadLimits) -> None:
+    where, kept = f"iteration {iteration.index + 1}", iteration.kept
+    deepest = max((node.layer for node in iteration.nodes), default=0)
+    depths = (deepest, iteration.draft_depth + 1, len(iteration.layers))
+    _at_most(where, max(depths), limits.iteration_layers, "layers")
+    _at_most(where, max(len(iteration.input_beams), len(iteration.output_beams)), limits.layer_draws, "beams")
+    _at_most(where, max(kept.prompt_slots, kept.slots_scored, kept.slots_kept), limits.slots, "cache slots")
+    _texts_fit(where, (node.text for node in iteration.nodes), limits.short_text)
+    most = {"nodes": limits.layer_nodes, "trials": limits.layer_trials, "draws": limits.layer_draws}
+    for kind, limit in most.items():
+        for layer, count in Counter(item.layer for item in getattr(iteration, kind)).items():
+            _at_most(f"{where}, layer {layer}", count, limit, kind)
+    for layer in iteration.layers:
+        _layer_fits(layer, f"{where}, layer {layer.layer}", limits)
+
+
+def _layer_fits(layer: Layer, where: str, limits: ReadLimits) -> None:
+    lists = max(len(layer.alive), len(layer.beams), len(layer.finished), len(layer.alternatives))
+    slots = max((beam.multiplicity for beam in layer.beams), default=0)
+    _at_most(where, max(layer.width, lists, slots), limits.layer_draws, "beams")
+    _at_most(where, layer.draws_planned, limits.layer_trials, "planned drafts")
+    _texts_fit(where, [layer.width_reason, *(pair.text for pair in layer.alternatives)], limits.short_text)
+
+
+def check_consistency(settings: ResolvedSettings, iterations: Sequence[Iteration], result: Result | None) -> None:
+    """Raises: TraceError, which names the first place that contradicts another."""
+    known, branching = {ROOT}, settings.branching
+    for iteration in iterations:
+        if branching is not None and iteration.draft_depth > len(branching):
+            _damaged(
+                f"iteration {iteration.index} drafts {iteration.draft_depth} layers, but branching has {len(branching)}"
+            )
+        _check_iteration(iteration, known)
+    if result is not None:
+        _check_result(result, known)
+
+
+def _at_most(where: str, found: int, limit: int, unit: str) -> None:
+    if found > limit:
+        too_large(where, found, limit, unit)
+
+
+def _texts_fit(where: str, texts: Iterable[str], limit: int) -> None:
+    """Refuse a long text, and half of a surrogate pair: an escape in JSON can write it, but nothing can show it."""
+    for text in texts:
+        _at_most(f"a text of {where}", len(text), limit, "characters")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            _damaged(f"a text of {where} holds {text[error.start]!a}, which is half a character")
+
+
+def _check_iteration(iteration: Iteration, known: set[int]) -> None:
+    where = f"iteration {iteration.index + 1}"
+    if not iteration.layers:
+        _damaged(f"{where} has no layers")
+    _require(known, (beam.node for beam in iteration.input_beams), where)
+    depth = {beam.node: 0 for beam in iteration.input_beams}
+    for node in iteration.nodes:
+        if node.id in known:
+            _damaged(f"{where}: node {node.id} is listed twice")
+        if node.parent not in depth:
+            _damaged(f"{where}: node {node.id} has parent {node.parent}, which is no node or input beam before it")
+        depth[node.id] = depth[node.parent] + 1
+        if node.layer != depth[node.id]:
+            _damaged(f"{where}: node {node.id} names layer {node.layer}, but its parent is in {depth[node.parent]}")
+        known.add(node.id)
+    drawn = {draw.node for draw in iteration.draws}
+    for node in iteration.nodes:
+        if node.kind == "drawn" and node.id not in drawn:
+            _damaged(f"{where}: node {node.id} is a drawn node, but no draw names it")
+    items: list[Trial | Draw] = [*iteration.trials, *iteration.draws]
+    for item in items:
+        if depth.get(item.node) != item.layer:
+            _damaged(f"{where}: a trial or draw of layer {item.layer} names node {item.node}, which is not in it")
+        if item.layer > len(iteration.layers) and not (isinstance(item, Trial) and item.joint):
+            _damaged(f"{where}: a trial or draw names layer {item.layer} of {len(iteration.layers)}")
+        if isinstance(item, Trial) and item.verdict == "carried" and (item.joint is None or item.acceptance is None):
+            _damaged(f"{where}: the trial of node {item.node} carries it, but is no joint test")
+    for number, layer in enumerate(iteration.layers, 1):
+        _check_layer(layer, number, where, known)
+        for beam in layer.alive:
+            if depth.get(beam) != number - 1:
+                _damaged(f"{where}, layer {number}: beam {beam} is alive, but is not of the layer above")
+    _require(known, [*(beam.node for beam in iteration.output_beams), *iteration.kept.nodes], where)
+
+
+def _check_layer(layer: Layer, number: int, where: str, known: set[int]) -> None:
+    if layer.layer != number:
+        _damaged(f"{where}: layer {layer.layer} stands at place {number}")
+    lengths = len(layer.acceptance_chain), len(layer.chain_c), len(layer.chain_S), len(layer.accepted_distribution)
+    chain = 0 if layer.kind == "bonus" and not layer.draws_planned else layer.draws_planned + 1
+    if layer.draws_planned < 0 or lengths != (layer.draws_planned, chain, chain, chain):
+        _damaged(
+            f"{where}, layer {number}: draws_planned is {layer.draws_planned}, but acceptance_chain, chain_c, chain_S "
+            f"and accepted_distribution have {lengths} entries"
+        )
+    pairs = [node for pair in layer.alternatives for node in (pair.parent, pair.node) if node is not None]
+    _require(known, [*layer.alive, *(beam.node for beam in layer.beams), *layer.finished, *pairs], where)
+
+
+def _check_result(result: Result, known: set[int]) -> None:
+    _require(known, (beam.node for beam in result.beams), "result")
+    if not result.beams:
+        _damaged("the result has no hypotheses")
+    for name, value in result.stats.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            _damaged(f"statistic {name[:60]!r} is a {type(value).__name__}; allowed are numbers and null")
+
+
+def _require(known: set[int], named: Iterable[int], where: str) -> None:
+    for node in named:
+        if node not in known:
+            _damaged(f"{where} refers to node {node}, which does not exist")
+
+
+def _damaged(what: str) -> None:
+    raise TraceError(f"damaged trace: {what}; record it again")

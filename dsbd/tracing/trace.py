@@ -19,8 +19,7 @@ from dsbd.errors import TraceError
 from dsbd.files import write_file
 from dsbd.results import brief
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.consistency import check_consistency, check_names, check_sizes
-from dsbd.tracing.reading import FILE_LIMITS, ReadLimits, parse, read_file
+from dsbd.tracing.reading import FILE_LIMITS, ReadLimits, check_consistency, check_names, check_sizes, parse, read_file
 from dsbd.tracing.records import STRICT, Iteration, Listed, Models, Node, Prompt, Result
 
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
@@ -112,11 +111,6 @@ def canonical_digest(trace: Trace) -> str:
     del plain["digest"]
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the format; ``schema.json`` beside this file is its committed copy."""
-    return _adapter().json_schema()
 
 
 @lru_cache(maxsize=1)

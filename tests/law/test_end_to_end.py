@@ -21,7 +21,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.session import IterationEnd
-from tests.law.drafted import path_of
+from tests.law.enumeration import path_of
 from tests.law.oracle import Multiset, Process, Warp, Weighted, multiset, p_value
 from tests.toy_pair import Digits, Iterations, read_by_host, read_settings
 

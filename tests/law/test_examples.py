@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ["beams", "choices", "forest", "joint", "laws", "verified", "verify", "width"]
+MODULES = ["beams", "forest", "joint", "laws", "verified", "verify", "width"]
 
 
 @pytest.mark.parametrize("name", MODULES)

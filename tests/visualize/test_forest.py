@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 import visualize
-from dsbd.law.verdicts import DrawKind, Verdict
+from dsbd.law.verified import DrawKind, Verdict
 from dsbd.tracing.records import NodeKind, path_to
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import TRACES, trace_of
