@@ -4,9 +4,12 @@ import reprlib
 from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsbd.settings import ResolvedSettings
+
+if TYPE_CHECKING:
+    from dsbd.tracing.trace import Trace
 
 ITERATION_PHASES = ("draft", "score", "verify", "commit")
 """The phases of an iteration, in order."""
@@ -125,8 +128,8 @@ def count_verdicts(trials: Iterable[Any], draws: Sequence[Any] = ()) -> VerdictC
 
 
 @dataclass(frozen=True)
-class PlainResult:
-    """The returned hypothesis, all hypotheses, and the counts and times."""
+class DecodingResult:
+    """The returned hypothesis, all hypotheses, the counts and times, and the trace."""
 
     __repr__ = brief
 
@@ -139,3 +142,5 @@ class PlainResult:
     stats: Stats
     settings: ResolvedSettings
     """The settings as resolved for the method."""
+    trace: "Trace | None" = None
+    """The trace; None unless recorded."""

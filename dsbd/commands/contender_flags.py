@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsbd.commands.pair_flags import pair_of, say_read
-from dsbd.commands.parser import OK, STOPPED, names, print_json
+from dsbd.commands.parser import OK, STOPPED, names, print_json, value_of_text
 from dsbd.commands.paths import output_file
-from dsbd.commands.settings_flags import value_of_text
 from dsbd.contest.contenders import (
     BASELINE,
     CONTENDER_METHODS,

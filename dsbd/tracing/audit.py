@@ -7,7 +7,6 @@ gave these probabilities: ``replay`` decodes again with them.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +15,7 @@ import numpy as np
 from dsbd.errors import TraceError
 from dsbd.law.verified import TAKEN
 from dsbd.methods import DepthPolicy, needs_draft_model, resolve
+from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.tracing.law_audit import (
     TOLERANCE,
     BrokenError,
@@ -570,13 +570,9 @@ def _check_stats(checks: Checks, result: Result, layers: int) -> None:
     """
     trace, stats = checks.trace, result.stats
     iterations, draft = trace.iterations, trace.models.draft
-    verdicts = Counter[str](trial.verdict for iteration in iterations for trial in iteration.trials)
-    verdicts["accepted"] += verdicts.pop("carried", 0)
-    draws = [draw for iteration in iterations for draw in iteration.draws]
-    kinds = Counter(draw.kind for draw in draws)
-    counts: dict[str, int | None] = {name: verdicts[name] for name in ("accepted", "rejected", "orphaned", "unneeded")}
-    counts |= {name: kinds[name] for name in ("recovered", "fresh", "bonus")}
-    counts |= {"landed": sum(draw.landed for draw in draws), "layers": layers, "iterations": len(iterations)}
+    trials = [trial for iteration in iterations for trial in iteration.trials]
+    counted = count_verdicts(trials, [draw for iteration in iterations for draw in iteration.draws])
+    counts: dict[str, int | None] = {**vars(counted), "layers": layers, "iterations": len(iterations)}
     counts["new_tokens"] = len(result.token_ids)
     prompt = int(len(trace.prompt.pieces) > 1)  # one forward over all tokens of the prompt but the last
     if trace.models.target.attention == "forest":
@@ -587,8 +583,8 @@ def _check_stats(checks: Checks, result: Result, layers: int) -> None:
     elif not trace.settings.searches_blocks and draft is not None and draft.attention == "forest":
         counts["draft_calls"] = sum(iteration.draft_depth for iteration in iterations) + prompt
     seconds = {
-        name: math.fsum(getattr(iteration.phases, name) for iteration in iterations)
-        for name in ("draft_seconds", "score_seconds", "verify_seconds", "commit_seconds")
+        f"{name}_seconds": math.fsum(getattr(iteration.phases, f"{name}_seconds") for iteration in iterations)
+        for name in ITERATION_PHASES
     }
     decoding = sum(seconds.values())
     beams = [beam for iteration in iterations for layer in iteration.layers for beam in layer.beams]
@@ -597,11 +593,10 @@ def _check_stats(checks: Checks, result: Result, layers: int) -> None:
         "layers_per_iteration": layers / max(len(iterations), 1),
         "mean_width": sum(beam.multiplicity for beam in beams) / max(layers, 1),
     }
-    tried = verdicts["accepted"] + verdicts["rejected"]
-    if tried:
-        numbers["acceptance_rate"] = verdicts["accepted"] / tried
-    else:
+    if counted.acceptance_rate is None:
         counts["acceptance_rate"] = None
+    else:
+        numbers["acceptance_rate"] = counted.acceptance_rate
     if decoding > 0:
         numbers["tokens_per_second"] = layers / decoding
     for name, count in counts.items():

@@ -11,7 +11,6 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -23,11 +22,10 @@ GZIP_MAGIC = b"\x1f\x8b"
 MIB = 1024 * 1024
 
 
-@dataclass(frozen=True)
-class ReadLimits:
+class Limits:
     """The most that a reader accepts.
 
-    The defaults leave room for the largest trace that a decode is expected to write: 512 iterations with draft_depth 8,
+    They leave room for the largest trace that a decode is expected to write: 512 iterations with draft_depth 8,
     draft_width 32 and cover_width 32 have 262,144 forest nodes, 4 million values and 90 MiB of JSON.
     """
 
@@ -65,48 +63,32 @@ class ReadLimits:
     """Cache slots that an iteration names."""
 
 
-FILE_LIMITS = ReadLimits()
-"""For files that the user names: the command line and the functions of ``visualize``."""
-PAGE_LIMITS = ReadLimits(
-    packed_bytes=8 * MIB,
-    unpacked_bytes=32 * MIB,
-    values=1_500_000,
-    text=1_000_000,
-    prompt_tokens=32_768,
-    nodes=50_000,
-    iterations=2_048,
-    hypotheses=5_000,
-    slots=100_000,
-)
-"""For files that visitors send to a page."""
-
-
-def read_file(path: str | Path, limits: ReadLimits) -> bytes:
+def read_file(path: str | Path) -> bytes:
     """Return the content of a file. Raises: TraceError: it cannot be read, or is too large."""
     try:
         with open(path, "rb") as file:
-            return _read(file, limits.packed_bytes, "the file")
+            return _read(file, Limits.packed_bytes, "the file")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TraceError(f"cannot read trace {str(path)[:200]!r}: {reason}; name a trace file") from None
 
 
-def parse(content: bytes, limits: ReadLimits) -> Any:
-    """Return plain data from JSON or gzip. Raises: TraceError: it is neither, or larger than ``limits``."""
+def parse(content: bytes) -> Any:
+    """Return plain data from JSON or gzip. Raises: TraceError: it is neither, or larger than ``Limits``."""
     try:
         if content[:2] == GZIP_MAGIC:
             with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
-                content = _read(stream, limits.unpacked_bytes, "the unpacked trace")
-        elif len(content) > limits.unpacked_bytes:
-            too_large("the trace", len(content), limits.unpacked_bytes, "bytes")
-        if sum(content.count(mark) for mark in (b",", b"[", b"{")) >= limits.values:
-            too_large("the trace", None, limits.values, "values")
+                content = _read(stream, Limits.unpacked_bytes, "the unpacked trace")
+        elif len(content) > Limits.unpacked_bytes:
+            too_large("the trace", len(content), Limits.unpacked_bytes, "bytes")
+        if sum(content.count(mark) for mark in (b",", b"[", b"{")) >= Limits.values:
+            too_large("the trace", None, Limits.values, "values")
         return json.loads(
             content.decode("utf-8"),
-            parse_int=_number(int, limits),
-            parse_float=_number(float, limits),
-            parse_constant=_number(float, limits),
-            object_pairs_hook=lambda pairs: _object(pairs, limits),
+            parse_int=_number(int),
+            parse_float=_number(float),
+            parse_constant=_number(float),
+            object_pairs_hook=_object,
         )
     except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise TraceError(f"damaged trace: not readable as JSON or gzip ({error}); record it again") from None
@@ -128,14 +110,14 @@ def _read(stream: BinaryIO | gzip.GzipFile, limit: int, what: str) -> bytes:
     return b"".join(parts)
 
 
-def _number(kind: type[int] | type[float], limits: ReadLimits) -> Callable[[str], float]:
+def _number(kind: type[int] | type[float]) -> Callable[[str], float]:
     """Return what reads a number, and refuses one that no trace has."""
 
     def read(text: str) -> float:
         value = kind(text)
-        if not abs(value) <= limits.magnitude:
+        if not abs(value) <= Limits.magnitude:
             raise TraceError(
-                f"damaged trace: number {text[:60]} is no number of JSON, or larger than {limits.magnitude:g}; "
+                f"damaged trace: number {text[:60]} is no number of JSON, or larger than {Limits.magnitude:g}; "
                 "record it again"
             )
         return value
@@ -143,9 +125,9 @@ def _number(kind: type[int] | type[float], limits: ReadLimits) -> Callable[[str]
     return read
 
 
-def _object(pairs: list[tuple[str, Any]], limits: ReadLimits) -> dict[str, Any]:
-    if len(pairs) > limits.fields:
-        too_large("an object of the trace", len(pairs), limits.fields, "fields")
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > Limits.fields:
+        too_large("an object of the trace", len(pairs), Limits.fields, "fields")
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -157,39 +139,39 @@ def _object(pairs: list[tuple[str, Any]], limits: ReadLimits) -> dict[str, Any]:
 WEIGHTS_ROUNDING = 1e-3
 
 
-def check_names(software: dict[str, str], models: Models, limits: ReadLimits) -> None:
-    """Raises: TraceError where a name or a version is longer than ``limits``."""
+def check_names(software: dict[str, str], models: Models) -> None:
+    """Raises: TraceError where a name or a version is longer than ``Limits``."""
     known = [model for model in (models.target, models.draft) if model is not None]
     names = [str(value) for model in known for value in vars(model).values()]
-    _texts_fit("the models", [*names, *software, *software.values()], limits.short_text)
+    _texts_fit("the models", [*names, *software, *software.values()], Limits.short_text)
 
 
-def check_sizes(prompt: Prompt, iterations: Sequence[Iteration], result: Result | None, limits: ReadLimits) -> None:
-    """Raises: TraceError where a list, a count or a short text is larger than ``limits``."""
+def check_sizes(prompt: Prompt, iterations: Sequence[Iteration], result: Result | None) -> None:
+    """Raises: TraceError where a list, a count or a short text is larger than ``Limits``."""
     where = "the trace"
-    _at_most(where, sum(len(iteration.nodes) for iteration in iterations), limits.nodes, "nodes")
-    _at_most(where, len(iterations), limits.iterations, "iterations")
-    _at_most(where, len(prompt.pieces), limits.prompt_tokens, "tokens of the prompt")
-    _at_most(where, len(result.beams) if result else 0, limits.hypotheses, "hypotheses")
-    _texts_fit("the prompt", (piece.text for piece in prompt.pieces), limits.short_text)
-    _texts_fit("the prompt", [prompt.text], limits.text)
+    _at_most(where, sum(len(iteration.nodes) for iteration in iterations), Limits.nodes, "nodes")
+    _at_most(where, len(iterations), Limits.iterations, "iterations")
+    _at_most(where, len(prompt.pieces), Limits.prompt_tokens, "tokens of the prompt")
+    _at_most(where, len(result.beams) if result else 0, Limits.hypotheses, "hypotheses")
+    _texts_fit("the prompt", (piece.text for piece in prompt.pieces), Limits.short_text)
+    _texts_fit("the prompt", [prompt.text], Limits.text)
     if prompt.memory is not None:
-        _memory_fits(prompt, limits)
+        _memory_fits(prompt)
     if result is not None:
-        _texts_fit("the result", (result.text, *(beam.text for beam in result.beams), *result.stats), limits.text)
+        _texts_fit("the result", (result.text, *(beam.text for beam in result.beams), *result.stats), Limits.text)
     for iteration in iterations:
-        _iteration_fits(iteration, limits)
+        _iteration_fits(iteration)
 
 
-def _memory_fits(prompt: Prompt, limits: ReadLimits) -> None:
-    """Raises: TraceError where a memory is larger than ``limits``, or its numbers contradict each other."""
+def _memory_fits(prompt: Prompt) -> None:
+    """Raises: TraceError where a memory is larger than ``Limits``, or its numbers contradict each other."""
     memory = prompt.memory
     assert memory is not None
     where, count = "the memory", len(memory.segments)
-    _at_most(where, sum(len(segment.weights) for segment in memory.segments), limits.values, "weights")
-    _at_most(where, sum(max(0, segment.tokens) for segment in memory.segments), limits.prompt_tokens, "tokens")
-    _texts_fit(where, (segment.text for segment in memory.segments), limits.text)
-    _texts_fit(where, (memory.name, memory.digest), limits.short_text)
+    _at_most(where, sum(len(segment.weights) for segment in memory.segments), Limits.values, "weights")
+    _at_most(where, sum(max(0, segment.tokens) for segment in memory.segments), Limits.prompt_tokens, "tokens")
+    _texts_fit(where, (segment.text for segment in memory.segments), Limits.text)
+    _texts_fit(where, (memory.name, memory.digest), Limits.short_text)
     for number, segment in enumerate(memory.segments):
         if segment.tokens < 1 or not 0 <= segment.first_memory <= segment.first_memory + len(segment.weights) <= number:
             raise TraceError(f"damaged trace: segment {number + 1} of the prompt is empty, or recalls what comes later")
@@ -203,28 +185,28 @@ def _memory_fits(prompt: Prompt, limits: ReadLimits) -> None:
         )
 
 
-def _iteration_fits(iteration: Iteration, limits: ReadLimits) -> None:
+def _iteration_fits(iteration: Iteration) -> None:
     where, kept = f"iteration {iteration.index + 1}", iteration.kept
     deepest = max((node.layer for node in iteration.nodes), default=0)
     depths = (deepest, iteration.draft_depth + 1, len(iteration.layers))
-    _at_most(where, max(depths), limits.iteration_layers, "layers")
-    _at_most(where, max(len(iteration.input_beams), len(iteration.output_beams)), limits.layer_draws, "beams")
-    _at_most(where, max(kept.prompt_slots, kept.slots_scored, kept.slots_kept), limits.slots, "cache slots")
-    _texts_fit(where, (node.text for node in iteration.nodes), limits.short_text)
-    most = {"nodes": limits.layer_nodes, "trials": limits.layer_trials, "draws": limits.layer_draws}
+    _at_most(where, max(depths), Limits.iteration_layers, "layers")
+    _at_most(where, max(len(iteration.input_beams), len(iteration.output_beams)), Limits.layer_draws, "beams")
+    _at_most(where, max(kept.prompt_slots, kept.slots_scored, kept.slots_kept), Limits.slots, "cache slots")
+    _texts_fit(where, (node.text for node in iteration.nodes), Limits.short_text)
+    most = {"nodes": Limits.layer_nodes, "trials": Limits.layer_trials, "draws": Limits.layer_draws}
     for kind, limit in most.items():
         for layer, count in Counter(item.layer for item in getattr(iteration, kind)).items():
             _at_most(f"{where}, layer {layer}", count, limit, kind)
     for layer in iteration.layers:
-        _layer_fits(layer, f"{where}, layer {layer.layer}", limits)
+        _layer_fits(layer, f"{where}, layer {layer.layer}")
 
 
-def _layer_fits(layer: Layer, where: str, limits: ReadLimits) -> None:
+def _layer_fits(layer: Layer, where: str) -> None:
     lists = max(len(layer.alive), len(layer.beams), len(layer.finished), len(layer.alternatives))
     slots = max((beam.multiplicity for beam in layer.beams), default=0)
-    _at_most(where, max(layer.width, lists, slots), limits.layer_draws, "beams")
-    _at_most(where, layer.draws_planned, limits.layer_trials, "planned drafts")
-    _texts_fit(where, [layer.width_reason, *(pair.text for pair in layer.alternatives)], limits.short_text)
+    _at_most(where, max(layer.width, lists, slots), Limits.layer_draws, "beams")
+    _at_most(where, layer.draws_planned, Limits.layer_trials, "planned drafts")
+    _texts_fit(where, [layer.width_reason, *(pair.text for pair in layer.alternatives)], Limits.short_text)
 
 
 def check_consistency(settings: ResolvedSettings, iterations: Sequence[Iteration], result: Result | None) -> None:

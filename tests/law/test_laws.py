@@ -1,7 +1,11 @@
-"""The parts of the law: laws, residuals, beams, forests and choices by hand; the dynamic width against the oracle."""
+"""The parts of the law: laws, residuals, beams, forests and choices by hand; the width against the oracle; examples."""
 
+import doctest
+import importlib
+import inspect
 import math
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -218,15 +222,12 @@ def test_draft_layers_that_let_verification_go_on_are_counted(outcomes, passed):
     assert draft_layers_passed(layers) == passed
 
 
-four_masses = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4)
-
-
 def _normalised(values: list[float], total: float = 1.0) -> list[float]:
     return [total * value / sum(values) for value in values]
 
 
 @settings(max_examples=200, deadline=None)
-@given(four_masses, four_masses, st.floats(0.1, 0.95), st.integers(1, 6))
+@given(masses, masses, st.floats(0.1, 0.95), st.integers(1, 6))
 def test_the_chain_is_that_of_the_stepwise_residual(target, draft, alive, drafts) -> None:
     """Catches a chain that subtracts Q twice per step, or renormalises it, and an alpha_j other than sum min(P', Q)."""
     target, draft = _normalised(target), _normalised(draft, alive)
@@ -261,15 +262,7 @@ def test_equal_laws_accept_everything_and_disjoint_ones_nothing() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    four_masses,
-    four_masses,
-    st.integers(1, 5),
-    st.integers(1, 4),
-    st.integers(0, 4),
-    st.floats(0.05, 0.95),
-    st.booleans(),
-)
+@given(masses, masses, st.integers(1, 5), st.integers(1, 4), st.integers(0, 4), st.floats(0.05, 0.95), st.booleans())
 @example([1.0] * 4, [1.0] * 4, 4, 1, 1, 0.5, False)
 def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold, replacement) -> None:
     """Catches a bound applied in the wrong order, and max_width or the support exceeded."""
@@ -293,3 +286,27 @@ def test_the_edges_count() -> None:
     """Catches 0/0 taken for 0 where P and Q are equal, and a likely forest that asks for more than the threshold."""
     assert acceptance_chain([1.0, 0.0, 0.0]) == [1.0, 1.0]
     assert likely_forest_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2
+
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = ["beams", "forest", "joint", "laws", "verified", "verify", "width"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_the_law_room_hold(name: str) -> None:
+    """Catches an example that says something else than the code does, and a public function without one."""
+    module = importlib.import_module(f"dsbd.law.{name}")
+    examples = {example.name: example for example in doctest.DocTestFinder().find(module) if example.examples}
+    functions = {f"dsbd.law.{name}.{thing}" for thing, _ in inspect.getmembers(module, inspect.isfunction)}
+    own = {thing for thing in functions if getattr(module, thing.rpartition(".")[2]).__module__ == module.__name__}
+    assert {thing for thing in own if "._" not in thing} <= set(examples)
+    assert [failed for failed, example in examples.items() if doctest.DocTestRunner().run(example).failed] == []
+
+
+def test_the_examples_of_the_page_hold() -> None:
+    """Catches a page that says something else than the code does."""
+    page = ROOT / "docs" / "algorithm.md"
+    text = page.read_text(encoding="utf-8").replace("```", "")  # a fence would count as output
+    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    assert len(examples.examples) > 20
+    assert doctest.DocTestRunner().run(examples).failed == 0

@@ -49,6 +49,13 @@ def test_golden_traces_follow_and_keep_their_digests(name):
     assert "digest" in dsbd.verify_trace(replace(trace, software={"python": "4"})).failure
 
 
+def require_refused(data):
+    """A trace that does not follow, whatever its digest."""
+    failure = dsbd.verify_trace(resealed(data)).failure
+    assert failure is not None
+    assert "digest" not in failure
+
+
 def tried(one):
     """A trial that could have gone either way."""
     return one["acceptance"] is not None and 1e-3 < one["acceptance"] < 0.999
@@ -66,6 +73,10 @@ def moved(one):
 
 def plus(name, step):
     return lambda one: {name: one[name] + step}
+
+
+def of_forest(layer):
+    return layer["kind"] == "draft"
 
 
 def early(one):
@@ -94,22 +105,12 @@ ALTERED = [
     ("toy", "draws", lambda one: one["kind"] == "fresh", lambda one: {"kind": "recovered"}),
     ("toy", "draws", None, lambda one: {"landed": not one["landed"]}),
     ("toy", "draws", None, plus("S", -1e-4)),
-    ("toy", "layers", lambda one: one["kind"] == "draft", plus("width", 1)),
-    ("toy", "layers", lambda one: one["kind"] == "draft", lambda one: {"width_reason": "max_width"}),
-    ("toy", "layers", lambda one: one["kind"] == "draft", lambda one: {"chain_S": [*one["chain_S"][:-1], 0.99]}),
-    ("toy", "layers", lambda one: one["kind"] == "draft", lambda one: {"chain_c": [0.5, *one["chain_c"][1:]]}),
-    (
-        "toy",
-        "layers",
-        lambda one: one["kind"] == "draft",
-        lambda one: {"acceptance_chain": [0.5] * len(one["acceptance_chain"])},
-    ),
-    (
-        "toy",
-        "layers",
-        lambda one: one["kind"] == "draft",
-        lambda one: {"accepted_distribution": one["accepted_distribution"][::-1]},
-    ),
+    ("toy", "layers", of_forest, plus("width", 1)),
+    ("toy", "layers", of_forest, lambda one: {"width_reason": "max_width"}),
+    ("toy", "layers", of_forest, lambda one: {"chain_S": [*one["chain_S"][:-1], 0.99]}),
+    ("toy", "layers", of_forest, lambda one: {"chain_c": [0.5, *one["chain_c"][1:]]}),
+    ("toy", "layers", of_forest, lambda one: {"acceptance_chain": [0.5] * len(one["acceptance_chain"])}),
+    ("toy", "layers", of_forest, lambda one: {"accepted_distribution": one["accepted_distribution"][::-1]}),
     ("toy", "layers", None, lambda one: {"outcome": "short" if one["outcome"] != "short" else "landed"}),
     ("toy", "layers", None, plus("accepted", 1)),
     ("toy", "layers", None, lambda one: {"target_support": 4}),
@@ -138,9 +139,7 @@ def test_an_altered_field_is_refused(name, kind, which, change):
     data = trace_of(name).to_dict()
     item = next(one for part in data["iterations"] for one in part[kind] if which is None or which(one))
     item.update(change(item))
-    failure = dsbd.verify_trace(resealed(data)).failure
-    assert failure is not None
-    assert "digest" not in failure
+    require_refused(data)
 
 
 def settings(**changes):
@@ -209,9 +208,7 @@ def test_a_trace_altered_as_a_whole_is_refused(name, change):
     """Catches an audit without the ranking, the statistics, a setting, or the size of the log-weights."""
     data = trace_of(name).to_dict()
     change(data)
-    failure = dsbd.verify_trace(resealed(data)).failure
-    assert failure is not None
-    assert "digest" not in failure
+    require_refused(data)
 
 
 @pytest.mark.parametrize("top_k", [8, 0])

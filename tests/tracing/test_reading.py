@@ -12,7 +12,7 @@ import dsbd
 from dsbd.assets import asset_path
 from dsbd.errors import TraceError
 from dsbd.tracing import trace as trace_module
-from dsbd.tracing.reading import FILE_LIMITS, MIB, PAGE_LIMITS
+from dsbd.tracing.reading import MIB, Limits
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair, toy_traces
@@ -74,10 +74,10 @@ def plain() -> dict:
     return Trace.load(asset_path("traces") / "1-dynamic-width.json.gz").to_dict()
 
 
-def error_of(content: bytes, limits=FILE_LIMITS) -> str:
+def error_of(content: bytes) -> str:
     """The message, which is one line."""
     with pytest.raises(TraceError) as error:
-        Trace.loads(content, limits)
+        Trace.loads(content)
     message = str(error.value)
     assert "\n" not in message
     assert len(message) < 400
@@ -104,7 +104,7 @@ def changed(plain: dict, change) -> bytes:
         (START + b'"seed":1,"seed":2}', "'seed' stands twice"),
         (START + b",".join(b'"f%d":0' % place for place in range(100_000)) + b"}", "fields"),
         (b"[" * 100_000, "not readable"),
-        (b"[" + b"0," * FILE_LIMITS.values + b"0]", "values"),
+        (b"[" + b"0," * Limits.values + b"0]", "values"),
         (PACKED, "damaged trace"),
         (PACKED[:-5], "not readable"),
         (PACKED + b"garbage", "not readable"),
@@ -113,15 +113,16 @@ def changed(plain: dict, change) -> bytes:
     ],
     ids=lambda value: repr(value[:40]) if isinstance(value, bytes) else value,
 )
-def test_what_no_trace_holds_is_refused_by_its_limit(content, message):
+def test_what_no_trace_holds_is_refused_by_its_limit(content, message, monkeypatch):
     """Catches a limit that is looked at after the objects were built, unpacking without a limit, trust in what stands
     behind the end, and a check that collects every error: 370 bytes then cost seconds and more than a gigabyte."""
-    limits = PAGE_LIMITS if len(content) < 10**6 or "the trace has" in message else FILE_LIMITS
+    if len(content) < 10**6 or "the trace has" in message:
+        monkeypatch.setattr(Limits, "unpacked_bytes", 32 * MIB)
     tracemalloc.start()
-    assert message in error_of(content, limits)
+    assert message in error_of(content)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 6 * len(content) + 3 * PAGE_LIMITS.unpacked_bytes
+    assert peak < 6 * len(content) + 96 * MIB
 
 
 def test_a_damaged_list_gives_few_errors():
@@ -203,21 +204,19 @@ def test_the_largest_honest_trace_fits():
     widest = dsbd.DecodingSettings(max_new_tokens=20, draft_depth=8, draft_width=32, cover_width=32, input_beams=8)
     trace = dsbd.decode(toy_pair(), "Once", widest, record=True).trace
     parts = 512 / len(trace.iterations)
-    assert parts * len(trace.dumps()) < FILE_LIMITS.unpacked_bytes
-    assert parts * trace.dumps().count(b",") < FILE_LIMITS.values
-    assert FILE_LIMITS.nodes > 512 * 8 * 64
+    assert parts * len(trace.dumps()) < Limits.unpacked_bytes
+    assert parts * trace.dumps().count(b",") < Limits.values
+    assert Limits.nodes > 512 * 8 * 64
 
 
 def test_the_limits_follow_the_settings():
-    """Catches a setting whose range grew past what a trace may hold, and a page that takes what the command line
-    refuses."""
+    """Catches a setting whose range grew past what a trace may hold."""
     widest = dsbd.DecodingSettings(draft_depth=32, draft_width=256, cover_width=256, max_width=64, max_new_tokens=32768)
-    assert FILE_LIMITS.iteration_layers == widest.draft_depth + 1
-    assert FILE_LIMITS.layer_nodes == widest.draft_width + widest.cover_width + widest.max_width
-    assert FILE_LIMITS.layer_trials == widest.draft_width
-    assert FILE_LIMITS.layer_draws == widest.max_width
-    assert FILE_LIMITS.iterations == widest.max_new_tokens
+    assert Limits.iteration_layers == widest.draft_depth + 1
+    assert Limits.layer_nodes == widest.draft_width + widest.cover_width + widest.max_width
+    assert Limits.layer_trials == widest.draft_width
+    assert Limits.layer_draws == widest.max_width
+    assert Limits.iterations == widest.max_new_tokens
     for name in ("draft_depth", "draft_width", "cover_width", "max_width", "max_new_tokens"):
         with pytest.raises(dsbd.SettingsError):
             replace(widest, **{name: getattr(widest, name) + 1})
-    assert all(getattr(PAGE_LIMITS, name) <= value for name, value in vars(FILE_LIMITS).items())
