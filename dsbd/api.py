@@ -5,7 +5,7 @@ Arguments are checked here; an error names the value and what is allowed.
 
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dsbd.auto import Plan, PlanProgress, measure_forests
@@ -16,14 +16,47 @@ from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.free_memory import memory_errors
 from dsbd.models.pair import Pair, WindowedPrompt
 from dsbd.models.rows.row import Processor
-from dsbd.results import DecodingResult
-from dsbd.session import Enough, InStep, Observer, RunStart, Until, Update
+from dsbd.results import PlainResult, brief
+from dsbd.session import Enough, InStep, Observer, RunStart, Snapshot, Until
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.steps import value_of
 from dsbd.stopping import Check, check_of
 from dsbd.tracing.recorder import Recorder
+from dsbd.tracing.records import Iteration
+from dsbd.tracing.trace import Trace
 
 READING, TRYING = "reading a long prompt", "trying out forests"
+
+
+@dataclass(frozen=True)
+class DecodingResult(PlainResult):
+    """The returned hypothesis, all hypotheses, the counts and times, and the trace."""
+
+    __repr__ = brief
+
+    trace: Trace | None
+    """The trace; None unless recorded."""
+
+
+@dataclass(frozen=True)
+class Update(Snapshot):
+    """The state that a decode has reached after an iteration, and the record of the iteration."""
+
+    __repr__ = brief
+
+    result: DecodingResult | None
+    """Set in the last update."""
+    _recorder: Recorder | None = field(default=None, repr=False)
+
+    @property
+    def iteration(self) -> Iteration | None:
+        """Return the trace's record of the iteration, plain data; None unless recording."""
+        return None if self._recorder is None else self._recorder.latest()
+
+    @property
+    def trace(self) -> Trace | None:
+        """Return the trace up to here, built when it is read; None unless recording."""
+        return None if self._recorder is None else self._recorder.trace()
 
 
 def decode(
@@ -141,16 +174,17 @@ def _planned(
 def _updates(
     start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough | None
 ) -> Iterator[Update]:
-    """Yield the decoder's updates with their records; a recorder, and what keeps processes in step, are observers."""
+    """Yield the decoder's snapshots as updates; a recorder, and what keeps processes in step, are observers."""
     watching = [*observers, *([] if recorder is None else [recorder])]
     if start.pair.ranks is not None:
         watching.append(InStep(start.pair.ranks))
     with memory_errors("decoding"):
-        for update in iterations(start, watching, check, enough):
-            result = update.result
-            if result is not None and recorder is not None:
-                result = replace(result, trace=recorder.trace())
-            yield replace(update, result=result, _recorder=recorder)
+        for snapshot in iterations(start, watching, check, enough):
+            result = None
+            if snapshot.result is not None:
+                trace = None if recorder is None else recorder.trace()
+                result = DecodingResult(**vars(snapshot.result), trace=trace)
+            yield Update(snapshot.pair, snapshot.candidates, result, recorder)
 
 
 def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool) -> list[int]:

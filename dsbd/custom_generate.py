@@ -35,7 +35,7 @@ from dsbd.models.making import kept_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import Processor
 from dsbd.results import DecodedBeam
-from dsbd.session import RunStart, Update
+from dsbd.session import RunStart, Snapshot
 from dsbd.settings import DecodingSettings, fields_of
 
 HONOURED = {
@@ -357,7 +357,7 @@ def generate(
             start = RunStart(pair, "", prompt, resolve(settings), processors)
             text = _Text(given, stops, streamer)
             *_, last = iterations(start, enough=text.enough)
-            assert last.result is not None, "the last update carries the result"
+            assert last.result is not None, "the last snapshot carries the result"
             text.take(last.result.token_ids)
             best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
             if len(best) * samples < returned:
@@ -407,9 +407,9 @@ class _Text:
                 self._sequence = torch.cat([self._sequence, self._sequence.new_tensor([token])])
                 self._ended = self._stops.end(self._sequence)
 
-    def enough(self, update: Update) -> bool:
+    def enough(self, snapshot: Snapshot) -> bool:
         """Take what is settled; return True if the decode may end there."""
-        self.take(update.settled_ids)
+        self.take(snapshot.settled_ids)
         return self._ended or (self._stops.deadline is not None and time.time() > self._stops.deadline)
 
 

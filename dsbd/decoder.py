@@ -10,11 +10,11 @@ import torch
 from dsbd.clock import PhaseClock
 from dsbd.draft import Drafted
 from dsbd.law.joint import verify_joint
-from dsbd.law.verified import Uniforms
-from dsbd.law.verify import VerifiedLayer, verify
+from dsbd.law.verified import Uniforms, VerifiedLayer
+from dsbd.law.verify import verify
 from dsbd.models.threads import torch_threads
 from dsbd.score import Scored, score
-from dsbd.session import Enough, Observer, RunStart, Session, Update, drafter_of, row_of
+from dsbd.session import Enough, Observer, RunStart, Session, Snapshot, drafter_of, row_of
 from dsbd.settings import ResolvedSettings
 from dsbd.stopping import Check, never_stop
 
@@ -24,8 +24,8 @@ def iterations(
     observers: Sequence[Observer] = (),
     check: Check = never_stop,
     enough: Enough | None = None,
-) -> Iterator[Update]:
-    """Decode to the end; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
+) -> Iterator[Snapshot]:
+    """Decode to the end; yield one :class:`Snapshot` per iteration, the last with the result. Closing it cancels.
 
     Args:
         start: pair, prompt ids and resolved settings, all checked.
@@ -58,14 +58,14 @@ def iterations(
             observer.on_iteration(iteration)
         if session.done:
             break
-        update = session.update()
-        if enough is not None and enough(update):
+        snapshot = session.snapshot()
+        if enough is not None and enough(snapshot):
             break
-        yield update
+        yield snapshot
     result = session.result()
     for observer in observers:
         observer.on_finish(result)
-    yield session.update(result)
+    yield session.snapshot(result)
 
 
 def _decide(scored: Scored, settings: ResolvedSettings, eos: Collection[int]) -> list[VerifiedLayer]:

@@ -4,12 +4,9 @@ import reprlib
 from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dsbd.settings import ResolvedSettings
-
-if TYPE_CHECKING:
-    from dsbd.tracing.trace import Trace
 
 ITERATION_PHASES = ("draft", "score", "verify", "commit")
 """The phases of an iteration, in order."""
@@ -128,8 +125,8 @@ def count_verdicts(trials: Iterable[Any], draws: Sequence[Any] = ()) -> VerdictC
 
 
 @dataclass(frozen=True)
-class DecodingResult:
-    """The returned hypothesis, all hypotheses, the counts and times, and the trace."""
+class PlainResult:
+    """The returned hypothesis, all hypotheses, and the counts and times."""
 
     __repr__ = brief
 
@@ -142,5 +139,3 @@ class DecodingResult:
     stats: Stats
     settings: ResolvedSettings
     """The settings as resolved for the method."""
-    trace: "Trace | None" = None
-    """The trace; None unless recorded."""

@@ -1,8 +1,8 @@
-"""The state of one decode between iterations, and what may be seen of it: start, iterations, updates, observers."""
+"""The state of one decode between iterations, and what may be seen of it: start, iterations, snapshots, observers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -18,15 +18,10 @@ from dsbd.models.pair import Pair
 from dsbd.models.ranks import RankedRow, Ranks
 from dsbd.models.rows.new import threaded_row
 from dsbd.models.rows.row import ProcessedRow, Processor, Row
-from dsbd.results import PHASES, DecodedBeam, DecodingResult, Stats, VerdictCounts, brief, count_verdicts
+from dsbd.results import PHASES, DecodedBeam, PlainResult, Stats, VerdictCounts, brief, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
 from dsbd.stopping import Check, cut
-
-if TYPE_CHECKING:
-    from dsbd.tracing.recorder import Recorder
-    from dsbd.tracing.records import Iteration
-    from dsbd.tracing.trace import Trace
 
 LONG = 1024
 """The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
@@ -87,7 +82,7 @@ class Observer:
     def on_iteration(self, iteration: IterationEnd) -> None:
         """Take an iteration that was committed."""
 
-    def on_finish(self, result: DecodingResult) -> None:
+    def on_finish(self, result: PlainResult) -> None:
         """Take the final result. Not called for a decode that was cancelled or stopped."""
 
 
@@ -106,36 +101,25 @@ class InStep(Observer):
         beams = [(beam.node.token_ids(), beam.multiplicity) for beam in iteration.output_beams]
         self._ranks.require_equal(f"the beams of iteration {iteration.index + 1}", (len(iteration.layers), beams))
 
-    def on_finish(self, result: DecodingResult) -> None:
+    def on_finish(self, result: PlainResult) -> None:
         self._ranks.require_equal("the result", result.token_ids)
 
 
 @dataclass(frozen=True)
-class Update:
-    """The state that a decode has reached after an iteration, and the record of the iteration."""
+class Snapshot:
+    """The state that a decode has reached after an iteration."""
 
     __repr__ = brief
 
     pair: Pair
     candidates: Sequence[Hypothesis]
     """Hypotheses that can still be the result, or can still grow into it; best score first."""
-    result: DecodingResult | None
-    """Set in the last update."""
-    _recorder: "Recorder | None" = field(default=None, repr=False)
-
-    @property
-    def iteration(self) -> "Iteration | None":
-        """Return the trace's record of the iteration, plain data; None unless recording."""
-        return None if self._recorder is None else self._recorder.latest()
-
-    @property
-    def trace(self) -> "Trace | None":
-        """Return the trace up to here, built when it is read; None unless recording."""
-        return None if self._recorder is None else self._recorder.trace()
+    result: PlainResult | None
+    """Set in the last snapshot."""
 
     @property
     def best(self) -> DecodedBeam:
-        """Return the hypothesis that is best so far; it may change. In the last update, the returned one."""
+        """Return the hypothesis that is best so far; it may change. In the last snapshot, the returned one."""
         return decoded(self.pair, self.candidates[0]) if self.result is None else self.result.beams[0]
 
     @property
@@ -145,7 +129,7 @@ class Update:
 
     @property
     def settled_ids(self) -> list[int]:
-        """Return the tokens that every possible result begins with; they only grow. In the last update, all."""
+        """Return the tokens that every possible result begins with; they only grow. In the last snapshot, all."""
         if self.result is not None:
             return self.result.token_ids
         return common_prefix(hypothesis.node for hypothesis in self.candidates).token_ids()
@@ -164,7 +148,7 @@ def decoded(pair: Pair, hypothesis: Hypothesis) -> DecodedBeam:
     )
 
 
-Enough = Callable[[Update], bool]
+Enough = Callable[[Snapshot], bool]
 """A function that says after each iteration whether the decode may end there."""
 
 
@@ -182,11 +166,11 @@ class Until:
     def __init__(self, ends: Sequence[str]) -> None:
         self._ends = tuple(ends)
 
-    def __call__(self, update: Update) -> bool:
+    def __call__(self, snapshot: Snapshot) -> bool:
         """Return True if the text before an end text is settled."""
         settled = None
-        for hypothesis in update.candidates:
-            whole = update.pair.decode(hypothesis.node.token_ids())
+        for hypothesis in snapshot.candidates:
+            whole = snapshot.pair.decode(hypothesis.node.token_ids())
             before = cut(whole, self._ends)
             if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
                 return False
@@ -327,16 +311,16 @@ class Session:
             self._draft_row.commit(nodes)
         return self._target_row.commit(nodes)
 
-    def update(self, result: DecodingResult | None = None) -> Update:
+    def snapshot(self, result: PlainResult | None = None) -> Snapshot:
         """Return the present state. Of the finished hypotheses only the best one can still be returned."""
-        return Update(self._start.pair, self._ranked(_best_first(self._finished)[:1]), result)
+        return Snapshot(self._start.pair, self._ranked(_best_first(self._finished)[:1]), result)
 
-    def result(self) -> DecodingResult:
+    def result(self) -> PlainResult:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""
         beams = [decoded(self._start.pair, hypothesis) for hypothesis in self._ranked(self._finished)]
         ids = beams[0].token_ids
         stats = self._tally.stats(len(ids), self._clock, self._target_row, self._draft_row)
-        return DecodingResult(beams[0].text, ids, beams, stats, self._settings)
+        return PlainResult(beams[0].text, ids, beams, stats, self._settings)
 
     def _ranked(self, finished: Sequence[Hypothesis]) -> list[Hypothesis]:
         """Return finished hypotheses and the alive beams, best first."""

@@ -57,9 +57,7 @@ def verify(
     for layer in forest.layers:
         drafted = layer.of(alive[0].node)
         state = verifier.enter(alive, drafted)
-        if drafted is None:
-            break
-        if state.draft_mass <= 0:
+        if drafted is None or state.draft_mass <= 0:
             break
         decided.append(verifier.draft_layer(state, drafted))
         if not decided[-1].continues:
@@ -109,10 +107,6 @@ class _Verifier:
         """Try the drafts in the order they were drawn until the width is reached, then draw what is missing."""
         width = self.choose_width(state, drafted)
         trials, accepted = self._try_drafts(state, drafted, width.width)
-        return self._fill(state, width, trials, accepted)
-
-    def _fill(self, state: _State, width: Width, trials: list[TriedDraft], accepted: list[Accepted]) -> VerifiedLayer:
-        """Draw the beams that are still missing after the accepted drafts."""
         draws = self._draw(state, width.width - len(accepted), "fresh")
         beams, living = self._collect(state, accepted + [(draw.drawn.index, draw.node) for draw in draws])
         outcome: Outcome = "passed"
