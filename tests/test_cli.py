@@ -2,7 +2,6 @@
 
 import ast
 import json
-import os
 import subprocess
 import sys
 from importlib import import_module
@@ -174,18 +173,6 @@ def test_help_is_quick_to_load():
     code = "import sys; from dsbd.cli import parser; parser(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "False"
-
-
-def test_the_page_of_another_project_is_not_opened(tmp_path):
-    """Catches a package ``ui`` of another project, first on the path, opened in place of ours."""
-    (tmp_path / "ui").mkdir()
-    (tmp_path / "ui" / "__init__.py").write_text("raise SystemExit('not ours')")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    command = [sys.executable, "-m", "dsbd", "page", "--port", "1"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert str(tmp_path / "ui") in done.stderr
-    assert len(done.stderr.splitlines()) == 1
 
 
 def test_without_gradio_one_line_says_what_to_install(monkeypatch, capsys):
