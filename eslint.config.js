@@ -29,7 +29,7 @@ export default [
   },
   {
     files: ["visualize/viewer/**/*.js", "visualize/live/**/*.js", "visualize/pages/lab/*.js"],
-    ignores: ["visualize/viewer/{law,scene,steps,layout,tokens}.js"], // these need no page
+    ignores: ["visualize/viewer/{law,scene,layout,tokens}.js"], // these need no page
     languageOptions: {globals: globals.browser},
   },
   {files: ["visualize/live/**/*.js"], languageOptions: {globals: {...globals.browser, ...globals.worker}}},
@@ -39,5 +39,13 @@ export default [
     ["visualize/pages/*.js"],
     ["DsbdCards", "DsbdHost", "DsbdSlides", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
   ),
-  script(["visualize/page/*.js"], ["dsbdUnpack", "element", "props", "watch"]),
+  script(
+    ["visualize/page/*.js"],
+    ["DsbdHost", "DsbdPage", "dsbdReady", "dsbdUnpack", "element", "props", "server", "trigger", "watch"],
+  ),
+  {
+    files: ["visualize/page/*.js"],
+    languageOptions: {globals: {name: "writable"}},
+    rules: {"no-redeclare": ["error", {builtinGlobals: false}]},
+  },
 ];

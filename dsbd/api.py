@@ -168,19 +168,6 @@ def _planned(
         return window, (yield from measure_forests(pair, window.ids, asked, check))
 
 
-def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
-    """Return what the ``auto`` fields of ``settings`` resolve to on this pair; at least one must be ``auto``.
-
-    Raises:
-        SettingsError: no field is ``auto``.
-        PromptError, PairError, ModelError: as :func:`stream` does.
-    """
-    found = value_of(planning(pair, prompt, settings))
-    if found is None:
-        raise SettingsError("no field of the settings is 'auto', so there is nothing to plan; set draft_depth='auto'")
-    return found
-
-
 def _updates(
     start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough | None
 ) -> Iterator[Update]:

@@ -20,10 +20,12 @@ from dsbd.commands.parser import (
     STOPPED,
     OneLineParser,
     add_language_flag,
+    add_settings_flags,
     new_command,
     print_json,
+    settings_of_flags,
 )
-from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
+from dsbd.commands.flags import input_path, output_file, output_folder
 from dsbd.errors import DsbdError, SettingsError, TraceError
 from dsbd.util import asset_path
 from dsbd.version import __version__

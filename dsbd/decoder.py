@@ -8,11 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 import torch
 
 from dsbd.draft import Drafted
-from dsbd.law.choices import Uniforms
 from dsbd.law.joint import verify_joint
-from dsbd.law.verified import VerifiedLayer
+from dsbd.law.verified import Uniforms, VerifiedLayer
 from dsbd.law.verify import verify
-from dsbd.machine import PhaseClock, torch_threads
+from dsbd.models.threads import torch_threads
 from dsbd.score import Scored, score
 from dsbd.session import Enough, Observer, RunStart, Session, Snapshot, drafter_of, row_of
 from dsbd.settings import ResolvedSettings

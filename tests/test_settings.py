@@ -11,7 +11,7 @@ import pytest
 
 from dsbd import settings
 from dsbd.cli import parser
-from dsbd.commands.settings_flags import settings_of_flags, value_of_text
+from dsbd.commands.parser import settings_of_flags, value_of_text
 from dsbd.errors import SettingsError
 from dsbd.methods import DRAFTING_METHODS, PROBE_EVERY, READS, WORTHWHILE, DepthPolicy, expected_layers, resolve
 from dsbd.settings import FIELDS, METHODS, DecodingSettings, ResolvedSettings, branching_of, fields_of

@@ -8,29 +8,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from visualize.embed import embed_snippet
+    from visualize.embed import embed_snippet, show
     from visualize.figures.contest import pareto_figure, race_figure, speed_figure
-    from visualize.figures.decode import decode_figure, width_figure
-    from visualize.figures.forest import forest_figure
+    from visualize.figures.trace import decode_figure, forest_figure, width_figure
     from visualize.forest import decode_graph, forest_graph
-    from visualize.notebook import show
     from visualize.pages.lesson_page import export_lesson
-    from visualize.pages.site import export_site
-    from visualize.pages.trace_page import export_html
+    from visualize.pages.site import export_html, export_site
     from visualize.svg import forest_svg, forest_text
     from visualize.viewer.bundle import viewer_assets
 
 _NAMES = {
     "svg": "forest_svg forest_text",
-    "embed": "embed_snippet",
+    "embed": "embed_snippet show",
     "figures.contest": "pareto_figure race_figure speed_figure",
-    "figures.decode": "decode_figure width_figure",
-    "figures.forest": "forest_figure",
+    "figures.trace": "decode_figure forest_figure width_figure",
     "forest": "decode_graph forest_graph",
-    "notebook": "show",
     "pages.lesson_page": "export_lesson",
-    "pages.site": "export_site",
-    "pages.trace_page": "export_html",
+    "pages.site": "export_html export_site",
     "viewer.bundle": "viewer_assets",
 }
 """The public names of each module."""

@@ -17,7 +17,7 @@ from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Node, Trial
 from dsbd.tracing.trace import Trace
 from visualize.layout import hanging, tidy
-from visualize.look.states import YIELDED
+from visualize.theme import YIELDED
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten
 
 COVER_HEIGHT = 0.62

@@ -9,10 +9,9 @@ import networkx as nx
 from dsbd.tracing.records import Trial
 from visualize.files import TEMPLATES
 from visualize.forest import Source, Width, check_place, forest_graph, load_trace, text_of
-from visualize.look.states import MARKS, SIZES, YIELDED, Theme, mark_of, mark_style
-from visualize.look.theme import FONT, MONOSPACE, palette
+from visualize.theme import FONT, MARKS, MONOSPACE, SIZES, YIELDED, Theme, mark_of, mark_style, palette
 from visualize.tokens import columns
-from visualize.words.words import Words, number
+from visualize.words import Words, number
 
 PITCH, ROW = 168, 32
 """Pixels of a column, and of a row."""

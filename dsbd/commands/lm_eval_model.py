@@ -17,7 +17,7 @@ from lm_eval.api.registry import model_registry
 from tqdm import tqdm
 
 from dsbd.api import decode
-from dsbd.commands.settings_flags import value_of_text
+from dsbd.commands.parser import value_of_text
 from dsbd.contest.contest import digest
 from dsbd.errors import SettingsError
 from dsbd.models.loading import load_pair

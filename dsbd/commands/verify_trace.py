@@ -45,6 +45,8 @@ def run(parsed: argparse.Namespace) -> int:
         lines = [f"all {report.checks} decisions and identities follow"]
     if not report.finished:
         lines.append("unfinished: the trace has no result, so its decode was stopped, or its end is missing")
+    if not trace.digest:
+        lines.append("no digest: the trace was made in a browser, and what is not decided is not sealed")
     if not trace.settings.lossless:
         lines.append(f"method {trace.settings.method} keeps no law: what follows is its own test, not the target's law")
     if replayed is not None:

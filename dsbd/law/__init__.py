@@ -1,6 +1,6 @@
 """The law of decoding: host arithmetic on plain numbers, no torch and no model.
 
-Read in this order: beams, laws, forest, width, choices, verify. Every example is worked out on one toy (``toy``).
+Read in this order: beams, laws, forest, width, verified, verify. Every example is worked out on one toy (``toy``).
 
 *Source:* docs/algorithm.md.
 """

@@ -16,11 +16,9 @@ from itertools import accumulate
 import numpy as np
 
 from dsbd.law.beams import Beam, Node
-from dsbd.law.choices import Choices
 from dsbd.law.forest import Forest
 from dsbd.law.laws import Floats, Law, joint_law
-from dsbd.law.verdicts import DrawKind, Outcome, Verdict
-from dsbd.law.verified import DrawnBeam, JointSums, TriedDraft, VerifiedLayer
+from dsbd.law.verified import Choices, DrawKind, DrawnBeam, JointSums, Outcome, TriedDraft, Verdict, VerifiedLayer
 from dsbd.law.verify import TopTokensAfter
 from dsbd.law.width import Chain, Numbers, Width
 from dsbd.settings import ResolvedSettings
@@ -72,7 +70,7 @@ def verify_joint(
     and "ab" as likely:
 
     >>> from dsbd.law import toy
-    >>> from dsbd.law.choices import Uniforms
+    >>> from dsbd.law.verified import Uniforms
     >>> forest = Forest(toy.BEAMS[:1], toy.forest().layers)
     >>> beam = BestBeam([toy.AA], [math.log(2 / 3)], [math.log(1 / 3)])
     >>> chosen = toy.settings(joint_threshold=0.5, lossless=False)

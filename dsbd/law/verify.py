@@ -1,7 +1,7 @@
 """Verification: decide layer by layer which drafts become beams of the target. No model, no torch.
 
 Exact means: given everything up to layer l, the beams of layer l + 1 are ``width`` draws from the target's joint law P
-of that layer. All randomness comes through :class:`~dsbd.law.choices.Choices`.
+of that layer. All randomness comes through :class:`~dsbd.law.verified.Choices`.
 
 *Source:* the paper's Algorithm 1 (which prints the ratio upside down: P'/Q is right); docs/algorithm.md,
 *One iteration*, *SpecInfer's tree* and *What exact means*. Differs from the authors' code, which
@@ -16,11 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dsbd.law.beams import Beam, Node
-from dsbd.law.choices import Choices
 from dsbd.law.forest import Forest, ForestLayer
 from dsbd.law.laws import Floats, Law, Residual, TopTokens, joint_law
-from dsbd.law.verdicts import DrawKind, Outcome
-from dsbd.law.verified import DrawnBeam, TriedDraft, VerifiedLayer
+from dsbd.law.verified import Choices, DrawKind, DrawnBeam, Outcome, TriedDraft, VerifiedLayer
 from dsbd.law.width import Width, cap_width, choose_width, likely_forest_width
 from dsbd.settings import ResolvedSettings
 
@@ -36,7 +34,7 @@ def verify(
     In the toy, "ab" is rejected (0.7 is not below P/Q = 1/2), "aa" is accepted, and 0.9 draws "ba" to fill the width:
 
     >>> from dsbd.law import toy
-    >>> from dsbd.law.choices import Uniforms
+    >>> from dsbd.law.verified import Uniforms
     >>> [layer] = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, Uniforms([0.7, 0.2, 0.9]))
     >>> [(toy.text(trial.node), trial.verdict, round(trial.acceptance, 6)) for trial in layer.trials]
     [('ab', 'rejected', 0.5), ('aa', 'accepted', 1.0)]
@@ -59,9 +57,7 @@ def verify(
     for layer in forest.layers:
         drafted = layer.of(alive[0].node)
         state = verifier.enter(alive, drafted)
-        if drafted is None:
-            break
-        if state.draft_mass <= 0:
+        if drafted is None or state.draft_mass <= 0:
             break
         decided.append(verifier.draft_layer(state, drafted))
         if not decided[-1].continues:
@@ -111,10 +107,6 @@ class _Verifier:
         """Try the drafts in the order they were drawn until the width is reached, then draw what is missing."""
         width = self.choose_width(state, drafted)
         trials, accepted = self._try_drafts(state, drafted, width.width)
-        return self._fill(state, width, trials, accepted)
-
-    def _fill(self, state: _State, width: Width, trials: list[TriedDraft], accepted: list[Accepted]) -> VerifiedLayer:
-        """Draw the beams that are still missing after the accepted drafts."""
         draws = self._draw(state, width.width - len(accepted), "fresh")
         beams, living = self._collect(state, accepted + [(draw.drawn.index, draw.node) for draw in draws])
         outcome: Outcome = "passed"

@@ -7,26 +7,197 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from dsbd.law.beams import Beam
 from dsbd.law.beams import Node as BeamNode
+from dsbd.law.forest import DraftLaw
+from dsbd.law.verified import DrawnBeam, TriedDraft, VerifiedLayer
+from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.session import IterationEnd, Observer, RunStart
-from dsbd.tracing.iteration_writer import IterationWriter
 from dsbd.tracing.records import (
+    ALTERNATIVES,
     ROOT,
+    Alternative,
     BeamRecord,
+    Draw,
+    InputBeam,
     Iteration,
+    JointSums,
+    KeptSlots,
+    Layer,
     MemoryRecord,
     ModelRecord,
     Models,
+    Node,
+    NodeKind,
+    Phases,
     Piece,
     Prompt,
     Result,
     SegmentRecord,
+    Trial,
 )
 from dsbd.tracing.trace import FORMAT, Trace, canonical_digest
 
 if TYPE_CHECKING:
     from dsbd.models.language_model import LanguageModel
-    from dsbd.results import DecodedBeam, PlainResult
+    from dsbd.results import PlainResult
+
+
+PairProbs = dict[tuple[BeamNode | None, int], float]
+Numbers = tuple[float | None, float | None, float | None, float | None]
+"""The target's and the draft's log-probability of a node, then P and Q of its pair."""
+
+
+class IterationWriter:
+    """Writes one iteration as plain data, and gives new nodes their ids.
+
+    Args:
+        raw: the iteration as the decode left it.
+        start: of its run.
+        ids: of every node of earlier iterations, and of the root; those of this one are added.
+    """
+
+    def __init__(self, raw: IterationEnd, start: RunStart, ids: dict[BeamNode, int]) -> None:
+        self.raw = raw
+        self.ids = ids
+        self.piece = start.pair.token_bytes.piece
+        self.eos = start.pair.eos
+        self.is_branched = start.settings.branching is not None
+        self.nodes: list[Node] = []
+        self.scored = {node for node in raw.scored.slots if node is not None}
+        self.drawn = {draw.node for layer in raw.layers for draw in layer.draws}
+        self.draft_probs = [_pair_probs(layer.laws) for layer in raw.scored.forest.layers]
+
+    def write(self) -> Iteration:
+        """Return the record. Call it once: it gives ids."""
+        raw = self.raw
+        input_beams = self._beams(raw.input_beams)
+        self._forest_nodes()
+        for number, layer in enumerate(raw.layers, 1):
+            self._drawn_nodes(number, layer)
+        return Iteration(
+            index=raw.index,
+            input_beams=input_beams,
+            draft_depth=len(raw.scored.forest.layers),
+            nodes=self.nodes,
+            layers=[self._layer(number, layer) for number, layer in enumerate(raw.layers, 1)],
+            trials=[self._trial(trial) for layer in raw.layers for trial in layer.trials],
+            draws=[
+                self._draw(number, order, draw)
+                for number, layer in enumerate(raw.layers, 1)
+                for order, draw in enumerate(layer.draws)
+            ],
+            output_beams=self._beams(raw.output_beams),
+            kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
+            phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
+        )
+
+    def _beams(self, beams: Sequence[Beam]) -> list[InputBeam]:
+        return [InputBeam(self.ids[beam.node], beam.multiplicity, beam.log_weight) for beam in beams]
+
+    def _forest_nodes(self) -> None:
+        for number, layer in enumerate(self.raw.scored.forest.layers, 1):
+            drafts = dict.fromkeys(layer.drafts)
+            for node in (*drafts, *layer.covers):
+                kind: NodeKind = "drafted" if node in drafts else "cover"
+                target, draft = self._target_log_prob(node), self.raw.scored.draft_log_probs[node]
+                draft_prob = self.draft_probs[number - 1].get((node.parent, node.token), 0.0)
+                numbers = _finite(target), _finite(draft), self._target_prob(number, node), draft_prob
+                self._add(node, number, kind, numbers)
+
+    def _target_log_prob(self, node: BeamNode) -> float:
+        """Return the log-probability of a forest node; minus infinity if the target neither scored nor drew it."""
+        if node in self.scored:
+            return self.raw.scored.next_tokens.log_prob(node)
+        return self._row_log_prob(node) if node in self.drawn else -np.inf
+
+    def _row_log_prob(self, node: BeamNode) -> float:
+        """Return the log-probability of a node that was drawn, from the row after its parent."""
+        assert node.parent is not None
+        (row,) = self.raw.scored.next_tokens([node.parent])
+        return float(row.log_probs[row.tokens == node.token][0])
+
+    def _drawn_nodes(self, number: int, layer: VerifiedLayer) -> None:
+        for draw in layer.draws:
+            if draw.node not in self.ids:
+                numbers = self._row_log_prob(draw.node), None, draw.target_prob, None
+                self._add(draw.node, number, "drawn", numbers)
+
+    def _add(self, node: BeamNode, layer: int, kind: NodeKind, numbers: Numbers) -> None:
+        assert node.parent is not None
+        text, content = self.piece(node.token)
+        parent, ends = self.ids[node.parent], node.token in self.eos
+        self.ids[node] = len(self.ids)
+        self.nodes.append(Node(self.ids[node], parent, layer, node.token, text, kind, ends, *numbers, content))
+
+    def _target_prob(self, number: int, node: BeamNode) -> float | None:
+        """Return P at a forest node; None if its layer, or in a tree its parent's law, was not reached."""
+        if number > len(self.raw.layers):
+            return None
+        layer = self.raw.layers[number - 1]
+        for place, beam in enumerate(layer.alive):
+            if beam.node is node.parent:
+                index = layer.law.find(place, node.token)
+                return 0.0 if index is None else float(layer.law.probs[index])
+        return None if self.is_branched else 0.0
+
+    def _layer(self, number: int, layer: VerifiedLayer) -> Layer:
+        width = layer.width
+        numbers = None if width is None else width.numbers
+        return Layer(
+            layer=number,
+            kind="bonus" if layer.is_bonus else "draft",
+            alive=[self.ids[beam.node] for beam in layer.alive],
+            draws_planned=0 if numbers is None else len(numbers.acceptance),
+            chain_c=[] if numbers is None else numbers.chain.c,
+            chain_S=[] if numbers is None else numbers.chain.S,
+            acceptance_chain=[] if numbers is None else numbers.acceptance,
+            accepted_distribution=[] if numbers is None else numbers.distribution,
+            target_support=layer.law.support,
+            width=len(layer.draws) if width is None else width.width,
+            width_reason="bonus" if numbers is None else numbers.reason,
+            accepted=count_verdicts(layer.trials).accepted,
+            outcome=layer.outcome,
+            beams=self._beams(layer.beams),
+            finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
+            alternatives=self._alternatives(layer),
+            forest_mass=None if width is None else width.forest_mass,
+        )
+
+    def _alternatives(self, layer: VerifiedLayer) -> list[Alternative]:
+        best = (-layer.law.probs).argsort(kind="stable")[:ALTERNATIVES]  # ties in the order of the pairs
+        return [self._alternative(layer, index) for index in best.tolist()]
+
+    def _alternative(self, layer: VerifiedLayer, index: int) -> Alternative:
+        place, token = layer.law.pair(index)
+        parent, text = layer.alive[place].node, self.piece(token)[0]
+        node = self.raw.scored.forest.find(parent, token)
+        probs = float(layer.law.probs[index]), float(layer.draft_probs[index])
+        return Alternative(self.ids[parent], token, text, *probs, None if node is None else self.ids[node])
+
+    def _trial(self, trial: TriedDraft) -> Trial:
+        joint = None if trial.joint is None else JointSums(_finite(trial.joint.target), *trial.joint[1:])
+        layer = trial.node.length - self.raw.input_beams[0].node.length  # a joint test goes below the last layer, too
+        return Trial(**trial._asdict() | {"layer": layer, "node": self.ids[trial.node], "joint": joint})
+
+    def _draw(self, layer: int, order: int, draw: DrawnBeam) -> Draw:
+        fields = draw._asdict() | {"node": self.ids[draw.node]}
+        drawn = fields.pop("drawn")
+        return Draw(layer, order, uniform=drawn.uniform, cdf_low=drawn.low, cdf_high=drawn.high, **fields)
+
+
+def _pair_probs(laws: Sequence[DraftLaw]) -> PairProbs:
+    return {
+        (law.parents[place], token): prob
+        for law in laws
+        for place, token, prob in zip(law.parent_places.tolist(), law.tokens.tolist(), law.probs.tolist(), strict=True)
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 class Recorder(Observer):
@@ -60,18 +231,13 @@ class Recorder(Observer):
             models=Models(model_record(pair.target), None if pair.draft is None else model_record(pair.draft)),
             settings=start.settings,
             seed=start.settings.seed,
-            prompt=self.prompt(),
+            prompt=self._prompt(),
             iterations=self._iterations(),
             result=None if self._finish is None else self._result(self._finish),
         )
         return replace(trace, digest=canonical_digest(trace))
 
-    def beam(self, node: BeamNode, beam: "DecodedBeam") -> BeamRecord:
-        """Return the record of a hypothesis that ends at ``node``."""
-        self._iterations()  # it gives new nodes their ids
-        return BeamRecord(node=self._ids[node], **asdict(beam))
-
-    def prompt(self) -> Prompt:
+    def _prompt(self) -> Prompt:
         """Return the prompt as the models saw it."""
         special = set(self._start.pair.tokenizer.all_special_ids)
         piece = self._start.pair.token_bytes.piece

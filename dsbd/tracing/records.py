@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, FailFast, Field
 from pydantic.dataclasses import dataclass
 
-from dsbd.law.verdicts import DrawKind, Outcome, Verdict
+from dsbd.law.verified import DrawKind, Outcome, Verdict
 from dsbd.results import brief
 
 ROOT = 0

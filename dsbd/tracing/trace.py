@@ -18,8 +18,7 @@ from pydantic.dataclasses import dataclass
 from dsbd.errors import TraceError
 from dsbd.results import brief
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.consistency import check_consistency, check_names, check_sizes
-from dsbd.tracing.reading import FILE_LIMITS, ReadLimits, parse, read_file
+from dsbd.tracing.reading import check_consistency, check_names, check_sizes, parse, read_file
 from dsbd.tracing.records import STRICT, Iteration, Listed, Models, Node, Prompt, Result
 from dsbd.util import write_file
 
@@ -49,16 +48,15 @@ class Trace:
         return plain
 
     @staticmethod
-    def from_dict(data: Any, limits: ReadLimits = FILE_LIMITS) -> "Trace":
+    def from_dict(data: Any) -> "Trace":
         """Check plain data and build the trace.
 
         Args:
             data: what :meth:`to_dict` gives.
-            limits: the most that is accepted.
 
         Raises:
             TraceError: it is not a ``dsbd-trace/1``, a field is missing, unknown or out of place, a node refers to
-                one that does not exist, or a list is longer than ``limits``.
+                one that does not exist, or a list is longer than a reader accepts.
         """
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
         if found != FORMAT:
@@ -72,20 +70,20 @@ class Trace:
             place = ".".join(ascii(part).strip("'")[:60] for part in first["loc"])
             got = reprlib.repr(first["input"])[:60]
             raise TraceError(f"damaged trace: {place}: {first['msg'][:200]} (got {got})") from None
-        check_names(trace.software, trace.models, limits)
-        check_sizes(trace.prompt, trace.iterations, trace.result, limits)
+        check_names(trace.software, trace.models)
+        check_sizes(trace.prompt, trace.iterations, trace.result)
         check_consistency(trace.settings, trace.iterations, trace.result)
         return trace
 
     @staticmethod
-    def loads(content: bytes, limits: ReadLimits = FILE_LIMITS) -> "Trace":
+    def loads(content: bytes) -> "Trace":
         """Read a trace file's content, plain JSON or gzip. Raises: TraceError."""
-        return Trace.from_dict(parse(content, limits), limits)
+        return Trace.from_dict(parse(content))
 
     @staticmethod
-    def load(path: str | Path, limits: ReadLimits = FILE_LIMITS) -> "Trace":
+    def load(path: str | Path) -> "Trace":
         """Read a trace file (``.json`` or gzip). Raises: TraceError."""
-        return Trace.loads(read_file(path, limits), limits)
+        return Trace.loads(read_file(path))
 
     def dumps(self) -> bytes:
         """Return the trace as one line of UTF-8 JSON."""
@@ -112,11 +110,6 @@ def canonical_digest(trace: Trace) -> str:
     del plain["digest"]
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the format; ``schema.json`` beside this file is its committed copy."""
-    return _adapter().json_schema()
 
 
 @lru_cache(maxsize=1)

@@ -15,14 +15,13 @@ import torch
 
 import dsbd
 from benchmarks.tiny_llama import scattered, tiny_llama
-from dsbd.law.forest import ForestLayer
 from dsbd.law.laws import Residual
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.session import IterationEnd
-from tests.law.drafted import path_of
-from tests.law.oracle import Multiset, Process, Warp, Weighted, multiset, p_value
+from tests.law.enumeration import path_of
+from tests.law.oracle import Multiset, Process, Warp, Weighted, p_value
 from tests.toy_pair import Digits, Iterations, read_by_host, read_settings
 
 FALSE_ALARM = 1e-6
@@ -149,11 +148,10 @@ def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_forest_holds_what_the_models_say(
     changes: dict, at_hand: bool, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Catches slots that are taken for other nodes: Q, log-probabilities or rows that belong to another path or
+    """Catches slots that are taken for other nodes: log-probabilities or rows that belong to another path or
     parent; with logits that the host reads, and with rows that come over from a GPU."""
     read_by_host(at_hand, monkeypatch)
     chosen = dsbd.DecodingSettings(**{"max_new_tokens": 10, "top_k": 7, **changes})
-    warp = Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement)
     tables = ModelTables(pair)
     for seed in range(9):  # the first decode that is not over after one iteration
         watcher = Iterations()
@@ -162,18 +160,7 @@ def test_forest_holds_what_the_models_say(
             break
     assert len(watcher.seen) > 1
     for iteration in watcher.seen:
-        inputs = [Weighted(path_of(beam.node), beam.log_weight, beam.multiplicity) for beam in iteration.input_beams]
-        process, scored = Process(tables, inputs, warp), iteration.scored
-        alive = tuple((beam.path, beam.multiplicity) for beam in inputs)
-        for number, layer in enumerate(scored.forest.layers):
-            families = [(layer, alive)]
-            if chosen.method == "specinfer":
-                families = [(family, ((path_of(parent), 1),)) for parent, family in layer.families.items()]
-                assert [parent for _, (parent,) in families] == list(alive)
-                assert {len(family.drafts) for family, _ in families} == {chosen.branching[number]}
-            paths = [path for part, above in families for path in nodes_of(part, process.law(above, "draft"), chosen)]
-            repeats = chosen.method == "dsbd" and chosen.replacement and chosen.forest == "sampled"
-            alive = process.living(multiset(paths) if repeats else tuple((path, 1) for path in dict.fromkeys(paths)))
+        scored = iteration.scored
         for node, draft in scored.draft_log_probs.items():
             for role, log_prob in (("target", scored.next_tokens.log_prob(node)), ("draft", draft)):
                 expected = tables.next_token[role](path_of(node.parent))[node.token]
@@ -184,27 +171,3 @@ def test_forest_holds_what_the_models_say(
         for node, row in zip(nodes, scored.next_tokens(nodes), strict=True):
             expected = tables.next_token["target"](path_of(node))
             assert [expected[token] for token in row.tokens] == pytest.approx(list(np.exp(row.log_probs)), abs=1e-6)
-
-
-def nodes_of(family: ForestLayer, expected: list, chosen: dsbd.DecodingSettings) -> list:
-    """The nodes below which the next layer is drawn, once the family's law and cover nodes are what the models say."""
-    law, held = dict(expected), family.law
-    probs = held.probs.tolist()
-    if held.ranked:  # each pair is certain in its turn
-        assert probs == [1.0] + [0.0] * (len(probs) - 1)
-        probs = [1.0] * len(probs)
-    places = zip(held.parent_places.tolist(), held.tokens.tolist(), probs, strict=True)
-    shipped = {(*path_of(held.parents[place]), token): prob for place, token, prob in places}
-    assert shipped == pytest.approx(law, abs=1e-6)
-    drawn, covers = ([path_of(node) for node in nodes] for nodes in (family.drafts, family.covers))
-    if chosen.forest == "likely":
-        assert set(covers) == set(sorted(law, key=lambda path: -law[path])[: chosen.draft_width])
-        return covers
-    assert held.ranked or list(family.draft_probs) == [shipped[path] for path in drawn]
-    assert chosen.replacement or len(set(drawn)) == len(drawn)
-    assert not set(covers) & set(drawn)
-    assert all(path[-1] != EOS for path in covers)
-    missing = [p for path, p in law.items() if path not in drawn and path not in covers and path[-1] != EOS]
-    if len(covers) == chosen.cover_width > 0 and missing:
-        assert max(missing) <= min(law.get(path, 0.0) for path in covers) + 1e-6
-    return drawn

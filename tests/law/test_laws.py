@@ -1,16 +1,34 @@
-"""The joint law and the residual, against the oracle."""
+"""The parts of the law: laws, residuals, beams, forests and choices by hand; the width against the oracle; examples."""
 
+import doctest
+import importlib
+import inspect
 import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dsbd.law import toy
+from dsbd.law.beams import Beam, common_prefix, keep_best, score_hypothesis
+from dsbd.law.forest import DraftLaw, Forest, ForestLayer
 from dsbd.law.laws import Residual, joint_law
+from dsbd.law.verified import Uniforms, draft_layers_passed
+from dsbd.law.width import (
+    acceptance_chain,
+    accepted_distribution,
+    choose_width,
+    likely_forest_width,
+    residual_chain,
+)
 from dsbd.settings import ResolvedSettings
-from tests.law.layers import layers, near_cut, oracle_law, rows_of, settings_of
-from tests.law.oracle import Warp, residual_step
+from tests.law.enumeration import layers, near_cut, oracle_law, rows_of, settings_of
+from tests.law.oracle import Warp, Widths, accepted_counts, residual_step, width_of
+from tests.law.oracle import acceptance_chain as naive_chain
 
 EXACT = 1e-12
 
@@ -112,3 +130,183 @@ def test_the_residual_is_the_stepwise_one(replacement, target, draft, verdicts, 
             assert residual.reject(index, gain)
             naive = following
         assert residual.masses() / residual.S == pytest.approx(naive, abs=1e-7)
+
+
+def test_the_best_beams_stay_in_their_order() -> None:
+    """Catches beams sorted by weight (the fixed order of pairs would change), and ties that go to the later beam."""
+    beams = [Beam(toy.A, -3.0), Beam(toy.B, -2.0), Beam(toy.AA, -1.0), Beam(toy.AB, -2.0)]
+    assert keep_best(beams, 3) == [beams[1], beams[2], beams[3]]
+    assert keep_best(beams, 2) == [beams[1], beams[2]]
+    assert keep_best(beams, None) == keep_best(beams, 4) == beams
+
+
+def test_a_score_is_the_log_weight_per_length() -> None:
+    """Catches a length that leaves out the end token, a multiplicity that enters the score, and division by zero."""
+    ended = score_hypothesis(Beam(toy.AA.child(2), -6.0, multiplicity=5), 2.0, finished=True)
+    assert (ended.score, ended.finished, ended.multiplicity) == (-6.0 / 9, True, 5)
+    assert score_hypothesis(Beam(toy.ROOT, 0.0), 1.0, finished=False).score == 0.0
+
+
+def test_the_common_prefix_of_paths_of_unequal_length() -> None:
+    """Catches a prefix that is looked for at equal distance from the ends, and a path that is read from its end."""
+    deep = toy.AA.child(1).child(1)
+    assert deep.token_ids() == [0, 0, 1, 1]
+    assert common_prefix([deep, toy.AB]) is toy.A
+    assert common_prefix([deep, toy.AA]) is toy.AA
+    assert common_prefix([deep, toy.BA, toy.B]) is toy.ROOT
+
+
+def test_uniforms_draw_by_inverse_cdf() -> None:
+    """Catches an index of mass 0, an interval that does not hold its uniform or does not begin where the one before it
+    ends, or an order other than the pairs'."""
+    masses = np.array([0.0, 0.2, 0.0, 0.3, 0.5, 0.0])
+    for uniform, expected in ((0.0, 1), (0.1999, 1), (0.2, 3), (0.49, 3), (0.5, 4), (1 - 2**-53, 4)):
+        drawn = Uniforms([uniform]).draw(masses * 0.37)
+        assert drawn.index == expected
+        assert drawn.low <= drawn.uniform < drawn.high
+    second = Uniforms([0.5]).draw(np.array([0.5, 0.25, 0.25]))
+    assert (second.index, second.low, second.high) == (1, 0.5, 0.75)
+    assert Uniforms([0.3]).accept(0.3) == (False, 0.3)
+    assert Uniforms([0.0]).accept(0.0) == (False, 0.0)
+
+
+def test_q_on_the_alive_beams_is_not_renormalised() -> None:
+    """Catches Q renormalised over the alive parents, and Q in the order of its parents instead of the law's."""
+    on_law, mass = toy.draft_law().restrict(toy.target_law(), {toy.B: 1})
+    assert on_law.tolist() == [0.0, 0.0, 0.0, 0.25]
+    assert mass == 0.25
+    swapped = DraftLaw([toy.B, toy.A], np.array([1, 0]), np.array([1, 0]), np.array([0.75, 0.25]))
+    on_law, mass = swapped.restrict(toy.target_law(), {toy.A: 0, toy.B: 1})
+    assert on_law.tolist() == [0.0, 0.75, 0.0, 0.25]
+    assert mass == 1.0
+
+
+def test_q_outside_the_targets_law_has_mass_but_no_place() -> None:
+    """Catches a draft pair that P cannot draw being put on its neighbour, or its mass being lost."""
+    law = toy.target_law(top_k=1)  # only "aa" is left
+    unequal = replace(toy.draft_law(), probs=np.array([0.5, 0.25, 0.125, 0.125]))
+    on_law, mass = unequal.restrict(law, {toy.A: 0, toy.B: 1})
+    assert (on_law.tolist(), mass) == ([0.5], 1.0)
+    lacking = DraftLaw([toy.A], np.array([0]), np.array([3]), np.array([1.0]))
+    on_law, mass = lacking.restrict(toy.target_law(), {toy.A: 0, toy.B: 1})
+    assert (on_law.tolist(), mass) == ([0.0] * 4, 1.0)
+
+
+def test_a_ranked_q_counts_its_pairs() -> None:
+    """Catches greedy drafts whose layer passes for a bonus layer because only the first pair has mass."""
+    ranked = DraftLaw([toy.A], np.array([0, 0]), np.array([0, 1]), np.array([1.0, 0.0]), ranked=True)
+    assert ranked.restrict(toy.target_law(), {toy.A: 0})[1] == 2.0
+
+
+def test_two_nodes_of_equal_content_are_refused() -> None:
+    """Catches a forest whose duplicates are two objects: identity would no longer be equality."""
+    twice = ForestLayer([toy.AB, toy.A.child(1)], [0.25, 0.25], [], toy.draft_law())
+    with pytest.raises(AssertionError, match="equal content"):
+        Forest(toy.BEAMS, [twice])
+
+
+def test_only_cover_nodes_below_alive_beams_can_be_landed_on() -> None:
+    """Catches a likely forest whose mass counts nodes of dead beams."""
+    layer = toy.likely_forest().layers[0]
+    assert layer.below({toy.A}) == [toy.AA, toy.AB, layer.covers[2]]
+    assert layer.below({toy.B}) == []
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "passed"),
+    [(["short"], (0, True)), (["passed", "landed", "short"], (2, True)), (["landed", "finished"], (1, False))],
+)
+def test_draft_layers_that_let_verification_go_on_are_counted(outcomes, passed):
+    """Catches an end of all beams that counts as a failure."""
+    layers = [SimpleNamespace(outcome=one, continues=one in ("passed", "landed")) for one in outcomes]
+    assert draft_layers_passed(layers) == passed
+
+
+def _normalised(values: list[float], total: float = 1.0) -> list[float]:
+    return [total * value / sum(values) for value in values]
+
+
+@settings(max_examples=200, deadline=None)
+@given(masses, masses, st.floats(0.1, 0.95), st.integers(1, 6))
+def test_the_chain_is_that_of_the_stepwise_residual(target, draft, alive, drafts) -> None:
+    """Catches a chain that subtracts Q twice per step, or renormalises it, and an alpha_j other than sum min(P', Q)."""
+    target, draft = _normalised(target), _normalised(draft, alive)
+    chain = residual_chain(np.array(target), np.array(draft), drafts)
+    assert len(chain.c) == len(chain.S) == drafts + 1
+    assert acceptance_chain(chain.S) == pytest.approx(naive_chain(target, draft, drafts), abs=1e-8)
+    current = target
+    for c, S in zip(chain.c, chain.S, strict=True):
+        if S < 1e-6:
+            return
+        closed = np.maximum(np.array(target) - c * np.array(draft), 0) / S
+        assert closed == pytest.approx(current, abs=1e-8)
+        current = residual_step(current, draft)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
+def test_accepted_distribution_is_the_sum_over_all_verdicts(chain) -> None:
+    """Catches a recursion that does not start again after an acceptance."""
+    distribution = accepted_distribution(chain)
+    assert distribution == pytest.approx(accepted_counts(chain), abs=1e-12)
+    assert math.fsum(distribution) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_equal_laws_accept_everything_and_disjoint_ones_nothing() -> None:
+    """Catches 0/0 where P = Q, a threshold that must be passed and not reached, and a width above min_width."""
+    law, chosen = np.array([0.5, 0.25, 0.25]), ResolvedSettings(draft_width=5, width_threshold=1.0)
+    for draft, width, reason in ((law, 5, "threshold"), (np.zeros(3), 1, "min_width")):
+        found = choose_width(law, draft, 5, 3, chosen)
+        assert (found.width, found.numbers.reason) == (width, reason)
+        assert found.numbers.distribution == ([0, 0, 0, 0, 0, 1] if width == 5 else [1, 0, 0, 0, 0, 0])
+
+
+@settings(max_examples=200, deadline=None)
+@given(masses, masses, st.integers(1, 5), st.integers(1, 4), st.integers(0, 4), st.floats(0.05, 0.95), st.booleans())
+@example([1.0] * 4, [1.0] * 4, 4, 1, 1, 0.5, False)
+def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold, replacement) -> None:
+    """Catches a bound applied in the wrong order, and max_width or the support exceeded."""
+    target, draft = _normalised(target), _normalised(draft)
+    chosen = ResolvedSettings(
+        draft_width=drafts, min_width=low, max_width=low + more, width_threshold=threshold, replacement=replacement
+    )
+    laws = [[((token,), mass) for token, mass in enumerate(law)] for law in (target, draft)]
+    counted = min(drafts, 4) if not replacement else drafts
+    counts = accepted_counts(naive_chain(target, draft, counted))
+    if any(abs(math.fsum(counts[K:]) - threshold) < 1e-9 for K in range(1, counted + 1)):
+        return
+    shipped = choose_width(np.array(target), np.array(draft), counted, 4, chosen)
+    expected = width_of(*laws, Widths(drafts, low, low + more, threshold), Warp(replacement=replacement))
+    assert shipped.width == expected
+    bounds = {"threshold": shipped.width, "min_width": low, "max_width": low + more, "support": 4}
+    assert shipped.width == bounds[shipped.numbers.reason]
+
+
+def test_the_edges_count() -> None:
+    """Catches 0/0 taken for 0 where P and Q are equal, and a likely forest that asks for more than the threshold."""
+    assert acceptance_chain([1.0, 0.0, 0.0]) == [1.0, 1.0]
+    assert likely_forest_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2
+
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = ["beams", "forest", "joint", "laws", "verified", "verify", "width"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_the_law_room_hold(name: str) -> None:
+    """Catches an example that says something else than the code does, and a public function without one."""
+    module = importlib.import_module(f"dsbd.law.{name}")
+    examples = {example.name: example for example in doctest.DocTestFinder().find(module) if example.examples}
+    functions = {f"dsbd.law.{name}.{thing}" for thing, _ in inspect.getmembers(module, inspect.isfunction)}
+    own = {thing for thing in functions if getattr(module, thing.rpartition(".")[2]).__module__ == module.__name__}
+    assert {thing for thing in own if "._" not in thing} <= set(examples)
+    assert [failed for failed, example in examples.items() if doctest.DocTestRunner().run(example).failed] == []
+
+
+def test_the_examples_of_the_page_hold() -> None:
+    """Catches a page that says something else than the code does."""
+    page = ROOT / "docs" / "algorithm.md"
+    text = page.read_text(encoding="utf-8").replace("```", "")  # a fence would count as output
+    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    assert len(examples.examples) > 20
+    assert doctest.DocTestRunner().run(examples).failed == 0

@@ -1,19 +1,24 @@
-"""What a recorded trace proves: golden traces follow, and an altered field does not, whatever its digest."""
+"""What a trace proves: golden and honest traces follow under any settings, and an altered field does not."""
 
 import json
 from dataclasses import replace
 from functools import cache
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as how_often
+from hypothesis import strategies as st
 
 import dsbd
+import visualize
+from dsbd.assets import asset_path
 from dsbd.errors import TraceError
+from dsbd.models.rows import forest
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import asset_path
 from tests.command_line import run
-from tests.toy_pair import toy_pair
-from tests.tracing.toys import toy_traces
+from tests.toy_pair import read_settings, toy_pair, toy_traces
 from tests.visualize.toy import FOLDER
 
 GOLDEN = {
@@ -45,6 +50,13 @@ def test_golden_traces_follow_and_keep_their_digests(name):
     assert "digest" in dsbd.verify_trace(replace(trace, software={"python": "4"})).failure
 
 
+def require_refused(data):
+    """A trace that does not follow, whatever its digest."""
+    failure = dsbd.verify_trace(resealed(data)).failure
+    assert failure is not None
+    assert "digest" not in failure
+
+
 def tried(one):
     """A trial that could have gone either way."""
     return one["acceptance"] is not None and 1e-3 < one["acceptance"] < 0.999
@@ -62,6 +74,10 @@ def moved(one):
 
 def plus(name, step):
     return lambda one: {name: one[name] + step}
+
+
+def of_forest(layer):
+    return layer["kind"] == "draft"
 
 
 def early(one):
@@ -90,22 +106,12 @@ ALTERED = [
     ("toy", "draws", lambda one: one["kind"] == "fresh", lambda one: {"kind": "recovered"}),
     ("toy", "draws", None, lambda one: {"landed": not one["landed"]}),
     ("toy", "draws", None, plus("S", -1e-4)),
-    ("toy", "layers", lambda one: one["kind"] == "draft", plus("width", 1)),
-    ("toy", "layers", lambda one: one["kind"] == "draft", lambda one: {"width_reason": "max_width"}),
-    ("toy", "layers", lambda one: one["kind"] == "draft", lambda one: {"chain_S": [*one["chain_S"][:-1], 0.99]}),
-    ("toy", "layers", lambda one: one["kind"] == "draft", lambda one: {"chain_c": [0.5, *one["chain_c"][1:]]}),
-    (
-        "toy",
-        "layers",
-        lambda one: one["kind"] == "draft",
-        lambda one: {"acceptance_chain": [0.5] * len(one["acceptance_chain"])},
-    ),
-    (
-        "toy",
-        "layers",
-        lambda one: one["kind"] == "draft",
-        lambda one: {"accepted_distribution": one["accepted_distribution"][::-1]},
-    ),
+    ("toy", "layers", of_forest, plus("width", 1)),
+    ("toy", "layers", of_forest, lambda one: {"width_reason": "max_width"}),
+    ("toy", "layers", of_forest, lambda one: {"chain_S": [*one["chain_S"][:-1], 0.99]}),
+    ("toy", "layers", of_forest, lambda one: {"chain_c": [0.5, *one["chain_c"][1:]]}),
+    ("toy", "layers", of_forest, lambda one: {"acceptance_chain": [0.5] * len(one["acceptance_chain"])}),
+    ("toy", "layers", of_forest, lambda one: {"accepted_distribution": one["accepted_distribution"][::-1]}),
     ("toy", "layers", None, lambda one: {"outcome": "short" if one["outcome"] != "short" else "landed"}),
     ("toy", "layers", None, plus("accepted", 1)),
     ("toy", "layers", None, lambda one: {"target_support": 4}),
@@ -134,9 +140,7 @@ def test_an_altered_field_is_refused(name, kind, which, change):
     data = trace_of(name).to_dict()
     item = next(one for part in data["iterations"] for one in part[kind] if which is None or which(one))
     item.update(change(item))
-    failure = dsbd.verify_trace(resealed(data)).failure
-    assert failure is not None
-    assert "digest" not in failure
+    require_refused(data)
 
 
 def settings(**changes):
@@ -205,9 +209,7 @@ def test_a_trace_altered_as_a_whole_is_refused(name, change):
     """Catches an audit without the ranking, the statistics, a setting, or the size of the log-weights."""
     data = trace_of(name).to_dict()
     change(data)
-    failure = dsbd.verify_trace(resealed(data)).failure
-    assert failure is not None
-    assert "digest" not in failure
+    require_refused(data)
 
 
 @pytest.mark.parametrize("top_k", [8, 0])
@@ -283,3 +285,94 @@ def test_a_replay_finds_what_the_record_cannot_show(capsys, tmp_path):
         resealed(replace(short, seed=seed, settings=replace(trace.settings, seed=seed)).to_dict()).save(path)
         found, said, _ = run(capsys, "verify-trace", str(path), "--replay")
         assert (found, word in said) == (code, True)
+
+
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+any_settings = st.fixed_dictionaries(
+    {
+        "method": st.sampled_from(["dsbd"] * 9 + list(dsbd.METHODS)),
+        "forest": st.sampled_from(["sampled", "sampled", "likely"]),
+        "max_new_tokens": st.sampled_from([1, 3, 8]),
+        "draft_depth": st.sampled_from([0, 1, 2, 4]),
+        "draft_width": st.sampled_from([1, 2, 5, 20, 60]),
+        "cover_width": st.sampled_from([0, 0, 3, 9]),
+        "min_width": st.sampled_from([1, 1, 2, 8]),
+        "max_width": st.sampled_from([None, 8, 12]),
+        "num_beams": st.sampled_from([1, 3, 8]),
+        "input_beams": st.sampled_from([None, None, 1, 2]),
+        "width_threshold": st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+        "replacement": st.booleans(),
+        "landing": st.booleans(),
+        "temperature": st.sampled_from([0.0, 1e-310, 1e-7, 0.003, 0.005, 0.01, 0.03, 0.3, 0.7, 1.0, 3.0, 100.0]),
+        "top_k": st.sampled_from([0, 0, 1, 2, 5, 50, 1000]),
+        "top_p": st.sampled_from([1.0, 1.0, 0.95, 0.3, 0.01, 1e-300]),
+        "length_penalty": st.sampled_from([0.0, 1.0, -10.0, 10.0]),
+        "seed": st.integers(0, 2**31),
+    }
+)
+prompts = st.sampled_from(["", "a", "Once upon a time", "\u00e9\U0001f600"])
+
+
+def check(prompt: str, fields: dict) -> None:
+    """Decode, and do with the trace what its reader may do."""
+    trace = dsbd.decode(toy_pair(), prompt, read_settings(**fields), record=True).trace
+    assert trace is not None
+    read = Trace.loads(trace.dumps())
+    assert read == trace
+    assert dsbd.verify_trace(read).failure is None
+    for place in {0, len(read.iterations) - 1}:
+        assert visualize.forest_svg(read, iteration=place)
+        assert visualize.forest_text(read, iteration=place)
+    assert visualize.forest_text(read)
+
+
+EDGES = [
+    {"cover_width": 6, "min_width": 3, "max_width": 3, "replacement": False, "temperature": 0.7},
+    {"landing": False, "top_p": 0.8, "input_beams": 1, "top_k": 0},
+    {"top_k": 3, "replacement": False, "draft_width": 6, "min_width": 5},
+    {"forest": "likely", "draft_width": 9, "temperature": 0.0, "replacement": False, "max_new_tokens": 24},
+    {"forest": "likely", "draft_width": 9, "min_width": 4, "max_width": 4, "top_p": 0.9, "input_beams": 2},
+    {"forest": "likely", "draft_width": 30, "width_threshold": 0.0, "top_k": 0},
+    {"forest": "likely", "width_threshold": 0.0, "temperature": 0.0, "replacement": False, "top_k": 1},
+    {"draft_width": 200, "min_width": 8, "max_width": 8, "replacement": False, "temperature": 0.005, "top_k": 0},
+    {"width_threshold": 1.0, "length_penalty": 0.0, "max_new_tokens": 24},
+    {"temperature": 1e-310, "draft_width": 8},
+    {"temperature": 100.0, "top_k": 0, "width_threshold": 0.0},
+    {"temperature": 1e-3, "replacement": False, "top_k": 0, "min_width": 4, "max_width": 4},
+    {"temperature": 1e-310, "replacement": False, "draft_width": 4, "min_width": 3, "landing": False},
+    {"top_p": 1e-300},
+    {"method": "mjsd", "joint_threshold": 1e300},
+    {"method": "specinfer", "temperature": 0.01, "replacement": False},
+    {"top_p": 0.95, "replacement": False, "draft_width": 60, "cover_width": 9, "draft_depth": 1, "max_width": 8},
+]
+
+
+@pytest.mark.parametrize("fields", EDGES, ids=str)
+def test_honest_traces_at_the_edges_follow(fields):
+    """Catches a bound of the audit that rounding, a very cold or warm temperature, or a bound of a width exceeds."""
+    check("Once", {"max_new_tokens": 6, "draft_depth": 2} | fields)
+
+
+@pytest.mark.parametrize("method", dsbd.METHODS)
+def test_honest_traces_of_every_method_follow(method):
+    """The audit was written apart from the decoder: it agrees with every method and mode."""
+    for trace in toy_traces(method):
+        assert dsbd.verify_trace(trace).failure is None
+
+
+@pytest.mark.parametrize("count", [15, pytest.param(120, marks=pytest.mark.slow)])
+def test_no_settings_raise_a_false_alarm(count):
+    """Catches an audit, a record or a drawing that fails at the edge of what settings allow."""
+    how = how_often(max_examples=count, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    how(given(prompts, any_settings)(check))()
+
+
+def test_a_prompt_taken_in_parts_is_one_call(monkeypatch):
+    """Catches a decoder and an audit that count the parts of a long prompt differently."""
+    monkeypatch.setattr(forest, "PREFILL_TOKENS", 16)
+    asked = dsbd.DecodingSettings(max_new_tokens=6, draft_depth=2)
+    result = dsbd.decode(toy_pair(), "Once upon a time there was a small fox.", asked, record=True)
+    assert result.trace is not None
+    assert len(result.trace.prompt.pieces) > 2 * 16
+    assert result.stats.target_calls == result.stats.iterations + 1
+    assert dsbd.verify_trace(result.trace).failure is None

@@ -1,4 +1,4 @@
-"""Traces that are damaged, or made to do harm: refused in one line, before anything large is built."""
+"""Traces in files: a round trip, what a recorder keeps, and damage or harm that is refused in one line."""
 
 import copy
 import gzip
@@ -11,10 +11,56 @@ import pytest
 import dsbd
 from dsbd.errors import TraceError
 from dsbd.tracing import trace as trace_module
-from dsbd.tracing.reading import FILE_LIMITS, MIB, PAGE_LIMITS
+from dsbd.tracing.reading import MIB, Limits
+from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
-from dsbd.util import asset_path
-from tests.toy_pair import toy_pair
+from tests.toy_pair import toy_pair, toy_traces
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return toy_traces("dsbd", 1)[0]
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_round_trip(trace, tmp_path, name):
+    trace.save(tmp_path / name)
+    assert Trace.load(tmp_path / name) == trace
+    assert (tmp_path / name).read_bytes()[:2] == (b"\x1f\x8b" if name.endswith("gz") else b'{"')
+
+
+def test_missing_file_and_unwritable_place(trace, tmp_path):
+    with pytest.raises(TraceError, match="cannot read"):
+        Trace.load(tmp_path / "none.json")
+    with pytest.raises(TraceError, match="cannot write"):
+        trace.save(tmp_path / "none" / "t.json")
+
+
+def test_a_trace_names_the_engines():
+    """The same pair has other last digits on another engine."""
+    (trace,) = toy_traces("dsbd", 1)
+    assert trace.software["engine"] == "eager + eager"
+
+
+def test_split_characters_keep_their_bytes():
+    """A character split over tokens must be shown whole, so its bytes are kept."""
+    settings = dsbd.DecodingSettings(max_new_tokens=2)
+    trace = dsbd.decode(toy_pair(), "é", settings, record=True).trace
+    assert [(piece.text, piece.bytes) for piece in trace.prompt.pieces] == [("\ufffd", "c3"), ("\ufffd", "a9")]
+
+
+def test_a_cancelled_decode_still_has_a_trace():
+    """What was recorded before Stop stays usable, and follows."""
+    recorder = Recorder()
+    updates = dsbd.stream(toy_pair(), "Once", dsbd.DecodingSettings(max_new_tokens=40), observers=[recorder])
+    next(updates)
+    next(updates)
+    updates.close()
+    trace = recorder.trace()
+    assert len(trace.iterations) == 2
+    assert trace.result is None
+    assert dsbd.verify_trace(trace).passed
+
 
 START = b'{"format":"dsbd-trace/1",'
 BROKEN = START + b'"iterations":[' + b",".join([b"{}"] * 100_000) + b"]}"
@@ -27,10 +73,10 @@ def plain() -> dict:
     return Trace.load(asset_path("traces") / "1-dynamic-width.json.gz").to_dict()
 
 
-def error_of(content: bytes, limits=FILE_LIMITS) -> str:
+def error_of(content: bytes) -> str:
     """The message, which is one line."""
     with pytest.raises(TraceError) as error:
-        Trace.loads(content, limits)
+        Trace.loads(content)
     message = str(error.value)
     assert "\n" not in message
     assert len(message) < 400
@@ -57,7 +103,7 @@ def changed(plain: dict, change) -> bytes:
         (START + b'"seed":1,"seed":2}', "'seed' stands twice"),
         (START + b",".join(b'"f%d":0' % place for place in range(100_000)) + b"}", "fields"),
         (b"[" * 100_000, "not readable"),
-        (b"[" + b"0," * FILE_LIMITS.values + b"0]", "values"),
+        (b"[" + b"0," * Limits.values + b"0]", "values"),
         (PACKED, "damaged trace"),
         (PACKED[:-5], "not readable"),
         (PACKED + b"garbage", "not readable"),
@@ -66,15 +112,16 @@ def changed(plain: dict, change) -> bytes:
     ],
     ids=lambda value: repr(value[:40]) if isinstance(value, bytes) else value,
 )
-def test_what_no_trace_holds_is_refused_by_its_limit(content, message):
+def test_what_no_trace_holds_is_refused_by_its_limit(content, message, monkeypatch):
     """Catches a limit that is looked at after the objects were built, unpacking without a limit, trust in what stands
     behind the end, and a check that collects every error: 370 bytes then cost seconds and more than a gigabyte."""
-    limits = PAGE_LIMITS if len(content) < 10**6 or "the trace has" in message else FILE_LIMITS
+    if len(content) < 10**6 or "the trace has" in message:
+        monkeypatch.setattr(Limits, "unpacked_bytes", 32 * MIB)
     tracemalloc.start()
-    assert message in error_of(content, limits)
+    assert message in error_of(content)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 6 * len(content) + 3 * PAGE_LIMITS.unpacked_bytes
+    assert peak < 6 * len(content) + 96 * MIB
 
 
 def test_a_damaged_list_gives_few_errors():
@@ -156,21 +203,19 @@ def test_the_largest_honest_trace_fits():
     widest = dsbd.DecodingSettings(max_new_tokens=20, draft_depth=8, draft_width=32, cover_width=32, input_beams=8)
     trace = dsbd.decode(toy_pair(), "Once", widest, record=True).trace
     parts = 512 / len(trace.iterations)
-    assert parts * len(trace.dumps()) < FILE_LIMITS.unpacked_bytes
-    assert parts * trace.dumps().count(b",") < FILE_LIMITS.values
-    assert FILE_LIMITS.nodes > 512 * 8 * 64
+    assert parts * len(trace.dumps()) < Limits.unpacked_bytes
+    assert parts * trace.dumps().count(b",") < Limits.values
+    assert Limits.nodes > 512 * 8 * 64
 
 
 def test_the_limits_follow_the_settings():
-    """Catches a setting whose range grew past what a trace may hold, and a page that takes what the command line
-    refuses."""
+    """Catches a setting whose range grew past what a trace may hold."""
     widest = dsbd.DecodingSettings(draft_depth=32, draft_width=256, cover_width=256, max_width=64, max_new_tokens=32768)
-    assert FILE_LIMITS.iteration_layers == widest.draft_depth + 1
-    assert FILE_LIMITS.layer_nodes == widest.draft_width + widest.cover_width + widest.max_width
-    assert FILE_LIMITS.layer_trials == widest.draft_width
-    assert FILE_LIMITS.layer_draws == widest.max_width
-    assert FILE_LIMITS.iterations == widest.max_new_tokens
+    assert Limits.iteration_layers == widest.draft_depth + 1
+    assert Limits.layer_nodes == widest.draft_width + widest.cover_width + widest.max_width
+    assert Limits.layer_trials == widest.draft_width
+    assert Limits.layer_draws == widest.max_width
+    assert Limits.iterations == widest.max_new_tokens
     for name in ("draft_depth", "draft_width", "cover_width", "max_width", "max_new_tokens"):
         with pytest.raises(dsbd.SettingsError):
             replace(widest, **{name: getattr(widest, name) + 1})
-    assert all(getattr(PAGE_LIMITS, name) <= value for name, value in vars(FILE_LIMITS).items())

@@ -4,7 +4,7 @@ import pytest
 
 import visualize
 from tests.visualize.homes import viewer
-from tests.visualize.toy import toy_trace
+from tests.visualize.traces import toy_trace
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Makes a pair whose laws are tables of word pairs; the traces in this folder are recorded from it.
+"""Makes a pair whose laws are tables of word pairs; the traces in this folder were recorded from it.
 
 Both models are real Llamas of one layer that adds nothing, so the next word depends on the last word alone. The target
 follows the story closely, the draft less closely. The words are awkward on purpose: markup, quotes, right-to-left text,
@@ -8,18 +8,14 @@ a character that two tokens share, a NUL.
 import itertools
 import math
 from collections import Counter
-from pathlib import Path
-from unittest.mock import patch
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-import dsbd
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.tracing.trace import Trace
 
 STORY = (
     "once upon a time a little fox lived in the old wood . the fox was kind . one day the fox met a little owl . "
@@ -107,35 +103,3 @@ def story_pair() -> Pair:
 
 
 PROMPT = " once upon a"
-COMMON = {"max_new_tokens": 24, "draft_depth": 3, "draft_width": 5, "min_width": 2, "cover_width": 2, "top_k": 20}
-RECORDINGS: dict[str, dict[str, object]] = {
-    "toy": {"seed": 30},
-    "other": {"seed": 22},
-    "wide": {"seed": 30, "width_threshold": 0.3},
-    "wider": {"seed": 5, "width_threshold": 0.125},
-    "narrow": {"seed": 3, "min_width": 1, "max_width": 1, "landing": False},
-    "plain": {"seed": 3, "draft_depth": 0, "max_new_tokens": 4},
-    "small": {"seed": 1, "draft_depth": 2, "draft_width": 2, "cover_width": 0, "max_new_tokens": 3},
-    "likely": {"seed": 5, "forest": "likely", "draft_width": 7, "num_beams": 3, "width_threshold": 0.6,
-               "cover_width": 0, "min_width": 1, "max_new_tokens": 12},
-    "joint": {"seed": 36, "method": "mjsd", "draft_width": 3, "max_new_tokens": 20},
-    "blocks": {"method": "mjgd", "max_new_tokens": 5},
-    "tree": {"seed": 8, "method": "specinfer", "branching": (3, 2, 2), "max_new_tokens": 12},
-    "distinct-tree": {"seed": 14, "method": "specinfer", "branching": (2, 3), "replacement": False,
-                      "max_new_tokens": 10},
-}  # fmt: skip
-"""Settings of each trace in ``traces/``, in addition to the common ones."""
-
-
-def record(name: str) -> Trace:
-    """Decode the recording of this name again, with a slot for each draw, as on an accelerator."""
-    settings = dsbd.DecodingSettings(**{**COMMON, **RECORDINGS[name]})
-    with patch("dsbd.next_tokens.is_at_hand", return_value=False):
-        trace = dsbd.decode(story_pair(), PROMPT, settings, record=True).trace
-    assert trace is not None
-    return trace
-
-
-if __name__ == "__main__":  # python -m tests.visualize.story_pair writes all recordings again
-    for each in RECORDINGS:
-        record(each).save(Path(__file__).parent / "traces" / f"{each}.json.gz")

@@ -1,19 +1,22 @@
-"""Every recorded trace in every drawing: all nodes, and no token read as markup; the figures' own promises."""
+"""Every recorded trace in every drawing: all nodes, and no token read as markup; the figures' own promises; what is
+refused; and the examples of the docstrings."""
 
+import doctest
 import json
 import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
+import plotly.graph_objects as go
 import pytest
 
 import visualize
-from tests.visualize.nasty import nasty_trace
-from tests.visualize.toy import toy_trace
-from tests.visualize.traces import TRACES, trace_of
-from visualize.look.states import MARKS, SIZES, mark_style
-from visualize.look.theme import palette
-from visualize.words.words import known_languages
+from dsbd.errors import TraceError
+from tests.contest.made_up import made_up_table
+from tests.visualize.traces import TRACES, nasty_trace, toy_trace, trace_of
+from visualize.words import Words, known_languages
 
 TOY = toy_trace()
 EMPTY = replace(TOY, iterations=[], result=None)
@@ -39,10 +42,6 @@ def test_a_text_names_every_node_and_every_beam(name):
     assert text.count("log-weight") >= len(trace.iterations[0].output_beams)
     assert "\x00" not in text
     assert visualize.forest_text(trace).count("Pass ") == len(trace.iterations)
-
-
-def test_a_text_has_verdicts_and_numbers():
-    assert "├─ ␣fox | rejected | large model 0.012 | small model 0.095 | uniform 0." in visualize.forest_text(TOY, 1)
 
 
 @pytest.mark.parametrize("language", known_languages())
@@ -136,19 +135,6 @@ def test_the_whole_decode_has_every_node_and_every_word(name):
     assert figure.layout.width is None  # as wide as its place
 
 
-def test_the_whole_decode_tells_states_numbers_and_passes():
-    figure = visualize.decode_figure(TOY)
-    kept, dropped, picked, guess = scatters(figure, "markers")
-    assert "rejected" in "".join(dropped.hovertext)
-    assert "recovered" in "".join(picked.hovertext)
-    assert "unneeded" in "".join(guess.hovertext)
-    assert all(said == f"Pass {number + 1}" for number, _, said in kept.customdata)
-    assert [trace.showlegend is not False for trace in figure.data].count(True) == 4
-    figure = visualize.decode_figure(trace_of("1-dynamic-width.json.gz"))
-    assert figure.data[0].hovertext[0] == "Pass 1: 3 tokens"
-    assert figure.layout.title.text == "21 passes of the large model instead of 64"
-
-
 def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
     for figure in (visualize.forest_figure(EMPTY), visualize.width_figure(EMPTY), visualize.decode_figure(EMPTY)):
         assert figure.layout.annotations[0].text == "nothing recorded"
@@ -161,24 +147,70 @@ def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
     assert means.y == tuple(sum(found) / len(found) for found in widths)
 
 
-def luminance(color):
-    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+TOY, TABLE = toy_trace(), made_up_table()
 
 
-def contrast(one, other):
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
+@pytest.mark.parametrize(
+    ("error", "said", "call", "arguments", "options"),
+    [
+        *((TraceError, f"iteration is {bad!r}; this trace has whole numbers from 0 to 6",
+           visualize.forest_figure, (TOY, bad), {}) for bad in (-1, 7, True, "0", 1.0, "both")),
+        *((TraceError, "iteration is 99; this trace has whole numbers from 0 to 6", call, (TOY,), {"iteration": 99})
+          for call in (visualize.show, visualize.forest_svg, visualize.forest_text)),
+        (TraceError, "step is 999; iteration 0 has whole", visualize.forest_svg, (TOY,), {"step": 999}),
+        *((ValueError, "theme is 'pink'", call, (TOY,), {"theme": "pink"})
+          for call in (visualize.decode_figure, visualize.forest_figure, visualize.forest_svg)),
+        (ValueError, "no strings for language 'xx'; there are ar, de, en", Words, ("xx",), {}),
+        *((ValueError, "no strings for language 'tlh'", call, (TOY,), {"language": "tlh"})
+          for call in (visualize.width_figure, visualize.forest_svg)),
+        *((TraceError, "cannot read trace", call, ("no such file",), {})
+          for call in (visualize.forest_figure, visualize.decode_figure)),
+        (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
+         visualize.forest_text, (3,), {}),
+        (TraceError, "decode with record=True", visualize.forest_graph, (SimpleNamespace(trace=None),), {}),
+        (ValueError, "no table: task", visualize.speed_figure, ({"methods": []},), {}),
+        (ValueError, "a str is no table of 'dsbd-contest/2'", visualize.pareto_figure, ("runs.jsonl",), {}),
+        (ValueError, "is no race of", visualize.race_figure, ({"format": "other"},), {}),
+        (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
+        (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TOY,), {"height": 10}),
+        (TraceError, "cannot write", visualize.export_html, (TOY, "none/x.html"), {}),
+        (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
+        *((ValueError, said, visualize.embed_snippet, ("a.html",), options) for said, options in (
+            ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),
+            ("height is 0", {"height": 0}),
+            ("steps is 201; choose a whole number from 0 to 200", {"steps": 201}),
+            ("iteration is -1", {"iteration": -1}),
+            ("step is True", {"step": True}),
+        )),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_it_is_refused(error, said, call, arguments, options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(error) as refused:
+        call(*arguments, **options)
+    assert said in str(refused.value)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_marks_and_labels_have_contrast(theme):
-    colors = palette(theme)
-    assert {mark_style(mark).dash for mark in MARKS} <= set(SIZES.dashes)
-    for ground in (colors.paper, colors.band):
-        assert contrast(colors.ink, ground) >= 7
-        assert min(contrast(colors.soft, ground), contrast(colors.accent, ground)) >= 4.5
-        for mark in MARKS:
-            least = 3 if mark in ("kept", "picked") else 4.5  # labels of settled nodes are in ink
-            assert contrast(mark_style(mark).color(theme), ground) >= least, mark
+ROOT = Path(__file__).parents[2]
+EXAMPLES = {name: doctest.DocTestParser().get_examples(getattr(visualize, name).__doc__) for name in visualize.__all__}
+PAGE = (ROOT / "docs" / "api" / "drawings.md").read_text(encoding="utf-8")
+
+
+def test_every_public_name_has_an_example():
+    assert [name for name, examples in EXAMPLES.items() if not examples] == []
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_the_example_runs(name, tmp_path, monkeypatch):
+    """Catches an example with an argument that does not exist, and a figure whose picture is not on the page."""
+    for folder in ("assets", "benchmarks"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    monkeypatch.chdir(tmp_path)
+    data = {}
+    exec(PAGE.partition("```python\n")[2].partition("```")[0], data)
+    (example,) = EXAMPLES[name]
+    value = eval(example.source, data)
+    assert (value is None) == name.startswith("export_") or "print(" in example.source or name == "export_site"
+    assert isinstance(value, go.Figure) == (f"](../images/{name}.webp)" in PAGE)

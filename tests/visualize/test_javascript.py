@@ -17,18 +17,15 @@ import dsbd
 import visualize
 from dsbd.tracing.records import Piece
 from dsbd.tracing.trace import Trace
-from tests.visualize.nasty import NASTY, nasty_trace
-from tests.visualize.pages.test_lab import PAIR, ZEROS, oracle_law
-from tests.visualize.remembered import remembered
 from tests.visualize.story_pair import PROMPT, story_pair
-from tests.visualize.traces import scene, trace_of
+from tests.visualize.test_pages import PAIR, ZEROS, oracle_law
+from tests.visualize.traces import NASTY, nasty_trace, remembered, scene, trace_of
 from visualize import svg
 from visualize.forest import text_of
 from visualize.pages.lesson_page import lab_script
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.viewer.bundle import joined, viewer_assets
-from visualize.words.plurals import plural_category
-from visualize.words.words import known_languages, number
+from visualize.words import known_languages, number, plural_category
 
 FOLDER = Path(__file__).parent
 EDGE = re.compile(r'<path d="M([\d.]+),([\d.]+)H([\d.]+)C[^"]* ([\d.]+),([\d.]+)" fill="none"([^>]*)/>')

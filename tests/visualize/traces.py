@@ -1,22 +1,56 @@
-"""Traces on which tests compare Python with the viewer's JavaScript, and some as the viewer should draw them."""
+"""Traces for tests: recorded ones, some with texts that are hard to draw, and some as the viewer should draw them."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import visualize
-from dsbd.tracing.records import ROOT
-from dsbd.tracing.trace import Trace
-from tests.visualize.nasty import nasty_trace
-from tests.visualize.toy import toy_trace
+from dsbd.tracing.records import ROOT, MemoryRecord, SegmentRecord
+from dsbd.tracing.trace import Trace, canonical_digest
 from visualize.forest import steps_of
 
-FOLDER = Path(__file__).parents[2] / "assets" / "traces"
-
-
-RECORDED = (*sorted(path.name for path in FOLDER.glob("*.json*")), "likely", "joint", "tree", "distinct-tree")
-TRACES = ("toy", "wider", "narrow", "plain", "blocks", "nasty", *RECORDED)
+FOLDER = Path(__file__).with_name("traces")
+"""The recordings of the story pair (``story_pair.py``), small and with every verdict in them."""
+ASSETS = Path(__file__).parents[2] / "assets"
+RECORDED = (*sorted(path.name for path in (ASSETS / "traces").glob("*.json*")), "likely", "joint", "tree")
+TRACES = ("toy", "wider", "narrow", "plain", "blocks", "distinct-tree", "nasty", *RECORDED)
 """Names of traces."""
+NASTY = [
+    "<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "\"'`${x}", "👨\u200d👩\u200d👧", "\u202eabc",
+    "\x00", "a\u2028b\u2029c", "]]>", "<b>b</b>", "<a href='javascript:alert(1)'>", "&lt;", "&amp;", "=1+1", "<!--",
+]  # fmt: skip
+"""Token texts that every drawing must show as text."""
+SHARES, SENSORY = (0.41, 0.22, 0.20, 0.1, 0.06, 0.007, 0.002, 0.001, 0.0), 2
+
+
+@cache
+def toy_trace(name: str = "toy") -> Trace:
+    """Load a recording once for all tests."""
+    return Trace.load(FOLDER / f"{name}.json.gz")
+
+
+@cache
+def nasty_trace() -> Trace:
+    """Return the toy trace with nasty texts in its nodes and prompt."""
+    trace = toy_trace()
+    iterations = [
+        replace(one, nodes=[replace(node, text=NASTY[node.id % len(NASTY)], bytes=None) for node in one.nodes])
+        for one in trace.iterations
+    ]
+    return replace(trace, iterations=iterations)
+
+
+def remembered() -> Trace:
+    """Return the toy trace behind a memory of ten segments: each recalls the shares in turn, the first is shorter."""
+    trace, segments = toy_trace(), []
+    for number, size in enumerate([5, *[224] * 8, len(trace.prompt.pieces) - SENSORY]):
+        shares = SHARES[:number]
+        text = f"{number + 1}. {NASTY[number]}\n{'Once upon a time there was a fox. ' * 20}"
+        segments.append(SegmentRecord(size, text, max(0, number - len(SHARES)), [one / sum(shares) for one in shares]))
+    memory = MemoryRecord("toy-memory", segments, SENSORY, f"sha256:{'0' * 64}")
+    whole = replace(trace, prompt=replace(trace.prompt, memory=memory))
+    return replace(whole, digest=canonical_digest(whole))
 
 
 @cache
@@ -24,7 +58,7 @@ def trace_of(name: str) -> Trace:
     """Load a trace, once for all tests: those of the page, those of the story pair, and that with hostile tokens."""
     if name == "nasty":
         return nasty_trace()
-    return Trace.load(FOLDER / name) if "." in name else toy_trace(name)
+    return Trace.load(ASSETS / "traces" / name) if "." in name else toy_trace(name)
 
 
 @cache

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dsbd.contest.records import Mean, Race, Row, Table, read_record
-from visualize.figures.chart_style import COLORS, SYMBOLS, Figure, dress, empty_figure
-from visualize.look.states import Theme
-from visualize.look.theme import palette
+from dsbd.contest.records import Race, Row, Table, read_record
+from dsbd.contest.statistics import Mean
+from visualize.figures import COLORS, SYMBOLS, Figure, dress, empty_figure
 from visualize.race import label_of
+from visualize.theme import Theme, palette
 
 FRONT = "front: no other is better in both"
 BELOW = {"height": 440, "legend": {"y": -0.2, "yanchor": "top"}, "margin": {"t": 48}}

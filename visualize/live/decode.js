@@ -3,9 +3,8 @@
  * It is a generator, so that models that answer at once and models that answer later share it: it yields functions that
  * call a model and takes back what they return, and it yields a record of each iteration. */
 
-import {Forest, drafted} from "./draft.js";
 import {RULES, verified} from "./verify.js";
-import {logProbsOf} from "../viewer/law.js";
+import {bestOf, logProbsOf, warpedLaw} from "../viewer/law.js";
 
 /* settings: resolved. generator: all random numbers come from it. Returns what is left at the end. */
 export function* iterations(pair, ids, settings, {generator, now, rules = RULES}) {
@@ -109,4 +108,146 @@ export function idsOf(node) {
   const ids = [];
   for (let one = node; one.parent; one = one.parent) ids.push(one.token);
   return ids.reverse();
+}
+
+/* Drafting: the draft model grows the forest, layer by layer, as dsbd/host_draft.py does with the same numbers.
+ *
+ * A layer has draft_width draws of a sampled forest, or the likeliest pairs of a likely one. Equal draws share a
+ * *slot*, which carries their multiplicity. Nothing is drafted below a token that ends a beam. */
+const LEAST_DRAFT_PROB = 1e-300; // a pair less likely than this is not in Q
+
+/* One tree of nodes below each input beam. layers: [{drafts, draft_probs, covers, rest, law}]. */
+export class Forest {
+  constructor(beams) {
+    Object.assign(this, {beams, layers: [], children: new Map(), log_probs: new Map()});
+  }
+
+  find(parent, token) {
+    return this.children.get(parent)?.get(token) ?? null;
+  }
+
+  /* The node with this content, which is made the first time; log_prob: raw, under the draft model. */
+  grow(parent, token, log_prob) {
+    const known = this.find(parent, token);
+    if (known) return known;
+    const node = {parent, token, length: parent.length + 1};
+    if (!this.children.has(parent)) this.children.set(parent, new Map());
+    this.children.get(parent).set(token, node);
+    this.log_probs.set(node, log_prob);
+    return node;
+  }
+
+  /* All nodes: drafts layer by layer, then cover nodes. */
+  nodes() {
+    return [...new Set(this.layers.flatMap(({drafts}) => drafts)), ...this.layers.flatMap(({covers}) => covers)];
+  }
+}
+
+/* Draws `depth` layers below the input beams, fewer if all beams end, starting from the target's log-weights. A
+ * generator: it yields calls of the row, and takes back what they return. */
+export function* drafted(row, beams, depth, settings, {size, eos, generator}) {
+  const forest = new Forest(beams);
+  let frontier = beams;
+  while (forest.layers.length < depth && frontier.length) {
+    const logits = yield () => row.feed(frontier.map(({node}) => node));
+    const rows = Array.from(logits, (one) => logProbsOf(one, "draft"));
+    const law = {...warpedLaw(rows, frontier, settings, size), parents: frontier.map(({node}) => node)};
+    const likeliest = bestOf(law.probs).filter((at) => law.probs[at] >= LEAST_DRAFT_PROB);
+    const order = law.isRanked ? [...law.pairs.keys()] : likeliest;
+    const drawn = drawnFrom(order, law, settings, generator);
+    const raw = (at) => rows[Math.floor(law.pairs[at] / size)][law.pairs[at] % size];
+    const grown = (at) => forest.grow(law.parents[Math.floor(law.pairs[at] / size)], law.pairs[at] % size, raw(at));
+    const drafts = drawn.map(grown);
+    const covers = coversOf(law, drawn, settings, eos).map(grown);
+    forest.layers.push(layerOf(law, order, drawn, drafts, covers, settings));
+    frontier = [...new Set(drawn)]
+      .filter((at) => !eos.has(law.pairs[at] % size))
+      .map((at) => {
+        const multiplicity = drawn.filter((one) => one === at).length;
+        return {node: grown(at), log_weight: law.weightAt(law.pairs[at]), multiplicity};
+      });
+  }
+  return forest;
+}
+
+/* The pairs that are drawn, or the likeliest, by their places in the law. order: the places of all that can be drawn,
+ * best first. */
+function drawnFrom(order, {probs, isRanked}, {forest, draft_width: width, temperature, replacement}, generator) {
+  if (forest === "likely" || isRanked) return order.slice(0, width);
+  if (temperature === 0) return Array(width).fill(order[0]);
+  const race = () => {
+    const noise = generator.exponentials(order.length);
+    return order.map((at, rank) => probs[at] / noise[rank]);
+  };
+  const ranks = replacement ? Array.from({length: width}, () => bestOf(race(), 1)[0]) : bestOf(race(), width);
+  return ranks.map((rank) => order[rank]);
+}
+
+/* The likeliest pairs that were not chosen and do not end. */
+function coversOf({pairs, scores, size}, chosen, {cover_width}, eos) {
+  if (!cover_width) return [];
+  const left = scores.map((score, at) => (chosen.includes(at) || eos.has(pairs[at] % size) ? -Infinity : score));
+  return bestOf(left, cover_width);
+}
+
+/* A layer as the verifier reads it. The nodes of a likely forest were not drawn: they are cover nodes. rest: the mass
+ * of Q that was not drawn. */
+function layerOf(law, order, drawn, drafts, covers, {forest}) {
+  const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + law.probs[at]), 0);
+  const pairs = order.map((at) => law.pairs[at]);
+  const probs = order.map((at) => law.probs[at]);
+  const {parents, isRanked, size} = law;
+  const held = {pairs, probs, parents, isRanked, size};
+  if (forest === "likely") return {drafts: [], draft_probs: [], covers: drafts, rest, law: held};
+  return {drafts, draft_probs: drawn.map((at) => law.probs[at]), covers, rest, law: held};
+}
+
+/* ---- random numbers --------------------------------------------------------------------------------------------- */
+
+/* Those of torch on a CPU, so that a seed means the same here and in Python: the Mersenne Twister of Matsumoto and
+ * Nishimura, mt19937. */
+export const GENERATOR = "mt19937 as in torch on a CPU";
+
+const [SIZE, SHIFT] = [624, 397];
+
+/* The state that follows from the low 32 bits of a seed. */
+function seededState(seed) {
+  const state = new Uint32Array(SIZE);
+  state[0] = seed % 2 ** 32;
+  for (let at = 1; at < SIZE; at++) {
+    const before = state[at - 1];
+    state[at] = Math.imul(1812433253, before ^ (before >>> 30)) + at;
+  }
+  return state;
+}
+
+/* seed: a whole number from 0. uniforms(n) is torch.rand in float64, exponentials(n) is exponential_(). */
+export function generatorOf(seed) {
+  const state = seededState(seed);
+  let place = SIZE;
+
+  function renew() {
+    for (let at = 0; at < SIZE; at++) {
+      const mixed = (state[at] & 0x80000000) | (state[(at + 1) % SIZE] & 0x7fffffff);
+      state[at] = state[(at + SHIFT) % SIZE] ^ (mixed >>> 1) ^ (mixed & 1 ? 0x9908b0df : 0);
+    }
+    place = 0;
+  }
+
+  function bits() {
+    if (place === SIZE) renew();
+    let drawn = state[place++];
+    drawn ^= drawn >>> 11;
+    drawn ^= (drawn << 7) & 0x9d2c5680;
+    drawn ^= (drawn << 15) & 0xefc60000;
+    return (drawn ^ (drawn >>> 18)) >>> 0;
+  }
+
+  /* The low 53 of 64 bits, the first output above the second. */
+  const uniform = () => ((bits() & 0x1fffff) * 2 ** 32 + bits()) / 2 ** 53;
+
+  return {
+    uniforms: (count) => Float64Array.from({length: count}, uniform),
+    exponentials: (count) => Float64Array.from({length: count}, () => -Math.log1p(-uniform())),
+  };
 }

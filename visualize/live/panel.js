@@ -6,7 +6,7 @@
  * isSmall: only prompt and Run, in the card of a lesson; the settings are those of its decode. */
 
 import {FIELDS, Refused, choicesOf, sentenceOf} from "./settings.js";
-import {button, download, filled, localised, make, table} from "../viewer/dom.js";
+import {button, download, filled, localised, make} from "../viewer/dom.js";
 
 const MAIN = ["max_new_tokens", "temperature", "draft_depth", "draft_width", "num_beams", "seed"];
 const MORE = Object.keys(FIELDS).filter((name) => !["method", "continuation", ...MAIN].includes(name));
@@ -56,8 +56,6 @@ function mountLive(root, data) {
   const bar = make("progress", {hidden: true, "aria-label": words.run});
   const said = make("p", {class: "dsbd-live-said", role: "status"});
   const told = make("p", {class: "dsbd-live-text", dir: "auto"});
-  const raced = make("div", {class: "dsbd-live-race"});
-  const contest = button({text: words.race, onclick: () => going(compare)});
   const more = make(
     "details",
     {},
@@ -65,8 +63,8 @@ function mountLive(root, data) {
     make("div", {class: "dsbd-live-fields"}, ...MORE.map(field)),
   );
   const main = make("div", {class: "dsbd-live-fields"}, labelled(words.method, methods), ...MAIN.map(field));
-  const tools = make("div", {class: "dsbd-live-tools"}, run, bar, ...(isSmall ? [] : [save, contest]));
-  root.replaceChildren(labelled(words.prompt, prompt), ...(isSmall ? [] : [main, more]), tools, said, told, raced);
+  const tools = make("div", {class: "dsbd-live-tools"}, run, bar, ...(isSmall ? [] : [save]));
+  root.replaceChildren(labelled(words.prompt, prompt), ...(isSmall ? [] : [main, more]), tools, said, told);
 
   /* Only what the method reads is shown. */
   function fit() {
@@ -122,7 +120,7 @@ function mountLive(root, data) {
     save.hidden = true;
     trace = null;
     begun = prompt.value;
-    const end = await client.run({prompt: prompt.value, settings: asked(), isWatched: true});
+    const end = await client.run({prompt: prompt.value, settings: asked()});
     const isStopped = end.kind === "stopped";
     if (!isStopped) Object.assign(trace, end.trace);
     if (trace?.iterations.length) hand([], false);
@@ -137,21 +135,8 @@ function mountLive(root, data) {
     said.textContent = say("done", {...values, seconds: localised(seconds, 2), speed: localised(speed)});
   }
 
-  async function compare() {
-    const table = await race(
-      client,
-      {prompt: prompt.value, settings: asked()},
-      {words, say, names: new Map(data.methods)},
-      (text) => {
-        said.textContent = text;
-      },
-    );
-    said.textContent = table ? "" : words.stopped;
-    if (table) raced.replaceChildren(table);
-  }
-
-  /* One act at a time; Run is Stop meanwhile. */
-  async function going(act) {
+  /* Run is Stop meanwhile. */
+  async function going() {
     running = true;
     bar.hidden = client.loaded !== null;
     show();
@@ -161,7 +146,7 @@ function mountLive(root, data) {
       const {kind, addresses} = await client.load();
       bar.hidden = true;
       if (kind === "stopped") said.textContent = words.stopped;
-      else await act();
+      else await decode();
       if (isFirst && addresses) keep(new URL("../service-worker.js", client.base), addresses);
     } catch (error) {
       const {lang: language} = document.documentElement;
@@ -178,17 +163,15 @@ function mountLive(root, data) {
       : client.loaded
         ? words.run
         : say("fetch", {megabytes: localised(data.megabytes)});
-    contest.disabled = running || methods.value === OPPONENT;
     root.classList.toggle("dsbd-live-running", running);
   }
 
-  run.addEventListener("click", () => (running ? client.stop() : going(decode)));
+  run.addEventListener("click", () => (running ? client.stop() : going()));
   methods.addEventListener("change", fit);
-  methods.addEventListener("change", show);
   fit();
   show();
   if (location.protocol === "file:") {
-    run.disabled = contest.disabled = true;
+    run.disabled = true;
     said.textContent = words.file;
   }
 }
@@ -263,43 +246,6 @@ class Client {
     });
   }
 }
-
-/* ---- a race: beam sampling and the method of the form take turns on a prompt; the first round warms up ---------- */
-
-const ROUNDS = 3;
-const OPPONENT = "beam_sampling";
-
-/* client: a Client. asked: {prompt, settings}. tell: called with what is going on. Returns a table; null if stopped. */
-export async function race(client, {prompt, settings}, {words, say, names}, tell) {
-  const beams = settings.max_width ?? settings.draft_width ?? settings.num_beams ?? 4;
-  const {seed = 0, max_new_tokens} = settings;
-  const lanes = [{method: OPPONENT, num_beams: beams, max_new_tokens}, settings].map((one) => ({one, runs: []}));
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const {one, runs} of lanes) {
-      tell(say("racing", {round, rounds: ROUNDS, method: names.get(one.method)}));
-      const end = await client.run({prompt, settings: {...one, seed: seed + round}});
-      if (end.kind === "stopped") return null;
-      if (round) runs.push(end.trace.result.stats);
-    }
-  }
-  const rows = lanes.map(({one, runs}) => {
-    const name =
-      one.method === OPPONENT
-        ? `${names.get(one.method)} (${words["field.num_beams"]}: ${beams})`
-        : names.get(one.method);
-    const middle = (key) => median(runs.map((stats) => stats[key]));
-    const cells = [
-      localised(middle("iterations")),
-      localised(middle("seconds"), 2),
-      localised(middle("tokens_per_second")),
-    ];
-    return make("tr", {}, make("th", {scope: "row", text: name}), ...cells.map((text) => make("td", {text})));
-  });
-  const caption = make("caption", {text: say("race.note", {rounds: ROUNDS})});
-  return table(["", words.passes, words.seconds, words.speed], rows, caption);
-}
-
-const median = (values) => [...values].sort((one, other) => one - other)[values.length >> 1];
 
 for (const root of document.querySelectorAll(".dsbd-live")) {
   mountLive(root, JSON.parse(root.querySelector("script").textContent));

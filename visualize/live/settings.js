@@ -5,9 +5,7 @@ import {filled} from "../viewer/dom.js";
 import settings from "./settings.json" with {type: "json"};
 
 /* Fields of what does not run here, with the values that all methods here have. */
-const ELSEWHERE = {
-  ...{branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true},
-};
+const ELSEWHERE = {...{branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true}};
 const BEST = {replacement: false, temperature: 0, top_p: 1};
 /* What the methods imply besides their width, and the fields that they read nevertheless; dsbd implies little. */
 const METHODS = {
@@ -26,9 +24,6 @@ const PLAIN = {
 
 /* The fields that a browser reads. */
 export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));
-
-/* The settings whose numbers are fractions in Python. */
-export const FRACTIONS = Object.keys(settings).filter((name) => settings[name].kind === "number");
 
 /* The choices of a field; nothing is measured here. */
 export const choicesOf = (name) =>

@@ -1,12 +1,11 @@
 /* The worker of a live page: the models, the tokenizer and the decoder run here, so that the page never stutters.
  *
- *   in:  {kind: "load", base, pair}   {kind: "run", prompt, settings, isWatched}   {kind: "stop"}
+ *   in:  {kind: "load", base, pair}   {kind: "run", prompt, settings}   {kind: "stop"}
  *   out: {kind: "progress", loaded, total}   {kind: "ready", addresses}   {kind: "start", start}
  *        {kind: "iteration", iteration, best}   {kind: "done", trace}   {kind: "stopped"}
  *        {kind: "failed", text, key, values}
  *
- * start is what a trace says before its first iteration, iteration a record of it. Only a run that is watched sends
- * them. */
+ * start is what a trace says before its first iteration, iteration a record of it. */
 
 import {loadPair} from "./model.js";
 import {decode} from "./trace.js";
@@ -35,12 +34,12 @@ async function load({base, pair: name}) {
   tell("ready", {addresses});
 }
 
-async function run({prompt, settings, isWatched}) {
+async function run({prompt, settings}) {
   const asked = {text: prompt, ids: pair.tokenizer.encode(prompt)};
   for await (const told of decode(pair, asked, settings, {check: unlessStopped})) {
     const [kind] = Object.keys(told);
     if (kind === "trace") tell("done", told);
-    else if (isWatched) tell(kind, told);
+    else tell(kind, told);
     await breathe();
   }
 }

@@ -11,8 +11,8 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.util import asset_path
 from dsbd.version import __version__
 from visualize import forest_svg
-from visualize.look.states import Theme, mark_style
 from visualize.pages.lesson import markdown
+from visualize.theme import Theme, mark_style
 
 from .engine import TITLES, Engine, model_name
 from .limits import setting

@@ -19,8 +19,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from dsbd.errors import DsbdError
 from dsbd.util import asset_path
 from visualize import embed_snippet, export_html, export_lesson, export_site
-from visualize.embed import Kind, file_cell
-from visualize.notebook import HEIGHT
+from visualize.embed import HEIGHT, Kind, file_cell
 from visualize.pages.lesson import read_lesson
 from visualize.pages.site import FORESTS, LESSONS, page_name
 

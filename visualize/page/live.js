@@ -52,7 +52,7 @@ async function decode() {
     });
     [client, clientPair] = [new globalThis.DsbdLive.Client(new URL(base, document.baseURI).href, pair, hears), pair];
   }
-  const end = await client.run({prompt, settings, isWatched: true});
+  const end = await client.run({prompt, settings});
   if (end.kind === "stopped") return "Stopped.";
   DsbdPage.showLive({whole: end.trace});
   return `Decoded in this browser: ${layers} tokens in ${passes} passes, ${end.trace.result.stats.seconds.toFixed(2)} s.`;

@@ -193,7 +193,7 @@ def routes(engine: Any) -> list[Route]:
 def _empty_page() -> str:
     """Return a page with one viewer, in which the browser puts the reader's trace and place."""
     from visualize.pages.document import packed_json
-    from visualize.pages.trace_page import html_page
+    from visualize.pages.site import html_page
 
     from .play import recorded
 

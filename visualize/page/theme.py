@@ -2,8 +2,7 @@
 
 import gradio as gr
 
-from visualize.look.states import TREE_MARKS, Theme, mark_style
-from visualize.look.theme import palette
+from visualize.theme import TREE_MARKS, Theme, mark_style, palette
 
 SANS = ("ui-sans-serif", "system-ui", "-apple-system", "Segoe UI", "Noto Sans", "DejaVu Sans", "sans-serif")
 MONO = ("ui-monospace", "SF Mono", "Cascadia Code", "DejaVu Sans Mono", "Menlo", "Consolas", "monospace")

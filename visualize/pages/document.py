@@ -19,7 +19,7 @@ from markupsafe import Markup
 from dsbd.tracing.trace import Trace
 from visualize.files import TEMPLATES, write
 from visualize.viewer.bundle import viewer_assets
-from visualize.words.words import Words
+from visualize.words import Words
 
 SCRIPTS = ("unpack.js", "viewer.js", "host.js")
 STYLE_FILE = "style.css"
@@ -69,8 +69,7 @@ def script(source: str) -> Markup:
 
 TEMPLATES.globals.update(
     letter=lambda place: ascii_uppercase[place % 26],
-    script_of=lambda *names: Markup("\n").join(script(page_file(name)) for name in names),
-    style_of=lambda *names: style(*map(page_file, names)),
+    script_of=lambda name: script(page_file(name)),
 )
 
 
@@ -118,10 +117,10 @@ def shared_kit(folder: str, *styles: str) -> Kit:
     return Kit(sheet + (style(*styles) if styles else ""), files, " 'self' file:", files=True)
 
 
-def write_kit(folder: Path, *styles: str) -> None:
+def write_kit(folder: Path) -> None:
     """Write the files that the pages of a site share. Raises: TraceError."""
     assets = viewer_assets()
     write(folder / "viewer.js", assets["js_classic"])
     for name in ("unpack.js", "host.js", "deck.js"):
         write(folder / name, page_file(name))
-    write(folder / STYLE_FILE, "\n".join([assets["css"], page_file("page.css"), *styles]))
+    write(folder / STYLE_FILE, "\n".join([assets["css"], page_file("page.css")]))

@@ -35,7 +35,7 @@ from dsbd.errors import LessonError, TraceError
 from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.trace import Trace
 from visualize.forest import Step, steps_of
-from visualize.words.words import Words
+from visualize.words import Words
 
 KEYS = {"title": True, "trace": True, "language": False, "summary": False}
 """Keys of the front matter; True if a lesson must have it."""

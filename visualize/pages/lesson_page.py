@@ -28,7 +28,7 @@ from visualize.pages.lesson import Block, Lesson, LessonCard, Position, markdown
 from visualize.pages.live import live_element, live_kit
 from visualize.svg import describe, forest_svg
 from visualize.viewer.bundle import joined
-from visualize.words.words import Words
+from visualize.words import Words
 
 LESSON, LAB = "page.lesson.", "page.lab."
 """How the keys of the words of a lesson page, and of the lab, start."""
@@ -87,7 +87,7 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
         kit = live_kit(kit, live)
     data = {"cards": [vars(stop) for stop in (*first, *stops)], "words": labels}
     cards = _cards(lesson, stops, trace, words, live)
-    return _page("lesson.html", lesson, trace, kit, data, introduction=introduction, cards=cards, back=back)
+    return _page(lesson, trace, kit, data, is_article=False, introduction=introduction, cards=cards, back=back)
 
 
 def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
@@ -105,14 +105,14 @@ def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
     below = [card for at, card in enumerate(cards) if at not in beside]
     data = [{"it": stops[at].it, "step": stops[at].step} for at in beside]
     told = {"cards": [cards[at] for at in beside], "below": below, "links": links}
-    return _page("article.html", lesson, trace, kit, data, **told)
+    return _page(lesson, trace, kit, data, is_article=True, **told)
 
 
-def _page(template: str, lesson: Lesson, trace: Trace, kit: Kit, data: Any, **values: Any) -> str:
+def _page(lesson: Lesson, trace: Trace, kit: Kit, data: Any, **values: Any) -> str:
     has_lab = any("lab" in card.blocks for card in lesson.cards)
     element = trace_element(trace)
     return render(
-        template, kit, language=lesson.language, title=lesson.title, lesson=lesson, data=data, trace=element,
+        "lesson.html", kit, language=lesson.language, title=lesson.title, lesson=lesson, data=data, trace=element,
         lab=packed_element("lab-script", packed(lab_script())) if has_lab else "", **values,
     )  # fmt: skip
 

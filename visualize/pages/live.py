@@ -17,7 +17,7 @@ from dsbd.util import BUNDLED_PAIRS, asset_path
 from visualize.files import write
 from visualize.pages.document import Kit, data_element, page_file, style
 from visualize.viewer.bundle import joined, source
-from visualize.words.words import Words
+from visualize.words import Words
 
 FOLDER = "live"
 """The folder of shared files, below the pages that decode."""

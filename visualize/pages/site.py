@@ -1,27 +1,89 @@
-"""Writes a static site: an index, a viewer page per trace, lessons. It works on any file server, or from a disk."""
+"""Writes pages with viewers: one that stands alone, or a static site (an index, a page per trace, lessons)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from dsbd.errors import DsbdError, LessonError, TraceError
 from dsbd.results import count_verdicts
 from dsbd.tracing.trace import Trace
 from visualize.files import write
-from visualize.pages.document import Kit, page_file, render, shared_kit, trace_element, write_kit
+from visualize.forest import Source, load_trace
+from visualize.pages.document import Kit, carried_kit, page_file, render, shared_kit, trace_element, write_kit
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import article_page, lesson_page
 from visualize.pages.live import FOLDER, live_element, live_kit, write_live
 from visualize.svg import forest_svg
-from visualize.words.words import Words, number
+from visualize.words import Words, number
 
 SUFFIXES = (".json.gz", ".json")
 FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
 ARTICLE, LIVE_PAGE = "article.html", "live.html"
 FRAME = 1100, 720
 """Width and height of an embedded page, in pixels."""
+
+
+def export_html(
+    source: Source | Sequence[Source],
+    path: str | Path,
+    *,
+    language: str = "en",
+    place: str = "",
+    live: bool = False,
+) -> None:
+    """Write one HTML file with a viewer for each trace.
+
+    Args:
+        source: a trace, the path of a trace file, a recorded result, or a list of these.
+        path: the HTML file to write.
+        language: of the sentences and controls.
+        place: where the viewers open, counted from 1: ``iteration=4&step=6``; empty = at the first step.
+        live: put a form above the first viewer, in which a bundled pair decodes in the reader's browser. Its files go
+            into the folder ``live`` beside the page; a browser runs them only from a server.
+
+    Example:
+        >>> visualize.export_html(trace, "page.html")
+
+    Raises:
+        TraceError: the source is no trace, or the file cannot be written.
+        ValueError: ``language`` is unknown.
+    """
+    sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
+    page = html_page([load_trace(one) for one in sources], language=language, place=place, live=live)
+    if live:
+        write_live(Path(path).parent)
+    write(path, page)
+
+
+def html_page(
+    traces: Sequence[Trace],
+    *,
+    language: str = "en",
+    place: str = "",
+    live: bool = False,
+) -> str:
+    """Return the page as a string.
+
+    Args:
+        traces: a viewer for each.
+        language: of the sentences and controls.
+        place: where the viewers open, counted from 1: ``iteration=4&step=6``.
+        live: as for :func:`export_html`; the folder is written by ``write_live``.
+
+    Raises:
+        ValueError: ``language`` is unknown.
+    """
+    kit, form = carried_kit(), Markup()
+    if live:
+        kit, form = live_kit(kit, f"{FOLDER}/"), live_element(traces[0], f"{FOLDER}/", language)
+    elements = [trace_element(trace, at) for at, trace in enumerate(traces)]
+    title = " · ".join(dict.fromkeys(["DSBD", *(trace.settings.method for trace in traces)]))
+    return render("trace.html", kit, language=language, title=title, traces=traces, elements=elements, form=form,
+                  place=place)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,7 +140,7 @@ def export_site(
     pages: dict[str, str] = {}
     if told is not None:
         links = ({LIVE_PAGE: words("page.live.title")} if live else {}) | {"index.html": words("page.site.all")}
-        pages[ARTICLE] = article_page(told, shared_kit(f"{VIEWER}/"), links)
+        pages[ARTICLE] = article_page(told, shared_kit(f"{VIEWER}/", page_file("lesson.css")), links)
     if live:
         kit = live_kit(shared_kit(f"{VIEWER}/"), f"{FOLDER}/")
         form = live_element(cards[0].trace, f"{FOLDER}/", language)
@@ -92,7 +154,7 @@ def export_site(
                    cards=[(card, _figures(card.trace)) for card in cards])  # fmt: skip
     for below in ("", FORESTS, VIEWER, *([LESSONS] if taught else [])):
         _make(folder / below)
-    write_kit(folder / VIEWER, page_file("site.css"))
+    write_kit(folder / VIEWER)
     if live:
         write_live(folder)
     for address, page in ({"index.html": index} | pages).items():

@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-ENTRY = "viewer/main.js"
+ENTRY = "viewer/viewer.js"
 GLOBAL = "DsbdViewer"
 NOT_CARRIED = ("page.",)
 """Keys that start with this are read by Python only."""

@@ -1,11 +1,12 @@
 /* The forest of one iteration as SVG: built once; a step changes only what it is about. Layers are columns on wide
  * pages; on narrow ones every node has a row, indented by its layer. Sizes do not depend on the step.
- * Numbers that Python's drawings use too are in look/sizes.json; visualize/look/sizes.py says what they are. */
+ * Numbers that Python's drawings use too are in theme.json; visualize/theme.py says what they are. */
 
-import {calm, clamp, draw, make, marked, placeAt} from "./dom.js";
-import {YIELDED} from "./marks.js";
+import {YIELDED, calm, clamp, draw, make, marked, placeAt} from "./dom.js";
 import {columnsOf} from "./tokens.js";
-import sizes from "../look/sizes.json" with {type: "json"};
+import theme from "../theme.json" with {type: "json"};
+
+const {sizes} = theme;
 
 const CONTROLS = 56; // pixels of the line with the buttons
 const LEAST_ROOM = 200;

@@ -3,8 +3,7 @@
  * underlined by who wrote them. A pass is drawn equally long everywhere; guessing and choosing last as recorded. Three
  * seconds, then it stands still. */
 
-import {calm, clamp, draw, set} from "./dom.js";
-import {markOf} from "./marks.js";
+import {calm, clamp, draw, markOf, set} from "./dom.js";
 import {number} from "./words.js";
 
 const RACE_MS = 3000;

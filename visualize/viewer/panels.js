@@ -1,7 +1,7 @@
-/* The views of an iteration that the fold offers: its text, its nodes as a tree of words and as a table, the attention
+/* The views of an iteration that the fold offers: its text, its nodes as a table, the attention
  * mask of its forest, and charts of the whole decode. Each is built when it is first opened. */
 
-import {clamp, draw, make, obey, placeAt, scrolled, table, term} from "./dom.js";
+import {button, clamp, draw, make, placeAt, scrolled, table, term} from "./dom.js";
 import {sum} from "./law.js";
 import {number} from "./words.js";
 
@@ -69,94 +69,7 @@ function beamNotes(viewer, first, {log_weight, finished}, explains) {
   return make("small", {}, first && `${first} · `, word, ` ${number(log_weight)}${last}`, ...line);
 }
 
-/* ---- the forest as a tree of words, for the keyboard and for screen readers ------------------------------------- */
-
-export class TreePanel {
-  key = "tree";
-
-  build(sheet) {
-    const {viewer} = this;
-    const {below, roots} = viewer.now.children();
-    const items = (this.items = []);
-    this.tree = make("ul", {class: "dsbd-tree", role: "tree", "aria-label": viewer.say("ui.tree")});
-    this.tree.addEventListener("keydown", (event) => this.onKey(event));
-    const item = (at, level) => {
-      const label = make("span");
-      const entry = (items[at] = make("li", {role: "treeitem", tabindex: "-1", "aria-level": level}, label));
-      entry.label = label;
-      entry.addEventListener("click", (event) => {
-        event.stopPropagation();
-        this.focus(at);
-      });
-      if (below[at].length) {
-        entry.setAttribute("aria-expanded", "true");
-        entry.append(make("ul", {role: "group"}, ...below[at].map((child) => item(child, level + 1))));
-      }
-      return entry;
-    };
-    this.tree.append(...roots.map((at) => item(at, 1)));
-    if (roots.length) items[roots[0]].tabIndex = 0;
-    sheet.replaceChildren(this.tree);
-  }
-
-  update() {
-    const {viewer} = this;
-    const scored = viewer.step >= viewer.now.scoredStep;
-    viewer.now.nodes.forEach((node, at) => {
-      const look = viewer.look[at];
-      const entry = this.items[at];
-      entry.hidden = !look;
-      if (!look) return;
-      const said = nodeSaid(viewer, node, look, scored);
-      if (entry.label.textContent !== said) entry.label.textContent = said;
-      entry.label.style.setProperty("--dsbd-mark", `var(--dsbd-${viewer.mark(look.state).mark})`);
-      entry.setAttribute("aria-selected", String(at === viewer.pinned));
-    });
-  }
-
-  focus(at) {
-    this.items.forEach((entry, place) => {
-      entry.tabIndex = place === at ? 0 : -1;
-    });
-    this.items[at].focus();
-    this.viewer.pin(at);
-  }
-
-  onKey(event) {
-    const shown = [...this.tree.querySelectorAll("[role=treeitem]")].filter((entry) => entry.offsetParent !== null);
-    const at = shown.indexOf(event.target.closest("[role=treeitem]"));
-    if (at < 0) return;
-    const here = shown[at];
-    const open = here.getAttribute("aria-expanded");
-    const to = (entry) => {
-      if (entry) this.focus(this.items.indexOf(entry));
-    };
-    obey(event, {
-      ArrowDown: () => to(shown[at + 1]),
-      ArrowUp: () => to(shown[at - 1]),
-      Home: () => to(shown[0]),
-      End: () => to(shown[shown.length - 1]),
-      ArrowRight: () => (open === "false" ? here.setAttribute("aria-expanded", "true") : open && to(shown[at + 1])),
-      ArrowLeft: () =>
-        open === "true"
-          ? here.setAttribute("aria-expanded", "false")
-          : to(here.parentElement.closest("[role=treeitem]")),
-      Enter: () => to(here),
-    });
-  }
-}
-
-/* One node in words: token, state, and the probabilities known so far. */
-function nodeSaid(viewer, node, look, scored) {
-  const {say} = viewer;
-  const [times, final] = viewer.notesOf(node, look);
-  const name = say("node.aria", {token: viewer.labelOf(node, "token"), state: viewer.mark(look.state).name});
-  const target = scored && node.target_prob !== null ? `${say("ui.target")} ${number(node.target_prob)}` : "";
-  const draft = node.draft_prob === null ? "" : `${say("ui.draft")} ${number(node.draft_prob)}`;
-  return [name, times, target, draft, final].filter(Boolean).join(", ");
-}
-
-/* ---- the nodes of the iteration as a table of numbers, at the step shown ---------------------------------------- */
+/* ---- the nodes of the iteration as a table of numbers, at the step shown; its tokens are buttons ---------------- */
 
 const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "uniform", "acceptance"];
 
@@ -171,6 +84,7 @@ export class TablePanel {
       COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})),
     );
     this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
+    this.cells.forEach(([head]) => head.append(button({class: "dsbd-token-button"})));
     const caption = make("caption", {text: say("table.title", {index: now.number})});
     const said = make("p", {class: "dsbd-hint"}, ...term(viewer, "exact", say("ui.exact")));
     sheet.replaceChildren(said, scrolled(say("tab.table"), table(heads, this.rows, caption)));
@@ -187,18 +101,21 @@ export class TablePanel {
       this.rows[at].classList.toggle("dsbd-current", at === viewer.pinned || at === now.steps[viewer.step].focus);
       const facts = now.facts[at].filter((fact) => fact.step <= viewer.step);
       const parent = now.nodes[node.parent];
+      const [times, final] = viewer.notesOf(node, look);
+      const told = [`${viewer.say(`state.${look.state}`)} ${times}`.trim(), final].filter(Boolean).join(", ");
       const values = [
         viewer.labelOf(node, "token"),
         parent ? viewer.labelOf(parent) : "",
         node.column,
-        viewer.say(`state.${look.state}`) + (look.slots > 1 ? ` ×${look.slots}` : ""),
+        told,
         shown(node.draft_prob),
         scored ? shown(node.target_prob) : "",
         facts.map(({trial, draw}) => shown((trial ?? draw).uniform)).join(" "),
         facts.map((fact) => (fact.trial ? shown(fact.trial.acceptance) : "")).join(" "),
       ];
       values.forEach((value, column) => {
-        if (this.cells[at][column].textContent !== String(value)) this.cells[at][column].textContent = value;
+        const cell = this.cells[at][column].firstElementChild ?? this.cells[at][column];
+        if (cell.textContent !== String(value)) cell.textContent = value;
       });
     });
   }

@@ -2,14 +2,13 @@
  * legend, and a fold with everything else: a menu of linked views, and the tools that save the drawing. A bare viewer
  * has sentence, forest and card only. */
 
-import {CutPanel} from "./cut_fill.js";
-import {button, download, draw, make, symbol} from "./dom.js";
+import {CutPanel} from "./turn.js";
+import {STYLES, button, download, draw, make, symbol} from "./dom.js";
 import {HEAD} from "./forest.js";
-import {STYLES} from "./marks.js";
-import {ChartsPanel, MaskPanel, TablePanel, TextPanel, TreePanel} from "./panels.js";
+import {ChartsPanel, MaskPanel, TablePanel, TextPanel} from "./panels.js";
 import {NAMES, STRINGS, remember} from "./words.js";
 
-const PANELS = [TextPanel, CutPanel, MaskPanel, ChartsPanel, TreePanel, TablePanel];
+const PANELS = [TextPanel, CutPanel, MaskPanel, ChartsPanel, TablePanel];
 
 /* Fills the viewer's root and returns the parts that steps change. state: the fold as it was before. */
 export function buildShell(viewer, state) {

@@ -1,19 +1,62 @@
-/* One viewer: holds the scene and the place in it, and updates its parts. It decides nothing about the decode. */
+/* The viewer: draws a trace and steps through it. No framework.
+ *
+ *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, story, language, onchange});
+ *   viewer.setTrace(trace, {follow: true});  viewer.add(iterations, {result, follow: true});
+ *   viewer.goto({it: 2, layer: 1});  viewer.move(1);  viewer.destroy();
+ *
+ * A trace is the plain data of dsbd-trace/1 (Trace.to_dict() in Python). It may grow: without a result, with no
+ * iterations at first. `add` takes the next records, and the result once there is one. `follow` goes to the newest
+ * step; else the reader stays. A null trace clears the viewer.
+ *
+ * viewer.where() returns {it, step, layer, node} of the reader, and how many {iterations, steps} there are.
+ * viewer.text() returns the best text so far: {prompt, tokens: [{text, origin}], ended}.
+ * viewer.picture() saves the decode as a picture to share. viewer.replay() plays the two lanes once.
+ * viewer.lanes(true) plays the two lanes over the strip, where they stay until viewer.lanes(false).
+ * viewer.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
+ *
+ * bare: sentence, forest and card only, for slides.
+ * story: the opening story of eight seconds, once; viewer.story() tells it later. Places in goto count from 0.
+ * language: the one to begin with; else the reader's choice on this site, else the page's.
+ * hash: true keeps the place in the address of the page.
+ * start: the place where the address names none, as iteration=4&step=10, counted from 1 as in addresses.
+ * Token text is untrusted: it enters the page as text only. */
 
 import {drawCard, drawFormula} from "./card.js";
-import {Controls, Place, onKey, placeIn} from "./controls.js";
-import {clamp, make} from "./dom.js";
+import {Controls, Place, Story, onKey, placeIn} from "./controls.js";
+import {STYLES, clamp, dress, guest, make, markOf, watchTheme} from "./dom.js";
 import {Forest} from "./forest.js";
-import {Game} from "./game.js";
-import {STYLES, dress, markOf, watchTheme} from "./marks.js";
-import {MemoryRow} from "./memory.js";
 import {Scene} from "./scene.js";
-import {buildShell, drawLegend} from "./shell.js";
-import {Story} from "./story.js";
-import {Strip} from "./strip.js";
+import {buildShell, drawLegend, savePicture} from "./shell.js";
+import {MemoryRow, Strip} from "./strip.js";
+import {Game, cutFill} from "./turn.js";
 import {Words, remembered} from "./words.js";
 
-export class Viewer {
+export function mount(element, trace = null, options = {}) {
+  const viewer = new Viewer(element, options);
+  viewer.setTrace(trace);
+  if (options.story) viewer.story.start();
+  return {
+    setTrace: (next, how) => viewer.setTrace(next, how),
+    add: (iterations, how) => viewer.add(iterations, how),
+    goto: (place) => {
+      viewer.game?.close();
+      viewer.goto(place);
+    },
+    move: (by) => viewer.controls.move(by),
+    story: () => viewer.story.start(),
+    replay: () => viewer.story.again(),
+    lanes: (shown) => viewer.strip.lanes.stay(shown),
+    picture: () => savePicture(viewer),
+    cutFill: ({it, layer}) => guest(viewer, cutFill(viewer, viewer.scene.iterations[it].layer(layer))),
+    show: (view) => viewer.parts.views.show(view),
+    text: () => viewer.scene.text(),
+    where: () => viewer.where(),
+    destroy: () => viewer.destroy(),
+  };
+}
+
+/* One viewer: holds the scene and the place in it, and updates its parts. It decides nothing about the decode. */
+class Viewer {
   constructor(element, options) {
     this.element = element;
     this.options = options;

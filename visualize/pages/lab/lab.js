@@ -1,8 +1,7 @@
 /* The lab: a button that decodes many times with two tables, here in the browser, and counts how every decode ends. */
 
 import {button, draw, filled, localised, make} from "../../viewer/dom.js";
-import {nameOf, textOf, withCell, withRow} from "./decode.js";
-import {Experiment} from "./experiment.js";
+import {Experiment, nameOf, textOf, withCell, withRow} from "./decode.js";
 
 /* ---- what is shown of an experiment ---- */
 

@@ -1,0 +1,79 @@
+/* The lab of a lesson: its decodes follow the law, and its broken decoders are caught. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import {Experiment, binsOf, chiSquare, exactLaw, limitOf, pValue, withCell} from "../../visualize/pages/lab/decode.js";
+import {given, near} from "./given.js";
+
+const {pair, laws, chi_squares} = given.lab;
+const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
+function experimentOf({tables = pair, ...changes}) {
+  const settings = {runs: 20_000, seed: 7, width: 2, depth: 2, guesses: 3, decoder: "dsbd", ...changes};
+  const experiment = new Experiment(tables, settings);
+  while (experiment.done < settings.runs) experiment.once();
+  return experiment;
+}
+
+/* Catches a lab that compares with another law than the decoder's. */
+test("the exact law is that of the oracle", () => {
+  for (const [tables, width, expected] of laws) {
+    const found = exactLaw(tables.target, Array(tables.layers).fill(width));
+    assert.deepEqual([...found.keys()].sort(), Object.keys(expected).sort());
+    for (const [end, prob] of Object.entries(expected)) near(found.get(end), prob, 1e-12, end);
+  }
+});
+
+/* Catches an error of drafting, verification, residual, landing or bonus: each changes the law of the ends. Catches a
+ * formula beside a number that it is not about. */
+test("many decodes follow the law, and the formulas", () => {
+  const {p, counts, formula, seen} = experimentOf({});
+  const total = sumOf([...counts.values()]);
+  assert.equal(total, 20_000);
+  assert.ok(p > 1e-4);
+  const shared = pair.target[""].map((prob, word) => Math.min(prob, pair.draft[""][word]));
+  near(formula.first, sumOf(shared), 1e-12);
+  for (const [name, chance] of Object.entries(formula)) {
+    near(seen[name], total * chance, 4 * Math.sqrt(total * chance * (1 - chance)), name);
+  }
+});
+
+for (const decoder of ["accept_all", "forget_residual", "warp_twice", "draft_alone"]) {
+  /* Catches a switch that breaks nothing, and a test that cannot fail. */
+  test(`${decoder} is caught`, () => {
+    const temperature = decoder === "warp_twice" ? 0.7 : 1;
+    for (const width of [1, 2]) {
+      const {p, square, limit} = experimentOf({runs: 5_000, width, guesses: width === 2 ? 3 : 1, decoder, temperature});
+      assert.ok(p < 1e-6);
+      assert.ok(square > 10 * limit);
+    }
+  });
+}
+
+/* Catches a p-value of another law, on both branches of the computation. */
+test("p-values are those of scipy", () => {
+  for (const {freedom, squares, p_values, limit} of chi_squares) {
+    squares.forEach((square, at) => near(pValue(square, freedom), p_values[at], 1e-9 * p_values[at] + 1e-14));
+    near(limitOf(freedom), limit, 1e-9 * limit);
+  }
+});
+
+/* Catches a rest of rare ends that is left out, and a forbidden end that passes. */
+test("chi-square counts rare ends together", () => {
+  const bins = binsOf(new Map(Object.entries({a: 0.6, b: 0.393, c: 0.004, d: 0.003})), 1000);
+  assert.equal(bins.map(({ends}) => ends.join("")).join(), "a,b,cd");
+  const squareOf = (counts) => chiSquare(bins, new Map(Object.entries(counts)), 1000);
+  near(squareOf({a: 580, b: 405, c: 9, d: 6}), 20 ** 2 / 600 + 12 ** 2 / 393 + 8 ** 2 / 7, 1e-9);
+  assert.equal(squareOf({a: 999, z: 1}), Infinity);
+});
+
+/* Catches a row that no longer sums to 1, and a zero that makes numbers of nothing. */
+test("a changed cell keeps a law", () => {
+  const close = (row, expected) => row.forEach((prob, at) => near(prob, expected[at], 1e-12));
+  close(withCell([0.2, 0.3, 0.5], 0, 0.6), [0.6, 0.15, 0.25]);
+  close(withCell([0, 1, 0], 1, 0.5), [0.25, 0.5, 0.25]);
+  close(withCell([0.2, 0.8], 0, 0), [0, 1]);
+  close(withCell([0.2, 0.8], 1, 7), [0, 1]);
+  close(withCell([1, 0], 0, -1), [0, 1]);
+});

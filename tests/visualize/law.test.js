@@ -1,0 +1,118 @@
+/* The law, and the two views in which the reader decides: cut and fill, and "Be the large model". */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import {barsOf, openIn, shares} from "../../visualize/viewer/turn.js";
+import {Residual, bounded, drawFrom, jointLaw, reached} from "../../visualize/viewer/law.js";
+import {near, scenes} from "./given.js";
+
+/* ---- the law --------------------------------------------------------------------------------------------------- */
+
+const ROWS = [
+  [2 / 3, 1 / 6, 1 / 6],
+  [1, 0, 0],
+].map((row) => row.map(Math.log));
+const PLAIN = {temperature: 1, top_k: 0, top_p: 1, replacement: true};
+
+/* The toy of docs/algorithm.md. Catches a multiplicity that is forgotten, or divided by the temperature, and a nucleus
+ * that takes one pair more where the mass is reached exactly: an enumeration by the same law cannot. */
+const JOINT = [
+  [{}, 1, [0.5, 0.125, 0.125, 0.25]],
+  [{}, 2, [0.4, 0.1, 0.1, 0.4]],
+  [{temperature: 0.5}, 2, [0.615385, 0.038462, 0.038462, 0.307692]],
+  [{top_p: 0.7}, 1, [0.666667, 0.333333]],
+  [{top_p: 0.75}, 1, [0.666667, 0.333333]],
+  [{top_p: 0.751}, 1, [0.571429, 0.142857, 0.285714]],
+  [{top_k: 3}, 1, [0.571429, 0.142857, 0.285714]],
+  [{temperature: 0}, 1, [1]],
+  [{temperature: 0, replacement: false}, 1, [1, 0, 0, 0]],
+];
+
+for (const [changes, multiplicity, expected] of JOINT) {
+  test(`the joint law of the toy with ${JSON.stringify(changes)}, twice ${multiplicity - 1}`, () => {
+    const beams = [
+      {log_weight: Math.log(3 / 4), multiplicity: 1},
+      {log_weight: Math.log(1 / 4), multiplicity},
+    ];
+    const {probs} = jointLaw(ROWS, beams, {...PLAIN, ...changes}, 3);
+    assert.deepEqual(
+      probs.map((prob) => Number(prob.toFixed(6))),
+      expected,
+    );
+  });
+}
+
+/* Catches > in place of >=, and a bound that is left out: no recorded layer has so few pairs. */
+test("the width at the edges where one sign decides", () => {
+  const counts = [
+    [[0.9, 0.5], 0.5, 2],
+    [[0.9, 0.5], 0.5000001, 1],
+    [[0.9, 0.5], 0.95, 0],
+    [[1, 0], 0, 2],
+    [[], 0.5, 0],
+  ];
+  for (const [chances, threshold, count] of counts) assert.equal(reached(chances, threshold), count);
+  const either = {min_width: 1, max_width: 8, replacement: false};
+  const widths = [
+    [5, 3, {}, 3],
+    [5, 3, {replacement: true}, 5],
+    [0, 3, {}, 1],
+    [9, 30, {}, 8],
+    [2, 3, {min_width: 4, max_width: 4}, 3],
+  ];
+  for (const [count, support, changes, width] of widths) {
+    assert.equal(bounded(count, support, {...either, ...changes}), width);
+  }
+});
+
+/* Catches pairs that the cold takes out of the law: each is the best in its turn, as at temperature 0. */
+test("in the cold a removed pair leaves the next best", () => {
+  const beams = [{log_weight: 0, multiplicity: 1}];
+  const law = jointLaw(
+    [ROWS[0].map((prob, at) => prob - at)],
+    beams,
+    {...PLAIN, temperature: 1e-4, replacement: false},
+    3,
+  );
+  const residual = new Residual({kind: "bonus", width: 3, alive: []}, law, [0, 0, 0], false);
+  const drawn = [0, 1, 2].map(() => {
+    const {at} = drawFrom(residual.masses(), 0.5);
+    residual.take(at);
+    return at;
+  });
+  assert.deepEqual(drawn, [0, 1, 2]);
+});
+
+/* ---- cut and fill, the game ------------------------------------------------------------------------------------ */
+
+for (const [name, {iterations}] of Object.entries(scenes)) {
+  /* Catches all other words as one word: then more is kept in the picture than by the law. */
+  test(`what is kept follows the chain in ${name}`, () => {
+    for (const layer of iterations.flatMap(({layers}) => layers)) {
+      const bins = barsOf(layer, "others");
+      if (!bins || layer.chain_S.length < 2) continue;
+      const found = bins.map(shares);
+      const sum = (kind) => found.reduce((before, share) => before + share[kind], 0);
+      const named = found.slice(0, -1).reduce((before, {kept}) => before + kept, 0);
+      const {target, draft} = bins[bins.length - 1];
+      const most = named + Math.min(target, draft);
+      near(sum("kept"), Math.min(Math.max(1 - layer.chain_S[1], named), most), 1e-9);
+      bins.forEach((bin, at) => near(found[at].kept + found[at].filled, bin.target, 1e-9));
+      bins.forEach((bin, at) => near(found[at].kept + found[at].cut, bin.draft, 1e-9));
+      assert.ok(found.every((share) => Object.values(share).every((value) => value >= -1e-12)));
+    }
+  });
+
+  /* Catches a question about an orphan or an unneeded guess, and a rule that gives another verdict. */
+  test(`the rule decides every guess that is asked in ${name}`, () => {
+    for (const iteration of iterations) {
+      const open = openIn(iteration);
+      for (const {verdict, uniform, residual_prob, draft_prob} of open.map((place) => iteration.trials[place])) {
+        assert.equal(uniform < Math.min(1, residual_prob / draft_prob) ? "accepted" : "rejected", verdict);
+      }
+      const decided = iteration.trials.filter(({verdict}) => ["accepted", "rejected"].includes(verdict));
+      if (open.length) assert.equal(open.length, decided.length);
+    }
+  });
+}

@@ -1,0 +1,86 @@
+/* The settings of a decode in the browser: what is refused, and with which words. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import en from "../../visualize/words/en.json" with {type: "json"};
+import {keepBest, ranked} from "../../visualize/live/decode.js";
+import {resolved, sentenceOf} from "../../visualize/live/settings.js";
+import {decode} from "../../visualize/live/trace.js";
+import {tablePair} from "./tables.js";
+
+/* The sentence of an error on a page of a language. */
+function told(error, table = en) {
+  const starts = Object.entries(table).filter(([key]) => key.startsWith("page.live."));
+  const words = Object.fromEntries(starts.map(([key, text]) => [key.slice("page.live.".length), text]));
+  const called = (name) => words[`field.${name}`] ?? name;
+  return sentenceOf(error, {words, called, language: table.language});
+}
+
+const REFUSED = [
+  [{draft_depth: "auto"}, "Tokens guessed ahead is auto; the browser measures nothing, so choose a value."],
+  [{max_new_tokens: 0}, "New tokens is 0; allowed are whole numbers from 1 to 32,768."],
+  [{draft_width: 2.5}, "Guesses for each token is 2.5; allowed are whole numbers from 1 to 256."],
+  [{input_beams: 65}, "Input beams is 65; allowed are whole numbers from 1 to 64."],
+  [{top_p: 0}, "Top-p is 0; allowed are numbers above 0, at most 1."],
+  [{length_penalty: 11}, "Length penalty is 11; allowed are numbers from -10 to 10."],
+  [{temperature: NaN}, "Temperature is not a number; type one."],
+  [{min_width: 3, max_width: 2}, "Most width is 2, below Least width 3; raise Most width or lower Least width."],
+];
+
+function thrown(asked) {
+  try {
+    return resolved(asked);
+  } catch (error) {
+    return error;
+  }
+}
+
+for (const [asked, said] of REFUSED) {
+  test(`${JSON.stringify(asked)} is refused`, () => assert.equal(told(thrown(asked)), said));
+}
+
+const WRONG_PAGE = [
+  [{method: "specinfer"}, /^method is "specinfer"; choose one of dsbd, beam_sampling, /],
+  [{replacement: 1}, /^replacement is 1; choose one of true, false$/],
+  [{depth_costs: [1, 1]}, /^depth_costs is given; /],
+  [{widht: 3}, /^unknown setting "widht"; leave it out$/],
+];
+
+for (const [asked, said] of WRONG_PAGE) {
+  test(`${JSON.stringify(asked)} is a wrong page's`, () => assert.throws(() => resolved(asked), {message: said}));
+}
+
+const EVEN = Object.fromEntries(["1", "0,0", "0,1", "1,0", "1,1"].map((key) => [key, [0, 0]]));
+const PROMPT = {text: "1", ids: [1]};
+
+async function whole(run) {
+  const told = [];
+  for await (const one of run) told.push(one);
+  return told;
+}
+
+/* Catches a decode that starts without the model it needs, and numbers that are none. */
+test("a pair that cannot decode says so", async () => {
+  const pair = {...tablePair({target: EVEN, draft: EVEN, eos: []}), draft: null};
+  await assert.rejects(decode(pair, PROMPT, {}).next(), {message: /^method dsbd needs a draft model; choose sampling/});
+  const empty = decode(tablePair({target: EVEN, draft: EVEN, eos: []}), {text: "", ids: []}, {});
+  await assert.rejects(empty.next(), {message: "the prompt has no tokens; give some text"});
+  const short = tablePair({target: EVEN, draft: EVEN, eos: []});
+  short.draft.context = 64;
+  const said64 = /^The prompt of 1 tokens plus New tokens 64 exceeds the context of 64 tokens; shorten/;
+  await assert.rejects(decode(short, PROMPT, {}).next(), (error) => said64.test(told(error)));
+  const broken = tablePair({target: {1: [NaN, 0]}, draft: EVEN, eos: []});
+  const said = {message: "the target model returns logits that are not numbers; load it again"};
+  await assert.rejects(whole(decode(broken, PROMPT, {method: "sampling"})), said);
+});
+
+/* Catches hypotheses of equal weight in another order than Python's: the earlier beam wins, a finished one first. */
+test("ties go to the earlier beam", () => {
+  const beamOf = (name, log_weight, length = 2) => ({name, log_weight, node: {length}});
+  const beams = [beamOf("a", -2), beamOf("b", -1), beamOf("c", -2), beamOf("d", -1)];
+  const namesOf = (found) => found.map(({name}) => name).join("");
+  assert.equal(namesOf(keepBest(beams, 3)), "abd");
+  assert.equal(namesOf(keepBest(beams, null)), "abcd");
+  assert.equal(namesOf(ranked({finished: [beamOf("e", -2, 4)], beams}, {length_penalty: 1})), "ebdac");
+});

@@ -1,0 +1,184 @@
+/* The scene that the viewer makes of a trace, and its sentences: the drawings that Python makes of the same trace have
+ * the same places, states, steps and numbers. */
+
+import assert from "node:assert/strict";
+import {readFileSync} from "node:fs";
+import test from "node:test";
+
+import {measure} from "../../visualize/viewer/forest.js";
+import {Scene} from "../../visualize/viewer/scene.js";
+import {decodePiece, flowing, hexOf, pieceLabel, shorten, visible} from "../../visualize/viewer/tokens.js";
+import {STRINGS, Words, number, tellApart} from "../../visualize/viewer/words.js";
+import {given, near, scenes} from "./given.js";
+
+const picked = (one, names) => names.map((name) => one[name]);
+const NODE = "id parent column row label token state kind".split(" ");
+
+/* A scene as test_javascript.py writes Python's. */
+function drawn(scene) {
+  const {whole, iterations} = scene;
+  return {
+    whole: picked(whole, ["tokens", "last_position", "last_row"]),
+    tree: whole.nodes.map((node) => picked(node, ["id", "parent", "position", "row", "iteration"])),
+    bands: whole.bands.map((band) => picked(band, ["iteration", "first", "last"])),
+    iterations: iterations.map((iteration) => ({
+      nodes: iteration.nodes.map((node) => picked(node.id ? node : {...node, label: "", token: ""}, NODE)),
+      steps: iteration.steps.map(({changes, ...step}) => [
+        ...picked(step, ["phase", "layer", "focus"]),
+        changes.map((change) => picked(change, ["node", "state", "slots", "landed"])),
+      ]),
+      sizes: picked(iteration, ["lastColumn", "lastRow"]),
+      layers: iteration.layers.map(({step, at_least}) => [step, at_least]),
+    })),
+  };
+}
+
+function same(found, expected, place) {
+  if (typeof expected === "number") near(found, expected, 6e-4, place);
+  else if (expected && typeof expected === "object") {
+    assert.deepEqual(Object.keys(found), Object.keys(expected), place);
+    for (const name of Object.keys(expected)) same(found[name], expected[name], `${place}.${name}`);
+  } else assert.equal(found, expected, place);
+}
+
+for (const [name, {trace, drawn: expected}] of Object.entries(given.traces)) {
+  /* Catches another row, step, label or count, a text that a token does not add, and a trace that is drawn otherwise
+   * when it comes piece by piece. */
+  test(`the scene of ${name}`, () => {
+    const scene = new Scene({...trace, iterations: [], result: null});
+    assert.deepEqual([scene.whole.bands, scene.text().tokens, scene.best], [[], [], undefined]);
+    trace.iterations.forEach((iteration, at) => {
+      scene.add([iteration]);
+      assert.equal(scene.whole.bands.length, at + 1);
+    });
+    scene.end(trace.result);
+    same(drawn(scene), expected, name);
+    assert.deepEqual(drawn(scene), drawn(scenes[name]));
+  });
+}
+
+/* Catches a line that needs a result, and a best text that is not the best. */
+test("a decode that was stopped has a best text", () => {
+  const {trace, best, text} = given.stopped;
+  const scene = new Scene({...trace, result: null});
+  assert.equal(scene.best.node, best);
+  const found = scene.text();
+  assert.equal(found.tokens.map((token) => token.text).join(""), text);
+  assert.deepEqual([scene.result, scene.final.size, found.ended], [[], 0, false]);
+});
+
+/* Catches a file of another kind, and damage that would be drawn as something else. */
+test("what is no trace is refused", () => {
+  const {trace} = given.traces.toy;
+  const [first, ...others] = trace.iterations;
+  const orphan = {...first, trials: [], draws: [], nodes: [{...first.nodes[0], parent: 9999}]};
+  assert.throws(() => new Scene({...trace, format: "dsbd-trace/2"}), /format is dsbd-trace\/2; the viewer draws/);
+  assert.throws(() => new Scene({...trace, iterations: [orphan, ...others]}), /iteration 1: node 1 hangs below no/);
+});
+
+/* Catches a character that is split over tokens and lost, and bytes that are no character and vanish. */
+test("hostile tokens", () => {
+  let pending = [];
+  for (const {piece, text, shown} of given.pieces) {
+    const [adds, rest] = decodePiece(piece, pending);
+    assert.deepEqual([visible(text), flowing(text), shorten(pieceLabel(piece)), adds, hexOf(rest)], shown);
+    pending = rest;
+  }
+});
+
+/* ---- sentences ------------------------------------------------------------------------------------------------- */
+
+const SAID = JSON.parse(readFileSync(new URL("sentences.json", import.meta.url), "utf8"));
+
+/* Everything that is said of an iteration, by kind and place. */
+function saidOf(scene, words, {it, kind, at}) {
+  const iteration = scene.iterations[it];
+  if (kind === "step") return [words.step(iteration, at, scene.settings)];
+  if (kind === "layer") {
+    const layer = iteration.layer(at);
+    const {landed, before} = iteration;
+    return [words.layerTitle(layer, before), words.outcome(layer, landed), words.width(layer, scene.settings)];
+  }
+  const [place, which] = at;
+  const fact = iteration.facts[place][which];
+  return [words.title(iteration, fact), words.verdict(iteration, fact), words.detail(fact, iteration.nodes[place])];
+}
+
+/* One sentence of each kind; catches a template that is filled with another number, and a reason that is another. */
+test("what is said of the recorded decodes", () => {
+  for (const {trace, said, ...place} of SAID) {
+    assert.deepEqual(saidOf(scenes[trace], new Words("en"), place), said);
+  }
+});
+
+/* Catches a sentence that has no words, or no number, in one of the languages. */
+test("every language says everything", () => {
+  const all = Object.keys(STRINGS).map((language) => new Words(language));
+  for (const [name, scene] of Object.entries(scenes)) {
+    if (name === "nasty") continue; // its tokens look like templates
+    const it = scene.iterations.length - 1;
+    const {steps} = scene.iterations[it];
+    for (const words of all) {
+      steps.forEach((_, at) => {
+        const [said] = saidOf(scene, words, {it, kind: "step", at});
+        assert.doesNotMatch(said, /\{\w+\}|^\w+\.\w+|undefined|NaN/);
+      });
+    }
+  }
+});
+
+/* Catches a language whose plurals Python counts otherwise, and numbers that look alike. */
+test("numbers and plurals", () => {
+  for (const [values, one] of given.numbers) {
+    assert.equal(number(values[0]), one);
+    assert.equal(new Set(tellApart(...values)).size, new Set(values).size);
+  }
+  for (const [language, expected] of Object.entries(given.plurals)) {
+    const rules = new Intl.PluralRules(language);
+    assert.deepEqual(
+      expected.map((_, count) => rules.select(count)),
+      expected,
+    );
+  }
+});
+
+/* ---- drawing, joining ------------------------------------------------------------------------------------------ */
+
+/* Catches an edge that starts, bends or ends elsewhere in one of the two. Columns are made equally wide. */
+for (const {name, at, room, pitch, left, band, row, edges} of given.edges) {
+  test(`both draw the same edges of ${name}, iteration ${at}`, () => {
+    const iteration = scenes[name].iterations[at];
+    const {nodes, steps} = iteration;
+    for (const node of nodes) if (node.id === 0) node.label_columns = "prompt".length;
+    const made = measure(iteration, room);
+    const looks = iteration.looksAt(steps.length - 1);
+    const paths = nodes
+      .filter((node) => node.parent >= 0)
+      .map((node) => made.edge(nodes[node.parent], node, looks[node.parent].slots));
+    const origin = made.at({column: 0, row: 0});
+    const pixels = made.at({column: 0, row: 1}).y - origin.y;
+    assert.deepEqual([made.upright, paths.length], [false, edges.length]);
+    near(made.pitch, pitch, 1e-6);
+    edges.forEach(([start, above, bend, end, below], place) => {
+      const numbers = paths[place].match(/-?[\d.]+/g).map(Number);
+      const shift = left - origin.x;
+      near(numbers[0] + shift, start, 0.2, "start");
+      near(numbers[2] + shift, bend, 0.2, "bend");
+      near(numbers[numbers.length - 2] + shift, end, 0.2, "end");
+      near(numbers[1] / pixels, (above - band) / row, 0.02, "above");
+      near(numbers[numbers.length - 1] / pixels, (below - band) / row, 0.02, "below");
+    });
+  });
+}
+
+/* Catches a misspelt import: joining drops the import lines, and then only a visitor would find it. */
+test("every import names an export", async () => {
+  assert.equal(typeof (await import("../../visualize/viewer/viewer.js")).mount, "function");
+});
+
+/* Catches two files that use one name: joined, they share one scope, and of a module two functions may not, either. */
+test("the module of the viewer is one", () => import(`data:text/javascript,${encodeURIComponent(given.module)}`));
+
+for (const [name, code] of Object.entries(given.joined)) {
+  test(`the joined code of the ${name} parses`, () => assert.equal(typeof new Function(code), "function"));
+}

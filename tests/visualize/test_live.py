@@ -1,0 +1,448 @@
+"""The decoder in JavaScript beside Python's: with the same tables and seeds both write the same trace; the bundled
+pairs give Python's ids; and a live page decodes in a browser."""
+
+import itertools
+import json
+import math
+import random
+import shutil
+import subprocess
+import unicodedata
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from playwright.sync_api import expect
+from transformers import AutoConfig, AutoTokenizer
+
+import dsbd
+import visualize
+from dsbd.assets import BUNDLED_PAIRS, asset_path
+from dsbd.decoder import iterations
+from dsbd.methods import resolve
+from dsbd.models.engines.onnx_graph import BROWSER, bundled_graph
+from dsbd.models.loading import display_name
+from dsbd.models.pair import Pair, TokenBytes
+from dsbd.models.rows.forest import ForestRow
+from dsbd.session import RunStart
+from dsbd.tracing.recorder import Recorder
+from dsbd.tracing.trace import Trace
+from tests.axe import named, violations
+from tests.visualize.homes import served, visit
+from tests.visualize.test_javascript import run_under_node
+from visualize.pages.live import FOLDER as SHARED_FOLDER
+from visualize.pages.live import METHODS, live_pair, write_live
+
+VOCABULARY, EOS, PROMPT = 6, 5, [3, 1, 2]
+NOT_SHARED = {"software", "digest", "phases", "slots_scored", "slots_kept", "kv_peak_slots", "kv_peak_bytes"}
+"""Fields of a trace that differ: times, and slots, since JavaScript feeds no empty ones."""
+FOLLOWS = {"acceptance_chain"}
+"""Quotients of ``chain_S``, which is compared; where S is nearly 0 it has no digits left. The audit checks them."""
+FOLDER = Path(__file__).parent
+QUOTIENTS = ("acceptance", "residual_prob", "cdf_")
+"""Numbers that were divided by S: a small S is a difference, which has lost digits."""
+
+
+class Tokenizer:
+    """Reads nothing, and writes ids as digits."""
+
+    all_special_ids = (EOS,)
+
+    def convert_ids_to_tokens(self, token: int) -> str:
+        return str(token)
+
+    def decode(self, ids: list[int], skip_special_tokens: bool = False, **_: object) -> str:
+        return "".join("." if token == EOS else str(token) for token in ids if token != EOS or not skip_special_tokens)
+
+
+class Slots:
+    """A cache that holds nothing."""
+
+    length = peak_bytes = 0
+
+    def reserve(self, slots: int) -> None: ...
+
+    def move(self, start: int, sources: list[int]) -> None:
+        self.length = start + len(sources)
+
+
+class TableRow(ForestRow):
+    """The decoder's row over a table in place of a model: the logits follow from the last two tokens."""
+
+    def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
+        self.cache.length += tokens.numel()
+
+    def open(self, beams, room) -> None:
+        super().open(beams, room)
+        self._paths = [(PROMPT[-1], *beam.token_ids()) for beam in beams]
+
+    def feed(self, tokens, parents, sizes) -> torch.Tensor:
+        start = len(self._paths) if self._fed else 0
+        self._fed += tokens.numel() + (0 if self._fed else len(self._pending))
+        for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True):
+            self._paths.append((*self._paths[parent], token))
+        self.cache.length = self._settled + self._live + self._fed
+        self.forwards += 1
+        self.peak_slots = max(self.peak_slots, self.cache.length)
+        rows = [self.model.table[",".join(map(str, path[-2:]))] for path in self._paths[start:]]
+        return torch.tensor(rows, dtype=torch.float64)
+
+
+def tables(seed: int, likeness: float) -> dict[str, Any]:
+    """Logits of both models after every two tokens; ``likeness`` pulls the draft's to the target's."""
+    source = random.Random(seed)
+    ends = [str(last) for last in range(VOCABULARY)]
+    keys = [*ends, *(f"{before},{last}" for before, last in itertools.product(ends, ends))]
+    target = {key: [source.gauss(0, 1.5) for _ in range(VOCABULARY)] for key in keys}
+    draft = {key: [likeness * one + (1 - likeness) * source.gauss(0, 1.5) for one in target[key]] for key in keys}
+    return {"target": target, "draft": draft, "eos": [EOS]}
+
+
+def table_pair(given: dict[str, Any]) -> Pair:
+    def model(role: str) -> Any:
+        fixed = {"revision": None, "dtype": torch.float64, "device": torch.device("cpu"), "attention": "forest"}
+        fixed_too = {"engine": "eager", "vocabulary_size": VOCABULARY, "new_cache": lambda slots: Slots()}
+        return SimpleNamespace(id=f"tables/{role}", table=given[role], **fixed_too, **fixed)
+
+    return Pair(model("target"), model("draft"), Tokenizer(), frozenset(given["eos"]))
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch):
+    """Return Python's trace of a case, as plain data."""
+    for module in ("decoder", "session"):
+        monkeypatch.setattr(f"dsbd.{module}.row_of", lambda model, start, check: TableRow(model, 0, check))
+    monkeypatch.setattr("dsbd.draft._noise", noise)
+
+    def run(case: dict[str, Any]) -> dict[str, Any]:
+        recorder, settings = Recorder(), dsbd.DecodingSettings.from_dict(case["settings"])
+        start = RunStart(table_pair(case["tables"]), case["prompt"]["text"], case["prompt"]["ids"], resolve(settings))
+        for _ in iterations(start, [recorder]):
+            pass
+        return recorder.trace().to_dict()
+
+    return run
+
+
+def noise(races: int, pairs: int, generator: torch.Generator) -> np.ndarray:
+    """What ``exponential_`` draws wherever torch has no generator of the processor's maker for it."""
+    return -torch.log1p(-torch.rand(races, pairs, dtype=torch.float64, generator=generator)).numpy()
+
+
+def under_node(*asked: str) -> list[str]:
+    """The lines that ``under_node.js`` prints. Skips where node is not installed."""
+    if shutil.which("node") is None:
+        pytest.skip("runs wherever node is installed")
+    done = subprocess.run(["node", str(FOLDER / "under_node.js"), *asked], capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.splitlines()
+
+
+def traces_of(cases: list[dict], folder: Path) -> list[dict]:
+    """JavaScript's traces."""
+    (folder / "cases.json").write_text(json.dumps(cases))
+    return [json.loads(line) for line in under_node("decodes", str(folder / "cases.json"))]
+
+
+def assert_equal(found: Any, expected: Any, place: str = "trace") -> None:
+    """Everything but the fields that differ; numbers up to rounding."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys(), place
+        for key, value in expected.items():
+            if key not in NOT_SHARED | FOLLOWS and "seconds" not in key and "per_second" not in key:
+                assert_equal(found[key], value, f"{place}.{key}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), place
+        for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+            assert_equal(one, other, f"{place}.{number}")
+    elif isinstance(expected, float) and found is not None:
+        within = 1e-6 if any(f".{name}" in place for name in QUOTIENTS) else 1e-9
+        assert math.isclose(found, expected, rel_tol=within, abs_tol=within), (place, found, expected)
+    else:
+        assert found == expected, (place, found, expected)
+
+
+def case(seed: int, **settings: Any) -> dict[str, Any]:
+    settings = {
+        "max_new_tokens": 12,
+        "seed": seed,
+        **({} if settings.get("method") == "greedy" else {"top_k": 0}),
+        **settings,
+    }
+    return {"tables": tables(seed, 0.6), "prompt": {"text": "312", "ids": PROMPT}, "settings": settings}
+
+
+GRID = [
+    {},
+    {"top_k": 7, "temperature": 0.7},
+    {"replacement": False, "top_k": 9, "temperature": 1.3, "draft_width": 4},
+    {"landing": False, "draft_width": 3},
+    {"min_width": 2, "max_width": 4, "width_threshold": 0.4},
+    {"min_width": 3, "max_width": 3, "draft_depth": 2, "replacement": False},
+    {"cover_width": 4, "draft_width": 3, "replacement": False, "top_k": 8},
+    {"forest": "likely", "draft_width": 5, "top_k": 6, "temperature": 0.6, "max_width": 2},
+    {"forest": "likely", "draft_width": 8, "replacement": False},
+    {"temperature": 0.0, "replacement": False, "min_width": 2, "max_width": 4},
+    {"temperature": 0.0, "forest": "likely", "replacement": False, "max_width": 3, "width_threshold": 0.9},
+    {"top_p": 0.7, "top_k": 10, "replacement": False, "temperature": 1.5},
+    {"top_p": 0.6, "forest": "likely"},
+    {"input_beams": 1},
+    {"temperature": 1e-3},
+    {"length_penalty": -0.5, "draft_depth": 7, "draft_width": 2},
+    {"draft_depth": 0, "max_width": 3},
+    {"max_new_tokens": 1},
+    {"draft_width": 1, "width_threshold": 0.0},
+    {"method": "beam_sampling", "replacement": False, "num_beams": 8},
+    {"method": "beam_search", "num_beams": 3},
+    {"method": "speculative_beam_search", "num_beams": 2, "draft_width": 3, "top_k": 5},
+    {"method": "speculative", "temperature": 0.5, "top_k": 4},
+    {"method": "sampling"},
+    {"method": "greedy"},
+]
+MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished"}
+"""Verdicts and outcomes that these decodes meet."""
+
+
+def any_settings(source: random.Random) -> dict[str, Any]:
+    """Settings of DSBD, whatever they are."""
+    least = source.randint(1, 4)
+    chosen = {"draft_depth": range(6), "draft_width": range(1, 10), "replacement": [True, False], "cover_width": [0, 4],
+              "input_beams": [None, None, 1, 3], "landing": [True, True, False], "forest": ["sampled", "likely"],
+              "temperature": [0.0, 0.3, 1.0, 2.5], "top_k": [0, 3, 8, 50],
+              "max_new_tokens": range(1, 21), "max_width": [None, least, least + 2]}  # fmt: skip
+    found = {name: source.choice(choices) for name, choices in chosen.items()}
+    return {**found, "min_width": least, "width_threshold": source.random(), "length_penalty": source.uniform(-2, 2)}
+
+
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 12), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_both_languages_write_the_same_trace(seeds: range, decoded, tmp_path: Path) -> None:
+    """Catches another law, another order of the random numbers, a field that means something else, and a digest that
+    Python would not write."""
+    cases = [case(seed, **settings) for settings in GRID for seed in seeds]
+    cases += [case(seed, **any_settings(random.Random(seed))) for seed in range(100, 100 + 20 * len(seeds))]
+    verdicts = set()
+    for asked, found in zip(cases, traces_of(cases, tmp_path), strict=True):
+        expected = decoded(asked)
+        del expected["digest"]  # a browser makes none
+        assert_equal(found, expected, str(asked["settings"]))
+        for trace in (found, expected):
+            assert dsbd.verify_trace(Trace.from_dict(trace)).failure is None, asked["settings"]
+        assert found["iterations"]
+        verdicts |= {trial["verdict"] for one in found["iterations"] for trial in one["trials"]}
+        verdicts |= {layer["outcome"] for one in found["iterations"] for layer in one["layers"]}
+    assert verdicts >= MET
+
+
+@pytest.mark.slow
+def test_the_decoder_keeps_the_law(tmp_path: Path) -> None:
+    """Catches what the file itself names, in JavaScript alone."""
+    run_under_node([FOLDER / "exact.test.js"], {}, tmp_path)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**32 + 5, 2**53 - 1])
+def test_a_seed_means_the_same(seed: int) -> None:
+    """Catches another generator, a seed that is read otherwise, and numbers that two draws share."""
+    lines = under_node("random", str(seed))
+    torch_generator = torch.Generator().manual_seed(seed)
+    expected = torch.rand(2000, dtype=torch.float64, generator=torch_generator)
+    assert json.loads(lines[0]) == expected.tolist()
+    following = torch.rand(50, dtype=torch.float64, generator=torch_generator)
+    assert json.loads(lines[1]) == pytest.approx((-torch.log1p(-following)).tolist(), rel=1e-12)
+
+
+HOSTILE = (
+    "", " ", "  \n\n\t ", "\r\n", "\u0000\u0001\u007f", "\ufeff\ufeff", "\u202eabc\u202c", "e\u0301\u0301\u0301",
+    "\u200d\u200b", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1e9\U0001f1ea", "\ud7ff\ue000\uffff",
+    "\U0010ffff", "<|endoftext|>", "a<|endoftext|>b <|endoftext|", "שלום עולם", "مرحبا بالعالم", "ＦＵＬＬ　ｗｉｄｔｈ",
+    "ǅ ß İ ı ſ K",
+    "don't I'LL we've he'd it's 'sa 'S ''s", "1234567890 ½ ² Ⅷ ٣", "a" * 3000, " " * 500 + "x", "\n" * 300,
+    "na\u00a0ïve\u2003text\u3000", "\u0345\u0600\u180e\u2028\u2029\u0085", "x\u1680y\u205fz", "_-_-_ ... !!?",
+)  # fmt: skip
+RANGES = (
+    (0, 0x7F), (0x80, 0x24F), (0x250, 0x5FF), (0x600, 0x1FFF), (0x2000, 0x2FFF), (0x3000, 0xD7FF), (0xE000, 0xFFFF),
+    (0x10000, 0x1FFFF), (0x20000, 0x10FFFF), (0x1F300, 0x1FAFF), (0x300, 0x36F), (0x41, 0x7A),
+)  # fmt: skip
+
+
+def texts(count: int) -> list[str]:
+    """Return hostile texts, bundled ones, and random ones."""
+    chance = random.Random(23)
+    words = [*asset_path("prompts.txt").read_text(encoding="utf-8").split("\n"), *HOSTILE]
+    words += (asset_path("tasks/sql/validation.jsonl").read_text(encoding="utf-8").split("\n"))[:200]
+    spaces = ["", " ", "  ", "\n", "\t", "\u00a0", "'", "'s", "."]
+    while len(words) < count:
+        parts = [word(chance) + chance.choice(spaces) for _ in range(chance.randint(1, 12))]
+        words.append("".join(parts))
+    return words
+
+
+def word(chance: random.Random) -> str:
+    """Return characters of one range that this Python's Unicode has: what a later Unicode adds is a letter to some
+    runtimes and not to others, so it may be split elsewhere."""
+    start, end = chance.choice(RANGES)
+    found = (chr(chance.randint(start, end)) for _ in range(chance.randint(1, 9)))
+    return "".join(one for one in found if unicodedata.category(one) != "Cn")
+
+
+def tokenizer_says(pair: str, count: int) -> dict[str, Any]:
+    """Return texts with their ids and the text of these, and the pieces of all ids."""
+    tokenizer = AutoTokenizer.from_pretrained(asset_path("models") / pair / "target", trust_remote_code=False)
+    ids = [(text, tokenizer(text).input_ids) for text in texts(count)]
+    decode = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+    of_bytes = TokenBytes(tokenizer)
+    every = range(len(tokenizer) + 2)
+    return {
+        "texts": [(text, found, tokenizer.decode(found, **decode)) for text, found in ids],
+        "pieces": [of_bytes.piece(one) for one in every],
+        "special": [one in tokenizer.all_special_ids for one in every],
+    }
+
+
+def decodes(pair: str) -> list[dict[str, Any]]:
+    """Return what is recorded of a pair: prompt, settings, the ids of every beam, and the slots of every pass."""
+    files = [file for folder in ("traces", "lessons/traces") for file in sorted(asset_path(folder).glob("*.json.gz"))]
+    traces = {file.name: Trace.load(file) for file in files}
+    return [
+        {
+            "name": name,
+            "text": trace.prompt.text,
+            "settings": trace.to_dict()["settings"],
+            "ids": [beam.token_ids for beam in trace.result.beams],
+            "slots": [(one.kept.slots_scored, one.kept.slots_kept) for one in trace.iterations],
+        }
+        for name, trace in traces.items()
+        if trace.settings.method in METHODS and trace.prompt.memory is None
+        and trace.models.target.id.startswith("bundled") and live_pair([trace.models.target.id]) == pair
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """Return a folder of shared files."""
+    folder = tmp_path_factory.mktemp("site")
+    write_live(folder)
+    return folder / SHARED_FOLDER
+
+
+def pair_says(name: str) -> dict:
+    target = asset_path("models") / name / "target"
+    record = {
+        "revision": None,
+        "vocabulary": AutoConfig.from_pretrained(target, trust_remote_code=False).vocab_size,
+        "attention": "forest",
+    }
+    record["id"] = display_name(target)
+    return {"eos": [0], "record": record, "decodes": decodes(name), **tokenizer_says(name, 2000)}
+
+
+@pytest.mark.slow
+def test_the_pairs_under_node(shared, tmp_path):
+    """Catches another id or piece than Python's, another decode than the recorded one, a bad day without a sentence."""
+    given = {"folder": f"{shared.as_uri()}/", "pairs": {name: pair_says(name) for name in BUNDLED_PAIRS}}
+    run_under_node([FOLDER / "pair_under_node.js"], given, tmp_path)
+
+
+@pytest.mark.parametrize("role", ["target", "draft"])
+@pytest.mark.parametrize("name", BUNDLED_PAIRS)
+def test_the_graphs_are_those_of_the_builder(name, role):
+    """Catches a graph that was not written again after a change; .ci/live/renew writes it."""
+    found = onnx.load(asset_path("models") / name / role / BROWSER, load_external_data=False)
+    assert found == bundled_graph(name, role)
+
+
+RECORDED = asset_path("traces") / "1-dynamic-width.json.gz"
+LESSON = asset_path("lessons") / "1-speculative-decoding.md"
+DONE = "in this browser"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Return a site with a live page, the lessons and the recording that the page opens with."""
+    folder = tmp_path_factory.mktemp("live")
+    (folder / "traces").mkdir()
+    (folder / "traces" / RECORDED.name).write_bytes(RECORDED.read_bytes())
+    visualize.export_site(folder / "traces", folder / "site", lessons=asset_path("lessons"), live=True)
+    return folder / "site"
+
+
+def typed(page, prompt: str, **settings) -> None:
+    page.fill(".dsbd-live textarea", prompt)
+    for label, value in settings.items():
+        page.get_by_label(label.replace("_", " "), exact=True).fill(str(value))
+
+
+@pytest.mark.slow
+def test_a_live_page_decodes(browser, site):
+    """Catches every break between the click and the trace; the form repeats the recording that is shown first."""
+    with served(site) as address, visit(browser, f"{address}/live.html") as seen:
+        page = seen.page
+        said = page.locator(".dsbd-live-said")
+        page.click(".dsbd-live-run")
+        page.click(".dsbd-live-run")
+        expect(said).to_have_text("Stopped.")
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text(DONE, timeout=120_000)
+        expect(page.locator(".dsbd-strip-head")).to_contain_text("passes of the large model instead of")
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save the trace").click()
+        trace = Trace.load(saved.value.path())
+        expect(page.locator(".dsbd-live-text")).to_contain_text(trace.result.text.strip())
+        report = dsbd.verify_trace(trace)
+        assert report.passed, report.failure
+        assert trace.result.token_ids == Trace.load(RECORDED).result.token_ids
+        assert trace.software["generator"].startswith("mt19937")
+
+        typed(page, "   ")
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text("Type a few words first")
+        typed(page, "A", Seed=-1)
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text("Seed is -1; allowed are whole numbers from 0 to")
+        typed(page, "\u4e9c\u5516" * 1000, Seed=1)
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text("exceeds the context of 2,048 tokens; shorten the prompt or lower New tokens.")
+        typed(page, "Once", New_tokens=1500, Seed=1)
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text("so far")
+        page.click(".dsbd-live-run")
+        expect(said).to_have_text("Stopped.")
+        expect(page.get_by_role("button", name="Save the trace")).to_be_hidden()
+        assert seen.errors == []
+
+
+@pytest.mark.slow
+def test_a_lesson_decodes_and_goes_back(browser, site):
+    """Catches a card whose decode stays when the reader turns to the recorded one."""
+    with served(site) as address:
+        last = len(LESSON.read_text(encoding="utf-8").split("\n## "))
+        with visit(browser, f"{address}/lessons/{LESSON.stem}.html#card={last}") as seen:
+            page, head = seen.page, seen.page.locator(".dsbd-strip-head")
+            recorded = head.text_content()
+            page.click(".dsbd-live-run")
+            expect(page.locator(".dsbd-live-said")).to_contain_text(DONE, timeout=120_000)
+            assert head.text_content() != recorded
+            page.click("button.previous")
+            expect(head).to_have_text(recorded)
+            assert seen.errors == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_a_live_page(browser, site, theme):
+    with served(site) as address, visit(browser, f"{address}/live.html", color_scheme=theme) as seen:
+        seen.page.get_by_text("More settings").click()
+        assert named(violations(seen.page, ".dsbd-live")) == []
+
+
+@pytest.mark.slow
+def test_a_closed_off_frame_says_so(browser, site):
+    """Catches the browser's own words for a script that such a frame may not load."""
+    (site / "closed.html").write_text('<iframe sandbox="allow-scripts" src="live.html"></iframe>')
+    with served(site) as address, visit(browser, f"{address}/closed.html") as seen:
+        frame = seen.page.frame_locator("iframe")
+        frame.locator(".dsbd-live-run").click()
+        expect(frame.locator(".dsbd-live-said")).to_contain_text("open the page in a tab of its own")

@@ -1,0 +1,553 @@
+"""Pages: alone, as a site, an article, lessons with slides and a lab, in notebooks, books and decks; what they carry,
+the errors that help a teacher, and journeys in a browser."""
+
+import html
+import json
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+import visualize
+from dsbd.assets import asset_path
+from dsbd.tracing.audit import verify_trace
+from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
+from tests.axe import serious
+from tests.command_line import refused
+from tests.law.oracle import Process, Warp, Weighted
+from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.traces import NASTY, nasty_trace, toy_trace
+from visualize.forest import steps_of
+from visualize.pages.document import data_element
+from visualize.pages.lesson import Block, CardQuestion, Position, parse_lesson, read_lesson, step_of
+from visualize.pages.lesson_page import stops_of
+from visualize.pages.site import html_page
+
+TRACE = toy_trace()
+STEPS = [len(steps_of(iteration, TRACE.settings)) for iteration in TRACE.iterations]
+ROOT = Path(__file__).parents[2]
+ARTICLE = read_lesson(asset_path("article/article.md"))
+BENCH, TABLE, RECORDED = "read('bench.json')", "read('table.json')", "'trace.json.gz'"
+GIVEN = {
+    **dict.fromkeys(("decode", "width"), RECORDED), "forest": f"{RECORDED}, 1", "race": "read('race.json')",
+    "pareto": TABLE, "speed": BENCH,
+}  # fmt: skip
+"""What each public figure is drawn of, in a notebook beside these files."""
+SHOWN = (
+    "visualize.show('trace.json.gz')",
+    "visualize.show('nasty.json.gz', iteration=2)",
+    "visualize.show('trace.json.gz', height=500)",
+)
+HOST = """<!doctype html><meta charset="utf-8">
+<div id="slide" style="display:none"><iframe id="a" src="viewer.html" width="900" height="700"></iframe></div>
+<iframe id="b" srcdoc="<p>a stranger"></iframe>
+<script>window.told = []; addEventListener("message", ({data}) => told.push(data));
+window.say = (message) => document.getElementById("a").contentWindow.postMessage(message, "*");</script>"""
+STRANGER = """() => {
+  const other = document.getElementById("b").contentWindow.document, script = other.createElement("script");
+  script.textContent = "parent.frames[0].postMessage({dsbd: 'last'}, '*')";
+  other.body.append(script);
+}"""
+"""A foreign frame beside the viewer that tries to step it."""
+DECK = """<!doctype html><meta charset="utf-8"><div class="slides">{slides}</div><script>
+globalThis.Reveal = {{heard: {{}}, on(name, act) {{ this.heard[name] = act; }}}};
+const steps = () => [...document.querySelectorAll(".dsbd-step")];
+globalThis.press = (by) => {{
+  const all = steps(), at = all.filter((one) => one.classList.contains("visible")).length;
+  const fragment = by > 0 ? all[at] : all[at - 1];
+  fragment.classList.toggle("visible");
+  Reveal.heard[by > 0 ? "fragmentshown" : "fragmenthidden"]({{fragment}});
+}};</script>"""
+"""A deck that sends the events of reveal.js, without its style."""
+SCROLL = """([at, share]) => scrollBy(0,
+    document.querySelectorAll('main article')[at].getBoundingClientRect().top - share * innerHeight)"""
+
+
+def step_is(frame, step: int, it: int = 0) -> None:
+    """Wait until the viewer of a frame shows a step, from 0."""
+    expect(frame.locator(".dsbd-count-step").first).to_have_text(f"{step + 1} of {STEPS[it]}")
+
+
+def test_the_page_names_nothing_outside():
+    """Catches token text that ends its element, and an address that the page would load from."""
+    page = html_page([nasty_trace()])
+    assert len(page) < 160_000
+    assert "alert(1)</script>" not in page
+    assert page.count("</script>") == page.count("<script")
+    assert re.findall(r"(?:src|href)=\"([^\"]*)\"", page) == ["data:,"]
+    assert re.findall(r"https?://[^\"' )]+", page) == []
+    element = str(data_element("x", NASTY[:-1]))
+    assert not re.search("[<>&\u2028\u2029]", inside := element.partition('json">')[2].partition("</script>")[0])
+    assert json.loads(inside) == NASTY[:-1]
+
+
+def test_an_article_asks_nothing(tmp_path, capsys):
+    TRACE.save(tmp_path / "t.json")
+    (tmp_path / "asks.md").write_text("---\ntitle: T\ntrace: t.json\n---\n## A\n\n- [x] one\n- [ ] two\n")
+    flags = ["--traces", str(tmp_path), "--article", str(tmp_path / "asks.md"), "--output", str(tmp_path / "site")]
+    assert "asks.md, line 5: an article asks nothing" in refused(capsys, "site", *flags)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Write a site of two traces, one of them with hostile tokens and a hostile file name, and of the article."""
+    folder = tmp_path_factory.mktemp("traces")
+    TRACE.save(folder / "1-toy fox.json.gz")
+    (folder / "<b>&'Nasty'.json").write_text(json.dumps(nasty_trace().to_dict()))
+    (folder / "notes.txt").write_text("not a trace")
+    pages = visualize.export_site(folder, folder / "site", title="<i>Forests</i>", article=ARTICLE.path)
+    assert pages == ["index.html", "article.html", "forests/1-toy-fox.html", "forests/b-nasty.html"]
+    written = [(folder / "site" / page).read_text(encoding="utf-8") for page in pages]
+    assert not re.search(r'(?:src|href)="https?://', "".join(written))
+    assert "&lt;iframe src=&#34;b-nasty.html&#34; title=&#34;&amp;lt;b&amp;gt;" in written[3]
+    assert "<b>" not in written[0] + written[3]
+    return folder / "site"
+
+
+def test_the_index_leads_to_every_viewer(browser, site):
+    """Catches dead links, titles that are markup, and a page that needs a server."""
+    with visit(browser, site / "index.html") as seen:
+        page = seen.page
+        expect(page.locator("h1")).to_have_text("<i>Forests</i>")
+        assert page.inner_text(".about").startswith("A small model guesses, a large model checks")
+        assert page.locator(".cards h3").all_inner_texts() == ["Toy fox", "<b>&'Nasty'"]
+        assert page.evaluate("() => [...document.images].every((one) => one.complete && one.naturalWidth > 200)")
+        page.click("text=Toy fox")
+        (frame,) = seen.drawn()
+        step_is(frame, 0)
+        with page.expect_download() as download:
+            page.click("text=Download the trace")
+        assert Trace.load(download.value.path()) == TRACE
+        page.click("text=All decodes and lessons")
+        page.wait_for_selector(".cards")
+        seen.quiet()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "height", "scheme", "share"), [(1280, 800, "light", 0.2), (390, 844, "dark", 0.57)])
+def test_the_forest_of_the_article_changes_as_one_scrolls(browser, site, width, height, scheme, share):
+    """Catches a card that shows another place or covers the forest, and a page that scrolls sideways."""
+    viewport = {"width": width, "height": height}
+    with visit(browser, site / "article.html", viewport=viewport, color_scheme=scheme) as seen:
+        page = seen.page
+        page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])", state="attached")
+        expect(page.locator(".cut .dsbd-cut-field").first).to_be_attached()
+        for at, card in enumerate(card for card in ARTICLE.cards if "lab" not in card.blocks):
+            page.evaluate(SCROLL, [at, share])
+            has_lanes = "lanes" in card.blocks
+            expect(page.locator(".dsbd-lanes")).to_be_visible(visible=has_lanes)
+            expect(page.locator(".dsbd-scroller")).to_be_visible(visible=not has_lanes)
+            if card.position:
+                place = re.compile(f"^Forest of pass {card.position.it + 1}: ")
+                expect(page.locator(".dsbd-forest")).to_have_attribute("aria-label", place)
+            drawn = page.locator(".dsbd-lanes" if has_lanes else ".dsbd-scroller")
+            expect(drawn).to_be_in_viewport(ratio=0.45 if has_lanes else 0.95)  # one of two lanes may be clipped
+            expect(page.locator("main article").nth(at).locator(".text").first).to_be_in_viewport(ratio=1)
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        seen.quiet()  # axe-core asks for the style sheet itself, which the page forbids
+        assert serious(page) == []
+        page.click("text=All decodes and lessons")
+        expect(page.locator(".first a")).to_have_text(ARTICLE.title)
+
+
+@pytest.mark.slow
+def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported):
+    """Catches a drawing of no width on a slide that was hidden when it loaded, a slide that cannot step or gets the
+    wrong place, and messages that are taken from another sender."""
+    exported.with_name("host.html").write_text(HOST, encoding="utf-8")
+    with visit(browser, exported.with_name("host.html")) as seen:
+        page, steps = seen.page, STEPS[0]
+        page.wait_for_timeout(500)
+        page.evaluate("() => { document.getElementById('slide').style.display = 'block'; }")
+        (viewer,) = seen.drawn()
+        page.wait_for_timeout(200)
+        assert viewer.evaluate("() => document.querySelector('.dsbd-forest').getBoundingClientRect().width") > 400
+
+        def after(*message) -> dict:
+            asked = dict(zip(("dsbd", "it", "step"), message, strict=False))
+            page.evaluate("message => { told.length = 0; say(message); }", asked)
+            page.wait_for_function("() => told.length > 0")
+            return page.evaluate("() => told[told.length - 1]")
+
+        begin = {"dsbd": "place", "it": 0, "step": 0, "iterations": len(STEPS), "first": True, "last": False}
+        assert after("hello") == begin
+        assert after("next") == {**begin, "step": 1, "first": False}
+        assert after("goto", 0, steps - 1)["step"] == steps - 1
+        assert after("next")["it"] == 1
+        assert after("previous") == {**begin, "step": steps - 1, "first": False}
+        assert [after(asked)["last"] for asked in ("last", "next")] == [True, True]
+        assert [after(asked) for asked in ("first", "previous")] == [begin, begin]
+        for junk in ({"dsbd": "goto", "it": "<b>", "step": -4}, {"dsbd": "eval"}, {"dsbd": 3}, "dsbd", None, 7):
+            page.evaluate("message => say(message)", junk)
+        page.evaluate(STRANGER)
+        page.wait_for_timeout(200)
+        step_is(viewer, 0)
+        seen.quiet()
+
+
+def framed(kind: str, snippet: str) -> str:
+    """Return what the place of a snippet makes of it."""
+    if kind == "myst":
+        address = re.match(r":::\{iframe\} (\S+)\n:width: 100%\n", snippet)[1]
+        return f'<iframe src="{html.escape(address)}" width="100%" height="700"></iframe>'
+    if kind == "jupyter":
+        made: dict = {}
+        exec(snippet.split("\n", 1)[1].replace("IFrame(", "made.update(src="), {"made": made})
+        return f'<iframe src="{html.escape(made["src"])}" width="{made["width"]}" height="{made["height"]}"></iframe>'
+    return re.fullmatch(r"(?:```\{=html\}\n)?(.*?)\n(?:```\n)?", snippet, re.S)[1]
+
+
+@pytest.mark.slow
+def test_a_snippet_opens_in_its_place(browser, exported):
+    """Catches a snippet that its place cannot read, or that opens elsewhere than asked."""
+    kinds = ("iframe", "jupyter", "myst", "quarto", "moodle", "wordpress")
+    how = {"iteration": 1, "step": 2, "title": 'A "forest" <b>'}
+    frames = [framed(kind, visualize.embed_snippet("viewer.html", kind, **how)) for kind in kinds]
+    assert max(map(len, frames)) < 400
+    page = exported.with_name("all.html")
+    page.write_text(f"<!doctype html><meta charset='utf-8'>{' '.join(frames)}".replace("lazy", "eager"))
+    with visit(browser, page) as seen:
+        for frame in seen.drawn(len(kinds)):
+            step_is(frame, 2, it=1)
+        seen.quiet()
+
+
+@pytest.mark.slow
+def test_the_slides_of_reveal_step_the_viewer(browser, exported):
+    """Catches a viewer that does not follow the presenter, or loses its place when the slide was hidden."""
+    page = exported.with_name("deck.html")
+    slides = visualize.embed_snippet("viewer.html", "reveal", iteration=0, step=3, steps=4)
+    assert slides.count('<span class="fragment dsbd-step"></span>') == 4
+    page.write_text(DECK.format(slides=slides), encoding="utf-8")
+    with visit(browser, page) as seen:
+        (frame,) = seen.drawn()
+        told = "step => new URLSearchParams(location.hash.slice(1)).get('step') === String(step + 1)"
+        frame.wait_for_function(told, arg=3)  # a bare viewer shows no count
+        for by, step in ((1, 4), (1, 5), (1, 6), (-1, 5)):
+            seen.page.evaluate("by => press(by)", by)
+            frame.wait_for_function(told, arg=step)
+        frame.evaluate("() => location.reload()")
+        seen.page.wait_for_timeout(200)
+        (frame,) = seen.drawn()
+        frame.wait_for_function(told, arg=5)
+        seen.quiet()
+
+
+@pytest.mark.slow
+def test_every_figure_and_viewer_is_seen_in_a_notebook_that_was_executed_and_saved(browser, tmp_path):
+    """Catches a figure that vanishes without the network, Plotly's script, 5 MB, in more than one cell, viewers that
+    need a kernel, hostile tokens that run, and a code host that strips frames and shows nothing."""
+    nbformat = pytest.importorskip("nbformat", reason="runs wherever nbconvert is installed")
+    nbconvert = pytest.importorskip("nbconvert", reason="runs wherever nbconvert is installed")
+    pytest.importorskip("ipykernel", reason="runs wherever a kernel is installed")
+    TRACE.save(tmp_path / "trace.json.gz")
+    nasty_trace().save(tmp_path / "nasty.json.gz")
+    shutil.copy(ROOT / "assets/races/stories.json", tmp_path / "race.json")
+    shutil.copy(ROOT / "benchmarks/results/sql-table.json", tmp_path / "table.json")
+    bench = json.loads((ROOT / "benchmarks/results/0.3B-cpu.json").read_text(encoding="utf-8"))["methods"]
+    (tmp_path / "bench.json").write_text(json.dumps(bench), encoding="utf-8")
+    names = [name for name in dir(visualize) if name.endswith("_figure")]
+    calls = [f"visualize.{name}({GIVEN[name.removesuffix('_figure')]})" for name in names]
+    opening = f"""import json, sys; sys.path.insert(0, {str(ROOT)!r}); import visualize
+read = lambda file: json.load(open(file))"""
+    cells = [nbformat.v4.new_code_cell(code) for code in (opening, *calls, *SHOWN)]
+    notebook, resources = nbformat.v4.new_notebook(cells=cells), {"metadata": {"path": str(tmp_path)}}
+    nbconvert.preprocessors.ExecutePreprocessor(timeout=120).preprocess(notebook, resources)
+    outputs = [output.data for cell in notebook.cells[1 : 1 + len(calls)] for output in cell.outputs]
+    assert sum("plotly.js v" in output.get("text/html", "")[:20_000] for output in outputs) == 1
+    assert len(nbformat.writes(notebook)) < 14_000_000
+    viewers = [cell.outputs[0].data["text/html"] for cell in notebook.cells[1 + len(calls) :]]
+    exporter = nbconvert.HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", mermaid_js_url="")
+    page = tmp_path / "notebook.html"
+    page.write_text(exporter.from_notebook_node(notebook)[0], encoding="utf-8")
+    with visit(browser, page) as seen:
+        drawn = seen.page.locator(".svg-container, .jp-RenderedSVG > *")
+        expect(drawn).to_have_count(len(names))
+        assert drawn.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().height < 100)") == []
+        frames = seen.drawn(3)
+        assert [hostile_marks(frame) for frame in frames] == [0, 0, 0]
+        step_is(frames[1], STEPS[2] - 1, it=2)
+        frames[0].focus(".dsbd")
+        seen.page.keyboard.press("Home")
+        step_is(frames[0], 0)
+        seen.quiet()
+    stripped = re.sub(r'<iframe.*?</iframe>| style="[^"]*"', "", viewers[1], flags=re.S)
+    page.write_text(f"<!doctype html><meta charset='utf-8'>{stripped}", encoding="utf-8")
+    with visit(browser, page) as seen:
+        assert seen.page.evaluate("() => document.querySelector('img').naturalWidth") > 300
+        assert "forest" in seen.page.get_attribute("img", "alt")
+        seen.quiet()
+
+
+SHIPPED = sorted(asset_path("lessons").glob("*.md"))
+TRIED = TRACE.iterations[0].trials[0].node
+VERDICT = step_of(TRACE, Position(0, 1, TRIED))
+LAST = len(steps_of(TRACE.iterations[0], TRACE.settings)) - 1
+HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
+SCREEN = {"width": 1280, "height": 720}
+LEAST = 19.9
+"""Pixels of the smallest type on a slide."""
+SMALL = """least => [...document.querySelectorAll(".lesson *")].filter((one) => !one.closest("svg, .dsbd-scroller")
+  && one.checkVisibility({visibilityProperty: true})
+  && [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim())).flatMap((one) => {
+    let zoom = 1;
+    for (let at = one; at; at = at.parentElement) zoom *= Number(getComputedStyle(at).zoom);
+    const size = zoom * parseFloat(getComputedStyle(one).fontSize);
+    return size < least ? [`${size} ${one.textContent}`] : [];
+  })"""
+CUT_OFF = """() => [...document.querySelectorAll(".cards")].filter((one) =>
+  one.scrollHeight > one.clientHeight || one.scrollWidth > one.clientWidth).length"""
+CARD = "article:not([hidden])"
+LESSON = f"""---
+title: Hostile <b>title</b> & "quotes"
+trace: t.json
+summary: About nothing.
+---
+An introduction with <script>alert(1)</script> and [a link](javascript:alert(1)).
+
+## Will it be accepted? {{iteration=1 layer=1 node={TRIED}}}
+A question.
+
+- [ ] Never `<img src=x onerror=alert(1)>`
+- [x] Perhaps
+
+> Because **so**.
+
+## Commit {{iteration=1 phase=commit}}
+
+```
+## not a card
+```
+
+## Later {{iteration=2 layer=1}}
+Which width?
+
+* [x] This one
+* [ ] That one
+"""
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("lesson")
+    (folder / "t.json").write_text(json.dumps(nasty_trace().to_dict()))
+    (folder / "lesson.md").write_text(LESSON, encoding="utf-8")
+    visualize.export_lesson(folder / "lesson.md", folder / "lesson.html")
+    return folder
+
+
+def test_a_lesson_is_read_as_written():
+    blocks = parse_lesson(HEAD + "## A\nSaid.\n```lanes alone\nInstead.\n```\nMore.", Path("x.md")).cards[0]
+    assert (blocks.text, blocks.blocks) == ("Said.\n\nMore.", {"lanes": Block("alone", "Instead.")})
+    lesson = parse_lesson(LESSON, Path("x/lesson.md"))
+    assert (lesson.trace, lesson.language, lesson.summary) == (Path("x/t.json"), "en", "About nothing.")
+    assert [card.title for card in lesson.cards] == ["Will it be accepted?", "Commit", "Later"]
+    first, second, third = lesson.cards
+    assert (first.position, first.text, lesson.count) == (Position(0, 1, TRIED), "A question.", 4)
+    assert first.question == CardQuestion(("Never `<img src=x onerror=alert(1)>`", "Perhaps"), 1, "Because **so**.")
+    assert "## not a card" in second.text
+    assert third.question == CardQuestion(("This one", "That one"), 0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("# T", "line 1: a lesson opens with ---"),
+        ("---\ntitle: T\n", "line 1: the opening --- is never closed"),
+        ("---\ntitle: T\n---\n## A", "line 3: no trace before this line"),
+        ("---\nauthor: me\n---\n", "line 2: 'author: me'; write title:, trace:"),
+        ("---\ntitle: T\ntrace: t.json\nlanguage: tlh\n---\n## A", "no strings for language 'tlh'"),
+        (HEAD + "Text only.", "no cards; start each with"),
+        (HEAD + "## {iteration=1}", "line 5: '## {iteration=1}'; write ## Title"),
+        (HEAD + "## A {at=3}", "line 5: 'at=3' is no place"),
+        (HEAD + "## A {iteration=x}", "line 5: iteration is 'x'; write a whole number"),
+        (HEAD + "## A {iteration=0}", "line 5: iteration=0: iterations count from 1"),
+        (HEAD + "## A\n\n- [x] one", "line 7: a question has two options or more"),
+        (HEAD + "## A\n- [x] one\n- [ ] two\n\nMore text.", "line 9: after the options write only the explanation"),
+        (HEAD + "## A {iteration=100}", "line 5: iteration=100: this trace has iterations from 1 to 7"),
+        (HEAD + "## A {iteration=1 step=1000}", "line 5: step=1000: iteration 1 has steps from 1 to"),
+        (HEAD + "## A {iteration=1 node=999}", "line 5: node=999: iteration 1 tries or draws nodes"),
+        (HEAD + "## A {iteration=1 layer=9}", "line 5: layer=9: iteration 1 has no such step"),
+        (HEAD + "## A\n```cut at=3\n```", "line 5: 'at=3' is no place"),
+        (HEAD + "## A\n```lab\nnone.json\n```", "tables 'none.json': No such file"),
+        (HEAD + "## A\n```lab\ntables.json\n```", "tables 'tables.json': draft after '0' is no law"),
+        (HEAD + "## A\n```lab\nt.json\n```", "tables 't.json': write words"),
+        (HEAD + "## A\n```cut iteration=1 layer=9\n```", "card of line 5: cut: the trace has no guesses there"),
+        (HEAD + "## A\n![p](../../secret.svg)", "card of line 5: picture '../../secret.svg': name a .svg"),
+        (HEAD + "## A\n![p](https://example.org/a.png)", "picture 'https://example.org/a.png'"),
+        ("---\ntitle: T\ntrace: none.json\n---\n## A", "trace: cannot read trace"),
+    ],
+)
+def test_errors_name_file_line_and_remedy(text, named, tmp_path, capsys):
+    """Catches a traceback, and an error that leaves a teacher searching."""
+    TRACE.save(tmp_path / "t.json")
+    (tmp_path / "tables.json").write_text(json.dumps(PAIR | {"draft": {"": [0.5, 0.5, 0.0]}}))
+    (tmp_path / "bad.md").write_text(text, encoding="utf-8")
+    told = refused(capsys, "lesson", str(tmp_path / "bad.md"), "--output", str(tmp_path / "out.html"))
+    assert "bad.md" in told
+    assert named in told
+
+
+@pytest.mark.slow
+def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesson):
+    """Catches a verdict that is visible, a student who steps past a question, and markup that runs."""
+    with visit(browser, lesson / "lesson.html") as seen:
+        page, (frame,) = seen.page, seen.drawn()
+
+        def shown() -> int:
+            return int(page.inner_text(".dsbd-count-step").split(" ")[0]) - 1
+
+        def pressed(*keys) -> int:
+            page.focus(".dsbd")
+            for key in keys:
+                page.keyboard.press(key)
+            return shown()
+
+        expect(page.locator("h1")).to_have_text('Hostile <b>title</b> & "quotes"')
+        expect(page.locator(".count")).to_have_text("Card 1 of 4")
+        page.click("button.next")
+        told = (".answer", ".dsbd-more", ".dsbd-whole", ".dsbd-legend")
+        assert not any(page.is_visible(one) for one in told)  # the whole decode and the marks to come tell the verdict
+        assert {shown(), *map(pressed, ("ArrowRight", "End", "PageDown"))} == {VERDICT - 1}
+        assert page.inner_text(".locked")
+        assert pressed("ArrowLeft") == VERDICT - 2
+        page.click("article:not([hidden]) .options button >> nth=0")
+        assert shown() == VERDICT
+        assert page.is_visible(".dsbd-more")
+        expect(page.locator("article:not([hidden]) .verdict")).to_have_text("No.")
+        assert page.inner_text("article:not([hidden]) .answer").endswith("Because so.")
+        assert pressed("End") == LAST
+        page.click("button.next")
+        page.click("button.next")
+        assert page.is_disabled("button.next")
+        assert page.url.endswith("#card=4")
+        assert hostile_marks(frame) == page.locator(".cards script, .cards a, .cards img[src=x]").count() == 0
+        page.goto(f"{(lesson / 'lesson.html').as_uri()}#card=2&teacher=1")
+        page.reload()
+        seen.drawn()
+        assert [shown(), pressed("End")] == [VERDICT, LAST]
+        seen.quiet()
+
+
+@pytest.mark.parametrize(
+    ("fragment", "context", "shown"),
+    [("", {}, [4, 2, 0, 0, 1, 0]), ("#teacher=1", {}, [4, 3, 2, 0, 1, 0]),
+     ("", {"java_script_enabled": False}, [4, 2, 0])],
+    ids=["printed", "printed for the teacher", "without scripts"],
+)  # fmt: skip
+@pytest.mark.slow
+def test_every_card_is_shown_and_no_answer_but_for_the_teacher(browser, lesson, fragment, context, shown):
+    with visit(browser, lesson / "lesson.html", fragment, **context) as seen:
+        if not context:
+            seen.drawn()
+            seen.page.emulate_media(media="print")
+            assert seen.page.evaluate("[...document.querySelectorAll('.still')].every((one) => one.naturalWidth > 100)")
+        parts = ("article", ".still", ".answer", ".forest", ".blanks", "nav")
+        assert [seen.page.locator(f"{part}:visible").count() for part in parts][: len(shown)] == shown
+        seen.quiet()
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_lessons_lead_where_they_say(path):
+    """Catches a lesson whose trace was recorded again, and an answer that the trace contradicts."""
+    lesson = read_lesson(path)
+    trace = Trace.load(lesson.trace)
+    assert verify_trace(trace).passed
+    stops_of(lesson, trace)
+    assert any(card.question for card in lesson.cards)
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """Write every shipped lesson."""
+    folder = tmp_path_factory.mktemp("shipped")
+    for path in SHIPPED:
+        visualize.export_lesson(path, folder / f"{path.stem}.html")
+    return folder
+
+
+@pytest.mark.parametrize("name", [path.stem for path in SHIPPED])
+@pytest.mark.slow
+def test_every_slide_fits_and_can_be_read(name, browser, shipped):
+    """Catches a card that is cut off or too small at the lower end of projectors."""
+    with visit(browser, shipped / f"{name}.html", "#slides", viewport=SCREEN) as seen:
+        page = seen.page
+        page.wait_for_selector(".lesson.slides")
+        count = page.locator("article").count()
+        for at in range(count):
+            expect(page.locator(".count")).to_have_text(f"Card {at + 1} of {count}")
+            assert page.evaluate(SMALL, LEAST) == []
+            assert page.evaluate(CUT_OFF) == 0
+            if page.locator(f"{CARD} .options").count():
+                assert page.locator(f"{CARD} .answer").is_hidden()
+                page.keyboard.press("PageDown")
+                assert page.locator(f"{CARD} .answer").is_visible()
+                assert page.evaluate(CUT_OFF) == 0
+            page.keyboard.press("PageDown")
+        expect(page.locator(".count")).to_have_text(f"Card {count} of {count}")
+        seen.quiet()
+
+
+TABLES = asset_path("lessons") / "three-words.json"
+PAIR = json.loads(TABLES.read_text(encoding="utf-8"))
+ZEROS = {"words": ["red", "blue"], "prompt": "red", "layers": 2,
+         "target": {"": [0.0, 1.0], "0": [0.5, 0.5], "1": [0.25, 0.75]},
+         "draft": {"": [0.5, 0.5], "0": [1.0, 0.0], "1": [1.0, 0.0]}}  # fmt: skip
+
+
+class AsTables:
+    """A model of the pair as the oracle reads it."""
+
+    eos: frozenset[int] = frozenset()
+
+    def __init__(self, pair: dict) -> None:
+        def law(role: str):
+            return lambda path: pair[role]["".join(map(str, path))]
+
+        self.next_token = {"target": law("target"), "draft": law("draft")}
+
+
+def oracle_law(pair: dict, width: int) -> dict[str, float]:
+    """The law of the ends as the tests of the decoder add it up."""
+    process = Process(AsTables(pair), [Weighted((), 0.0, 1)], Warp())
+    found: Counter[str] = Counter()
+    for (_, alive), prob in process.after((((), 1),), pair["layers"], width).items():
+        slots = sorted("".join(map(str, path)) for path, count in alive for _ in range(count))
+        found["+".join(slots)] += prob
+    return dict(found)
+
+
+@pytest.mark.slow
+def test_the_button_decodes_in_the_browser(browser, tmp_path):
+    """Catches a lab that does not start from a file, hides its verdict, or prints itself and not the recorded chart."""
+    visualize.export_lesson(asset_path("lessons") / "5-lossless.md", tmp_path / "lesson.html")
+    with visit(browser, tmp_path / "lesson.html", viewport={"width": 390, "height": 844}) as seen:
+        page = seen.page
+        page.wait_for_selector("html.live .lab-run", state="attached")
+        page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])")
+        while not page.is_visible(".lab-run"):
+            page.click("button.next")
+        assert not page.is_visible(".forest")
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        said = "() => document.querySelector('.lab-said').textContent"
+        for decoder, words in (("dsbd", "fit the exact law"), ("accept_all", "do not come from")):
+            page.select_option(".lab-settings select >> nth=0", decoder)
+            page.focus(".lab-run")
+            page.keyboard.press("Enter")
+            page.wait_for_selector(".lab-said:not(:empty)")
+            assert "5,000 decodes: chi-square" in page.evaluate(said)
+            assert words in page.evaluate(said)
+        expect(page.locator(".lab-line")).to_have_count(2)
+        page.click(".lab-tables summary")
+        page.fill(".lab-tables input >> nth=0", "0")
+        page.keyboard.press("Tab")
+        assert page.evaluate(said) == ""
+        assert page.input_value(".lab-tables input >> nth=1") == "0.947"
+        page.emulate_media(media="print")
+        assert not page.is_visible(".lab")
+        assert page.is_visible(".lab-instead img")
+        seen.quiet()

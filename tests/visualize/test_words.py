@@ -1,0 +1,91 @@
+"""The words: seven complete tables, which the code names; and the viewer's files, which import one way."""
+
+import json
+import posixpath
+import re
+import string
+from importlib import resources
+
+import pytest
+
+from visualize.viewer.bundle import ENTRY, imports_of, module, source
+from visualize.words import known_languages, number, plural_category
+
+LANGUAGES = ("ar", "de", "en", "es", "fr", "ja", "zh")
+TABLES = {language: json.loads(source(f"words/{language}.json")) for language in known_languages()}
+ROOT = resources.files("visualize")
+FILES = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "viewer").rglob("*.js"))
+PURE = ("law", "scene", "layout", "tokens", "dom")
+"""What needs no part of the page around."""
+
+
+def placeholders(text: str) -> set[str]:
+    return {field for _, field, _, _ in string.Formatter().parse(text) if field}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_table_has_every_string_with_its_placeholders_and_every_noun_its_forms(language):
+    """Catches a missing string, placeholder or form, a key that is listed twice, and a sentence left in English."""
+    pairs = json.loads(source(f"words/{language}.json"), object_pairs_hook=list)
+    table, english = TABLES[language], TABLES["en"]
+    assert (table["language"], table["direction"] == "rtl") == (language, language == "ar")
+    assert len(pairs) == len({key for key, _ in pairs})
+    plain = {key for key in english if not key.startswith("count.")}
+    assert {key for key in table if not key.startswith("count.")} == plain
+    for key in plain:
+        assert placeholders(table[key]) == placeholders(english[key]), key
+        assert bool(table[key].strip()) == bool(english[key].strip()), key
+        assert not key.startswith("page.") or not set(table[key]) & set('<>&"'), key  # put into HTML as they are
+    forms = dict.fromkeys(plural_category(language, count) for count in range(1000))
+    nouns = ("drafts", "nodes", "cover", "beams", "tokens", "passes")
+    assert set(table) - plain == {f"count.{noun}.{form}" for noun in nouns for form in forms}
+    alike = {"trial.ratio", "trial.residual", "block.prefix", "step.trial", "step.draw"}  # formulas; “Token” in German
+    sentences = [key for key in plain - alike if len(english[key].split()) > 4 and not key.startswith("formula.")]
+    assert language == "en" or [key for key in sentences if table[key] == english[key]] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (1.0, "1"), (0.42, "0.42"), (0.0312, "0.031"), (0.00051, "0.00051"), (3.1e-5, "3.1·10⁻⁵"),
+     (-2.0712, "−2.07"), (0.999, "1.00"), (999e6, "999000000"), (1.25e9, "1.3·10⁹"), (1.7e308, "1.7·10³⁰⁸")],
+)  # fmt: skip
+def test_numbers(value, text):
+    assert number(value) == text
+
+
+def test_the_code_names_only_strings_that_exist():
+    """Catches an error of the live form whose words are missing, and a sentence that no error says."""
+    viewer, live = (
+        "".join(file.read_text("utf-8") for file in (ROOT / part).glob("*.js")) for part in ("viewer", "live")
+    )
+    groups = "ui|bar|head|mark|formula|story|node|text|mask|residual|layer|trial|draw|step|figure|tab|table|cut|lanes"
+    named = set(re.findall(rf'"((?:{groups})\.[a-z_]+)"', viewer))
+    assert len(named) > 60
+    assert named <= set(TABLES["en"])
+    start = "page.live.refused."
+    said = {key.removeprefix(start) for key in TABLES["en"] if key.startswith(start)}
+    assert said == {"whole", "number", "above"} | set(re.findall(r'new Refused\("(\w+)"', live))
+
+
+def test_the_viewers_files_are_all_joined_and_what_needs_no_page_imports_none():
+    """Joining drops comments and indentation: a text over lines, or one like a comment, would lose something."""
+
+    def reached(name: str) -> set[str]:
+        return {name}.union(*(reached(imported) for imported, _ in imports_of(name)))
+
+    assert {name for name in reached(ENTRY) if name.endswith(".js")} == set(FILES)
+    for name in PURE:
+        for imported, _ in imports_of(f"viewer/{name}.js"):
+            assert imported.endswith(".json") or posixpath.basename(imported).removesuffix(".js") in PURE
+    assert not re.search(r"^(?: |/\*)| // ", module(), re.M)
+    for name in FILES:
+        for line in source(name).split("\n"):
+            assert line.count("`") % 2 == 0, (name, line)
+            assert not re.search(r"[\"'`][^\"'`]* // [^\"'`]*[\"'`]", line), (name, line)
+
+
+def test_the_module_carries_every_language_without_the_words_of_pages():
+    for words in TABLES.values():
+        carried = {key: text for key, text in words.items() if not key.startswith("page.")}
+        assert 100 < len(carried) < len(words)
+        assert json.dumps(carried, ensure_ascii=False, separators=(",", ":")) in module()

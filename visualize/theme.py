@@ -1,0 +1,92 @@
+"""How each state of a node looks: one of five marks, each with a colour after Okabe and Ito, a symbol and a dash.
+
+The tables of ``theme.json`` serve the figures, the SVG, the pages and the viewer. The colours are made lighter or
+darker so that labels reach a contrast of 4.5, and marks of 3, in both themes. Then colours and fonts of pages.
+"""
+
+import json
+from dataclasses import dataclass
+from importlib import resources
+from types import SimpleNamespace
+from typing import Any, Literal
+
+Theme = Literal["light", "dark"]
+
+
+@dataclass(frozen=True)
+class Style:
+    """The look of one mark."""
+
+    symbol: str
+    """A Plotly marker symbol."""
+    light: str
+    dark: str
+    dash: str
+    """The dash of the edge that leads to the node."""
+    size: int
+    """Pixels across."""
+    path: str
+    """The symbol as an SVG path within -1..1, for drawings without Plotly."""
+    filled: bool
+    """False where only the outline is drawn."""
+
+    def color(self, theme: Theme = "light") -> str:
+        """Return the colour on a light or dark page."""
+        return self.dark if theme == "dark" else self.light
+
+
+_TABLE: dict[str, Any] = json.loads((resources.files("visualize") / "theme.json").read_text(encoding="utf-8"))
+SIZES = SimpleNamespace(**_TABLE["sizes"])
+"""Sizes of a drawn forest in pixels, parts of a column (``bend``, ``band_*``) or rows (``*_row*``); the patterns of
+dashes as SVG writes them; and how the square root of its probability makes a mark larger."""
+
+MARKS: dict[str, tuple[str, ...]] = {mark: tuple(fields.pop("states")) for mark, fields in _TABLE["marks"].items()}
+"""The states that share a mark, in the order of the legend.
+
+``start``: where the text stands; ``kept``: a guess that was kept; ``dropped``: a guess that failed; ``picked``: a token
+of the large model; ``guess``: a guess that was not tested.
+"""
+TREE_MARKS = tuple(mark for mark in MARKS if mark != "start")
+"""The marks of everything below the prompt."""
+STATES = tuple(state for states in MARKS.values() for state in states)
+YIELDED = (*MARKS["kept"], *MARKS["picked"])
+"""States of the tokens that a layer yielded."""
+_STYLES = {mark: Style(**fields) for mark, fields in _TABLE["marks"].items()}
+_MARK_OF = {state: mark for mark, states in MARKS.items() for state in states}
+
+
+def mark_of(state: str) -> str:
+    """Return the mark of a state."""
+    return _MARK_OF[state]
+
+
+def mark_style(mark: str) -> Style:
+    """Return the look of a mark."""
+    return _STYLES[mark]
+
+
+MONOSPACE = "ui-monospace, 'SF Mono', 'Cascadia Code', 'DejaVu Sans Mono', Menlo, Consolas, monospace"
+FONT = {"family": "ui-sans-serif, system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif", "size": 13}
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of one theme that belong to no state."""
+
+    paper: str
+    ink: str
+    soft: str
+    faint: str
+    band: str
+    accent: str
+
+
+_LIGHT = Palette("#fffffe", "#22272e", "#5b6470", "#98a1ac", "#f3f5f7", "#2f6fae")
+_DARK = Palette("#14171b", "#e6e9ed", "#a4adb8", "#79828d", "#20262c", "#7ab8ee")
+
+
+def palette(theme: Theme) -> Palette:
+    """Return the colours of a theme. Raises: ValueError."""
+    if theme not in ("light", "dark"):
+        raise ValueError(f"theme is {theme!r}; choose 'light' or 'dark'")
+    return _DARK if theme == "dark" else _LIGHT
