@@ -1,4 +1,4 @@
-"""The documentation: every public name has its place, links lead somewhere, snippets and tables are true, examples run."""
+"""The documentation: every public name has its place, links lead somewhere, tables are true, examples run."""
 
 import itertools
 import re
