@@ -23,8 +23,8 @@ MAX_MARKS, MAX_DEPTH = 10_000, 32
 """Commas and brackets of a call, and how deep they nest: Gradio looks through all values while everybody waits."""
 OPEN = re.compile(
     rf"""/(config|theme\.css|manifest\.json|favicon\.ico|robots\.txt|assets/.*|static/.*|svelte/.*|_app/.*|health)?
-    |{API}/(dsbd/.*|info|app_id|startup-events|config|theme\.css|queue/(join|data|status)|cancel|reset
-        |run/predict|component_server|heartbeat/\w+|call/.*|mcp/?.*|login_check|user|token)""",
+    |{API}/(dsbd/.*|info|app_id|startup-events|config|theme\.css|queue/(join|data)|cancel|reset
+        |run/predict|heartbeat/\w+|call/.*|mcp(/.*)?|login_check)""",
     re.VERBOSE,
 )
 """The addresses that the page and its programs use, below the root path; every other one is closed."""
@@ -78,22 +78,19 @@ class Gate:
             await self.app(scope, receive, send)
             return
         path = self._path(scope)
-        sent = self._with_headers(path, send)
-        body, why = b"", self._refusal(path, scope)
+        why = self._refusal(path, scope)
         if why is None and scope["method"] == "POST":
             body, why = await _read(receive)
             receive = _replayed(body, receive)
-        if why is not None:
-            status, words = REFUSALS[why]
-            await JSONResponse({"detail": words, "error": words}, status)(scope, receive, sent)
-            return
-        await self.app(scope, receive, sent)
+        status, words = REFUSALS[why] if why else (0, "")
+        app = JSONResponse({"detail": words, "error": words}, status) if why else self.app
+        await app(scope, receive, self._with_headers(path, send))
 
     def _path(self, scope: Scope) -> str:
         """Return the path as the router sees it: without the root path, and unquoted until nothing changes."""
         path = scope["path"]
-        for root in filter(None, {self.root_path, scope.get("root_path", "")}):
-            if path.startswith(f"{root}/"):
+        for root in {self.root_path, scope.get("root_path", "")} - {""}:
+            if path.startswith(root) and path[len(root) :][:1] in ("", "/"):
                 path = path[len(root) :]
         while (plain := unquote(path)) != path:
             path = plain
@@ -110,15 +107,14 @@ class Gate:
             return None
         if scope["method"] != "POST":
             return "closed"
-        origins = headers.getlist("origin")
-        if any(origin == "null" or urlsplit(origin).netloc not in hosts for origin in origins):
+        own = hosts if not self.is_private else headers.getlist("host")
+        if any(urlsplit(origin).netloc not in own for origin in headers.getlist("origin")):
             return "foreign"
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return "foreign"
         kinds = headers.getlist("content-type")
-        if len(kinds) != 1 or kinds[0].split(";")[0].strip().lower() != "application/json":
-            return "kind"
-        return None
+        is_json = len(kinds) == 1 and kinds[0].split(";")[0].strip().lower() == "application/json"
+        return None if is_json else "kind"
 
     def _with_headers(self, path: str, send: Send) -> Send:
         is_lesson = path.startswith(LEARN)

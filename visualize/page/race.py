@@ -88,7 +88,8 @@ def build_race_tab(engine: Engine, form: Form) -> None:
             said = markup(note, elem_id="race-note")
         problem = markup("", "race-problem")
         staged = scripted(stage, '<div class="race-mount"></div>', "race.js", "race-stage")
-        scatter = gr.Plot(figure, show_label=False, visible=figure is not None, elem_id="race-scatter")
+        has_race = pair in RECORDED
+        scatter = gr.Plot(figure if has_race else None, show_label=False, visible=has_race, elem_id="race-scatter")
     source.input(
         lambda chosen: [gr.update(visible=chosen != "task"), gr.update(visible=chosen != "prompt")], source,
         [prompt, count], queue=False, **PRIVATE,
