@@ -1,12 +1,10 @@
 """Pages for the tests of this folder: one with the bundled pairs, one with a toy pair that can be made slow."""
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import httpx
 import pytest
 
 from tests.toy_pair import toy_pair_on
@@ -15,7 +13,7 @@ from visualize.page.limits import Limits
 from visualize.page.page import build_page
 from visualize.page.serve import launch_options
 
-PATIENCE_SECONDS = 90
+PATIENCE_SECONDS = 25
 
 
 @contextmanager
@@ -31,18 +29,12 @@ def served(engine: Engine, private: bool = True, **options) -> Iterator[str]:
         page.close()
 
 
-class SlowPairs(Pairs):
-    """Pairs of the toy, whose target takes its time at every forward while ``seconds`` is set."""
+class Toys(Pairs):
+    """The toy pair under several names."""
 
     def __init__(self, *names: str) -> None:
-        super().__init__(names or ("toy",))
-        self.pair, self.seconds, self.forwards = toy_pair_on("eager"), 0.0, 0
-        self.pair.target.model.register_forward_pre_hook(self._before)
-        self.at_once, self.most_at_once, self._counts = 0, 0, threading.Lock()
-
-    def _before(self, *_) -> None:
-        self.forwards += 1
-        time.sleep(self.seconds)
+        super().__init__(names)
+        self.pair = toy_pair_on("eager")
 
     def get(self, name, show=lambda _: None):
         """Return the toy."""
@@ -50,14 +42,19 @@ class SlowPairs(Pairs):
         return self.pair
 
 
-class WatchedEngine(Engine):
-    """Notes how many runs used the models at one time."""
+class PacedEngine(Engine):
+    """Waits before every step of a run, and notes how many runs used the models at one time, and their steps."""
+
+    pace, at_once, most, steps = 0.0, 0, 0, 0
 
     def _work(self, *given):
-        self.at_once = getattr(self, "at_once", 0) + 1
-        self.most = max(getattr(self, "most", 0), self.at_once)
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
         try:
-            yield from super()._work(*given)
+            for step in super()._work(*given):
+                time.sleep(self.pace)
+                self.steps += 1
+                yield step
         finally:
             self.at_once -= 1
 
@@ -78,27 +75,26 @@ def events(lines: Iterator[str]) -> Iterator[dict]:
 
 
 @pytest.fixture(scope="session")
-def engine() -> WatchedEngine:
-    return WatchedEngine(SlowPairs("toy", "other"), Limits(max_waiting=64, max_prompt_characters=4000))
+def toys() -> PacedEngine:
+    return PacedEngine(Toys("toy", "other"), Limits(max_waiting=64, max_prompt_characters=4000))
 
 
 @pytest.fixture(scope="session")
-def toy_page(engine):
+def toy_page(toys):
     """The address of the page of the toy pair."""
-    with served(engine) as address:
+    with served(toys) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
-def page_address(caches):
-    """The address of the page as ``app.py`` opens it."""
-    engine = Engine(Pairs(list(TITLES)), Limits(max_waiting=64))
+def bundled(caches) -> PacedEngine:
+    engine = PacedEngine(Pairs(list(TITLES)))
     engine.pairs.get(engine.pairs.first)
-    with served(engine) as address:
+    return engine
+
+
+@pytest.fixture(scope="session")
+def address(bundled):
+    """The address of the page as ``app.py`` opens it."""
+    with served(bundled) as address:
         yield address
-
-
-@pytest.fixture
-def health(toy_page):
-    """Ask the toy page how it is."""
-    return lambda: httpx.get(f"{toy_page}/health").json()

@@ -8,6 +8,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
+from tests.page.conftest import served
 from visualize.page.limits import Limits
 from visualize.page.middleware import MAX_BYTES, MAX_DEPTH, MAX_MARKS, Gate
 
@@ -124,12 +125,10 @@ def test_lessons_may_be_framed_from_anywhere_and_nothing_else():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("root", ["", "/dsbd"])
-def test_the_real_page_is_closed_alike(engine, root, monkeypatch):
+def test_the_real_page_is_closed_alike(toys, root, monkeypatch):
     """Catches a way that Gradio's router knows and the table above does not."""
-    from tests.page.conftest import served
-
     monkeypatch.setenv("GRADIO_ROOT_PATH", root)
-    with served(engine, root_path=root) as address:
+    with served(toys, root_path=root) as address:
         local = "http://127.0.0.1:" + address.split(":")[2].split("/")[0]
         for path in CLOSED:
             for method in ("GET", "POST", "HEAD"):

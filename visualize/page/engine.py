@@ -58,7 +58,7 @@ def model_name(model: str) -> str:
 
 
 class Pairs:
-    """The pairs that the host offers, by name: ``bundled:sql``, ``TARGET`` or ``TARGET+DRAFT``; the first is the page's.
+    """The pairs of the host, by name: ``bundled:sql``, ``TARGET`` or ``TARGET+DRAFT``; the first is the page's own.
 
     A pair is loaded when somebody uses it, and the least recently used one goes if there are too many.
     """
@@ -200,7 +200,7 @@ class Engine:
         self, session: str, pair: str, prompts: Sequence[str], settings: Sequence[DecodingSettings], rounds: int,
         work: Callable[..., Iterator[Any]],
     ) -> Generator[Any, None, None]:  # fmt: skip
-        """Yield what a race yields: ``work`` of the pair and ``stop``. Close it to end it. Raises: as :meth:`decode`."""
+        """Yield what a race yields: ``work`` of the pair and ``stop``. Close it to end it. Raises as :meth:`decode`."""
 
         def check(chosen: Pair) -> None:
             check_race(self.limits, settings, len(prompts), rounds)

@@ -1,4 +1,4 @@
-"""The Learn tab: lessons and recordings in a frame, for download, and as text to paste into a course. It needs no model.
+"""The Learn tab: lessons and recordings in a frame, for download, and as text to paste. It needs no model.
 
 The pages are those of the static site that ``dsbd site`` writes; it is written once, when somebody asks for the first.
 """

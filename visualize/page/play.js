@@ -75,13 +75,14 @@ function openEnd() {
   const won = trace.iterations.map(({layers}) => layers.length);
   viewer.goto({it: won.indexOf(Math.max(...won)), step: Infinity});
   viewer.goto({step: viewer.where().step - 1});
-  viewer.replay();
+  if (trace.models.draft) viewer.replay();
 }
 
 /* Add records of the decode that runs; `whole` is its trace without iterations, once it has ended. */
 function grow(news, now, whole) {
   const follow = atEnd();
   settled = whole ? Infinity : now;
+  trace.iterations.push(...news);
   if (whole) Object.assign(trace, {...whole, iterations: trace.iterations});
   viewer.add(news, {result: trace.result, follow});
   showText(!whole);
