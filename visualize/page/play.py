@@ -326,8 +326,3 @@ def offer_decode(engine: Engine) -> None:
             raise gr.Error(BROKEN, print_exception=False) from None
 
     gr.api(decode, api_name="decode", concurrency_id="gpu", concurrency_limit=1)
-
-
-def method_title(method: str) -> str:
-    """Return a method as a visitor reads it."""
-    return METHOD_LABELS.get(method, method)
