@@ -13,7 +13,7 @@ from visualize.page.limits import Limits
 from visualize.page.page import build_page
 from visualize.page.serve import launch_options
 
-PATIENCE_SECONDS = 25
+PATIENCE_SECONDS = 90
 
 
 @contextmanager
@@ -29,17 +29,11 @@ def served(engine: Engine, private: bool = True, **options) -> Iterator[str]:
         page.close()
 
 
-class Toys(Pairs):
-    """The toy pair under several names."""
-
-    def __init__(self, *names: str) -> None:
-        super().__init__(names)
-        self.pair = toy_pair_on("eager")
-
-    def get(self, name, show=lambda _: None):
-        """Return the toy."""
-        self.check(name)
-        return self.pair
+def toy_pairs(*names: str) -> Pairs:
+    """Return the toy pair under several names."""
+    pairs = Pairs(names)
+    pairs._loaded.update(dict.fromkeys(names, toy_pair_on("eager")))
+    return pairs
 
 
 class PacedEngine(Engine):
@@ -76,7 +70,7 @@ def events(lines: Iterator[str]) -> Iterator[dict]:
 
 @pytest.fixture(scope="session")
 def toys() -> PacedEngine:
-    return PacedEngine(Toys("toy", "other"), Limits(max_waiting=64, max_prompt_characters=4000))
+    return PacedEngine(toy_pairs("toy", "other"), Limits(max_waiting=64, max_prompt_characters=4000))
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,6 @@ from visualize.pages.document import packed_json
 
 from .engine import Engine, Step
 from .form import (
-    METHOD_LABELS,
     NAMES,
     SHOWN,
     build_control,
