@@ -29,7 +29,7 @@ from visualize.page.form import SHOWN, build_control, is_read, read_query, setti
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
 from visualize.page.page import build_page
 from visualize.page.parts import sentence, without_folders
-from visualize.page.race import race_frames
+from visualize.page.race import asked_of, race_frames
 from visualize.page.zerogpu import on_gpu
 
 VOCABULARY = 4096
@@ -224,6 +224,18 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
     assert not {"Traceback", "&lt;", "site-packages"} & set(problem.split())
     assert (note, run["visible"], stop["visible"]) == ("", True, False)
     assert toys.running() == (0, None)
+
+
+def test_a_race_asks_what_its_visitor_chose(toys):
+    questions, scorer = asked_of(toys, "bundled:sql", "task", "", 2)
+    assert (len(questions), scorer.metrics != ()) == (2, True)
+    assert [len(one) for one in asked_of(toys, "bundled:stories", "task", "", 3)[:1]] == [3]
+    assert (
+        asked_of(toys, "bundled:sql", "own", "How many?\n\nQ: Who?\nSQL:\nHow many?", 9)[0][0] == "Q: How many?\nSQL:"
+    )
+    assert asked_of(toys, "toy", "prompt", "Once", 1) == (["Once"], None)
+    frames = list(race_frames(toys, "me", "toy", "task", "", 1, ["sampling"], [], 1, 4, *form_values()))
+    assert "Measured here" in frames[-1][2], frames[-1]
 
 
 def test_a_bug_of_ours_is_said_and_logged(toys, monkeypatch, caplog):

@@ -16,6 +16,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import PurePath
@@ -113,7 +114,8 @@ _NUMBER = struct.Struct("q")
 _board_lock, _last_number = threading.Lock(), 0
 
 
-class StopSignal(NamedTuple):
+@dataclass(frozen=True)
+class StopSignal:
     """Says whether a run must end: it was stopped, or its time is over. It may travel to another process."""
 
     number: int

@@ -115,8 +115,8 @@ def build_learn_tab(tabs: gr.Tabs) -> None:
             lambda page, is_lesson=is_lesson: chosen(page, is_lesson), given, outputs, queue=False, **PRIVATE
         )
         event.then(pasted, [shown, kind], told, queue=False, **PRIVATE)
-    for event in (kind.input, embed.expand):
-        event(pasted, [shown, kind], told, queue=False, **PRIVATE)
+    for listened in (kind.input, embed.expand):
+        listened(pasted, [shown, kind], told, queue=False, **PRIVATE)
     names = {one.page: one.name for one in places()}
     name = gr.Textbox("", visible="hidden")
     opened = play.click(

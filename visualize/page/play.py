@@ -21,6 +21,7 @@ from dsbd.errors import DsbdError, StoppedError
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 from visualize import decode_figure, forest_figure
+from visualize.look.states import Theme
 from visualize.pages.document import packed_json
 
 from .engine import Engine, Step
@@ -211,6 +212,7 @@ def decode_frames(
                     shown_at = time.monotonic()
                     yield [_more(news, step), f"Decoding, pass {passes} …", "", *BUSY, KEEP]
                     news = []
+        assert trace is not None, "a decode ends with its trace"
         seconds = trace.result.stats["seconds"]
         words = f"Decoded just now: {passes} passes, {seconds:.1f} s. Step through them below."
         yield [_more(news, step, trace.to_dict() | {"iterations": []}), words, "", *READY, trace]
@@ -277,7 +279,7 @@ def _wire_plotly(last: gr.State, traces: dict[str, Trace]) -> None:
         trace = traces.get(shown, trace)
         if trace is None or not trace.iterations:
             return json.dumps([])
-        theme = "dark" if dark else "light"
+        theme: Theme = "dark" if dark else "light"
         figures = (forest_figure(trace, "all", theme=theme), decode_figure(trace, theme=theme))
         return json.dumps([json.loads(figure.to_json()) for figure in figures])
 
