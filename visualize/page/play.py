@@ -51,6 +51,7 @@ READY = (gr.update(visible=True), gr.update(visible=False))
 SHOW_STOP = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}]"
 """The same in the browser, at once: the run may have to wait."""
 KEEP = gr.skip()
+STOPPED = "Stopped. What was recorded stays."
 _NUMBERS = count(1)
 TINY = {
     "bundled:stories": "A recorded decode by two tiny models that know only stories.",
@@ -177,14 +178,17 @@ def _wire_run(engine: Engine, form: Form, parts: list[Any]) -> None:
 
     def stopped(request: gr.Request) -> list[Any]:
         engine.stop(request.session_hash or "")
-        return [message("stopped"), "Stopped. What was recorded stays.", *READY]
+        return [message("stopped"), STOPPED, *READY]
 
     stage, note, _, run_button, stop_button, _ = parts
     begun = gr.on([form.run.click, form.prompt.submit], None, None, [run_button, stop_button], js=SHOW_STOP, **PRIVATE)
     waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": note}
     running = begun.then(run, [form.pair, *form.filled], parts, **waits)
     running.failure(lambda: READY, None, [run_button, stop_button], queue=False, **PRIVATE)
-    form.stop.click(stopped, None, [stage, note, run_button, stop_button], cancels=running, queue=False, **PRIVATE)
+    ended = form.stop.click(
+        stopped, None, [stage, note, run_button, stop_button], cancels=running, queue=False, **PRIVATE
+    )
+    ended.then(lambda: STOPPED, None, note, queue=False, **PRIVATE)  # a frame of the run may have come in between
 
 
 def decode_frames(
@@ -199,18 +203,18 @@ def decode_frames(
         with closing(engine.decode(session, name, check_prompt(engine.limits, prompt), settings)) as steps:
             for step in steps:
                 if step.doing:
-                    yield [KEEP, step.doing, "", *BUSY, KEEP]
+                    yield [KEEP, step.doing, "", KEEP, KEEP, KEEP]
                     continue
                 passes += 1
                 news.append(asdict(step.iteration))
                 if trace is None:
                     trace = replace(step.trace, iterations=[], result=None)
-                    yield [message("begin", bulk=asdict(trace)), KEEP, "", *BUSY, None]
+                    yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
                 if step.trace is not None and step.trace.result is not None:
                     trace = step.trace
                 elif time.monotonic() - shown_at >= FRAME_SECONDS:
                     shown_at = time.monotonic()
-                    yield [_more(news, step), f"Decoding, pass {passes} …", "", *BUSY, KEEP]
+                    yield [_more(news, step), f"Decoding, pass {passes} …", "", KEEP, KEEP, KEEP]
                     news = []
         assert trace is not None, "a decode ends with its trace"
         seconds = trace.result.stats["seconds"]
