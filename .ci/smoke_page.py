@@ -30,10 +30,8 @@ def main() -> None:
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(address, timeout=PATIENCE_SECONDS * 1000)
         page.wait_for_selector(".dsbd-node:not([hidden])", timeout=PATIENCE_SECONDS * 1000)
-        page.click("#live button")
-        page.wait_for_selector(
-            "#live [role=status]:has-text('Decoded in this browser')", timeout=PATIENCE_SECONDS * 1000
-        )
+        page.click("[data-do=live]")
+        page.wait_for_selector(".live-said:has-text('Decoded in this browser')", timeout=PATIENCE_SECONDS * 1000)
         browser.close()
         assert not errors, errors
     print("the page opens, draws a forest, and decodes in the browser")

@@ -25,7 +25,6 @@ from dsbd.commands.parser import (
     print_json,
     settings_of_flags,
 )
-from dsbd.commands.flags import input_path, output_file, output_folder
 from dsbd.errors import DsbdError, SettingsError, TraceError
 from dsbd.util import asset_path
 from dsbd.version import __version__

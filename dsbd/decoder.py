@@ -11,7 +11,7 @@ from dsbd.draft import Drafted
 from dsbd.law.joint import verify_joint
 from dsbd.law.verified import Uniforms, VerifiedLayer
 from dsbd.law.verify import verify
-from dsbd.models.threads import torch_threads
+from dsbd.machine import PhaseClock, torch_threads
 from dsbd.score import Scored, score
 from dsbd.session import Enough, Observer, RunStart, Session, Snapshot, drafter_of, row_of
 from dsbd.settings import ResolvedSettings

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of, say_read
-from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json
-from dsbd.commands.settings_flags import value_of_text
+from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json, value_of_text
 from dsbd.contest.contenders import (
     BASELINE,
     CONTENDER_METHODS,

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, NoReturn
 
-from dsbd.commands.paths import LONGEST_SHOWN
+from dsbd.commands.flags import LONGEST_SHOWN
 from dsbd.settings import FIELDS, DecodingSettings, branching_of
 
 OK, CHECK_FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130

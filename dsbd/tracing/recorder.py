@@ -262,7 +262,11 @@ class Recorder(Observer):
     def _result(self, result: "PlainResult") -> Result:
         below = {(node.parent, node.token): node for node in self._ids}  # of equal ones the last, which was kept
         beams = [BeamRecord(node=self._end(beam.token_ids, below), **asdict(beam)) for beam in result.beams]
-        return Result(result.text, result.token_ids, beams, asdict(result.stats))
+        stats = asdict(result.stats)
+        for name, value in stats.items():  # JavaScript writes 4.0 as 4, and the digest must stay
+            if isinstance(value, float) and value.is_integer():
+                stats[name] = int(value)
+        return Result(result.text, result.token_ids, beams, stats)
 
     def _end(self, token_ids: Sequence[int], below: dict[tuple[BeamNode | None, int], BeamNode]) -> int:
         """Return the id of the node that these tokens lead to."""

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import dsbd
 import visualize
-from dsbd.assets import asset_path
 from dsbd.errors import TraceError
 from dsbd.models.rows import forest
 from dsbd.tracing.recorder import Recorder
@@ -19,7 +18,7 @@ from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import asset_path
 from tests.command_line import run
 from tests.toy_pair import read_settings, toy_pair, toy_traces
-from tests.visualize.toy import FOLDER
+from tests.visualize.traces import FOLDER
 
 GOLDEN = {
     path.name.removesuffix(".json.gz"): path

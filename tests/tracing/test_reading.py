@@ -14,6 +14,7 @@ from dsbd.tracing import trace as trace_module
 from dsbd.tracing.reading import MIB, Limits
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
 from tests.toy_pair import toy_pair, toy_traces
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import visualize
 from dsbd.errors import TraceError
-from dsbd.law.verdicts import DrawKind, Verdict
+from dsbd.law.verified import DrawKind, Verdict
 from dsbd.tracing.records import NodeKind, path_to
 from dsbd.tracing.trace import Trace
 from tests.visualize.traces import ASSETS, TRACES, toy_trace, trace_of

@@ -21,7 +21,6 @@ from transformers import AutoConfig, AutoTokenizer
 
 import dsbd
 import visualize
-from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.decoder import iterations
 from dsbd.methods import resolve
 from dsbd.models.engines.onnx_graph import BROWSER, bundled_graph
@@ -31,6 +30,7 @@ from dsbd.models.rows.forest import ForestRow
 from dsbd.session import RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
+from dsbd.util import BUNDLED_PAIRS, asset_path
 from tests.axe import named, violations
 from tests.visualize.homes import served, visit
 from tests.visualize.test_javascript import run_under_node

@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import expect
 
 import visualize
-from dsbd.assets import asset_path
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.trace import Trace
 from dsbd.util import asset_path

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dsbd.contest.records import Race, Row, Table, read_record
-from dsbd.contest.statistics import Mean
+from dsbd.contest.records import Mean, Race, Row, Table, read_record
 from visualize.figures import COLORS, SYMBOLS, Figure, dress, empty_figure
 from visualize.race import label_of
 from visualize.theme import Theme, palette

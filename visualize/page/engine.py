@@ -16,6 +16,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import PurePath
@@ -56,7 +57,7 @@ def model_name(model: str) -> str:
 
 
 class Pairs:
-    """The pairs that the host offers, by name: ``bundled:sql``, ``TARGET`` or ``TARGET+DRAFT``; the first is the page's.
+    """The pairs of the host, by name: ``bundled:sql``, ``TARGET`` or ``TARGET+DRAFT``; the first is the page's own.
 
     A pair is loaded when somebody uses it, and the least recently used one goes if there are too many.
     """
@@ -111,7 +112,8 @@ _NUMBER = struct.Struct("q")
 _board_lock, _last_number = threading.Lock(), 0
 
 
-class StopSignal(NamedTuple):
+@dataclass(frozen=True)
+class StopSignal:
     """Says whether a run must end: it was stopped, or its time is over. It may travel to another process."""
 
     number: int
@@ -198,7 +200,7 @@ class Engine:
         self, session: str, pair: str, prompts: Sequence[str], settings: Sequence[DecodingSettings], rounds: int,
         work: Callable[..., Iterator[Any]],
     ) -> Generator[Any, None, None]:  # fmt: skip
-        """Yield what a race yields: ``work`` of the pair and ``stop``. Close it to end it. Raises: as :meth:`decode`."""
+        """Yield what a race yields: ``work`` of the pair and ``stop``. Close it to end it. Raises as :meth:`decode`."""
 
         def check(chosen: Pair) -> None:
             check_race(self.limits, settings, len(prompts), rounds)

@@ -1,4 +1,4 @@
-"""The Learn tab: lessons and recordings in a frame, for download, and as text to paste into a course. It needs no model.
+"""The Learn tab: lessons and recordings in a frame, for download, and as text to paste. It needs no model.
 
 The pages are those of the static site that ``dsbd site`` writes; it is written once, when somebody asks for the first.
 """
@@ -114,8 +114,8 @@ def build_learn_tab(tabs: gr.Tabs) -> None:
             lambda page, is_lesson=is_lesson: chosen(page, is_lesson), given, outputs, queue=False, **PRIVATE
         )
         event.then(pasted, [shown, kind], told, queue=False, **PRIVATE)
-    for event in (kind.input, embed.expand):
-        event(pasted, [shown, kind], told, queue=False, **PRIVATE)
+    for listened in (kind.input, embed.expand):
+        listened(pasted, [shown, kind], told, queue=False, **PRIVATE)
     names = {one.page: one.name for one in places()}
     name = gr.Textbox("", visible="hidden")
     opened = play.click(

@@ -23,8 +23,8 @@ MAX_MARKS, MAX_DEPTH = 10_000, 32
 """Commas and brackets of a call, and how deep they nest: Gradio looks through all values while everybody waits."""
 OPEN = re.compile(
     rf"""/(config|theme\.css|manifest\.json|favicon\.ico|robots\.txt|assets/.*|static/.*|svelte/.*|_app/.*|health)?
-    |{API}/(dsbd/.*|info|app_id|startup-events|config|theme\.css|queue/(join|data|status)|cancel|reset
-        |run/predict|component_server|heartbeat/\w+|call/.*|mcp/?.*|login_check|user|token)""",
+    |{API}/(dsbd/.*|info|app_id|startup-events|config|theme\.css|queue/(join|data)|cancel|reset
+        |run/predict|heartbeat/\w+|call/.*|mcp(/.*)?|login_check)""",
     re.VERBOSE,
 )
 """The addresses that the page and its programs use, below the root path; every other one is closed."""
@@ -43,30 +43,20 @@ def content_security_policy(frame_ancestors: str) -> str:
 
     ``*`` leaves the rule of frames out: for browsers it means web addresses only, and a file may frame the page too.
     """
-    rules = {
-        "default-src": "'self'",
-        "script-src": "'self' 'unsafe-inline' 'unsafe-eval' blob:",
-        "style-src": "'self' 'unsafe-inline'",
-        "img-src": "'self' data: blob:",
-        "font-src": "'self' data:",
-        "connect-src": "'self' data: blob:",
-        "worker-src": "'self' blob:",
-        "frame-src": "'self' blob:",
-        "object-src": "'none'",
-        "base-uri": "'self'",
-        "form-action": "'self'",
-    }
-    if frame_ancestors != ANYWHERE:
-        rules["frame-ancestors"] = re.sub(r"(?<!')\b(self|none)\b(?!')", r"'\1'", frame_ancestors)
-    return "; ".join(f"{name} {value}" for name, value in rules.items())
+    rules = (
+        "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; worker-src 'self' blob:; "
+        "frame-src 'self' blob:; object-src 'none'; base-uri 'self'; form-action 'self'"
+    )
+    if frame_ancestors == ANYWHERE:
+        return rules
+    quoted = re.sub(r"(?<!')\b(self|none)\b(?!')", r"'\1'", frame_ancestors)
+    return f"{rules}; frame-ancestors {quoted}"
 
 
 class Gate:
-    """The middleware.
-
-    If the page is private, only this machine can reach it: a request that names another host comes from a foreign web
-    page whose name leads here (DNS rebinding), and is refused.
-    """
+    """The middleware. A private page can be reached from this machine only: a request that names another host comes
+    from a foreign web page whose name leads here (DNS rebinding)."""
 
     def __init__(self, app: ASGIApp, limits: Limits, is_private: bool = False, root_path: str = "") -> None:
         self.app, self.limits, self.is_private = app, limits, is_private
@@ -78,22 +68,19 @@ class Gate:
             await self.app(scope, receive, send)
             return
         path = self._path(scope)
-        sent = self._with_headers(path, send)
-        body, why = b"", self._refusal(path, scope)
+        why = self._refusal(path, scope)
         if why is None and scope["method"] == "POST":
             body, why = await _read(receive)
             receive = _replayed(body, receive)
-        if why is not None:
-            status, words = REFUSALS[why]
-            await JSONResponse({"detail": words, "error": words}, status)(scope, receive, sent)
-            return
-        await self.app(scope, receive, sent)
+        status, words = REFUSALS[why] if why else (0, "")
+        app = JSONResponse({"detail": words, "error": words}, status) if why else self.app
+        await app(scope, receive, self._with_headers(path, send))
 
     def _path(self, scope: Scope) -> str:
         """Return the path as the router sees it: without the root path, and unquoted until nothing changes."""
         path = scope["path"]
-        for root in filter(None, {self.root_path, scope.get("root_path", "")}):
-            if path.startswith(f"{root}/"):
+        for root in {self.root_path, scope.get("root_path", "")} - {""}:
+            if path.startswith(root) and path[len(root) :][:1] in ("", "/"):
                 path = path[len(root) :]
         while (plain := unquote(path)) != path:
             path = plain
@@ -106,28 +93,22 @@ class Gate:
             return "host"
         if not OPEN.fullmatch(path) or "://" in path or ".." in path:
             return "closed"
-        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            return None
         if scope["method"] != "POST":
-            return "closed"
-        origins = headers.getlist("origin")
-        if any(origin == "null" or urlsplit(origin).netloc not in hosts for origin in origins):
+            return None if scope["method"] in ("GET", "HEAD", "OPTIONS") else "closed"
+        own = hosts if not self.is_private else headers.getlist("host")
+        if any(urlsplit(origin).netloc not in own for origin in headers.getlist("origin")):
             return "foreign"
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return "foreign"
         kinds = headers.getlist("content-type")
-        if len(kinds) != 1 or kinds[0].split(";")[0].strip().lower() != "application/json":
-            return "kind"
-        return None
+        is_json = len(kinds) == 1 and kinds[0].split(";")[0].strip().lower() == "application/json"
+        return None if is_json else "kind"
 
     def _with_headers(self, path: str, send: Send) -> Send:
-        is_lesson = path.startswith(LEARN)
-        framed_by = self.limits.lesson_frame_ancestors if is_lesson else self.limits.frame_ancestors
-        given = {
-            "content-security-policy": content_security_policy(framed_by),
-            "x-content-type-options": "nosniff",
-            "referrer-policy": "same-origin",
-        }
+        limits = self.limits
+        framed_by = limits.lesson_frame_ancestors if path.startswith(LEARN) else limits.frame_ancestors
+        given = {"content-security-policy": content_security_policy(framed_by)}
+        given |= {"x-content-type-options": "nosniff", "referrer-policy": "same-origin"}
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -145,20 +126,17 @@ def _name_of(host: str) -> str:
 async def _read(receive: Receive) -> tuple[bytes, str | None]:
     """Read the body of a call. Returns it, and why it is refused."""
     body, more = bytearray(), True
-    while more:
+    while more and len(body) <= MAX_BYTES:
         message = await receive()
-        if message["type"] == "http.disconnect":
-            break
         body += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(body) > MAX_BYTES:
-            return b"", "large"
+        more = message.get("more_body", False)  # missing where the caller has gone
     depth = deepest = 0
-    for mark in re.findall(rb"[\[{}\]]", body):
+    for mark in re.findall(rb"[\[{}\]]", body[: MAX_BYTES + 1]):
         depth += 1 if mark in b"[{" else -1
         deepest = max(deepest, depth)
-    many = sum(body.count(mark) for mark in (b",", b"[", b"{")) > MAX_MARKS
-    return bytes(body), "large" if many or deepest > MAX_DEPTH else None
+    marks = sum(body.count(mark) for mark in (b",", b"[", b"{"))
+    is_large = len(body) > MAX_BYTES or marks > MAX_MARKS or deepest > MAX_DEPTH
+    return bytes(body), "large" if is_large else None
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

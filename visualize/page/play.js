@@ -21,8 +21,8 @@ let viewer = null;
 let trace = null; // what is shown
 let name = ""; // of the decode that is shown: recorded, or run-1, run-2, ... of this visit
 let settled = Infinity; // how many tokens of the text are final
-let isTold = false; // whether the story of the opening was begun
-let goal = new URLSearchParams(location.search).has("prompt") ? location.hash : "";
+let isTold = new URLSearchParams(location.search).has("prompt"); // the story of the opening; a link runs at once
+let goal = isTold ? location.hash : "";
 const kept = new Map(); // the decodes of this visit, by name
 let count = 0;
 
@@ -33,6 +33,7 @@ const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
 function draw(next, how = {}) {
   trace = next;
+  endStory();
   if (viewer) viewer.setTrace(trace, how);
   else viewer = DsbdViewer.mount(mount, trace, {start: location.hash.slice(1), language: "en"});
   showText();
@@ -53,6 +54,9 @@ function showText(isLive = false) {
   if (isLive) parts.push(make("span", "text-caret"));
   line.replaceChildren(...parts);
 }
+
+/* The viewer ends its story at the first input of the visitor; a run that begins by itself is none. */
+const endStory = () => mount.dispatchEvent(new Event("wheel", {bubbles: true}));
 
 /* A recording opens at its first step; the first of a visit plays its story. If the visitor stepped through it while
  * the page was starting, it stands where it was. */
@@ -75,13 +79,14 @@ function openEnd() {
   const won = trace.iterations.map(({layers}) => layers.length);
   viewer.goto({it: won.indexOf(Math.max(...won)), step: Infinity});
   viewer.goto({step: viewer.where().step - 1});
-  viewer.replay();
+  if (trace.models.draft) viewer.replay();
 }
 
 /* Add records of the decode that runs; `whole` is its trace without iterations, once it has ended. */
 function grow(news, now, whole) {
   const follow = atEnd();
   settled = whole ? Infinity : now;
+  trace.iterations.push(...news);
   if (whole) Object.assign(trace, {...whole, iterations: trace.iterations});
   viewer.add(news, {result: trace.result, follow});
   showText(!whole);
@@ -121,8 +126,8 @@ DsbdPage.follow(props, watch, take);
 
 let target = Object.values(facts.targets)[0];
 
-function keep(what) {
-  kept.set(name, {label: labelOf(what), trace});
+function keep(what, file) {
+  kept.set(name, {label: labelOf(what), trace, file});
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
   offer();
 }
@@ -182,7 +187,7 @@ async function openFile(file) {
       throw error;
     }
     name = `run-${(count += 1)}`;
-    keep("Your file");
+    keep("Your file", file);
     begin();
     fillForm();
   } catch (error) {
@@ -270,13 +275,23 @@ async function savePage() {
   DsbdPage.save("dsbd.html", whole, "text/html");
 }
 
+/* A file that was there goes as it is: JavaScript writes 4.0 as 4, and its digest would be another one. */
+async function saveTrace() {
+  const {file} = kept.get(name) ?? {};
+  if (file) return DsbdPage.save(file.name, file, file.type);
+  const isRecorded = facts.recorded.some(([key]) => key === name);
+  const packed = isRecorded
+    ? await (await fetch(addressOf(`traces/${name}.json.gz`))).blob()
+    : await DsbdPage.gzipped(JSON.stringify(trace));
+  DsbdPage.save("trace.json.gz", packed, "application/gzip");
+}
+
 const DO = {
   further,
   link,
   page: savePage,
   picture: () => viewer.picture(),
-  trace: async () =>
-    DsbdPage.save("trace.json.gz", await DsbdPage.gzipped(JSON.stringify(trace)), "application/gzip"),
+  trace: saveTrace,
   live: () => DsbdPage.live?.(),
 };
 document.addEventListener("click", ({target: button}) => {

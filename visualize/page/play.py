@@ -21,11 +21,11 @@ from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 from dsbd.util import asset_path
 from visualize import decode_figure, forest_figure
+from visualize.look.states import Theme
 from visualize.pages.document import packed_json
 
 from .engine import Engine, Step
 from .form import (
-    METHOD_LABELS,
     NAMES,
     SHOWN,
     build_control,
@@ -51,6 +51,7 @@ READY = (gr.update(visible=True), gr.update(visible=False))
 SHOW_STOP = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}]"
 """The same in the browser, at once: the run may have to wait."""
 KEEP = gr.skip()
+STOPPED = "Stopped. What was recorded stays."
 _NUMBERS = count(1)
 TINY = {
     "bundled:stories": "A recorded decode by two tiny models that know only stories.",
@@ -177,14 +178,17 @@ def _wire_run(engine: Engine, form: Form, parts: list[Any]) -> None:
 
     def stopped(request: gr.Request) -> list[Any]:
         engine.stop(request.session_hash or "")
-        return [message("stopped"), "Stopped. What was recorded stays.", *READY]
+        return [message("stopped"), STOPPED, *READY]
 
     stage, note, _, run_button, stop_button, _ = parts
     begun = gr.on([form.run.click, form.prompt.submit], None, None, [run_button, stop_button], js=SHOW_STOP, **PRIVATE)
     waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": note}
     running = begun.then(run, [form.pair, *form.filled], parts, **waits)
     running.failure(lambda: READY, None, [run_button, stop_button], queue=False, **PRIVATE)
-    form.stop.click(stopped, None, [stage, note, run_button, stop_button], cancels=running, queue=False, **PRIVATE)
+    ended = form.stop.click(
+        stopped, None, [stage, note, run_button, stop_button], cancels=running, queue=False, **PRIVATE
+    )
+    ended.then(lambda: STOPPED, None, note, queue=False, **PRIVATE)  # a frame of the run may have come in between
 
 
 def decode_frames(
@@ -199,19 +203,20 @@ def decode_frames(
         with closing(engine.decode(session, name, check_prompt(engine.limits, prompt), settings)) as steps:
             for step in steps:
                 if step.doing:
-                    yield [KEEP, step.doing, "", *BUSY, KEEP]
+                    yield [KEEP, step.doing, "", KEEP, KEEP, KEEP]
                     continue
                 passes += 1
                 news.append(asdict(step.iteration))
                 if trace is None:
                     trace = replace(step.trace, iterations=[], result=None)
-                    yield [message("begin", bulk=asdict(trace)), KEEP, "", *BUSY, None]
+                    yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
                 if step.trace is not None and step.trace.result is not None:
                     trace = step.trace
                 elif time.monotonic() - shown_at >= FRAME_SECONDS:
                     shown_at = time.monotonic()
-                    yield [_more(news, step), f"Decoding, pass {passes} …", "", *BUSY, KEEP]
+                    yield [_more(news, step), f"Decoding, pass {passes} …", "", KEEP, KEEP, KEEP]
                     news = []
+        assert trace is not None, "a decode ends with its trace"
         seconds = trace.result.stats["seconds"]
         words = f"Decoded just now: {passes} passes, {seconds:.1f} s. Step through them below."
         yield [_more(news, step, trace.to_dict() | {"iterations": []}), words, "", *READY, trace]
@@ -278,7 +283,7 @@ def _wire_plotly(last: gr.State, traces: dict[str, Trace]) -> None:
         trace = traces.get(shown, trace)
         if trace is None or not trace.iterations:
             return json.dumps([])
-        theme = "dark" if dark else "light"
+        theme: Theme = "dark" if dark else "light"
         figures = (forest_figure(trace, "all", theme=theme), decode_figure(trace, theme=theme))
         return json.dumps([json.loads(figure.to_json()) for figure in figures])
 
@@ -326,8 +331,3 @@ def offer_decode(engine: Engine) -> None:
             raise gr.Error(BROKEN, print_exception=False) from None
 
     gr.api(decode, api_name="decode", concurrency_id="gpu", concurrency_limit=1)
-
-
-def method_title(method: str) -> str:
-    """Return a method as a visitor reads it."""
-    return METHOD_LABELS.get(method, method)

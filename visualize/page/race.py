@@ -88,7 +88,8 @@ def build_race_tab(engine: Engine, form: Form) -> None:
             said = markup(note, elem_id="race-note")
         problem = markup("", "race-problem")
         staged = scripted(stage, '<div class="race-mount"></div>', "race.js", "race-stage")
-        scatter = gr.Plot(figure, show_label=False, visible=figure is not None, elem_id="race-scatter")
+        has_race = pair in RECORDED
+        scatter = gr.Plot(figure if has_race else None, show_label=False, visible=has_race, elem_id="race-scatter")
     source.input(
         lambda chosen: [gr.update(visible=chosen != "task"), gr.update(visible=chosen != "prompt")], source,
         [prompt, count], queue=False, **PRIVATE,
@@ -164,7 +165,7 @@ def asked_of(
     if source == "task":
         task = task_of(pair)
         questions = task.questions(whole("questions", count))
-        return (questions, task) if task.main_metric else ([one.prompt for one in questions], None)
+        return (questions, task) if task.metrics else ([one.prompt for one in questions], None)
     text = check_prompt(engine.limits, prompt)
     if source != "own":
         return [text], None

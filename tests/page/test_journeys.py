@@ -1,0 +1,347 @@
+"""What a visitor of the page does, in a browser; one promise each."""
+
+import gzip
+import json
+import re
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from dsbd.cli import main
+from tests.axe import serious
+from tests.page.conftest import wait_until
+from tests.visualize.nasty import NASTY, nasty_trace
+from tests.watched import Watched, settle
+
+pytestmark = pytest.mark.slow
+
+PATIENCE = 90_000
+HERE = re.compile(r"(http://127\.0\.0\.1:|data:|blob:)")
+TABS = ("Play", "Race", "Learn", "About")
+
+
+class Visit(Watched):
+    """One visitor's page."""
+
+    def __init__(self, browser, address: str, scheme: str = "light", waits_for: str = "#forest .dsbd-node") -> None:
+        context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 800})
+        super().__init__(context.new_page())
+        self.page.set_default_timeout(PATIENCE)
+        self.page.goto(address)
+        self.page.wait_for_selector(waits_for)
+
+    def drawer(self, is_open: bool) -> None:
+        if (self.page.get_attribute(".drawer-switch", "aria-expanded") == "true") != is_open:
+            self.page.click(".drawer-switch" if is_open else ".drawer-close")
+
+    def set_field(self, name: str, value: str) -> None:
+        self.drawer(True)
+        self.page.fill(f"#field-{name} input[type=number]", value)
+        self.page.keyboard.press("Tab")
+        self.drawer(False)
+
+    def run(self, prompt: str = "Once upon a time") -> None:
+        self.page.fill("#prompt textarea", prompt)
+        self.page.click("#run")
+
+    def says(self, where: str, pattern: str) -> str:
+        found = self.page.locator(where).filter(has_text=re.compile(pattern))
+        found.first.wait_for()
+        return found.first.inner_text()
+
+    def decoded(self) -> None:
+        """Wait for the end of a run, and until all of it is shown."""
+        self.says("#note", "Decoded just now: [0-9]+ passes")
+        expect(self.page.locator(".text-edge, .text-caret")).to_have_count(0)
+
+    def tab(self, name: str) -> None:
+        self.page.get_by_role("tab", name=name, exact=True).click()
+
+    def text(self) -> str:
+        return self.page.inner_text(".running-line")
+
+
+@pytest.fixture
+def visits(browser, address, bundled):
+    """Make visits. In none there is an error, and nothing is asked of another machine."""
+    made: list[Visit] = []
+
+    def visit(where: str = "", base: str = address, **how) -> Visit:
+        made.append(Visit(browser, base + where, **how))
+        return made[-1]
+
+    yield visit
+    bundled.pace = 0.0
+    for one in made:
+        one.look_away()
+        one.page.context.close()
+    wait_until(lambda: bundled.running()[0] == 0)
+    assert [one.errors for one in made if one.errors] == []
+    assert [url for one in made for url in one.asked if not HERE.match(url)] == []
+
+
+@pytest.fixture
+def visit(visits) -> Visit:
+    return visits()
+
+
+def test_the_recorded_decode_is_there_at_once_and_tells_its_story(visit):
+    assert "recorded decode" in visit.page.inner_text("#note")
+    expect(visit.page.locator("#run")).to_be_visible()
+    visit.says("#forest", "21 passes of the large model instead of 64")
+    assert visit.text().startswith(visit.page.input_value("#prompt textarea"))
+    expect(visit.page.locator(".running-line .mark")).not_to_have_count(0)
+
+
+def test_a_run_and_what_is_wrong_with_a_setting(visit):
+    """A visitor sees text and forest of the run, or one sentence; the prompt is no markup."""
+    for name, value, words in (("seed", "", "Seed is empty"), ("max_new_tokens", "2.5", r"max_new_tokens is 2\.5")):
+        visit.set_field(name, value)
+        visit.run()
+        said = visit.says("#problem [role=alert]", words)
+        assert "/" not in said
+        expect(visit.page.locator("#run")).to_be_visible()
+        expect(visit.page.locator(".toast-body:visible")).to_have_count(0)
+        visit.set_field(name, "5")
+    visit.set_field("max_new_tokens", "12")
+    visit.run("<b>Once</b> ${x} {{y}}")
+    visit.decoded()
+    expect(visit.page.locator("#problem [role=alert]")).to_have_count(0)
+    assert visit.text().startswith("<b>Once</b> ${x} {{y}}")
+    expect(visit.page.locator(".running-line b")).to_have_count(0)
+    visit.page.click("[data-do=further]")
+    wait_until(lambda: visit.page.input_value("#prompt textarea").startswith("<b>Once</b> ${x} {{y}} "))
+    visit.decoded()
+
+
+def test_a_pair_without_a_recorded_decode(visits, toy_page):
+    """Catches a page of a host's own models that does not open, and a run that finds no viewer."""
+    visit = visits(base=toy_page, waits_for="#run")
+    assert visit.page.locator("#forest .dsbd-node").count() == 0
+    visit.set_field("max_new_tokens", "8")
+    visit.run()
+    visit.decoded()
+    expect(visit.page.locator("#forest .dsbd-node:not([hidden])")).not_to_have_count(0)
+    visit.tab("Race")
+    visit.says("#race-note", "Nothing has run yet")
+
+
+def test_stop_keeps_what_is_there(visits, bundled):
+    """And Stop of one who waits ends nothing but the waiting."""
+    visit, second = visits(), visits()
+    bundled.pace = 0.2
+    visit.run()
+    visit.says("#note", r"pass [2-9]")
+    second.run()
+    second.says("#note", "queue: 1/1")
+    second.page.click("#stop")
+    second.says("#note", "Stopped")
+    expect(second.page.locator("#run")).to_be_visible()
+    visit.page.click("#stop")
+    visit.says("#note", r"Stopped\. What was recorded stays")
+    expect(visit.page.locator("#run")).to_be_visible()
+    expect(visit.page.locator("#stop")).to_be_hidden()
+    wait_until(lambda: bundled.running()[0] == 0)
+    assert len(visit.text()) > len("Once upon a time")
+    expect(visit.page.locator("#shown option").first).to_contain_text("Stopped run 1: DSBD")
+    expect(visit.page.locator(".text-caret")).to_have_count(0)
+    bundled.pace = 0.0
+    visit.run("The dog")
+    visit.decoded()
+    assert visit.text().startswith("The dog")
+    assert visit.page.locator("#shown option").all_inner_texts()[0].startswith("Your run 2: DSBD, “The dog”")
+
+
+def test_a_reload_or_a_closed_tab_leaves_no_run_behind(visits, bundled):
+    first, second = visits(), visits()
+    bundled.pace = 0.2
+    first.run()
+    first.says("#note", "pass")
+    second.run()
+    first.page.reload()
+    second.says("#note", "pass")
+    second.page.close()
+    wait_until(lambda: bundled.running()[0] == 0)
+    first.errors[:] = [error for error in first.errors if "abort" not in error.lower() and "Connection" not in error]
+
+
+def test_a_link_runs_and_is_copied(visits, address):
+    visit = visits("/?prompt=A+cat&max_new_tokens=8&seed=3&method=sampling")
+    visit.decoded()
+    assert visit.text().startswith("A cat")
+    visit.page.click("summary:has-text('Share')")
+    visit.page.click("[data-do=link]")
+    visit.says(".share-said", "Copied")
+    link = visit.page.input_value(".share-link")
+    shown = visit.text()
+    again = visits(link.removeprefix(address))
+    again.decoded()
+    assert again.text() == shown
+    wrong = visits("/?prompt=A+cat&seeed=3")
+    assert "'seeed'" in wrong.says("#problem [role=alert]", "The link could not be followed")
+
+
+@pytest.mark.parametrize("origin", ["run", "recorded", "live"])
+def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
+    """Catches numbers that JavaScript writes otherwise, so that the digest of a saved file is another one."""
+    if origin == "recorded":
+        visit.drawer(True)
+        visit.page.select_option("#shown", label="Beam sampling")  # its statistics hold 1.0
+        visit.says("#forest", "beam_sampling")
+        visit.drawer(False)
+    if origin == "run":
+        visit.set_field("max_new_tokens", "16")
+        visit.run()
+        visit.decoded()
+    if origin == "live":
+        visit.page.click("[data-do=live]")
+        visit.says(".live-said", "Decoded in this browser")
+    visit.page.click("summary:has-text('Share')")
+    with visit.page.expect_download() as saving:
+        visit.page.click("[data-do=trace]")
+    saving.value.save_as(path := tmp_path / "trace.json.gz")
+    assert main(["verify-trace", str(path)]) == 0, capsys.readouterr()
+    text, options = visit.text(), visit.page.locator("#shown option").count()
+    visit.drawer(True)
+    visit.page.set_input_files("#open-trace", path)
+    expect(visit.page.locator("#shown option")).to_have_count(options + 1)
+    expect(visit.page.locator("#shown option").first).to_contain_text("Your file")
+    assert visit.text() == text
+    if origin != "recorded":
+        return
+    whole = json.loads(gzip.decompress(path.read_bytes()))
+    damaged = {
+        "cut.json.gz": path.read_bytes()[:3000],
+        "text.json": b"no JSON",
+        "null.json": b"null",
+        "other.json": json.dumps(whole | {"format": "x/1"}).encode(),
+        "numbers.json": json.dumps(whole | {"iterations": [1, 2, 3]}).encode(),
+        "parents.json": json.dumps(whole | {"iterations": [{**whole["iterations"][0], "nodes": [None]}]}).encode(),
+        "hollow.json": json.dumps({"format": "dsbd-trace/1", "iterations": [], "prompt": {"pieces": []}}).encode(),
+    }
+    for name, content in damaged.items():
+        (tmp_path / name).write_bytes(content)
+        visit.page.set_input_files("#open-trace", tmp_path / name)
+        visit.says("#said", f"{name} cannot be opened: ")
+        assert visit.text() == text, name
+        expect(visit.page.locator("#shown option")).to_have_count(options + 1)
+    with visit.page.expect_download() as saving:
+        visit.drawer(False)
+        visit.page.click("[data-do=page]")
+    saving.value.save_as(page := tmp_path / "page.html")
+    visit.page.goto(page.as_uri())
+    visit.page.wait_for_selector(".dsbd-node")
+    visit.asked[:] = [url for url in visit.asked if not url.startswith("file:")]
+
+
+def test_hostile_texts_are_shown_as_text(visit, tmp_path):
+    nasty_trace().save(tmp_path / "nasty.json.gz")
+    visit.drawer(True)
+    visit.page.set_input_files("#open-trace", tmp_path / "nasty.json.gz")
+    expect(visit.page.locator("#shown option").first).to_contain_text("Your file")
+    visit.drawer(False)
+    made = "#forest :is(script, img, a[href^=javascript], b:text-is('b'))"
+    assert visit.page.locator(made).count() == 0
+    assert any(NASTY[0] in one for one in visit.page.locator("#forest").all_text_contents())
+
+
+def test_another_decode_another_pair_and_plotly(visit):
+    """Catches a figure of another decode than the one that is shown."""
+    visit.drawer(True)
+    first = visit.text()
+    other = visit.page.locator("#shown option").nth(1).get_attribute("value")
+    visit.page.select_option("#shown", other)
+    wait_until(lambda: visit.text() != first)
+    visit.drawer(False)
+    visit.page.click(".forest-switch button:last-child")
+    visit.page.locator(".plotly-mount .js-plotly-plot").nth(1).wait_for()
+    visit.page.click(".forest-switch button:first-child")
+    visit.drawer(True)
+    visit.page.click("#pair label:has-text('Questions to SQL')")
+    wait_until(lambda: "SQL:" in visit.page.input_value("#prompt textarea"))
+    visit.drawer(False)
+    visit.page.click("#run")
+    visit.decoded()
+    assert "SELECT" in visit.text()
+    visit.page.click(".forest-switch button:last-child")
+    visit.page.locator(".plotly-mount .js-plotly-plot").nth(1).wait_for()
+    assert "SELECT" in visit.page.inner_text(".running-line")
+
+
+def test_a_race_runs_is_stopped_and_played(visit, bundled):
+    visit.tab("Race")
+    visit.says("#race-stage", "What this means")
+    expect(visit.page.locator(".race-badge")).to_be_visible()
+    visit.page.click("#race-recorded label:has-text('Questions to SQL')")
+    visit.says("#race-stage", "Right answer")
+    for word in ("Sampling", "Speculative sampling", "DSBD, same law"):
+        visit.page.locator("#race-racers").get_by_label(word, exact=True).uncheck()
+    visit.page.click("text=More decoders, runs and length")
+    for name, value in (("runs", "1"), ("tokens", "8")):
+        visit.page.fill(f"#race-{name} input[type=number]", value)
+        visit.page.keyboard.press("Tab")
+    visit.page.click("#race-run")
+    visit.says("#race-note", "Measured here, now")
+    expect(visit.page.locator(".race-lane")).to_have_count(2)
+    expect(visit.page.locator("#race-scatter .main-svg").first).to_be_visible()
+    expect(visit.page.locator("#race-run")).to_be_visible()
+    visit.page.fill("#race-runs input[type=number]", "5")
+    visit.page.keyboard.press("Tab")
+    bundled.pace = 0.3
+    visit.page.click("#race-run")
+    visit.says("#race-note", "[4-9] of [0-9]+ runs done")
+    visit.page.click("#race-stop")
+    visit.says("#race-note", r"Stopped\. Shown is what ran until then")
+    expect(visit.page.locator("#race-run")).to_be_visible()
+    expect(visit.page.locator(".race-lane")).not_to_have_count(0)
+
+
+def test_a_lesson_and_a_recording(visit):
+    visit.tab("Learn")
+    visit.page.click("#learn-lessons label:has-text('3 One iteration')")
+    expect(visit.page.locator(".learn-frame")).to_have_attribute("src", re.compile("lessons/.*by-hand|lessons/.*3"))
+    frame = visit.page.frame_locator(".learn-frame")
+    frame.locator("h1").first.wait_for()
+    visit.page.click("#learn-recordings input")
+    visit.page.get_by_role("option").nth(1).click()
+    visit.page.frame_locator(".learn-frame").locator(".dsbd-node").first.wait_for()
+    visit.page.click("#learn-play")
+    expect(visit.page.get_by_role("tab", name="Play", exact=True)).to_have_attribute("aria-selected", "true")
+    wait_until(
+        lambda: visit.page.input_value("#shown") != visit.page.locator("#shown option").first.get_attribute("value")
+    )
+    visit.tab("Learn")
+    visit.page.click("text=Embed this")
+    wait_until(lambda: "<iframe" in visit.page.input_value("#learn-snippet textarea"))
+    address = visit.page.get_attribute(".learn-links a[download]", "href")
+    assert httpx.get(visit.page.url.split("#")[0] + address).status_code == 200
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_tab_is_accessible_and_fits_a_phone(visits, scheme):
+    visit, found = visits(scheme=scheme), {}
+    for name in TABS:
+        visit.tab(name)
+        if name == "Play":
+            visit.drawer(True)
+            found["drawer"] = serious(visit.page, context="#drawer")
+            visit.drawer(False)
+        if name == "Learn":
+            visit.page.frame_locator(".learn-frame").locator("h1").first.wait_for()
+        if name == "Race":
+            visit.page.locator("#race-scatter .main-svg").first.wait_for()
+        found[name] = serious(visit.page)
+    visit.page.set_viewport_size({"width": 390, "height": 844})
+    for name in TABS:
+        visit.tab(name)
+        settle(visit.page)
+        wide = visit.page.evaluate("document.documentElement.scrollWidth")
+        found[f"{name} on a phone"] = [] if wide <= 390 else [f"{wide} pixels wide"]
+        small = visit.page.evaluate(
+            "[...document.querySelectorAll('input:not([type=range], [type=checkbox], [type=radio]), select, textarea')]"
+            ".filter((one) => one.offsetParent && parseFloat(getComputedStyle(one).fontSize) < 16)"
+            ".map((one) => one.closest('[id]').id)"
+        )
+        found[f"{name} zooms"] = small
+    assert {where: what for where, what in found.items() if what} == {}

@@ -1,0 +1,445 @@
+"""Runs: what is refused, who waits, and that none is left behind; the form, its links, and settings of the host."""
+
+import base64
+import gzip
+import json
+import random
+import re
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+import gradio as gr
+import httpx
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+
+from dsbd.assets import asset_path
+from dsbd.errors import PageError, SettingsError, StoppedError
+from dsbd.settings import FIELDS, METHODS, DecodingSettings
+from dsbd.tracing.trace import Trace
+from tests.page.conftest import PATIENCE_SECONDS, PacedEngine, events, toy_pairs, wait_until
+from visualize.page import play
+from visualize.page.engine import StopSignal
+from visualize.page.form import SHOWN, build_control, is_read, read_query, settings_of, shown_value, values_of
+from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
+from visualize.page.page import build_page
+from visualize.page.parts import sentence, without_folders
+from visualize.page.race import asked_of, race_frames
+from visualize.page.zerogpu import on_gpu
+
+VOCABULARY = 4096
+AUTO = {"forest": "auto", "draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
+SHORT = {"max_new_tokens": 8, "draft_depth": 2, "draft_width": 3}
+
+
+def form_values(**changed) -> list:
+    """Return the values of the form as it starts, some of them changed."""
+    return list(({name: shown_value(name, FIELDS[name].default) for name in SHOWN} | changed).values())
+
+
+# ---- the limits and settings of the host ------------------------------------------------------------------------
+
+NODES = {"max_width": 3, "draft_width": 4, "draft_depth": 5, "cover_width": 6, "max_new_tokens": 10}
+BRANCHES = {"method": "specinfer", "branching": (3, 2), "max_new_tokens": 10, "top_k": 7}
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit", "most", "named"),
+    [
+        (NODES, "max_beams", 3, "beams"),
+        (NODES, "max_draft_depth", 5, "draft_depth"),
+        (NODES, "max_draft_width", 4, "nodes of a drafted layer"),
+        (NODES, "max_new_tokens", 10, "max_new_tokens"),
+        (NODES, "max_nodes", 3 + 5 * (4 + 6), "nodes to score"),
+        (NODES, "max_beam_tokens", 3 * 10, "times beams"),
+        (NODES, "max_cache_slots", 100 + 3 * 10 + 53, "cache slots"),
+        (NODES | {"top_k": 7}, "max_pairs", (5 + 6) * 7, "pairs"),
+        (NODES | {"top_k": 0}, "max_pairs", (5 * 4 + 6 * 3) * VOCABULARY, "pairs"),
+        (AUTO | {"max_new_tokens": 10}, "max_nodes", 4 + 24 * 12, "nodes to score"),
+        (BRANCHES, "max_nodes", 1 + 3 + 6, "nodes to score"),
+        (BRANCHES, "max_pairs", (1 + 3 + 3) * 7, "pairs"),
+    ],
+)
+def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
+    """Catches a part that is left out, cover nodes or the prompt, and a limit that is off by one."""
+    asked = DecodingSettings(**settings)
+    check_decode(Limits(**{limit: most}), asked, VOCABULARY, 100)
+    with pytest.raises(SettingsError, match=f"{named}.*: {most:,} asked for, {most - 1:,} allowed"):
+        check_decode(Limits(**{limit: most - 1}), asked, VOCABULARY, 100)
+
+
+@pytest.mark.parametrize("method", ["dsbd", "beam_sampling"])
+def test_what_the_form_can_ask_is_allowed(method):
+    """Catches limits that refuse plain work, ``auto`` included, and a form whose sliders are refused together."""
+    largest = {"max_new_tokens": 256, "draft_depth": 8, "draft_width": 16, "cover_width": 32, "top_k": 200}
+    for changed in ({}, AUTO, {"forest": "likely", "draft_width": 16}, {"num_beams": 16, **largest}):
+        given = {name: value for name, value in changed.items() if is_read(method, name)}
+        check_decode(Limits(), DecodingSettings(method=method, **given), VOCABULARY, 1000)
+
+
+def test_a_race_is_bounded_as_a_whole():
+    """Catches runs, questions or decoders that do not count."""
+    each = [DecodingSettings(method=method, max_new_tokens=100) for method in ("beam_sampling", "greedy")]
+    check_race(Limits(), each, 100, 2)
+    for changed in ((each * 2, 100, 2), (each, 201, 1), (each, 100, 3)):
+        with pytest.raises(SettingsError, match="decodes: "):
+            check_race(Limits(), *changed)
+    tokens = sum(beams * 100 * 200 for beams in (FIELDS["num_beams"].default, 1))
+    check_race(Limits(max_evaluated_tokens=tokens), each, 100, 2)
+    with pytest.raises(SettingsError, match=f"times beams of all decodes: {tokens:,} asked for"):
+        check_race(Limits(max_evaluated_tokens=tokens - 1), each, 100, 2)
+    with pytest.raises(SettingsError, match="runs: 6"):
+        check_race(Limits(), each, 1, 6)
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"DSBD_MAX_NODES": "many"}, "allowed are whole numbers from 1 to 100,000"),
+        ({"DSBD_DECODE_SECONDS": "0"}, "allowed are whole numbers from 1 to 86,400"),
+        ({"DSBD_LOG": "loud"}, "allowed are info, warning, off"),
+        ({"DSBD_MCP": "perhaps"}, "allowed are 0 and 1"),
+        ({"DSBD_FRAME_ANCESTORS": "*; script-src *"}, "write 'none', 'self', * or origins, with spaces between them"),
+        ({"DSBD_MAX_NODE": "3"}, "DSBD_MAX_NODE is no setting of the page; the closest is DSBD_MAX_NODES"),
+    ],
+)
+def test_a_wrong_setting_of_the_host_is_named_with_its_range(environment, said):
+    """Catches a page that starts with a limit it does not have, and a rule that opens the policy."""
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        Limits.from_environment(environment)
+
+
+def test_settings_come_from_the_environment():
+    given = {"DSBD_MAX_NODES": "64", "DSBD_DECODE_SECONDS": "", "DSBD_PAIRS": "x", "HOME": "/"}
+    assert Limits.from_environment(given) == Limits(max_nodes=64)
+    assert "huggingface.co" in Limits.from_environment({"SPACE_ID": "me/dsbd"}).frame_ancestors
+    assert Limits.from_environment({"SPACE_ID": "me/dsbd", "DSBD_FRAME_ANCESTORS": "none"}).frame_ancestors == "none"
+    assert (port_of("80", {}), port_of(None, {"GRADIO_SERVER_PORT": "8000"})) == (80, None)
+    for flag, environment in (("0", {}), ("65536", {}), (None, {"GRADIO_SERVER_PORT": "x"})):
+        with pytest.raises(SettingsError, match="allowed are whole numbers from 1 to 65,535"):
+            port_of(flag, environment)
+    assert [is_private(host, False, {}) for host in ("", "[::1]", "localhost", "0.0.0.0")] == [True, True, True, False]
+    assert not is_private("127.0.0.1", True, {})
+    assert not is_private("127.0.0.1", False, {"GRADIO_ROOT_PATH": "/dsbd"})
+
+
+# ---- the form, its settings and its links -----------------------------------------------------------------------
+
+SPECIAL = {
+    "branching": (3, 2),
+    "forest": "likely",
+    "landing": False,
+    "replacement": False,
+    "temperature": 0.5,
+    "top_p": 0.9,
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_form_settings_and_link_tell_the_same(method):
+    """Catches a field that is lost, or shown otherwise than it was set, on the way there and back."""
+    asked = {"seed": 7, "max_new_tokens": 12, "num_beams": 3, "top_k": 9} | SPECIAL
+    known = {name: value for name, value in asked.items() if is_read(method, name) and name in SHOWN}
+    while True:
+        try:
+            settings = DecodingSettings(method=method, **known)
+            break
+        except SettingsError as error:  # two values that this method does not take together
+            known.pop(next(name for name in reversed(known) if name in str(error)))
+    for one in (DecodingSettings(method=method), settings):
+        values = values_of(one)
+        assert settings_of(method, values, Limits()) == one
+        query = {name: str(value).lower() if isinstance(value, bool) else str(value)
+                 for name, value in zip(SHOWN, values, strict=True) if is_read(method, name)}  # fmt: skip
+        told = read_query({"prompt": "Once", "method": method, "pair": "toy", "__theme": "dark"} | query, Limits())
+        assert told == ("Once", one, "toy")
+    for name in SHOWN:
+        build_control(name, settings, Limits())
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"seeed": "1"}, None),
+        ({"prompt": "x", "seeed": "1"}, "'seeed', which is no field"),
+        ({"prompt": " "}, "prompt is blank"),
+        ({"prompt": "x" * 20_001}, "prompt has 20,001 characters"),
+        ({"seed": "two"}, "seed is 'two'"),
+        ({"temperature": "nan"}, "temperature"),
+        ({"max_new_tokens": "1e9"}, "256 allowed"),
+        ({"method": "magic"}, "method is 'magic'"),
+        ({"method": "greedy", "draft_depth": "3"}, "draft_depth, which greedy does not read"),
+    ],
+)
+def test_a_wrong_link_is_refused_by_name(query, said):
+    if said is None:
+        assert read_query(query, Limits()) == (None, None, None)
+        return
+    with pytest.raises(Exception, match=re.escape(said)):
+        read_query(query, Limits())
+
+
+def test_no_folder_of_the_machine_is_told():
+    given = "cannot read '/home/me/models/x/config.json' or C:\\Users\\me\\x.bin; see https://x.org/a/b or owner/name"
+    assert without_folders(given) == "cannot read 'config.json' or x.bin; see https://x.org/a/b or owner/name"
+    assert sentence(SettingsError("max_new_tokens is 3")) == "max_new_tokens is 3."
+    assert len(sentence(SettingsError("x" * 10_000))) < 700
+
+
+# ---- one run ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pair", "prompt", "method", "changed", "said"),
+    [
+        ("toy", "", "dsbd", {}, "Prompt is blank"),
+        ("toy", None, "dsbd", {}, "Prompt is a NoneType"),
+        ("toy", "Once", "dsbd", {"seed": -1}, "Seed is -1"),
+        ("toy", "Once", "dsbd", {"seed": None}, "Seed is empty"),
+        ("toy", "Once", "dsbd", {"max_new_tokens": 10**9}, "1,000,000,000 asked for, 256 allowed"),
+        ("toy", "Once", "dsbd", {"draft_width": 256, "draft_depth": 32}, "Nodes to score per iteration: 8,256 asked"),
+        ("toy", "Once", "dsbd", {"max_width": 10**6}, "max_width"),
+        ("toy", "Once", ["dsbd"], {}, "Method is"),
+        ("toy", "x" * 3000, "dsbd", {"max_new_tokens": 64}, "exceeds the context"),
+        ("toy", "\ud800", "dsbd", {}, "not valid Unicode"),
+        ("/etc/passwd", "Once", "dsbd", {}, "which this page does not have"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
+    toys, pair, prompt, method, changed, said, monkeypatch
+):
+    """Catches a monster that fills the memory before a limit is asked, and a message with folders or a traceback."""
+    monkeypatch.setattr("visualize.page.engine.dsbd.stream", None)
+    if said in ("exceeds the context", "not valid Unicode"):
+        monkeypatch.undo()
+    frames = list(play.decode_frames(toys, "me", pair, prompt, method, form_values(**changed)))
+    _, note, problem, run, stop, _ = frames[-1]
+    assert said in problem
+    assert problem.endswith(".</p>")
+    assert not {"Traceback", "&lt;", "site-packages"} & set(problem.split())
+    assert (note, run["visible"], stop["visible"]) == ("", True, False)
+    assert toys.running() == (0, None)
+
+
+def test_a_race_asks_what_its_visitor_chose(toys):
+    questions, scorer = asked_of(toys, "bundled:sql", "task", "", 2)
+    assert (len(questions), scorer.metrics != ()) == (2, True)
+    assert [len(one) for one in asked_of(toys, "bundled:stories", "task", "", 3)[:1]] == [3]
+    assert (
+        asked_of(toys, "bundled:sql", "own", "How many?\n\nQ: Who?\nSQL:\nHow many?", 9)[0][0] == "Q: How many?\nSQL:"
+    )
+    assert asked_of(toys, "toy", "prompt", "Once", 1) == (["Once"], None)
+    frames = list(race_frames(toys, "me", "toy", "task", "", 1, ["sampling"], [], 1, 4, *form_values()))
+    assert "Measured here" in frames[-1][2], frames[-1]
+
+
+def test_a_bug_of_ours_is_said_and_logged(toys, monkeypatch, caplog):
+    """Catches a page that waits on after a bug of its own, and one that tells strangers its insides."""
+    monkeypatch.setattr(toys.pairs, "check", lambda name: 1 / 0)
+    for frames in (
+        play.decode_frames(toys, "me", "toy", "Once", "dsbd", form_values()),
+        race_frames(toys, "me", "toy", "prompt", "Once", 1, ["dsbd"], [], 1, 8, *form_values()),
+    ):
+        (last,) = frames
+        assert any("failed on the server" in str(one) for one in last)
+        assert "division" not in str(last)
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_run_sends_each_record_once(toys):
+    """Catches an iteration that is lost or sent twice, so that the browser keeps another trace than was decoded."""
+    frames = list(play.decode_frames(toys, "me", "toy", "Once", "dsbd", form_values(**SHORT)))
+    messages = [json.loads(frame[0]) for frame in frames if isinstance(frame[0], str)]
+    assert [one["kind"] for one in messages] == ["begin", *["more"] * (len(messages) - 1)]
+    bulks = [unpacked(frame[0]) for frame in frames if isinstance(frame[0], str)]
+    told = [record for bulk in bulks[1:] for record in bulk["iterations"]]
+    whole = bulks[-1]["trace"] | {"iterations": told}
+    kept: Trace = frames[-1][-1]
+    assert json.loads(json.dumps(kept.to_dict())) == whole
+
+
+def test_the_time_limit_and_the_stop_signal_end_a_run(toys):
+    quick = PacedEngine(toys.pairs, Limits(decode_seconds=1))
+    quick.pace = 0.3
+    with pytest.raises(StoppedError, match=r"Stopped after 1 s, .*DSBD_DECODE_SECONDS"):
+        list(quick.decode("me", "toy", "Once", DecodingSettings(method="sampling", max_new_tokens=100)))
+    assert quick.running() == (0, None)
+    first, second = StopSignal.new(60), StopSignal.new(60)
+    first.revoke()
+    assert (first(), first.is_revoked, second(), StopSignal.new(-1)()) == (True, True, False, True)
+    first.revoke()
+    assert not second()
+
+
+def test_one_run_uses_the_models_at_a_time_without_the_queue(toys):
+    """Catches runs beside each other, and one that waits for its turn and begins after its visitor has left."""
+    asked = DecodingSettings(**SHORT)
+    first = toys.decode("first", "toy", "Once upon", asked)
+    next(first)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(list, toys.decode("second", "toy", "Once", asked))
+        wait_until(lambda: toys.running()[0] == 2)
+        toys.stop("second")
+        with pytest.raises(StoppedError, match=r"^Stopped\.$"):
+            waiting.result(60)
+        waiting = pool.submit(list, toys.decode("third", "toy", "Once", asked))
+        time.sleep(0.3)
+        assert not waiting.done()
+        first.close()
+        assert waiting.result(60)[-1].trace.result.token_ids
+
+
+# ---- many visitors ----------------------------------------------------------------------------------------------
+
+
+def test_frames_are_as_wide_as_the_outputs(toys):
+    """A frame one value short would put every value into its neighbour's place; and all runs wait in one line."""
+    in_line = [function for function in build_page(toys).fns.values() if function.concurrency_id == "gpu"]
+    assert {function.concurrency_limit for function in in_line} == {1}
+    assert sorted(len(function.outputs) for function in in_line if function.api_visibility == "private") == [6, 6]
+
+
+def unpacked(message: str):
+    """Return the bulk of a message to the page's script."""
+    return json.loads(gzip.decompress(base64.b64decode(json.loads(message)["packed"])))
+
+
+def strings(value) -> list[str]:
+    """Return all texts within a value."""
+    if isinstance(value, str):
+        return [value]
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [text for one in values for text in strings(one)]
+
+
+def visit(address: str, run: int, number: int, ending: str) -> str:
+    """Be a browser tab as the server knows it: join the queue, hear its events; leave as ``ending`` says.
+
+    Returns: how it ended.
+    """
+    session, prompt, heard = f"visitor{number}", f"Once upon {number:02d}", []
+    with httpx.Client(base_url=address, timeout=PATIENCE_SECONDS * 2) as client:
+        data = ["toy", prompt, "dsbd", *form_values(seed=number, **SHORT)]
+        call = {"fn_index": run, "session_hash": session}
+        joined = client.post("/gradio_api/queue/join", json=call | {"data": data}).raise_for_status()
+        with client.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as answer:
+            for said in events(answer.iter_lines()):
+                if ending == "waiting":
+                    return ending
+                if said["msg"] == "process_generating" and ending == "closed":
+                    return ending
+                if said["msg"] == "process_generating" and ending == "cancelled":
+                    client.post("/gradio_api/cancel", json=call | {"event_id": joined.json()["event_id"]})
+                    return ending
+                heard += strings(said.get("output", {}).get("data"))
+                if said["msg"] == "process_completed":
+                    break
+    (begun,) = [text for text in dict.fromkeys(heard) if '"kind":"begin"' in text]
+    assert unpacked(begun)["prompt"]["text"] == prompt, "the run is somebody else's"
+    return "done" if any(text.startswith("Decoded just now") for text in heard) else str(heard)
+
+
+@pytest.mark.slow
+def test_many_visitors_who_leave_in_every_way(toys, toy_page):
+    """Catches two runs at one time, a run that goes on without a visitor, and a queue that stands still after it."""
+    config = httpx.get(f"{toy_page}/config").json()
+    (run,) = [one["id"] for one in config["dependencies"] if one["api_name"] == "run"]
+    endings = ["done", "waiting", "closed", "cancelled"] * 8
+    random.Random(3).shuffle(endings)
+    toys.pace, toys.most = 0.03, 0
+    try:
+        with ThreadPoolExecutor(32) as pool:
+            got = list(pool.map(partial(visit, toy_page, run), range(32), endings))
+        assert got == endings
+        wait_until(lambda: toys.running()[0] == 0)
+        assert toys.most == 1
+        health = httpx.get(f"{toy_page}/health")
+        assert (health.status_code, health.json()["running"], health.json()["waiting"]) == (200, 0, 0)
+        toys.pace = 0.5
+        for ending in ("closed", "cancelled"):
+            before = toys.steps
+            assert visit(toy_page, run, 99, ending) == ending
+            wait_until(lambda: toys.running()[0] == 0)
+            assert toys.steps - before <= 4, "it ended within an iteration"
+    finally:
+        toys.pace = 0.0
+
+
+@pytest.mark.slow
+def test_programs_get_what_they_asked_for(toys, toy_page):
+    """Catches texts that are mixed up, ``{"error": null}``, and a handler that passes by the queue."""
+    client = Client(toy_page, verbose=False)
+    assert {one["name"] for one in client.predict(api_name="/list_traces")} == {
+        path.name.removesuffix(".json.gz") for path in asset_path("traces").glob("*.gz")
+    }
+    alone = {}
+    for number in range(4):
+        alone[number] = client.predict(f"Once {number}", SHORT | {"seed": number}, api_name="/decode")
+        assert alone[number]["token_ids"]
+    jobs = {number: client.submit(f"Once {number}", SHORT | {"seed": number}, api_name="/decode") for number in alone}
+    for number, job in jobs.items():
+        assert job.result()["text"] == alone[number]["text"]
+    info = httpx.get(f"{toy_page}/gradio_api/info").json()
+    assert set(info["named_endpoints"]) == {"/decode", "/list_traces"}
+    for given, said in (
+        (["Once", {"max_new_tokens": 999}], "999 asked for, 256 allowed"),
+        (["Once", {"sed": 1}], "sed"),
+        (["", {}], "Prompt is blank"),
+        ([7, {}], "rompt"),
+        (["Once", ["seed"]], "ettings are a list"),
+        (["Once", {}, "/etc/passwd"], "which this page does not have"),
+    ):
+        with pytest.raises(AppError, match=said) as caught:
+            client.predict(*given, api_name="/decode")
+        assert "Traceback" not in str(caught.value)
+    assert httpx.post(f"{toy_page}/gradio_api/run/predict", json={"data": [], "fn_index": 0}).status_code != 200
+    client.close()
+
+
+# ---- ZeroGPU ----------------------------------------------------------------------------------------------------
+
+
+def lender(monkeypatch, lend) -> None:
+    package = ModuleType("spaces")
+    package.__spec__ = ModuleSpec("spaces", None)
+    package.GPU = lend
+    monkeypatch.setitem(sys.modules, "spaces", package)
+
+
+def test_a_space_without_zerogpu_decodes_as_everywhere(monkeypatch):
+    """Catches a Space that has the package too and decodes on one thread for good."""
+    lender(monkeypatch, lambda duration: lambda task: task)
+    assert next(on_gpu(iter)([1])) == 1
+
+
+def test_zerogpu_is_asked_for_the_seconds_of_a_run_and_its_words_are_told(toys, monkeypatch):
+    """Catches a visitor's minutes that are all taken at once, and "internal server error" where they are used up."""
+    asked: list[float] = []
+
+    def gpu(duration):
+        def lend(task):
+            def lent(*given):
+                asked.append(duration(*given))
+                if len(asked) > 2:
+                    raise gr.Error("You have 3s left")
+                yield from task(*given)
+
+            return lent
+
+        return lend
+
+    lender(monkeypatch, gpu)
+    engine = PacedEngine(toy_pairs("toy"))
+    short = list(engine.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
+    assert short[-1].trace.result.token_ids
+    (refused,) = list(play.decode_frames(engine, "me", "toy", "x" * 3000, "dsbd", form_values()))
+    assert "exceeds the context" in refused[2]
+    with pytest.raises(PageError, match="3s left"):
+        list(engine.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
+    assert asked[0] < asked[1] < Limits().decode_seconds
+    assert engine.running() == (0, None)
