@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from dsbd.cli import main
 from tests.axe import serious
 from tests.page.conftest import wait_until
-from tests.visualize.nasty import NASTY, nasty_trace
+from tests.visualize.traces import NASTY, nasty_trace
 from tests.watched import Watched, settle
 
 pytestmark = pytest.mark.slow

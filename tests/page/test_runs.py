@@ -18,10 +18,10 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from dsbd.assets import asset_path
 from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
 from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
 from tests.page.conftest import PATIENCE_SECONDS, PacedEngine, events, toy_pairs, wait_until
 from visualize.page import play
 from visualize.page.engine import StopSignal
