@@ -21,8 +21,8 @@ from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 from dsbd.util import asset_path
 from visualize import decode_figure, forest_figure
-from visualize.look.states import Theme
 from visualize.pages.document import packed_json
+from visualize.theme import Theme
 
 from .engine import Engine, Step
 from .form import (

@@ -165,7 +165,7 @@ def asked_of(
     if source == "task":
         task = task_of(pair)
         questions = task.questions(whole("questions", count))
-        return (questions, task) if task.metrics else ([one.prompt for one in questions], None)
+        return (questions, task) if task.main_metric else ([one.prompt for one in questions], None)
     text = check_prompt(engine.limits, prompt)
     if source != "own":
         return [text], None
