@@ -44,7 +44,7 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
     ("named", "said"),
     [
         ({"target": ""}, "target is ''; give a folder"),
-        ({"target": "bundled:sql", "draft": 3}, "draft is of type int; .*make_pair"),
+        ({"target": "bundled:sql", "draft": 3}, "draft is 3; .*make_pair"),
         ({"target": "bundled:poems"}, "no bundled pair 'bundled:poems'; choose one of bundled:stories, bundled:sql"),
         ({"target": "bundled:stories", "draft": "own"}, "brings its own draft model; leave draft 'own' out"),
         ({"target": "bundled:memory", "memory": "own"}, "brings its own memory; leave memory 'own' out"),

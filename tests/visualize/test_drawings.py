@@ -171,7 +171,6 @@ TOY, TABLE = toy_trace(), made_up_table()
         (ValueError, "no table: task", visualize.speed_figure, ({"methods": []},), {}),
         (ValueError, "a str is no table of 'dsbd-contest/2'", visualize.pareto_figure, ("runs.jsonl",), {}),
         (ValueError, "is no race of", visualize.race_figure, ({"format": "other"},), {}),
-        (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TOY,), {"height": 10}),
         (TraceError, "cannot write", visualize.export_html, (TOY, "none/x.html"), {}),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
