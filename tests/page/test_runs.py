@@ -228,7 +228,7 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
 
 def test_a_race_asks_what_its_visitor_chose(toys):
     questions, scorer = asked_of(toys, "bundled:sql", "task", "", 2)
-    assert (len(questions), scorer.main_metric != ()) == (2, True)
+    assert (len(questions), scorer.main_metric != "") == (2, True)
     assert [len(one) for one in asked_of(toys, "bundled:stories", "task", "", 3)[:1]] == [3]
     assert (
         asked_of(toys, "bundled:sql", "own", "How many?\n\nQ: Who?\nSQL:\nHow many?", 9)[0][0] == "Q: How many?\nSQL:"

@@ -15,7 +15,9 @@ async function asked() {
   const {fields, reads, noneIsZero} = DsbdPage.facts;
   if (!prompt.trim()) throw new Error("The prompt is blank; type a few words, or choose an example.");
   if (!pairs[pair]) {
-    throw new Error("A browser decodes with the bundled pairs for stories and for SQL only; choose one in the settings.");
+    throw new Error(
+      "A browser decodes with the bundled pairs for stories and for SQL only; choose one in the settings.",
+    );
   }
   const settings = {method};
   for (const name of reads[method]) {
@@ -79,4 +81,6 @@ DsbdPage.live = async () => {
   show(false);
 };
 
-document.addEventListener("dsbd-no-place", () => say("The server cannot take this run now. Your own browser can decode it."));
+document.addEventListener("dsbd-no-place", () =>
+  say("The server cannot take this run now. Your own browser can decode it."),
+);

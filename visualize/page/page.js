@@ -93,10 +93,11 @@ globalThis.DsbdPage = (() => {
   function goTo() {
     goal = asked();
     if (goal === chosen()) goal = null;
-    else
+    else {
       tabs()
         .find((tab) => nameOf(tab) === goal)
         ?.click();
+    }
   }
 
   function told() {

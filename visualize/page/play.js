@@ -302,11 +302,11 @@ document.addEventListener("click", ({target: button}) => {
 /* The program that repeats what is shown. */
 function showPython() {
   const {settings, prompt, models} = trace;
-  const isBundled = models.target.id.startsWith("bundled");
-  const bundled = models.target.id.split("/")[0];
-  const pair = bundled === "bundled" ? "" : isBundled ? literal(bundled) : [models.target, models.draft].filter(Boolean).map(({id}) => literal(id)).join(", ");
-  const given = facts.reads[settings.method].filter((field) => literal(settings[field]) !== literal(facts.defaults[field]));
-  const named = ["method", ...given.filter((field) => !(settings[field] === null))];
+  const [owner] = models.target.id.split("/");
+  const names = [models.target, models.draft].filter(Boolean).map(({id}) => literal(id));
+  const pair = owner === "bundled" ? "" : owner.startsWith("bundled:") ? literal(owner) : names.join(", ");
+  const isGiven = (field) => settings[field] !== null && literal(settings[field]) !== literal(facts.defaults[field]);
+  const named = ["method", ...facts.reads[settings.method].filter(isGiven)];
   const listed = named.map((field) => `${field}=${literal(settings[field])}`).join(", ");
   find(".python-lines").textContent = [
     "import dsbd\n",
@@ -324,7 +324,11 @@ function literal(value) {
   if (typeof value === "boolean") return value ? "True" : "False";
   return JSON.stringify(value);
 }
-document.addEventListener("toggle", ({target: fold}) => fold.id === "python" && fold.open && trace && showPython(), true);
+document.addEventListener(
+  "toggle",
+  ({target: fold}) => fold.id === "python" && fold.open && trace && showPython(),
+  true,
+);
 
 /* ---- a decode that ran in this browser (live.js) ---------------------------------------------- */
 
