@@ -114,14 +114,6 @@ def test_all_frames_have_the_same_traces_and_show_what_their_own_figures_show():
     assert [list(step.args[0]) for step in EVERY.layout.sliders[0].steps] == [[frame.name] for frame in EVERY.frames]
 
 
-def test_a_written_page_waits_for_its_reader(tmp_path):
-    """Catches a page that plays its frames as it opens: a click on its slider meanwhile leaves marks of two frames."""
-    EVERY.write_html(tmp_path / "all.html", include_plotlyjs=False)
-    for page in (EVERY.to_html(include_plotlyjs=False), (tmp_path / "all.html").read_text(encoding="utf-8")):
-        assert "Plotly.addFrames" in page
-        assert "Plotly.animate" not in page
-
-
 @pytest.mark.parametrize("name", ["1-dynamic-width.json.gz", "6-beam-sampling.json.gz", "tree"])
 def test_the_whole_decode_has_every_node_and_every_word(name):
     tree, figure = visualize.decode_graph(trace_of(name)), visualize.decode_figure(trace_of(name))

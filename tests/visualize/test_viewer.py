@@ -119,20 +119,6 @@ def test_keys_and_buttons(opened):
     assert page.get_attribute(".dsbd-sentence", "aria-live") == "polite"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("touch", "least"), [(True, 44), (False, 28)])
-def test_controls_are_large_and_named(browser, exported, touch, least):
-    with viewer(browser, exported, has_touch=touch, is_mobile=touch) as opened:
-        unfold(opened.page)
-        boxes = opened.page.evaluate(
-            """() => [...document.querySelectorAll('.dsbd button, .dsbd select, .dsbd input[type=range]')]
-                .filter((node) => node.getClientRects().length).map((node) =>
-                    [node.getAttribute('aria-label') || node.textContent, node.getBoundingClientRect().height])"""
-        )
-    assert len(boxes) >= 12
-    assert [box for box in boxes if not box[0] or box[1] < least] == []
-
-
 def test_pointing_at_a_node_shows_its_arithmetic_and_a_click_keeps_it(opened):
     page, nodes = opened.page, SCENE.iterations[0].nodes
     page.keyboard.press("End")
