@@ -57,7 +57,7 @@ def suite_of(file: str) -> list[str]:
     path = Path(file)
     if path.suffix == ".js":
         return [str(found.relative_to(ROOT)) for found in sorted((ROOT / "tests").rglob("test_javascript.py"))]
-    folders = path.parent.parts[path.parts[0] == "dsbd" :]
+    folders = path.parent.parts[path.parts[0] == "dsbd" or path.parts[:2] == ("visualize", "page") :]
     while folders and not Path(ROOT, "tests", *folders).is_dir():
         folders = folders[:-1]
     if folders:
