@@ -208,8 +208,8 @@ MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "shor
 
 
 START = 5_000
-"""The first of the seeds of any settings. These seeds meet no two versions of a text that differ by rounding only, which
-the two languages may order otherwise."""
+"""The first of the seeds of any settings. They meet no two versions of a text that differ by rounding only, which the
+two languages may order otherwise."""
 
 
 def any_settings(source: random.Random) -> dict[str, Any]:
