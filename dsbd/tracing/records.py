@@ -10,6 +10,7 @@ the trials of the drafts and the draws from the target's law.
 """
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, FailFast, Field
@@ -303,6 +304,10 @@ class Iteration:
     """The input beams of the next iteration."""
     kept: KeptSlots
     phases: Phases
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain data that ``json.dumps`` takes."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, config=STRICT)

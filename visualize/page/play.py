@@ -206,7 +206,7 @@ def decode_frames(
                     yield [KEEP, step.doing, "", KEEP, KEEP, KEEP]
                     continue
                 passes += 1
-                news.append(asdict(step.iteration))
+                news.append(step.iteration.to_dict())
                 if trace is None:
                     trace = replace(step.trace, iterations=[], result=None)
                     yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
