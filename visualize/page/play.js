@@ -20,6 +20,7 @@ const ORIGINS = {
 let viewer = null;
 let trace = null; // what is shown
 let name = ""; // of the decode that is shown: recorded, or run-1, run-2, ... of this visit
+let running = null; // the trace of the run that goes on
 let settled = Infinity; // how many tokens of the text are final
 let isTold = new URLSearchParams(location.search).has("prompt"); // the story of the opening; a link runs at once
 let goal = isTold ? location.hash : "";
@@ -84,6 +85,7 @@ function openEnd() {
 
 /* Add records of the decode that runs; `whole` is its trace without iterations, once it has ended. */
 function grow(news, now, whole) {
+  if (trace !== running) return; // a frame that comes after Stop, or while another decode is shown
   const follow = atEnd();
   settled = whole ? Infinity : now;
   trace.iterations.push(...news);
@@ -91,6 +93,7 @@ function grow(news, now, whole) {
   viewer.add(news, {result: trace.result, follow});
   showText(!whole);
   if (!whole) return;
+  running = null;
   keep("Your run");
   if (follow) openEnd();
   if (find("#python")?.open) showPython();
@@ -101,6 +104,7 @@ function startRun(head) {
   isTold = true;
   settled = 0;
   draw({...head, iterations: [], result: null});
+  running = trace;
 }
 
 function take(message, bulk) {
@@ -115,7 +119,7 @@ function take(message, bulk) {
   } else if (message.kind === "begin") startRun(bulk);
   else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace);
   else if (trace?.iterations.length && !trace.result) {
-    settled = Infinity;
+    [running, settled] = [null, Infinity];
     showText();
     keep("Stopped run");
   }
