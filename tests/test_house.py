@@ -128,6 +128,15 @@ def test_the_wheel_has_every_package():
     assert folders == listed - {"dsbd_assets"}
 
 
+def test_the_wheel_has_every_file_that_visualize_reads():
+    """Catches a template or table that a clone has and an installed package has not."""
+    patterns = re.search(r"^visualize = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)[1]
+    room = ROOT / "visualize"
+    shipped = {path for pattern in re.findall(r'"(.*?)"', patterns) for path in room.glob(pattern)}
+    files = {path for path in room.rglob("*") if path.is_file() and path.suffix not in {".py", ".pyc"}}
+    assert files - shipped == set()
+
+
 def test_sharded_weights_fit_a_plain_push():
     """Catches a file over 10 MB, which a Space refuses, and a bundled pair of more than 40 MB."""
     sizes = {path: path.stat().st_size for path in (ROOT / "assets").rglob("*") if path.is_file()}
