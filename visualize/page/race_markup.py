@@ -3,13 +3,14 @@
 import base64
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from html import escape
 from typing import Any
 
 from dsbd.contest.records import Answer, Lane, Mean, Race, Racer
 from dsbd.contest.sql import Row, run_query
 from dsbd.contest.task import Task
-from dsbd.contest.tasks import Library
+from dsbd.contest.tasks import Library, load_task
 from dsbd.errors import QueryError
 from visualize.race import (
     BUSY_WORDS,
@@ -27,6 +28,7 @@ from visualize.race import (
 )  # fmt: skip
 from visualize.tokens import flowing
 
+from .form import SQL
 from .parts import figures_table
 
 NOT_MEASURED = "<small>not measured</small>"
@@ -320,6 +322,12 @@ def question_line(prompt: str) -> str:
     lines = [line for line in prompt.splitlines() if line.strip()]
     asked = [line for line in lines if line.startswith("Q:")]
     return (asked or lines or [""])[0].removeprefix("Q:").strip()[:160]
+
+
+@lru_cache
+def task_of(pair: str) -> Task:
+    """Return the bundled task of a pair: questions to SQL for the pair that writes it, else stories."""
+    return load_task("sql" if pair == SQL else "stories")
 
 
 def rows_of(task: Task | None, query: str) -> list[Row] | str | None:
