@@ -4,7 +4,6 @@
 
   const isNarrow = globalThis.matchMedia("(max-width: 900px)").matches; // as in article.css
   const line = isNarrow ? 80 : 60; // percent of the screen: a card is read from when its upper edge crosses it
-  const cards = JSON.parse(document.getElementById("lesson").textContent);
   const root = document.querySelector(".article");
   const articles = [...root.querySelectorAll("main article")];
 
@@ -14,7 +13,7 @@
   await DsbdCards.fill(root, viewer);
 
   function show(article) {
-    const {it, step} = cards[articles.indexOf(article)];
+    const [it, step] = JSON.parse(article.dataset.stop).at;
     const lanes = article.querySelector(".lanes");
     root.classList.toggle("with-lanes", Boolean(lanes));
     root.classList.toggle("alone", Boolean(lanes?.classList.contains("alone")));

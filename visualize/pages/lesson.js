@@ -98,9 +98,14 @@ globalThis.DsbdSlides = (() => {
 (async () => {
   "use strict";
 
-  const {cards, words} = JSON.parse(document.getElementById("lesson").textContent);
+  const words = JSON.parse(document.getElementById("lesson").textContent);
   const root = document.querySelector(".lesson");
   const articles = [...root.querySelectorAll("article")];
+  const placeOf = ([it, step]) => ({it, step});
+  const cards = articles.map(({dataset}) => {
+    const {asks, at, answer} = JSON.parse(dataset.stop);
+    return {asks, at: placeOf(at), answer: placeOf(answer)};
+  });
   const find = (selector) => root.querySelector(selector);
   const state = {card: 0, teacher: false, answered: new Set()};
   const orderOf = ({it, step}) => it * 1e6 + step;
@@ -119,14 +124,11 @@ globalThis.DsbdSlides = (() => {
   /* The card of the first unanswered question from here on: the viewer goes no further. */
   function barrier() {
     if (state.teacher || !viewer.isRecorded()) return null;
-    const here = orderOf(cards[state.card]);
-    const open = cards.filter(
-      (card, at) => card.asks && !state.answered.has(at) && orderOf(card) >= here && differs(card),
-    );
-    return open.length ? open.reduce((one, other) => (orderOf(other) < orderOf(one) ? other : one)) : null;
+    const here = orderOf(cards[state.card].at);
+    const isOpen = (card, at) => card.asks && !state.answered.has(at) && orderOf(card.answer) > orderOf(card.at);
+    const open = cards.filter(isOpen).map(({at}) => at);
+    return open.filter((at) => orderOf(at) >= here).sort((one, other) => orderOf(one) - orderOf(other))[0] ?? null;
   }
-
-  const differs = (card) => orderOf(card) !== orderOf({it: card.answer_it, step: card.answer_step});
 
   /* The views below the forest and the CSV show a whole iteration: they stay hidden while it has open questions. */
   function conceal(limit, it) {
@@ -137,19 +139,19 @@ globalThis.DsbdSlides = (() => {
     const limit = barrier();
     conceal(limit, place.it);
     if (!limit || orderOf(place) <= orderOf(limit)) return;
-    viewer.handle.goto({it: limit.it, step: limit.step});
+    viewer.handle.goto(limit);
     note.textContent = words.locked;
   });
 
   /* ---- cards ------------------------------------------------------------------------------ */
 
   function place() {
-    const card = cards[state.card];
-    const shown = state.answered.has(state.card) || state.teacher;
+    const isShown = state.answered.has(state.card) || state.teacher;
+    const here = cards[state.card][isShown ? "answer" : "at"];
     note.textContent = "";
     viewer.showRecorded();
-    viewer.handle.goto(shown ? {it: card.answer_it, step: card.answer_step} : {it: card.it, step: card.step});
-    conceal(barrier(), shown ? card.answer_it : card.it);
+    viewer.handle.goto(here);
+    conceal(barrier(), here.it);
     slides.arrange();
   }
 
