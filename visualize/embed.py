@@ -44,7 +44,7 @@ class Shown:
         return {"text/html": self._repr_html_(), "image/svg+xml": self._svg(), "text/plain": self._text()}
 
     def _repr_html_(self) -> str:
-        page = html_page([self.trace], language=self.language, place=self._finished())
+        page = html_page(self.trace, language=self.language, place=self._finished())
         return _framed(page, self._svg(), self.height)
 
     def _finished(self) -> str:

@@ -74,7 +74,7 @@ def step_is(frame, step: int, it: int = 0) -> None:
 
 def test_the_page_names_nothing_outside():
     """Catches token text that ends its element, and an address that the page would load from."""
-    page = html_page([nasty_trace()])
+    page = html_page(nasty_trace())
     assert len(page) < 160_000
     assert "alert(1)</script>" not in page
     assert page.count("</script>") == page.count("<script")

@@ -9,7 +9,7 @@
 
   document.documentElement.classList.add("live");
   await dsbdReady;
-  const [viewer] = await DsbdHost.start();
+  const viewer = await DsbdHost.start();
   await DsbdCards.fill(root, viewer);
 
   function show(article) {

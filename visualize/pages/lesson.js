@@ -112,7 +112,7 @@ globalThis.DsbdSlides = (() => {
 
   document.documentElement.classList.add("live");
   await dsbdReady;
-  const [viewer] = await DsbdHost.start();
+  const viewer = await DsbdHost.start();
   await DsbdCards.fill(root, viewer);
   const note = document.createElement("p");
   note.className = "locked";
