@@ -93,7 +93,7 @@ def scene(trace: Trace) -> SimpleNamespace:
         layers = [SimpleNamespace(**vars(width), step=at)
                   for width, at in zip(forest.graph["layers"], chosen, strict=True)]  # fmt: skip
         iterations.append(SimpleNamespace(**{**forest.graph, "nodes": nodes, "steps": told, "layers": layers}))
-    tree = visualize.decode_graph(trace)
+    tree = visualize.forest_graph(trace)
     whole = [SimpleNamespace(id=id_, parent=next(iter(tree.predecessors(id_)), ROOT), **node)
              for id_, node in tree.nodes.items()]  # fmt: skip
     return SimpleNamespace(iterations=iterations, whole=SimpleNamespace(nodes=whole, **tree.graph))
