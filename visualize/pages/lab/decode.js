@@ -196,7 +196,7 @@ function erfc(z) {
   return t * Math.exp(ERFC.reduceRight((sum, one) => one + t * sum, 0) - z * z);
 }
 
-/* The chi-square that a lossless decoder exceeds once in a hundred runs (Wilson and Hilferty; 1 % too small at most). */
+/* The chi-square that a lossless decoder exceeds once in a hundred runs (Wilson and Hilferty, to 1 %). */
 export function limitOf(freedom) {
   const spread = 2 / (9 * Math.max(1, freedom));
   return Math.max(1, freedom) * (1 - spread + 2.3263 * Math.sqrt(spread)) ** 3;
