@@ -17,7 +17,7 @@ import dsbd
 import visualize
 from dsbd.tracing.records import Piece
 from dsbd.tracing.trace import Trace
-from tests.visualize.story_pair import PROMPT, story_pair
+from tests.toy_pair import toy_pair
 from tests.visualize.test_pages import PAIR, ZEROS, oracle_law
 from tests.visualize.traces import NASTY, nasty_trace, remembered, scene, trace_of
 from visualize import svg
@@ -114,7 +114,7 @@ def traces() -> dict[str, dict]:
 def greedy() -> Trace:
     """A decode in which it is certain which picks were guessed."""
     settings = dsbd.DecodingSettings(method="speculative_beam_search", num_beams=2, draft_width=5, max_new_tokens=8)
-    trace = dsbd.decode(story_pair(), PROMPT, settings, record=True).trace
+    trace = dsbd.decode(toy_pair(), "Once", settings, record=True).trace
     assert trace is not None
     return trace
 
@@ -122,7 +122,7 @@ def greedy() -> Trace:
 def stopped() -> dict:
     """A decode without a result, with its best node and text."""
     trace = replace(trace_of("toy"), result=None)
-    tree = visualize.decode_graph(trace)
+    tree = visualize.forest_graph(trace)
     line = {id_: node["position"] for id_, node in tree.nodes.items() if node["row"] == 0}
     best = max(line, key=line.get)
     return {"trace": trace.to_dict(), "best": best, "text": text_of(best, trace.node_index())}

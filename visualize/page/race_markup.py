@@ -15,15 +15,19 @@ from dsbd.errors import QueryError
 from visualize.race import (
     BUSY_WORDS,
     HEIGHT,
+    MEANINGS,
     WIDTH,
-    LaneScene,
-    RaceScene,
+    answers_said,
     bar_paths,
+    busy_of,
     compared,
     heat_said,
     label_of,
+    lanes_of,
+    meaning_of,
+    passes_said,
     quality_said,
-    race_scene,
+    seconds_of,
     tick_path,
 )  # fmt: skip
 from visualize.tokens import flowing
@@ -49,27 +53,27 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
 
     With a task, the queries of the answers show their rows.
     """
-    scene = race_scene(race)
+    by_heat, seconds = lanes_of(race), seconds_of(race)
     badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
     plays = "" if is_recorded else " data-plays"
     heats = "".join(
         f'<h3 class="race-heat">{heat.capitalize()} '
-        f'<span class="race-said">{escape(heat_said(heat, lanes, len(scene.heats) == 1))}</span></h3>'
+        f'<span class="race-said">{escape(heat_said(heat, lanes, len(by_heat) == 1))}</span></h3>'
         f'<ol class="race-lanes">'
-        f"{''.join(_lane(scene, lane) for lane in lanes)}</ol>"
-        for heat, lanes in scene.heats
+        f"{''.join(_lane(race, *running) for running in lanes)}</ol>"
+        for heat, lanes in by_heat.items()
     )
-    lanes = f"{_transport(scene)}{heats}{_axis_and_legend(scene)}"
+    lanes = f"{_transport(seconds)}{heats}{_axis_and_legend(race)}"
     return (
-        f'<section class="{"race" if scene.lanes else "race-part"}" data-seconds="{scene.seconds:.4f}"{plays} '
+        f'<section class="{"race" if by_heat else "race-part"}" data-seconds="{seconds:.4f}"{plays} '
         f'aria-label="Race"><h2 class="race-unseen">The race</h2>'
-        f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(scene.sentence)}</p>'
-        f"{lanes if scene.lanes else ''}</section>{answers_markup(race, task)}{table_markup(race)}"
+        f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(meaning_of(race))}</p>'
+        f"{lanes if by_heat else ''}</section>{answers_markup(race, task)}{table_markup(race)}"
     )
 
 
-def _transport(scene: RaceScene) -> str:
-    fitting = next((speed for speed in SPEEDS if scene.seconds / speed >= SHORTEST_PLAY), SPEEDS[-1])
+def _transport(seconds: float) -> str:
+    fitting = next((speed for speed in SPEEDS if seconds / speed >= SHORTEST_PLAY), SPEEDS[-1])
     options = "".join(
         f'<option value="{speed:g}"{" selected" if speed == fitting else ""}>{_speed_said(speed)}</option>'
         for speed in SPEEDS
@@ -77,7 +81,7 @@ def _transport(scene: RaceScene) -> str:
     return (
         '<div class="race-transport"><button type="button" class="race-play">Play back</button>'
         '<input type="range" class="race-scrub" min="0" max="1000" value="1000" aria-label="Time of the race">'
-        f'<output class="race-clock">{scene.seconds:.2f} s</output>'
+        f'<output class="race-clock">{seconds:.2f} s</output>'
         f'<label>Speed <select class="race-speed">{options}</select></label></div>'
     )
 
@@ -86,23 +90,23 @@ def _speed_said(speed: float) -> str:
     return "as measured" if speed == 1 else f"{1 / speed:.0f} × slower"
 
 
-def _lane(scene: RaceScene, lane: LaneScene) -> str:
-    ran, whole = lane.lane, scene.seconds
+def _lane(race: Race, racer: Racer, ran: Lane) -> str:
+    label, whole = label_of(racer.name), seconds_of(race)
     passes, tokens = len(ran.landings), sum(landing.tokens for landing in ran.landings)
     counts = f"{tokens} tokens in {passes} passes" if ran.has_phases else f"{tokens} tokens; passes not told apart"
-    said = " · ".join(filter(None, (lane.said, lane.quality)))
+    said = " · ".join(filter(None, (passes_said(racer, race), answers_said(racer))))
     landed = "".join(
         f'<span data-at="{one.seconds / whole:.5f}" data-tokens="{one.tokens}">{escape(flowing(one.text))}</span>'
         for one in ran.landings
     )
     return (
-        f'<li class="race-lane{" ours" if lane.is_ours else ""}" data-ends="{ran.seconds / whole:.5f}"'
+        f'<li class="race-lane{" ours" if racer.row.method == "dsbd" else ""}" data-ends="{ran.seconds / whole:.5f}"'
         f"{'' if ran.has_phases else ' data-unphased'}>"
-        f'<div class="race-head"><h4>{escape(lane.label)}</h4><span class="race-said">{escape(said)}</span>'
+        f'<div class="race-head"><h4>{escape(label)}</h4><span class="race-said">{escape(said)}</span>'
         f'<span class="race-count">{escape(counts)} · {ran.seconds:.2f} s</span></div>'
-        f"{_track(ran, whole, f'{lane.label}: {ran.seconds:.2f} s, {counts}')}"
+        f"{_track(ran, whole, f'{label}: {ran.seconds:.2f} s, {counts}')}"
         f'<p class="race-landed" dir="auto" translate="no">{landed}</p>'
-        f'<p class="race-meaning">{escape(lane.meaning)}</p></li>'
+        f'<p class="race-meaning">{escape(MEANINGS.get(racer.name, ""))}</p></li>'
     )
 
 
@@ -115,9 +119,9 @@ def _track(lane: Lane, whole: float, said: str) -> str:
     )
 
 
-def _axis_and_legend(scene: RaceScene) -> str:
-    marks = "".join(f"<span>{scene.seconds * part / 4:.2f} s</span>" for part in range(5))
-    items = "".join(f'<li><i class="race-{name}"></i>{BUSY_WORDS[name]}</li>' for name in scene.busy)
+def _axis_and_legend(race: Race) -> str:
+    marks = "".join(f"<span>{seconds_of(race) * part / 4:.2f} s</span>" for part in range(5))
+    items = "".join(f'<li><i class="race-{name}"></i>{BUSY_WORDS[name]}</li>' for name in busy_of(race))
     tick = '<li><i class="race-tick"></i>tokens land; the longer the tick, the more</li>'
     return f'<div class="race-axis" aria-hidden="true">{marks}</div><ul class="race-legend">{items}{tick}</ul>'
 
@@ -292,9 +296,9 @@ def _scored_card(label: str, mark: str, answer: str, said: str, task: Task | Non
 
 def _text_card(label: str, text: str, base: str | None) -> str:
     pieces = ""
-    for piece in compared(text, text if base is None else base):
-        words = escape(flowing(piece.text))
-        pieces += f"<mark>{words}</mark>" if piece.differs else words
+    for piece, differs in compared(text, text if base is None else base):
+        words = escape(flowing(piece))
+        pieces += f"<mark>{words}</mark>" if differs else words
     return f'<article><h3>{escape(label)}</h3><p dir="auto" translate="no">{pieces.strip()}</p></article>'
 
 
