@@ -317,11 +317,12 @@ def test_another_decode_another_pair_and_plotly(visit):
 
 def test_a_race_runs_is_stopped_and_played(visit, bundled):
     visit.tab("Race")
-    visit.says("#race-stage", "What this means")
+    visit.says(".race-headline", "× as fast")
     expect(visit.page.locator(".race-badge")).to_be_visible()
     visit.page.click("#race-recorded label:has-text('Questions to SQL')")
     visit.says("#race-stage", "Right answer")
-    for word in ("Sampling", "Speculative sampling", "DSBD, same law"):
+    visit.says(".race-headline", "the same answer")
+    for word in ("Sampling", "Speculative sampling", "DSBD, same distribution"):
         visit.page.locator("#race-racers").get_by_label(word, exact=True).uncheck()
     visit.page.click("text=More decoders, runs and length")
     for name, value in (("runs", "1"), ("tokens", "8")):
