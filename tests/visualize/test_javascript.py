@@ -29,8 +29,6 @@ from visualize.words import known_languages, number, plural_category
 
 FOLDER = Path(__file__).parent
 EDGE = re.compile(r'<path d="M([\d.]+),([\d.]+)H([\d.]+)C[^"]* ([\d.]+),([\d.]+)" fill="none"([^>]*)/>')
-SLOW = ("exact.test.js",)
-"""Run by the tests beside them."""
 GONE = ("block", "chance", "ruled")
 NODE = ("id", "parent", "column", "row", "label", "token", "state", "kind")
 ASSETS = FOLDER.parents[1] / "assets"
@@ -164,6 +162,6 @@ def what_python_says() -> dict:
 
 def test_the_javascript_passes_its_tests(tmp_path):
     """Catches a twin that only one of two authors has changed, and all that the files themselves name."""
-    files = [path for path in sorted(FOLDER.rglob("*.test.js")) if path.name not in SLOW]
+    files = sorted(FOLDER.glob("*.test.js"))
     assert len(files) > 3
     run_under_node(files, what_python_says(), tmp_path)

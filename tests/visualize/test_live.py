@@ -252,12 +252,6 @@ def test_both_languages_write_the_same_trace(seeds: range, decoded, tmp_path: Pa
     assert verdicts >= MET
 
 
-@pytest.mark.slow
-def test_the_decoder_keeps_the_law(tmp_path: Path) -> None:
-    """Catches what the file itself names, in JavaScript alone."""
-    run_under_node([FOLDER / "exact.test.js"], {}, tmp_path)
-
-
 @pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**32 + 5, 2**53 - 1])
 def test_a_seed_means_the_same(seed: int) -> None:
     """Catches another generator, a seed that is read otherwise, and numbers that two draws share."""

@@ -2,6 +2,7 @@
 prompt; and axe-core, which finds nothing serious."""
 
 import xml.etree.ElementTree as ElementTree
+from io import BytesIO
 
 import pytest
 from PIL import Image
@@ -232,33 +233,18 @@ def test_who_wants_no_movement_sees_the_end_until_the_first_input(browser, expor
 
 
 @pytest.mark.slow
-def test_they_are_saved_as_a_film(page):
-    unfold(page)
-    with page.expect_download() as download:
-        page.click(".dsbd-film")
-    assert download.value.suggested_filename == "dsbd-two-lanes.webm"
-    content = download.value.path().read_bytes()
-    assert content.startswith(b"\x1aE\xdf\xa3")  # EBML
-    assert len(content) > 50_000
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "blocks", "joint"])
 def test_nothing_is_offered_where_nothing_is_won_or_the_law_is_another(browser, tmp_path, name):
-    """Catches a picture, a turn or an explanation for a method that does not keep the law, a view that can change
-    nothing, and a decode without lanes that has no picture."""
+    """Catches a picture, a turn or an explanation for a method that does not keep the law, or a view that can change
+    nothing."""
     visualize.export_html(toy_trace(name), tmp_path / "page.html")
     with viewer(browser, tmp_path / "page.html") as seen:
         expect(seen.page.locator(".dsbd-again")).to_be_hidden()
         unfold(seen.page)
-        expect(seen.page.locator(".dsbd-film")).to_be_hidden()
         assert "instead" not in seen.page.inner_text(".dsbd")
         for offer in (".dsbd-why", ".dsbd-turn"):
             expect(seen.page.locator(offer)).to_be_hidden()
         expect(seen.page.locator(".dsbd-view option[value=cut]")).to_be_disabled()
-        with seen.page.expect_download() as waiting:
-            seen.page.click(".dsbd-picture")
-        assert len(Image.open(waiting.value.path()).convert("RGB").getcolors(1 << 24)) > 20
 
 
 TRACE = toy_trace()
@@ -320,7 +306,7 @@ def test_the_drawing_is_saved_as_svg_and_png(page):
     assert all(node.label in texts for node in SCENE.iterations[1].nodes)
     assert "Token 1" in texts
     assert b"var(--" not in files["SVG"]
-    assert files["PNG"].startswith(b"\x89PNG")
+    assert len(Image.open(BytesIO(files["PNG"])).convert("RGB").getcolors(1 << 24)) > 20
 
 
 @pytest.mark.slow

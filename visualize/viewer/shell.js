@@ -57,7 +57,7 @@ export function buildShell(viewer, state) {
 function tools(viewer) {
   const {say} = viewer;
   const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
-  return [save("svg", saveSvg), save("png", savePng), save("picture", savePicture), save("film", saveFilm)];
+  return [save("svg", saveSvg), save("png", savePng)];
 }
 
 /* The switch stands open, and keeps the focus although everything around it is built again. */
@@ -183,8 +183,7 @@ const PAINT = [
   ..."fill stroke stroke-width stroke-dasharray opacity visibility".split(" "),
   ..."font-family font-size font-weight text-decoration white-space".split(" "),
 ];
-const SHARED = {width: 1200, height: 630}; // pixels of the previews of links
-const FILM_BITS = 4e6; // per second
+const PNG_SCALE = 2;
 
 /* The forest with its head as one stand-alone document: the styles are copied onto the elements. */
 function forestSheet(viewer) {
@@ -192,17 +191,18 @@ function forestSheet(viewer) {
   const {width, height, upright} = forest.geometry;
   const top = upright ? 0 : HEAD;
   const paper = getComputedStyle(viewer.root).getPropertyValue("--dsbd-paper").trim();
-  const whole = sheet(width, height + top, draw("title", {text: viewer.altText()}));
-  whole.append(draw("rect", {width, height: height + top, fill: paper}));
-  if (!upright) whole.append(painted(forest.head));
-  whole.append(draw("g", {transform: `translate(0,${top})`}, painted(forest.body)));
-  return whole;
+  const tall = height + top;
+  return draw(
+    "svg",
+    {xmlns: "http://www.w3.org/2000/svg", width, height: tall, viewBox: `0 0 ${width} ${tall}`},
+    draw("title", {text: viewer.altText()}),
+    draw("rect", {width, height: tall, fill: paper}),
+    ...(upright ? [] : [painted(forest.head)]),
+    draw("g", {transform: `translate(0,${top})`}, painted(forest.body)),
+  );
 }
 
 const textOf = (svg) => new XMLSerializer().serializeToString(svg);
-
-const sheet = (width, height, ...inside) =>
-  draw("svg", {xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`}, ...inside);
 
 function painted(source) {
   const group = draw("g");
@@ -227,55 +227,16 @@ function saveSvg(viewer) {
   download(`${name(viewer)}.svg`, textOf(forestSheet(viewer)), "image/svg+xml");
 }
 
-async function savePng(viewer, scale = 2) {
-  const {width, height, upright} = viewer.forest.geometry;
-  const canvas = await raster(forestSheet(viewer), scale * width, scale * (height + (upright ? 0 : HEAD)));
-  download(`${name(viewer)}.png`, await pngOf(canvas), "image/png");
-}
-
-const pngOf = (canvas) => new Promise((done) => canvas.toBlob(done, "image/png"));
-
-async function raster(svg, width, height) {
-  const canvas = document.createElement("canvas");
+export async function savePng(viewer) {
+  const svg = forestSheet(viewer);
+  const [width, height] = ["width", "height"].map((side) => PNG_SCALE * svg.getAttribute(side));
+  const canvas = make("canvas", {width, height});
   const image = new Image();
-  Object.assign(canvas, {width, height});
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(textOf(svg))}`;
   await image.decode();
   canvas.getContext("2d").drawImage(image, 0, 0, width, height);
-  return canvas;
-}
-
-/* The two lanes as a film, 1200 × 630, which the browser records while they are drawn. */
-async function saveFilm(viewer) {
-  const canvas = make("canvas", SHARED);
-  const pen = canvas.getContext("2d");
-  const recorder = new MediaRecorder(canvas.captureStream(), {videoBitsPerSecond: FILM_BITS});
-  const parts = [];
-  recorder.addEventListener("dataavailable", ({data}) => parts.push(data));
-  const ended = new Promise((done) => recorder.addEventListener("stop", done));
-  recorder.start();
-  await viewer.strip.lanes.film(async (element, milliseconds) => {
-    pen.drawImage(await still(element), 0, 0);
-    await new Promise((done) => setTimeout(done, milliseconds));
-  });
-  recorder.stop();
-  await ended;
-  const [type] = recorder.mimeType.split(";");
-  download(`dsbd-two-lanes.${type.split("/")[1]}`, new Blob(parts, {type}), type);
-}
-
-/* The end of the two lanes as one picture; without lanes the forest that is shown. */
-export async function savePicture(viewer) {
-  const {lanes} = viewer.strip;
-  if (!lanes.race) return savePng(viewer);
-  const take = async (element) => download("dsbd-decode.png", await pngOf(await still(element)), "image/png");
-  return lanes.film(take, Infinity);
-}
-
-function still(element) {
-  const {x, width, height} = element.viewBox.baseVal;
-  const drawn = draw("g", {transform: `translate(${-x},0)`}, painted(element));
-  return raster(sheet(width, height, drawn), SHARED.width, SHARED.height);
+  const content = await new Promise((done) => canvas.toBlob(done, "image/png"));
+  download(`${name(viewer)}.png`, content, "image/png");
 }
 
 const name = (viewer) => `dsbd-iteration-${viewer.now.index}`;

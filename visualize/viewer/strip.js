@@ -83,7 +83,6 @@ export class Strip {
     this.why.hidden = !scene.settings.lossless || !isTried;
     this.turn.hidden = !scene.settings.lossless || viewer.game.pass < 0;
     this.again.hidden = !this.lanes.race;
-    viewer.root.classList.toggle("dsbd-without-lanes", !this.lanes.race);
     // While a decode runs, the strip has room for all tokens that were asked for.
     const asked = scene.result.length ? 0 : scene.settings.max_new_tokens;
     const columns = Math.max(whole.last_position, asked, 1);
