@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import random
-import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -13,14 +12,12 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-import dsbd
 import visualize
 from dsbd.tracing.records import Piece
 from dsbd.tracing.trace import Trace
-from tests.visualize.story_pair import PROMPT, story_pair
+from tests.toy_pair import toy_traces
 from tests.visualize.test_pages import PAIR, ZEROS, oracle_law
 from tests.visualize.traces import NASTY, nasty_trace, remembered, scene, trace_of
-from visualize import svg
 from visualize.forest import text_of
 from visualize.pages.lesson_page import lab_script
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
@@ -28,14 +25,12 @@ from visualize.viewer.bundle import joined, viewer_assets
 from visualize.words import known_languages, number, plural_category
 
 FOLDER = Path(__file__).parent
-EDGE = re.compile(r'<path d="M([\d.]+),([\d.]+)H([\d.]+)C[^"]* ([\d.]+),([\d.]+)" fill="none"([^>]*)/>')
 GONE = ("block", "chance", "ruled")
 NODE = ("id", "parent", "column", "row", "label", "token", "state", "kind")
 ASSETS = FOLDER.parents[1] / "assets"
 BYTES = ["f09fa6", "8a", "f0", "9fa68a", "e4bd", "a0", "e4bda0", "c3", "ff", "e080", "eda080", "f490", "efbbbf",
          "e4bde4", "c3a9f0", "00", "efbb", "bf", "f0908080f0", "80", "0ac3"]  # fmt: skip
 TEXTS = [*NASTY, "", " ", "\n", "\t x\r", "\ufeff２", "漢字漢字漢字漢字", "שלום", "a" * 15]
-DRAWN = ("toy", "nasty", "1-dynamic-width", "4-cover-nodes")
 
 
 def run_under_node(files: list[Path], given: dict, folder: Path) -> None:
@@ -56,16 +51,6 @@ def numbers() -> list[tuple]:
     values += [999999999.5, 1e9, 1.25e9, -3.5e9, 2.5e60, 1.7e308]
     values += [chance.random() ** chance.randint(1, 12) * chance.choice([1, -1, 50]) for _ in range(2000)]
     return [(pair, number(pair[0])) for pair in itertools.pairwise(values)]
-
-
-def edges(name: str, at: int) -> dict:
-    """The edges of the drawing of an iteration, as SVG has them."""
-    trace = trace_of(f"{name}.json.gz" if name[0].isdigit() else name)
-    paths = [[float(text) for text in found.groups()[:5]] for found in EDGE.finditer(visualize.forest_svg(trace, at))]
-    assert paths
-    room = svg.PITCH * (max(visualize.forest_graph(trace, at).graph["last_column"], 1) + 0.92) + 26
-    sizes = {"pitch": svg.PITCH, "left": svg.LEFT, "band": svg.BAND, "row": svg.ROW}
-    return {"name": name, "at": at, "room": room, "edges": paths, **sizes}
 
 
 def chi_squares(freedom: int) -> dict:
@@ -104,17 +89,9 @@ def traces() -> dict[str, dict]:
     """Every recorded trace, and some that are made here, each with the places that Python's drawings give it."""
     folders = (ASSETS / "traces", ASSETS / "lessons" / "traces", FOLDER / "traces")
     files = {path.name.removesuffix(".json.gz"): path for folder in folders for path in sorted(folder.glob("*.json*"))}
-    made = {"nasty": nasty_trace(), "greedy": greedy(), "memory": remembered()}
+    made = {"nasty": nasty_trace(), "greedy": toy_traces("speculative_beam_search", 1)[0], "memory": remembered()}
     found = {name: Trace.load(path) for name, path in files.items() if name not in GONE} | made
     return {name: {"trace": trace.to_dict(), "drawn": drawn(trace)} for name, trace in found.items()}
-
-
-def greedy() -> Trace:
-    """A decode in which it is certain which picks were guessed."""
-    settings = dsbd.DecodingSettings(method="speculative_beam_search", num_beams=2, draft_width=5, max_new_tokens=8)
-    trace = dsbd.decode(story_pair(), PROMPT, settings, record=True).trace
-    assert trace is not None
-    return trace
 
 
 def stopped() -> dict:
@@ -146,7 +123,6 @@ def what_python_says() -> dict:
         "traces": traces(),
         "numbers": numbers(),
         "plurals": {language: [plural_category(language, count) for count in range(300)] for language in languages},
-        "edges": [edges(name, at) for name in DRAWN for at in range(4)],
         "module": viewer_assets()["js"],
         "joined": {"viewer": viewer_assets()["js_classic"], "lab": lab_script(), **live},
         "stopped": stopped(),
