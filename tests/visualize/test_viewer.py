@@ -195,14 +195,12 @@ def test_a_band_a_key_and_a_mark_go_to_their_pass(page):
                        ("Home", 0), ("ArrowUp", 1), ("ArrowLeft", 0)):  # fmt: skip
         page.keyboard.press(key)
         assert (shown(page), strip.get_attribute("aria-valuenow")) == (place, str(place + 1))
-    chosen = next(node for node in WHOLE.nodes if node.row == WHOLE.last_row)
-    place = page.evaluate("""([position, row, last]) => {
+    chosen = next(node for node in WHOLE.nodes if node.row and node.state in MARKS["dropped"])
+    place = page.evaluate("""() => {
         const sheet = document.querySelector(".dsbd-strip-sheet").getBoundingClientRect();
-        const line = document.querySelector(".dsbd-strip-line").getAttribute("d");
-        const [from, top, to] = line.match(/[\\d.]+/g).map(Number);
-        const tall = Math.min(8, (sheet.height - top - 8) / last);
-        return [sheet.x + from + (to - from) * position / given_tokens, sheet.y + top + row * tall];
-    }""".replace("given_tokens", str(WHOLE.tokens)), [chosen.position, chosen.row, WHOLE.last_row])  # fmt: skip
+        const [x, y] = document.querySelector(".dsbd-strip-dead[style*=dropped]").getAttribute("d").match(/[\\d.]+/g);
+        return [sheet.x + Number(x), sheet.y + Number(y)];
+    }""")
     page.mouse.click(*place)
     opened = next(at for at, band in enumerate(WHOLE.bands) if band.iteration == chosen.iteration)
     assert shown(page) == opened
