@@ -493,10 +493,9 @@ def test_the_memory_of_a_long_prompt(browser, tmp_path):
         assert page.locator(".dsbd-memory-cell[tabindex='0']").count() == 1
         assert seen.sentence == before
         cells.nth(1).click()
-        fold, text = page.locator(".dsbd-memory-fold"), page.locator(".dsbd-memory-text")
-        assert text.inner_text().startswith("2. </script><img src=x onerror=alert(1)>")
-        fold.click()
-        assert len(text.inner_text()) > 600
+        text = page.inner_text(".dsbd-memory-text")
+        assert text.startswith("2. </script><img src=x onerror=alert(1)>")
+        assert len(text) > 600
         assert hostile_marks(page) == 0
         seen.quiet()
         assert serious(page, ".dsbd-memory") == []

@@ -1,6 +1,6 @@
 /* The time machine: first, back, play, forward, last; a bar of phases to jump to; a slider of iterations. */
 
-import {STYLES, button, calm, glyph, iconButton, make} from "./dom.js";
+import {STYLES, button, calm, glyph, iconButton, make, obey} from "./dom.js";
 import {LANES_MS} from "./lanes.js";
 
 const PLAY_MS = 1100;
@@ -129,9 +129,7 @@ export class Controls {
 
 /* Keys of the focused viewer: steps, iterations, play. */
 export function onKey(viewer, event) {
-  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || !viewer.scene?.iterations.length) {
-    return;
-  }
+  if (event.defaultPrevented || !viewer.scene?.iterations.length) return;
   const {controls} = viewer;
   const {tagName, type} = event.target;
   const isSpace = event.key === " ";
@@ -141,7 +139,7 @@ export function onKey(viewer, event) {
     controls.stop();
     viewer.goto({it: viewer.it + by, step: 0});
   };
-  const acts = {
+  obey(event, {
     ArrowLeft: () => controls.move(-1),
     ArrowRight: () => controls.move(1),
     Home: () => controls.go(0),
@@ -150,10 +148,7 @@ export function onKey(viewer, event) {
     PageDown: () => turn(1),
     " ": () => controls.toggle(),
     Escape: () => (viewer.game.isOpen ? viewer.game.close() : viewer.pin(-1)),
-  };
-  if (!acts[event.key]) return;
-  event.preventDefault();
-  acts[event.key]();
+  });
 }
 
 /* ---- the place in the address: #iteration=4&step=10&layer=2&node=17, counted from 1 ----------------------------- */

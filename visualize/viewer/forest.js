@@ -50,9 +50,6 @@ export class Forest {
     const root = now.nodes.find((node) => node.id === 0);
     if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
     const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
-    this.shown = [];
-    this.behind = []; // by node, whether its parent's label has a count
-    this.headShown = "";
     this.bands = Array.from({length: now.lastColumn}, (_, at) =>
       draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
     );
@@ -127,11 +124,7 @@ export class Forest {
 
   show(node, at, look, weak, scored) {
     const final = Boolean(look) && this.viewer.scene.becomes(node, look);
-    const key = look ? `${look.state} ${look.slots} ${weak} ${scored} ${final}` : "";
     const edge = this.edges[at];
-    if (look && edge) this.placeEdge(edge, node, at);
-    if (this.shown[at] === key) return;
-    this.shown[at] = key;
     const {group, shape, text} = this.marks[at];
     group.toggleAttribute("hidden", !look);
     edge?.toggleAttribute("hidden", !look);
@@ -149,20 +142,16 @@ export class Forest {
     text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${mark})`;
     text.classList.toggle("dsbd-small-label", look.state === "cover");
     group.classList.toggle("dsbd-weak", weak);
-    if (edge) this.showEdge(edge, look.state, weak, chance);
+    if (edge) this.showEdge(edge, node, look.state, weak, chance);
   }
 
-  /* An edge begins behind its parent's label, which grows when more versions share the node. */
-  placeEdge(edge, node, at) {
-    const slots = this.viewer.look[node.parent]?.slots ?? 0;
-    if (this.behind[at] === slots > 1) return;
-    this.behind[at] = slots > 1;
-    edge.setAttribute("d", this.geometry.edge(this.viewer.now.nodes[node.parent], node, slots));
-  }
-
-  /* Likelier edges are thicker; edges to the beams of a layer are thickest. */
-  showEdge(edge, state, weak, chance) {
-    const {mark, style} = this.viewer.mark(state);
+  /* An edge begins behind its parent's label, which grows when more versions share the node. Likelier edges are
+   * thicker; edges to the beams of a layer are thickest. */
+  showEdge(edge, node, state, weak, chance) {
+    const {viewer, geometry} = this;
+    const slots = viewer.look[node.parent]?.slots ?? 0;
+    edge.setAttribute("d", geometry.edge(viewer.now.nodes[node.parent], node, slots));
+    const {mark, style} = viewer.mark(state);
     const strong = YIELDED.includes(state);
     edge.style.stroke = `var(--dsbd-${mark})`;
     edge.style.strokeWidth = (strong ? 1.4 : 0.7) + (strong ? 2.4 : 1.8) * Math.sqrt(chance);
@@ -171,10 +160,6 @@ export class Forest {
   }
 
   updateHead(step) {
-    const chosen = this.viewer.now.layers.filter((layer) => layer.step <= this.viewer.step).length;
-    const key = `${chosen} ${step.layer}`;
-    if (this.headShown === key) return;
-    this.headShown = key;
     const {viewer, geometry} = this;
     const layers = Array.from({length: viewer.now.lastColumn}, (_, at) => at + 1);
     const [place, headOf] = geometry.upright ? [this.widths, rowHead] : [this.head, columnHead];

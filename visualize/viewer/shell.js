@@ -3,15 +3,15 @@
  * has sentence, forest and card only. */
 
 import {CutPanel} from "./turn.js";
-import {STYLES, button, download, draw, make, symbol} from "./dom.js";
+import {STYLES, button, download, draw, make, set, symbol} from "./dom.js";
 import {HEAD} from "./forest.js";
 import {ChartsPanel, MaskPanel, TablePanel, TextPanel} from "./panels.js";
 import {NAMES, STRINGS, remember} from "./words.js";
 
 const PANELS = [TextPanel, CutPanel, MaskPanel, ChartsPanel, TablePanel];
 
-/* Fills the viewer's root and returns the parts that steps change. state: the fold as it was before. */
-export function buildShell(viewer, state) {
+/* Fills the viewer's root and returns the parts that steps change. before: the views in the language before. */
+export function buildShell(viewer, before) {
   const {say, controls, forest, strip, memory, game} = viewer;
   const parts = {
     title: make("h2", {class: "dsbd-title"}),
@@ -20,12 +20,7 @@ export function buildShell(viewer, state) {
     formula: make("div", {class: "dsbd-formula-place"}),
     card: make("aside", {class: "dsbd-card", tabindex: "0", "aria-label": say("ui.card")}),
     legend: make("ul", {class: "dsbd-below dsbd-legend", "aria-label": say("ui.legend")}),
-    views: new Views(
-      viewer,
-      PANELS.map((Panel) => Object.assign(new Panel(), {viewer})),
-      tools(viewer),
-      state,
-    ),
+    views: new Views(viewer, before),
   };
   forest.element.setAttribute("aria-label", say("ui.drawing"));
   parts.whole = make(
@@ -54,12 +49,6 @@ export function buildShell(viewer, state) {
   return parts;
 }
 
-function tools(viewer) {
-  const {say} = viewer;
-  const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
-  return [save("svg", saveSvg), save("png", savePng)];
-}
-
 /* The switch stands open, and keeps the focus although everything around it is built again. */
 function languages(viewer) {
   const change = (event) => {
@@ -76,49 +65,28 @@ function languages(viewer) {
   return make("label", {class: "dsbd-languages"}, make("span", {text: viewer.say("ui.language")}), select);
 }
 
-/* The fold below the forest. A view is built when it is first opened, and follows every step while it is open. */
+/* The fold below the forest. A view is built when it is opened, and follows every step while it is open. */
 class Views {
-  /* open: the key of the view to begin with; unfolded: whether the fold is open. */
-  constructor(viewer, panels, tools, {open, unfolded}) {
+  /* before: the fold in the language before. */
+  constructor(viewer, before) {
     const {say} = viewer;
-    this.panels = panels;
-    this.options = panels.map((panel) => make("option", {value: panel.key, text: say(`tab.${panel.key}`)}));
-    this.menu = make(
-      "select",
-      {
-        class: "dsbd-view",
-        "aria-label": say("ui.views"),
-        title: say("ui.views"),
-        onchange: (event) => this.open(event.target.value),
-      },
-      ...this.options,
-    );
-    this.sheets = panels.map((panel) =>
-      make("div", {
-        role: "group",
-        class: `dsbd-panel dsbd-panel-${panel.key}`,
-        "aria-label": say(`tab.${panel.key}`),
-        tabindex: "0",
-        hidden: "",
-      }),
-    );
+    this.panels = PANELS.map((Panel) => Object.assign(new Panel(), {viewer}));
+    this.options = this.panels.map(({key}) => make("option", {value: key, text: say(`tab.${key}`)}));
+    const onchange = (event) => this.open(event.target.value);
+    const told = {"aria-label": say("ui.views"), title: say("ui.views")};
+    this.menu = make("select", {class: "dsbd-view", ...told, onchange}, ...this.options);
+    this.sheet = make("div", {role: "group", tabindex: "0"});
+    const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
     this.element = make(
       "details",
-      {class: "dsbd-more", ontoggle: () => this.refresh()},
+      {class: "dsbd-more", ontoggle: () => this.refresh(), open: before?.element.open},
       make("summary", {text: say("ui.more")}),
-      make("div", {class: "dsbd-tools"}, this.menu, ...tools),
-      ...this.sheets,
+      make("div", {class: "dsbd-tools"}, this.menu, save("svg", saveSvg), save("png", savePng)),
+      this.sheet,
       make("p", {class: "dsbd-keys", text: say("ui.keys")}),
     );
-    this.stale = panels.map(() => true);
-    this.at = 0;
     this.ready = false; // becomes true with the first step
-    this.element.open = unfolded;
-    this.open(open);
-  }
-
-  get state() {
-    return {open: this.panels[this.at].key, unfolded: this.element.open};
+    this.open(before?.panel.key ?? "text");
   }
 
   show(key) {
@@ -128,33 +96,26 @@ class Views {
   }
 
   open(key) {
-    this.at = Math.max(
-      0,
-      this.panels.findIndex((panel) => panel.key === key),
-    );
-    this.menu.value = this.panels[this.at].key;
-    this.sheets.forEach((sheet, at) => {
-      sheet.hidden = at !== this.at;
-    });
+    this.panel = this.panels.find((panel) => panel.key === key);
+    this.menu.value = key;
+    set(this.sheet, {class: `dsbd-panel dsbd-panel-${key}`, "aria-label": this.panel.viewer.say(`tab.${key}`)});
+    this.isStale = true;
     this.refresh();
   }
 
-  /* changed: another iteration is shown. news: the scene has changed. Closed views update when they are opened. */
+  /* changed: another iteration is shown. news: the scene has changed. A closed fold updates when it is opened. */
   update(changed = false, news = false) {
     this.ready = true;
-    this.panels.forEach((panel, at) => {
-      this.stale[at] ||= changed || (news && Boolean(panel.whole));
-      if (changed) this.options[at].disabled = panel.fits?.() === false;
-    });
+    this.isStale ||= changed || (news && Boolean(this.panel.whole));
+    if (changed) this.panels.forEach((panel, at) => (this.options[at].disabled = panel.fits?.() === false));
     this.refresh();
   }
 
   refresh() {
     if (!this.ready || !this.element.open) return;
-    const panel = this.panels[this.at];
-    if (this.stale[this.at]) panel.build(this.sheets[this.at]);
-    this.stale[this.at] = false;
-    panel.update?.();
+    if (this.isStale) this.panel.build(this.sheet);
+    this.isStale = false;
+    this.panel.update();
   }
 }
 

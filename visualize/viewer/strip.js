@@ -233,7 +233,6 @@ function markShape(mark, {x, y}, size) {
 
 /* The memory of a long prompt: its segments as a row, and how much the chosen one recalls of each before it. The last
  * segment is in the window. A scene whose prompt is read whole has no memory, and nothing is shown. */
-const FEW_CHARACTERS = 300;
 const TOLD_SHARE = 0.005; // what rounds to 0 % is not told
 const LABELLED = 2; // so many of the largest shares have their number without pointing at them
 const sharesOf = ({first_memory, weights}) =>
@@ -251,15 +250,14 @@ export class MemoryRow {
     this.said = make("p", {class: "dsbd-memory-said", "aria-live": "polite"});
     this.legend = make("p", {class: "dsbd-hint dsbd-memory-legend"});
     this.name = make("p", {class: "dsbd-fact-title"});
-    this.text = make("p", {class: "dsbd-line dsbd-memory-text", dir: "auto"});
-    this.fold = button({class: "dsbd-memory-fold", onclick: () => this.unfold(!this.unfolded)});
+    this.text = make("p", {class: "dsbd-line dsbd-memory-text", dir: "auto", tabindex: "0"});
     this.element = make(
       "section",
       {class: "dsbd-memory", "aria-label": say("memory.label"), hidden: ""},
       this.title,
       this.row,
       make("div", {}, this.legend, this.said, make("p", {class: "dsbd-hint", text: say("memory.law")})),
-      make("div", {class: "dsbd-memory-read"}, this.name, this.text, this.fold),
+      make("div", {class: "dsbd-memory-read"}, this.name, this.text),
     );
   }
 
@@ -329,7 +327,8 @@ export class MemoryRow {
     });
     this.said.textContent = this.sentence(segment, shares);
     this.name.textContent = say("memory.text", {segment});
-    this.unfold(false);
+    this.text.textContent = this.segments[at].text;
+    this.text.scrollTop = 0;
   }
 
   sentence(segment, [most, next]) {
@@ -338,17 +337,6 @@ export class MemoryRow {
     const values = {segment, first: most.at + 1, share: percent(most.weight)};
     if (!next || next.weight < TOLD_SHARE) return say("memory.one", values);
     return say("memory.two", {...values, second: next.at + 1, other: percent(next.weight)});
-  }
-
-  unfold(unfolded) {
-    const {text} = this.segments[this.chosen];
-    const characters = [...text];
-    const isLong = characters.length > FEW_CHARACTERS;
-    this.unfolded = unfolded;
-    this.text.textContent = isLong && !unfolded ? `${characters.slice(0, FEW_CHARACTERS).join("")}…` : text;
-    this.fold.hidden = !isLong;
-    this.fold.textContent = this.viewer.say(unfolded ? "memory.less" : "memory.all");
-    this.fold.setAttribute("aria-expanded", unfolded);
   }
 
   onKey(event) {

@@ -246,7 +246,7 @@ class Viewer {
     this.strip = new Strip(this);
     this.game = new Game(this);
     this.memory = new MemoryRow(this, this.memory?.chosen);
-    this.parts = buildShell(this, this.parts?.views.state ?? {open: "text", unfolded: false});
+    this.parts = buildShell(this, this.parts?.views);
   }
 
   /* ---- at every step -------------------------------------------------------------------------------------------- */

@@ -176,17 +176,11 @@ export class Words {
 
   /* Why the layer has its width. */
   width(layer, settings) {
-    const decided = layer.kind === "draft" ? draftReason(layer, settings) : bonusReason(layer, settings);
-    const reason = layer.width_reason === "joint" ? "joint" : decided;
-    const tails = tellApart(atLeast(layer, layer.width), atLeast(layer, layer.width + 1), settings.width_threshold);
-    const values = {
-      width: layer.width,
-      next: layer.width + 1,
-      reached: tails[0],
-      missed: tails[1],
-      threshold: tails[2],
-    };
-    return this.say(`width.${reason}`, values);
+    const {width} = layer;
+    const chances = [atLeast(layer, width), atLeast(layer, width + 1), settings.width_threshold];
+    const [reached, missed, threshold] = tellApart(...chances);
+    const values = {width, next: width + 1, reached, missed, threshold};
+    return this.say(`width.${whyWidth(layer, settings)}`, values);
   }
 
   /* The outcome of a layer. landed: whether a layer before it went on because its picks had been guessed too. */
@@ -257,18 +251,15 @@ export class Words {
   }
 }
 
-function draftReason(layer, settings) {
-  const {width} = layer;
-  const threshold = settings.width_threshold;
-  const likely = layer.forest_mass === null ? "" : "likely_";
-  if (width < settings.min_width) return `${likely}support`;
-  if (atLeast(layer, width) < threshold) return width === settings.min_width ? `${likely}min` : `${likely}given`;
-  if (width >= layer.at_least.length) return `${likely}all`;
-  if (atLeast(layer, width + 1) >= threshold) return width === settings.max_width ? `${likely}max` : `${likely}support`;
-  return `${likely}between`;
-}
+const BOUNDS = {min_width: "min", max_width: "max", support: "support"};
 
-function bonusReason(layer, settings) {
-  if (settings.draft_depth === 0) return "bonus_plain";
-  return layer.width === settings.max_width ? "bonus" : "bonus_all";
+/* The end of the key of a sentence that says why a layer has its width. */
+function whyWidth({kind, width, width_reason, forest_mass, at_least}, settings) {
+  if (width_reason === "joint") return "joint";
+  if (kind !== "draft") {
+    if (settings.draft_depth === 0) return "bonus_plain";
+    return width === settings.max_width ? "bonus" : "bonus_all";
+  }
+  const likely = forest_mass === null ? "" : "likely_";
+  return `${likely}${BOUNDS[width_reason] ?? (width >= at_least.length ? "all" : "between")}`;
 }
