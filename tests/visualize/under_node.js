@@ -1,4 +1,4 @@
-/* Decodes the cases of a file with tables and prints the traces, one a line: test_live.py compares them with Python's. */
+/* Decodes the cases of a file with tables and prints the traces, one a line, for test_live.py. */
 
 import {readFileSync} from "node:fs";
 

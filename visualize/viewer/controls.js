@@ -88,7 +88,7 @@ export class Controls {
     this.play.replaceChildren(glyph(playing ? "pause" : "play"));
     this.play.setAttribute("aria-label", name);
     this.play.title = name;
-    this.viewer.showPlaying(playing);
+    this.viewer.parts.sentence.setAttribute("aria-live", playing ? "off" : "polite"); // no sentence every second
   }
 
   /* One segment for each phase, and for each layer of the verification; more steps make it longer. */

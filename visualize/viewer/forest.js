@@ -300,15 +300,14 @@ function columns(iteration, room) {
 
 function outline(iteration, room) {
   const order = new Map();
-  const {below, roots} = iteration.children();
-  const visit = (places) => {
-    const sorted = [...places].sort((one, other) => iteration.nodes[one].row - iteration.nodes[other].row);
-    for (const place of sorted) {
-      order.set(iteration.nodes[place], order.size);
-      visit(below[place]);
+  const visit = (above) => {
+    const below = iteration.nodes.filter(({parent}) => parent === above);
+    for (const node of below.sort((one, other) => one.row - other.row)) {
+      order.set(node, order.size);
+      visit(iteration.nodes.indexOf(node));
     }
   };
-  visit(roots);
+  visit(-1);
   const at = (node) => ({x: 16 + node.column * INDENT, y: (order.get(node) + 0.6) * LINE});
   const reach = iteration.nodes.map(
     (node) => at(node).x + sizes.label_gap + (node.label_columns + sizes.count_columns) * sizes.glyph,

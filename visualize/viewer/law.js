@@ -161,15 +161,14 @@ export function exactlyOf(alphas) {
   return exactly;
 }
 
-/* P(accepted >= k) for k = 1..m. */
-export function tailsOf(alphas) {
-  let tail = 0;
-  const sums = exactlyOf(alphas).map((_, at, exactly) => (tail += exactly[exactly.length - 1 - at]));
-  return sums
-    .slice(0, -1)
-    .reverse()
-    .map((chance) => Math.min(1, chance));
-}
+/* P(accepted >= k) for k = 1..m, from P(exactly k accepted) for k = 0..m. */
+export const tailsOf = (exactly) =>
+  exactly.slice(1).map((_, at) =>
+    Math.min(
+      1,
+      exactly.slice(at + 1).reduceRight((tail, chance) => tail + chance, 0),
+    ),
+  );
 
 /* P(accepted >= count) of a layer, in a likely forest P(count draws all land). 1 below one draft, 0 beyond the last. */
 export function atLeast(layer, count) {

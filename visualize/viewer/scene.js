@@ -5,6 +5,7 @@
  */
 
 import {YIELDED, markOf} from "./dom.js";
+import {tailsOf} from "./law.js";
 import {placeWhole, rowsOf} from "./layout.js";
 import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
 
@@ -201,13 +202,6 @@ class Iteration {
     for (let at = place; at >= 0; at = this.nodes[at].parent) path.unshift(at);
     return path;
   }
-
-  children() {
-    const below = this.nodes.map(() => []);
-    const roots = [];
-    this.nodes.forEach((node, at) => (node.parent < 0 ? roots : below[node.parent]).push(at));
-    return {below, roots};
-  }
 }
 
 /* The nodes below the input beams: those that the iteration added, and earlier ones that it names again. */
@@ -269,12 +263,9 @@ function beamsAfter({layers, output_beams}, scene) {
 
 /* P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ... Greedy draws without replacement are
  * certain, so they tell which of them land. */
-function chancesOf({forest_mass, accepted_distribution, draws_planned, layer}, settings, draws) {
+function chancesOf({forest_mass, accepted_distribution, layer}, settings, draws) {
   const {temperature, replacement, max_width} = settings;
-  if (forest_mass === null) {
-    const tail = (k) => accepted_distribution.slice(k).reduceRight((sum, chance) => sum + chance, 0);
-    return Array.from({length: draws_planned}, (_, at) => Math.min(1, tail(at + 1)));
-  }
+  if (forest_mass === null) return tailsOf(accepted_distribution);
   const own = draws.filter((draw) => draw.layer === layer);
   const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
   const isCertain = temperature === 0 && !replacement;

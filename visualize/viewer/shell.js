@@ -6,7 +6,7 @@ import {CutPanel} from "./turn.js";
 import {STYLES, button, download, draw, make, set, symbol} from "./dom.js";
 import {HEAD} from "./forest.js";
 import {ChartsPanel, MaskPanel, TablePanel, TextPanel} from "./panels.js";
-import {NAMES, STRINGS, remember} from "./words.js";
+import {STRINGS, nameOf, remember} from "./words.js";
 
 const PANELS = [TextPanel, CutPanel, MaskPanel, ChartsPanel, TablePanel];
 
@@ -59,7 +59,7 @@ function languages(viewer) {
   const select = make(
     "select",
     {class: "dsbd-language", onchange: change},
-    ...Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: NAMES[code]})),
+    ...Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: nameOf(code)})),
   );
   select.value = viewer.words.language;
   return make("label", {class: "dsbd-languages"}, make("span", {text: viewer.say("ui.language")}), select);

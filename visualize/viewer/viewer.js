@@ -73,7 +73,7 @@ class Viewer {
     this.root.addEventListener("keydown", (event) => onKey(this, event));
     element.replaceChildren(this.root);
     this.place = options.hash ? new Place() : null;
-    this.cleanup = [watchTheme(element, (theme) => this.setTheme(theme)), this.watchSize(), this.watchHash()];
+    this.cleanup = [watchTheme(element, (theme) => dress(this.root, theme)), this.watchSize(), this.watchHash()];
   }
 
   get now() {
@@ -190,10 +190,6 @@ class Viewer {
   setLanguage(language) {
     this.build(language);
     if (this.scene) this.update();
-  }
-
-  setTheme(theme) {
-    dress(this.root, theme);
   }
 
   /* Stops everything that runs on a timer; the parts must be drawn again. */
@@ -319,11 +315,6 @@ class Viewer {
     drawCard(this, this.parts.card);
     this.parts.views.update();
     this.changed();
-  }
-
-  showPlaying(playing) {
-    // A screen reader cannot speak a sentence every second.
-    this.parts.sentence.setAttribute("aria-live", playing ? "off" : "polite");
   }
 }
 

@@ -11,15 +11,9 @@ import ja from "../words/ja.json" with {type: "json"};
 import zh from "../words/zh.json" with {type: "json"};
 
 export const STRINGS = {en, zh, es, de, fr, ja, ar};
-export const NAMES = {
-  en: "English",
-  zh: "中文",
-  es: "Español",
-  de: "Deutsch",
-  fr: "Français",
-  ja: "日本語",
-  ar: "العربية",
-};
+
+/* The name of a language in itself. */
+export const nameOf = (code) => capital(new Intl.DisplayNames([code], {type: "language"}).of(code));
 
 /* The language that the reader chose last on this site; a frame without storage remembers none. */
 const CHOSEN = "dsbd-language";
