@@ -27,7 +27,6 @@ from visualize.words import known_languages, number, plural_category
 
 FOLDER = Path(__file__).parent
 GONE = ("block", "chance", "ruled")
-NODE = ("id", "parent", "column", "row", "label", "token", "state", "kind")
 ASSETS = FOLDER.parents[1] / "assets"
 BYTES = ["f09fa6", "8a", "f0", "9fa68a", "e4bd", "a0", "e4bda0", "c3", "ff", "e080", "eda080", "f490", "efbbbf",
          "e4bde4", "c3a9f0", "00", "efbb", "bf", "f0908080f0", "80", "0ac3"]  # fmt: skip
@@ -38,7 +37,7 @@ def run_under_node(files: list[Path], given: dict, folder: Path) -> None:
     """Run test files with ``given``, or skip. Raises: AssertionError with what node tells of the failures."""
     if shutil.which("node") is None:
         pytest.skip("runs wherever node is installed")
-    (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
+    (folder / "given.json").write_text(json.dumps(given, default=vars), encoding="utf-8")
     command = ["node", "--no-warnings", "--test", "--test-reporter=dot", *map(str, files)]
     environment = os.environ | {"DSBD_GIVEN": str(folder / "given.json")}
     done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8")
@@ -61,38 +60,13 @@ def chi_squares(freedom: int) -> dict:
     return {"freedom": freedom, "squares": squares, "p_values": p_values, "limit": limit}
 
 
-def drawn(trace: Trace) -> dict:
-    """A trace as ``scene.test.js`` writes the viewer's scene, which says the prompt in its own language."""
-    shown = scene(trace)
-    whole = shown.whole
-    return {
-        "whole": [whole.tokens, whole.last_position, whole.last_row],
-        "tree": [[node.id, node.parent, node.position, node.row, node.iteration] for node in whole.nodes],
-        "bands": [[band.iteration, band.first, band.last] for band in whole.bands],
-        "iterations": [
-            {
-                "nodes": [[getattr(node, field) if node.id or field not in ("label", "token") else "" for field in NODE]
-                          for node in one.nodes],
-                "steps": [
-                    [step.phase, step.layer, step.focus,
-                     [[change.node, change.state, change.slots, change.landed] for change in step.changes]]
-                    for step in one.steps
-                ],
-                "sizes": [one.last_column, one.last_row],
-                "layers": [[layer.step, layer.chances] for layer in one.layers],
-            }
-            for one in shown.iterations
-        ],
-    }  # fmt: skip
-
-
 def traces() -> dict[str, dict]:
     """Every recorded trace, and some that are made here, each with the places that Python's drawings give it."""
     folders = (ASSETS / "traces", ASSETS / "lessons" / "traces", FOLDER / "traces")
     files = {path.name.removesuffix(".json.gz"): path for folder in folders for path in sorted(folder.glob("*.json*"))}
     made = {"nasty": nasty_trace(), "greedy": toy_traces("speculative_beam_search", 1)[0], "memory": remembered()}
     found = {name: Trace.load(path) for name, path in files.items() if name not in GONE} | made
-    return {name: {"trace": trace.to_dict(), "drawn": drawn(trace)} for name, trace in found.items()}
+    return {name: {"trace": trace.to_dict(), "drawn": scene(trace)} for name, trace in found.items()}
 
 
 def random_numbers(seed: int) -> dict:

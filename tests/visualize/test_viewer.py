@@ -347,6 +347,7 @@ def test_several_viewers_keep_to_themselves_and_their_traces_can_be_replaced(bro
         steps = len(SCENE.iterations[last].steps)
         where = run("() => a.where()")
         assert [where[name] for name in ("it", "step", "iterations", "steps")] == [last, steps - 1, last + 1, steps]
+        page.wait_for_url(f"**#*iteration={last + 1}&*")
         run("() => { location.hash = '#iteration=1&step=6'; }")
         page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
         assert run("() => b.where().it") == 1

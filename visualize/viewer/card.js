@@ -171,7 +171,7 @@ function residuals(iteration, {trial, draw}) {
 function layerCard(viewer, layer) {
   if (!layer) return [];
   const threshold = viewer.scene.settings.width_threshold;
-  const rows = layer.at_least.map((value, at) => {
+  const rows = layer.chances.map((value, at) => {
     const [text] = tellApart(value, threshold);
     const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain", text);
     row.classList.toggle("dsbd-chosen", at < layer.width);

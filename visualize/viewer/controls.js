@@ -175,10 +175,6 @@ export class Place {
     return placeIn(location.hash.slice(1));
   }
 
-  get language() {
-    return new URLSearchParams(location.hash.slice(1)).get("lang");
-  }
-
   /* Writes at most once per pause, and the last place always: that is where a key that was held down is let go. */
   write(place) {
     clearTimeout(this.later);
@@ -193,7 +189,7 @@ export class Place {
     const found = new URLSearchParams(location.hash.slice(1));
     const {it, step, ...rest} = place;
     const told = {...rest, iteration: it + 1, step: step + 1};
-    for (const field of [...FIELDS, "lang"]) {
+    for (const field of FIELDS) {
       if (told[field] === undefined || told[field] === null) found.delete(field);
       else found.set(field, told[field]);
     }

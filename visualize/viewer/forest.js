@@ -50,7 +50,7 @@ export class Forest {
     const root = now.nodes.find((node) => node.id === 0);
     if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
     const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
-    this.bands = Array.from({length: now.lastColumn}, (_, at) =>
+    this.bands = Array.from({length: now.last_column}, (_, at) =>
       draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
     );
     this.edges = now.nodes.map((node) => (node.parent < 0 ? null : draw("path", {class: "dsbd-edge", hidden: ""})));
@@ -161,7 +161,7 @@ export class Forest {
 
   updateHead(step) {
     const {viewer, geometry} = this;
-    const layers = Array.from({length: viewer.now.lastColumn}, (_, at) => at + 1);
+    const layers = Array.from({length: viewer.now.last_column}, (_, at) => at + 1);
     const [place, headOf] = geometry.upright ? [this.widths, rowHead] : [this.head, columnHead];
     place.replaceChildren(...layers.map((layer) => headOf(layer, step.layer === layer, viewer, geometry)));
   }
@@ -231,10 +231,10 @@ function columnHead(number, current, viewer, geometry) {
 
 /* P(accepted >= k) as bars against the threshold. */
 function bars(layer, left, room, viewer) {
-  const each = Math.min(15, room / Math.max(layer.at_least.length, 1));
+  const each = Math.min(15, room / Math.max(layer.chances.length, 1));
   const {top, height} = BARS;
   const threshold = viewer.scene.settings.width_threshold;
-  const parts = layer.at_least.map((value, at) =>
+  const parts = layer.chances.map((value, at) =>
     draw("rect", {
       class: at < layer.width ? "dsbd-bar-chosen" : "dsbd-bar-left",
       x: left + at * each,
@@ -247,7 +247,7 @@ function bars(layer, left, room, viewer) {
   const y = top + height * (1 - threshold);
   return [
     ...parts,
-    draw("path", {class: "dsbd-threshold-line", d: `M${left - 4},${y}h${each * layer.at_least.length + 6}`}),
+    draw("path", {class: "dsbd-threshold-line", d: `M${left - 4},${y}h${each * layer.chances.length + 6}`}),
   ];
 }
 
@@ -269,11 +269,11 @@ export function measure(iteration, room) {
 
 function columns(iteration, room) {
   const left = 18;
-  const last = Math.max(iteration.lastColumn, 1);
+  const last = Math.max(iteration.last_column, 1);
   const pitch = clamp((room - left - 8) / (last + 0.92), ...PITCH);
-  const row = clamp(TALL / (iteration.lastRow + sizes.free_rows), ...ROW);
+  const row = clamp(TALL / (iteration.last_row + sizes.free_rows), ...ROW);
   const width = Math.ceil(left + (last + 0.92) * pitch);
-  const height = Math.ceil((iteration.lastRow + sizes.free_rows) * row + 6);
+  const height = Math.ceil((iteration.last_row + sizes.free_rows) * row + 6);
   const at = (node) => ({x: left + node.column * pitch, y: (node.row + sizes.first_row) * row});
   return {
     upright: false,

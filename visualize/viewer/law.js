@@ -170,12 +170,6 @@ export const tailsOf = (exactly) =>
     ),
   );
 
-/* P(accepted >= count) of a layer, in a likely forest P(count draws all land). 1 below one draft, 0 beyond the last. */
-export function atLeast(layer, count) {
-  if (count < 1) return 1;
-  return count > layer.at_least.length ? 0 : layer.at_least[count - 1];
-}
-
 /* The largest K whose chance reaches the threshold, else 0. */
 export function reached(chances, threshold) {
   let count = 0;

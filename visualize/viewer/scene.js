@@ -136,14 +136,14 @@ class Iteration {
     this.beams_before = ranked(input_beams, false, scene);
     this.beams_after = beamsAfter(record, scene);
     this.nodes = nodesOf(record, members, places, this.beams_after, scene);
-    this.lastColumn = Math.max(0, ...this.nodes.map(({column}) => column));
-    this.lastRow = Math.max(0, ...this.nodes.map(({row}) => row));
+    this.last_column = Math.max(0, ...this.nodes.map(({column}) => column));
+    this.last_row = Math.max(0, ...this.nodes.map(({row}) => row));
     const placed = (one) => ({...one, node: places.get(one.node)});
     this.trials = trials.map(placed);
     this.draws = draws.map(placed);
     this.layers = layers.map((layer, at) => ({
       ...layer,
-      at_least: chancesOf(layer, scene.settings, draws),
+      chances: chancesOf(layer, scene.settings, draws),
       alive: layer.alive.map((node) => places.get(node)),
       alternatives: alternativesOf(layer, places, scene.running),
       step: widths[at],

@@ -134,7 +134,7 @@ class Viewer {
   update({follow = false} = {}) {
     const {scene, isNew} = this;
     this.news = true;
-    if (!this.parts) this.build(this.place?.language ?? this.options.language ?? remembered() ?? pageLanguage());
+    if (!this.parts) this.build(this.options.language ?? remembered() ?? (document.documentElement.lang || "en"));
     const last = scene.iterations.length - 1;
     const {parts} = this;
     parts.empty.hidden = last >= 0;
@@ -179,11 +179,7 @@ class Viewer {
   changed() {
     if (this.story.sentence !== null) return; // the story moved, not the reader
     const place = this.where();
-    this.place?.write({
-      ...place,
-      layer: place.layer || null,
-      lang: this.words.language === pageLanguage() ? null : this.words.language,
-    });
+    this.place?.write({...place, layer: place.layer || null});
     this.options.onchange?.(place);
   }
 
@@ -296,7 +292,7 @@ class Viewer {
     return this.say("ui.alt", {
       index: this.now.number,
       nodes: this.words.counted("nodes", total),
-      layers: this.words.counted("tokens", this.now.lastColumn),
+      layers: this.words.counted("tokens", this.now.last_column),
       states,
     });
   }
@@ -317,6 +313,3 @@ class Viewer {
     this.changed();
   }
 }
-
-/* The language of the page around. */
-const pageLanguage = () => document.documentElement.lang || "en";

@@ -1,6 +1,5 @@
 /* The sentences of seven languages: a table for each, whose templates are filled with recorded numbers. */
 
-import {atLeast} from "./law.js";
 import {filled} from "./dom.js";
 import ar from "../words/ar.json" with {type: "json"};
 import de from "../words/de.json" with {type: "json"};
@@ -171,8 +170,8 @@ export class Words {
   /* Why the layer has its width. */
   width(layer, settings) {
     const {width} = layer;
-    const chances = [atLeast(layer, width), atLeast(layer, width + 1), settings.width_threshold];
-    const [reached, missed, threshold] = tellApart(...chances);
+    const [here, beyond] = [width - 1, width].map((at) => layer.chances[at] ?? 0);
+    const [reached, missed, threshold] = tellApart(here, beyond, settings.width_threshold);
     const values = {width, next: width + 1, reached, missed, threshold};
     return this.say(`width.${whyWidth(layer, settings)}`, values);
   }
@@ -248,12 +247,12 @@ export class Words {
 const BOUNDS = {min_width: "min", max_width: "max", support: "support"};
 
 /* The end of the key of a sentence that says why a layer has its width. */
-function whyWidth({kind, width, width_reason, forest_mass, at_least}, settings) {
+function whyWidth({kind, width, width_reason, forest_mass, chances}, settings) {
   if (width_reason === "joint") return "joint";
   if (kind !== "draft") {
     if (settings.draft_depth === 0) return "bonus_plain";
     return width === settings.max_width ? "bonus" : "bonus_all";
   }
   const likely = forest_mass === null ? "" : "likely_";
-  return `${likely}${BOUNDS[width_reason] ?? (width >= at_least.length ? "all" : "between")}`;
+  return `${likely}${BOUNDS[width_reason] ?? (width >= chances.length ? "all" : "between")}`;
 }
