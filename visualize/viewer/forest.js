@@ -2,7 +2,7 @@
  * pages; on narrow ones every node has a row, indented by its layer. Sizes do not depend on the step.
  * Numbers that Python's drawings use too are in theme.json; visualize/theme.py says what they are. */
 
-import {YIELDED, calm, clamp, draw, make, marked, placeAt} from "./dom.js";
+import {YIELDED, calm, clamp, draw, make, marked, placeAt, set} from "./dom.js";
 import {columnsOf} from "./tokens.js";
 import theme from "../theme.json" with {type: "json"};
 
@@ -91,13 +91,8 @@ export class Forest {
 
   resize() {
     const {width, height, upright} = this.geometry;
-    const size = (svg, tall) => {
-      svg.setAttribute("viewBox", `0 0 ${width} ${tall}`);
-      svg.setAttribute("width", width);
-      svg.setAttribute("height", tall);
-    };
-    size(this.body, height);
-    size(this.head, HEAD);
+    set(this.body, {viewBox: `0 0 ${width} ${height}`, width, height});
+    set(this.head, {viewBox: `0 0 ${width} ${HEAD}`, width, height: HEAD});
     this.head.toggleAttribute("hidden", upright);
     this.widths.hidden = !upright;
   }
@@ -116,8 +111,7 @@ export class Forest {
     this.ring.toggleAttribute("hidden", focus < 0 || !look[focus]);
     if (focus >= 0) {
       const {x, y} = this.geometry.at(now.nodes[focus]);
-      this.ring.setAttribute("cx", x);
-      this.ring.setAttribute("cy", y);
+      set(this.ring, {cx: x, cy: y});
     }
     this.updateHead(step);
   }

@@ -4,12 +4,14 @@
  * seconds, then it stands still. */
 
 import {calm, clamp, draw, markOf, set} from "./dom.js";
+import {columnsOf} from "./tokens.js";
 import {number} from "./words.js";
 
 const RACE_MS = 3000;
 const STILL_MS = 1800;
 export const LANES_MS = RACE_MS + STILL_MS;
 const WIDE_FROM = 620; // pixels: labels stand beside their lanes
+const DIGIT = 9; // pixels of a letter of a count
 /* Where the parts of a lane stand, and how far apart lanes and lines are. */
 const LANE = {
   wide: {top: 0, pitch: 59, right: 14, label: 14, bar: 3, tall: 13, text: 32, line: 17, lines: 2},
@@ -82,7 +84,7 @@ export class Lanes {
     );
     const left = kind === "wide" ? Math.max(...labels.map((label) => label.getComputedTextLength())) + 16 : 0;
     const size = {...LANE[kind], left, width};
-    if (kind === "wide") size.right += this.widestCount();
+    if (kind === "wide") size.right += DIGIT * columnsOf(this.counted(race.alone, race.alone));
     this.size = size;
     this.unit = (size.width - left - size.right) / race.whole;
     const words = Array.from({length: race.alone}, (_, at) => ({check: at}));
@@ -117,14 +119,6 @@ export class Lanes {
     });
     const before = this.put("text", {class: "dsbd-lane-before", x: left - 14, y: top + size.text, text: "…"});
     return {count, blocks, before, ...rows, top: top + size.text};
-  }
-
-  /* The width of the longest count that a lane may show beside its clock. */
-  widestCount() {
-    const count = this.put("text", {class: "dsbd-lane-count", text: this.counted(this.race.alone, this.race.alone)});
-    const wide = count.getComputedTextLength();
-    count.remove();
-    return wide;
   }
 
   counted(passes, whole) {

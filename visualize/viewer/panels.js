@@ -1,7 +1,7 @@
 /* The views of an iteration that the fold offers: its text, its nodes as a table, the attention
  * mask of its forest, and charts of the whole decode. Each is built when it is first opened. */
 
-import {button, clamp, draw, make, placeAt, scrolled, table, term} from "./dom.js";
+import {button, clamp, draw, make, placeAt, scrolled, term} from "./dom.js";
 import {number} from "./words.js";
 
 /* ---- the beams as running text, each token underlined by where it came from ------------------------------------- */
@@ -78,7 +78,7 @@ export class TablePanel {
   build(sheet) {
     const {viewer} = this;
     const {now, say} = viewer;
-    const heads = COLUMNS.map((column) => say(`table.${column}`));
+    const heads = COLUMNS.map((column) => make("th", {scope: "col", text: say(`table.${column}`)}));
     this.cells = now.nodes.map(() =>
       COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})),
     );
@@ -86,7 +86,9 @@ export class TablePanel {
     this.cells.forEach(([head]) => head.append(button({class: "dsbd-token-button"})));
     const caption = make("caption", {text: say("table.title", {index: now.number})});
     const said = make("p", {class: "dsbd-hint"}, ...term(viewer, "exact", say("ui.exact")));
-    sheet.replaceChildren(said, scrolled(say("tab.table"), table(heads, this.rows, caption)));
+    const head = make("thead", {}, make("tr", {}, ...heads));
+    const whole = make("table", {class: "dsbd-table"}, caption, head, make("tbody", {}, ...this.rows));
+    sheet.replaceChildren(said, scrolled(say("tab.table"), whole));
   }
 
   update() {

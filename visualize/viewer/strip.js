@@ -22,18 +22,10 @@ export class Strip {
     this.title = make("b", {});
     this.dropped = make("span", {class: "dsbd-dropped"});
     this.quality = make("span", {});
-    this.why = button({
-      class: "dsbd-why",
-      text: viewer.say("cut.why"),
-      title: viewer.say("tab.cut"),
-      onclick: () => viewer.parts.views.show("cut"),
-    });
-    this.turn = button({
-      class: "dsbd-turn",
-      text: viewer.say("game.turn"),
-      title: viewer.say("tab.game"),
-      onclick: () => viewer.game.start(),
-    });
+    const offer = (name, key, tab, onclick) =>
+      button({class: `dsbd-${name}`, text: viewer.say(key), title: viewer.say(tab), onclick});
+    this.why = offer("why", "cut.why", "tab.cut", () => viewer.parts.views.show("cut"));
+    this.turn = offer("turn", "game.turn", "tab.game", () => viewer.game.start());
     this.lanes = new Lanes(viewer);
     this.again = iconButton("reset", viewer.say("lanes.again"), () => viewer.story.again(), {class: "dsbd-again"});
     this.sheet = draw("svg", {class: "dsbd-strip-sheet", "aria-hidden": "true"});
@@ -89,8 +81,7 @@ export class Strip {
     this.pitch = clamp((this.width - 2 * STRIP.side) / (columns + 0.5), ...STRIP.pitch);
     this.row = Math.min(STRIP.row, (STRIP.height - STRIP.line - 8) / Math.max(whole.last_row, 1));
     const across = Math.max(this.width, Math.ceil(2 * STRIP.side + (columns + 0.5) * this.pitch));
-    const size = {viewBox: `0 0 ${across} ${STRIP.height}`, width: across, height: STRIP.height};
-    set(this.sheet, size);
+    set(this.sheet, {viewBox: `0 0 ${across} ${STRIP.height}`, width: across, height: STRIP.height});
     const placeOf = ({position, row}) => ({x: rounded(this.x(position)), y: rounded(STRIP.line + row * this.row)});
     this.places = new Map([{id: 0, position: 0, row: 0}, ...this.nodes].map((node) => [node.id, placeOf(node)]));
     this.rects = this.bands.map((band, at) => this.band(band, at));
@@ -173,8 +164,7 @@ export class Strip {
     this.rects.forEach((rect, place) => rect.classList.toggle("dsbd-current", place === at));
     const band = this.bands[at];
     const title = this.rects[at]?.querySelector("title").textContent ?? "";
-    const told = {"aria-valuemax": this.bands.length, "aria-valuenow": at + 1, "aria-valuetext": title};
-    set(scroller, told);
+    set(scroller, {"aria-valuemax": this.bands.length, "aria-valuenow": at + 1, "aria-valuetext": title});
     if (this.shown === at || !band) return;
     this.shown = at;
     const from = this.x(band.first - 0.5);
