@@ -79,7 +79,7 @@ function widthOf({settings}, {law, places, draft_probs, drafts}) {
   const count = settings.replacement ? length : Math.min(length, drafts.law.pairs.length);
   const chain_S = chainOf(law.probs, draft_probs, count);
   const alphas = alphasOf(chain_S);
-  return chosen(tailsOf(exactlyOf(alphas)), {forest_mass: null, ...chainNumbers(chain_S, alphas)});
+  return chosen(tailsOf(alphas), {forest_mass: null, ...chainNumbers(chain_S, alphas)});
 }
 
 /* What a width follows from, with the names of a trace. */

@@ -159,12 +159,8 @@ const FIELDS = ["iteration", "step", "layer", "node"];
 /* The place that a text like iteration=4&step=10 names. Inside the viewer, iterations and steps count from 0. */
 export function placeIn(text) {
   const found = new URLSearchParams(text);
-  const {iteration, step, ...place} = Object.fromEntries(
-    FIELDS.filter((field) => /^\d{1,9}$/.test(found.get(field) ?? "")).map((field) => [
-      field,
-      Number(found.get(field)),
-    ]),
-  );
+  const named = FIELDS.filter((field) => /^\d{1,9}$/.test(found.get(field)));
+  const {iteration, step, ...place} = Object.fromEntries(named.map((field) => [field, Number(found.get(field))]));
   if (iteration !== undefined) place.it = Math.max(0, iteration - 1);
   if (step !== undefined) place.step = Math.max(0, step - 1);
   return place;

@@ -27,11 +27,7 @@ export class Forest {
       this.widths,
       make("div", {class: "dsbd-sheet"}, this.body),
     );
-    this.listen();
-  }
-
-  listen() {
-    const {body, viewer} = this;
+    const {body} = this;
     body.addEventListener("pointerover", (event) => {
       if (event.pointerType !== "touch") viewer.hover(placeAt(event));
     });
@@ -62,7 +58,11 @@ export class Forest {
       this.ring,
       draw("g", {}, ...this.marks.map((entry) => entry.group)),
     );
-    this.resize();
+    const {width, height, upright} = geometry;
+    set(body, {viewBox: `0 0 ${width} ${height}`, width, height});
+    set(this.head, {viewBox: `0 0 ${width} ${HEAD}`, width, height: HEAD});
+    this.head.toggleAttribute("hidden", upright);
+    this.widths.hidden = !upright;
     this.fit();
   }
 
@@ -87,14 +87,6 @@ export class Forest {
       text,
     );
     return {group, shape, text};
-  }
-
-  resize() {
-    const {width, height, upright} = this.geometry;
-    set(this.body, {viewBox: `0 0 ${width} ${height}`, width, height});
-    set(this.head, {viewBox: `0 0 ${width} ${HEAD}`, width, height: HEAD});
-    this.head.toggleAttribute("hidden", upright);
-    this.widths.hidden = !upright;
   }
 
   /* ---- at every step -------------------------------------------------------------------------------------------- */

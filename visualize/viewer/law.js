@@ -161,8 +161,9 @@ export function exactlyOf(alphas) {
   return exactly;
 }
 
-/* P(accepted >= k) for k = 1..m, from P(exactly k accepted) for k = 0..m. */
-export const tailsOf = (exactly) =>
+/* P(accepted >= k) for k = 1..m, from the mean acceptances, or from P(exactly k accepted) for k = 0..m. */
+export const tailsOf = (alphas) => sumsFrom(exactlyOf(alphas));
+export const sumsFrom = (exactly) =>
   exactly.slice(1).map((_, at) =>
     Math.min(
       1,

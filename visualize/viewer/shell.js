@@ -71,10 +71,10 @@ class Views {
   constructor(viewer, before) {
     const {say} = viewer;
     this.panels = PANELS.map((Panel) => Object.assign(new Panel(), {viewer}));
-    this.options = this.panels.map(({key}) => make("option", {value: key, text: say(`tab.${key}`)}));
+    const options = this.panels.map(({key}) => make("option", {value: key, text: say(`tab.${key}`)}));
     const onchange = (event) => this.open(event.target.value);
     const told = {"aria-label": say("ui.views"), title: say("ui.views")};
-    this.menu = make("select", {class: "dsbd-view", ...told, onchange}, ...this.options);
+    this.menu = make("select", {class: "dsbd-view", ...told, onchange}, ...options);
     this.sheet = make("div", {role: "group", tabindex: "0"});
     const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
     this.element = make(
@@ -107,7 +107,6 @@ class Views {
   update(changed = false, news = false) {
     this.ready = true;
     this.isStale ||= changed || (news && Boolean(this.panel.whole));
-    if (changed) this.panels.forEach((panel, at) => (this.options[at].disabled = panel.fits?.() === false));
     this.refresh();
   }
 

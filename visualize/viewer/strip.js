@@ -11,7 +11,6 @@ const STRIP = {
   pitch: [9, 26], // pixels between two positions, least and most
   row: 8, // pixels between two rows where there is room
   digit: 7,
-  near: 7, // pixels within which a click means a mark, not its band
 };
 const rounded = (pixels) => Math.round(10 * pixels) / 10;
 const MARK_NAMES = Object.keys(STYLES).filter((mark) => mark !== "start");
@@ -174,28 +173,19 @@ export class Strip {
     }
   }
 
-  go(index, how) {
+  go(index) {
     const {viewer} = this;
     const it = viewer.scene.iterations.findIndex((iteration) => iteration.index === index);
     if (it < 0) return;
     viewer.controls.stop();
     // One step before the end everything is decided, and nothing has faded yet.
-    viewer.goto({it, step: viewer.scene.iterations[it].steps.length - 2, ...how});
+    viewer.goto({it, step: viewer.scene.iterations[it].steps.length - 2});
   }
 
-  /* A click on a mark opens its pass with that node in view, a click beside marks opens the pass with its verdicts. */
   onClick(event) {
-    const box = this.sheet.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    const y = event.clientY - box.top;
-    const near = this.nodes
-      .map((node) => ({node, far: Math.hypot(this.places.get(node.id).x - x, this.places.get(node.id).y - y)}))
-      .filter(({far}) => far < STRIP.near)
-      .sort((one, other) => one.far - other.far)[0];
-    const position = Math.round((x - STRIP.side) / this.pitch);
+    const position = Math.round((event.clientX - this.sheet.getBoundingClientRect().left - STRIP.side) / this.pitch);
     const band = this.bands.find(({first, last}) => position >= first && position <= last);
-    if (near) this.go(near.node.iteration, {step: Infinity, node: near.node.id});
-    else if (band) this.go(band.iteration);
+    if (band) this.go(band.iteration);
   }
 
   onKey(event) {
@@ -229,11 +219,9 @@ const sharesOf = ({first_memory, weights}) =>
   weights.map((weight, at) => ({at: first_memory + at, weight})).sort((one, other) => other.weight - one.weight);
 
 export class MemoryRow {
-  /* chosen: the place of the segment to begin with; null for the last one. */
-  constructor(viewer, chosen = null) {
+  constructor(viewer) {
     const {say} = viewer;
     this.viewer = viewer;
-    this.chosen = chosen;
     this.title = make("b", {});
     this.row = make("div", {class: "dsbd-memory-row", role: "radiogroup", "aria-label": say("memory.strip")});
     this.row.addEventListener("keydown", (event) => this.onKey(event));
@@ -257,11 +245,10 @@ export class MemoryRow {
     this.element.hidden = !memory;
     const key = memory ? JSON.stringify(memory) : "";
     if (!memory || this.drawn === key) return;
-    if (this.drawn) this.chosen = null;
     this.drawn = key;
     this.segments = memory.segments;
     this.build(memory);
-    this.choose(Math.min(this.chosen ?? Infinity, this.segments.length - 1));
+    this.choose(this.segments.length - 1);
   }
 
   build({segments, sensory}) {

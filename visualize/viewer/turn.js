@@ -149,10 +149,6 @@ class CutFill {
 export class CutPanel {
   key = "cut";
 
-  fits() {
-    return Boolean(this.layer);
-  }
-
   get layer() {
     const {now, step, scene} = this.viewer;
     if (scene.settings.lossless === false) return undefined;

@@ -237,7 +237,7 @@ class Viewer {
     this.forest = new Forest(this);
     this.strip = new Strip(this);
     this.game = new Game(this);
-    this.memory = new MemoryRow(this, this.memory?.chosen);
+    this.memory = new MemoryRow(this);
     this.parts = buildShell(this, this.parts?.views);
   }
 

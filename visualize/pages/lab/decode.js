@@ -4,17 +4,7 @@
 import {generatorOf, idsOf, iterations} from "../../live/decode.js";
 import {resolved} from "../../live/settings.js";
 import {RULES} from "../../live/verify.js";
-import {
-  Residual,
-  alphasOf,
-  chainOf,
-  exactlyOf,
-  jointLaw,
-  logProbsOf,
-  massesOf,
-  tailsOf,
-  warpedLaw,
-} from "../../viewer/law.js";
+import {Residual, alphasOf, chainOf, jointLaw, logProbsOf, massesOf, tailsOf, warpedLaw} from "../../viewer/law.js";
 
 /* The law after a path, as the models of a decode give it. */
 const logitsOf = (table, path) => table[path].map(Math.log);
@@ -143,7 +133,7 @@ export function firstLayer(pair, settings) {
   const lawOf = (table) =>
     warpedLaw([logProbsOf(logitsOf(table, ""), "target")], [ROOT], settingsOf(settings), table[""].length).probs;
   const alphas = alphasOf(chainOf(lawOf(pair.target), lawOf(pair.draft), guesses));
-  return {first: alphas[0], filled: tailsOf(exactlyOf(alphas))[width - 1] ?? 0};
+  return {first: alphas[0], filled: tailsOf(alphas)[width - 1] ?? 0};
 }
 
 /* ---- a reader's changes to the tables ---- */
