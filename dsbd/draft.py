@@ -6,7 +6,7 @@ token that ends a beam.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import islice
@@ -170,7 +170,8 @@ class Drafter:
             return list(best)
         if settings.temperature == 0:
             return [0] * draws if settings.replacement else list(best)
-        finish = probs / _noise(draws if settings.replacement else 1, probs.size, self._generator)
+        noise = torch.empty(draws if settings.replacement else 1, probs.size, dtype=torch.float64)
+        finish = probs / noise.exponential_(generator=self._generator).numpy()
         winners = finish.argmax(axis=1) if settings.replacement else (-finish[0]).argsort(kind="stable")[:draws]
         drawn: list[int] = winners.tolist()
         return drawn
@@ -229,11 +230,6 @@ def _law(above: Sequence[Beam], rows: Sequence[TopTokens], settings: ResolvedSet
     return joint_law(rows, [beam.log_weight for beam in above], [beam.multiplicity for beam in above], settings)
 
 
-def _noise(races: int, pairs: int, generator: torch.Generator) -> Floats:
-    noise: Floats = torch.empty(races, pairs, dtype=torch.float64).exponential_(generator=generator).numpy()
-    return noise
-
-
 class _Block(NamedTuple):
     """A beginning of a block, or a whole one; they are compared by cost, then by length, then by ids."""
 
@@ -275,34 +271,20 @@ class BlockSearch:
             SettingsError: it is not found among the most beginnings that are extended.
         """
         self.row.open([beam.node for beam in beams], 0)
-        waiting, block = list[tuple[_Block, Iterator[_Block]]](), _Block(0.0, 0, (), (), 0)
+        waiting, block = list[_Block](), _Block(0.0, 0, (), (), 0)
         for place in range(MOST_EXTENDED):
-            token = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
-            above = torch.full_like(token, block.above)
-            (row,) = host_rows(self.row.feed(token, above, ()), MOST_EXTENDED, "target")
-            _push(waiting, _extensions(block, row, place))
-            block, others = heappop(waiting)
-            _push(waiting, others)
+            last = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
+            (row,) = host_rows(self.row.feed(last, torch.full_like(last, block.above), ()), MOST_EXTENDED, "target")
+            for token, log_prob in zip(row.tokens.tolist(), row.log_probs.tolist(), strict=True):
+                ids, log_probs = (*block.ids, token), (*block.log_probs, log_prob)
+                heappush(waiting, _Block(block.cost - log_prob, block.length + 1, ids, log_probs, place))
+            block = heappop(waiting)
             if block.length == depth or block.ids[-1] in self._eos:
                 return _drafted_block(beams[0].node, block)
         raise SettingsError(
             f"block is {depth}: the likeliest block is not among the first {MOST_EXTENDED} beginnings that mjgd "
             f"extends; take a smaller block, or method mjsd"
         )
-
-
-def _push(waiting: list[tuple[_Block, Iterator[_Block]]], blocks: Iterator[_Block]) -> None:
-    """Let the next one of ``blocks`` wait; the others are no likelier, and come after it."""
-    if (block := next(blocks, None)) is not None:
-        heappush(waiting, (block, blocks))
-
-
-def _extensions(block: _Block, row: TopTokens, place: int) -> Iterator[_Block]:
-    """Yield a block with each next token, the likeliest first; ``row`` stands at ``place``."""
-    for index in (-row.log_probs).argsort(kind="stable").tolist():
-        token, log_prob = int(row.tokens[index]), float(row.log_probs[index])
-        ids, log_probs = (*block.ids, token), (*block.log_probs, log_prob)
-        yield _Block(block.cost - log_prob, block.length + 1, ids, log_probs, place)
 
 
 def _drafted_block(node: Node, block: _Block) -> Drafted:

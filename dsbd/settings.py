@@ -34,8 +34,6 @@ BEAMS = 4
 """Beams where nothing says how many."""
 MOST_CHILDREN, MOST_BRANCHINGS, MOST_BRANCHED = 16, 8, 256
 """Of ``branching``: its largest entry, its most entries, and the most nodes of its tree."""
-FOLLOWS_FROM_METHOD = "lossless"
-"""A field of resolved settings; users do not choose it."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +64,7 @@ class Field:
             case "switch":
                 return "True and False"
             case "wholes":
-                return (
-                    f"1 to {MOST_BRANCHINGS} whole numbers from 1 to {MOST_CHILDREN}, at most {MOST_BRANCHED} nodes in "
-                    f"all"
-                )
+                return f"1 to {MOST_BRANCHINGS} whole numbers from 1 to {MOST_CHILDREN}, at most {MOST_BRANCHED} nodes"
             case "numbers":
                 return "None, or draft_depth + 1 numbers above 0, draft_depth given"
             case "whole":
@@ -224,15 +219,15 @@ class DecodingSettings:
         if not isinstance(values, dict):
             raise SettingsError(f"settings are a {type(values).__name__}; give a dictionary of names and values")
         known = {one.name for one in fields(cls)}
+        if "lossless" in values and "lossless" not in known:
+            method = values.get("method", "dsbd")
+            unread = {about.name for about in FIELDS.values() if method not in about.methods} | {"lossless"}
+            values = {name: value for name, value in values.items() if name not in unread}
         for name in values:
-            if name not in known and name != FOLLOWS_FROM_METHOD:
+            if name not in known:
                 close = get_close_matches(str(name), FIELDS, 1)
                 hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(FIELDS))}"
                 raise SettingsError(f"unknown setting {name!r}; {hint}")
-        if FOLLOWS_FROM_METHOD in values and FOLLOWS_FROM_METHOD not in known:
-            method = values.get("method", "dsbd")
-            values = {one.name: values[one.name] for one in fields_of(method) if one.name in values}
-            values["method"] = method
         return cls(**values)
 
     def _check_read(self) -> None:
