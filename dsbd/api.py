@@ -16,7 +16,7 @@ from dsbd.memory.reading import ReadProgress
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.pair import Pair, WindowedPrompt
 from dsbd.models.rows.row import Processor
-from dsbd.results import PlainResult, brief
+from dsbd.results import DecodingResult, brief
 from dsbd.session import Enough, Observer, RunStart, Snapshot, Until
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.tracing.recorder import Recorder
@@ -28,23 +28,11 @@ READING, TRYING = "reading a long prompt", "trying out forests"
 
 
 @dataclass(frozen=True)
-class DecodingResult(PlainResult):
-    """The returned hypothesis, all hypotheses, the counts and times, and the trace."""
-
-    __repr__ = brief
-
-    trace: Trace | None
-    """The trace; None unless recorded."""
-
-
-@dataclass(frozen=True)
 class Update(Snapshot):
     """The state that a decode has reached after an iteration, and the record of the iteration."""
 
     __repr__ = brief
 
-    result: DecodingResult | None
-    """Set in the last update."""
     _recorder: Recorder | None = field(default=None, repr=False)
 
     @property
@@ -160,10 +148,9 @@ def _updates(
     watching = [*observers, *([] if recorder is None else [recorder])]
     with memory_errors("decoding"):
         for snapshot in iterations(start, watching, check, enough):
-            result = None
-            if snapshot.result is not None:
-                trace = None if recorder is None else recorder.trace()
-                result = DecodingResult(**vars(snapshot.result), trace=trace)
+            result = snapshot.result
+            if result is not None and recorder is not None:
+                result = replace(result, trace=recorder.trace())
             yield Update(snapshot.pair, snapshot.candidates, result, recorder)
 
 

@@ -54,23 +54,12 @@ HARMLESS = {
     "prefill_chunk_size", "transformers_version", "use_cache",
 }  # fmt: skip
 """Fields that change no text: how forwards are computed, and where a configuration comes from."""
-NOTHING = {
-    "assistant_confidence_threshold": 0.4,
-    "assistant_lookbehind": 10,
-    "diversity_penalty": 0.0,
-    "early_stopping": False,
-    "encoder_no_repeat_ngram_size": 0,
-    "encoder_repetition_penalty": 1.0,
+NOTHING = GenerationConfig._get_default_generation_params() | {
     "guidance_scale": 1,
-    "num_assistant_tokens": 20,
-    "num_assistant_tokens_schedule": "constant",
-    "num_beam_groups": 1,
     "output_attentions": False,
     "output_hidden_states": False,
     "output_logits": False,
-    "output_scores": False,
     "penalty_alpha": 0.0,
-    "target_lookbehind": 10,
     "token_healing": False,
     "use_mtp": False,
 }

@@ -71,16 +71,8 @@ def is_at_hand(device: torch.device) -> bool:
     return device.type == "cpu"
 
 
-def require_numbers(log_probs: np.ndarray, role: str) -> None:
-    """Refuse log-probabilities with a NaN; one NaN among a row's logits makes the whole row NaN.
-
-    Args:
-        log_probs: on the host, of any shape; minus infinity is a number here.
-        role: ``target`` or ``draft``; the message names it.
-
-    Raises:
-        ModelError: there is a NaN.
-    """
+def _require_numbers(log_probs: np.ndarray, role: str) -> None:
+    """Refuse log-probabilities with a NaN, such as those of a row with one NaN among its logits. Raises: ModelError."""
     if np.isnan(log_probs).any():
         raise ModelError(
             f"the {role} model returns logits that are not numbers (NaN); load the pair with dtype float32, "
@@ -106,7 +98,7 @@ def host_rows(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
     log_probs = token_log_probs(logits).numpy()
     if 0 < top_k < log_probs.shape[1]:
         return _at_least(log_probs, log_probs, _bounds(log_probs, top_k, role)[:, None])
-    require_numbers(log_probs, role)
+    _require_numbers(log_probs, role)
     every = np.arange(log_probs.shape[1])
     return [TopTokens(every, row) for row in log_probs.astype(np.float64)]
 
@@ -141,7 +133,7 @@ def _bounds(values: np.ndarray, count: int, role: str) -> np.ndarray:
     rows, size = values.shape
     groups = size // max(size // (4 * count), 1)
     largest = values[:, : size // groups * groups].reshape(rows, -1, groups).max(axis=1)
-    require_numbers(largest, role)  # a NaN makes its whole row NaN
+    _require_numbers(largest, role)  # a NaN makes its whole row NaN
     largest.partition(groups - count, axis=1)
     bounds: np.ndarray = largest[:, groups - count]
     return bounds
@@ -193,7 +185,7 @@ def copied_rows(
         copied = torch.cat([log_probs.flatten(), own]).cpu().numpy()
         values, pairs = copied[: rows * size].reshape(rows, size), copied[rows * size :]
         ids = np.broadcast_to(np.arange(size), values.shape)
-    require_numbers(values, role)
+    _require_numbers(values, role)
     found = [TopTokens(*row) for row in zip(ids, values.astype(np.float64), strict=True)]
     return found, pairs.astype(np.float64).tolist()
 

@@ -17,7 +17,7 @@ from dsbd.models.engines.choice import threaded_row
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import ProcessedRow, Processor, Row
-from dsbd.results import PHASES, DecodedBeam, PlainResult, Stats, VerdictCounts, brief, count_verdicts
+from dsbd.results import PHASES, DecodedBeam, DecodingResult, Stats, VerdictCounts, brief, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check, cut
@@ -81,7 +81,7 @@ class Observer:
     def on_iteration(self, iteration: IterationEnd) -> None:
         """Take an iteration that was committed."""
 
-    def on_finish(self, result: PlainResult) -> None:
+    def on_finish(self, result: DecodingResult) -> None:
         """Take the final result. Not called for a decode that was cancelled or stopped."""
 
 
@@ -94,7 +94,7 @@ class Snapshot:
     pair: Pair
     candidates: Sequence[Hypothesis]
     """Hypotheses that can still be the result, or can still grow into it; best score first."""
-    result: PlainResult | None
+    result: DecodingResult | None
     """Set in the last snapshot."""
 
     @property
@@ -255,7 +255,7 @@ class Session:
 
     def next_depth(self) -> int:
         """Return how many layers to draft now. It leaves room for the token of the bonus layer, if there is one."""
-        return min(self._depth.choose(), self.room - self._settings.has_bonus_layer)
+        return min(self._depth.choose(), self.room - (not self._settings.searches_blocks))
 
     def commit(self, scored: Scored, layers: Sequence[VerifiedLayer]) -> IterationEnd:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
@@ -289,16 +289,16 @@ class Session:
             self._draft_row.commit(nodes)
         return self._target_row.commit(nodes)
 
-    def snapshot(self, result: PlainResult | None = None) -> Snapshot:
+    def snapshot(self, result: DecodingResult | None = None) -> Snapshot:
         """Return the present state. Of the finished hypotheses only the best one can still be returned."""
         return Snapshot(self._start.pair, self._ranked(_best_first(self._finished)[:1]), result)
 
-    def result(self) -> PlainResult:
+    def result(self) -> DecodingResult:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""
         beams = [decoded(self._start.pair, hypothesis) for hypothesis in self._ranked(self._finished)]
         ids = beams[0].token_ids
         stats = self._tally.stats(len(ids), self._clock, self._target_row, self._draft_row)
-        return PlainResult(beams[0].text, ids, beams, stats, self._settings)
+        return DecodingResult(beams[0].text, ids, beams, stats, self._settings)
 
     def _ranked(self, finished: Sequence[Hypothesis]) -> list[Hypothesis]:
         """Return finished hypotheses and the alive beams, best first."""

@@ -328,7 +328,7 @@ class ResolvedSettings(DecodingSettings):
 
     @property
     def searches_blocks(self) -> bool:
-        """True where the target itself searches the best block, and no token follows it."""
+        """True where the target itself searches the best block, and no bonus layer follows it."""
         return self.method == "mjgd"
 
     @property
@@ -337,8 +337,3 @@ class ResolvedSettings(DecodingSettings):
         if self.branching is None:
             return (self.draft_width,) * self.draft_depth
         return tuple(accumulate(self.branching, mul))
-
-    @property
-    def has_bonus_layer(self) -> bool:
-        """True where a layer can be drawn below the forest, so that the forest leaves room for one more token."""
-        return not self.searches_blocks

@@ -145,7 +145,7 @@ def test_every_method_resolves_to_itself_again(method):
         ({"method": "beam_search", "num_beams": 3}, {"min_width": 3, "max_width": 3, "replacement": False}),
         ({"method": "specinfer"}, {"draft_depth": 3, "max_width": 1, "replacement": True, "layer_slots": (4, 8, 16)}),
         ({"method": "specinfer", "temperature": 0.0}, {"replacement": False}),  # else equal children
-        ({"method": "mjgd", "block": 3}, {"draft_depth": 3, "has_bonus_layer": False}),
+        ({"method": "mjgd", "block": 3}, {"draft_depth": 3, "searches_blocks": True}),
     ],
     ids=str,
 )
