@@ -5,7 +5,7 @@ Arguments are checked here; an error names the value and what is allowed.
 
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from dsbd.auto import Plan, PlanProgress, measure_forests
@@ -16,34 +16,13 @@ from dsbd.memory.reading import ReadProgress
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.pair import Pair, WindowedPrompt
 from dsbd.models.rows.row import Processor
-from dsbd.results import DecodingResult, brief
-from dsbd.session import Enough, Observer, RunStart, Snapshot, Until
+from dsbd.results import DecodingResult
+from dsbd.session import Enough, Observer, RunStart, Until, Update
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.tracing.recorder import Recorder
-from dsbd.tracing.records import Iteration
-from dsbd.tracing.trace import Trace
 from dsbd.util import Check, check_of, value_of
 
 READING, TRYING = "reading a long prompt", "trying out forests"
-
-
-@dataclass(frozen=True)
-class Update(Snapshot):
-    """The state that a decode has reached after an iteration, and the record of the iteration."""
-
-    __repr__ = brief
-
-    _recorder: Recorder | None = field(default=None, repr=False)
-
-    @property
-    def iteration(self) -> Iteration | None:
-        """Return the trace's record of the iteration, plain data; None unless recording."""
-        return None if self._recorder is None else self._recorder.latest()
-
-    @property
-    def trace(self) -> Trace | None:
-        """Return the trace up to here, built when it is read; None unless recording."""
-        return None if self._recorder is None else self._recorder.trace()
 
 
 def decode(pair: Pair, prompt: str, settings: DecodingSettings | None = None, **asked: Any) -> DecodingResult:
@@ -144,14 +123,14 @@ def _planned(
 def _updates(
     start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough | None
 ) -> Iterator[Update]:
-    """Yield the decoder's snapshots as updates; a recorder is an observer."""
+    """Yield the decoder's updates with what is recorded; a recorder is an observer."""
     watching = [*observers, *([] if recorder is None else [recorder])]
     with memory_errors("decoding"):
-        for snapshot in iterations(start, watching, check, enough):
-            result = snapshot.result
+        for update in iterations(start, watching, check, enough):
+            result = update.result
             if result is not None and recorder is not None:
                 result = replace(result, trace=recorder.trace())
-            yield Update(snapshot.pair, snapshot.candidates, result, recorder)
+            yield replace(update, result=result, recorder=recorder)
 
 
 def _checked(pair: Any, prompt: Any, settings: Any, chat: bool, stop: Any) -> tuple[DecodingSettings, list[int], Check]:

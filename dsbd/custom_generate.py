@@ -36,7 +36,7 @@ from dsbd.models.making import kept_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import Processor
 from dsbd.results import DecodedBeam
-from dsbd.session import RunStart, Snapshot
+from dsbd.session import RunStart, Update
 from dsbd.settings import DecodingSettings, fields_of
 
 HONOURED = {
@@ -315,7 +315,7 @@ def generate(
             start = RunStart(pair, "", prompt, resolve(settings), processors)
             text = _Text(given, *stops, streamer)
             *_, last = iterations(start, enough=text.enough)
-            assert last.result is not None, "the last snapshot carries the result"
+            assert last.result is not None, "the last update carries the result"
             text.take(last.result.token_ids)
             best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
             if len(best) * samples < returned:
@@ -366,9 +366,9 @@ class _Text:
                 told = [torch.as_tensor(criterion(self._sequence[None], None)) for criterion in self._criteria]
                 self._ended = any(bool(one.all()) for one in told)
 
-    def enough(self, snapshot: Snapshot) -> bool:
+    def enough(self, update: Update) -> bool:
         """Take what is settled; return True if the decode may end there."""
-        self.take(snapshot.settled_ids)
+        self.take(update.settled_ids)
         return self._ended or time.time() > self._deadline
 
 

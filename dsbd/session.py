@@ -1,4 +1,4 @@
-"""The state of one decode between iterations, and what may be seen of it: start, iterations, snapshots, observers."""
+"""The state of one decode between iterations, and what may be seen of it: start, iterations, updates, observers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -86,7 +86,7 @@ class Observer:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Update:
     """The state that a decode has reached after an iteration."""
 
     __repr__ = brief
@@ -95,11 +95,23 @@ class Snapshot:
     candidates: Sequence[Hypothesis]
     """Hypotheses that can still be the result, or can still grow into it; best score first."""
     result: DecodingResult | None
-    """Set in the last snapshot."""
+    """Set in the last update."""
+    recorder: Any = field(default=None, repr=False)
+    """Of :mod:`dsbd.tracing`; None unless recording."""
+
+    @property
+    def iteration(self) -> Any:
+        """Return the trace's record of the iteration, plain data; None unless recording."""
+        return None if self.recorder is None else self.recorder.latest()
+
+    @property
+    def trace(self) -> Any:
+        """Return the :class:`dsbd.Trace` up to here, built when it is read; None unless recording."""
+        return None if self.recorder is None else self.recorder.trace()
 
     @property
     def best(self) -> DecodedBeam:
-        """Return the hypothesis that is best so far; it may change. In the last snapshot, the returned one."""
+        """Return the hypothesis that is best so far; it may change. In the last update, the returned one."""
         return decoded(self.pair, self.candidates[0]) if self.result is None else self.result.beams[0]
 
     @property
@@ -109,7 +121,7 @@ class Snapshot:
 
     @property
     def settled_ids(self) -> list[int]:
-        """Return the tokens that every possible result begins with; they only grow. In the last snapshot, all."""
+        """Return the tokens that every possible result begins with; they only grow. In the last update, all."""
         if self.result is not None:
             return self.result.token_ids
         return common_prefix(hypothesis.node for hypothesis in self.candidates).token_ids()
@@ -128,7 +140,7 @@ def decoded(pair: Pair, hypothesis: Hypothesis) -> DecodedBeam:
     )
 
 
-Enough = Callable[[Snapshot], bool]
+Enough = Callable[[Update], bool]
 """A function that says after each iteration whether the decode may end there."""
 
 
@@ -146,11 +158,11 @@ class Until:
     def __init__(self, ends: Sequence[str]) -> None:
         self._ends = tuple(ends)
 
-    def __call__(self, snapshot: Snapshot) -> bool:
+    def __call__(self, update: Update) -> bool:
         """Return True if the text before an end text is settled."""
         settled = None
-        for hypothesis in snapshot.candidates:
-            whole = snapshot.pair.decode(hypothesis.node.token_ids())
+        for hypothesis in update.candidates:
+            whole = update.pair.decode(hypothesis.node.token_ids())
             before = cut(whole, self._ends)
             if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
                 return False
@@ -289,9 +301,9 @@ class Session:
             self._draft_row.commit(nodes)
         return self._target_row.commit(nodes)
 
-    def snapshot(self, result: DecodingResult | None = None) -> Snapshot:
+    def update(self, result: DecodingResult | None = None) -> Update:
         """Return the present state. Of the finished hypotheses only the best one can still be returned."""
-        return Snapshot(self._start.pair, self._ranked(_best_first(self._finished)[:1]), result)
+        return Update(self._start.pair, self._ranked(_best_first(self._finished)[:1]), result)
 
     def result(self) -> DecodingResult:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""

@@ -14,7 +14,7 @@ import dsbd
 import dsbd.next_tokens
 from benchmarks.tiny_llama import scattered, tiny_llama
 from dsbd import draft
-from dsbd.draft import Drafted, Drafter, best_beam
+from dsbd.draft import Drafter
 from dsbd.errors import ModelError
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB
@@ -138,25 +138,6 @@ def test_cover_nodes_of_greedy_drafts_are_the_next_best() -> None:
     best = sorted(range(4), key=lambda token: -TABLES.next_token["draft"]((0,))[token])
     assert [node.token for node in layer.drafts] == best[:1] * 2
     assert [node.token for node in layer.covers] == [token for token in best[1:] if token not in TABLES.eos][:2]
-
-
-@pytest.mark.parametrize(
-    ("log_probs", "best"),
-    [
-        ({(0,): -1.0, (1,): -2.0, (0, 0): -1.0, (1, 0): -0.5}, (0, 0)),
-        ({(0,): -1.0, (1,): -1.0, (0, 0): -1.0, (1, 0): -1.0}, (0, 0)),  # the one that was drawn first
-        ({(0,): -1.0, (3,): -2.0, (0, 0): -1.0}, (3,)),  # the shorter one, which ends
-        ({(0,): -1.0, (3,): -2.1, (0, 0): -1.0}, (0, 0)),
-    ],
-    ids=str,
-)
-def test_the_best_beam_has_the_largest_sum(log_probs, best) -> None:
-    nodes: dict[Path, Node] = {(): ROOT.child(9)}
-    for path in log_probs:
-        nodes[path] = nodes[path[:-1]].child(path[-1])
-    layers = [[nodes[path] for path in log_probs if len(path) == size] for size in (1, 2)]
-    drafted = Drafted(drafts=layers, log_probs={nodes[path]: value for path, value in log_probs.items()})
-    assert best_beam(drafted, {3}) == [nodes[best[:size]] for size in range(1, len(best) + 1)]
 
 
 @pytest.mark.parametrize("at_hand", [True, False])
