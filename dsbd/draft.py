@@ -170,8 +170,7 @@ class Drafter:
             return list(best)
         if settings.temperature == 0:
             return [0] * draws if settings.replacement else list(best)
-        noise = torch.empty(draws if settings.replacement else 1, probs.size, dtype=torch.float64)
-        finish = probs / noise.exponential_(generator=self._generator).numpy()
+        finish = probs / _noise(draws if settings.replacement else 1, probs.size, self._generator)
         winners = finish.argmax(axis=1) if settings.replacement else (-finish[0]).argsort(kind="stable")[:draws]
         drawn: list[int] = winners.tolist()
         return drawn
@@ -228,6 +227,11 @@ def tokens_and_parents(
 
 def _law(above: Sequence[Beam], rows: Sequence[TopTokens], settings: ResolvedSettings) -> Law:
     return joint_law(rows, [beam.log_weight for beam in above], [beam.multiplicity for beam in above], settings)
+
+
+def _noise(races: int, pairs: int, generator: torch.Generator) -> Floats:
+    noise: Floats = torch.empty(races, pairs, dtype=torch.float64).exponential_(generator=generator).numpy()
+    return noise
 
 
 class _Block(NamedTuple):
