@@ -5,7 +5,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import suppress
 from errno import EACCES
 from pathlib import Path
 from secrets import token_hex
@@ -36,16 +35,9 @@ def cache_folder() -> Path:
     Raises:
         RuntimeError: no variable names a folder, and this user has no home.
     """
-    named = os.environ.get(CACHE_SETTING)
-    if named:
+    if named := os.environ.get(CACHE_SETTING):
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dsbd"
-
-
-PART = "?" * 16 + ".part"
-"""Names of files that are not whole yet, without the dot before them."""
-ABANDONED_SECONDS = 3600
-"""After so long the process that wrote one is gone; the next write in its folder removes it."""
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
@@ -67,10 +59,6 @@ def write_file(path: str | Path, content: str | bytes) -> None:
     earlier = place.is_file() and not place.is_symlink()
     if earlier and not os.access(place, os.W_OK):
         raise PermissionError(EACCES, os.strerror(EACCES))
-    for left in place.parent.glob(f".{PART}"):
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > ABANDONED_SECONDS:
-                left.unlink()
     beside = place.with_name(f".{token_hex(8)}.part")
     try:
         with beside.open("xb") as file:
