@@ -5,7 +5,6 @@ the laws and draws. Equal draws share one slot, so the models compute no token t
 token that ends a beam.
 """
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
@@ -22,7 +21,7 @@ from dsbd.law.laws import Floats, Law, TopTokens, joint_law
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.row import Row
 from dsbd.models.rows.states import PathRows
-from dsbd.next_tokens import host_rows, likeliest_pairs
+from dsbd.next_tokens import host_rows
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check
 
@@ -83,7 +82,6 @@ class Drafter:
         self._settings, self._eos = settings, eos
         self._generator, self._device = generator, device
         self._uncut = replace(settings, temperature=settings.temperature or 1.0, top_p=1.0)
-        self._is_cut = self._uncut != settings
 
     @torch.inference_mode()
     def draft(self, beams: Sequence[Beam], depth: int) -> Drafted:
@@ -93,7 +91,7 @@ class Drafter:
         row_of = {beam.node: row for row, beam in enumerate(beams)}
         logits = self.row.feed(*tokens_and_parents([], row_of, self._device), ())
         for number in range(depth):
-            above = self._add_layer(drafted, above, self._rows(above, logits), number)
+            above = self._add_layer(drafted, above, host_rows(logits, settings.top_k, "draft"), number)
             if number + 1 == depth or not above:
                 break
             nodes = [beam.node for beam in above]
@@ -105,14 +103,6 @@ class Drafter:
             drafted.best = best_beam(drafted, self._eos)
         return drafted
 
-    def _rows(self, above: Sequence[Beam], logits: torch.Tensor) -> list[TopTokens]:
-        """Return the next tokens of ``above`` that their joint law needs, or the law of each if they draw apart."""
-        settings = self._settings
-        if settings.branching is not None:
-            return host_rows(logits, settings.top_k, "draft")
-        offsets = [beam.log_weight + settings.temperature * math.log(beam.multiplicity) for beam in above]
-        return likeliest_pairs(logits, np.array(offsets), settings.top_k, "draft")
-
     def _add_layer(self, drafted: Drafted, above: Sequence[Beam], rows: Sequence[TopTokens], number: int) -> list[Beam]:
         """Draw a layer below ``above``; return the drafts that the next layer extends."""
         settings, covers = self._settings, list[Node]()
@@ -121,8 +111,7 @@ class Drafter:
             law = _law(above, rows, settings)
             layer, drafts = self._draw(drafted, law, above, rows, settings.draft_width)
             if settings.cover_width:
-                uncut = _law(above, rows, self._uncut) if self._is_cut else law
-                covers = self._covers(drafted, uncut, above, rows, drafts)
+                covers = self._covers(drafted, _law(above, rows, self._uncut), above, rows, drafts)
                 layer = replace(layer, covers=covers)
             if settings.forest == "likely":
                 layer = layer.as_likely()

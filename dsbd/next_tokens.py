@@ -15,8 +15,6 @@ from dsbd.errors import ModelError
 from dsbd.law.beams import Node
 from dsbd.law.laws import TopTokens
 
-ROUNDING = 1e-3
-"""More than float32 rounds a sum of log-weight and log-probability by, nats."""
 _SIGN = 0x7FFFFFFF
 _BLOCK = 64
 """Entries that :func:`top_keys` looks at together."""
@@ -97,32 +95,10 @@ def host_rows(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
         return copied_rows(logits, top_k, role)[0]
     log_probs = token_log_probs(logits).numpy()
     if 0 < top_k < log_probs.shape[1]:
-        return _at_least(log_probs, log_probs, _bounds(log_probs, top_k, role)[:, None])
+        return _at_least(log_probs, _bounds(log_probs, top_k, role))
     _require_numbers(log_probs, role)
     every = np.arange(log_probs.shape[1])
     return [TopTokens(every, row) for row in log_probs.astype(np.float64)]
-
-
-def likeliest_pairs(logits: torch.Tensor, offsets: np.ndarray, top_k: int, role: str) -> list[TopTokens]:
-    """Return the tokens of the ``top_k`` pairs (row, token) with the largest sum of log-probability and offset.
-
-    More pairs may be among them; a row that has none of these pairs may have no tokens.
-
-    Args:
-        logits: [rows, vocabulary] on any device.
-        offsets: [rows] float64, what is added to each row.
-        top_k: 0 is all.
-        role: ``target`` or ``draft``; an error names it.
-
-    Raises:
-        ModelError: there is a NaN.
-    """
-    if not 0 < top_k < logits.numel() or not is_at_hand(logits.device):
-        return host_rows(logits, top_k, role)
-    log_probs = token_log_probs(logits).numpy()
-    scores = log_probs + (offsets - offsets.max()).astype(log_probs.dtype)[:, None]
-    (bound,) = _bounds(scores.reshape(1, -1), top_k, role)
-    return _at_least(log_probs, scores, bound - ROUNDING)
 
 
 def _bounds(values: np.ndarray, count: int, role: str) -> np.ndarray:
@@ -139,10 +115,10 @@ def _bounds(values: np.ndarray, count: int, role: str) -> np.ndarray:
     return bounds
 
 
-def _at_least(log_probs: np.ndarray, scores: np.ndarray, bounds: np.ndarray) -> list[TopTokens]:
-    """Return the tokens of each row whose scores reach the bounds, impossible tokens excepted."""
+def _at_least(log_probs: np.ndarray, bounds: np.ndarray) -> list[TopTokens]:
+    """Return the tokens of each row that reach its bound, impossible tokens excepted."""
     rows, size = log_probs.shape
-    found = np.flatnonzero(scores >= np.maximum(bounds, np.finfo(scores.dtype).min))
+    found = np.flatnonzero(log_probs >= np.maximum(bounds, np.finfo(log_probs.dtype).min)[:, None])
     ends = found.searchsorted(np.arange(1, rows + 1) * size).tolist()
     tokens, values = found % size, log_probs.ravel()[found].astype(np.float64)
     return [TopTokens(tokens[start:end], values[start:end]) for start, end in pairwise([0, *ends])]
