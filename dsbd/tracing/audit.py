@@ -497,7 +497,7 @@ class _Audit:
             checks.log_weights[node.id] = checks.log_weights[node.parent] + log_prob
         alive, last = list(iteration.input_beams), len(iteration.layers)
         room = settings.max_new_tokens - self.length
-        depth = min(self.depth.choose(), room - settings.has_bonus_layer)
+        depth = min(self.depth.choose(), room - (not settings.searches_blocks))
         checks.same("draft depth", iteration.draft_depth, self._depth_drafted(iteration, depth))
         check_numbers(checks, iteration)
         check_forest(checks, iteration)

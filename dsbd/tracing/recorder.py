@@ -42,7 +42,7 @@ from dsbd.tracing.trace import FORMAT, Trace, canonical_digest
 
 if TYPE_CHECKING:
     from dsbd.models.language_model import LanguageModel
-    from dsbd.results import PlainResult
+    from dsbd.results import DecodingResult
 
 
 PairProbs = dict[tuple[BeamNode | None, int], float]
@@ -208,12 +208,12 @@ class Recorder(Observer):
         self._raw: list[IterationEnd] = []
         self._written: list[Iteration] = []
         self._ids: dict[BeamNode, int] = {start.root: ROOT}
-        self._finish: PlainResult | None = None
+        self._finish: DecodingResult | None = None
 
     def on_iteration(self, iteration: IterationEnd) -> None:
         self._raw.append(replace(iteration, seconds=dict(iteration.seconds)))
 
-    def on_finish(self, result: "PlainResult") -> None:
+    def on_finish(self, result: "DecodingResult") -> None:
         self._finish = result
 
     def latest(self) -> Iteration | None:
@@ -259,7 +259,7 @@ class Recorder(Observer):
             self._written.append(IterationWriter(raw, self._start, self._ids).write())
         return self._written
 
-    def _result(self, result: "PlainResult") -> Result:
+    def _result(self, result: "DecodingResult") -> Result:
         below = {(node.parent, node.token): node for node in self._ids}  # of equal ones the last, which was kept
         beams = [BeamRecord(node=self._end(beam.token_ids, below), **asdict(beam)) for beam in result.beams]
         stats = asdict(result.stats)
