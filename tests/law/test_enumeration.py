@@ -245,7 +245,7 @@ def test_without_replacement_the_cold_is_as_wide_as_temperature_zero(temperature
         for _ in range(2):
             [layer] = verify(Forest(found, []), Going().rows, chosen, frozenset(), Uniforms([0.5, 0.5]))
             found = layer.living
-            numbers = [number for draw in layer.draws for number in (draw.c, draw.S, draw.drawn.low, draw.drawn.high)]
+            numbers = [number for draw in layer.draws for number in (draw.c, draw.S, draw.cdf_low, draw.cdf_high)]
             assert all(math.isfinite(number) for number in numbers)
         texts.append([(beam.node.token_ids(), beam.multiplicity) for beam in found])
     assert texts[0] == texts[1] == [([1, 2], 1), ([0, 1], 1)]
@@ -293,7 +293,7 @@ def test_acceptance_chain_and_distribution_are_probabilities() -> None:
     for _ in range(200):
         target, draft = random.random(6) ** 3, random.random(6) ** 3 * (random.random(6) < 0.5)
         chosen = choose_width(target / target.sum(), draft / max(draft.sum(), 1), 4, 6, ResolvedSettings())
-        numbers = (*chosen.numbers.acceptance, *chosen.numbers.distribution)
+        numbers = (*chosen.numbers.acceptance_chain, *chosen.numbers.accepted_distribution)
         assert 0 <= min(numbers) <= max(numbers) <= 1
         zero = choose_width(
             target / target.sum(), np.zeros(6), 3, 6, ResolvedSettings(width_threshold=0.0, draft_width=3)

@@ -231,11 +231,11 @@ def _normalised(values: list[float], total: float = 1.0) -> list[float]:
 def test_the_chain_is_that_of_the_stepwise_residual(target, draft, alive, drafts) -> None:
     """Catches a chain that subtracts Q twice per step, or renormalises it, and an alpha_j other than sum min(P', Q)."""
     target, draft = _normalised(target), _normalised(draft, alive)
-    chain = residual_chain(np.array(target), np.array(draft), drafts)
-    assert len(chain.c) == len(chain.S) == drafts + 1
-    assert acceptance_chain(chain.S) == pytest.approx(naive_chain(target, draft, drafts), abs=1e-8)
+    chain_c, chain_S = residual_chain(np.array(target), np.array(draft), drafts)
+    assert len(chain_c) == len(chain_S) == drafts + 1
+    assert acceptance_chain(chain_S) == pytest.approx(naive_chain(target, draft, drafts), abs=1e-8)
     current = target
-    for c, S in zip(chain.c, chain.S, strict=True):
+    for c, S in zip(chain_c, chain_S, strict=True):
         if S < 1e-6:
             return
         closed = np.maximum(np.array(target) - c * np.array(draft), 0) / S
@@ -257,8 +257,8 @@ def test_equal_laws_accept_everything_and_disjoint_ones_nothing() -> None:
     law, chosen = np.array([0.5, 0.25, 0.25]), ResolvedSettings(draft_width=5, width_threshold=1.0)
     for draft, width, reason in ((law, 5, "threshold"), (np.zeros(3), 1, "min_width")):
         found = choose_width(law, draft, 5, 3, chosen)
-        assert (found.width, found.numbers.reason) == (width, reason)
-        assert found.numbers.distribution == ([0, 0, 0, 0, 0, 1] if width == 5 else [1, 0, 0, 0, 0, 0])
+        assert (found.width, found.numbers.width_reason) == (width, reason)
+        assert found.numbers.accepted_distribution == ([0, 0, 0, 0, 0, 1] if width == 5 else [1, 0, 0, 0, 0, 0])
 
 
 @settings(max_examples=200, deadline=None)
@@ -279,7 +279,7 @@ def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold
     expected = width_of(*laws, Widths(drafts, low, low + more, threshold), Warp(replacement=replacement))
     assert shipped.width == expected
     bounds = {"threshold": shipped.width, "min_width": low, "max_width": low + more, "support": 4}
-    assert shipped.width == bounds[shipped.numbers.reason]
+    assert shipped.width == bounds[shipped.numbers.width_reason]
 
 
 def test_the_edges_count() -> None:

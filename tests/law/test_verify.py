@@ -120,8 +120,7 @@ def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
 def test_the_width_of_a_likely_forest_is_that_of_its_mass(threshold: float, chosen: tuple[int, str]) -> None:
     """Catches a count that is one off: of K draws all land with probability (3/4)**K."""
     layer = run([0.0] * 9, forest=toy.likely_forest(), forest_kind="likely", width_threshold=threshold)[0]
-    assert layer.width is not None
-    assert (layer.width.width, layer.width.numbers.reason, layer.outcome) == (*chosen, "landed")
+    assert (layer.width.width, layer.width.numbers.width_reason, layer.outcome) == (*chosen, "landed")
 
 
 @pytest.mark.parametrize("covers", [[], [toy.BA]], ids=["no node", "a node below a dead beam"])
@@ -129,7 +128,7 @@ def test_a_likely_layer_without_nodes_below_the_alive_beams_is_a_bonus_layer(cov
     """Catches a layer that is as narrow as its draws are likely to land: here none can, and Q has mass."""
     forest = Forest(toy.BEAMS[:1], [ForestLayer([], [], covers, toy.draft_law())])
     [layer] = run([0.1, 0.9], forest=forest, forest_kind="likely")
-    assert (layer.outcome, layer.width, len(layer.draws)) == ("bonus", None, 2)
+    assert (layer.outcome, layer.width.numbers.width_reason, len(layer.draws)) == ("bonus", "bonus", 2)
 
 
 def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> None:
@@ -137,8 +136,7 @@ def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> Non
     forest = Forest(toy.BEAMS, [ForestLayer([], [], [toy.AA, toy.AB, toy.BA], toy.draft_law())])
     greedy = {"temperature": 0.0, "replacement": False, "forest_kind": "likely"}
     layer = run([0.0] * 9, forest=forest, **greedy)[0]
-    assert layer.width is not None
-    assert (layer.width.width, layer.width.numbers.reason) == (2, "threshold")
+    assert (layer.width.width, layer.width.numbers.width_reason) == (2, "threshold")
 
 
 EOS = 2
