@@ -124,7 +124,6 @@ def check_numbers(checks: Checks, iteration: Iteration) -> None:
     taken = {beam.node for layer in layers for beam in layer.beams}
     for node in iteration.nodes:
         of_forest, name, possible = node.kind != "drawn", f"node {node.id}", node.target_log_prob is not None
-        checks.same(f"token of {name} is in the vocabulary", 0 <= node.token_id < checks.vocabulary, True)
         is_reached = node.layer <= len(layers)
         if is_reached and settings.branching is not None:
             is_reached = node.parent in layers[node.layer - 1].alive
@@ -149,8 +148,6 @@ def check_numbers(checks: Checks, iteration: Iteration) -> None:
             checks.at_most(f"sum of exp({name}) below node {parent}", mass, 1.0, SUMMED)
     for layer in layers:
         for pair in layer.alternatives:
-            fits = 0 <= pair.token_id < checks.vocabulary
-            checks.same(f"token {pair.token_id} is in the vocabulary", fits, True)
             _check_probabilities(checks, f"token {pair.token_id}", pair.target_prob, pair.draft_prob)
 
 
