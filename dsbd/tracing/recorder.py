@@ -88,21 +88,15 @@ class IterationWriter:
         drawn = {draw.node for layer in self.raw.layers for draw in layer.draws}
         for number, layer in enumerate(scored.forest.layers, 1):
             drafts = dict.fromkeys(layer.drafts)
-            draft_probs = {
-                (law.parents[place], token): prob
-                for law in layer.laws
-                for place, token, prob in zip(
-                    law.parent_places.tolist(), law.tokens.tolist(), law.probs.tolist(), strict=True
-                )
-            }
             for node in (*drafts, *layer.covers):
-                target = -np.inf
+                assert node.parent is not None
+                target, family = -np.inf, layer.of(node.parent)
                 if node in slots:
                     target = scored.next_tokens.log_prob(node)
                 elif node in drawn:
                     target = self._row_log_prob(node)
                 kind: NodeKind = "drafted" if node in drafts else "cover"
-                probs = self._target_prob(number, node), draft_probs.get((node.parent, node.token), 0.0)
+                probs = self._target_prob(number, node), family.law.probability(node) if family else 0.0
                 self._add(node, number, kind, target, scored.draft_log_probs[node], *probs)
 
     def _row_log_prob(self, node: BeamNode) -> float:

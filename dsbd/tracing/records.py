@@ -72,7 +72,8 @@ class Limits:
 
 NodeKind = Literal["drafted", "cover", "drawn"]
 LayerKind = Literal["draft", "bonus"]
-Probability = float
+Probability = Annotated[float, Field(ge=-1e-9, le=1.0 + 1e-9)]
+"""Within rounding, which stays below 1e-12."""
 Text = Annotated[str, Field(max_length=Limits.text)]
 ShortText = Annotated[str, Field(max_length=Limits.short_text)]
 Slots = Annotated[int, Field(le=Limits.slots)]
@@ -128,7 +129,7 @@ class SegmentRecord:
     text: Text
     first_memory: int
     """The segment, from 0, whose memory is the first that could be recalled."""
-    weights: Listed[Probability]
+    weights: Listed[float]
     """How much of each memory was recalled, from ``first_memory`` on."""
 
 
