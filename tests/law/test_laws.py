@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from dsbd.law import toy
 from dsbd.law.beams import Beam, common_prefix, keep_best, score_hypothesis
@@ -25,8 +24,7 @@ from dsbd.law.width import (
 )
 from dsbd.settings import ResolvedSettings
 from tests.law.enumeration import layers, near_cut, oracle_law, rows_of, settings_of
-from tests.law.oracle import Warp, Widths, accepted_counts, width_of
-from tests.law.oracle import acceptance_chain as naive_chain
+from tests.law.oracle import Warp
 
 EXACT = 1e-12
 
@@ -78,9 +76,6 @@ def test_top_p_keeps_the_pair_that_crosses_it_and_no_other(top_p, kept) -> None:
     """Catches an edge of top-p with some slack. Equal pairs have exactly 1/4 each."""
     law = joint_law(rows_of([[0.25] * 4]), [0.0], [1], ResolvedSettings(top_k=0, top_p=top_p))
     assert law.support == kept
-
-
-masses = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4)
 
 
 def test_the_best_beams_stay_in_their_order() -> None:
@@ -168,10 +163,6 @@ def test_draft_layers_that_let_verification_go_on_are_counted(outcomes, passed):
     assert draft_layers_passed(layers) == passed
 
 
-def _normalised(values: list[float], total: float = 1.0) -> list[float]:
-    return [total * value / sum(values) for value in values]
-
-
 def test_equal_laws_accept_everything_and_disjoint_ones_nothing() -> None:
     """Catches 0/0 where P = Q, a threshold that must be passed and not reached, and a width above min_width."""
     law, chosen = np.array([0.5, 0.25, 0.25]), ResolvedSettings(draft_width=5, width_threshold=1.0)
@@ -179,27 +170,6 @@ def test_equal_laws_accept_everything_and_disjoint_ones_nothing() -> None:
         found = choose_width(law, draft, 5, 3, chosen)
         assert (found.width, found.numbers.width_reason) == (width, reason)
         assert found.numbers.accepted_distribution == ([0, 0, 0, 0, 0, 1] if width == 5 else [1, 0, 0, 0, 0, 0])
-
-
-@settings(max_examples=200, deadline=None)
-@given(masses, masses, st.integers(1, 5), st.integers(1, 4), st.integers(0, 4), st.floats(0.05, 0.95), st.booleans())
-@example([1.0] * 4, [1.0] * 4, 4, 1, 1, 0.5, False)
-def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold, replacement) -> None:
-    """Catches a bound applied in the wrong order, and max_width or the support exceeded."""
-    target, draft = _normalised(target), _normalised(draft)
-    chosen = ResolvedSettings(
-        draft_width=drafts, min_width=low, max_width=low + more, width_threshold=threshold, replacement=replacement
-    )
-    laws = [[((token,), mass) for token, mass in enumerate(law)] for law in (target, draft)]
-    counted = min(drafts, 4) if not replacement else drafts
-    counts = accepted_counts(naive_chain(target, draft, counted))
-    if any(abs(math.fsum(counts[K:]) - threshold) < 1e-9 for K in range(1, counted + 1)):
-        return
-    shipped = choose_width(np.array(target), np.array(draft), counted, 4, chosen)
-    expected = width_of(*laws, Widths(drafts, low, low + more, threshold), Warp(replacement=replacement))
-    assert shipped.width == expected
-    bounds = {"threshold": shipped.width, "min_width": low, "max_width": low + more, "support": 4}
-    assert shipped.width == bounds[shipped.numbers.width_reason]
 
 
 def test_the_edges_count() -> None:
