@@ -10,7 +10,7 @@ from errno import EACCES
 from pathlib import Path
 from secrets import token_hex
 from threading import Event, Thread
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tqdm import tqdm
 
@@ -140,6 +140,15 @@ def cut(text: str, ends: Iterable[str]) -> str:
 Item = TypeVar("Item")
 SECONDS = 10.0
 """Between two lines."""
+
+
+class Progress(NamedTuple):
+    """How far something is."""
+
+    doing: str
+    """In words."""
+    done: int
+    total: int
 
 
 class ProgressLine:

@@ -11,14 +11,15 @@ import hashlib
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 
 from dsbd.errors import PairError, PromptError
 from dsbd.results import brief
-from dsbd.util import Check, never_stop
+from dsbd.util import Check, Progress, never_stop
 
+READING = "reading a long prompt"
 MOST_TOKENS = 1_000_000
 """The longest segment, and so on, that a file may ask for."""
 States = Callable[[torch.Tensor], torch.Tensor]
@@ -139,23 +140,6 @@ class MemoryNetwork(torch.nn.Module):
         return states(torch.cat([around, sensory, segment, around], dim=1))[:, -1]
 
 
-class ReadProgress(NamedTuple):
-    """How many segments of a prompt are read."""
-
-    done: int
-    total: int
-
-
-class Backbone(Protocol):
-    """What a memory needs of its model."""
-
-    def embed(self, tokens: Sequence[int]) -> torch.Tensor:
-        """Return the input embeddings [1, n, hidden] of ids."""
-
-    def hidden_states(self, embeddings: torch.Tensor) -> torch.Tensor:
-        """Return the last hidden states [rows, n, hidden] of input embeddings; attention is causal."""
-
-
 @dataclass(frozen=True)
 class ReadSegment:
     """A segment of a prompt, as it was read."""
@@ -200,7 +184,7 @@ class Memory:
     def __init__(self, name: str, network: MemoryNetwork) -> None:
         self.name = name
         self.network = network
-        self._latest: tuple[Backbone, tuple[int, ...], PromptMemory] | None = None
+        self._latest: tuple[Any, tuple[int, ...], PromptMemory] | None = None
 
     def __repr__(self) -> str:
         return f"Memory({self.name!r})"
@@ -216,12 +200,12 @@ class Memory:
         return 1 + min(self.settings.sensory_tokens, last.start) + len(last)
 
     def reading(
-        self, model: Backbone, ids: Sequence[int], check: Check = never_stop
-    ) -> Generator[ReadProgress, None, PromptMemory]:
+        self, model: Any, ids: Sequence[int], check: Check = never_stop
+    ) -> Generator[Progress, None, PromptMemory]:
         """Read a prompt; yield after each segment. Closing the generator cancels.
 
         Args:
-            model: the model that the memory was made for.
+            model: the :class:`dsbd.models.language_model.LanguageModel` that the memory was made for.
             ids: the prompt, longer than a segment.
             check: called before each segment; it may raise.
 
@@ -238,7 +222,7 @@ class Memory:
             self._latest = model, key, (yield from self._read(model, key, check))
         return self._latest[2]
 
-    def _read(self, model: Backbone, ids: tuple[int, ...], check: Check) -> Generator[ReadProgress, None, PromptMemory]:
+    def _read(self, model: Any, ids: tuple[int, ...], check: Check) -> Generator[Progress, None, PromptMemory]:
         network, kept = self.network, self.settings.sensory_tokens
         spans = segments_of(len(ids), self.settings.segment_tokens)
         last = spans[-1]
@@ -254,7 +238,7 @@ class Memory:
                     memories.append(network.remember(model.hidden_states, found.memory, sensory, embedded))
             weights = tuple(found.weights[0].tolist())
             segments.append(ReadSegment(ids[span.start : span.stop], number - len(weights), weights))
-            yield ReadProgress(number + 1, len(spans))
+            yield Progress(READING, number + 1, len(spans))
         start = max(0, last.start - kept)
         return PromptMemory(found.memory[0], tuple(segments), list(ids[start:]), last.start - start)
 

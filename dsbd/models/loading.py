@@ -4,7 +4,7 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from dsbd.models.files import (
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair, revision_of
 from dsbd.models.pair import Pair
-from dsbd.util import BUNDLED_PAIRS, asset_path, value_of
+from dsbd.util import BUNDLED_PAIRS, asset_path
 
 BUNDLED = "bundled"
 WITH_MEMORY = f"{BUNDLED}:memory"
@@ -56,6 +56,7 @@ def load_pair(
     device_map: DeviceMap | None = None,
     load_kwargs: Mapping[str, Any] | None = None,
     memory: str | Path | None = None,
+    show: Callable[[str], object] = lambda _: None,
 ) -> Pair:
     """Load a pair and check that each model can see a forest in one cache row.
 
@@ -76,26 +77,13 @@ def load_pair(
         memory: folder of a memory that was trained for the target, or ``bundled`` for that of the bundled story pair.
             It adds small matrices to the target's weights, so the target's law is that of the model with memory; a
             prompt beyond the context is then read into the memory instead of being refused (docs/memory.md).
+        show: called with what comes next, in words.
 
     Raises:
         PairError: a model cannot be found or loaded, is not a causal language model, or does not fit the free memory;
             the vocabularies differ; device, device map, dtype or engine is unknown; the engine does not work here; or
             the memory is missing, damaged, or made for another model.
     """
-    return value_of(loading(target, draft, device, dtype, engine, device_map, load_kwargs, memory))
-
-
-def loading(
-    target: str | Path | None = None,
-    draft: str | Path | None = None,
-    device: str = "auto",
-    dtype: str = "auto",
-    engine: str = "auto",
-    device_map: DeviceMap | None = None,
-    load_kwargs: Mapping[str, Any] | None = None,
-    memory: str | Path | None = None,
-) -> Generator[str, None, Pair]:
-    """Load a pair as :func:`load_pair` does; yield what comes next, in words. Close the generator to cancel."""
     if target == WITH_MEMORY:
         if memory is not None:
             raise PairError(f"{WITH_MEMORY!r} brings its own memory; leave memory {str(memory)[:100]!r} out")
@@ -113,7 +101,7 @@ def loading(
     models, tokenizers = list[LanguageModel](), list[Any]()
     for source in (target, draft):
         if source is not None:
-            yield f"loading {display_name(source)}"
+            show(f"loading {display_name(source)}")
             with without_progress():
                 model, tokenizer = _load(source, place, dtype, engine, more)
             models.append(model)
@@ -121,7 +109,7 @@ def loading(
     if memory is not None:
         models[0] = remembering(models[0], memory)
         tokenizers[0].model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
-    yield "checking"
+    show("checking")
     own_draft, draft_tokenizer = (None, None) if draft is None else (models[1], tokenizers[1])
     return make_pair(models[0], own_draft, tokenizers[0], engine, draft_tokenizer)
 

@@ -14,10 +14,10 @@ import torch
 
 from dsbd.errors import PromptError, first_line, told_as
 from dsbd.machine import machine, versions
-from dsbd.memory.reading import Memory, PromptMemory, ReadProgress, segments_of
+from dsbd.memory.reading import Memory, PromptMemory, segments_of
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
-from dsbd.util import Check, never_stop
+from dsbd.util import Check, Progress, never_stop
 
 KEPT = {
     "states": "each with a separate cache",
@@ -189,7 +189,7 @@ class Pair:
 
     def fitting(
         self, ids: Sequence[int], max_new_tokens: int, check: Check = never_stop
-    ) -> Generator[ReadProgress, None, WindowedPrompt]:
+    ) -> Generator[Progress, None, WindowedPrompt]:
         """Return what the models are fed for a prompt: all of it, or its last segment behind a memory of the rest.
 
         Only a prompt that does not fit the models' contexts is read; it yields after each segment.
