@@ -18,6 +18,15 @@ from dsbd.models.files import loading_errors
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 
+KEPT = {
+    "states": "each with a separate cache",
+    "steps": "each with a separate cache, fed token by token",
+    "paths": "each computed from its first token in every iteration",
+}
+"""How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
+INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
+"""What a model does instead, by the engine that failed."""
+
 
 def make_pair(
     target: PreTrainedModel | LanguageModel,
@@ -50,9 +59,10 @@ def make_pair(
     given = {"target": target} if draft is None else {"target": target, "draft": draft}
     models = {role: _wrapped(model, role, engine) for role, model in given.items()}
     vocabulary = _shared_vocabulary(tokenizer, draft_tokenizer, models)
-    checks = dict[str, ForestCheck]()
-    models = {role: _fitted(model, role, vocabulary, checks) for role, model in models.items()}
-    return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(models["target"], tokenizer), checks)
+    checks, fallbacks = dict[str, ForestCheck](), list[str]()
+    models = {role: _fitted(model, role, vocabulary, checks, fallbacks) for role, model in models.items()}
+    eos = _eos_ids(models["target"], tokenizer)
+    return Pair(models["target"], models.get("draft"), tokenizer, eos, checks, fallbacks)
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:
@@ -130,24 +140,28 @@ def _require_same_tokens(tokenizer: Any, other: Any, models: Mapping[str, Langua
         )
 
 
-def _fitted(model: LanguageModel, role: str, vocabulary: int, checks: dict[str, ForestCheck]) -> LanguageModel:
-    """Return the model with the fastest way to run that passes, and add its checks. Raises: PairError: not causal."""
+def _fitted(
+    model: LanguageModel, role: str, vocabulary: int, checks: dict[str, ForestCheck], fallbacks: list[str]
+) -> LanguageModel:
+    """Return the model with the fastest way to run that passes; add its check and what is slower. Raises: PairError."""
     if model.vocabulary_size != vocabulary:
         model = replace(model, vocabulary_limit=vocabulary)
     _require_causal(model)
     eager = eager_forests(model)
     checks[role] = check_forest(model, eager)
     if not checks[role].passed:
-        ways = (way for way in ("states", "steps") if check_states(model, way).passed)
-        return replace(model, attention=next(ways, "paths"), engine="eager")
+        way = next((way for way in ("states", "steps") if check_states(model, way).passed), "paths")
+        fallbacks.append(f"{role} model falls back to one row per path, {KEPT[way]}: {checks[role].reason}")
+        return replace(model, attention=way, engine="eager")
     engine = engine_for(model) if model.engine == "auto" else model.engine
     for tried in (engine, "traced") if engine in ("fused", "onnx") else (engine,):
         fast = replace(model, attention="forest", engine=tried)
         if tried == "eager":
             return fast
-        checks[f"{role} {tried}"] = check_engine(fast, eager)
-        if checks[f"{role} {tried}"].passed:
+        outcome = check_engine(fast, eager)
+        if outcome.passed:
             return fast
+        fallbacks.append(f"{role} model {INSTEAD_OF[tried]}: {outcome.reason}")
     return replace(model, attention="forest", engine="eager")
 
 

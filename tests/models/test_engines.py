@@ -30,8 +30,7 @@ from dsbd.models.engines.graph import GraphRow, GraphRunner
 from dsbd.models.engines.onnx import OnnxForward, OnnxRow
 from dsbd.models.engines.traced import TracedRow
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.making import make_pair
-from dsbd.models.pair import KEPT
+from dsbd.models.making import KEPT, make_pair
 from dsbd.models.rows import forest, states
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.states import StateRows

@@ -154,8 +154,8 @@ def test_a_loaded_pair_decodes(toy_folders, plain):
     """Catches a loader that gets dtype, device, EOS or the checks wrong, and loaded models left in training mode."""
     pair = load_pair(toy_folders["target"], toy_folders["draft"], device="cpu", dtype="float32")
     assert (pair.eos, pair.target.dtype, pair.device) == (frozenset([256]), torch.float32, CPU)
-    checks = {role: check.passed for role, check in pair.checks.items()}
-    assert checks == dict.fromkeys(("target", "draft", "target traced", "draft traced"), True)
+    assert {role: check.passed for role, check in pair.checks.items()} == {"target": True, "draft": True}
+    assert (pair.target.engine, pair.draft.engine, pair.fallbacks) == ("traced", "traced", [])
     assert ids(pair) == plain
     result = dsbd.decode(pair, "One day", SETTINGS)
     assert result.text == pair.decode(result.token_ids)
