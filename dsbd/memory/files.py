@@ -7,6 +7,7 @@ operation.
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -53,7 +54,7 @@ def save_memory(folder: Path, network: MemoryNetwork, adapters: Mapping[str, Low
         tensors[f"{ADAPTERS}{layer}{UP}"] = added.up.detach().bfloat16().contiguous()
         tensors[f"{ADAPTERS}{layer}{DOWN}"] = added.down.detach().bfloat16().contiguous()
     write_file(folder / WEIGHTS, save(tensors, metadata={"format": "pt"}))
-    config = {"format": FORMAT, "model": {"name": name, **_facts(model)}, "memory": network.settings.to_dict()}
+    config = {"format": FORMAT, "model": {"name": name, **_facts(model)}, "memory": asdict(network.settings)}
     write_file(folder / CONFIG, f"{json.dumps(config)}\n")
 
 

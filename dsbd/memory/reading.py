@@ -9,13 +9,13 @@ decoder, in training and in decoding. What remains of a prompt is one embedding,
 
 import hashlib
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
 
-from dsbd.errors import PairError, PromptError
+from dsbd.errors import PairError
 from dsbd.results import brief
 from dsbd.util import Check, Progress, never_stop
 
@@ -63,10 +63,6 @@ class MemorySettings:
     def summary_tokens(self) -> int:
         """Return how many first tokens of a segment its summary sees: half of them."""
         return self.segment_tokens // 2
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
 
 
 class Recalled(NamedTuple):
@@ -208,16 +204,8 @@ class Memory:
             model: the :class:`dsbd.models.language_model.LanguageModel` that the memory was made for.
             ids: the prompt, longer than a segment.
             check: called before each segment; it may raise.
-
-        Raises:
-            PromptError: there is nothing to read before the last segment.
         """
         key = tuple(ids)
-        if len(key) <= self.settings.segment_tokens:
-            raise PromptError(
-                f"a prompt of {len(key)} tokens has nothing before its last segment of {self.settings.segment_tokens}; "
-                f"decode it as it is"
-            )
         if self._latest is None or self._latest[0] is not model or self._latest[1] != key:
             self._latest = model, key, (yield from self._read(model, key, check))
         return self._latest[2]
