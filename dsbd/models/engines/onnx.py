@@ -64,7 +64,7 @@ class OnnxForward:
 
         from dsbd.models.engines.onnx_graph import forward_graph
 
-        proto, self._weights = forward_graph(model.model)
+        proto, self._weights = forward_graph(model.model)  # the session reads the weights where they are
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1 if model.is_small else torch.get_num_threads()
         options.log_severity_level = ONLY_ERRORS
