@@ -91,7 +91,7 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
     parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, onnx, graph (auto)")
-    what = "folder of a memory of the target, or bundled: a prompt beyond the context is read into it"
+    what = "folder of a memory of the target: a prompt beyond the context is read into it"
     parser.add_argument("--memory", type=path_or_id, metavar="PATH", help=what)
 
 

@@ -17,10 +17,9 @@ from safetensors.torch import load_file, save
 
 from dsbd.errors import PairError
 from dsbd.memory.reading import Memory, MemoryNetwork, MemorySettings
-from dsbd.util import asset_path, write_file
+from dsbd.util import write_file
 
 FORMAT: Literal["dsbd-memory/1"] = "dsbd-memory/1"
-BUNDLED = "bundled"
 CONFIG, WEIGHTS = "config.json", "memory.safetensors"
 ADAPTERS, UP, DOWN = "adapters.", ".up", ".down"
 SAMPLED = (slice(0, 8), slice(0, 8))
@@ -62,14 +61,14 @@ def load_memory(source: str | Path, model: Any, name: str) -> Memory:
     """Read a memory, and add its adapters to the model's weights, in place.
 
     Args:
-        source: a folder, or ``bundled`` for that of the bundled story pair.
+        source: a folder.
         model: the loaded model of transformers.
         name: what to call the model.
 
     Raises:
         PairError: the folder is missing or damaged, or the memory was made for another model.
     """
-    folder = folder_of(source)
+    folder = require_folder(source)
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -98,14 +97,12 @@ def load_memory(source: str | Path, model: Any, name: str) -> Memory:
     return Memory(folder.name, network.to(device).eval().requires_grad_(False))
 
 
-def folder_of(source: str | Path) -> Path:
+def require_folder(source: str | Path) -> Path:
     """Return the folder of a memory. Raises: PairError: it does not exist."""
-    if source == BUNDLED:
-        return asset_path("models/stories/memory")
     if not isinstance(source, (str, Path)) or not str(source) or not (Path(source) / CONFIG).is_file():
         raise PairError(
-            f"memory {source!r:.200} is not a folder with a {CONFIG}; give the folder of a memory, or {BUNDLED!r} for "
-            f"that of the bundled story pair"
+            f"memory {source!r:.200} is not a folder with a {CONFIG}; give the folder of a memory, or take the pair "
+            f"bundled:memory"
         )
     return Path(source)
 

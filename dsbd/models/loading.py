@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 
 from dsbd.errors import PairError, first_line
 from dsbd.machine import SMALL, computes_bfloat16, free_bytes, in_gigabytes, limit_threads, without_progress
-from dsbd.memory.files import folder_of, load_memory
+from dsbd.memory.files import load_memory, require_folder
 from dsbd.models.cache import pack_groups
 from dsbd.models.engines.choice import ONNX_BELOW, resolve_engine
 from dsbd.models.engines.onnx import why_no_graph
@@ -32,7 +32,7 @@ from dsbd.models.files import (
     without_weights,
 )
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.making import make_pair, revision_of
+from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.util import BUNDLED_PAIRS, asset_path
 
@@ -62,7 +62,7 @@ def load_pair(
 
     Args:
         target: folder or hub id of a causal language model, or ``bundled:stories`` or ``bundled:sql`` without a
-            ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with ``memory="bundled"``.
+            ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with its memory.
         draft: a smaller model with the same vocabulary; with None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
@@ -74,9 +74,9 @@ def load_pair(
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
             ``offload_folder``. If the models need different arguments, load them and call :func:`dsbd.make_pair`.
-        memory: folder of a memory that was trained for the target, or ``bundled`` for that of the bundled story pair.
-            It adds small matrices to the target's weights, so the target's law is that of the model with memory; a
-            prompt beyond the context is then read into the memory instead of being refused (docs/memory.md).
+        memory: folder of a memory that was trained for the target. It adds small matrices to the target's weights, so
+            the target's law is that of the model with memory; a prompt beyond the context is then read into the memory
+            instead of being refused (docs/memory.md).
         show: called with what comes next, in words.
 
     Raises:
@@ -87,8 +87,8 @@ def load_pair(
     if target == WITH_MEMORY:
         if memory is not None:
             raise PairError(f"{WITH_MEMORY!r} brings its own memory; leave memory {str(memory)[:100]!r} out")
-        memory = BUNDLED
-    target, draft = sources_of(target, draft)
+        memory = asset_path("models/stories/memory")
+    is_bundled, (target, draft) = target == WITH_MEMORY, sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
     resolve_engine(engine, place)
@@ -96,7 +96,7 @@ def load_pair(
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
     more = _arguments(load_kwargs, device_map)
     if memory is not None:
-        folder_of(memory)
+        require_folder(memory)
     limit_threads()
     models, tokenizers = list[LanguageModel](), list[Any]()
     for source in (target, draft):
@@ -107,23 +107,19 @@ def load_pair(
             models.append(model)
             tokenizers.append(tokenizer)
     if memory is not None:
-        models[0] = remembering(models[0], memory)
+        models[0] = remembering(models[0], memory, f"{WITH_MEMORY}/target" if is_bundled else models[0].id)
         tokenizers[0].model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
     show("checking")
     own_draft, draft_tokenizer = (None, None) if draft is None else (models[1], tokenizers[1])
     return make_pair(models[0], own_draft, tokenizers[0], engine, draft_tokenizer)
 
 
-def remembering(model: LanguageModel, memory: str | Path) -> LanguageModel:
-    """Return the model with a memory, whose matrices are added to its weights. Raises: PairError.
-
-    With the bundled memory it gets another name: a trace of that model cannot be repeated on the pair without a memory.
-    """
+def remembering(model: LanguageModel, memory: str | Path, name: str) -> LanguageModel:
+    """Return the model with a memory, whose matrices are added to its weights, under this name. Raises: PairError."""
     if not model.takes_embeddings:
         raise PairError(f"{model.id} takes no input embeddings, so a memory cannot stand in front of its prompt")
     if model.is_hooked:
         raise PairError(f"{model.id} is spread, and a memory needs it whole on one device; leave device_map out")
-    name = f"{WITH_MEMORY}/target" if memory == BUNDLED else model.id
     return replace(model, id=name, memory=load_memory(memory, model.model, model.id))
 
 
@@ -223,7 +219,7 @@ def _load(
         if "device_map" not in more and not getattr(model, "is_quantized", False):
             model = model.to(device)
         pack_groups(model)
-    return LanguageModel(model, display_name(given), revision_of(model)), tokenizer
+    return LanguageModel(model, display_name(given)), tokenizer
 
 
 def _is_faster_in_float32(outline: Any, engine: str) -> bool:

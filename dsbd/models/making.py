@@ -80,7 +80,7 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
     if model.get_output_embeddings() is None:
         raise PairError(f"{name} ({type(model).__name__}) returns no logits; load it with AutoModelForCausalLM")
     pack_groups(model)
-    wrapped = LanguageModel(model.eval(), name, revision_of(model))
+    wrapped = LanguageModel(model.eval(), name)
     if engine is not None:
         resolve_engine(engine, wrapped.device)
     return replace(wrapped, engine=engine or "auto")
@@ -174,12 +174,6 @@ def _require_causal(model: LanguageModel) -> None:
             f"{model.id} is not causal: a later token changes the law of an earlier one; load a causal language model "
             f"(a BERT-like one has to be loaded with is_decoder=True)"
         )
-
-
-def revision_of(model: Any) -> str | None:
-    """Return the hub's commit that a model was loaded from; None if it is unknown."""
-    commit: str | None = getattr(model.config, "_commit_hash", None)
-    return commit
 
 
 def _eos_ids(model: LanguageModel, tokenizer: Any) -> frozenset[int]:

@@ -14,7 +14,7 @@ import torch
 
 from dsbd.errors import PromptError, first_line, told_as
 from dsbd.machine import machine, versions
-from dsbd.memory.reading import Memory, PromptMemory
+from dsbd.memory.reading import PromptMemory
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
 from dsbd.util import Check, Progress, never_stop
@@ -105,8 +105,7 @@ class Pair:
     """Sentences on what runs slower than it could, and why; empty if every check passed."""
 
     def __repr__(self) -> str:
-        models = {"target": self.target, "draft": self.draft}
-        return f"Pair({', '.join(f'{role}={_shown(model)}' for role, model in models.items())})"
+        return f"Pair(target={_shown(self.target)}, draft={_shown(self.draft)})"
 
     @property
     def device(self) -> torch.device:
@@ -169,11 +168,6 @@ class Pair:
         """Return how many tokens fit after a prompt in both models' contexts; very many if neither has a limit."""
         return self._limit[0] - prompt_size
 
-    @property
-    def memory(self) -> Memory | None:
-        """Return what reads prompts beyond the context; None if nothing does."""
-        return self.target.memory
-
     def fitting(
         self, ids: Sequence[int], max_new_tokens: int, check: Check = never_stop
     ) -> Generator[Progress, None, WindowedPrompt]:
@@ -190,21 +184,22 @@ class Pair:
             PromptError: prompt and new tokens exceed a model's context, and there is no memory, or no room behind it.
         """
         self.require_fitting(len(ids), max_new_tokens)
-        if self.memory is None or not self.reads(len(ids), max_new_tokens):
+        if self.target.memory is None or not self.reads(len(ids), max_new_tokens):
             return WindowedPrompt(list(ids))
-        read = yield from self.memory.reading(self.target, ids, check)
+        read = yield from self.target.memory.reading(self.target, ids, check)
         return WindowedPrompt(read.ids, read)
 
     def reads(self, prompt_size: int, max_new_tokens: int) -> bool:
         """Return True if a prompt of this size is read into the memory: it does not fit, and has two segments."""
-        has_two = self.memory is not None and prompt_size > self.memory.settings.segment_tokens
+        memory = self.target.memory
+        has_two = memory is not None and prompt_size > memory.settings.segment_tokens
         return has_two and self.room_after(prompt_size) < max_new_tokens
 
     def require_fitting(self, prompt_size: int, max_new_tokens: int) -> None:
         """Check the length of a prompt, or of its window if it is read. Raises: PromptError."""
         window, (limit, name) = prompt_size, self._limit
-        if self.memory is not None and self.reads(prompt_size, max_new_tokens):
-            window = self.memory.window_of(prompt_size)
+        if self.target.memory is not None and self.reads(prompt_size, max_new_tokens):
+            window = self.target.memory.window_of(prompt_size)
         if window + max_new_tokens <= limit:
             return
         if window == prompt_size:
