@@ -2,9 +2,9 @@
 
 Each candidate decodes the first tokens after the prompt. Two numbers are measured: how often a draft layer lets
 verification go on, and the seconds of an iteration, of which each layer takes an equal part. They give the expected
-layers per second at every depth. The best few are measured again, each at the depth where it promises most. If no
-candidate beats beam sampling of the same width by more than the noise of its measurements, nothing is drafted. Only
-this measuring reads a clock: the resolved settings hold the costs, and a run with them makes the same choices.
+layers per second at every depth. If no candidate beats beam sampling of the same width by more than the noise of its
+measurements, nothing is drafted. Only this measuring reads a clock: the resolved settings hold the costs, and a run
+with them makes the same choices.
 
 Plans are kept in one JSON file, so that forests are tried once; damaged entries are ignored.
 
@@ -32,18 +32,10 @@ from dsbd.settings import AUTO, FIELDS, DecodingSettings
 from dsbd.util import CACHE_SETTING, Check, Progress, cache_folder, never_stop, write_file
 
 TRYING = "trying out forests"
-MEASURED_DEPTH = 6
-"""Depth of the first measurements."""
-MEASURED_TOKENS = 32
+MEASURED_DEPTH, MEASURED_TOKENS, RUNS = 6, 48, 2
+"""Draft depth and tokens of a measuring decode, and how many each forest gets."""
 DEEPEST = 16
-"""The largest depth of the last measurements."""
-FINAL_TOKENS = 64
-"""Tokens of a finalist's further measurements: the first words after a prompt are often the easiest to guess."""
-FINALISTS = 3
-"""Forests that are measured again after one measurement each. The first forest is always among them: the others must
-beat it."""
-FINALS = 2
-"""Further measurements of each finalist, and of beam sampling."""
+"""The largest depth of a plan."""
 HEADROOM = 2
 """A decode may draft this much deeper than the best depth of the measurements, if its drafts are accepted
 more often."""
@@ -55,7 +47,7 @@ SHAPES = (
 )
 """Kind, draft width and cover width of the forests that are tried."""
 MEASURED_NODES = MEASURED_DEPTH * max(width + cover for _, width, cover in SHAPES)
-"""Nodes of the largest forest that is tried, at any depth."""
+"""Nodes of the largest forest of a plan, at any depth."""
 FILLED = {"draft_depth", "max_width", "depth_costs", "continuation"}
 """Fields that a plan may change although they are not ``auto``."""
 FILE = "plans.json"
@@ -139,6 +131,11 @@ class MeasuredForest:
             statistics.fmean(one.mean_width for one in runs),
         )
 
+    @property
+    def most(self) -> int:
+        """Return the largest depth of a plan; no more than was measured where the texts ended early."""
+        return _deepest(self.settings) if self.deepest >= MEASURED_DEPTH else self.deepest
+
     def cost(self, depth: int) -> float:
         """Return the seconds of an iteration as a multiple of one of beam sampling."""
         return 1.0 + depth * self.layer / self.alone
@@ -146,10 +143,6 @@ class MeasuredForest:
     def rate(self, depth: int) -> float:
         """Return the expected layers per second."""
         return expected_layers(self.continuation, depth) / (self.alone * self.cost(depth))
-
-    def best(self, depths: Sequence[int]) -> int:
-        """Return the depth with the most expected layers per second."""
-        return max(depths, key=self.rate, default=0)
 
     def noise(self, depth: int) -> float:
         """Return the standard error of the expected layers of a depth, as a part of them.
@@ -274,42 +267,24 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
     short = replace(asked, max_new_tokens=min(room, MEASURED_TOKENS))
     settings = [_filled(short, "sampled", 1, 0, 0), *candidates(short)]
     runs: list[list[MeasuredRun]] = [[] for _ in settings]
-    places, done = list(range(len(settings))), 1
-    total = 1 + len(settings) + FINALS * (1 + min(FINALISTS, len(settings) - 1))
+    total = 1 + RUNS * len(settings)
     try_out(settings[-1])  # a warm-up
-    yield Progress(TRYING, done, total)
-    for seed in range(1 + FINALS):
-        for place in places:
-            runs[place].append(try_out(replace(settings[place], seed=seed)))
-            done += 1
-            yield Progress(TRYING, done, total)
-        found = {place: MeasuredForest.of(settings[place], runs[place], runs[0]) for place in places}
-        depths = {place: one.best(_depths(asked, one)) for place, one in found.items()}
-        others = sorted(places[2:], key=lambda place: -found[place].rate(depths[place]))
-        places = [*places[:2], *others[: FINALISTS - 1]]
-        for place in places[1:]:
-            longer = replace(settings[place], max_new_tokens=min(room, FINAL_TOKENS))
-            settings[place] = replace(longer, draft_depth=depths[place]) if depths[place] else longer
-    return choose_forest(asked, [found[place] for place in places])
-
-
-def _depths(asked: DecodingSettings, forest: MeasuredForest) -> Sequence[int]:
-    """Return the depths at which a forest may be measured again."""
-    if asked.draft_depth != AUTO:
-        return [forest.deepest]
-    if forest.deepest < MEASURED_DEPTH:  # beam sampling, or the texts ended early
-        return range(1, forest.deepest + 1)
-    return range(1, _deepest(forest.settings) + 1)
+    yield Progress(TRYING, 1, total)
+    for done in range(1, total):
+        seed, place = divmod(done - 1, len(settings))
+        runs[place].append(try_out(replace(settings[place], seed=seed)))
+        yield Progress(TRYING, done + 1, total)
+    return choose_forest(asked, [MeasuredForest.of(*pair, runs[0]) for pair in zip(settings, runs, strict=True)])
 
 
 def _deepest(settings: DecodingSettings) -> int:
-    """Return the largest depth at which a forest is tried."""
+    """Return the largest depth of a plan with this forest."""
     _, width, cover = _shape(settings)
     return min(DEEPEST, MEASURED_NODES // (width + cover))
 
 
 def largest_tried(asked: DecodingSettings) -> Iterator[DecodingSettings]:
-    """Yield the largest settings that :func:`make_plan` may try, one for each forest."""
+    """Yield the largest settings that a plan may have, one for each forest."""
     for one in candidates(asked):
         yield replace(one, draft_depth=_deepest(one)) if asked.draft_depth == AUTO else one
 
@@ -339,8 +314,9 @@ def choose_forest(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -
     """
     best, best_depth, first = measured[0], 0, measured[1]
     for one in measured[1:]:
-        depths = range(1, one.deepest + 1) if asked.draft_depth == AUTO else [one.deepest]
-        depth = one.best([depth for depth in depths if one.rate(depth) > one.rate(0) * (1.0 + one.noise(depth))])
+        depths = range(1, one.most + 1) if asked.draft_depth == AUTO else [one.deepest]
+        sure = [depth for depth in depths if one.rate(depth) > one.rate(0) * (1.0 + one.noise(depth))]
+        depth = max(sure, key=one.rate, default=0)
         wide = one.mean_width >= first.mean_width - NARROWER
         if depth and wide and one.rate(depth) > best.rate(best_depth) * WORTHWHILE:
             best, best_depth = one, depth
@@ -348,7 +324,7 @@ def choose_forest(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -
     values: dict[str, Any] = {"forest": forest, "draft_width": width, "cover_width": cover, "max_width": asked.widest}
     values["draft_depth"] = best_depth
     if asked.draft_depth == AUTO:
-        deepest = min(best_depth + HEADROOM, best.deepest) if best_depth else 0
+        deepest = min(best_depth + HEADROOM, best.most) if best_depth else 0
         costs = tuple(best.cost(depth) for depth in range(deepest + 1))
         values |= {"draft_depth": deepest, "depth_costs": costs, "continuation": best.continuation}
     return Plan(_read(asked, values), _sentence(best, best_depth))

@@ -10,8 +10,8 @@ from dsbd import api, auto
 from dsbd.auto import (
     DEEPEST,
     FILE,
-    MEASURED_DEPTH,
     MEASURED_NODES,
+    RUNS,
     MeasuredForest,
     MeasuredRun,
     Plan,
@@ -57,7 +57,7 @@ GOOD = measured(6, 8, 0.02, 0.8, depth=6)
         (ALL, [measured(6, 0, 0.02, 0.8), measured(6, 8, 0.0199, 0.8)], {"cover_width": 0}),
         (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, forest="likely")], {"depth_costs": (1.0,)}),
         (FOUR, [measured(6, 0, 0.02, 0.9)], {"draft_depth": 4}),
-        (SPECULATIVE, [measured(1, 0, 0.012, 0.9, method="speculative", depth=6)], {"draft_depth": 6}),
+        (SPECULATIVE, [measured(1, 0, 0.012, 0.9, method="speculative", depth=6)], {"draft_depth": 16}),
         (SEARCHES, [measured(24, 0, 0.012, 0.9, method="speculative_beam_search", depth=6)], {"draft_width": 24}),
     ],
     ids=["most layers per second", "narrow", "slight", "does not pay", "given depth", "chain", "search"],
@@ -98,23 +98,22 @@ def run(continuation: float, depth: int) -> MeasuredRun:
 @pytest.mark.parametrize("asked", [ALL, FOUR, replace(ALL, forest="likely"), SPECULATIVE, SEARCHES])
 @pytest.mark.parametrize("continuation", [0.7, 0.96, 0.99])
 def test_measurements_go_as_deep_as_can_pay(asked, continuation):
-    """Catches a plan that never leaves its first depth, deep measurements of text that no draft foresees, one beyond a
-    limit of the page, one that repeats another's seed, and a cost of a deep forest from its shallow iterations."""
+    """Catches a plan that never leaves the measured depth, a deep one for text that no draft foresees, one beyond a
+    limit of the page, a run that repeats another's seed, and a cost of a deep forest from its shallow iterations."""
     runs = []
     plan = value_of(make_plan(asked, lambda one: runs.append(one) or run(continuation, one.draft_depth), room=100))
     bounds = {auto._shape(one): one.draft_depth for one in largest_tried(asked)}
-    shapes = [(*auto._shape(one), one.draft_depth) for one in runs]
-    assert all(depth <= bounds.get(tuple(shape), 0) for *shape, depth in shapes)
-    assert all(depth <= DEEPEST and depth * (width + cover) <= MEASURED_NODES for _, width, cover, depth in shapes)
-    assert {one.seed for one in runs} == {0, 1, 2}
-    deepest = max(depth for *_, depth in shapes)
+    assert {one.seed for one in runs} == set(range(RUNS))
+    assert all(one.draft_depth <= bounds.get(auto._shape(one), 0) for one in runs)
+    deepest = plan.values["draft_depth"]
+    (kind, width, cover) = auto._shape(replace(asked, **plan.values))
+    assert deepest <= min(bounds[kind, width, cover], DEEPEST, MEASURED_NODES // (width + cover))
     if asked.draft_depth != AUTO:
-        assert deepest == plan.values["draft_depth"] == 4
+        assert deepest == 4
     else:
-        assert (deepest > MEASURED_DEPTH) == (continuation > 0.7)
+        assert deepest == bounds[kind, width, cover] or continuation < 0.9
         costs = plan.values["depth_costs"]
-        assert costs == pytest.approx([1 + 0.1 * depth for depth in range(len(costs))])
-        assert len(costs) == plan.values["draft_depth"] + 1
+        assert costs == pytest.approx([1 + 0.1 * depth for depth in range(deepest + 1)])
 
 
 @pytest.mark.parametrize("room", [1, 2, 5])
