@@ -59,11 +59,6 @@ class MemorySettings:
                 f"sensory_tokens of the memory is {self.sensory_tokens}, more than a segment's {self.segment_tokens}"
             )
 
-    @property
-    def summary_tokens(self) -> int:
-        """Return how many first tokens of a segment its summary sees: half of them."""
-        return self.segment_tokens // 2
-
 
 class Recalled(NamedTuple):
     """What a segment remembers before it is read."""
@@ -118,7 +113,7 @@ class MemoryNetwork(torch.nn.Module):
     def summarise(self, states: States, segment: torch.Tensor) -> torch.Tensor:
         """Return [rows, hidden], the summary of the first half of a segment: step 1."""
         around = self.summary.to(segment.dtype).expand(len(segment), 1, -1)
-        half = segment[:, : max(1, min(self.settings.summary_tokens, segment.shape[1]))]
+        half = segment[:, : self.settings.segment_tokens // 2]
         return states(torch.cat([around, half, around], dim=1))[:, -1]
 
     def remember(

@@ -88,16 +88,26 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
 
 def _shared_vocabulary(tokenizer: Any, draft_tokenizer: Any, models: Mapping[str, LanguageModel]) -> int:
     """Return the number of logit columns that both models have. Raises: PairError: the vocabularies do not match."""
-    _require_tokenizer(tokenizer, "tokenizer")
-    if draft_tokenizer is not None:
-        if "draft" not in models:
-            raise PairError("draft_tokenizer is given without a draft model; give that too, or leave it out")
-        _require_tokenizer(draft_tokenizer, "draft_tokenizer")
-        _require_same_tokens(tokenizer, draft_tokenizer, models)
-    vocabulary = min(model.vocabulary_size for model in models.values())
+    if tokenizer is None:
+        raise PairError("there is no tokenizer; give the one that was saved beside the target model")
+    for name, given in (("tokenizer", tokenizer), ("draft_tokenizer", draft_tokenizer)):
+        if isinstance(given, (str, Path)):
+            raise PairError(
+                f"{name} is the name {str(given)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
+            )
+    if draft_tokenizer is not None and "draft" not in models:
+        raise PairError("draft_tokenizer is given without a draft model; give that too, or leave it out")
+    if draft_tokenizer is not None and (ours := tokenizer.get_vocab()) != (theirs := draft_tokenizer.get_vocab()):
+        shared = sum(theirs.get(token) == place for token, place in ours.items())
+        raise PairError(
+            f"vocabularies differ: {models['target'].id} has {len(ours)} entries, {models['draft'].id} has "
+            f"{len(theirs)}, {shared} agree; use a draft model of the same family (generate of transformers drafts "
+            f"across vocabularies with assistant_model, tokenizer and assistant_tokenizer, by text or by the tokens in "
+            f"common; that gives no law over the same pairs of beam and token, so it is not exact here)"
+        )
     if isinstance(tokenizer, PreTrainedTokenizerBase):
         _require_ids(tokenizer, models)
-    return vocabulary
+    return min(model.vocabulary_size for model in models.values())
 
 
 def _require_ids(tokenizer: PreTrainedTokenizerBase, models: Mapping[str, LanguageModel]) -> None:
@@ -106,38 +116,16 @@ def _require_ids(tokenizer: PreTrainedTokenizerBase, models: Mapping[str, Langua
     least, most = min(ids, default=0), max(ids, default=0)
     if least < 0:
         raise PairError(f"the tokenizer has a token with the id {least}; ids begin at 0, so download it again")
+    remedies = {
+        "target": "give the tokenizer that was saved beside the target model",
+        "draft": "give a draft model of the same family that has them all, or none",
+    }
     for role, model in models.items():
         if most >= model.vocabulary_size:
-            remedy = "give the tokenizer that was saved beside the target model"
-            if role == "draft":
-                remedy = "give a draft model of the same family that has them all, or none"
             raise PairError(
                 f"the {role} model {model.id} has {model.vocabulary_size:,} ids, and the tokenizer has ids up to "
-                f"{most:,}; {remedy}"
+                f"{most:,}; {remedies[role]}"
             )
-
-
-def _require_tokenizer(given: Any, name: str) -> None:
-    """Raise a PairError if the argument is missing or only a name."""
-    if given is None:
-        raise PairError("there is no tokenizer; give the one that was saved beside the target model")
-    if isinstance(given, (str, Path)):
-        raise PairError(
-            f"{name} is the name {str(given)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
-        )
-
-
-def _require_same_tokens(tokenizer: Any, other: Any, models: Mapping[str, LanguageModel]) -> None:
-    """Check that the ids of both tokenizers mean the same tokens. Raises: PairError."""
-    ours, theirs = tokenizer.get_vocab(), other.get_vocab()
-    if ours != theirs:
-        shared = sum(theirs.get(token) == place for token, place in ours.items())
-        raise PairError(
-            f"vocabularies differ: {models['target'].id} has {len(ours)} entries, {models['draft'].id} has "
-            f"{len(theirs)}, {shared} agree; use a draft model of the same family (generate of transformers drafts "
-            f"across vocabularies with assistant_model, tokenizer and assistant_tokenizer, by text or by the tokens in "
-            f"common; that gives no law over the same pairs of beam and token, so it is not exact here)"
-        )
 
 
 def _fitted(
