@@ -98,20 +98,19 @@ def load_pair(
     if memory is not None:
         require_folder(memory)
     limit_threads()
-    models, tokenizers = list[LanguageModel](), list[Any]()
+    loaded = list[tuple[LanguageModel, Any]]()
     for source in (target, draft):
         if source is not None:
             show(f"loading {display_name(source)}")
             with without_progress():
-                model, tokenizer = _load(source, place, dtype, engine, more)
-            models.append(model)
-            tokenizers.append(tokenizer)
+                loaded.append(_load(source, place, dtype, engine, more))
+    model, tokenizer = loaded[0]
     if memory is not None:
-        models[0] = remembering(models[0], memory, f"{WITH_MEMORY}/target" if is_bundled else models[0].id)
-        tokenizers[0].model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
+        model = remembering(model, memory, f"{WITH_MEMORY}/target" if is_bundled else model.id)
+        tokenizer.model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
     show("checking")
-    own_draft, draft_tokenizer = (None, None) if draft is None else (models[1], tokenizers[1])
-    return make_pair(models[0], own_draft, tokenizers[0], engine, draft_tokenizer)
+    own, its = loaded[1] if draft is not None else (None, None)
+    return make_pair(model, own, tokenizer, engine, its)
 
 
 def remembering(model: LanguageModel, memory: str | Path, name: str) -> LanguageModel:
