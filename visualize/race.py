@@ -186,7 +186,8 @@ def led_by(race: Race) -> tuple[Racer, Racer] | None:
 def headline_of(race: Race) -> str:
     """Return how much faster guesses made a race, and whether the answers were as good; empty if nothing leads it."""
     lanes = led_by(race)
-    if lanes is None or lanes[1].ratio is None:
+    ratio = lanes and lanes[1].ratio
+    if not lanes or ratio is None:
         return ""
     alone, guessing = lanes
     texts = {"".join(landing.text for landing in racer.lane.landings) for racer in lanes if racer.lane is not None}
@@ -198,7 +199,7 @@ def headline_of(race: Race) -> str:
         good = ""
     else:
         good = f"perplexity {guessing.row.perplexity.mean:.1f} instead of {alone.row.perplexity.mean:.1f}"
-    return ", ".join(filter(None, (f"{_short(guessing.ratio.median)} × as fast", good)))
+    return ", ".join(filter(None, (f"{_short(ratio.median)} × as fast", good)))
 
 
 def meaning_of(race: Race) -> str:

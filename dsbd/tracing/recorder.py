@@ -208,13 +208,13 @@ class Recorder(Observer):
 
     def _memory(self) -> MemoryRecord | None:
         memory, pair = self._start.memory, self._start.pair
-        if memory is None or pair.memory is None:
+        if memory is None or pair.target.memory is None:
             return None
         segments = [
             SegmentRecord(len(one.ids), pair.decode(one.ids), one.first_memory, list(one.weights))
             for one in memory.segments
         ]
-        return MemoryRecord(pair.memory.name, segments, memory.sensory, memory.digest)
+        return MemoryRecord(pair.target.memory.name, segments, memory.sensory, memory.digest)
 
     def _result(self, result: "DecodingResult") -> Result:
         below = {(node.parent, node.token): node for node in self._ids}  # of equal ones the last, which was kept

@@ -28,10 +28,10 @@ from weakref import WeakKeyDictionary
 import dsbd
 from dsbd.api import planning
 from dsbd.errors import DsbdError, PairError, StoppedError
-from dsbd.models.loading import BUNDLED, WITH_MEMORY, loading
+from dsbd.models.loading import BUNDLED, WITH_MEMORY, load_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings, ResolvedSettings, fields_of
-from dsbd.util import BUNDLED_PAIRS, check_of, value_of
+from dsbd.util import BUNDLED_PAIRS, check_of
 
 from .limits import Limits, check_race, check_run, setting
 from .zerogpu import on_gpu
@@ -110,7 +110,7 @@ class Pairs:
                 self._loaded.popitem(last=False)
                 gc.collect()
             target, _, draft = name.partition(BETWEEN)
-            self._loaded[name] = value_of(loading(target, draft or None, **self._how), show)
+            self._loaded[name] = load_pair(target, draft or None, **self._how, show=show)
             return self._loaded[name]
 
     def loaded(self) -> dict[str, Pair]:
@@ -311,8 +311,7 @@ def _decoded(
     pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSignal, compare: bool = False
 ) -> Iterator[Step]:
     for before in planning(pair, prompt, settings, stop=stop):
-        doing = "Trying out forests for auto" if settings.is_auto else "Reading the long prompt"
-        yield Step(f"{doing}: {before.done} of {before.total} …")
+        yield Step(f"{before.doing.capitalize()}: {before.done} of {before.total} …")
     is_first = True
     for update in dsbd.stream(pair, prompt, settings, record=True, stop=stop):
         is_told = is_first or update.result is not None
