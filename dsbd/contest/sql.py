@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -33,12 +33,9 @@ _REFUSED_FUNCTIONS = {
     *("load_extension", "fts3_tokenizer"),
     *("zeroblob", "printf", "format"),
     *("random", "randomblob", "current_date", "current_time", "current_timestamp"),
+    *("date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"),
 }
-"""They load code, make values of any length from a few characters, or answer differently each time."""
-_DATE_FUNCTIONS = {"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2, "timediff": 2}
-"""How many arguments each needs; with fewer it reads the clock."""
-_CLOCK_WORDS = {"now", "subsec", "subsecond", "localtime", "utc"}
-"""Arguments that ask for the clock or for the time zone of the machine."""
+"""They load code, make values of any length from a few characters, or may answer differently each time."""
 _STEPS_PER_CALL = 1_000
 _SQLITE_BYTES = 256_000_000
 _PROCESS_BYTES = 1_000_000_000
@@ -112,29 +109,21 @@ def run_query_here(database: Path, query: str, limits: QueryLimits) -> list[Row]
 
 def _rows(connection: sqlite3.Connection, query: str, limits: QueryLimits) -> list[Row]:
     """Run a query on an open connection, and read its rows."""
-    calls, stopped = 0, ""
+    calls = 0
 
-    def go_on() -> int:
-        nonlocal calls, stopped
+    def is_over() -> bool:
+        nonlocal calls
         calls += 1
-        if calls * _STEPS_PER_CALL > limits.steps:
-            stopped = f"the query takes more than {limits.steps} steps"
-        return bool(stopped)
-
-    def refuse(reason: str) -> None:
-        nonlocal stopped
-        stopped = reason
+        return calls * _STEPS_PER_CALL > limits.steps
 
     _harden(connection, limits)
-    for name in _DATE_FUNCTIONS:
-        connection.create_function(name, -1, partial(_date, refuse, name), deterministic=True)
     connection.set_authorizer(_authorize)
-    connection.set_progress_handler(go_on, _STEPS_PER_CALL)
+    connection.set_progress_handler(is_over, _STEPS_PER_CALL)
     try:
         return _read(connection.execute(query), limits)
     except sqlite3.OperationalError as error:
-        if stopped:
-            raise QueryError(stopped) from error
+        if calls * _STEPS_PER_CALL > limits.steps:
+            raise QueryError(f"the query takes more than {limits.steps} steps") from error
         raise
 
 
@@ -164,27 +153,6 @@ def _read(cursor: sqlite3.Cursor, limits: QueryLimits) -> list[Row]:
             raise QueryError(f"the query gives more than {limits.bytes} bytes")
         rows.append(row)
     return rows
-
-
-@lru_cache(maxsize=1)
-def _dates() -> sqlite3.Connection:
-    """Return a connection without data, whose date functions are SQLite's own."""
-    return sqlite3.connect(":memory:")
-
-
-def _date(refuse: Callable[[str], None], name: str, *values: Value) -> Value:
-    """Return what SQLite's own function returns, unless it would ask for the time of the clock or of this place."""
-    if len(values) < _DATE_FUNCTIONS[name] or not _CLOCK_WORDS.isdisjoint(map(_word, values)):
-        refuse(f"the query asks {name} for the clock or the time zone, so its answer would change")
-        raise ValueError
-    found: Value = _dates().execute(f"SELECT {name}({', '.join('?' * len(values))})", values).fetchone()[0]
-    return found
-
-
-def _word(value: Value) -> str:
-    """Return a value as SQLite's date functions read it: up to a NUL, in any case."""
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else f"{value}"
-    return text.partition("\0")[0].lower()
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
