@@ -92,7 +92,6 @@ class Needle(Task):
     until = (".", "\n")
     max_new_tokens = 4
     main_metric = "exact_match"
-    keeps_end = True
 
     def __init__(self) -> None:
         stories = read_text(asset_path("tasks/needle/stories.txt")).strip().replace("\n\n", "\n")
@@ -105,7 +104,7 @@ class Needle(Task):
             text += (stories + "\n") * (length // len(stories) + 1)
             told = f"{NEEDLE} {word}.\n\n{text[: text.rindex(' ', 0, length)]}"
             fields, prompt = {"distance": f"{distance}"}, f"{told}\n{NEEDLE}"
-            asked.append(Question(f"{distance}-{number}", prompt, (word,), fields=fields, passage=(0, len(told))))
+            asked.append(Question(f"{distance}-{number}", prompt, (word,), fields=fields))
         super().__init__(in_order(asked))
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
@@ -163,7 +162,6 @@ def _squad_questions(read: Any) -> Iterator[Question]:
         for paragraph in article["paragraphs"]:
             passage = " ".join(paragraph["context"].split("\n")).strip()
             cluster = f"{article['title']}/{hashlib.sha256(passage.encode()).hexdigest()[:12]}"
-            place = (len(SQUAD_HEAD), len(SQUAD_HEAD) + len(passage))
             for asked in paragraph["qas"]:
                 if not asked["answers"]:
                     raise TaskError(
@@ -171,7 +169,7 @@ def _squad_questions(read: Any) -> Iterator[Question]:
                     )
                 prompt = f"{SQUAD_HEAD}{passage}\nQuestion: {' '.join(asked['question'].split())}\nAnswer:"
                 answers = tuple(answer["text"] for answer in asked["answers"])
-                yield Question(asked["id"], prompt, answers, cluster, {"title": article["title"]}, place)
+                yield Question(asked["id"], prompt, answers, cluster, {"title": article["title"]})
 
 
 def _squad_plain(text: str) -> str:
@@ -273,10 +271,10 @@ class Library(SqlTask):
     until = ("\n", ";")
     max_new_tokens = 96
 
-    def __init__(self, part: str = "test", folder: str | Path | None = None) -> None:
-        """Read a part ("test", or "validation" to tune on) of a folder, or the bundled one. Raises: TaskError."""
+    def __init__(self, folder: str | Path | None = None) -> None:
+        """Read the questions of a folder, or the bundled ones. Raises: TaskError."""
         home = Path(folder) if folder is not None else asset_path("tasks/sql")
-        file, read = home / f"{part}.jsonl", []
+        file, read = home / "test.jsonl", []
         self.databases = [home / "databases" / f"{name}.sqlite" for name in DATABASES]
         missing = [path for path in (file, *self.databases) if not path.is_file()]
         if missing:
@@ -315,7 +313,7 @@ class Library(SqlTask):
 
 
 class Spider(SqlTask):
-    """Questions about databases that a model has not seen, a cluster for each. Too long a prompt loses last tables.
+    """Questions about databases that a model has not seen, a cluster for each.
 
     *Source:* Yu et al., arXiv 1809.08887; columns in any order as in Zhong et al., arXiv 2010.02840, on one database
     for each question and with DISTINCT kept.
@@ -324,7 +322,6 @@ class Spider(SqlTask):
     name = "spider"
     until = (";", "\n\n")
     max_new_tokens = 128
-    cut_at = "\n"
 
     def __init__(self, data: str | Path | None) -> None:
         """Read the questions of :data:`SPIDER`, and find their databases. Raises: TaskError."""
@@ -373,8 +370,7 @@ def _spider_questions(entries: Any, schemas: dict[str, str]) -> Iterator[Questio
         if not re.fullmatch(r"\w+", name, re.ASCII):
             raise TaskError(f"question {place} of dev.json names the database {name!r:.100}; give {SPIDER}")
         prompt = f"{SPIDER_HEAD}{schemas[name]}\nQuestion: {' '.join(entry['question'].split())}\nSQL:"
-        passage = (len(SPIDER_HEAD), len(SPIDER_HEAD) + len(schemas[name]))
-        yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name, {"db_id": name}, passage)
+        yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name, {"db_id": name})
 
 
 def _schema(schema: dict[str, Any]) -> str:
@@ -404,8 +400,7 @@ TASKS: dict[str, Callable[[str | Path | None], Task]] = {
     "mt_bench": MtBench,
     "needle": lambda data: Needle(),
     "spider": Spider,
-    "sql": lambda data: Library("test", data),
-    "sql_validation": lambda data: Library("validation", data),
+    "sql": Library,
     "squad": Squad,
     "stories": lambda data: Stories(),
 }

@@ -6,7 +6,6 @@ import hashlib
 import json
 import random
 import sqlite3
-from contextlib import closing
 from itertools import permutations
 
 import pytest
@@ -70,7 +69,7 @@ def folders(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tasks(folders):
-    return {"library": Library("test", folders[0]), "spider": Spider(folders[1])}
+    return {"library": Library(folders[0]), "spider": Spider(folders[1])}
 
 
 @pytest.mark.parametrize("name", ["library", "spider"])
@@ -104,7 +103,7 @@ def test_answers_are_scored_by_their_rows(tasks, task, id, answer, reason):
 
 
 def test_prompts_and_what_results_are_split_by(tasks, tmp_path):
-    """Catches packed files that are read otherwise, and a schema that is cut within a table."""
+    """Catches packed files that are read otherwise."""
     ordered = {one.id: one for one in tasks["library"].questions()}["q3"]
     assert (dict(ordered.fields), ordered.cluster) == (
         {"split": "iid", "hardness": "easy", "skeleton": "order"},
@@ -116,8 +115,6 @@ def test_prompts_and_what_results_are_split_by(tasks, tmp_path):
     assert question.prompt == f"{SPIDER_HEAD}{books}{shelves}Question: How many titles?\nSQL:"
     assert question.references == ("SELECT count(title) FROM books",)
     assert (question.cluster, dict(question.fields)) == ("shop", {"db_id": "shop"})
-    fitted = tasks["spider"].fit(question, len, len(question.prompt) - 10)
-    assert fitted == f"{SPIDER_HEAD}{books}Question: How many titles?\nSQL:"
     assert tasks["spider"].answer(" SELECT 1\nFROM books; SELECT 2") == "SELECT 1\nFROM books"
     assert Spider(write_spider(tmp_path, packed=True)).questions() == tasks["spider"].questions()
 
@@ -160,9 +157,9 @@ def test_damaged_data_of_spider_is_an_error(change, message, tmp_path):
 def test_damaged_data_of_the_library_is_an_error(tmp_path):
     with pytest.raises(TaskError, match=r"needs .*test\.jsonl, which is not there; leave the path out"):
         load_task("sql", tmp_path)
-    (write_library(tmp_path) / "validation.jsonl").write_text(json.dumps({"id": "a", "prompt": "b"}))
-    with pytest.raises(TaskError, match=r"validation\.jsonl, line 1: there is no 'sql'; it must be a text"):
-        load_task("sql_validation", tmp_path)
+    (write_library(tmp_path) / "test.jsonl").write_text(json.dumps({"id": "a", "prompt": "b"}))
+    with pytest.raises(TaskError, match=r"test\.jsonl, line 1: there is no 'sql'; it must be a text"):
+        load_task("sql", tmp_path)
 
 
 def slowly(gold, answer, ordered, any_columns):
