@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from benchmarks import planted_faults
 from benchmarks.gpu import draws_of_the_cpu, main
-from benchmarks.planted_faults import FAULTS, ROOT, Fault, planted, suite_of
+from benchmarks.planted_faults import FAULTS, ROOT, Fault, is_caught, planted, suite_of
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
@@ -30,8 +29,7 @@ def test_a_fault_is_caught_or_missed(tmp_path, new, caught):
     test = "from dsbd.law.sign import positive\ndef test():\n    assert positive(1)\n"
     (tmp_path / "tests" / "law" / "test_sign.py").write_text(test)
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
-    outcome = planted_faults.try_fault(Fault("dsbd/law/sign.py", "number > 0", new), tmp_path)
-    assert outcome.caught is caught
+    assert is_caught(Fault("dsbd/law/sign.py", "number > 0", new), tmp_path) is caught
     assert file.read_text().count("number > 0") == 1
 
 

@@ -264,7 +264,7 @@ def test_quality_is_clustered_and_compared_question_by_question():
     assert found.quality == clustered_rate(right, "aaaabbbb")
     assert (row_of(table, BASELINE).difference, row_of(table, BASELINE).ratio) == (None, None)
     ours, theirs = (
-        {f"q{place}": [float(right)] for place, right in enumerate(RIGHT[name].replace(" ", ""))}
+        {f"q{place}": float(right) for place, right in enumerate(RIGHT[name].replace(" ", ""))}
         for name in ("speculative", BASELINE)
     )
     clusters = {f"q{place}": place // 4 for place in range(8)}

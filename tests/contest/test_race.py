@@ -22,7 +22,7 @@ from dsbd.util import asset_path
 from tests.contest.made_up import BASELINE, Quiz, made_up_run, made_up_table
 from tests.toy_pair import toy_pair
 from visualize.figures.contest import pareto_front
-from visualize.race import BAR, WIDTH, TextPart, bar_paths, compared, quality_said, race_scene, tick_path
+from visualize.race import BAR, WIDTH, bar_paths, quality_said, race_scene, tick_path
 
 NAMES = ["sampling", "beam_sampling", "dsbd:same-law", "hf_sampling"]
 VALUES = {"max_new_tokens": [6], "draft_depth": [2], "draft_width": [3]}
@@ -170,13 +170,6 @@ def test_quality_says_which_way_is_better():
     assert quality_said(lower, shown) == "perplexity lower, which is better"
     asked = replace(shown, task="sql", higher_is_better=True)
     assert quality_said(lower, asked) == "share of right answers lower, which is worse"
-
-
-def test_texts_are_compared_word_by_word():
-    pieces = compared("the old fox ran home", "the fox ran away")
-    assert "".join(piece.text for piece in pieces) == "the old fox ran home"
-    assert [piece.text.strip() for piece in pieces if piece.differs] == ["old", "home"]
-    assert compared("same", "same") == (TextPart("same", False),)
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
