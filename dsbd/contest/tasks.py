@@ -12,8 +12,8 @@ from dsbd.contest.task import Question, Task, in_order, json_lines, path_of, rea
 from dsbd.errors import QueryError, TaskError
 from dsbd.util import asset_path
 
-ANSWERS = ("references", "reference", "answer")
-ALLOWED = "prompt, one of references, reference and answer, and id"
+ANSWERS = ("references", "answer")
+ALLOWED = "prompt, one of references and answer, and id"
 MT_BENCH = "the path of MT-Bench's question.jsonl (Apache-2.0)"
 SQUAD = "the path of SQuAD's dev-v1.1.json (CC BY-SA 4.0)"
 SQUAD_HEAD = """Read each passage. Answer the question with the shortest piece of the passage that answers it.
@@ -37,8 +37,7 @@ DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
 KEPT = ("split", "hardness", "skeleton")
 """Fields of a bundled question that results can be split by."""
 SPIDER = (
-    "a folder with Spider's dev.json and tables.json (or .json.gz), and its databases as database/NAME/NAME.sqlite "
-    "(CC BY-SA 4.0)"
+    "a folder with Spider's dev.json and tables.json, and its databases as database/NAME/NAME.sqlite (CC BY-SA 4.0)"
 )
 SPIDER_LIMITS = QueryLimits(rows=10_000)
 """Two right queries give more than 1,000 rows."""
@@ -181,8 +180,8 @@ def _squad_plain(text: str) -> str:
 class OwnQuestions(Task):
     """A user's own prompts, in the order of the file; where there are right answers, an answer is one line.
 
-    A line is ``{"prompt": text, "references": text or list of texts, "id": text}``; ``reference`` and ``answer`` are
-    other names for ``references``, and ``id`` may be left out. Either every line has right answers or none has.
+    A line is ``{"prompt": text, "references": text or list of texts, "id": text}``; ``answer`` is
+    another name for ``references``, and ``id`` may be left out. Either every line has right answers or none has.
     """
 
     name = "jsonl"
@@ -328,8 +327,8 @@ class Spider(SqlTask):
         folder = path_of(self.name, data, SPIDER)
         self._folder = folder / "database"
         try:
-            schemas = {schema["db_id"]: _schema(schema) for schema in read_json(_file(folder, "tables.json"))}
-            super().__init__(in_order(_spider_questions(read_json(_file(folder, "dev.json")), schemas)))
+            schemas = {schema["db_id"]: _schema(schema) for schema in read_json(folder / "tables.json")}
+            super().__init__(in_order(_spider_questions(read_json(folder / "dev.json"), schemas)))
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise TaskError(f"{folder} is not in the format of Spider ({error!r}); give {SPIDER}") from error
         missing = [one.cluster for one in self._questions if not self._database(one).is_file()]
@@ -354,14 +353,6 @@ class Spider(SqlTask):
             return f"error: {error}"
         ordered = "order by" in right.lower()
         return "" if same_rows(self._gold[question.id], rows, ordered=ordered, any_columns=True) else "other rows"
-
-
-def _file(folder: Path, name: str) -> Path:
-    """Return the path of a JSON file, plain or gzip."""
-    found = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
-    if not found:
-        raise TaskError(f"{folder} has no {name} and no {name}.gz; give {SPIDER}")
-    return found[0]
 
 
 def _spider_questions(entries: Any, schemas: dict[str, str]) -> Iterator[Question]:

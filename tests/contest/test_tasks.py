@@ -27,7 +27,7 @@ from tests.contest.made_up import chance, mean_score
 OWN = [
     {"id": "x", "prompt": "Capital of France?", "references": ["Paris", "the city of Paris"]},
     {"prompt": "Two and two?", "answer": "Four"},
-    {"id": 7, "prompt": "Three and one?", "reference": " four "},
+    {"id": 7, "prompt": "Three and one?", "answer": " four "},
 ]
 BRIDGES = "The old bridge was built in 1850 by the Hart brothers.\nIt fell in 1901."
 
@@ -153,7 +153,7 @@ def test_own_questions_keep_their_order_and_are_compared_without_case_and_spaces
     [
         ({}, "prompt must be a text that is not empty"),
         ({"prompt": "a", "answers": "b"}, "unknown field 'answers'"),
-        ({"prompt": "a", "answer": "b", "reference": "c"}, "reference and answer are both given"),
+        ({"prompt": "a", "answer": "b", "references": "c"}, "references and answer are both given"),
         ({"prompt": "a", "answer": "b\nc"}, "answer must be a text of one line"),
         ({"prompt": "a", "references": ["b", ""]}, "references must be a text of one line"),
         ({"prompt": "a", "answer": "b", "id": True}, "id must be a text or a whole number"),
