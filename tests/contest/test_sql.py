@@ -3,9 +3,13 @@
 import doctest
 import hashlib
 import json
+import os
 import random
+import signal
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
+from threading import Timer
 
 import pytest
 
@@ -314,8 +318,11 @@ HOSTILE = {
     "deep OR": ("SELECT 1" + " OR 1" * 900 * MORE, "too large|too many"),
     "many terms": (" UNION ".join(["SELECT 1"] * 310 * MORE), "too many terms"),
     "doubling joins": (doubling(20, "SELECT l.x FROM {0} AS l, {0} AS r"), "memory|seconds|steps"),
-    "wide rows": (ENDLESS + f"SELECT COUNT(DISTINCT {WIDE} || x) FROM t", "memory|seconds|steps"),
-    "one wide row": (FEW + f"SELECT {', '.join(['y'] * 1_900)} FROM (SELECT {WIDE} AS y FROM few)", "bytes|memory"),
+    "wide rows": (ENDLESS + f"SELECT COUNT(DISTINCT {WIDE} || x) FROM t", "too big|memory|seconds|steps"),
+    "one wide row": (
+        FEW + f"SELECT {', '.join(['y'] * 1_900)} FROM (SELECT {WIDE} AS y FROM few)",
+        "too big|bytes|memory",
+    ),
     "replace": (FEW + f"SELECT REPLACE(y, 'b', y) FROM (SELECT {WIDE} AS y FROM few)", "too big"),
     "overflow": ("SELECT SUM(x) FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT 1)", "integer overflow"),
 }
@@ -347,8 +354,26 @@ def test_the_time_is_bounded(database, name):
     """Catches a limit of time that only SQLite itself is asked to keep; the next query is answered as ever."""
     query = f"{FEW} SELECT COUNT({SLOW[name]}) FROM (SELECT {WIDE} AS y FROM few, books AS a, books AS b, books AS c)"
     with pytest.raises(QueryError, match="more than 1 seconds"):
-        run_query(database, query, QueryLimits(seconds=1))
+        run_query(database, query, QueryLimits(seconds=1, value=1_000_000))
     assert run_query(database, "SELECT 1") == [(1,)]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="runs wherever a process can be halted")
+def test_time_that_others_take_does_not_count(database):
+    """Catches a limit by the clock: on a busy machine the same query would be wrong. And one that has died."""
+    run_query(database, "SELECT 1")
+    (process,) = sql._process(os.getpid())._process
+    process.send_signal(signal.SIGSTOP)
+    Timer(1.5, process.send_signal, [signal.SIGCONT]).start()
+    assert run_query(database, "SELECT 1", QueryLimits(seconds=1)) == [(1,)]
+    process.send_signal(signal.SIGSTOP)
+    Timer(0.3, process.send_signal, [signal.SIGTERM]).start()
+    Timer(0.4, process.send_signal, [signal.SIGCONT]).start()
+    with pytest.raises(QueryError, match="breaks SQLite"):
+        run_query(database, "SELECT 1")
+    with ThreadPoolExecutor(4) as threads:
+        asked = [f"SELECT {number}" for number in range(20)]
+        assert [*threads.map(lambda query: run_query(database, query), asked)] == [[(number,)] for number in range(20)]
 
 
 @pytest.mark.parametrize(
