@@ -226,7 +226,7 @@ def test_a_link_runs_and_is_copied(visits, address):
     again = visits(link.removeprefix(address))
     again.decoded()
     assert again.text() == shown
-    wrong = visits("/?prompt=A+cat&seeed=3")
+    wrong = visits("/?prompt=A+cat&seeed=3#iteration=2&step=1")
     assert "'seeed'" in wrong.says("#problem [role=alert]", "The link could not be followed")
 
 

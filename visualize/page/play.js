@@ -152,6 +152,12 @@ function offer() {
   list.value = shown?.name ?? "";
 }
 
+/* The form holds what the link asked for; a link that asks for nothing, or for what is wrong, shows a recording. */
+DsbdPage.followLink = (runs) => {
+  if (runs) setTimeout(pressRun, 150);
+  else if (!shown && facts.recorded.length) choose(facts.recorded.find((one) => one.target === target).name, false);
+};
+
 /* A preset was chosen in the form, or another pair: method and fields, and with a pair its first example. */
 const STAYS = {__type__: "update"};
 DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value ?? STAYS);

@@ -324,7 +324,7 @@ def _wire_link(engine: Engine, form: Form, page: gr.Blocks, problem: gr.HTML) ->
     runs = gr.Checkbox(False, visible="hidden")
     outputs = [form.pair, *form.filled, problem, runs]
     told = page.load(linked, None, outputs, queue=False, **PRIVATE)
-    click = "(runs) => runs && setTimeout(() => document.querySelector('#run')?.click(), 150)"
+    click = "(runs) => globalThis.DsbdPage.followLink(runs)"
     told.then(None, runs, js=click, **PRIVATE)
 
 
