@@ -1,7 +1,9 @@
 """The state of one decode between iterations, and what may be seen of it: start, iterations, updates, observers."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -49,6 +51,30 @@ class RunStart:
         """Return the slots of the prompt in the target: its ids, and the memory in front of them."""
         return len(self.prompt_ids) + (self.memory is not None)
 
+    @cached_property
+    def _before(self) -> tuple[list[int], str]:
+        """The last ids of the prompt that show something, or all, and their text."""
+        ids, decode = list(self.prompt_ids), self.pair.decode
+        last = next((ids[-size:] for size in (8, 64) if decode(ids[-size:]).strip()), ids)
+        return last, decode(last)
+
+    def text_of(self, token_ids: Sequence[int]) -> str:
+        """Return what new tokens add to the text of the prompt: alone they may lose a space in front."""
+        ids, before = self._before
+        whole = self.pair.decode([*ids, *token_ids])
+        return whole[len(before) :] if whole.startswith(before) else self.pair.decode(token_ids)
+
+    def settled_text_of(self, token_ids: Sequence[int]) -> str:
+        """Return the text that stays whatever follows: a token that is a byte can change those that stand before it."""
+        end = len(token_ids)
+        while end and (self._is_byte(token_ids[end - 1]) or not self.pair.decode([token_ids[end - 1]])):
+            end -= 1
+        return self.text_of(token_ids[:end]).rstrip("\ufffd")
+
+    def _is_byte(self, token_id: int) -> bool:
+        name = getattr(self.pair.tokenizer, "convert_ids_to_tokens", str)(token_id)
+        return re.fullmatch("<0x[0-9A-F]{2}>", str(name)) is not None
+
 
 @dataclass(frozen=True)
 class IterationEnd:
@@ -91,7 +117,7 @@ class Update:
 
     __repr__ = brief
 
-    pair: Pair
+    start: RunStart
     candidates: Sequence[Hypothesis]
     """Hypotheses that can still be the result, or can still grow into it; best score first."""
     result: DecodingResult | None
@@ -112,7 +138,7 @@ class Update:
     @property
     def best(self) -> DecodedBeam:
         """Return the hypothesis that is best so far; it may change. In the last update, the returned one."""
-        return decoded(self.pair, self.candidates[0]) if self.result is None else self.result.beams[0]
+        return decoded(self.start, self.candidates[0]) if self.result is None else self.result.beams[0]
 
     @property
     def text(self) -> str:
@@ -128,15 +154,15 @@ class Update:
 
     @property
     def settled_text(self) -> str:
-        """Return the beginning that every possible result shares; it only grows."""
-        return self.result.text if self.result is not None else self.pair.decode(self.settled_ids).rstrip("\ufffd")
+        """Return the beginning that every possible result shares; it only grows. In the last update, all."""
+        return self.result.text if self.result is not None else self.start.settled_text_of(self.settled_ids)
 
 
-def decoded(pair: Pair, hypothesis: Hypothesis) -> DecodedBeam:
+def decoded(start: RunStart, hypothesis: Hypothesis) -> DecodedBeam:
     """Return a hypothesis with its tokens and its text."""
     ids = hypothesis.node.token_ids()
     return DecodedBeam(
-        pair.decode(ids), ids, hypothesis.log_weight, hypothesis.score, hypothesis.finished, hypothesis.multiplicity
+        start.text_of(ids), ids, hypothesis.log_weight, hypothesis.score, hypothesis.finished, hypothesis.multiplicity
     )
 
 
@@ -162,7 +188,7 @@ class Until:
         """Return True if the text before an end text is settled."""
         settled = None
         for hypothesis in update.candidates:
-            whole = update.pair.decode(hypothesis.node.token_ids())
+            whole = update.start.text_of(hypothesis.node.token_ids())
             before = cut(whole, self._ends)
             if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
                 return False
@@ -303,11 +329,11 @@ class Session:
 
     def update(self, result: DecodingResult | None = None) -> Update:
         """Return the present state. Of the finished hypotheses only the best one can still be returned."""
-        return Update(self._start.pair, self._ranked(_best_first(self._finished)[:1]), result)
+        return Update(self._start, self._ranked(_best_first(self._finished)[:1]), result)
 
     def result(self) -> DecodingResult:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""
-        beams = [decoded(self._start.pair, hypothesis) for hypothesis in self._ranked(self._finished)]
+        beams = [decoded(self._start, hypothesis) for hypothesis in self._ranked(self._finished)]
         ids = beams[0].token_ids
         stats = self._tally.stats(len(ids), self._clock, self._target_row, self._draft_row)
         return DecodingResult(beams[0].text, ids, beams, stats, self._settings)

@@ -147,7 +147,7 @@ def test_a_criterion_ends_one_sequence_at_its_first_place():
     """Catches tokens after the place, which a pass of several tokens makes."""
     alone = {"do_sample": False, "ids": IDS[1:, 1:], "mask": None}
     whole = generated(**alone)[0, 2:].tolist()
-    there = [lambda ids, scores, **_: ids[:, -1] == whole[3]]
+    there = [lambda ids, scores, **_: ids[:, -1] == whole[3], lambda ids, scores, **_: ids[:, -1] < 0]
     cut = generated(stopping_criteria=there, **alone)[0, 2:].tolist()
     assert cut == whole[: whole.index(whole[3]) + 1]
     assert generated(do_sample=False, max_time=1e-9).shape[1] < 3 + 8
