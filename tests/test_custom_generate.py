@@ -8,7 +8,14 @@ from functools import partial
 
 import pytest
 import torch
-from transformers import GenerationConfig, MaxLengthCriteria, set_seed
+from transformers import (
+    GenerationConfig,
+    MaxLengthCriteria,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+    set_seed,
+)
 from transformers.generation import BaseStreamer
 
 import dsbd
@@ -41,6 +48,20 @@ def generated(*, ours=True, draft=True, ids=IDS, mask=MASK, **asked):
 def test_greedy_ids_are_those_of_transformers(asked, draft):
     """Catches a processor that is dropped or sees another prompt, decoded padding, and an EOS that is missed."""
     assert generated(do_sample=False, draft=draft, **asked).tolist() == generated(ours=False, **asked).tolist()
+
+
+class Colder(TemperatureLogitsWarper):
+    pass
+
+
+@pytest.mark.parametrize("asked", [{}, {"temperature": 3.0, "top_k": 0}, {"num_beams": 2, "top_p": 0.9}], ids=str)
+@pytest.mark.parametrize(
+    "own", [TemperatureLogitsWarper(1e-6), Colder(1e-6), TopKLogitsWarper(1), TopPLogitsWarper(1e-9)]
+)
+def test_a_warper_of_the_caller_is_kept(own, asked):
+    """Catches one that is taken for the config's. Where one token is left, every law writes the greedy text."""
+    rows = generated(do_sample=True, logits_processor=[own], **asked)
+    assert rows.tolist() == generated(ours=False, do_sample=False).tolist()
 
 
 def test_beams_of_one_prompt():
