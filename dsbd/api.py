@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dsbd.auto import Plan, PlanProgress, measure_forests
+from dsbd.auto import TRYING, Plan, measure_forests
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.machine import memory_errors
-from dsbd.memory.reading import ReadProgress
+from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.pair import Pair, WindowedPrompt
 from dsbd.models.rows.row import Processor
@@ -20,9 +20,7 @@ from dsbd.results import DecodingResult
 from dsbd.session import Enough, Observer, RunStart, Until, Update
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.tracing.recorder import Recorder
-from dsbd.util import Check, check_of, value_of
-
-READING, TRYING = "reading a long prompt", "trying out forests"
+from dsbd.util import Check, Progress, check_of, value_of
 
 
 def decode(pair: Pair, prompt: str, settings: DecodingSettings | None = None, **asked: Any) -> DecodingResult:
@@ -92,7 +90,7 @@ def planning(
     settings: DecodingSettings,
     chat: bool = False,
     stop: Callable[[], bool] | None = None,
-) -> Generator[ReadProgress | PlanProgress, None, Plan | None]:
+) -> Generator[Progress, None, Plan | None]:
     """Do step by step what :func:`stream` does before its first update; closing it cancels.
 
     A prompt beyond the context is read into the pair's memory, and the ``auto`` fields of ``settings`` are resolved.
@@ -110,7 +108,7 @@ def planning(
 
 def _planned(
     pair: Pair, asked: DecodingSettings, ids: list[int], check: Check
-) -> Generator[ReadProgress | PlanProgress, None, tuple[WindowedPrompt, Plan | None]]:
+) -> Generator[Progress, None, tuple[WindowedPrompt, Plan | None]]:
     """Read a prompt that is too long for the context, and find the plan of ``auto``; None if nothing is ``auto``."""
     with memory_errors(READING):
         window = yield from pair.fitting(ids, asked.max_new_tokens, check)

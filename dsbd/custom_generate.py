@@ -321,7 +321,7 @@ def generate(
     beams = list[tuple[torch.Tensor, DecodedBeam]]()
     for place, (given, padding) in enumerate(prompts):
         prompt = given[padding:].tolist()
-        pair.require_room(len(prompt), room)
+        pair.require_fitting(len(prompt), room)
         for sample in range(samples):
             processors = processors_of(own, given[:padding], row=place * copies + sample)
             settings = replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item()))

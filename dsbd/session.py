@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -205,7 +205,7 @@ def slots_expected(prompt_tokens: int, settings: ResolvedSettings) -> int:
 def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
     """Return an empty row of a model, with room for the decode; ``check`` is called before each forward."""
     row = threaded_row(model, slots_expected(start.target_slots, start.settings), check)
-    return ProcessedRow(row, start.processors, start.pair.eos) if start.processors else row
+    return cast(Row, ProcessedRow(row, start.processors, start.pair.eos)) if start.processors else row
 
 
 def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> Drafter | BlockSearch | None:

@@ -9,7 +9,7 @@ from errno import EACCES
 from pathlib import Path
 from secrets import token_hex
 from threading import Event, Thread
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from dsbd.errors import StoppedError
 
@@ -126,6 +126,15 @@ def cut(text: str, ends: Iterable[str]) -> str:
 Item = TypeVar("Item")
 SECONDS = 10.0
 """Between two lines in a log; on a terminal one line is written again every second."""
+
+
+class Progress(NamedTuple):
+    """How far something is."""
+
+    doing: str
+    """In words."""
+    done: int
+    total: int
 
 
 class ProgressLine:

@@ -321,12 +321,6 @@ def test_speculative_beam_search_has_the_hypotheses_of_beam_search(kind, shapes)
     assert finished > 5
 
 
-def test_a_forest_of_the_same_model_always_lands():
-    """Catches a layer that falls short although every best pair was drafted."""
-    wide = {"num_beams": 3, "draft_depth": 4, "draft_width": 8}
-    assert searched("equal", "352", "speculative_beam_search", **wide).stats.layers_per_iteration > 4
-
-
 ENDS = list("=AEFKSXfs")
 
 

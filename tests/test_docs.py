@@ -124,7 +124,7 @@ def test_snippets_of_teaching_are_those_that_are_tested(kind):
     page = "https://example.org/forests/forests/1-dynamic-width.html"
     assert visualize.embed_snippet(page, kind) == SNIPPETS[kind]
     lesson = parse_lesson(SNIPPETS["lesson"], asset_path("lessons") / "mine.md")
-    assert [card.question is not None for card in lesson.cards] == [False, True]
+    assert [bool(card.options) for card in lesson.cards] == [False, False, True]
 
 
 def marked(name: str) -> str:
@@ -140,7 +140,7 @@ def test_the_plan_fills_45_minutes_with_cards_that_exist():
     assert all(one[1] == other[0] for one, other in itertools.pairwise(times))
     named = re.findall(r"Lesson (\d), cards? (\d+)(?: to (\d+))?", marked("plan"))
     assert len(named) > 10
-    assert all(int(last or first) <= read_lesson(LESSONS[int(at) - 1]).count for at, first, last in named)
+    assert all(int(last or first) <= len(read_lesson(LESSONS[int(at) - 1]).cards) for at, first, last in named)
     pages = [line.replace(".html", ".md").split("#")[0] for line in marked("tabs").splitlines()[1:-1]]
     assert {*pages} <= {path.name for path in LESSONS}
     names = re.findall(r'href="handouts/([^"]+)\.pdf"', marked("hand-outs"))
