@@ -111,6 +111,43 @@ def test_changed_weights_are_seen(change):
     assert making.kept_pair(model, None) is not first
 
 
+class Adapted(torch.nn.Module):
+    """Scales what a module returns, as an adapter does."""
+
+    def __init__(self, base):
+        super().__init__()
+        self.base, self.scaling, self.active = base, {"one": 1.0, "two": -3.0}, ["one"]
+
+    def forward(self, *given, **named):
+        return self.base(*given, **named) * self.scaling[self.active[0]]
+
+
+STEERING = [1.0]
+STEPS = {
+    "another adapter": lambda mlp: mlp.active.__setitem__(0, "two"),
+    "its scaling": lambda mlp: mlp.scaling.update(two=4.0),
+    "a hook": lambda mlp: mlp.register_forward_hook(lambda module, given, found: found * -2.0 * STEERING[0]),
+    "what the hook reads": lambda mlp: STEERING.__setitem__(0, 5.0),
+    "forward": lambda mlp: setattr(mlp, "forward", lambda *given: 9.0 * mlp.base(*given)),
+    "its class": lambda mlp: setattr(Adapted, "forward", lambda module, *given: -7.0 * module.base(*given)),
+    "without hooks": lambda mlp: (mlp._forward_hooks.clear(), vars(mlp).pop("forward")),
+}
+
+
+def test_what_changes_a_model_besides_its_weights_is_seen(monkeypatch):
+    """Catches a trace of what adapters, hooks and replaced methods did at the first call."""
+    monkeypatch.setattr(Adapted, "forward", Adapted.forward)
+    model, seen = toy_model(1, 2).float(), []
+    model.model.layers[0].mlp = Adapted(model.model.layers[0].mlp)
+    asked = {"do_sample": False, "max_new_tokens": 8, "pad_token_id": 0, "attention_mask": torch.ones_like(IDS[:1])}
+    for name, step in {"at first": len, **STEPS}.items():
+        step(model.model.layers[0].mlp) if seen else None
+        seen.append(model.generate(IDS[:1], **asked).tolist())
+        ours = model.generate(IDS[:1], custom_generate=dsbd.generate, draft_model=None, **asked)
+        assert ours.tolist() == seen[-1], name
+    assert len({str(ids) for ids in seen}) > 4
+
+
 def test_a_model_can_be_saved_and_copied_after_a_call():
     """Catches a kept pair that is saved with its target, one that a saved target loses for good, and a read of the
     version of inference tensors, which have none."""
