@@ -36,7 +36,7 @@ from dsbd.models.making import kept_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import Processor
 from dsbd.results import DecodedBeam
-from dsbd.session import RunStart, Update
+from dsbd.session import RunStart, Update, functions_of_ids
 from dsbd.settings import DecodingSettings, fields_of
 
 HONOURED = {
@@ -324,8 +324,9 @@ def generate(
         pair.require_fitting(len(prompt), room)
         for sample in range(samples):
             processors = processors_of(own, given[:padding], row=place * copies + sample)
-            settings = replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item()))
-            start = RunStart(pair, "", prompt, resolve(settings), processors)
+            settings = resolve(replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item())))
+            processors = functions_of_ids(processors, settings, several=len(prompts) * samples > 1)
+            start = RunStart(pair, "", prompt, settings, processors)
             text = _Text(given, *stops, streamer)
             *_, last = iterations(start, enough=text.enough)
             assert last.result is not None, "the last update carries the result"
