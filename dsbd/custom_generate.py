@@ -321,6 +321,7 @@ def generate(
     beams = list[tuple[torch.Tensor, DecodedBeam]]()
     for place, (given, padding) in enumerate(prompts):
         prompt = given[padding:].tolist()
+        pair.require_ids(prompt, vocabulary_size)
         pair.require_fitting(len(prompt), room)
         for sample in range(samples):
             processors = processors_of(own, given[:padding], row=place * copies + sample)

@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers
+from tokenizers import Tokenizer, decoders, models, normalizers, processors
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 import dsbd
@@ -136,6 +136,15 @@ def llama_2_tokenizer() -> PreTrainedTokenizerFast:
     shown = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     made.decoder = decoders.Sequence(shown)
     return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>", bos_token="<end>")
+
+
+def test_a_bos_that_stands_in_the_prompt_is_not_doubled():
+    """Catches a rendered chat template that begins with two, and one of two that the text has that is lost."""
+    pair = make_pair(toy_pair().target, None, llama_2_tokenizer())
+    alone = pair.encode("a a")
+    pair.tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing("<end> $A", None, [("<end>", EOS)])
+    assert pair.encode("a a") == pair.encode("<end>a a") == [EOS, *alone]
+    assert pair.encode("<end><end>a a")[:3] == [EOS] * 3
 
 
 def euros_and_letters(ids, logits):
