@@ -123,7 +123,7 @@ def test_snippets_of_teaching_are_those_that_are_tested(kind):
     page = "https://example.org/forests/forests/1-dynamic-width.html"
     assert visualize.embed_snippet(page, kind) == SNIPPETS[kind]
     lesson = parse_lesson(SNIPPETS["lesson"], asset_path("lessons") / "mine.md")
-    assert [card.question is not None for card in lesson.cards] == [False, True]
+    assert [bool(card.options) for card in lesson.cards] == [False, False, True]
 
 
 def test_exercises_and_solutions_follow_from_the_traces():

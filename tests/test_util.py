@@ -54,16 +54,6 @@ def test_a_full_disk_leaves_the_earlier_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_a_killed_process_left_goes(tmp_path):
-    """Catches parts of files that pile up, and one that another process is writing now."""
-    old, new = tmp_path / ".0123456789abcdef.part", tmp_path / ".fedcba9876543210.part"
-    for path in (old, new):
-        path.touch()
-    os.utime(old, (0, 0))
-    write_file(tmp_path / "out", "new")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [new.name, "out"]
-
-
 def test_a_link_in_its_place_is_replaced(tmp_path):
     """Catches a file elsewhere that is overwritten because someone put a link where the output goes."""
     (tmp_path / "real").mkdir()

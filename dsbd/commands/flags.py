@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsbd.errors import PairError
-from dsbd.util import BUNDLED_PAIRS, ProgressLine, value_of
+from dsbd.util import BUNDLED_PAIRS, ProgressLine
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
@@ -99,16 +99,16 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
 
 def pair_of(parsed: argparse.Namespace) -> "Pair":
     """Load the pair that the flags name; fallbacks are printed on stderr. Raises: PairError."""
-    from dsbd.models.loading import loading
+    from dsbd.models.loading import load_pair
 
     target, draft = parsed.target, parsed.draft
     if parsed.pair is not None:
         if target is not None:
             raise PairError(f"--pair {parsed.pair} and --target {target} name two pairs; give one of them")
         target = f"bundled:{parsed.pair}"
-    steps = loading(target, draft, parsed.device, parsed.dtype, parsed.engine, parsed.device_map, None, parsed.memory)
+    named = {name: getattr(parsed, name) for name in ("device", "dtype", "engine", "device_map", "memory")}
     with ProgressLine("loading") as progress:
-        pair = value_of(steps, progress.show)
+        pair = load_pair(target, draft, **named, show=progress.show)
     for line in pair.fallbacks:
         print(f"dsbd: {line}", file=sys.stderr)
     return pair
@@ -116,17 +116,15 @@ def pair_of(parsed: argparse.Namespace) -> "Pair":
 
 def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool = False) -> None:
     """Read a prompt beyond the context and resolve ``auto``, with progress on stderr; the decode reuses both."""
-    from dsbd.api import READING, TRYING, planning
-    from dsbd.memory.reading import ReadProgress
+    from dsbd.api import planning
+    from dsbd.auto import TRYING
+    from dsbd.memory.reading import READING
 
     with ProgressLine(TRYING, "step") as progress:
         read = 0
-        for done, step in enumerate(planning(pair, prompt, settings, chat=chat), 1):
-            if isinstance(step, ReadProgress):
-                read = step.total
-                progress.show(READING, done, step.total)
-            else:
-                progress.show(TRYING, done - read, step.total)
+        for step in planning(pair, prompt, settings, chat=chat):
+            progress.show(*step)
+            read = step.total if step.doing == READING else read
     ids, start = pair.encode(prompt, chat), pair.tokenizer.bos_token_id
     if read:
         told = f"the prompt of {len(ids):,} tokens is read in {read} segments; the law is p(. | memory)"
