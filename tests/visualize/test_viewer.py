@@ -362,17 +362,21 @@ def test_a_trace_that_grows_leaves_the_reader_alone(browser, exported):
         seen.quiet()
 
 
-STORY = {"a": [9, {"story": True}]}
+STORY = {"a": [9, {"story": True}], "b": [9, {"story": True}]}
 
 
 @pytest.mark.slow
 def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exported):
-    """Catches a story that talks on while the reader acts, starts again, writes into the address, or cannot pause."""
+    """Catches a story that talks on while the reader acts or about another trace, starts again, writes into the
+    address, or cannot pause."""
     with viewer(browser, exported) as seen:
         page, address, said = seen.page, seen.page.url, seen.sentence
         mood = "() => document.querySelector('.dsbd').dataset.story"
         page.evaluate(MOUNT, STORY)
         assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("lanes", "Pause")
+        page.evaluate("() => b.setTrace(grown(2))")
+        told = "() => [...document.querySelectorAll('.dsbd')].map((one) => one.dataset.story ?? '')"
+        assert page.evaluate(told) == ["lanes", ""]
         page.wait_for_selector(".dsbd[data-story=prompt]")
         assert page.locator(".dsbd-node:not([hidden]) >> nth=1").evaluate("one => getComputedStyle(one).opacity") == "0"
         assert seen.sentence != said

@@ -34,7 +34,6 @@ const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
 function draw(next, how = {}) {
   trace = next;
-  endStory();
   if (viewer) viewer.setTrace(trace, how);
   else viewer = DsbdViewer.mount(mount, trace, {start: location.hash.slice(1), language: "en"});
   showText();
@@ -55,9 +54,6 @@ function showText(isLive = false) {
   if (isLive) parts.push(make("span", "text-caret"));
   line.replaceChildren(...parts);
 }
-
-/* The viewer ends its story at the first input of the visitor; a run that begins by itself is none. */
-const endStory = () => mount.dispatchEvent(new Event("wheel", {bubbles: true}));
 
 /* A recording opens at its first step; the first of a visit plays its story. If the visitor stepped through it while
  * the page was starting, it stands where it was. */

@@ -112,6 +112,7 @@ class Viewer {
   /* ---- life ----------------------------------------------------------------------------------------------------- */
 
   setTrace(trace, how) {
+    this.story.stop();
     this.isNew = !this.scene;
     this.scene = trace && new Scene(trace);
     if (trace) {
