@@ -280,13 +280,19 @@ def test_the_drawing_is_saved_as_svg_and_png(page):
     for kind in ("SVG", "PNG"):
         with page.expect_download() as waiting:
             page.get_by_role("button", name=kind, exact=True).click()
-        assert waiting.value.suggested_filename == f"dsbd-iteration-1.{kind.lower()}"
+        assert waiting.value.suggested_filename == f"dsbd-pass-2.{kind.lower()}"
         files[kind] = waiting.value.path().read_bytes()
     texts = "".join(ElementTree.fromstring(files["SVG"]).itertext())
     assert all(node.label in texts for node in SCENE.iterations[1].nodes)
     assert "Token 1" in texts
+    legend = page.locator(".dsbd-legend li").all_inner_texts()
+    assert "width_threshold = 0.70" in legend[-1]
+    assert all(part in texts for entry in legend for part in entry.split("\n"))
     assert b"var(--" not in files["SVG"]
-    assert len(Image.open(BytesIO(files["PNG"])).convert("RGB").getcolors(1 << 24)) > 20
+    picture = Image.open(BytesIO(files["PNG"])).convert("RGB")
+    assert len(picture.getcolors(1 << 24)) > 20
+    below = picture.crop((0, picture.height - 40, picture.width, picture.height))
+    assert len(below.getcolors(1 << 24)) > 20, "the legend is part of the picture"
 
 
 @pytest.mark.slow

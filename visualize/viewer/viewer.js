@@ -209,6 +209,7 @@ class Viewer {
       if (this.root.clientWidth === width) return;
       width = this.root.clientWidth;
       if (!this.drawn) return;
+      this.news = true;
       this.forest.build();
       this.render();
     });
