@@ -64,6 +64,12 @@ test("a decode that was stopped has a best text", () => {
   const found = scene.text();
   assert.equal(found.tokens.map((token) => token.text).join(""), text);
   assert.deepEqual([scene.result, scene.final.size, found.ended], [[], 0, false]);
+  const even = ({output_beams, ...one}) => ({
+    ...one,
+    output_beams: output_beams.map((beam) => ({...beam, log_weight: -1})),
+  });
+  const tied = new Scene({...trace, iterations: trace.iterations.slice(0, 1).map(even), result: null});
+  assert.equal(tied.best.node, trace.iterations[0].output_beams[0].node, "ties go to the earlier beam");
 });
 
 /* Catches a file of another kind, and damage that would be drawn as something else. */
