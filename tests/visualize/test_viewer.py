@@ -394,8 +394,8 @@ def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exporte
         page.evaluate("() => b.setTrace(grown(2))")
         told = "() => [...document.querySelectorAll('.dsbd')].map((one) => one.dataset.story ?? '')"
         assert page.evaluate(told) == ["lanes", ""]
-        page.wait_for_selector(".dsbd[data-story=prompt]")
-        assert page.locator(".dsbd-node:not([hidden]) >> nth=1").evaluate("one => getComputedStyle(one).opacity") == "0"
+        page.wait_for_function("""() => document.querySelector(".dsbd").dataset.story === "prompt"
+            && getComputedStyle(document.querySelectorAll(".dsbd-node:not([hidden])")[1]).opacity === "0" """)
         assert seen.sentence != said
         assert page.url == address
         page.mouse.click(5, 5)
