@@ -1,7 +1,5 @@
 """Watches a page of a browser."""
 
-UPLOAD = ".modebar-btn[data-title^=Share]"
-"""Plotly's button that sends a figure to Plotly's own cloud."""
 SETTLED = """async () => {
     const frame = () => new Promise(requestAnimationFrame);
     await frame();

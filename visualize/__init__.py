@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from visualize.embed import embed_snippet, show
     from visualize.figures.contest import pareto_figure, race_figure, speed_figure
     from visualize.figures.trace import decode_figure, forest_figure, width_figure
-    from visualize.forest import decode_graph, forest_graph
+    from visualize.forest import forest_graph
     from visualize.pages.lesson_page import export_lesson
     from visualize.pages.site import export_html, export_site
     from visualize.svg import forest_svg, forest_text
@@ -22,7 +22,7 @@ _NAMES = {
     "embed": "embed_snippet show",
     "figures.contest": "pareto_figure race_figure speed_figure",
     "figures.trace": "decode_figure forest_figure width_figure",
-    "forest": "decode_graph forest_graph",
+    "forest": "forest_graph",
     "pages.lesson_page": "export_lesson",
     "pages.site": "export_html export_site",
     "viewer.bundle": "viewer_assets",

@@ -41,23 +41,18 @@ class Shown:
     height: int
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": self._repr_html_(), "image/svg+xml": self._svg(), "text/plain": self._text()}
+        said = forest_text(self.trace, self.iteration if self.trace.iterations else None, language=self.language)
+        return {"text/html": self._repr_html_(), "image/svg+xml": self._svg(), "text/plain": said}
 
     def _repr_html_(self) -> str:
-        page = html_page([self.trace], language=self.language, place=self._finished())
-        return _framed(page, self._svg(), self.height)
-
-    def _finished(self) -> str:
-        """Return the last step of the iteration: in a saved notebook the finished forest tells more than the first."""
+        """Return the viewer at the end of the iteration: in a saved notebook the finished forest tells the most."""
         chosen = self.trace.iterations[self.iteration : self.iteration + 1]
         steps = sum(len(steps_of(one, self.trace.settings)) for one in chosen)
-        return f"iteration={self.iteration + 1}&step={max(steps, 1)}"
+        place = f"iteration={self.iteration + 1}&step={max(steps, 1)}"
+        return _framed(html_page(self.trace, language=self.language, place=place), self._svg(), self.height)
 
     def _svg(self) -> str:
         return forest_svg(self.trace, self.iteration, language=self.language)
-
-    def _text(self) -> str:
-        return forest_text(self.trace, self.iteration if self.trace.iterations else None, language=self.language)
 
 
 def show(

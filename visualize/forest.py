@@ -135,14 +135,20 @@ def _later(before: Look | None, state: str, landed: bool) -> Look:
     return old if stays else state, slots + (state in YIELDED), was_landed or landed
 
 
-def forest_graph(source: Source, iteration: int = 0, *, step: int | None = None) -> nx.DiGraph:
-    """Return the forest of one iteration as a graph, at one of its steps; None = after the last.
+def forest_graph(source: Source, iteration: int | None = None, *, step: int | None = None) -> nx.DiGraph:
+    """Return the forest of one iteration as a graph, at one of its steps (None = after the last), or the whole decode.
 
     Iterations and steps count from 0. Each node has these attributes: ``column`` (0 for input beams, else the layer)
     and ``row``, where it stands; ``token`` and ``label`` (shortened), visible; ``state``, ``slots`` (how many beams end
     there) and ``landed``; ``target_prob``, ``draft_prob`` and ``log_weight``, None if not known; ``records``, the
     trials and draws that were about it. The graph itself has ``iteration``, ``before`` (how many tokens earlier
     iterations brought), ``layers`` (the verified ones), ``last_column`` and ``last_row``.
+
+    Without an iteration it is one tree: the returned text (or the best beam so far) as a line, and every other guess as
+    a twig below it. Nodes are as the last iteration that names them has them, and have ``iteration``, ``position``
+    (place of the token in the text, from 1) and ``row`` (0 on the line). Cover nodes that no beam landed on are left
+    out: nobody guessed them, and they would be most of the tree. The graph has ``bands`` (the positions that each
+    iteration won), ``tokens`` (of the line), ``last_position`` and ``last_row``.
 
     Example:
         >>> visualize.forest_graph(trace, iteration=4).nodes(data="state")
@@ -151,6 +157,8 @@ def forest_graph(source: Source, iteration: int = 0, *, step: int | None = None)
         TraceError: no such iteration or step, or no such trace.
     """
     trace = load_trace(source)
+    if iteration is None:
+        return _whole(trace)
     chosen = trace.iterations[check_place("iteration", iteration, "this trace", len(trace.iterations))]
     index, steps = trace.node_index(), steps_of(chosen, trace.settings)
     if step is not None:
@@ -191,22 +199,7 @@ def forest_places(iteration: Iteration, index: Mapping[int, Node]) -> dict[int, 
     return {node: (column, round(rows[node], 3)) for node, column in columns_of.items()}
 
 
-def decode_graph(source: Source) -> nx.DiGraph:
-    """Return the whole decode as one tree: the returned text as a line, every other guess as a twig below it.
-
-    Nodes have the attributes of :func:`forest_graph`, of the last iteration that names them, and ``iteration`` (its
-    number from 0), ``position`` (place of the token in the text, from 1) and ``row`` (0 on the line). Cover nodes that
-    no beam landed on are left out: nobody guessed them, and they would be most of the tree. The graph has ``bands``
-    (the positions that each iteration won), ``tokens`` (of the line), ``last_position`` and ``last_row``. Without a
-    result the line is the best beam so far.
-
-    Example:
-        >>> visualize.decode_graph(trace).graph["tokens"]
-
-    Raises:
-        TraceError: no such trace.
-    """
-    trace = load_trace(source)
+def _whole(trace: Trace) -> nx.DiGraph:
     index, tree, bands = trace.node_index(), nx.DiGraph(), list[Band]()
     tree.add_node(ROOT, position=0)
     for number, iteration in enumerate(trace.iterations):

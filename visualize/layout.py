@@ -74,7 +74,9 @@ def _pack(children: Children, roots: Sequence[int], heights: Mapping[int, float]
     """Return the rows with every subtree pushed up as far as it goes; the first root is at 0."""
     offsets: dict[int, float] = {}
     contours: dict[int, Contour] = {}
-    order = _parents_first(children, roots)
+    order = list(roots)
+    for node in order:
+        order += children.get(node, ())
     for node in reversed(order):
         below = children.get(node, ())
         places, contour = _stack([contours.pop(child) for child in below], SIBLINGS, COUSINS)
@@ -107,13 +109,3 @@ def _stack(contours: Sequence[Contour], first: float, deeper: float) -> tuple[li
         both = [(above[0], below[1]) for above, below in zip(union, moved, strict=False)]
         union = both + union[len(moved) :] + moved[len(union) :]
     return places, union
-
-
-def _parents_first(children: Children, roots: Sequence[int]) -> list[int]:
-    """Return every node after its parent; a loop, since a chain may be longer than the stack."""
-    order, waiting = [], list(roots)
-    while waiting:
-        node = waiting.pop()
-        order.append(node)
-        waiting.extend(children.get(node, ()))
-    return order

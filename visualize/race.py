@@ -1,13 +1,11 @@
 """A race as lanes on one clock and as paths of SVG, the sentences that say who was faster, and two texts by words."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import Any, Literal
+from typing import Literal
 
-from dsbd.contest.records import Lane, Race, Racer, Ratio, read_record
-from dsbd.results import brief
+from dsbd.contest.records import Lane, Race, Racer, Ratio
 
 Busy = Literal["prefill", "draft", "score", "verify", "forward"]
 BUSY: dict[str, Busy] = {
@@ -29,10 +27,10 @@ BUSY_WORDS: dict[Busy, str] = {
 LABELS = {
     "speculative": "Speculative sampling",
     "dsbd defaults": "DSBD, dynamic width",
-    "dsbd same-law": "DSBD, same law",
-    "dsbd auto-same-law": "DSBD, same law, auto",
+    "dsbd same-law": "DSBD, same distribution",
+    "dsbd auto-same-law": "DSBD, same distribution, auto",
     "dsbd auto": "DSBD, dynamic width, auto",
-    "dsbd paper-same-law": "DSBD, same law, as in the paper",
+    "dsbd paper-same-law": "DSBD, same distribution, as in the paper",
     "dsbd equal-quality": "DSBD, equal quality",
     "dsbd auto-equal-quality": "DSBD, equal quality, auto",
     "dsbd as in Play": "DSBD, as set in Play",
@@ -64,89 +62,22 @@ PLAIN = ("sampling", "greedy")
 """Of these the first that runs is compared with in the heat of one text; the other heat has the baseline."""
 
 
-@dataclass(frozen=True)
-class TextPart:
-    """A part of a text; ``differs`` from the text it is compared with."""
-
-    text: str
-    differs: bool
-
-
-@dataclass(frozen=True)
-class LaneScene:
-    """One decoder's lane."""
-
-    __repr__ = brief
-
-    name: str
-    label: str
-    meaning: str
-    heat: Heat
-    said: str
-    """Its passes beside those of the decoder without guesses in its heat: part of a sentence."""
-    quality: str
-    """How good its answers were; empty if that was not measured."""
-    is_ours: bool
-    lane: Lane
-    """What it was busy with, and when tokens landed; its text is untrusted."""
+def lanes_of(race: Race) -> dict[Heat, list[tuple[Racer, Lane]]]:
+    """Return the racers that have a lane, each with it, by heat; heats without one are left out."""
+    running = [(racer, racer.lane) for racer in race.racers if racer.lane is not None]
+    found = {heat: [one for one in running if heat_of(one[0]) == heat] for heat in HEATS}
+    return {heat: lanes for heat, lanes in found.items() if lanes}
 
 
-@dataclass(frozen=True)
-class RaceScene:
-    """All lanes on one clock."""
-
-    __repr__ = brief
-
-    seconds: float
-    """The whole clock: until the slowest lane is over."""
-    lanes: tuple[LaneScene, ...]
-    sentence: str
-    """What the race shows, in one sentence."""
-
-    @property
-    def heats(self) -> tuple[tuple[Heat, tuple[LaneScene, ...]], ...]:
-        """The heats that have runners, each with its lanes."""
-        found = ((heat, tuple(lane for lane in self.lanes if lane.heat == heat)) for heat in HEATS)
-        return tuple((heat, lanes) for heat, lanes in found if lanes)
-
-    @property
-    def busy(self) -> tuple[Busy, ...]:
-        """The kinds of bars that occur, in the order of :data:`BUSY_WORDS`."""
-        found = {BUSY[stretch.phase] for one in self.lanes for stretch in one.lane.stretches}
-        return tuple(name for name in BUSY_WORDS if name in found)
+def seconds_of(race: Race) -> float:
+    """Return the whole clock: until the slowest lane is over."""
+    return max((racer.lane.seconds for racer in race.racers if racer.lane), default=0.0) or 1.0
 
 
-def race_scene(race: Race | Mapping[str, Any]) -> RaceScene:
-    """Return the scene of a race: all that a drawing needs.
-
-    Args:
-        race: a record, or its plain data. Racers without a lane are left out.
-
-    Raises:
-        ValueError: the data is no race.
-    """
-    read = read_record(Race, race)
-    running = [(racer, racer.lane) for racer in read.racers if racer.lane is not None]
-    running.sort(key=lambda one: HEATS.index(heat_of(one[0])))
-    whole = max((lane.seconds for _, lane in running), default=0.0) or 1.0
-    return RaceScene(
-        seconds=whole,
-        lanes=tuple(_lane(racer, lane, read) for racer, lane in running),
-        sentence=meaning_of(read),
-    )
-
-
-def _lane(racer: Racer, lane: Lane, race: Race) -> LaneScene:
-    return LaneScene(
-        name=racer.name,
-        label=label_of(racer.name),
-        meaning=MEANINGS.get(racer.name, ""),
-        heat=heat_of(racer),
-        said=passes_said(racer, plain_of(race, heat_of(racer))),
-        quality=_quality(racer, race),
-        is_ours=racer.row.method == "dsbd",
-        lane=lane,
-    )
+def busy_of(race: Race) -> list[Busy]:
+    """Return the kinds of bars that occur, in the order of :data:`BUSY_WORDS`."""
+    found = {BUSY[stretch.phase] for racer in race.racers if racer.lane for stretch in racer.lane.stretches}
+    return [name for name in BUSY_WORDS if name in found]
 
 
 WIDTH = 1000
@@ -201,14 +132,15 @@ def plain_of(race: Race, heat: Heat) -> Racer | None:
     return next((here[name] for name in names if name in here), None)
 
 
-def passes_said(racer: Racer, plain: Racer | None) -> str:
-    """Return the passes of the lane beside those of the plain decoder's lane; empty where they are not known."""
+def passes_said(racer: Racer, race: Race) -> str:
+    """Return its passes beside those of the decoder without guesses in its heat; empty where they are not known."""
+    plain = plain_of(race, heat_of(racer))
     if racer is plain:
         return "without guesses"
     passes, others = _passes(racer), _passes(plain)
     if passes is None or others is None:
         return ""
-    return f"{passes} passes of the large model instead of {others}"
+    return f"{passes} {'pass' if passes == 1 else 'passes'} of the large model instead of {others}"
 
 
 def _passes(racer: Racer | None) -> int | None:
@@ -216,7 +148,8 @@ def _passes(racer: Racer | None) -> int | None:
     return len(lane.landings) if lane is not None and lane.landings and lane.has_phases else None
 
 
-def _quality(racer: Racer, race: Race) -> str:
+def answers_said(racer: Racer) -> str:
+    """Return how good its answers were; empty if that was not measured."""
     if any(answer.right is not None for answer in racer.answers):
         return f"{sum(bool(answer.right) for answer in racer.answers)} of {len(racer.answers)} right"
     found = racer.row.perplexity
@@ -242,6 +175,33 @@ def quality_said(racer: Racer, race: Race) -> str:
     return f"{what}: {found.verdict}"
 
 
+def led_by(race: Race) -> tuple[Racer, Racer] | None:
+    """Return the large model alone and the decoder with guesses that a race leads with; None without both lanes."""
+    racers = {racer.name: racer for racer in race.racers if racer.lane is not None}
+    guessing = next((racers[name] for name in (*SAME_LAW, "dsbd defaults") if name in racers), None)
+    alone = racers.get(race.baseline or "")
+    return None if alone is None or guessing is None else (alone, guessing)
+
+
+def headline_of(race: Race) -> str:
+    """Return how much faster guesses made a race, and whether the answers were as good; empty if nothing leads it."""
+    lanes = led_by(race)
+    ratio = lanes and lanes[1].ratio
+    if not lanes or ratio is None:
+        return ""
+    alone, guessing = lanes
+    texts = {"".join(landing.text for landing in racer.lane.landings) for racer in lanes if racer.lane is not None}
+    if len(texts) == 1:
+        good = "the same answer"
+    elif race.task is not None:
+        good = f"{answers_said(guessing)}, alone {answers_said(alone)}"
+    elif alone.row.perplexity is None or guessing.row.perplexity is None:
+        good = ""
+    else:
+        good = f"perplexity {guessing.row.perplexity.mean:.1f} instead of {alone.row.perplexity.mean:.1f}"
+    return ", ".join(filter(None, (f"{_short(ratio.median)} × as fast", good)))
+
+
 def meaning_of(race: Race) -> str:
     """Return what a race shows: the passes first, of which every machine makes as many, and then the time."""
     racers = {racer.name: racer for racer in race.racers}
@@ -259,12 +219,12 @@ def meaning_of(race: Race) -> str:
     return lead + ("" if several is None or several.ratio is None else _time_said(several.ratio, "beam sampling"))
 
 
-def heat_said(heat: Heat, lanes: Sequence[LaneScene], is_alone: bool) -> str:
+def heat_said(heat: Heat, lanes: Sequence[tuple[Racer, Lane]], is_alone: bool) -> str:
     """Return which lane of a heat took the least time, and that heats are not compared; empty if neither is true."""
     parts = []
     if len(lanes) > 1:
-        first = min(lanes, key=lambda one: one.lane.seconds)
-        parts.append(f"least time here: {first.label} in {first.lane.seconds:.2f} s")
+        first, lane = min(lanes, key=lambda one: one[1].seconds)
+        parts.append(f"least time here: {label_of(first.name)} in {lane.seconds:.2f} s")
     if heat == "several texts" and not is_alone:
         parts.append("more work than one text, so compare within this group")
     return "; ".join(parts)
@@ -284,20 +244,17 @@ def _time_said(ratio: Ratio, other: str) -> str:
     return f"In time no clear difference from {other}: {times} × its speed, {ends} × possible; more runs narrow it."
 
 
-def compared(text: str, other: str) -> tuple[TextPart, ...]:
-    """Return a text in pieces, with the words that differ from another text.
+def compared(text: str, other: str) -> list[tuple[str, bool]]:
+    """Return a text in pieces, each with whether its words differ from another text.
 
     Example:
         >>> compared("a fox ran", "a cat ran")
-        (TextPart(text='a ', differs=False), TextPart(text='fox ', differs=True), TextPart(text='ran', differs=False))
+        [('a ', False), ('fox ', True), ('ran', False)]
     """
     ours, theirs = _words(text), _words(other)
     matcher = SequenceMatcher(None, [word.strip() for word in ours], [word.strip() for word in theirs], autojunk=False)
-    pieces = []
-    for kind, start, end, _, _ in matcher.get_opcodes():
-        if end > start:
-            pieces.append(TextPart("".join(ours[start:end]), kind != "equal"))
-    return tuple(pieces)
+    return [("".join(ours[start:end]), kind != "equal")
+            for kind, start, end, _, _ in matcher.get_opcodes() if end > start]  # fmt: skip
 
 
 def _words(text: str) -> Sequence[str]:

@@ -9,7 +9,7 @@ import networkx as nx
 from dsbd.tracing.records import Trial
 from visualize.files import TEMPLATES
 from visualize.forest import Source, Width, check_place, forest_graph, load_trace, text_of
-from visualize.theme import FONT, MARKS, MONOSPACE, SIZES, YIELDED, Theme, mark_of, mark_style, palette
+from visualize.theme import FONT, MARK_OF, MARKS, MONOSPACE, SIZES, STYLES, YIELDED, Theme, palette
 from visualize.tokens import columns
 from visualize.words import Words, number
 
@@ -85,13 +85,13 @@ def _layer(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) ->
 
 def _edge(edge: Sequence[Point], state: str) -> dict[str, Any]:
     (x0, y0), (bend, _), (x1, y1) = ((_x(x), _y(y)) for x, y in edge)
-    middle, style = round((bend + x1) / 2, 1), mark_style(mark_of(state))
+    middle, style = round((bend + x1) / 2, 1), STYLES[MARK_OF[state]]
     path = f"M{x0},{y0}H{bend}C{middle},{y0} {middle},{y1} {x1},{y1}"
     return {"path": path, "style": style, "dashes": SIZES.dashes[style.dash], "is_strong": state in YIELDED}
 
 
 def _node(id_: int, node: Attributes, theme: Theme, words: Words) -> dict[str, Any]:
-    style, is_settled = mark_style(mark_of(node["state"])), node["state"] in (*YIELDED, "input")
+    style, is_settled = STYLES[MARK_OF[node["state"]]], node["state"] in (*YIELDED, "input")
     return {
         "x": _x(node["column"]),
         "y": _y(node["row"]),
@@ -112,7 +112,7 @@ def _legend(forest: nx.DiGraph, width: int, height: int, words: Words) -> tuple[
         room = 34 + 7 * len(name)
         if x + room > width:
             x, line = LEFT, line + 1
-        found.append({"style": mark_style(mark), "name": name, "x": x, "y": height + 22 + LEGEND * line})
+        found.append({"style": STYLES[mark], "name": name, "x": x, "y": height + 22 + LEGEND * line})
         x += room
     return found, line + 1
 
@@ -174,7 +174,7 @@ def _beams(iteration: Any, index: Mapping[int, Any], words: Words) -> Iterator[s
 
 def describe(forest: nx.DiGraph, words: Words) -> str:
     """Say a drawn forest in a line: how many nodes in how many layers, and what became of them."""
-    marks = Counter(mark_of(node["state"]) for node in forest.nodes.values() if node["state"] != "input")
+    marks = Counter(MARK_OF[node["state"]] for node in forest.nodes.values() if node["state"] != "input")
     return words(
         "ui.alt",
         index=forest.graph["iteration"] + 1,
@@ -230,7 +230,7 @@ def facts_of(id_: int, node: Attributes, words: Words) -> Iterator[str]:
 
 def marks_of(forest: nx.DiGraph) -> list[str]:
     """Return the marks that occur, in the order of the legend."""
-    found = {mark_of(node["state"]) for node in forest.nodes.values()}
+    found = {MARK_OF[node["state"]] for node in forest.nodes.values()}
     return [mark for mark in MARKS if mark in found]
 
 

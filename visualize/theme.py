@@ -51,20 +51,10 @@ TREE_MARKS = tuple(mark for mark in MARKS if mark != "start")
 STATES = tuple(state for states in MARKS.values() for state in states)
 YIELDED = (*MARKS["kept"], *MARKS["picked"])
 """States of the tokens that a layer yielded."""
-_STYLES = {mark: Style(**fields) for mark, fields in _TABLE["marks"].items()}
-_MARK_OF = {state: mark for mark, states in MARKS.items() for state in states}
-
-
-def mark_of(state: str) -> str:
-    """Return the mark of a state."""
-    return _MARK_OF[state]
-
-
-def mark_style(mark: str) -> Style:
-    """Return the look of a mark."""
-    return _STYLES[mark]
-
-
+STYLES = {mark: Style(**fields) for mark, fields in _TABLE["marks"].items()}
+"""The look of each mark."""
+MARK_OF = {state: mark for mark, states in MARKS.items() for state in states}
+"""The mark of each state."""
 MONOSPACE = "ui-monospace, 'SF Mono', 'Cascadia Code', 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 FONT = {"family": "ui-sans-serif, system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif", "size": 13}
 

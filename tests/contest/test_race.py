@@ -22,7 +22,18 @@ from dsbd.util import asset_path
 from tests.contest.made_up import BASELINE, Quiz, made_up_run, made_up_table
 from tests.toy_pair import toy_pair
 from visualize.figures.contest import pareto_front
-from visualize.race import BAR, WIDTH, TextPart, bar_paths, compared, quality_said, race_scene, tick_path
+from visualize.race import (
+    BAR,
+    WIDTH,
+    bar_paths,
+    busy_of,
+    lanes_of,
+    meaning_of,
+    passes_said,
+    quality_said,
+    seconds_of,
+    tick_path,
+)  # fmt: skip
 
 NAMES = ["sampling", "beam_sampling", "dsbd:same-law", "hf_sampling"]
 VALUES = {"max_new_tokens": [6], "draft_depth": [2], "draft_width": [3]}
@@ -133,14 +144,15 @@ def test_what_cannot_race(names, prompts, rounds, said):
 
 def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
     """Catches a lane that is drawn on another clock, and one text that seems to win against several."""
-    scene = race_scene(made_up(**SPEEDS).to_dict())
-    ends = {one.name: tick_path(one.lane, scene.seconds).split(" ")[0] for one in scene.lanes}
-    assert (scene.seconds, scene.busy) == (4.0, ("prefill", "score"))
+    shown = made_up(**SPEEDS)
+    lanes = {racer.name: (lane, passes_said(racer, shown)) for ran in lanes_of(shown).values() for racer, lane in ran}
+    ends = {name: tick_path(lane, 4.0).split(" ")[0] for name, (lane, _) in lanes.items()}
+    assert (seconds_of(shown), busy_of(shown)) == (4.0, ["prefill", "score"])
     assert ends == {"sampling": "M500.00", "beam_sampling": "M1000.00", "dsbd same-law": "M500.00"}
-    bars = bar_paths(scene.lanes[0].lane, 4.0)
+    bars = bar_paths(lanes["beam_sampling"][0], 4.0)
     assert bars["score"] == f"M{WIDTH * 0.125:.2f} 0h{WIDTH * 0.875:.2f}V{BAR}h-{WIDTH * 0.875:.2f}z"
-    heats = {heat: {lane.name: lane.said for lane in lanes} for heat, lanes in scene.heats}
-    passes = "1 passes of the large model instead of 1"
+    heats = {heat: {racer.name: lanes[racer.name][1] for racer, _ in ran} for heat, ran in lanes_of(shown).items()}
+    passes = "1 pass of the large model instead of 1"
     several = {"beam_sampling": "without guesses", "dsbd same-law": passes}
     assert heats == {"several texts": several, "one text": {"sampling": "without guesses"}}
 
@@ -156,7 +168,7 @@ def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
 )
 def test_the_sentence_says_the_passes_and_then_the_time(ours, sentence):
     """Catches a sentence that claims more, or less, than the interval."""
-    said = race_scene(made_up(**{"beam_sampling": [20] * len(ours), "dsbd:same-law": ours})).sentence
+    said = meaning_of(made_up(**{"beam_sampling": [20] * len(ours), "dsbd:same-law": ours}))
     assert said.startswith("Guesses save passes of the large model, on every machine: 1 instead of 1 for several texts")
     assert sentence in said
 
@@ -172,13 +184,6 @@ def test_quality_says_which_way_is_better():
     assert quality_said(lower, asked) == "share of right answers lower, which is worse"
 
 
-def test_texts_are_compared_word_by_word():
-    pieces = compared("the old fox ran home", "the fox ran away")
-    assert "".join(piece.text for piece in pieces) == "the old fox ran home"
-    assert [piece.text.strip() for piece in pieces if piece.differs] == ["old", "home"]
-    assert compared("same", "same") == (TextPart("same", False),)
-
-
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
 def test_the_front_by_comparing_all_with_all(points):
     """Catches a dominated point on the line, a point lost to a tie, and an equal point drawn twice."""
@@ -191,7 +196,7 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     """Catches a baseline beside itself, a name that is markup, and a figure without a title."""
     table, shown = made_up_table(), made_up(**SPEEDS)
     drawn = visualize.race_figure(shown)
-    assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same law", "Sampling"]
+    assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same distribution", "Sampling"]
     rows = [replace(row, contender=f"{row.contender} <b>") for row in table.rows if row.ratio]
     (ratios,) = visualize.speed_figure(replace(table, rows=tuple(rows))).data
     assert ratios.x == tuple(row.ratio.median for row in rows)

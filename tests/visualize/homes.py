@@ -3,7 +3,7 @@
 import functools
 import http.server
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tests.watched import Watched
@@ -44,47 +44,14 @@ class Visit(Watched):
         assert self.outside == []
 
 
-VIEWPORT = {"width": 1280, "height": 900}
-_idle: dict = {}
-"""By browser, a page that waits for its next visit: the process of a fresh one takes seconds to start."""
-
-
 @contextmanager
-def visit(
-    browser,
-    path: Path | str,
-    fragment: str = "",
-    *,
-    viewport: dict = VIEWPORT,
-    color_scheme: str = "light",
-    reduced_motion: str = "no-preference",
-    **context,
-):
-    """Open a file (or an address) in a page that nobody else has.
-
-    ``context`` says what kind of browser has it. Without it, the page may have been left by an earlier visit: what it
-    showed is gone, what was emulated is undone, and its notes are empty.
-    """
-    seen = None if context else _idle.pop(browser, None)
-    if seen is None:
-        seen = Visit(browser.new_context(viewport=viewport, **context).new_page())
-    left_whole = False
-    try:
-        seen.page.set_viewport_size(viewport)
-        seen.page.emulate_media(media="null", color_scheme=color_scheme, reduced_motion=reduced_motion)
+def visit(browser, path: Path | str, fragment: str = "", *, viewport: dict | None = None, **context):
+    """Open a file (or an address) in a page of its own; ``context`` says what kind of browser has it."""
+    opened = browser.new_context(viewport=viewport or {"width": 1280, "height": 900}, **context)
+    with closing(opened):
+        seen = Visit(opened.new_page())
         seen.page.goto((path.as_uri() if isinstance(path, Path) else path) + fragment)
         yield seen
-        left_whole = True
-    finally:
-        if context or not left_whole or browser in _idle:
-            seen.page.context.close()
-        else:
-            seen.page.evaluate("() => { try { localStorage.clear(); } catch { /* a page without storage */ } }")
-            seen.page.goto("about:blank")
-            seen.page.mouse.move(0, 0)
-            seen.asked.clear()
-            seen.errors.clear()
-            _idle[browser] = seen
 
 
 @contextmanager

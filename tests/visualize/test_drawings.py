@@ -116,7 +116,7 @@ def test_all_frames_have_the_same_traces_and_show_what_their_own_figures_show():
 
 @pytest.mark.parametrize("name", ["1-dynamic-width.json.gz", "6-beam-sampling.json.gz", "tree"])
 def test_the_whole_decode_has_every_node_and_every_word(name):
-    tree, figure = visualize.decode_graph(trace_of(name)), visualize.decode_figure(trace_of(name))
+    tree, figure = visualize.forest_graph(trace_of(name)), visualize.decode_figure(trace_of(name))
     bars, *_ = figure.data
     marks = scatters(figure, "markers")
     assert sorted(id_ for trace in marks for _, id_, _ in trace.customdata) == sorted(tree)

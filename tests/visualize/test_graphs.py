@@ -21,7 +21,7 @@ from dsbd.tracing.trace import Trace
 from tests.visualize.traces import ASSETS, TRACES, toy_trace, trace_of
 from visualize.forest import COVER_HEIGHT, forest_places, steps_of, text_of
 from visualize.layout import COUSINS, SIBLINGS, TREES, tidy
-from visualize.theme import STATES, YIELDED, mark_of, mark_style
+from visualize.theme import MARK_OF, STATES, STYLES, YIELDED
 
 
 @pytest.fixture(params=sorted(TRACES))
@@ -80,7 +80,7 @@ def test_steps_bring_what_they_say_and_move_nothing(trace):
 def test_the_whole_decode_has_every_node_once_at_its_place_in_the_text(trace):
     """Walks from every recorded node to the prompt. Catches two tokens in one place, a twig above the text, and edges
     that cross."""
-    tree, index = visualize.decode_graph(trace), trace.node_index()
+    tree, index = visualize.forest_graph(trace), trace.node_index()
     last = {}
     for at in range(len(trace.iterations)):
         last |= {id_: node["state"] for id_, node in visualize.forest_graph(trace, at).nodes.items()}
@@ -117,8 +117,8 @@ def test_every_state_has_one_mark_and_what_was_not_tested_is_no_cross():
     """Catches a verdict without a mark, and a guess that is crossed out although nothing was decided about it."""
     recorded = {*get_args(Verdict), *get_args(DrawKind), *get_args(NodeKind)} - {"drawn"}
     assert sorted(STATES) == sorted({*recorded, "input"})
-    assert {mark_of(state) for state in ("drafted", "cover", "unneeded")} == {"guess"}
-    assert not mark_style("guess").filled
+    assert {MARK_OF[state] for state in ("drafted", "cover", "unneeded")} == {"guess"}
+    assert not STYLES["guess"].filled
 
 
 CLOSE = 1e-9
@@ -234,15 +234,12 @@ def test_run_gives_what_is_recorded(path):
 def test_the_recordings_hold_every_verdict_and_every_awkward_word():
     """Catches a recording that no longer shows what the drawings are tested for."""
     trace = toy_trace()
-    trials, draws, layers, nodes = (
-        [one for iteration in trace.iterations for one in getattr(iteration, kind)]
-        for kind in ("trials", "draws", "layers", "nodes")
-    )
-    assert {trial.verdict for trial in trials} == {"accepted", "rejected", "orphaned", "unneeded"}
-    assert {draw.kind for draw in draws} == {"recovered", "fresh", "bonus"}
-    assert {draw.landed for draw in draws} == {True, False}
-    assert {layer.outcome for layer in layers} == {"passed", "landed", "short", "bonus"}
-    assert {node.kind for node in nodes} == {"drafted", "cover", "drawn"}
+    told = {kind: [one for iteration in trace.iterations for one in getattr(iteration, kind)]
+            for kind in ("trials", "draws", "layers", "nodes")}  # fmt: skip
+    assert {trial.verdict for trial in told["trials"]} == {"accepted", "rejected", "orphaned", "unneeded"}
+    assert {draw.kind for draw in told["draws"]} == {"recovered", "fresh", "bonus"}
+    assert {layer.outcome for layer in told["layers"]} == {"passed", "landed", "short", "bonus"}
+    nodes = told["nodes"]
     assert any(node.bytes for node in nodes)
     assert any(node.ends for node in nodes)
     texts = "".join(node.text for node in nodes)

@@ -79,7 +79,7 @@ def random_numbers(seed: int) -> dict:
 def stopped() -> dict:
     """A decode without a result, with its best node and text."""
     trace = replace(trace_of("toy"), result=None)
-    tree = visualize.decode_graph(trace)
+    tree = visualize.forest_graph(trace)
     line = {id_: node["position"] for id_, node in tree.nodes.items() if node["row"] == 0}
     best = max(line, key=line.get)
     return {"trace": trace.to_dict(), "best": best, "text": text_of(best, trace.node_index())}

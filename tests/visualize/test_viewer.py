@@ -320,7 +320,7 @@ def test_a_bare_viewer_fits_on_a_slide_and_grows_with_it(browser, exported):
 
 
 MOUNT = """async (options) => {
-    window.trace = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
+    window.trace = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-trace').textContent));
     window.grown = (count) => ({...trace, iterations: trace.iterations.slice(0, count)});
     document.getElementById('viewer').remove();
     for (const [name, [count, given]] of Object.entries(options)) {

@@ -55,7 +55,7 @@ def remembered() -> Trace:
 
 @cache
 def trace_of(name: str) -> Trace:
-    """Load a trace, once for all tests: those of the page, those of the story pair, and that with hostile tokens."""
+    """Load a trace, once for all tests: those of the page, the small ones, and that with hostile tokens."""
     if name == "nasty":
         return nasty_trace()
     return Trace.load(ASSETS / "traces" / name) if "." in name else toy_trace(name)
@@ -93,7 +93,7 @@ def scene(trace: Trace) -> SimpleNamespace:
         layers = [SimpleNamespace(**vars(width), step=at)
                   for width, at in zip(forest.graph["layers"], chosen, strict=True)]  # fmt: skip
         iterations.append(SimpleNamespace(**{**forest.graph, "nodes": nodes, "steps": told, "layers": layers}))
-    tree = visualize.decode_graph(trace)
+    tree = visualize.forest_graph(trace)
     whole = [SimpleNamespace(id=id_, parent=next(iter(tree.predecessors(id_)), ROOT), **node)
              for id_, node in tree.nodes.items()]  # fmt: skip
     return SimpleNamespace(iterations=iterations, whole=SimpleNamespace(nodes=whole, **tree.graph))

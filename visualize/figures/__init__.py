@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 from visualize.svg import Attributes, facts_of
-from visualize.theme import FONT, Theme, mark_style, palette
+from visualize.theme import FONT, STYLES, Theme, palette
 from visualize.words import Words
 
 HEIGHT = 380
@@ -121,7 +121,7 @@ def marked_nodes(
     nodes: Mapping[int, Attributes], mark: str, sizes: Sequence[float], theme: Theme, words: Words, **more: Any
 ) -> go.Scatter:
     """Return the nodes of one mark as one trace: one entry of the legend, with what is known of each node as hover."""
-    style = mark_style(mark)
+    style = STYLES[mark]
     color = style.color(theme)
     line = {"width": 0 if style.filled else 1.5, "color": color}
     marker = {"symbol": style.symbol, "size": sizes, "color": color, "line": line, **more.pop("marker", {})}

@@ -9,7 +9,7 @@ import networkx as nx
 import plotly.graph_objects as go
 
 from visualize.figures import Figure, dress, dress_tree, empty_figure, marked_nodes
-from visualize.forest import Source, Width, decode_graph, forest_graph, load_trace
+from visualize.forest import Source, Width, forest_graph, load_trace
 from visualize.svg import (
     BAND,
     LEFT,
@@ -25,7 +25,7 @@ from visualize.svg import (
     size_of,
     smooth,
 )
-from visualize.theme import MARKS, MONOSPACE, SIZES, TREE_MARKS, YIELDED, Theme, mark_of, mark_style, palette
+from visualize.theme import MARK_OF, MARKS, MONOSPACE, SIZES, STYLES, TREE_MARKS, YIELDED, Theme, palette
 from visualize.tokens import MARKS as SPACES
 from visualize.tokens import columns
 from visualize.words import Words
@@ -62,7 +62,7 @@ def forest_figure(
     shown = range(len(trace.iterations)) if iteration == "all" else [iteration]
     forests = [forest_graph(trace, at) for at in shown]
     below = [one.nodes[id_] for one in forests for _, id_ in one.edges]
-    edges = {(mark_of(node["state"]), node["slots"] > 1) for node in below}
+    edges = {(MARK_OF[node["state"]], node["slots"] > 1) for node in below}
     marks = [mark for mark in MARKS if any(mark in marks_of(one) for one in forests)]
     kinds = [(mark, shared) for mark in marks for shared in (False, True) if (mark, shared) in edges]
     looks = [(_traces(one, kinds, marks, theme, words), _heads(one, theme, words)) for one in forests]
@@ -84,10 +84,10 @@ def _traces(
     for below, (start, bend, end) in edges_of(forest, words):
         node = forest.nodes[below]
         level = [start] if start[0] < bend[0] else []
-        lines[mark_of(node["state"]), node["slots"] > 1] += [*level, *smooth(bend, end), (None, None)]
+        lines[MARK_OF[node["state"]], node["slots"] > 1] += [*level, *smooth(bend, end), (None, None)]
     traces: list[Any] = []
     for (mark, shared), points in lines.items():
-        style, strong = mark_style(mark), MARKS[mark][0] in YIELDED
+        style, strong = STYLES[mark], MARKS[mark][0] in YIELDED
         width = THICKER if shared else THICK if strong else THIN
         x, y = zip(*points or [(None, None)], strict=True)
         line = {"color": style.color(theme), "width": width, "dash": style.dash}
@@ -97,8 +97,8 @@ def _traces(
 
 
 def _nodes(forest: nx.DiGraph, mark: str, theme: Theme, words: Words) -> go.Scatter:
-    nodes = {id_: node for id_, node in forest.nodes.items() if mark_of(node["state"]) == mark}
-    style, is_settled = mark_style(mark), MARKS[mark][0] in (*YIELDED, "input")
+    nodes = {id_: node for id_, node in forest.nodes.items() if MARK_OF[node["state"]] == mark}
+    style, is_settled = STYLES[mark], MARKS[mark][0] in (*YIELDED, "input")
     sizes = [round(style.size * size_factor(node), 2) for node in nodes.values()] or [1.0]
     return marked_nodes(
         nodes, mark, sizes, theme, words,
@@ -240,7 +240,7 @@ def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en
         ValueError: ``theme`` or ``language`` is invalid.
     """
     trace, words = load_trace(source), Words(language)
-    tree, colors, figure = decode_graph(trace), palette(theme), Figure()
+    tree, colors, figure = forest_graph(trace), palette(theme), Figure()
     title = decode_title(tree, words, is_lossless=trace.settings.lossless)
     if not trace.iterations:
         return empty_figure(title, theme, words)
@@ -250,12 +250,12 @@ def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en
     height = line + (tree.graph["last_row"] + 1) * ROW
     _draw_bands(figure, tree, height, theme, words)
     for mark in TREE_MARKS:
-        look = {"color": mark_style(mark).color(theme), "width": 1}
+        look = {"color": STYLES[mark].color(theme), "width": 1}
         _draw_lines(figure, _twigs(tree, mark, line), look, opacity=FAINT)
     _draw_lines(figure, [[(0, line), (tree.graph["tokens"], line)]], {"color": colors.ink, "width": 3})
     passes = [words("figure.forest", index=number) for number in range(1, len(trace.iterations) + 1)]
     for mark in TREE_MARKS:
-        nodes = {id_: node for id_, node in tree.nodes.items() if mark_of(node["state"]) == mark}
+        nodes = {id_: node for id_, node in tree.nodes.items() if MARK_OF[node["state"]] == mark}
         sizes = [IN_TWIG if node["row"] else ON_LINE for node in nodes.values()]
         figure.add_trace(marked_nodes(
             nodes, mark, sizes, theme, words,
@@ -322,7 +322,7 @@ def _draw_bands(figure: Figure, tree: nx.DiGraph, height: float, theme: Theme, w
 def _twigs(tree: nx.DiGraph, mark: str, line: float) -> Iterable[list[Point]]:
     """The edges to the nodes of a mark below the text, as curves."""
     for id_, node in tree.nodes.items():
-        if node["row"] and mark_of(node["state"]) == mark:
+        if node["row"] and MARK_OF[node["state"]] == mark:
             above = next((tree.nodes[parent]["row"] for parent in tree.predecessors(id_)), 0)
             start, end = (node["position"] - 1, line + above * ROW), (node["position"], line + node["row"] * ROW)
             yield [start, end] if start[1] == end[1] else smooth(start, end, CURVE_POINTS)

@@ -12,7 +12,7 @@ from dsbd.util import asset_path
 from dsbd.version import __version__
 from visualize import forest_svg
 from visualize.pages.lesson import markdown
-from visualize.theme import Theme, mark_style
+from visualize.theme import STYLES, Theme
 
 from .engine import TITLES, Engine, model_name
 from .limits import setting
@@ -102,7 +102,7 @@ def marks() -> str:
 
 
 def _shape(mark: str) -> str:
-    style = mark_style(mark)
+    style = STYLES[mark]
     paint = 'fill="currentColor"' if style.filled else 'fill="none" stroke="currentColor" stroke-width=".3"'
     return "".join(
         f'<path class="about-{theme}" d="{style.path}" {paint} style="color:{style.color(theme)}"/>' for theme in THEMES

@@ -3,30 +3,39 @@
 import base64
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from html import escape
 from typing import Any
 
+from dsbd.contest.contenders import TRANSFORMERS
 from dsbd.contest.records import Answer, Lane, Mean, Race, Racer
 from dsbd.contest.sql import Row, run_query
 from dsbd.contest.task import Task
-from dsbd.contest.tasks import Library
+from dsbd.contest.tasks import Library, load_task
 from dsbd.errors import QueryError
 from visualize.race import (
     BUSY_WORDS,
     HEIGHT,
+    MEANINGS,
     WIDTH,
-    LaneScene,
-    RaceScene,
+    answers_said,
     bar_paths,
+    busy_of,
     compared,
+    headline_of,
     heat_said,
     label_of,
+    lanes_of,
+    led_by,
+    meaning_of,
+    passes_said,
     quality_said,
-    race_scene,
+    seconds_of,
     tick_path,
 )  # fmt: skip
 from visualize.tokens import flowing
 
+from .form import SQL
 from .parts import figures_table
 
 NOT_MEASURED = "<small>not measured</small>"
@@ -47,27 +56,35 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
 
     With a task, the queries of the answers show their rows.
     """
-    scene = race_scene(race)
-    badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
+    by_heat, seconds, lead = lanes_of(race), seconds_of(race), led_by(race)
+    badge = '<span class="race-badge">recorded</span>' if is_recorded else ""
     plays = "" if is_recorded else " data-plays"
+    means = f'<p class="race-means">{escape(meaning_of(race))}</p>'
     heats = "".join(
         f'<h3 class="race-heat">{heat.capitalize()} '
-        f'<span class="race-said">{escape(heat_said(heat, lanes, len(scene.heats) == 1))}</span></h3>'
-        f'<ol class="race-lanes">'
-        f"{''.join(_lane(scene, lane) for lane in lanes)}</ol>"
-        for heat, lanes in scene.heats
+        f'<span class="race-said">{escape(heat_said(heat, lanes, len(by_heat) == 1))}</span></h3>'
+        f'<ol class="race-lanes">{"".join(_lane(race, *one) for one in lanes if one[0] not in (lead or ()))}</ol>'
+        for heat, lanes in by_heat.items()
     )
-    lanes = f"{_transport(scene)}{heats}{_axis_and_legend(scene)}"
+    if lead is not None:
+        first = "".join(_lane(race, racer, racer.lane) for racer in lead if racer.lane is not None)
+        heats = (
+            f'<ol class="race-lanes">{first}</ol>{_axis_and_legend(race)}'
+            f'<details class="race-fold"><summary>How sure?</summary>{means}</details>'
+            f'<details class="race-fold"><summary>The other decoders</summary>{heats}</details>'
+        )
+    else:
+        heats = f"{means}{heats}{_axis_and_legend(race)}"
     return (
-        f'<section class="{"race" if scene.lanes else "race-part"}" data-seconds="{scene.seconds:.4f}"{plays} '
-        f'aria-label="Race"><h2 class="race-unseen">The race</h2>'
-        f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(scene.sentence)}</p>'
-        f"{lanes if scene.lanes else ''}</section>{answers_markup(race, task)}{table_markup(race)}"
+        f'<section class="{"race" if by_heat else "race-part"}" data-seconds="{seconds:.4f}"{plays} aria-label="Race">'
+        f'<p class="race-asked" translate="no">{badge} {escape(question_line(race.prompts[0].text))}</p>'
+        f'<h2 class="race-headline">{escape(headline_of(race)) or "The race"}</h2>'
+        f"{_transport(seconds) + heats if by_heat else means}</section>{answers_markup(race, task)}{table_markup(race)}"
     )
 
 
-def _transport(scene: RaceScene) -> str:
-    fitting = next((speed for speed in SPEEDS if scene.seconds / speed >= SHORTEST_PLAY), SPEEDS[-1])
+def _transport(seconds: float) -> str:
+    fitting = next((speed for speed in SPEEDS if seconds / speed >= SHORTEST_PLAY), SPEEDS[-1])
     options = "".join(
         f'<option value="{speed:g}"{" selected" if speed == fitting else ""}>{_speed_said(speed)}</option>'
         for speed in SPEEDS
@@ -75,7 +92,7 @@ def _transport(scene: RaceScene) -> str:
     return (
         '<div class="race-transport"><button type="button" class="race-play">Play back</button>'
         '<input type="range" class="race-scrub" min="0" max="1000" value="1000" aria-label="Time of the race">'
-        f'<output class="race-clock">{scene.seconds:.2f} s</output>'
+        f'<output class="race-clock">{seconds:.2f} s</output>'
         f'<label>Speed <select class="race-speed">{options}</select></label></div>'
     )
 
@@ -84,23 +101,23 @@ def _speed_said(speed: float) -> str:
     return "as measured" if speed == 1 else f"{1 / speed:.0f} × slower"
 
 
-def _lane(scene: RaceScene, lane: LaneScene) -> str:
-    ran, whole = lane.lane, scene.seconds
+def _lane(race: Race, racer: Racer, ran: Lane) -> str:
+    label, whole = label_of(racer.name), seconds_of(race)
     passes, tokens = len(ran.landings), sum(landing.tokens for landing in ran.landings)
     counts = f"{tokens} tokens in {passes} passes" if ran.has_phases else f"{tokens} tokens; passes not told apart"
-    said = " · ".join(filter(None, (lane.said, lane.quality)))
+    said = " · ".join(filter(None, (passes_said(racer, race), answers_said(racer))))
     landed = "".join(
         f'<span data-at="{one.seconds / whole:.5f}" data-tokens="{one.tokens}">{escape(flowing(one.text))}</span>'
         for one in ran.landings
     )
     return (
-        f'<li class="race-lane{" ours" if lane.is_ours else ""}" data-ends="{ran.seconds / whole:.5f}"'
+        f'<li class="race-lane{" ours" if racer.row.method == "dsbd" else ""}" data-ends="{ran.seconds / whole:.5f}"'
         f"{'' if ran.has_phases else ' data-unphased'}>"
-        f'<div class="race-head"><h4>{escape(lane.label)}</h4><span class="race-said">{escape(said)}</span>'
+        f'<div class="race-head"><h4>{escape(label)}</h4><span class="race-said">{escape(said)}</span>'
         f'<span class="race-count">{escape(counts)} · {ran.seconds:.2f} s</span></div>'
-        f"{_track(ran, whole, f'{lane.label}: {ran.seconds:.2f} s, {counts}')}"
+        f"{_track(ran, whole, f'{label}: {ran.seconds:.2f} s, {counts}')}"
         f'<p class="race-landed" dir="auto" translate="no">{landed}</p>'
-        f'<p class="race-meaning">{escape(lane.meaning)}</p></li>'
+        f'<p class="race-meaning">{escape(MEANINGS.get(racer.name, ""))}</p></li>'
     )
 
 
@@ -113,9 +130,9 @@ def _track(lane: Lane, whole: float, said: str) -> str:
     )
 
 
-def _axis_and_legend(scene: RaceScene) -> str:
-    marks = "".join(f"<span>{scene.seconds * part / 4:.2f} s</span>" for part in range(5))
-    items = "".join(f'<li><i class="race-{name}"></i>{BUSY_WORDS[name]}</li>' for name in scene.busy)
+def _axis_and_legend(race: Race) -> str:
+    marks = "".join(f"<span>{seconds_of(race) * part / 4:.2f} s</span>" for part in range(5))
+    items = "".join(f'<li><i class="race-{name}"></i>{BUSY_WORDS[name]}</li>' for name in busy_of(race))
     tick = '<li><i class="race-tick"></i>tokens land; the longer the tick, the more</li>'
     return f'<div class="race-axis" aria-hidden="true">{marks}</div><ul class="race-legend">{items}{tick}</ul>'
 
@@ -125,7 +142,7 @@ def table_markup(race: Race) -> str:
     columns: list[tuple[str, Callable[[Racer], str]]] = [
         ("Tokens/s", lambda racer: _mean(racer.row.tokens_per_second, 1, 0.0)),
         ("× beam sampling", lambda racer: _ratio(racer, race.baseline)),
-        ("Large model's passes", lambda racer: _number(racer.row.target_calls, 1)),
+        ("Large model's passes", lambda racer: _number(_passes(racer), 1)),
         ("Tokens a pass", lambda racer: _number(racer.row.layers_per_iteration, 2)),
         ("Perplexity", lambda racer: _mean(racer.row.perplexity, 2, 1.0)),
     ]
@@ -189,6 +206,12 @@ def _interval(low: float | None, high: float | None, digits: int, least: float) 
     if low is None or high is None:
         return ""
     return f" <small>{max(low, least):.{digits}f} to {high:.{digits}f}</small>"
+
+
+def _passes(racer: Racer) -> float | None:
+    """Passes without that of the prompt, which only in transformers brings a token."""
+    calls = racer.row.target_calls
+    return calls if calls is None or racer.row.method in TRANSFORMERS else calls - 1
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -290,9 +313,9 @@ def _scored_card(label: str, mark: str, answer: str, said: str, task: Task | Non
 
 def _text_card(label: str, text: str, base: str | None) -> str:
     pieces = ""
-    for piece in compared(text, text if base is None else base):
-        words = escape(flowing(piece.text))
-        pieces += f"<mark>{words}</mark>" if piece.differs else words
+    for piece, differs in compared(text, text if base is None else base):
+        words = escape(flowing(piece))
+        pieces += f"<mark>{words}</mark>" if differs else words
     return f'<article><h3>{escape(label)}</h3><p dir="auto" translate="no">{pieces.strip()}</p></article>'
 
 
@@ -320,6 +343,12 @@ def question_line(prompt: str) -> str:
     lines = [line for line in prompt.splitlines() if line.strip()]
     asked = [line for line in lines if line.startswith("Q:")]
     return (asked or lines or [""])[0].removeprefix("Q:").strip()[:160]
+
+
+@lru_cache
+def task_of(pair: str) -> Task:
+    """Return the bundled task of a pair: questions to SQL for the pair that writes it, else stories."""
+    return load_task("sql" if pair == SQL else "stories")
 
 
 def rows_of(task: Task | None, query: str) -> list[Row] | str | None:

@@ -198,7 +198,7 @@ def _empty_page() -> str:
     from .play import recorded
 
     trace = next(iter(recorded().values()))
-    page = html_page([trace], place="PLACE-OF-THE-READER")
+    page = html_page(trace, place="PLACE-OF-THE-READER")
     return page.replace(packed_json(trace.to_dict()), "TRACE-OF-THE-READER")
 
 

@@ -2,7 +2,7 @@
 
 import gradio as gr
 
-from visualize.theme import TREE_MARKS, Theme, mark_style, palette
+from visualize.theme import STYLES, TREE_MARKS, Theme, palette
 
 SANS = ("ui-sans-serif", "system-ui", "-apple-system", "Segoe UI", "Noto Sans", "DejaVu Sans", "sans-serif")
 MONO = ("ui-monospace", "SF Mono", "Cascadia Code", "DejaVu Sans Mono", "Menlo", "Consolas", "monospace")
@@ -67,6 +67,6 @@ def page_theme() -> gr.themes.Base:
 def mark_colors() -> str:
     """The colours of the marks below words, in both themes: those of the viewer."""
     return "".join(
-        f"{place} {{{' '.join(f'--o-{mark}: {mark_style(mark).color(theme)};' for mark in TREE_MARKS)}}}"
+        f"{place} {{{' '.join(f'--o-{mark}: {STYLES[mark].color(theme)};' for mark in TREE_MARKS)}}}"
         for theme, place in PLACES.items()
     )

@@ -4,17 +4,16 @@
 
   const isNarrow = globalThis.matchMedia("(max-width: 900px)").matches; // as in article.css
   const line = isNarrow ? 80 : 60; // percent of the screen: a card is read from when its upper edge crosses it
-  const cards = JSON.parse(document.getElementById("lesson").textContent);
   const root = document.querySelector(".article");
   const articles = [...root.querySelectorAll("main article")];
 
   document.documentElement.classList.add("live");
   await dsbdReady;
-  const [viewer] = await DsbdHost.start();
+  const viewer = await DsbdHost.start();
   await DsbdCards.fill(root, viewer);
 
   function show(article) {
-    const {it, step} = cards[articles.indexOf(article)];
+    const [it, step] = JSON.parse(article.dataset.stop).at;
     const lanes = article.querySelector(".lanes");
     root.classList.toggle("with-lanes", Boolean(lanes));
     root.classList.toggle("alone", Boolean(lanes?.classList.contains("alone")));

@@ -28,16 +28,14 @@ _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{
 
 @dataclass(frozen=True)
 class Kit:
-    """The parts of a page that make its viewers work."""
+    """The parts of a page that make its viewer work."""
 
     head: Markup
     """Styles."""
     body: Markup | str = ""
     """The viewer and its host script; code that starts them must follow."""
-    scripts: str = ""
-    """Script sources that the page's policy must allow; starts with a space."""
     files: bool = False
-    """True if style sheets and pictures are files beside the page."""
+    """True if scripts, style sheets and pictures are files beside the page."""
     asks: bool = False
     """True if the page asks its own server for more."""
 
@@ -97,9 +95,9 @@ def data_element(name: str, data: Any) -> Markup:
     return Markup(f'<div class="{name}"><script type="application/json">{htmlsafe_json_dumps(data)}</script></div>')
 
 
-def trace_element(trace: Trace, place: int = 0) -> Markup:
-    """Return the element with the trace of a viewer, by its place on the page."""
-    return packed_element(f"dsbd-scene-{place}", packed_json(trace.to_dict()))
+def trace_element(trace: Trace) -> Markup:
+    """Return the element with the trace of the page's viewer."""
+    return packed_element("dsbd-trace", packed_json(trace.to_dict()))
 
 
 def carried_kit(*styles: str) -> Kit:
@@ -114,7 +112,7 @@ def shared_kit(folder: str, *styles: str) -> Kit:
     """Return the parts as links to the files of :func:`write_kit`; ``folder`` is their address, with a slash."""
     sheet = Markup('<link rel="stylesheet" href="{}">').format(folder + STYLE_FILE)
     files = Markup().join(Markup('<script src="{}"></script>').format(folder + name) for name in SCRIPTS)
-    return Kit(sheet + (style(*styles) if styles else ""), files, " 'self' file:", files=True)
+    return Kit(sheet + (style(*styles) if styles else ""), files, files=True)
 
 
 def write_kit(folder: Path) -> None:

@@ -1,7 +1,7 @@
-/* The page around viewers: unpacks the traces, mounts a viewer for each, and answers messages. It loads nothing from
- * the network.
+/* The page around a viewer: unpacks the trace, mounts the viewer in #viewer, and answers messages. It loads nothing
+ * from the network.
  *
- *   DsbdHost.start().then((viewers) => ...)        a viewer per element with data-scene
+ *   DsbdHost.start().then((viewer) => ...)
  *
  * Messages (postMessage) from the page around the frame, such as a slide:
  *   {dsbd: "hello"}   {dsbd: "first"}   {dsbd: "previous"}   {dsbd: "next"}   {dsbd: "last"}
@@ -39,9 +39,10 @@ globalThis.DsbdHost = (() => {
     fill();
   }
 
-  /* A viewer with its trace. `listeners` hear every step. A lone viewer keeps its place in the address. */
-  async function opened(element) {
-    const recorded = JSON.parse(await dsbdUnpack(document.getElementById(element.dataset.scene).textContent));
+  /* The viewer with its trace. `listeners` hear every step. With data-address it keeps its place in the address. */
+  async function opened() {
+    const element = document.getElementById("viewer");
+    const recorded = JSON.parse(await dsbdUnpack(document.getElementById("dsbd-trace").textContent));
     const listeners = [];
     let trace = recorded;
     const count = () => handle.where().iterations;
@@ -113,16 +114,13 @@ globalThis.DsbdHost = (() => {
 
   async function start() {
     if (parent !== window) document.documentElement.classList.add("framed");
-    const viewers = [];
-    for (const element of document.querySelectorAll("[data-scene]")) {
-      viewers.push(await opened(element));
-    }
-    if (viewers.length === 1 && "address" in viewers[0].element.dataset) {
-      answer(viewers[0]);
+    const viewer = await opened();
+    if ("address" in viewer.element.dataset) {
+      answer(viewer);
       if (parent !== window) parent.postMessage({dsbd: "ready"}, "*");
     }
-    document.addEventListener("dsbd-live", ({detail}) => viewers[0]?.show(detail));
-    return viewers;
+    document.addEventListener("dsbd-live", ({detail}) => viewer.show(detail));
+    return viewer;
   }
 
   return {start};

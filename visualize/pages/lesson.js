@@ -1,113 +1,112 @@
 /* The cards of a lesson as slides: one card a screen, in type as large as fits, beside a large forest. Arrows, Page Up
  * and Page Down (a presenter's clicker) turn; F fills the screen, Escape ends the slides.
  *
- *   DsbdSlides.start({root, forward, back, onswitch})      forward and back turn one card, or show its answer
- *   .arrange()      after every change of the card          .turn(on)      begin or end
- */
-globalThis.DsbdSlides = (() => {
-  "use strict";
+ *   .arrange()      after every change of the card          .turn(on)      begin or end */
 
-  const SHARES = ["36%", "50%", "100%"]; // of the screen's width for the text; with all of it the forest is hidden
-  const LARGEST = 1 / 24; // of the screen's height, the size of the type
-  const SMALLEST = 1 / 36;
-  const COLUMN = 106; // pixels that a layer of the forest takes at least, as in viewer/forest/geometry.js
-  const BESIDE = 140; // and the prompt, with the edges
-  const NARROWEST = 450; // below, the forest would stand upright
-  const PART = 540; // pixels of a screen where cut and fill, and the lab, have their own size
-  const TALL = 475; // pixels of sentence and forest
+const SHARES = ["36%", "50%", "100%"]; // of the screen's width for the text; with all of it the forest is hidden
+const LARGEST = 1 / 24; // of the screen's height, the size of the type
+const SMALLEST = 1 / 36;
+const COLUMN = 106; // pixels that a layer of the forest takes at least, as in viewer/forest/geometry.js
+const BESIDE = 140; // and the prompt, with the edges
+const NARROWEST = 450; // below, the forest would stand upright
+const PART = 540; // pixels of a screen where cut and fill, and the lab, have their own size
+const TALL = 475; // pixels of sentence and forest
 
-  function start({root, forward, back, onswitch}) {
-    const cards = root.querySelector(".cards");
-    const room = root.querySelector(".forest");
-    const set = (name, value) => root.style.setProperty(`--slide-${name}`, value);
-    const isOn = () => root.classList.contains("slides");
-    const fits = () => cards.scrollHeight <= cards.clientHeight && cards.scrollWidth <= cards.clientWidth;
+/* forward and back turn one card, or show its answer. */
+function slidesOf({root, forward, back, onswitch}) {
+  const cards = root.querySelector(".cards");
+  const room = root.querySelector(".forest");
+  const set = (name, value) => root.style.setProperty(`--slide-${name}`, value);
+  const isOn = () => root.classList.contains("slides");
+  const fits = () => cards.scrollHeight <= cards.clientHeight && cards.scrollWidth <= cards.clientWidth;
 
-    /* The forest stays if the text finds room beside it. */
-    function arrange() {
-      if (!isOn()) return;
-      set("part", innerHeight / PART);
-      const alone = root.querySelector("article:not([hidden]) :is(.cut, .lab, .text img)");
-      for (const share of alone ? SHARES.slice(-1) : SHARES) {
-        root.classList.toggle("alone", share === "100%");
-        set("text", share);
-        for (let size = Math.floor(innerHeight * LARGEST); size >= Math.floor(innerHeight * SMALLEST); size--) {
-          set("type", `${size}px`);
-          if (fits()) return enlarge();
-        }
+  /* The forest stays if the text finds room beside it. */
+  function arrange() {
+    if (!isOn()) return;
+    set("part", innerHeight / PART);
+    const alone = root.querySelector("article:not([hidden]) :is(.cut, .lab, .text img)");
+    for (const share of alone ? SHARES.slice(-1) : SHARES) {
+      root.classList.toggle("alone", share === "100%");
+      set("text", share);
+      for (let size = Math.floor(innerHeight * LARGEST); size >= Math.floor(innerHeight * SMALLEST); size--) {
+        set("type", `${size}px`);
+        if (fits()) return enlarge();
       }
-      cards.scrollTop = 0;
     }
-
-    function enlarge() {
-      const layers = room.querySelectorAll(".dsbd-forest .dsbd-layer").length;
-      const wide = Math.max(NARROWEST, BESIDE + layers * COLUMN);
-      set("zoom", Math.max(1, Math.min(room.clientWidth / wide, room.clientHeight / TALL)));
-    }
-
-    function turn(on) {
-      if (on === isOn()) return;
-      root.classList.toggle("slides", on);
-      root.classList.remove("alone");
-      room.querySelector(".dsbd").classList.toggle("dsbd-bare", on);
-      if (!on && document.fullscreenElement) document.exitFullscreen();
-      onswitch(on);
-      arrange();
-    }
-
-    function fill() {
-      if (document.fullscreenElement) document.exitFullscreen();
-      else document.documentElement.requestFullscreen().catch(() => {}); // a frame may not
-    }
-
-    const isRight = document.documentElement.dir === "rtl";
-    const ACTS = {
-      ArrowRight: isRight ? back : forward,
-      ArrowLeft: isRight ? forward : back,
-      PageDown: forward,
-      PageUp: back,
-      f: fill,
-      F: fill,
-      Escape: () => turn(false),
-    };
-    /* In the capture phase: the viewer has its own arrows. A field keeps all keys but those of a clicker. */
-    document.addEventListener(
-      "keydown",
-      (event) => {
-        const {key, target} = event;
-        if (!isOn() || !ACTS[key] || event.altKey || event.ctrlKey || event.metaKey) return;
-        if (!/^(Page|Esc)/.test(key) && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
-        event.preventDefault();
-        event.stopPropagation();
-        ACTS[key]();
-      },
-      true,
-    );
-    addEventListener("resize", arrange);
-    root.querySelector("button.slides").addEventListener("click", () => turn(true));
-    root.querySelector("button.end").addEventListener("click", () => turn(false));
-    root.querySelector("button.full").addEventListener("click", fill);
-    return {arrange, turn, isOn};
+    cards.scrollTop = 0;
   }
 
-  return {start};
-})();
+  function enlarge() {
+    const layers = room.querySelectorAll(".dsbd-forest .dsbd-layer").length;
+    const wide = Math.max(NARROWEST, BESIDE + layers * COLUMN);
+    set("zoom", Math.max(1, Math.min(room.clientWidth / wide, room.clientHeight / TALL)));
+  }
+
+  function turn(on) {
+    if (on === isOn()) return;
+    root.classList.toggle("slides", on);
+    root.classList.remove("alone");
+    room.querySelector(".dsbd").classList.toggle("dsbd-bare", on);
+    if (!on && document.fullscreenElement) document.exitFullscreen();
+    onswitch(on);
+    arrange();
+  }
+
+  function fill() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else document.documentElement.requestFullscreen().catch(() => {}); // a frame may not
+  }
+
+  const isRight = document.documentElement.dir === "rtl";
+  const ACTS = {
+    ArrowRight: isRight ? back : forward,
+    ArrowLeft: isRight ? forward : back,
+    PageDown: forward,
+    PageUp: back,
+    f: fill,
+    F: fill,
+    Escape: () => turn(false),
+  };
+  /* In the capture phase: the viewer has its own arrows. A field keeps all keys but those of a clicker. */
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      const {key, target} = event;
+      if (!isOn() || !ACTS[key] || event.altKey || event.ctrlKey || event.metaKey) return;
+      if (!/^(Page|Esc)/.test(key) && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      ACTS[key]();
+    },
+    true,
+  );
+  addEventListener("resize", arrange);
+  root.querySelector("button.slides").addEventListener("click", () => turn(true));
+  root.querySelector("button.end").addEventListener("click", () => turn(false));
+  root.querySelector("button.full").addEventListener("click", fill);
+  return {arrange, turn, isOn};
+}
 
 /* A lesson: one card at a time beside the viewer. A question stops the viewer one step before its verdict until it is
  * answered; teacher mode hides nothing. The address remembers card and mode. */
 (async () => {
   "use strict";
 
-  const {cards, words} = JSON.parse(document.getElementById("lesson").textContent);
+  const words = JSON.parse(document.getElementById("lesson").textContent);
   const root = document.querySelector(".lesson");
   const articles = [...root.querySelectorAll("article")];
+  const placeOf = ([it, step]) => ({it, step});
+  const cards = articles.map(({dataset}) => {
+    const {asks, at, answer} = JSON.parse(dataset.stop);
+    return {asks, at: placeOf(at), answer: placeOf(answer)};
+  });
   const find = (selector) => root.querySelector(selector);
   const state = {card: 0, teacher: false, answered: new Set()};
   const orderOf = ({it, step}) => it * 1e6 + step;
 
   document.documentElement.classList.add("live");
   await dsbdReady;
-  const [viewer] = await DsbdHost.start();
+  const viewer = await DsbdHost.start();
   await DsbdCards.fill(root, viewer);
   const note = document.createElement("p");
   note.className = "locked";
@@ -119,14 +118,11 @@ globalThis.DsbdSlides = (() => {
   /* The card of the first unanswered question from here on: the viewer goes no further. */
   function barrier() {
     if (state.teacher || !viewer.isRecorded()) return null;
-    const here = orderOf(cards[state.card]);
-    const open = cards.filter(
-      (card, at) => card.asks && !state.answered.has(at) && orderOf(card) >= here && differs(card),
-    );
-    return open.length ? open.reduce((one, other) => (orderOf(other) < orderOf(one) ? other : one)) : null;
+    const here = orderOf(cards[state.card].at);
+    const isOpen = (card, at) => card.asks && !state.answered.has(at) && orderOf(card.answer) > orderOf(card.at);
+    const open = cards.filter(isOpen).map(({at}) => at);
+    return open.filter((at) => orderOf(at) >= here).sort((one, other) => orderOf(one) - orderOf(other))[0] ?? null;
   }
-
-  const differs = (card) => orderOf(card) !== orderOf({it: card.answer_it, step: card.answer_step});
 
   /* The views below the forest and the CSV show a whole iteration: they stay hidden while it has open questions. */
   function conceal(limit, it) {
@@ -137,19 +133,19 @@ globalThis.DsbdSlides = (() => {
     const limit = barrier();
     conceal(limit, place.it);
     if (!limit || orderOf(place) <= orderOf(limit)) return;
-    viewer.handle.goto({it: limit.it, step: limit.step});
+    viewer.handle.goto(limit);
     note.textContent = words.locked;
   });
 
   /* ---- cards ------------------------------------------------------------------------------ */
 
   function place() {
-    const card = cards[state.card];
-    const shown = state.answered.has(state.card) || state.teacher;
+    const isShown = state.answered.has(state.card) || state.teacher;
+    const here = cards[state.card][isShown ? "answer" : "at"];
     note.textContent = "";
     viewer.showRecorded();
-    viewer.handle.goto(shown ? {it: card.answer_it, step: card.answer_step} : {it: card.it, step: card.step});
-    conceal(barrier(), shown ? card.answer_it : card.it);
+    viewer.handle.goto(here);
+    conceal(barrier(), here.it);
     slides.arrange();
   }
 
@@ -198,7 +194,7 @@ globalThis.DsbdSlides = (() => {
     else show(at + 1);
   }
 
-  const slides = DsbdSlides.start({root, forward, back: () => show(state.card - 1), onswitch: () => teach(false)});
+  const slides = slidesOf({root, forward, back: () => show(state.card - 1), onswitch: () => teach(false)});
 
   /* ---- teacher, print, address ------------------------------------------------------------ */
 

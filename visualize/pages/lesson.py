@@ -34,7 +34,7 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from dsbd.errors import LessonError, TraceError
 from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.trace import Trace
-from visualize.forest import Step, steps_of
+from visualize.forest import steps_of
 from visualize.words import Words
 
 KEYS = {"title": True, "trace": True, "language": False, "summary": False}
@@ -47,83 +47,10 @@ MOST_WORDS, MOST_LAYERS = 4, 3
 _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
 _BLOCK = re.compile(r"^```(?P<kind>lab|cut|lanes|live)(?: (?P<given>[^\n]*))?\n(?P<instead>.*?)^```$", re.M | re.S)
-_REMEDY = "benchmarks/lossless_lab.py shows how such a file is made"
+_REMEDY = "assets/lessons/three-words.json is such a file"
 Line = tuple[int, str]
-
-
-@dataclass(frozen=True)
-class Position:
-    """A place in a trace as people write it, ``iteration=4 layer=2 node=17``: the first step that fits what is given.
-
-    Written iterations and steps count from 1, as in the viewer's address; here they count from 0.
-    """
-
-    it: int = 0
-    layer: int | None = None
-    node: int | None = None
-    """Id of a node in the trace; its step is the one that tries or draws it."""
-    phase: str | None = None
-    """``draft``, ``score``, ``verify`` or ``commit``."""
-    step: int | None = None
-
-    @staticmethod
-    def parse(text: str) -> "Position":
-        """Read a place. Raises: ValueError; it names what is wrong."""
-        found: dict[str, Any] = {}
-        for word in text.split():
-            name, _, value = word.partition("=")
-            if name in found or name not in PLACE:
-                raise ValueError(f"{word!r} is no place; write iteration=, layer=, node=, phase= or step=, each once")
-            if name == "phase" and value not in ITERATION_PHASES:
-                raise ValueError(f"phase is {value!r}; choose one of {', '.join(ITERATION_PHASES)}")
-            if name != "phase" and not (value.isascii() and value.isdigit() and len(value) < 10):
-                raise ValueError(f"{name} is {value!r}; write a whole number")
-            if name in ("iteration", "step") and int(value) == 0:
-                raise ValueError(f"{name}=0: {name}s count from 1")
-            found[name] = value if name == "phase" else int(value) - (name in ("iteration", "step"))
-        return Position(found.pop("iteration", 0), **found)
-
-
-def step_of(trace: Trace, position: Position) -> int:
-    """Return the step of the viewer that a position means. Raises: TraceError: the trace has no such place."""
-    number, count = position.it + 1, len(trace.iterations)
-    if position.it >= count:
-        raise TraceError(f"iteration={number}: this trace has iterations from 1 to {count}")
-    steps = steps_of(trace.iterations[position.it], trace.settings)
-    if position.step is not None:
-        if position.step >= len(steps):
-            raise TraceError(f"step={position.step + 1}: iteration {number} has steps from 1 to {len(steps)}")
-        return position.step
-    tried = {step.record.node for step in steps if step.record}
-    if position.node is not None and position.node not in tried:
-        raise TraceError(
-            f"node={position.node}: iteration {number} tries or draws nodes {', '.join(map(str, sorted(tried)))}"
-        )
-    for at, step in enumerate(steps):
-        if _fits(step, position):
-            return at
-    asked = {"layer": position.layer, "node": position.node, "phase": position.phase}
-    said = " ".join(f"{name}={value}" for name, value in asked.items() if value is not None)
-    raise TraceError(f"{said}: iteration {number} has no such step")
-
-
-def _fits(step: Step, position: Position) -> bool:
-    phase = position.phase or ("verify" if position.layer is not None and position.node is None else None)
-    phase_of_step = step.phase if step.phase in ITERATION_PHASES else "verify"
-    is_node = position.node is None or (step.record is not None and step.record.node == position.node)
-    return is_node and position.layer in (None, step.layer) and phase in (None, phase_of_step)
-
-
-@dataclass(frozen=True)
-class CardQuestion:
-    """A question with several options; one is right."""
-
-    options: tuple[str, ...]
-    """Markdown."""
-    right: int
-    """Index of the right option, from 0."""
-    explanation: str
-    """Markdown, shown with the answer; may be empty."""
+Place = tuple[int, int]
+"""An iteration and a step of it, from 0."""
 
 
 @dataclass(frozen=True)
@@ -145,18 +72,23 @@ class Block:
 
 @dataclass(frozen=True)
 class LessonCard:
-    """One thing to look at, with or without a question about it."""
+    """One thing to look at, with or without a question about it. Texts are Markdown."""
 
     title: str
+    """Empty for the introduction."""
     text: str
-    """Markdown."""
-    position: Position | None
+    place: str | None
     """Where the viewer goes; None = it stays. A question is asked one step before, and its answer leads here."""
-    question: CardQuestion | None
     line: int
     """Line of its header in the file."""
     blocks: dict[str, Block]
     """By kind."""
+    options: tuple[str, ...] = ()
+    """The answers to choose from; empty if nothing is asked."""
+    right: int = 0
+    """Index of the right option, from 0."""
+    explanation: str = ""
+    """Shown with the answer; may be empty."""
 
 
 @dataclass(frozen=True)
@@ -168,14 +100,48 @@ class Lesson:
     trace: Path
     language: str
     summary: str
-    introduction: str
-    """Markdown."""
     cards: tuple[LessonCard, ...]
 
-    @property
-    def count(self) -> int:
-        """Return the number of cards, introduction included."""
-        return len(self.cards) + bool(self.introduction)
+
+def place_in(trace: Trace, written: str) -> Place:
+    """Return a place of a trace as people write it, ``iteration=4 layer=2 node=17``: the first step that fits it all.
+
+    ``node`` is an id of the trace, and its step the one that tries or draws it; ``phase`` is ``draft``, ``score``,
+    ``verify`` or ``commit``. Written iterations and steps count from 1, as in the viewer's address.
+
+    Raises:
+        ValueError: it is no place; the message says what is wrong.
+        TraceError: the trace has no such place.
+    """
+    asked: dict[str, Any] = {}
+    for word in written.split():
+        name, _, value = word.partition("=")
+        if name in asked or name not in PLACE:
+            raise ValueError(f"{word!r} is no place; write iteration=, layer=, node=, phase= or step=, each once")
+        if name == "phase" and value not in ITERATION_PHASES:
+            raise ValueError(f"phase is {value!r}; choose one of {', '.join(ITERATION_PHASES)}")
+        if name != "phase" and not (value.isascii() and value.isdigit() and len(value) < 10):
+            raise ValueError(f"{name} is {value!r}; write a whole number")
+        asked[name] = value if name == "phase" else int(value)
+        if name in ("iteration", "step") and asked[name] == 0:
+            raise ValueError(f"{name}=0: {name}s count from 1")
+    number, count = asked.get("iteration", 1), len(trace.iterations)
+    if number > count:
+        raise TraceError(f"iteration={number}: this trace has iterations from 1 to {count}")
+    steps = steps_of(trace.iterations[number - 1], trace.settings)
+    if asked.get("step", 1) > len(steps):
+        raise TraceError(f"step={asked['step']}: iteration {number} has steps from 1 to {len(steps)}")
+    if "step" in asked:
+        return number - 1, asked["step"] - 1
+    layer, node = asked.get("layer"), asked.get("node")
+    phase = asked.get("phase", None if layer is None or node is not None else "verify")
+    for at, step in enumerate(steps):
+        is_node = node is None or (step.record is not None and step.record.node == node)
+        now = step.phase if step.phase in ITERATION_PHASES else "verify"
+        if is_node and layer in (None, step.layer) and phase in (None, now):
+            return number - 1, at
+    known = ", ".join(map(str, sorted({step.record.node for step in steps if step.record})))
+    raise TraceError(f"{written}: iteration {number} has no such step; it tries or draws the nodes {known}")
 
 
 def read_lesson(path: str | Path) -> Lesson:
@@ -199,13 +165,15 @@ def parse_lesson(text: str, path: Path) -> Lesson:
         front, rest = _front_matter(list(enumerate(text.splitlines(), 1)))
         language = Words(front.get("language", "en")).language
         (_, before), *parts = _parts(rest)
-        cards = tuple(_card(header, inside) for header, inside in parts)
+        cards = [_card(header, inside) for header, inside in parts]
     except ValueError as error:
         raise LessonError(f"{path.name}, {error}") from None
     if not cards:
         raise LessonError(f"{path.name}: no cards; start each with a line such as ## Title {{iteration=1 layer=1}}")
+    if introduction := _joined(before):
+        cards.insert(0, LessonCard("", introduction, None, 1, {}))
     trace, summary = path.parent / front["trace"], front.get("summary", "")
-    return Lesson(path, front["title"], trace, language, summary, _joined(before), cards)
+    return Lesson(path, front["title"], trace, language, summary, tuple(cards))
 
 
 def _front_matter(lines: list[Line]) -> tuple[dict[str, str], list[Line]]:
@@ -245,15 +213,11 @@ def _card(header: Line, inside: list[Line]) -> LessonCard:
     matched = _HEADER.fullmatch(line)
     if matched is None or not matched["title"]:
         raise ValueError(f"line {number}: {line[:60]!r}; write ## Title {{iteration=1 layer=1 node=2}}")
-    try:
-        position = None if matched["place"] is None else Position.parse(matched["place"])
-    except ValueError as error:
-        raise ValueError(f"line {number}: {error}") from None
     marked = [at for at, (_, text) in enumerate(inside) if _OPTION.fullmatch(text.rstrip())]
     end = marked[0] if marked else len(inside)
     text, blocks = _blocks(_joined(inside[:end]), number)
-    question = _question(inside[end:], len(marked)) if marked else None
-    return LessonCard(matched["title"], text, position, question, number, blocks)
+    asked = _question(inside[end:], len(marked)) if marked else {}
+    return LessonCard(matched["title"], text, matched["place"], number, blocks, **asked)
 
 
 def _blocks(text: str, line: int) -> tuple[str, dict[str, Block]]:
@@ -269,7 +233,7 @@ def _blocks(text: str, line: int) -> tuple[str, dict[str, Block]]:
     return _BLOCK.sub("", text).strip(), blocks
 
 
-def _question(lines: list[Line], count: int) -> CardQuestion:
+def _question(lines: list[Line], count: int) -> dict[str, Any]:
     """Read a question: its options, then nothing but an explanation."""
     options = [found for _, text in lines[:count] if (found := _OPTION.fullmatch(text.rstrip()))]
     right = [at for at, option in enumerate(options) if option["mark"] != " "]
@@ -282,7 +246,7 @@ def _question(lines: list[Line], count: int) -> CardQuestion:
         if text.strip() and not text.startswith(">"):
             raise ValueError(f"line {number}: after the options write only the explanation, after >")
     told = _joined([(number, text.removeprefix(">").removeprefix(" ")) for number, text in lines[count:]])
-    return CardQuestion(tuple(option["text"] for option in options), right[0], told)
+    return {"options": tuple(option["text"] for option in options), "right": right[0], "explanation": told}
 
 
 def _joined(lines: list[Line]) -> str:
@@ -303,23 +267,19 @@ class Tables:
 def read_tables(path: Path) -> dict[str, Any]:
     """Read the tables of a lab (JSON) as plain data. Raises: LessonError; it names what is wrong."""
     try:
-        tables = TypeAdapter(Tables).validate_json(path.read_bytes()[:TABLES_BYTES])
+        plain = asdict(TypeAdapter(Tables).validate_json(path.read_bytes()[:TABLES_BYTES]))
     except OSError as error:
         raise LessonError(f"tables {path.name!r}: {error.strerror or error}") from None
     except ValidationError:
-        raise LessonError(
-            f"tables {path.name!r}: write words (2 to {MOST_WORDS}), prompt, layers (2 to {MOST_LAYERS}), target and "
-            f"draft; {_REMEDY}"
-        ) from None
-    plain, count = asdict(tables), len(tables.words)
-    paths = ["".join(map(str, one)) for length in range(tables.layers) for one in product(range(count), repeat=length)]
-    for model, at in product(("target", "draft"), paths):
-        law = plain[model].get(at, [])
-        if len(law) != count or min(law) < 0 or not math.isclose(math.fsum(law), 1.0, abs_tol=1e-9):
-            raise LessonError(
-                f"tables {path.name!r}: {model} after {at!r} is no law; write {count} probabilities that sum to 1; "
-                f"{_REMEDY}"
-            )
+        what = f"words (2 to {MOST_WORDS}), prompt, layers (2 to {MOST_LAYERS}), target and draft"
+        raise LessonError(f"tables {path.name!r}: write {what}; {_REMEDY}") from None
+    count = len(plain["words"])
+    for model, length in product(("target", "draft"), range(plain["layers"])):
+        for at in map("".join, product(map(str, range(count)), repeat=length)):
+            law = plain[model].get(at, [])
+            if len(law) != count or min(law) < 0 or not math.isclose(math.fsum(law), 1.0, abs_tol=1e-9):
+                no_law = f"{model} after {at!r} is no law; write {count} probabilities that sum to 1"
+                raise LessonError(f"tables {path.name!r}: {no_law}; {_REMEDY}")
     return plain
 
 

@@ -4,9 +4,8 @@ article (a lesson without questions, whose cards scroll past one viewer; what ha
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -24,7 +23,7 @@ from visualize.pages.document import (
     render,
     trace_element,
 )
-from visualize.pages.lesson import Block, Lesson, LessonCard, Position, markdown, read_lesson, read_tables, step_of
+from visualize.pages.lesson import Block, Lesson, LessonCard, Place, markdown, place_in, read_lesson, read_tables
 from visualize.pages.live import live_element, live_kit
 from visualize.svg import describe, forest_svg
 from visualize.viewer.bundle import joined
@@ -35,19 +34,13 @@ LESSON, LAB = "page.lesson.", "page.lab."
 RUNS = 5000
 """Decodes of a lab."""
 LAB_ENTRY = "pages/lab/lab.js"
-Place = tuple[int, int]
-"""An iteration and a step of it."""
 
 
-@dataclass(frozen=True)
-class Stop:
-    """The place that the viewer shows for a card."""
+class Stop(NamedTuple):
+    """Where the viewer stands at a card, and where its answer leads: the same place if nothing is asked."""
 
-    it: int
-    step: int
-    answer_it: int
-    answer_step: int
-    """The step that an answer leads to; equal to ``step`` if nothing is asked."""
+    at: Place
+    answer: Place
     asks: bool
 
 
@@ -77,17 +70,11 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
     Raises:
         LessonError: a card names what the trace does not have, or the trace cannot be read.
     """
-    trace, words = read_trace(lesson), Words(lesson.language)
-    stops = stops_of(lesson, trace)
-    with _naming(lesson, 1):
-        introduction = markdown(lesson.introduction, lesson.path.parent)
-    first = [Stop(stops[0].it, stops[0].step, stops[0].it, stops[0].step, asks=False)] if introduction else []
+    words = Words(lesson.language)
     labels = {key.removeprefix(LESSON): text for key, text in words.table.items() if key.startswith(LESSON)}
     if live and any("live" in card.blocks for card in lesson.cards):
         kit = live_kit(kit, live)
-    data = {"cards": [vars(stop) for stop in (*first, *stops)], "words": labels}
-    cards = _cards(lesson, stops, trace, words, live)
-    return _page(lesson, trace, kit, data, is_article=False, introduction=introduction, cards=cards, back=back)
+    return _page(lesson, kit, live, labels, is_article=False, back=back)
 
 
 def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
@@ -95,24 +82,21 @@ def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
 
     Raises: LessonError: a card asks a question, or names what the trace does not have, or the trace cannot be read.
     """
-    asking = next((card for card in lesson.cards if card.question), None)
+    asking = next((card for card in lesson.cards if card.options), None)
     if asking:
         raise LessonError(f"{lesson.path.name}, line {asking.line}: an article asks nothing; leave the options out")
+    return _page(lesson, kit, "", {}, is_article=True, links=links)
+
+
+def _page(lesson: Lesson, kit: Kit, live: str, labels: dict[str, str], *, is_article: bool, **values: Any) -> str:
     trace, words = read_trace(lesson), Words(lesson.language)
     stops = stops_of(lesson, trace)
-    cards = _cards(lesson, stops, trace, words, "")
-    beside = [at for at, card in enumerate(lesson.cards) if "lab" not in card.blocks]
-    below = [card for at, card in enumerate(cards) if at not in beside]
-    data = [{"it": stops[at].it, "step": stops[at].step} for at in beside]
-    told = {"cards": [cards[at] for at in beside], "below": below, "links": links}
-    return _page(lesson, trace, kit, data, is_article=True, **told)
-
-
-def _page(lesson: Lesson, trace: Trace, kit: Kit, data: Any, **values: Any) -> str:
     has_lab = any("lab" in card.blocks for card in lesson.cards)
-    element = trace_element(trace)
+    shown = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
+    cards = [_card(lesson, card, stop, printed, trace, words, live) for card, stop, printed in shown]
     return render(
-        "lesson.html", kit, language=lesson.language, title=lesson.title, lesson=lesson, data=data, trace=element,
+        "lesson.html", kit, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards,
+        is_article=is_article, trace=trace_element(trace), labels=labels,
         lab=packed_element("lab-script", packed(lab_script())) if has_lab else "", **values,
     )  # fmt: skip
 
@@ -133,13 +117,15 @@ def read_trace(lesson: Lesson) -> Trace:
 def stops_of(lesson: Lesson, trace: Trace) -> list[Stop]:
     """Return the place of each card. Raises: LessonError; it names the line of a card whose place does not exist."""
     stops: list[Stop] = []
-    it, step = 0, 0
+    here = (0, 0)
     for card in lesson.cards:
-        if card.position is not None:
+        if card.place is not None:
             with _naming(lesson, card.line):
-                it, step = card.position.it, step_of(trace, card.position)
-        before = _before(trace, it, step) if card.question and card.position else (it, step)
-        stops.append(Stop(*before, it, step, card.question is not None))
+                here = place_in(trace, card.place)
+        before = _before(trace, *here) if card.options and card.place is not None else here
+        stops.append(Stop(before, here, bool(card.options)))
+    if not lesson.cards[0].title:  # the introduction stands where the first card begins
+        stops[0] = Stop(stops[1].at, stops[1].at, asks=False)
     return stops
 
 
@@ -158,40 +144,34 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Place | None]:
     """
     first: dict[int, int] = {}
     for stop in stops:
-        if stop.asks and (stop.it, stop.step) != (stop.answer_it, stop.answer_step):
-            first[stop.answer_it] = min(first.get(stop.answer_it, stop.answer_step), stop.answer_step)
+        if stop.at != stop.answer:
+            it, step = stop.answer
+            first[it] = min(first.get(it, step), step)
     steps: list[Place | None] = []
-    for card, stop in zip(lesson.cards, stops, strict=True):
-        end = first.get(stop.it, stop.step + 1)
-        step = (stop.it, min(stop.step, end - 1))
-        steps.append(None if card.position is None or step[1] < 0 or step in steps else step)
+    for card, ((it, at), _, _) in zip(lesson.cards, stops, strict=True):
+        place = (it, min(at, first.get(it, at + 1) - 1))
+        steps.append(None if card.place is None or place[1] < 0 or place in steps else place)
     return steps
-
-
-def _cards(lesson: Lesson, stops: list[Stop], trace: Trace, words: Words, live: str) -> list[dict[str, Any]]:
-    """Return what a template needs of each card. Raises: LessonError."""
-    return [
-        _card(lesson, card, stop, printed, trace, words, live)
-        for card, stop, printed in zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
-    ]
 
 
 def _card(
     lesson: Lesson, card: LessonCard, stop: Stop, printed: Place | None, trace: Trace, words: Words, live: str
 ) -> dict[str, Any]:
-    folder, question = lesson.path.parent, card.question
-    told = (stop.answer_it, stop.answer_step) if card.position else None
+    folder = lesson.path.parent
+    told = None if card.place is None else stop.answer
     pictures = [(told, "told both" if told == printed else "told")] if told else []
     pictures += [(printed, "")] if printed and printed != told else []
     with _naming(lesson, card.line):
         return {
+            "stop": {"asks": stop.asks, "at": stop.at, "answer": stop.answer},
+            "has_lab": "lab" in card.blocks,
             "title": markdown(card.title, folder, inline=True),
             "text": markdown(card.text, folder),
             "blocks": [_block(kind, block, lesson, trace, words, live) for kind, block in card.blocks.items()],
             "pictures": [_picture(trace, place, kind, words) for place, kind in pictures],
-            "options": [markdown(text, folder, inline=True) for text in question.options] if question else [],
-            "right": question.right if question else 0,
-            "explanation": markdown(question.explanation, folder) if question else "",
+            "options": [markdown(text, folder, inline=True) for text in card.options],
+            "right": card.right,
+            "explanation": markdown(card.explanation, folder),
         }
 
 
@@ -202,11 +182,12 @@ def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, 
         spoken = {key.removeprefix(LAB): text for key, text in words.table.items() if key.startswith(LAB)}
         element = data_element("lab", {"pair": read_tables(folder / block.given), "runs": RUNS, "words": spoken})
     elif kind == "cut":
-        at = Position.parse(block.given)
-        layers = trace.iterations[at.it].layers if at.it < len(trace.iterations) else []
-        if not any(one.layer == at.layer and any(pair.draft_prob for pair in one.alternatives) for one in layers):
+        it, step = place_in(trace, block.given)
+        layer = steps_of(trace.iterations[it], trace.settings)[step].layer
+        verified = (one for one in trace.iterations[it].layers if one.layer == layer)
+        if not any(pair.draft_prob for one in verified for pair in one.alternatives):
             raise LessonError("cut: the trace has no guesses there; write ```cut iteration=1 layer=1")
-        element = Markup('<div class="cut" data-it="{}" data-layer="{}"></div>').format(at.it, at.layer)
+        element = Markup('<div class="cut" data-it="{}" data-layer="{}"></div>').format(it, layer)
     elif kind == "live" and live:
         element = live_element(trace, live, lesson.language, prompt=block.given, is_small=True)
     name = f"lanes {block.given}".rstrip() if kind == "lanes" else f"{kind}-instead" if element else ""

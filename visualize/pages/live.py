@@ -96,11 +96,9 @@ def asked(resolved: dict[str, Any]) -> dict[str, Any]:
 
 
 def live_kit(kit: Kit, base: str) -> Kit:
-    """Return the kit of a page with forms; ``base`` as for :func:`live_element`."""
+    """Return the kit of a page of a site with forms; ``base`` as for :func:`live_element`."""
     script = Markup('<script src="{}live.js" defer></script>').format(base)
-    scripts = kit.scripts if "'self'" in kit.scripts else f"{kit.scripts} 'self'"
-    sheet = style(source("live/live.css"))
-    return replace(kit, head=kit.head + sheet, body=kit.body + script, scripts=scripts, asks=True)
+    return replace(kit, head=kit.head + style(source("live/live.css")), body=kit.body + script, asks=True)
 
 
 def live_files() -> dict[str, Path | str]:

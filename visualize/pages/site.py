@@ -1,15 +1,12 @@
 """Writes pages with viewers: one that stands alone, or a static site (an index, a page per trace, lessons)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from dsbd.errors import DsbdError, LessonError, TraceError
-from dsbd.results import count_verdicts
 from dsbd.tracing.trace import Trace
 from visualize.files import write
 from visualize.forest import Source, load_trace
@@ -18,7 +15,7 @@ from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import article_page, lesson_page
 from visualize.pages.live import FOLDER, live_element, live_kit, write_live
 from visualize.svg import forest_svg
-from visualize.words import Words, number
+from visualize.words import Words
 
 SUFFIXES = (".json.gz", ".json")
 FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
@@ -27,23 +24,14 @@ FRAME = 1100, 720
 """Width and height of an embedded page, in pixels."""
 
 
-def export_html(
-    source: Source | Sequence[Source],
-    path: str | Path,
-    *,
-    language: str = "en",
-    place: str = "",
-    live: bool = False,
-) -> None:
-    """Write one HTML file with a viewer for each trace.
+def export_html(source: Source, path: str | Path, *, language: str = "en", place: str = "") -> None:
+    """Write one HTML file with a viewer.
 
     Args:
-        source: a trace, the path of a trace file, a recorded result, or a list of these.
+        source: a trace, the path of a trace file, or a recorded result.
         path: the HTML file to write.
         language: of the sentences and controls.
-        place: where the viewers open, counted from 1: ``iteration=4&step=6``; empty = at the first step.
-        live: put a form above the first viewer, in which a bundled pair decodes in the reader's browser. Its files go
-            into the folder ``live`` beside the page; a browser runs them only from a server.
+        place: where the viewer opens, counted from 1: ``iteration=4&step=6``; empty = at the first step.
 
     Example:
         >>> visualize.export_html(trace, "page.html")
@@ -52,38 +40,14 @@ def export_html(
         TraceError: the source is no trace, or the file cannot be written.
         ValueError: ``language`` is unknown.
     """
-    sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    page = html_page([load_trace(one) for one in sources], language=language, place=place, live=live)
-    if live:
-        write_live(Path(path).parent)
-    write(path, page)
+    write(path, html_page(load_trace(source), language=language, place=place))
 
 
-def html_page(
-    traces: Sequence[Trace],
-    *,
-    language: str = "en",
-    place: str = "",
-    live: bool = False,
-) -> str:
-    """Return the page as a string.
-
-    Args:
-        traces: a viewer for each.
-        language: of the sentences and controls.
-        place: where the viewers open, counted from 1: ``iteration=4&step=6``.
-        live: as for :func:`export_html`; the folder is written by ``write_live``.
-
-    Raises:
-        ValueError: ``language`` is unknown.
-    """
-    kit, form = carried_kit(), Markup()
-    if live:
-        kit, form = live_kit(kit, f"{FOLDER}/"), live_element(traces[0], f"{FOLDER}/", language)
-    elements = [trace_element(trace, at) for at, trace in enumerate(traces)]
-    title = " · ".join(dict.fromkeys(["DSBD", *(trace.settings.method for trace in traces)]))
-    return render("trace.html", kit, language=language, title=title, traces=traces, elements=elements, form=form,
-                  place=place)  # fmt: skip
+def html_page(trace: Trace, *, language: str = "en", place: str = "") -> str:
+    """Return the page of :func:`export_html` as a string."""
+    title = f"DSBD · {trace.settings.method}"
+    return render("trace.html", carried_kit(), language=language, title=title, trace=trace, place=place,
+                  element=trace_element(trace))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -151,7 +115,7 @@ def export_site(
     pages |= {f"{address}.html": page for _, address, page in taught}
     index = render("site.html", shared_kit(f"{VIEWER}/"), **common, article=told, live=LIVE_PAGE if live else "",
                    lessons=[(address, lesson) for lesson, address, _ in taught],
-                   cards=[(card, _figures(card.trace)) for card in cards])  # fmt: skip
+                   cards=cards)  # fmt: skip
     for below in ("", FORESTS, VIEWER, *([LESSONS] if taught else [])):
         _make(folder / below)
     write_kit(folder / VIEWER)
@@ -235,19 +199,6 @@ def _titled(stem: str) -> str:
     """Make a title from a file name: ``Dynamic width`` from ``1-dynamic-width``."""
     words = re.sub(r"^\d+[-_ ]+", "", stem).replace("-", " ").replace("_", " ").strip() or stem
     return words[:1].upper() + words[1:]
-
-
-def _figures(trace: Trace) -> dict[str, str]:
-    """Return the figures of a trace, written, by the key of their name."""
-    layers = [layer for iteration in trace.iterations for layer in iteration.layers]
-    counts = count_verdicts([trial for iteration in trace.iterations for trial in iteration.trials])
-    found = {
-        "iterations": len(trace.iterations),
-        "layers_per_iteration": len(layers) / len(trace.iterations) if trace.iterations else None,
-        "acceptance_rate": counts.acceptance_rate,
-        "mean_width": sum(layer.width for layer in layers) / len(layers) if layers else None,
-    }
-    return {f"stat.{name}": "–" if value is None else number(value) for name, value in found.items()}
 
 
 def _make(folder: Path) -> None:

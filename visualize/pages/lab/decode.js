@@ -4,7 +4,7 @@
 import {generatorOf, idsOf, iterations} from "../../live/decode.js";
 import {resolved} from "../../live/settings.js";
 import {RULES} from "../../live/verify.js";
-import {Residual, alphasOf, chainOf, jointLaw, logProbsOf, massesOf, tailsOf, warpedLaw} from "../../viewer/law.js";
+import {Residual, jointLaw, logProbsOf, massesOf} from "../../viewer/law.js";
 
 /* The law after a path, as the models of a decode give it. */
 const logitsOf = (table, path) => table[path].map(Math.log);
@@ -65,16 +65,16 @@ const BROKEN = {
 };
 
 /* pair: {layers, words, target, draft}, two tables. settings: {depth, guesses, width, temperature,
- * decoder}. Returns the last beams and all passes of the target, each a list of layers. */
+ * decoder}. Returns the last beams and the number of passes of the target. */
 export function decodeTables(pair, {decoder, ...settings}, generator) {
   const rules = {...RULES, ...BROKEN[decoder]};
   const chosen = settingsOf({...settings, layers: pair.layers});
   const run = iterations(tablePair(pair), [0], chosen, {generator, rules, now: () => 0});
-  const passes = [];
+  let passes = 0;
   let step = run.next();
   while (!step.done) {
     const isCall = typeof step.value === "function";
-    if (!isCall) passes.push(step.value.layers);
+    if (!isCall) passes++;
     step = run.next(isCall ? step.value() : undefined);
   }
   const beams = step.value.beams.map(({node, multiplicity}) => ({path: idsOf(node).join(""), multiplicity}));
@@ -127,33 +127,8 @@ function* drawings(law, width, replacement, chance = 1, drawn = []) {
   }
 }
 
-/* Of the first layer: the probability that its first guess is accepted, and that guesses alone fill the width. */
-export function firstLayer(pair, settings) {
-  const {guesses, width} = settings;
-  const lawOf = (table) =>
-    warpedLaw([logProbsOf(logitsOf(table, ""), "target")], [ROOT], settingsOf(settings), table[""].length).probs;
-  const alphas = alphasOf(chainOf(lawOf(pair.target), lawOf(pair.draft), guesses));
-  return {first: alphas[0], filled: tailsOf(alphas)[width - 1] ?? 0};
-}
-
-/* ---- a reader's changes to the tables ---- */
-
-/* A row with another number at one place; the others keep their proportions and fill up to 1. */
-export function withCell(row, place, value) {
-  const chosen = Math.min(1, Math.max(0, Number.isFinite(value) ? value : row[place]));
-  const others = row.reduce((sum, prob, at) => (at === place ? sum : sum + prob), 0);
-  const share = (prob) => (others > 0 ? prob / others : 1 / (row.length - 1));
-  return row.map((prob, at) => (at === place ? chosen : (1 - chosen) * share(prob)));
-}
-
-/* The pair with another row of a model after one path, or after all of them. */
-export function withRow(pair, model, row, path) {
-  const paths = path === undefined ? Object.keys(pair[model]) : [path];
-  return {...pair, [model]: {...pair[model], ...Object.fromEntries(paths.map((one) => [one, row]))}};
-}
-
 /* A path in words. */
-export const textOf = (pair, path) => [...path].map((word) => pair.words[word]).join(" ");
+const textOf = (pair, path) => [...path].map((word) => pair.words[word]).join(" ");
 
 export function nameOf(pair, end) {
   const paths = end.split("+");
@@ -195,45 +170,36 @@ export function chiSquare(bins, counts, runs) {
   return seen < runs ? Infinity : sum;
 }
 
-/* The probability of a chi-square this large or larger: the upper incomplete gamma function, as a series or, where that
- * is slow, as a continued fraction (Lentz's way). */
+/* The probability of a chi-square this large or larger: a sum of half as many terms as degrees of freedom. */
 export function pValue(square, freedom) {
   if (square === Infinity) return 0;
   if (square <= 0 || freedom < 1) return 1;
-  const a = freedom / 2;
   const x = square / 2;
-  let logGamma = freedom % 2 ? Math.log(Math.PI) / 2 : 0;
-  for (let at = freedom % 2 ? 0.5 : 1; at < a; at++) logGamma += Math.log(at);
-  const front = Math.exp(a * Math.log(x) - x - logGamma);
-  if (x < a + 1) {
-    let term = 1 / a;
-    let sum = term;
-    for (let at = a + 1; term > sum * 1e-17; at++) sum += term *= x / at;
-    return 1 - front * sum;
+  let at = freedom % 2 ? 0.5 : 0;
+  let sum = at ? erfc(Math.sqrt(x)) : 0;
+  let term = Math.exp(-x) * (at ? 2 * Math.sqrt(x / Math.PI) : 1);
+  for (; at < freedom / 2; at++) {
+    sum += term;
+    term *= x / (at + 1);
   }
-  let b = x + 1 - a;
-  let c = Infinity;
-  let d = 1 / b;
-  let fraction = d;
-  for (let at = 1, step = 0; Math.abs(step - 1) > 1e-15 && at < 1000; at++) {
-    b += 2;
-    d = 1 / (b - at * (at - a) * d);
-    c = b - (at * (at - a)) / c;
-    step = c * d;
-    fraction *= step;
-  }
-  return front * fraction;
+  return sum;
 }
 
-/* The chi-square that a lossless decoder exceeds once in a hundred runs. */
+/* The complementary error function to seven digits (Press et al., Numerical Recipes, erfcc). */
+const ERFC = [
+  -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
+  0.17087277,
+];
+
+function erfc(z) {
+  const t = 1 / (1 + z / 2);
+  return t * Math.exp(ERFC.reduceRight((sum, one) => one + t * sum, 0) - z * z);
+}
+
+/* The chi-square that a lossless decoder exceeds once in a hundred runs (Wilson and Hilferty, to 1 %). */
 export function limitOf(freedom) {
-  let [low, high] = [0, 10 * freedom + 20];
-  for (let halved = 0; halved < 60; halved++) {
-    const middle = (low + high) / 2;
-    if (pValue(middle, freedom) > 0.01) low = middle;
-    else high = middle;
-  }
-  return low;
+  const spread = 2 / (9 * Math.max(1, freedom));
+  return Math.max(1, freedom) * (1 - spread + 2.3263 * Math.sqrt(spread)) ** 3;
 }
 
 const SLICE_MS = 8;
@@ -250,12 +216,11 @@ export class Experiment {
     this.bins = binsOf(this.law, settings.runs);
     this.freedom = this.bins.length - 1;
     this.limit = limitOf(this.freedom);
-    this.formula = firstLayer(pair, settings);
     this.generator = generatorOf(settings.seed);
     this.counts = new Map();
     this.done = 0;
     this.squares = [];
-    this.seen = {tried: 0, accepted: 0, first: 0, filled: 0, passes: 0};
+    this.passes = 0;
   }
 
   /* Resolves when all decodes are done, or after stop(). Calls `show` after every slice. */
@@ -281,14 +246,7 @@ export class Experiment {
     const end = endOf(beams);
     this.counts.set(end, (this.counts.get(end) ?? 0) + 1);
     this.done++;
-    this.seen.passes += passes.length;
-    for (const {trials} of passes.flat()) {
-      this.seen.tried += trials.filter(({verdict}) => verdict === "accepted" || verdict === "rejected").length;
-      this.seen.accepted += trials.filter(({verdict}) => verdict === "accepted").length;
-    }
-    const [{trials, accepted}] = passes[0];
-    if (trials[0]?.verdict === "accepted") this.seen.first++;
-    if (accepted === this.settings.width) this.seen.filled++;
+    this.passes += passes;
   }
 
   get square() {

@@ -1,7 +1,7 @@
 /* The lab: a button that decodes many times with two tables, here in the browser, and counts how every decode ends. */
 
 import {button, draw, filled, localised, make} from "../../viewer/dom.js";
-import {Experiment, nameOf, textOf, withCell, withRow} from "./decode.js";
+import {Experiment, nameOf} from "./decode.js";
 
 /* ---- what is shown of an experiment ---- */
 
@@ -41,22 +41,6 @@ function ends({law, counts, done, settings}, pair, words) {
   return tableOf("lab-ends", [words.end, words.counted, words.expected], shown);
 }
 
-/* Rates of accepted guesses, as counted and by formula. */
-function figures({done, seen, settings, formula, pair}, words) {
-  const share = (count, of) => (of ? localised(count / of, 3) : "–");
-  const guessed = settings.depth > 0 ? done : 0;
-  return tableOf(
-    "lab-figures",
-    ["", words.seen, words.formula],
-    [
-      [[words.first], share(seen.first, guessed), localised(formula.first, 3)],
-      [[filled(words.filled, {width: settings.width})], share(seen.filled, guessed), localised(formula.filled, 3)],
-      [[words.accepted], share(seen.accepted, seen.tried), ""],
-      [[words.pass], seen.passes ? localised((done * pair.layers) / seen.passes, 2) : "–", ""],
-    ],
-  );
-}
-
 /* Chi-square against the number of decodes: a line for each decoder that ran, and what a lossless one stays near.
  * lines: {decoder: [[decodes, chi-square], ...]}. */
 function chart({runs, freedom, limit}, lines) {
@@ -89,64 +73,11 @@ function chart({runs, freedom, limit}, lines) {
   );
 }
 
-/* ---- the editor of the tables ---- */
-
-const MODELS = ["target", "draft"];
-
-/* pair() returns the current pair; changed(pair) takes a new one. */
-function editor(recorded, words, pair, changed) {
-  const after = (path) => `${recorded.prompt} ${textOf(recorded, path)}`.trim();
-  const paths = Object.keys(recorded.target)
-    .sort()
-    .map((path) => make("option", {value: path, text: after(path)}));
-  const text = make("select", {}, ...paths);
-  const cell = (model, word) => {
-    const label = `${words[model]}, ${recorded.words[word]}`;
-    const change = () => {
-      const row = withCell(pair()[model][text.value], word, input.value === "" ? NaN : Number(input.value));
-      changed(withRow(pair(), model, row, text.value));
-      show();
-    };
-    const input = make("input", {type: "number", min: 0, max: 1, step: 0.01, "aria-label": label, onchange: change});
-    return input;
-  };
-  const cells = MODELS.map((model) => recorded.words.map((_, word) => cell(model, word)));
-  const show = () =>
-    MODELS.forEach((model, at) =>
-      cells[at].forEach((input, word) => (input.value = Number(pair()[model][text.value][word].toFixed(3)))),
-    );
-  const setting = (label, act) => {
-    const onclick = () => {
-      changed(act());
-      show();
-    };
-    return button({text: label, onclick});
-  };
-  const everywhere = () => MODELS.reduce((made, model) => withRow(made, model, pair()[model][text.value]), pair());
-  const rows = MODELS.map((model, at) => [[words[model]], ...cells[at]]);
-  text.addEventListener("change", show);
-  show();
-  return make(
-    "details",
-    {class: "lab-tables"},
-    make("summary", {text: words.change}),
-    make("label", {}, words.after, text),
-    tableOf("", [words.next, ...recorded.words], rows),
-    make(
-      "p",
-      {},
-      setting(words.everywhere, everywhere),
-      setting(words.recorded, () => recorded),
-    ),
-  );
-}
-
 /* ---- the lab ---- */
 
 const [SURE, RARE, TINY] = [1e-6, 0.01, 1e-4];
 
-function mountLab(root, {pair: recorded, runs, words}) {
-  let pair = recorded;
+function mountLab(root, {pair, runs, words}) {
   let lines = {};
   let running = null;
   const choice = (label, options) => {
@@ -160,7 +91,7 @@ function mountLab(root, {pair: recorded, runs, words}) {
   ]);
   const [decoder, decoderLabel] = choice(words.decoder, kinds);
   const [width, widthLabel] = choice(words.width, numbers(2));
-  const [depth, depthLabel] = choice(words.depth, numbers(recorded.layers - 1));
+  const [depth, depthLabel] = choice(words.depth, numbers(pair.layers - 1));
   const [guesses, guessesLabel] = choice(words.guesses, numbers(4));
   const [temperature, temperatureLabel] = choice(
     words.temperature,
@@ -170,8 +101,8 @@ function mountLab(root, {pair: recorded, runs, words}) {
   const run = button({class: "lab-run"});
   const bar = make("progress", {max: runs, value: 0, "aria-label": words.progress});
   const said = make("p", {class: "lab-said", role: "status"});
-  const [graph, caption, counted, facts] = [make("div"), make("p"), make("div"), make("div")];
-  [width.value, depth.value, guesses.value] = [2, Math.min(2, recorded.layers - 1), 3];
+  const [graph, caption, counted, fact] = [make("div"), make("p"), make("div"), make("p")];
+  [width.value, depth.value, guesses.value] = [2, Math.min(2, pair.layers - 1), 3];
 
   const asked = () => ({
     runs,
@@ -189,7 +120,7 @@ function mountLab(root, {pair: recorded, runs, words}) {
     graph.replaceChildren(chart({runs, freedom, limit}, lines));
     caption.textContent = filled(words.chart, {freedom, limit: squared(limit)});
     counted.replaceChildren(ends(experiment, pair, words));
-    facts.replaceChildren(figures(experiment, words));
+    fact.textContent = done ? `${words.pass}: ${localised((done * pair.layers) / experiment.passes, 2)}` : "";
     bar.value = done;
   }
 
@@ -227,18 +158,13 @@ function mountLab(root, {pair: recorded, runs, words}) {
   run.addEventListener("click", () => (running ? running.stop() : decodeAll()));
   for (const one of [decoder, depth, guesses, seed]) one.addEventListener("change", () => renew(true));
   for (const one of [width, temperature]) one.addEventListener("change", () => renew(false));
-  const change = (changed) => {
-    pair = changed;
-    renew(false);
-  };
   const seedLabel = make("label", {}, words.seed, seed);
   const settings = [decoderLabel, widthLabel, depthLabel, guessesLabel, temperatureLabel, seedLabel];
   root.replaceChildren(
     make("div", {class: "lab-settings"}, ...settings),
     make("div", {class: "lab-go"}, run, bar),
     said,
-    make("div", {class: "lab-seen"}, counted, make("div", {}, graph, caption, facts)),
-    editor(recorded, words, () => pair, change),
+    make("div", {class: "lab-seen"}, counted, make("div", {}, graph, caption, fact)),
   );
   renew(false);
 }
