@@ -116,6 +116,40 @@ test("what is said of the recorded decodes", () => {
   }
 });
 
+/* A printed number as a number. */
+const read = (text) =>
+  Number(
+    text.replace("−", "-").replace(
+      /·10(.*)/,
+      (_, raised) =>
+        `e${[...raised]
+          .map((one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(one) - 1)
+          .join("")
+          .replace("-1", "-")}`,
+    ),
+  );
+const isPrintedAs = (value, text) => [2, 3, 4, 5, 6, 7, 8, 9].some((digits) => number(value, digits) === text);
+
+/* Catches a formula whose printed parts give another number than the printed result. */
+test("the arithmetic can be done again with the printed numbers", () => {
+  const words = new Words("en");
+  let count = 0;
+  for (const [name, {iterations}] of Object.entries(scenes)) {
+    for (const {facts, nodes} of iterations) {
+      for (const [place, fact] of facts.flatMap((some, at) => some.map((one) => [at, one]))) {
+        const said = words.detail(fact, nodes[place]);
+        const [, c, S, residual, P, Q] = /max\(P − (.+)·Q, 0\) \/ (.+) = (.+), P = (.+), Q = (.+)$/.exec(said) ?? [];
+        if (c) assert.ok(isPrintedAs(Math.max(read(P) - read(c) * read(Q), 0) / read(S), residual), `${name}: ${said}`);
+        const [, chance, above, below] =
+          /[<≥] (.+) = P′\/Q; P′ = (?:max.+?= )?(.+?)(?:, P = .+)?, Q = (.+)$/.exec(said) ?? [];
+        if (chance) assert.ok(isPrintedAs(Math.min(1, read(above) / read(below)), chance), `${name}: ${said}`);
+        count += Boolean(c) + Boolean(chance);
+      }
+    }
+  }
+  assert.ok(count > 100);
+});
+
 /* Catches a sentence that has no words, or no number, in one of the languages. */
 test("every language says everything", () => {
   const all = Object.keys(STRINGS).map((language) => new Words(language));
