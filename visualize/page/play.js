@@ -25,7 +25,6 @@ let count = 0;
 const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
 function draw(decode) {
-  endStory();
   if (viewer) viewer.setTrace(decode.trace);
   else viewer = DsbdViewer.mount(mount, decode.trace, {start: location.hash.slice(1), language: "en"});
   shown = decode;
@@ -35,9 +34,6 @@ function draw(decode) {
 }
 
 const showAnswer = () => answer.show({...shown, text: viewer.text(), isLive: shown === running});
-
-/* The viewer ends its story at the first input of the visitor; a run that begins by itself is none. */
-const endStory = () => mount.dispatchEvent(new Event("wheel", {bubbles: true}));
 
 /* A recording opens at its first step; the first of a visit plays its story. If the visitor stepped through it while
  * the page was starting, it stands where it was. */
