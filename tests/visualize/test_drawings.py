@@ -19,6 +19,7 @@ import visualize
 from dsbd.errors import TraceError
 from tests.contest.made_up import made_up_table
 from tests.visualize.traces import TRACES, nasty_trace, toy_trace, trace_of
+from visualize.tokens import columns
 from visualize.words import Words, known_languages
 
 TOY = toy_trace()
@@ -54,6 +55,8 @@ def test_no_drawing_fails_in_any_language(language):
                  visualize.width_figure):  # fmt: skip
         assert draw(TOY, language=language)
         assert draw(EMPTY, language=language)
+    titles = re.findall('font-weight="600">([^<]*)<', visualize.forest_svg(TOY, 1, language=language))
+    assert max(map(columns, titles)) <= 26, "a heading that runs into the next or out of the picture"
 
 
 def texts_of(part):

@@ -391,7 +391,7 @@ def width_figure(source: Source, *, theme: Theme = "light", language: str = "en"
                           yanchor="bottom", showarrow=False)  # fmt: skip
     return dress(
         figure, words("figure.width"), theme, height=420, bargap=0.3,
-        xaxis={"title": words("figure.iteration"), "dtick": max(1, len(iterations) // 16), "anchor": "y2",
+        xaxis={"title": words("figure.iteration"), "dtick": max(1, len(iterations) // 10), "anchor": "y2",
                "range": [0.3, len(iterations) + 0.7]},
         yaxis={"domain": [0.64, 1]},
         yaxis2={"domain": [0, 0.46], "rangemode": "tozero"},
