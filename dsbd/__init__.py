@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 from dsbd.version import __version__
 
 if TYPE_CHECKING:
-    from dsbd.api import DecodingResult, Update, decode, stream
+    from dsbd.api import decode, stream
     from dsbd.custom_generate import generate
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
     from dsbd.models.loading import load_pair
     from dsbd.models.making import make_pair
     from dsbd.models.pair import Pair
-    from dsbd.results import DecodedBeam, Stats
-    from dsbd.session import Observer
+    from dsbd.results import DecodedBeam, DecodingResult, Stats
+    from dsbd.session import Observer, Update
     from dsbd.settings import METHODS, DecodingSettings
     from dsbd.tracing.audit import verify_trace
     from dsbd.tracing.trace import Trace
 
 _NAMES = {
-    "dsbd.api": ("DecodingResult", "Update", "decode", "stream"),
+    "dsbd.api": ("decode", "stream"),
     "dsbd.custom_generate": ("generate",),
     "dsbd.errors": (
         "DsbdError", "ModelError", "PairError", "PromptError", "SettingsError", "StoppedError", "TraceError"
@@ -34,8 +34,8 @@ _NAMES = {
     "dsbd.models.loading": ("load_pair",),
     "dsbd.models.making": ("make_pair",),
     "dsbd.models.pair": ("Pair",),
-    "dsbd.session": ("Observer",),
-    "dsbd.results": ("DecodedBeam", "Stats"),
+    "dsbd.session": ("Observer", "Update"),
+    "dsbd.results": ("DecodedBeam", "DecodingResult", "Stats"),
     "dsbd.settings": ("METHODS", "DecodingSettings"),
     "dsbd.tracing.audit": ("verify_trace",),
     "dsbd.tracing.trace": ("Trace",),

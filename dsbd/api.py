@@ -5,74 +5,27 @@ Arguments are checked here; an error names the value and what is allowed.
 
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from dsbd.auto import Plan, PlanProgress, measure_forests
+from dsbd.auto import TRYING, Plan, measure_forests
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.machine import memory_errors
-from dsbd.memory.reading import ReadProgress
+from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.pair import Pair, WindowedPrompt
 from dsbd.models.rows.row import Processor
-from dsbd.results import PlainResult, brief
-from dsbd.session import Enough, Observer, RunStart, Snapshot, Until
+from dsbd.results import DecodingResult
+from dsbd.session import Enough, Observer, RunStart, Until, Update
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.tracing.recorder import Recorder
-from dsbd.tracing.records import Iteration
-from dsbd.tracing.trace import Trace
-from dsbd.util import Check, check_of, value_of
-
-READING, TRYING = "reading a long prompt", "trying out forests"
+from dsbd.util import Check, Progress, check_of, value_of
 
 
-@dataclass(frozen=True)
-class DecodingResult(PlainResult):
-    """The returned hypothesis, all hypotheses, the counts and times, and the trace."""
-
-    __repr__ = brief
-
-    trace: Trace | None
-    """The trace; None unless recorded."""
-
-
-@dataclass(frozen=True)
-class Update(Snapshot):
-    """The state that a decode has reached after an iteration, and the record of the iteration."""
-
-    __repr__ = brief
-
-    result: DecodingResult | None
-    """Set in the last update."""
-    _recorder: Recorder | None = field(default=None, repr=False)
-
-    @property
-    def iteration(self) -> Iteration | None:
-        """Return the trace's record of the iteration, plain data; None unless recording."""
-        return None if self._recorder is None else self._recorder.latest()
-
-    @property
-    def trace(self) -> Trace | None:
-        """Return the trace up to here, built when it is read; None unless recording."""
-        return None if self._recorder is None else self._recorder.trace()
-
-
-def decode(
-    pair: Pair,
-    prompt: str,
-    settings: DecodingSettings | None = None,
-    *,
-    record: bool = False,
-    observers: Sequence[Observer] = (),
-    chat: bool = False,
-    stop: Callable[[], bool] | None = None,
-    until: Sequence[str] = (),
-    processors: Sequence[Processor] = (),
-) -> DecodingResult:
-    """Decode a prompt to the end; see :func:`stream`."""
-    named = {"observers": observers, "chat": chat, "stop": stop, "until": until, "processors": processors}
-    (last,) = deque(stream(pair, prompt, settings, record=record, **named), maxlen=1)  # type: ignore[arg-type]
+def decode(pair: Pair, prompt: str, settings: DecodingSettings | None = None, **asked: Any) -> DecodingResult:
+    """Decode a prompt to the end. Takes what :func:`stream` takes, and raises what it raises."""
+    (last,) = deque(stream(pair, prompt, settings, **asked), maxlen=1)
     assert last.result is not None, "the last update carries the result"
     return last.result
 
@@ -119,13 +72,12 @@ def stream(
         ModelError: a model returns logits that are not numbers, or memory runs out.
         StoppedError: ``stop`` returned True.
     """
-    asked = _settings_of(pair, settings)
-    _check_helpers(observers, stop)
+    asked, ids, check = _checked(pair, prompt, settings, chat, stop)
+    if not isinstance(observers, Collection) or not all(isinstance(one, Observer) for one in observers):
+        raise SettingsError(f"observers is {_named(observers)}; give a list of dsbd.Observer")
     enough = _enough_of(until, record)
     _check_processors(processors, asked, record)
-    ids = _checked_ids(pair, prompt, asked, chat)
-    check = check_of(stop)
-    window, plan = value_of(_planned(pair, ids, asked, check))
+    window, plan = value_of(_planned(pair, asked, ids, check))
     if plan is not None:
         asked = replace(asked, **plan.values)
     start = RunStart(pair, prompt, window.ids, resolve(asked), tuple(processors), window.memory)
@@ -138,7 +90,7 @@ def planning(
     settings: DecodingSettings,
     chat: bool = False,
     stop: Callable[[], bool] | None = None,
-) -> Generator[ReadProgress | PlanProgress, None, Plan | None]:
+) -> Generator[Progress, None, Plan | None]:
     """Do step by step what :func:`stream` does before its first update; closing it cancels.
 
     A prompt beyond the context is read into the pair's memory, and the ``auto`` fields of ``settings`` are resolved.
@@ -150,15 +102,13 @@ def planning(
     Raises:
         PromptError, PairError, ModelError, StoppedError: as :func:`stream` does.
     """
-    asked = _settings_of(pair, settings)
-    _check_helpers((), stop)
-    _, found = yield from _planned(pair, _checked_ids(pair, prompt, asked, chat), asked, check_of(stop))
-    return found
+    _, plan = yield from _planned(pair, *_checked(pair, prompt, settings, chat, stop))
+    return plan
 
 
 def _planned(
-    pair: Pair, ids: list[int], asked: DecodingSettings, check: Check
-) -> Generator[ReadProgress | PlanProgress, None, tuple[WindowedPrompt, Plan | None]]:
+    pair: Pair, asked: DecodingSettings, ids: list[int], check: Check
+) -> Generator[Progress, None, tuple[WindowedPrompt, Plan | None]]:
     """Read a prompt that is too long for the context, and find the plan of ``auto``; None if nothing is ``auto``."""
     with memory_errors(READING):
         window = yield from pair.fitting(ids, asked.max_new_tokens, check)
@@ -171,36 +121,32 @@ def _planned(
 def _updates(
     start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough | None
 ) -> Iterator[Update]:
-    """Yield the decoder's snapshots as updates; a recorder is an observer."""
+    """Yield the decoder's updates with what is recorded; a recorder is an observer."""
     watching = [*observers, *([] if recorder is None else [recorder])]
     with memory_errors("decoding"):
-        for snapshot in iterations(start, watching, check, enough):
-            result = None
-            if snapshot.result is not None:
-                trace = None if recorder is None else recorder.trace()
-                result = DecodingResult(**vars(snapshot.result), trace=trace)
-            yield Update(snapshot.pair, snapshot.candidates, result, recorder)
+        for update in iterations(start, watching, check, enough):
+            result = update.result
+            if result is not None and recorder is not None:
+                result = replace(result, trace=recorder.trace())
+            yield replace(update, result=result, recorder=recorder)
 
 
-def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool) -> list[int]:
-    if needs_draft_model(settings) and pair.draft is None:
-        raise PairError(
-            f"method {settings.method} needs a draft model; load one, or use "
-            f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
-        )
-    return pair.encode(prompt, chat=chat)
-
-
-def _settings_of(pair: Any, settings: Any) -> DecodingSettings:
-    """Return the settings asked for, the defaults for None."""
+def _checked(pair: Any, prompt: Any, settings: Any, chat: bool, stop: Any) -> tuple[DecodingSettings, list[int], Check]:
+    """Return the settings asked for, the defaults for None; the ids of the prompt; and what ``stop`` checks."""
     if not isinstance(pair, Pair):
         raise PairError(f"pair is {_named(pair)}; give what dsbd.load_pair or dsbd.make_pair returns")
-    if settings is None:
-        return DecodingSettings()
-    if not isinstance(settings, DecodingSettings):
+    asked = DecodingSettings() if settings is None else settings
+    if not isinstance(asked, DecodingSettings):
         remedy = "DecodingSettings.from_dict(...)" if isinstance(settings, dict) else "DecodingSettings(...)"
         raise SettingsError(f"settings is {_named(settings)}; give dsbd.{remedy} or None")
-    return settings
+    if stop is not None and not callable(stop):
+        raise SettingsError(f"stop is {_named(stop)}; give a function without arguments, or None")
+    if needs_draft_model(asked) and pair.draft is None:
+        raise PairError(
+            f"method {asked.method} needs a draft model; load one, or use "
+            f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
+        )
+    return asked, pair.encode(prompt, chat=chat), check_of(stop)
 
 
 def _enough_of(until: Any, record: bool) -> Enough | None:
@@ -210,13 +156,6 @@ def _enough_of(until: Any, record: bool) -> Enough | None:
     if until and record:
         raise SettingsError("until ends a decode early, and a trace is of a whole decode; leave out until or record")
     return Until(list(until)) if until else None
-
-
-def _check_helpers(observers: Any, stop: Any) -> None:
-    if not isinstance(observers, Collection) or not all(isinstance(one, Observer) for one in observers):
-        raise SettingsError(f"observers is {_named(observers)}; give a list of dsbd.Observer")
-    if stop is not None and not callable(stop):
-        raise SettingsError(f"stop is {_named(stop)}; give a function without arguments, or None")
 
 
 def _check_processors(processors: Any, asked: DecodingSettings, record: bool) -> None:

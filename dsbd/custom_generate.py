@@ -5,10 +5,11 @@ function, and what transformers hands to it.
 """
 
 import inspect
+import math
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, wraps
 from typing import Any
 
@@ -35,7 +36,7 @@ from dsbd.models.making import kept_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import Processor
 from dsbd.results import DecodedBeam
-from dsbd.session import RunStart, Snapshot
+from dsbd.session import RunStart, Update
 from dsbd.settings import DecodingSettings, fields_of
 
 HONOURED = {
@@ -53,23 +54,12 @@ HARMLESS = {
     "prefill_chunk_size", "transformers_version", "use_cache",
 }  # fmt: skip
 """Fields that change no text: how forwards are computed, and where a configuration comes from."""
-NOTHING = {
-    "assistant_confidence_threshold": 0.4,
-    "assistant_lookbehind": 10,
-    "diversity_penalty": 0.0,
-    "early_stopping": False,
-    "encoder_no_repeat_ngram_size": 0,
-    "encoder_repetition_penalty": 1.0,
+NOTHING = GenerationConfig._get_default_generation_params() | {
     "guidance_scale": 1,
-    "num_assistant_tokens": 20,
-    "num_assistant_tokens_schedule": "constant",
-    "num_beam_groups": 1,
     "output_attentions": False,
     "output_hidden_states": False,
     "output_logits": False,
-    "output_scores": False,
     "penalty_alpha": 0.0,
-    "target_lookbehind": 10,
     "token_healing": False,
     "use_mtp": False,
 }
@@ -115,17 +105,12 @@ def requested_settings(
     config: GenerationConfig, draft_model: Any, draft_depth: int, draft_width: int | None
 ) -> DecodingSettings:
     """Return the method and the settings that have the law of what was asked."""
-    beams, samples = 1 if config.num_beams is None else config.num_beams, bool(config.do_sample)
-    methods = {
-        (True, True, True): "dsbd",
-        (True, True, False): "speculative_beam_search",
-        (True, False, True): "speculative",
-        (True, False, False): "speculative",
-        (False, True, True): "beam_sampling",
-        (False, True, False): "beam_search",
-        (False, False, True): "sampling",
-        (False, False, False): "greedy",
-    }
+    beams, samples = config.num_beams or 1, bool(config.do_sample)
+    if draft_model is None:
+        several, one = ("beam_sampling", "sampling") if samples else ("beam_search", "greedy")
+    else:
+        several, one = "dsbd" if samples else "speculative_beam_search", "speculative"
+    method = several if beams > 1 else one
     given: dict[str, Any] = {
         "num_beams": beams,
         "min_width": beams,
@@ -141,18 +126,8 @@ def requested_settings(
         temperature, top_k, top_p = config.temperature, config.top_k, config.top_p
         given |= {"temperature": 1.0 if temperature is None else temperature}
         given |= {"top_k": top_k or 0, "top_p": 1.0 if top_p is None else top_p}
-    method = methods[draft_model is not None, beams > 1, samples]
     read = {one.name for one in fields_of(method)}
     return DecodingSettings(method=method, **{name: value for name, value in given.items() if name in read})
-
-
-def returned_of(config: GenerationConfig) -> tuple[int, int]:
-    """Return how many sequences each prompt gets, and from how many decodes: each sample of one beam takes one.
-
-    ``generate`` has refused more sequences than there are beams.
-    """
-    returned = config.num_return_sequences or 1
-    return returned, returned if (config.num_beams or 1) == 1 and config.do_sample else 1
 
 
 def eos_ids(config: GenerationConfig) -> frozenset[int]:
@@ -180,7 +155,9 @@ def processors_of(given: Sequence[Processor], padding: torch.Tensor, row: int) -
         if isinstance(one, PrefixConstrainedLogitsProcessor):
             kept.append(_one_by_one(one, row // one._num_beams))
         elif isinstance(one, RepetitionPenaltyLogitsProcessor) and isinstance(one.prompt_ignore_length, torch.Tensor):
-            kept.append(_behind_ignored(one, padding.numel()))
+            alone = copy(one)  # one number of ignored ids, instead of one for each prompt of the batch
+            alone.prompt_ignore_length = padding.numel()
+            kept.append(alone)
         elif not isinstance(one, IN_SETTINGS):
             kept.append(one)
     return tuple(_behind(padding, one) for one in kept) if padding.numel() else tuple(kept)
@@ -192,33 +169,16 @@ def _one_by_one(constraint: PrefixConstrainedLogitsProcessor, number: int) -> Pr
     return PrefixConstrainedLogitsProcessor(lambda row, ids: allowed(number, ids), 1)
 
 
-def _behind_ignored(penalty: RepetitionPenaltyLogitsProcessor, ignored: int) -> Processor:
-    """Return the penalty with one number of ignored ids, instead of one for each prompt of the batch."""
-    alone = copy(penalty)
-    alone.prompt_ignore_length = ignored
-    return alone
-
-
 def _behind(padding: torch.Tensor, one: Processor) -> Processor:
     return lambda ids, scores: one(torch.cat([padding.expand(ids.shape[0], -1), ids], dim=1), scores)
 
 
-@dataclass(frozen=True)
-class Stops:
-    """When a decode ends besides EOS and its length."""
+def requested_stops(given: Sequence[Any], num_beams: int) -> tuple[float, tuple[Any, ...]]:
+    """Return when to stop besides EOS and the length: seconds since the epoch, and criteria of one sequence.
 
-    deadline: float | None
-    """Seconds since the epoch."""
-    criteria: tuple[Any, ...]
-    """They read every beginning of the one sequence."""
-
-    def end(self, sequence: torch.Tensor) -> bool:
-        """Return True if a criterion holds for ids [n]: the prompt as ``generate`` got it, and the new ids."""
-        return any(bool(torch.as_tensor(criterion(sequence[None], None)).all()) for criterion in self.criteria)
-
-
-def requested_stops(given: Sequence[Any], num_beams: int) -> Stops:
-    """Return when to stop. Raises: SettingsError: a criterion of one sequence is given with several beams."""
+    Raises:
+        SettingsError: a criterion of one sequence is given with several beams.
+    """
     deadlines = [one.initial_timestamp + one.max_time for one in given if isinstance(one, MaxTimeCriteria)]
     others = tuple(one for one in given if not isinstance(one, (MaxLengthCriteria, MaxTimeCriteria, EosTokenCriteria)))
     if others and num_beams > 1:
@@ -226,7 +186,7 @@ def requested_stops(given: Sequence[Any], num_beams: int) -> Stops:
             f"{type(others[0]).__name__} is given with {num_beams} beams; with several beams the stopping criteria are "
             f"max_length, max_time and EOS; set num_beams=1 or leave it out"
         )
-    return Stops(min(deadlines, default=None), others)
+    return min(deadlines, default=math.inf), others
 
 
 def room_for(config: GenerationConfig, criteria: Sequence[Any], prompt: int) -> int:
@@ -337,10 +297,10 @@ def generate(
             f"num_return_sequences=1, or leave streamer out"
         )
     asked = requested_settings(config, draft_model, draft_depth, draft_width)
-    returned, samples = returned_of(config)
     pair = replace(kept_pair(model, draft_model), eos=eos_ids(config))
     _require_every_token(pair, vocabulary_size)
-    beams_asked = config.num_beams or 1
+    beams_asked, returned = config.num_beams or 1, config.num_return_sequences or 1
+    samples = returned if beams_asked == 1 and config.do_sample else 1
     stops = requested_stops(stopping_criteria, beams_asked)
     copies = max(beams_asked, returned)
     prompts = prompts_of(input_ids, inputs.get("attention_mask"), inputs.get("position_ids"), copies)
@@ -348,14 +308,14 @@ def generate(
     beams = list[tuple[torch.Tensor, DecodedBeam]]()
     for place, (given, padding) in enumerate(prompts):
         prompt = given[padding:].tolist()
-        pair.require_room(len(prompt), room)
+        pair.require_fitting(len(prompt), room)
         for sample in range(samples):
             processors = processors_of(logits_processor, given[:padding], row=place * copies + sample)
             settings = replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item()))
             start = RunStart(pair, "", prompt, resolve(settings), processors)
-            text = _Text(given, stops, streamer)
+            text = _Text(given, *stops, streamer)
             *_, last = iterations(start, enough=text.enough)
-            assert last.result is not None, "the last snapshot carries the result"
+            assert last.result is not None, "the last update carries the result"
             text.take(last.result.token_ids)
             best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
             if len(best) * samples < returned:
@@ -388,8 +348,8 @@ class _Text:
     ``given`` are the ids [n] of the prompt. Criteria are asked about every new token once, and a streamer gets it once.
     """
 
-    def __init__(self, given: torch.Tensor, stops: Stops, streamer: Any) -> None:
-        self._sequence, self._stops, self._streamer = given, stops, streamer
+    def __init__(self, given: torch.Tensor, deadline: float, criteria: Sequence[Any], streamer: Any) -> None:
+        self._sequence, self._deadline, self._criteria, self._streamer = given, deadline, criteria, streamer
         self.ids = list[int]()
         self._ended = False
 
@@ -401,14 +361,15 @@ class _Text:
             self.ids.append(token)
             if self._streamer is not None:
                 self._streamer.put(torch.tensor([token]))
-            if self._stops.criteria:
+            if self._criteria:
                 self._sequence = torch.cat([self._sequence, self._sequence.new_tensor([token])])
-                self._ended = self._stops.end(self._sequence)
+                told = [torch.as_tensor(criterion(self._sequence[None], None)) for criterion in self._criteria]
+                self._ended = any(bool(one.all()) for one in told)
 
-    def enough(self, snapshot: Snapshot) -> bool:
+    def enough(self, update: Update) -> bool:
         """Take what is settled; return True if the decode may end there."""
-        self.take(snapshot.settled_ids)
-        return self._ended or (self._stops.deadline is not None and time.time() > self._stops.deadline)
+        self.take(update.settled_ids)
+        return self._ended or time.time() > self._deadline
 
 
 def _output(

@@ -13,7 +13,7 @@ from dsbd.law.verified import Uniforms, VerifiedLayer
 from dsbd.law.verify import verify
 from dsbd.machine import PhaseClock, torch_threads
 from dsbd.score import Scored, score
-from dsbd.session import Enough, Observer, RunStart, Session, Snapshot, drafter_of, row_of
+from dsbd.session import Enough, Observer, RunStart, Session, Update, drafter_of, row_of
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check, never_stop
 
@@ -23,8 +23,8 @@ def iterations(
     observers: Sequence[Observer] = (),
     check: Check = never_stop,
     enough: Enough | None = None,
-) -> Iterator[Snapshot]:
-    """Decode to the end; yield one :class:`Snapshot` per iteration, the last with the result. Closing it cancels.
+) -> Iterator[Update]:
+    """Decode to the end; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
 
     Args:
         start: pair, prompt ids and resolved settings, all checked.
@@ -57,14 +57,14 @@ def iterations(
             observer.on_iteration(iteration)
         if session.done:
             break
-        snapshot = session.snapshot()
-        if enough is not None and enough(snapshot):
+        update = session.update()
+        if enough is not None and enough(update):
             break
-        yield snapshot
+        yield update
     result = session.result()
     for observer in observers:
         observer.on_finish(result)
-    yield session.snapshot(result)
+    yield session.update(result)
 
 
 def _decide(scored: Scored, settings: ResolvedSettings, eos: Collection[int]) -> list[VerifiedLayer]:

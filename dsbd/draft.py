@@ -5,8 +5,7 @@ the laws and draws. Equal draws share one slot, so the models compute no token t
 token that ends a beam.
 """
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import islice
@@ -22,7 +21,7 @@ from dsbd.law.laws import Floats, Law, TopTokens, joint_law
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.row import Row
 from dsbd.models.rows.states import PathRows
-from dsbd.next_tokens import host_rows, likeliest_pairs
+from dsbd.next_tokens import host_rows
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check
 
@@ -83,7 +82,6 @@ class Drafter:
         self._settings, self._eos = settings, eos
         self._generator, self._device = generator, device
         self._uncut = replace(settings, temperature=settings.temperature or 1.0, top_p=1.0)
-        self._is_cut = self._uncut != settings
 
     @torch.inference_mode()
     def draft(self, beams: Sequence[Beam], depth: int) -> Drafted:
@@ -93,7 +91,7 @@ class Drafter:
         row_of = {beam.node: row for row, beam in enumerate(beams)}
         logits = self.row.feed(*tokens_and_parents([], row_of, self._device), ())
         for number in range(depth):
-            above = self._add_layer(drafted, above, self._rows(above, logits), number)
+            above = self._add_layer(drafted, above, host_rows(logits, settings.top_k, "draft"), number)
             if number + 1 == depth or not above:
                 break
             nodes = [beam.node for beam in above]
@@ -105,14 +103,6 @@ class Drafter:
             drafted.best = best_beam(drafted, self._eos)
         return drafted
 
-    def _rows(self, above: Sequence[Beam], logits: torch.Tensor) -> list[TopTokens]:
-        """Return the next tokens of ``above`` that their joint law needs, or the law of each if they draw apart."""
-        settings = self._settings
-        if settings.branching is not None:
-            return host_rows(logits, settings.top_k, "draft")
-        offsets = [beam.log_weight + settings.temperature * math.log(beam.multiplicity) for beam in above]
-        return likeliest_pairs(logits, np.array(offsets), settings.top_k, "draft")
-
     def _add_layer(self, drafted: Drafted, above: Sequence[Beam], rows: Sequence[TopTokens], number: int) -> list[Beam]:
         """Draw a layer below ``above``; return the drafts that the next layer extends."""
         settings, covers = self._settings, list[Node]()
@@ -121,8 +111,7 @@ class Drafter:
             law = _law(above, rows, settings)
             layer, drafts = self._draw(drafted, law, above, rows, settings.draft_width)
             if settings.cover_width:
-                uncut = _law(above, rows, self._uncut) if self._is_cut else law
-                covers = self._covers(drafted, uncut, above, rows, drafts)
+                covers = self._covers(drafted, _law(above, rows, self._uncut), above, rows, drafts)
                 layer = replace(layer, covers=covers)
             if settings.forest == "likely":
                 layer = layer.as_likely()
@@ -275,34 +264,20 @@ class BlockSearch:
             SettingsError: it is not found among the most beginnings that are extended.
         """
         self.row.open([beam.node for beam in beams], 0)
-        waiting, block = list[tuple[_Block, Iterator[_Block]]](), _Block(0.0, 0, (), (), 0)
+        waiting, block = list[_Block](), _Block(0.0, 0, (), (), 0)
         for place in range(MOST_EXTENDED):
-            token = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
-            above = torch.full_like(token, block.above)
-            (row,) = host_rows(self.row.feed(token, above, ()), MOST_EXTENDED, "target")
-            _push(waiting, _extensions(block, row, place))
-            block, others = heappop(waiting)
-            _push(waiting, others)
+            last = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
+            (row,) = host_rows(self.row.feed(last, torch.full_like(last, block.above), ()), MOST_EXTENDED, "target")
+            for token, log_prob in zip(row.tokens.tolist(), row.log_probs.tolist(), strict=True):
+                ids, log_probs = (*block.ids, token), (*block.log_probs, log_prob)
+                heappush(waiting, _Block(block.cost - log_prob, block.length + 1, ids, log_probs, place))
+            block = heappop(waiting)
             if block.length == depth or block.ids[-1] in self._eos:
                 return _drafted_block(beams[0].node, block)
         raise SettingsError(
             f"block is {depth}: the likeliest block is not among the first {MOST_EXTENDED} beginnings that mjgd "
             f"extends; take a smaller block, or method mjsd"
         )
-
-
-def _push(waiting: list[tuple[_Block, Iterator[_Block]]], blocks: Iterator[_Block]) -> None:
-    """Let the next one of ``blocks`` wait; the others are no likelier, and come after it."""
-    if (block := next(blocks, None)) is not None:
-        heappush(waiting, (block, blocks))
-
-
-def _extensions(block: _Block, row: TopTokens, place: int) -> Iterator[_Block]:
-    """Yield a block with each next token, the likeliest first; ``row`` stands at ``place``."""
-    for index in (-row.log_probs).argsort(kind="stable").tolist():
-        token, log_prob = int(row.tokens[index]), float(row.log_probs[index])
-        ids, log_probs = (*block.ids, token), (*block.log_probs, log_prob)
-        yield _Block(block.cost - log_prob, block.length + 1, ids, log_probs, place)
 
 
 def _drafted_block(node: Node, block: _Block) -> Drafted:

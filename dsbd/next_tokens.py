@@ -15,8 +15,6 @@ from dsbd.errors import ModelError
 from dsbd.law.beams import Node
 from dsbd.law.laws import TopTokens
 
-ROUNDING = 1e-3
-"""More than float32 rounds a sum of log-weight and log-probability by, nats."""
 _SIGN = 0x7FFFFFFF
 _BLOCK = 64
 """Entries that :func:`top_keys` looks at together."""
@@ -71,16 +69,8 @@ def is_at_hand(device: torch.device) -> bool:
     return device.type == "cpu"
 
 
-def require_numbers(log_probs: np.ndarray, role: str) -> None:
-    """Refuse log-probabilities with a NaN; one NaN among a row's logits makes the whole row NaN.
-
-    Args:
-        log_probs: on the host, of any shape; minus infinity is a number here.
-        role: ``target`` or ``draft``; the message names it.
-
-    Raises:
-        ModelError: there is a NaN.
-    """
+def _require_numbers(log_probs: np.ndarray, role: str) -> None:
+    """Refuse log-probabilities with a NaN, such as those of a row with one NaN among its logits. Raises: ModelError."""
     if np.isnan(log_probs).any():
         raise ModelError(
             f"the {role} model returns logits that are not numbers (NaN); load the pair with dtype float32, "
@@ -105,32 +95,10 @@ def host_rows(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
         return copied_rows(logits, top_k, role)[0]
     log_probs = token_log_probs(logits).numpy()
     if 0 < top_k < log_probs.shape[1]:
-        return _at_least(log_probs, log_probs, _bounds(log_probs, top_k, role)[:, None])
-    require_numbers(log_probs, role)
+        return _at_least(log_probs, _bounds(log_probs, top_k, role))
+    _require_numbers(log_probs, role)
     every = np.arange(log_probs.shape[1])
     return [TopTokens(every, row) for row in log_probs.astype(np.float64)]
-
-
-def likeliest_pairs(logits: torch.Tensor, offsets: np.ndarray, top_k: int, role: str) -> list[TopTokens]:
-    """Return the tokens of the ``top_k`` pairs (row, token) with the largest sum of log-probability and offset.
-
-    More pairs may be among them; a row that has none of these pairs may have no tokens.
-
-    Args:
-        logits: [rows, vocabulary] on any device.
-        offsets: [rows] float64, what is added to each row.
-        top_k: 0 is all.
-        role: ``target`` or ``draft``; an error names it.
-
-    Raises:
-        ModelError: there is a NaN.
-    """
-    if not 0 < top_k < logits.numel() or not is_at_hand(logits.device):
-        return host_rows(logits, top_k, role)
-    log_probs = token_log_probs(logits).numpy()
-    scores = log_probs + (offsets - offsets.max()).astype(log_probs.dtype)[:, None]
-    (bound,) = _bounds(scores.reshape(1, -1), top_k, role)
-    return _at_least(log_probs, scores, bound - ROUNDING)
 
 
 def _bounds(values: np.ndarray, count: int, role: str) -> np.ndarray:
@@ -141,16 +109,16 @@ def _bounds(values: np.ndarray, count: int, role: str) -> np.ndarray:
     rows, size = values.shape
     groups = size // max(size // (4 * count), 1)
     largest = values[:, : size // groups * groups].reshape(rows, -1, groups).max(axis=1)
-    require_numbers(largest, role)  # a NaN makes its whole row NaN
+    _require_numbers(largest, role)  # a NaN makes its whole row NaN
     largest.partition(groups - count, axis=1)
     bounds: np.ndarray = largest[:, groups - count]
     return bounds
 
 
-def _at_least(log_probs: np.ndarray, scores: np.ndarray, bounds: np.ndarray) -> list[TopTokens]:
-    """Return the tokens of each row whose scores reach the bounds, impossible tokens excepted."""
+def _at_least(log_probs: np.ndarray, bounds: np.ndarray) -> list[TopTokens]:
+    """Return the tokens of each row that reach its bound, impossible tokens excepted."""
     rows, size = log_probs.shape
-    found = np.flatnonzero(scores >= np.maximum(bounds, np.finfo(scores.dtype).min))
+    found = np.flatnonzero(log_probs >= np.maximum(bounds, np.finfo(log_probs.dtype).min)[:, None])
     ends = found.searchsorted(np.arange(1, rows + 1) * size).tolist()
     tokens, values = found % size, log_probs.ravel()[found].astype(np.float64)
     return [TopTokens(tokens[start:end], values[start:end]) for start, end in pairwise([0, *ends])]
@@ -193,7 +161,7 @@ def copied_rows(
         copied = torch.cat([log_probs.flatten(), own]).cpu().numpy()
         values, pairs = copied[: rows * size].reshape(rows, size), copied[rows * size :]
         ids = np.broadcast_to(np.arange(size), values.shape)
-    require_numbers(values, role)
+    _require_numbers(values, role)
     found = [TopTokens(*row) for row in zip(ids, values.astype(np.float64), strict=True)]
     return found, pairs.astype(np.float64).tolist()
 

@@ -125,8 +125,8 @@ def count_verdicts(trials: Iterable[Any], draws: Sequence[Any] = ()) -> VerdictC
 
 
 @dataclass(frozen=True)
-class PlainResult:
-    """The returned hypothesis, all hypotheses, and the counts and times."""
+class DecodingResult:
+    """The returned hypothesis, all hypotheses, the counts and times, and the trace."""
 
     __repr__ = brief
 
@@ -139,3 +139,5 @@ class PlainResult:
     stats: Stats
     settings: ResolvedSettings
     """The settings as resolved for the method."""
+    trace: Any = None
+    """The :class:`dsbd.Trace`; None unless recorded."""

@@ -1,8 +1,8 @@
-"""The state of one decode between iterations, and what may be seen of it: start, iterations, snapshots, observers."""
+"""The state of one decode between iterations, and what may be seen of it: start, iterations, updates, observers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -17,7 +17,7 @@ from dsbd.models.engines.choice import threaded_row
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import ProcessedRow, Processor, Row
-from dsbd.results import PHASES, DecodedBeam, PlainResult, Stats, VerdictCounts, brief, count_verdicts
+from dsbd.results import PHASES, DecodedBeam, DecodingResult, Stats, VerdictCounts, brief, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check, cut
@@ -81,12 +81,12 @@ class Observer:
     def on_iteration(self, iteration: IterationEnd) -> None:
         """Take an iteration that was committed."""
 
-    def on_finish(self, result: PlainResult) -> None:
+    def on_finish(self, result: DecodingResult) -> None:
         """Take the final result. Not called for a decode that was cancelled or stopped."""
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Update:
     """The state that a decode has reached after an iteration."""
 
     __repr__ = brief
@@ -94,12 +94,24 @@ class Snapshot:
     pair: Pair
     candidates: Sequence[Hypothesis]
     """Hypotheses that can still be the result, or can still grow into it; best score first."""
-    result: PlainResult | None
-    """Set in the last snapshot."""
+    result: DecodingResult | None
+    """Set in the last update."""
+    recorder: Any = field(default=None, repr=False)
+    """Of :mod:`dsbd.tracing`; None unless recording."""
+
+    @property
+    def iteration(self) -> Any:
+        """Return the trace's record of the iteration, plain data; None unless recording."""
+        return None if self.recorder is None else self.recorder.latest()
+
+    @property
+    def trace(self) -> Any:
+        """Return the :class:`dsbd.Trace` up to here, built when it is read; None unless recording."""
+        return None if self.recorder is None else self.recorder.trace()
 
     @property
     def best(self) -> DecodedBeam:
-        """Return the hypothesis that is best so far; it may change. In the last snapshot, the returned one."""
+        """Return the hypothesis that is best so far; it may change. In the last update, the returned one."""
         return decoded(self.pair, self.candidates[0]) if self.result is None else self.result.beams[0]
 
     @property
@@ -109,7 +121,7 @@ class Snapshot:
 
     @property
     def settled_ids(self) -> list[int]:
-        """Return the tokens that every possible result begins with; they only grow. In the last snapshot, all."""
+        """Return the tokens that every possible result begins with; they only grow. In the last update, all."""
         if self.result is not None:
             return self.result.token_ids
         return common_prefix(hypothesis.node for hypothesis in self.candidates).token_ids()
@@ -128,7 +140,7 @@ def decoded(pair: Pair, hypothesis: Hypothesis) -> DecodedBeam:
     )
 
 
-Enough = Callable[[Snapshot], bool]
+Enough = Callable[[Update], bool]
 """A function that says after each iteration whether the decode may end there."""
 
 
@@ -146,11 +158,11 @@ class Until:
     def __init__(self, ends: Sequence[str]) -> None:
         self._ends = tuple(ends)
 
-    def __call__(self, snapshot: Snapshot) -> bool:
+    def __call__(self, update: Update) -> bool:
         """Return True if the text before an end text is settled."""
         settled = None
-        for hypothesis in snapshot.candidates:
-            whole = snapshot.pair.decode(hypothesis.node.token_ids())
+        for hypothesis in update.candidates:
+            whole = update.pair.decode(hypothesis.node.token_ids())
             before = cut(whole, self._ends)
             if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
                 return False
@@ -167,7 +179,7 @@ def slots_expected(prompt_tokens: int, settings: ResolvedSettings) -> int:
 def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
     """Return an empty row of a model, with room for the decode; ``check`` is called before each forward."""
     row = threaded_row(model, slots_expected(start.target_slots, start.settings), check)
-    return ProcessedRow(row, start.processors, start.pair.eos) if start.processors else row
+    return cast(Row, ProcessedRow(row, start.processors, start.pair.eos)) if start.processors else row
 
 
 def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> Drafter | BlockSearch | None:
@@ -255,7 +267,7 @@ class Session:
 
     def next_depth(self) -> int:
         """Return how many layers to draft now. It leaves room for the token of the bonus layer, if there is one."""
-        return min(self._depth.choose(), self.room - self._settings.has_bonus_layer)
+        return min(self._depth.choose(), self.room - (not self._settings.searches_blocks))
 
     def commit(self, scored: Scored, layers: Sequence[VerifiedLayer]) -> IterationEnd:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
@@ -289,16 +301,16 @@ class Session:
             self._draft_row.commit(nodes)
         return self._target_row.commit(nodes)
 
-    def snapshot(self, result: PlainResult | None = None) -> Snapshot:
+    def update(self, result: DecodingResult | None = None) -> Update:
         """Return the present state. Of the finished hypotheses only the best one can still be returned."""
-        return Snapshot(self._start.pair, self._ranked(_best_first(self._finished)[:1]), result)
+        return Update(self._start.pair, self._ranked(_best_first(self._finished)[:1]), result)
 
-    def result(self) -> PlainResult:
+    def result(self) -> DecodingResult:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""
         beams = [decoded(self._start.pair, hypothesis) for hypothesis in self._ranked(self._finished)]
         ids = beams[0].token_ids
         stats = self._tally.stats(len(ids), self._clock, self._target_row, self._draft_row)
-        return PlainResult(beams[0].text, ids, beams, stats, self._settings)
+        return DecodingResult(beams[0].text, ids, beams, stats, self._settings)
 
     def _ranked(self, finished: Sequence[Hypothesis]) -> list[Hypothesis]:
         """Return finished hypotheses and the alive beams, best first."""

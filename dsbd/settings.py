@@ -5,7 +5,6 @@ values, the flags of the command line, the page's form, the table in docs/method
 the browser are all made from it.
 """
 
-import sys
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from itertools import accumulate
@@ -34,8 +33,6 @@ BEAMS = 4
 """Beams where nothing says how many."""
 MOST_CHILDREN, MOST_BRANCHINGS, MOST_BRANCHED = 16, 8, 256
 """Of ``branching``: its largest entry, its most entries, and the most nodes of its tree."""
-FOLLOWS_FROM_METHOD = "lossless"
-"""A field of resolved settings; users do not choose it."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +63,7 @@ class Field:
             case "switch":
                 return "True and False"
             case "wholes":
-                return (
-                    f"1 to {MOST_BRANCHINGS} whole numbers from 1 to {MOST_CHILDREN}, at most {MOST_BRANCHED} nodes in "
-                    f"all"
-                )
+                return f"1 to {MOST_BRANCHINGS} whole numbers from 1 to {MOST_CHILDREN}, at most {MOST_BRANCHED} nodes"
             case "numbers":
                 return "None, or draft_depth + 1 numbers above 0, draft_depth given"
             case "whole":
@@ -80,18 +74,26 @@ class Field:
                 span = f"numbers from {self.low:g} to {self.high:g}"
         return " or ".join([span, *map(str, self.also)])
 
-    def check(self, value: Any) -> None:
-        """Refuse a value out of range; what a list holds is checked with the whole settings. Raises: SettingsError."""
-        if self.kind == "choice" and value not in self.choices:
-            raise SettingsError(f"{self.name} is {value!r}; choose one of {self.allowed}")
-        if self.kind in ("choice", "wholes", "numbers") or (self.also and value in self.also):
-            return
-        known = bool if self.kind == "switch" else int if self.kind == "whole" else (int, float)
-        usable = isinstance(value, known) and isinstance(value, bool) == (self.kind == "switch")
-        if usable and self.kind != "switch":
-            usable = self.low <= value <= self.high and not (self.above and value == self.low)
+    def check(self, value: Any) -> Any:
+        """Return a value, of NumPy and torch too, as plain Python. Raises: SettingsError: it is out of range."""
+        plain = value.tolist() if hasattr(value, "tolist") else value
+        if plain in self.also:
+            return plain
+        if self.kind in ("wholes", "numbers"):
+            usable = isinstance(plain, (tuple, list)) and all(map(self._takes, plain))
+            plain = tuple(plain) if usable else plain
+        else:
+            usable = plain in self.choices if self.kind == "choice" else self._takes(plain)
         if not usable:
             raise SettingsError(f"{self.name} is {value!r}; allowed are {self.allowed}")
+        return plain
+
+    def _takes(self, value: Any) -> bool:
+        """Return True for a switch, or a number in the range."""
+        if self.kind == "switch" or isinstance(value, bool):
+            return self.kind == "switch" and isinstance(value, bool)
+        known = int if self.kind in ("whole", "wholes") else (int, float)
+        return isinstance(value, known) and self.low <= value <= self.high and not (self.above and value == self.low)
 
 
 _DSBD = ("dsbd",)
@@ -159,7 +161,7 @@ class DecodingSettings:
     )
     num_beams: int = _field(BEAMS, "whole", _WIDE, "Beams", "width of the beam methods", 1, WIDEST)
     branching: tuple[int, ...] | None = _field(
-        (4, 2, 2), "wholes", ("specinfer",), "Branching", "children of every node, layer by layer"
+        (4, 2, 2), "wholes", ("specinfer",), "Branching", "children of a node, layer by layer", 1, MOST_CHILDREN, None
     )
     temperature: float = _field(
         1.0, "number", _SAMPLING, "Temperature", "divides the joint scores: higher is bolder, 0 is greedy", 0.0, 100.0
@@ -179,7 +181,7 @@ class DecodingSettings:
     )
     seed: int = _field(0, "whole", METHODS, "Seed", "the same seed gives the same text", 0, 2**63 - 1)
     depth_costs: tuple[float, ...] | None = _field(
-        None, "numbers", _DRAFTING, "Depth costs", "of an iteration of depth 0, 1, ...: it drafts as deep as pays"
+        None, "numbers", _DRAFTING, "Depth costs", "by depth: it drafts as deep as pays", 0, 1e300, None, above=True
     )
     continuation: float = _field(
         0.7, "number", _DRAFTING, "Continuation", "with depth_costs: how often a draft layer passes, at first", 0.0, 1.0
@@ -191,9 +193,8 @@ class DecodingSettings:
 
     def __post_init__(self) -> None:
         for name, about in FIELDS.items():
-            about.check(getattr(self, name))
-        self._check_costs()
-        self._check_branching()
+            object.__setattr__(self, name, about.check(getattr(self, name)))
+        self._check_lists()
         if self.method == "mjsd" and self.is_auto:
             raise SettingsError("draft_depth or draft_width is 'auto'; mjsd takes whole numbers")
         if self.max_width is not None and self.max_width < self.min_width:
@@ -224,15 +225,15 @@ class DecodingSettings:
         if not isinstance(values, dict):
             raise SettingsError(f"settings are a {type(values).__name__}; give a dictionary of names and values")
         known = {one.name for one in fields(cls)}
+        if "lossless" in values and "lossless" not in known:
+            method = values.get("method", "dsbd")
+            unread = {about.name for about in FIELDS.values() if method not in about.methods} | {"lossless"}
+            values = {name: value for name, value in values.items() if name not in unread}
         for name in values:
-            if name not in known and name != FOLLOWS_FROM_METHOD:
+            if name not in known:
                 close = get_close_matches(str(name), FIELDS, 1)
                 hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(FIELDS))}"
                 raise SettingsError(f"unknown setting {name!r}; {hint}")
-        if FOLLOWS_FROM_METHOD in values and FOLLOWS_FROM_METHOD not in known:
-            method = values.get("method", "dsbd")
-            values = {one.name: values[one.name] for one in fields_of(method) if one.name in values}
-            values["method"] = method
         return cls(**values)
 
     def _check_read(self) -> None:
@@ -246,35 +247,18 @@ class DecodingSettings:
                     f"{name} is {value!r}, and method {self.method} does not read it; leave it out ({readers}){width}"
                 )
 
-    def _check_costs(self) -> None:
-        costs = self.depth_costs
-        if costs is None:
-            return
-        usable = _are_numbers(costs) and all(cost > 0 for cost in costs)
-        if not usable or self.draft_depth == AUTO or len(costs) != self.draft_depth + 1:
-            raise SettingsError(f"depth_costs is {costs!r}; allowed are {FIELDS['depth_costs'].allowed}")
-        object.__setattr__(self, "depth_costs", tuple(float(cost) for cost in costs))
-
-    def _check_branching(self) -> None:
-        value = self.branching
-        if value is None:
-            if self.method == "specinfer":
-                raise SettingsError("branching is None; specinfer needs it: name children per layer, such as 4,2,2")
-            return
-        usable = isinstance(value, (tuple, list)) and all(
-            isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= MOST_CHILDREN for count in value
-        )
-        if not usable or not 1 <= len(value) <= MOST_BRANCHINGS or sum(accumulate(value, mul)) > MOST_BRANCHED:
-            raise SettingsError(f"branching is {value!r}; allowed are {FIELDS['branching'].allowed}")
-        object.__setattr__(self, "branching", tuple(value))
-
-
-def _are_numbers(values: Any) -> bool:
-    """True for a list or tuple of finite numbers from 0."""
-    return isinstance(values, (tuple, list)) and all(
-        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
-        for value in values
-    )
+    def _check_lists(self) -> None:
+        """Check how long ``depth_costs`` and ``branching`` are, and how many nodes a tree has."""
+        costs, counts = self.depth_costs, self.branching
+        if counts is None and self.method == "specinfer":
+            raise SettingsError("branching is None; specinfer needs it: name children per layer, such as 4,2,2")
+        fits = {
+            "depth_costs": costs is None or (self.draft_depth != AUTO and len(costs) == self.draft_depth + 1),
+            "branching": counts is None
+            or (1 <= len(counts) <= MOST_BRANCHINGS and sum(accumulate(counts, mul)) <= MOST_BRANCHED),
+        }
+        for name in (name for name, is_right in fits.items() if not is_right):
+            raise SettingsError(f"{name} is {getattr(self, name)!r}; allowed are {FIELDS[name].allowed}")
 
 
 FIELDS: dict[str, Field] = {
@@ -333,7 +317,7 @@ class ResolvedSettings(DecodingSettings):
 
     @property
     def searches_blocks(self) -> bool:
-        """True where the target itself searches the best block, and no token follows it."""
+        """True where the target itself searches the best block, and no bonus layer follows it."""
         return self.method == "mjgd"
 
     @property
@@ -342,8 +326,3 @@ class ResolvedSettings(DecodingSettings):
         if self.branching is None:
             return (self.draft_width,) * self.draft_depth
         return tuple(accumulate(self.branching, mul))
-
-    @property
-    def has_bonus_layer(self) -> bool:
-        """True where a layer can be drawn below the forest, so that the forest leaves room for one more token."""
-        return not self.searches_blocks

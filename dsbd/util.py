@@ -5,14 +5,11 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import suppress
 from errno import EACCES
 from pathlib import Path
 from secrets import token_hex
 from threading import Event, Thread
-from typing import TypeVar
-
-from tqdm import tqdm
+from typing import NamedTuple, TypeVar
 
 from dsbd.errors import StoppedError
 
@@ -38,16 +35,9 @@ def cache_folder() -> Path:
     Raises:
         RuntimeError: no variable names a folder, and this user has no home.
     """
-    named = os.environ.get(CACHE_SETTING)
-    if named:
+    if named := os.environ.get(CACHE_SETTING):
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dsbd"
-
-
-PART = "?" * 16 + ".part"
-"""Names of files that are not whole yet, without the dot before them."""
-ABANDONED_SECONDS = 3600
-"""After so long the process that wrote one is gone; the next write in its folder removes it."""
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
@@ -69,10 +59,6 @@ def write_file(path: str | Path, content: str | bytes) -> None:
     earlier = place.is_file() and not place.is_symlink()
     if earlier and not os.access(place, os.W_OK):
         raise PermissionError(EACCES, os.strerror(EACCES))
-    for left in place.parent.glob(f".{PART}"):
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > ABANDONED_SECONDS:
-                left.unlink()
     beside = place.with_name(f".{token_hex(8)}.part")
     try:
         with beside.open("xb") as file:
@@ -139,7 +125,16 @@ def cut(text: str, ends: Iterable[str]) -> str:
 
 Item = TypeVar("Item")
 SECONDS = 10.0
-"""Between two lines."""
+"""Between two lines in a log; on a terminal one line is written again every second."""
+
+
+class Progress(NamedTuple):
+    """How far something is."""
+
+    doing: str
+    """In words."""
+    done: int
+    total: int
 
 
 class ProgressLine:
@@ -154,31 +149,21 @@ class ProgressLine:
         self._doing, self._unit, self._done = doing, unit, 0
         self._total: int | None = None
         self._started, self._over = time.monotonic(), Event()
-        on_terminal = sys.stderr.isatty()
-        style = None if unit else "{desc} {elapsed}"
-        self._bar = tqdm(desc=doing, unit=unit, leave=False, disable=not on_terminal, bar_format=style)
-        self._lines = Thread(target=self._say, daemon=True) if not on_terminal else None
+        self._telling = Thread(target=self._tell, daemon=True)
 
     def __enter__(self) -> "ProgressLine":
-        if self._lines is not None:
-            self._lines.start()
+        self._telling.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        if self._lines is not None:
-            self._lines.join()
-        self._bar.close()
+        self._telling.join()
 
     def show(self, doing: str | None = None, done: int | None = None, total: int | None = None) -> None:
         """Show what is done now, how much is done, and of how much; what is left out stays as it was."""
         self._doing = self._doing if doing is None else doing
         self._done = self._done if done is None else done
         self._total = self._total if total is None else total
-        if not self._bar.disable:
-            self._bar.total = self._total
-            self._bar.set_description(self._doing, refresh=False)
-            self._bar.update(self._done - self._bar.n)
 
     def each(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield items and count them."""
@@ -186,8 +171,11 @@ class ProgressLine:
             self.show(done=done)
             yield item
 
-    def _say(self) -> None:
-        while not self._over.wait(SECONDS):
+    def _tell(self) -> None:
+        again, end = ("\r\x1b[K", "") if sys.stderr.isatty() else ("", "\n")
+        while not self._over.wait(1.0 if again else SECONDS):
             of = "" if self._total is None else f" of {self._total}"
             count = f": {self._done}{of} {self._unit}s" if self._unit else ""
-            print(f"dsbd: {self._doing}{count}, {time.monotonic() - self._started:.0f} s", file=sys.stderr, flush=True)
+            said = f"{again}dsbd: {self._doing}{count}, {time.monotonic() - self._started:.0f} s"
+            print(said, end=end, file=sys.stderr, flush=True)
+        print(again, end="", file=sys.stderr, flush=True)

@@ -10,8 +10,8 @@ from dsbd import api, auto
 from dsbd.auto import (
     DEEPEST,
     FILE,
-    MEASURED_DEPTH,
     MEASURED_NODES,
+    RUNS,
     MeasuredForest,
     MeasuredRun,
     Plan,
@@ -21,20 +21,27 @@ from dsbd.auto import (
     largest_tried,
     make_plan,
 )
-from dsbd.methods import WORTHWHILE, expected_layers, resolve
+from dsbd.methods import WORTHWHILE, expected_layers
 from dsbd.settings import AUTO, ResolvedSettings
 from dsbd.util import cache_folder, value_of
-from tests.toy_pair import toy_pair
+from tests.toy_pair import read_settings, toy_pair
 
 ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO, min_width=4, max_width=4)
-BASELINE = MeasuredForest("sampled", 1, 0, ((0, 0.010),), 0.5, 0, 4.0)
-GOOD = MeasuredForest("sampled", 6, 8, ((4, 0.018), (6, 0.02)), 0.8, 90, 4.0)
+FOUR = replace(ALL, draft_depth=4)
 SPECULATIVE = dsbd.DecodingSettings(method="speculative", draft_depth=AUTO)
 SEARCHES = dsbd.DecodingSettings(method="speculative_beam_search", draft_depth=AUTO, draft_width=AUTO)
 
 
-def measured(width: int, cover: int, seconds: float, continuation: float, forest: str = "sampled", beams: float = 4.0):
-    return MeasuredForest(forest, width, cover, ((4, seconds),), continuation, 90, beams)
+def measured(width, cover, seconds, continuation, *, method="dsbd", depth=4, decided=90, beams=4.0, forest="sampled"):
+    """Return a forest of which an iteration of ``depth`` takes so many seconds, and one of beam sampling 0.01."""
+    named = {"forest": forest, "draft_width": width, "cover_width": cover, "min_width": 4, "max_width": 4}
+    settings = read_settings(method, draft_depth=depth, **named)
+    layer = (seconds - 0.01) / depth if depth else 0.0
+    return MeasuredForest(settings, depth, 0.01, layer, continuation, decided, beams)
+
+
+BASELINE = measured(1, 0, 0.01, 0.5, depth=0, decided=0)
+GOOD = measured(6, 8, 0.02, 0.8, depth=6)
 
 
 @pytest.mark.parametrize(
@@ -42,15 +49,19 @@ def measured(width: int, cover: int, seconds: float, continuation: float, forest
     [  # a choice by layers alone or by time alone
         (ALL, [measured(6, 0, 0.02, 0.3), GOOD, measured(6, 24, 0.06, 0.9)], {"draft_width": 6, "cover_width": 8}),
         # speed from fewer beams, and a gain within the noise of short measurements
-        (ALL, [measured(6, 0, 0.02, 0.8), measured(24, 0, 0.011, 0.99, "likely", 2.0)], {"forest": "sampled"}),
+        (
+            ALL,
+            [measured(6, 0, 0.02, 0.8), measured(24, 0, 0.011, 0.99, forest="likely", beams=2.0)],
+            {"draft_width": 6},
+        ),
         (ALL, [measured(6, 0, 0.02, 0.8), measured(6, 8, 0.0199, 0.8)], {"cover_width": 0}),
-        (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, "likely")], {"depth_costs": (1.0,)}),
-        (replace(ALL, draft_depth=4), [measured(6, 0, 0.02, 0.9)], {"draft_depth": 4}),
-        (SPECULATIVE, [MeasuredForest("sampled", 1, 0, ((6, 0.012),), 0.9, 90, 4.0)], {"draft_depth": 6}),
-        (SEARCHES, [MeasuredForest("likely", 24, 0, ((6, 0.012),), 0.9, 90, 4.0)], {"draft_width": 24}),
+        (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, forest="likely")], {"depth_costs": (1.0,)}),
+        (FOUR, [measured(6, 0, 0.02, 0.9)], {"draft_depth": 4}),
+        (SPECULATIVE, [measured(1, 0, 0.012, 0.9, method="speculative", depth=6)], {"draft_depth": 16}),
+        (SEARCHES, [measured(24, 0, 0.012, 0.9, method="speculative_beam_search", depth=6)], {"draft_width": 24}),
     ],
     ids=["most layers per second", "narrow", "slight", "does not pay", "given depth", "chain", "search"],
-)  # fmt: skip
+)
 def test_the_forest_with_most_layers_per_second_is_chosen(asked, tried, values):
     plan = choose_forest(asked, [BASELINE, *tried])
     assert values.items() <= plan.values.items()
@@ -60,54 +71,56 @@ def test_the_forest_with_most_layers_per_second_is_chosen(asked, tried, values):
     assert ("does not pay" in plan.sentence) == (chosen.draft_depth == 0)
 
 
-@pytest.mark.parametrize(
-    ("changes", "names"),
-    [
-        ({"draft_width": 9, "forest": "sampled"}, {"draft_width": {9}, "forest": {"sampled"}}),
-        ({"draft_depth": 3}, {"draft_depth": {3}}),
-        ({"cover_width": 2, "forest": "sampled"}, {"cover_width": {2}}),
-    ],
-    ids=str,
-)
-def test_given_fields_are_left_alone(changes, names):
+@pytest.mark.parametrize(("decided", "depth"), [(8, 0), (800, 2)])
+def test_a_gain_within_the_noise_of_its_measurement_is_not_taken(decided, depth):
+    """Catches a forest that was lucky in a few layers."""
+    lucky = measured(6, 0, 0.017, 0.6, depth=2, decided=decided)
+    assert expected_layers(0.6, 2) / 1.7 > WORTHWHILE
+    assert choose_forest(replace(ALL, draft_depth=2), [BASELINE, lucky]).values["draft_depth"] == depth
+
+
+@pytest.mark.parametrize("given", [{"draft_width": 9}, {"draft_depth": 3}, {"cover_width": 2, "forest": "sampled"}])
+def test_given_fields_are_left_alone(given):
     """Catches a plan that overrides what the user chose."""
-    for name, values in names.items():
-        assert {getattr(one, name) for one in candidates(replace(ALL, **changes))} == values
+    for one in candidates(replace(ALL, **given)):
+        assert given.items() <= vars(one).items()
 
 
-def _run(continuation: float, depth: int) -> MeasuredRun:
+def run(continuation: float, depth: int) -> MeasuredRun:
     """Return a measurement of a pair whose drafts pass this often, where each layer costs a tenth of an iteration.
 
     The iterations near its end are shallow.
     """
     iterations, passed = [(depth, 0.01 * (1 + 0.1 * depth))] * 6 + [(0, 0.01)] * 6, round(1000 * continuation)
-    return MeasuredRun(iterations, 100, passed, 1000 - passed, 400)
+    return MeasuredRun(iterations, passed, 1000 - passed, 4.0)
 
 
-@pytest.mark.parametrize(
-    "asked", [ALL, replace(ALL, draft_depth=4), replace(ALL, forest="likely"), SPECULATIVE, SEARCHES]
-)
+@pytest.mark.parametrize("asked", [ALL, FOUR, replace(ALL, forest="likely"), SPECULATIVE, SEARCHES])
 @pytest.mark.parametrize("continuation", [0.7, 0.96, 0.99])
 def test_measurements_go_as_deep_as_can_pay(asked, continuation):
-    """Catches a plan that never leaves its first depth, deep measurements of text that no draft foresees, one beyond a
-    limit of the page, one that repeats another's seed, and a cost of a deep forest from its shallow iterations."""
+    """Catches a plan that never leaves the measured depth, a deep one for text that no draft foresees, one beyond a
+    limit of the page, a run that repeats another's seed, and a cost of a deep forest from its shallow iterations."""
     runs = []
-    plan = value_of(make_plan(asked, lambda one: runs.append(one) or _run(continuation, one.draft_depth), room=100))
-    bounds = {
-        (one.forest, one.draft_width, one.cover_width): one.draft_depth for one in map(resolve, largest_tried(asked))
-    }
-    shapes = [(one.forest, one.draft_width, one.cover_width, one.draft_depth) for one in map(resolve, runs)]
-    assert all(depth <= bounds.get(tuple(shape), 0) for *shape, depth in shapes)
-    assert all(depth <= DEEPEST and depth * (width + cover) <= MEASURED_NODES for _, width, cover, depth in shapes)
-    assert {one.seed for one in runs} == {0, 1, 2}
-    deepest = max(depth for *_, depth in shapes)
+    plan = value_of(make_plan(asked, lambda one: runs.append(one) or run(continuation, one.draft_depth), room=100))
+    bounds = {auto._shape(one): one.draft_depth for one in largest_tried(asked)}
+    assert {one.seed for one in runs} == set(range(RUNS))
+    assert all(one.draft_depth <= bounds.get(auto._shape(one), 0) for one in runs)
+    deepest = plan.values["draft_depth"]
+    (kind, width, cover) = auto._shape(replace(asked, **plan.values))
+    assert deepest <= min(bounds[kind, width, cover], DEEPEST, MEASURED_NODES // (width + cover))
     if asked.draft_depth != AUTO:
-        assert deepest == plan.values["draft_depth"] == 4
+        assert deepest == 4
     else:
-        assert (deepest > MEASURED_DEPTH) == (continuation > 0.7)
+        assert deepest == bounds[kind, width, cover] or continuation < 0.9
         costs = plan.values["depth_costs"]
-        assert costs == pytest.approx([1 + 0.1 * depth for depth in range(len(costs))])
-        assert len(costs) == plan.values["draft_depth"] + 1
+        assert costs == pytest.approx([1 + 0.1 * depth for depth in range(deepest + 1)])
+
+
+@pytest.mark.parametrize("room", [1, 2, 5])
+def test_a_prompt_that_leaves_little_room_is_planned(room):
+    """Catches a division by a depth that no measurement reached."""
+    plan = value_of(make_plan(ALL, lambda asked: run(0.9, min(asked.draft_depth, room - 1)), room))
+    assert plan.values["draft_depth"] < room
 
 
 @pytest.mark.slow
@@ -145,18 +158,17 @@ def test_a_plan_that_drafts_nothing_is_beam_sampling():
 
 
 def keep(pair, asked=ALL, best=GOOD) -> Plan:
-    plan = choose_forest(asked, [BASELINE, replace(best, cover_width=0), best])
+    plan = choose_forest(asked, [BASELINE, best])
     auto._save(auto._key(pair, auto._shared(asked)), plan)
     return plan
 
 
-@pytest.mark.parametrize("asked", [ALL, replace(ALL, draft_depth=4), SPECULATIVE], ids=["all", "fixed depth", "chain"])
+@pytest.mark.parametrize(("asked", "method"), [(ALL, "dsbd"), (FOUR, "dsbd"), (SPECULATIVE, "speculative")])
 @pytest.mark.parametrize("seconds", [0.02, 9.0], ids=["pays", "does not pay"])
-def test_a_plan_comes_back_as_it_was_for_its_pair_and_settings_alone(asked, seconds):
+def test_a_plan_comes_back_as_it_was_for_its_pair_and_settings_alone(asked, method, seconds):
     """Catches a value that a file changes, and a plan of another model or law; seed and length are shared."""
     pair, again = replace(toy_pair()), replace(toy_pair())
-    best = replace(GOOD, seconds=((4, seconds),))
-    plan = keep(pair, asked, replace(best, draft_width=1, cover_width=0) if asked is SPECULATIVE else best)
+    plan = keep(pair, asked, measured(6, 8, seconds, 0.8, method=method))
     assert known_plan(again, asked) == plan
     assert known_plan(again, replace(asked, seed=7, max_new_tokens=9, length_penalty=0.5)) == plan
     assert list(api.planning(again, "Once upon", asked)) == []
@@ -208,18 +220,3 @@ def test_a_folder_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path, cap
     assert known_plan(replace(toy_pair()), ALL) is None
     (record,) = caplog.records
     assert "measures again; set DSBD_CACHE to a folder" in record.message
-
-
-def test_a_gain_within_the_noise_of_its_measurement_is_not_taken():
-    """Catches a forest that was lucky in a few layers."""
-    for decided, expected in ((8, 0), (800, 2)):
-        lucky = MeasuredForest("sampled", 6, 0, ((2, 0.017),), 0.6, decided, 4.0)
-        assert expected_layers(0.6, 2) / 1.7 > WORTHWHILE
-        assert choose_forest(replace(ALL, draft_depth=2), [BASELINE, lucky]).values["draft_depth"] == expected
-
-
-@pytest.mark.parametrize("room", [1, 2, 5])
-def test_a_prompt_that_leaves_little_room_is_planned(room):
-    """Catches a division by a depth that no measurement reached."""
-    plan = value_of(make_plan(ALL, lambda asked: _run(0.9, min(asked.draft_depth, room - 1)), room))
-    assert plan.values["draft_depth"] < room

@@ -152,10 +152,10 @@ def test_a_long_prompt_is_read_and_the_command_says_so(capsys, pair_flags, tmp_p
 def test_ctrl_c_is_one_line_and_exit_code_130(capsys, monkeypatch):
     """Catches a traceback, and a stop that a script takes for a check that failed."""
 
-    def interrupted(*given):
+    def interrupted(*given, **named):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dsbd.models.loading.loading", interrupted)
+    monkeypatch.setattr("dsbd.models.loading.load_pair", interrupted)
     assert run(capsys, *DECODE) == (130, "", "dsbd: stopped\n")
 
 

@@ -8,11 +8,7 @@ from functools import partial
 
 import pytest
 import torch
-from transformers import (
-    GenerationConfig,
-    MaxLengthCriteria,
-    set_seed,
-)
+from transformers import GenerationConfig, MaxLengthCriteria, set_seed
 from transformers.generation import BaseStreamer
 
 import dsbd
@@ -242,16 +238,25 @@ def test_a_field_is_refused_unless_it_asks_for_nothing(name):
         request.refuse_unknown(config, {})
 
 
+FOUR = torch.tensor([[4, 5, 6, 7]])
+
+
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("said", "check", "given"),
     [
-        (lambda: request.refuse_unknown(GenerationConfig(), {"inputs_embeds": ONES}), "inputs_embeds is given"),
-        (lambda: request.room_for(GenerationConfig(), [MaxLengthCriteria(7)], 7), "max_length is 7 and the"),
+        ("inputs_embeds is given", request.refuse_unknown, (GenerationConfig(), {"inputs_embeds": ONES})),
+        ("max_length is 7 and the", request.room_for, (GenerationConfig(), [MaxLengthCriteria(7)], 7)),
+        *[("attention_mask", request.prompts_of, (FOUR, torch.tensor([mask]), None, 1))
+          for mask in ([1, 0, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 2, 1], [1, 1, 1])],
+        *[("leave position_ids out", request.prompts_of, (FOUR, None, torch.tensor(positions), 1))
+          for positions in ([[0, 1, 3, 4]], [[1, 2, 3, 4]], [[0, 1]])],
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_what_transformers_may_let_through_is_refused_too(call, said):
+def test_what_transformers_may_let_through_is_refused_too(said, check, given):
+    """Catches ids that move in the prompt, those that are dropped behind it, and positions of the caller's own."""
     with pytest.raises(SettingsError, match=said):
-        call()
+        check(*given)
 
 
 def settings_of(draft=True, draft_depth=3, draft_width=None, **asked):
@@ -295,13 +300,3 @@ def test_what_is_left_out_asks_for_nothing():
     assert settings_of(num_beams=2, length_penalty=0.0).length_penalty == 0.0
     found = [request.eos_ids(GenerationConfig(eos_token_id=named)) for named in (None, 0, [3, 5])]
     assert found == [frozenset(), {0}, {3, 5}]
-
-
-@pytest.mark.parametrize("mask", [[1, 0, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 2, 1], [1, 1, 1]], ids=str)
-def test_a_mask_that_hides_more_than_padding_in_front_is_refused(mask):
-    """Catches ids that move in the prompt, those that are dropped behind it, and positions of the caller's own."""
-    with pytest.raises(SettingsError, match="attention_mask"):
-        request.prompts_of(torch.tensor([[4, 5, 6, 7]]), torch.tensor([mask]), None, 1)
-    for positions in ([[0, 1, 3, 4]], [[1, 2, 3, 4]], [[0, 1]]):
-        with pytest.raises(SettingsError, match="leave position_ids out"):
-            request.prompts_of(torch.tensor([[4, 5, 6, 7]]), None, torch.tensor(positions), 1)

@@ -7,7 +7,6 @@ import pickle
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -28,7 +27,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
-from dsbd.session import Session, Until
+from dsbd.session import Session
 from dsbd.settings import AUTO
 from dsbd.util import cut
 from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, toy_pair, toy_pair_on
@@ -281,12 +280,6 @@ def test_speculative_beam_search_has_the_hypotheses_of_beam_search(kind, shapes)
     assert finished > 5
 
 
-def test_a_forest_of_the_same_model_always_lands():
-    """Catches a layer that falls short although every best pair was drafted."""
-    wide = {"num_beams": 3, "draft_depth": 4, "draft_width": 8}
-    assert searched("equal", "352", "speculative_beam_search", **wide).stats.layers_per_iteration > 4
-
-
 ENDS = list("=AEFKSXfs")
 
 
@@ -301,29 +294,6 @@ def test_the_answer_until_a_text_is_that_of_the_whole_decode(method):
         assert early.stats.layers <= whole.stats.layers
         saved += whole.stats.layers - early.stats.layers
     assert saved > 0, "the texts are never there: this test sees nothing"
-
-
-@pytest.mark.parametrize(
-    ("candidates", "enough"),
-    [
-        ([("one;", False)], True),
-        ([("one; two", False), ("one;", False)], True),
-        ([("one", True), ("one; two", False)], True),
-        ([("one;", False), ("two;", False)], False),
-        ([("one;", False), ("one", False)], False),
-        ([("one;", False), ("two", True)], False),
-        ([("one", False)], False),
-    ],
-    ids=str,
-)
-def test_beams_that_can_still_differ_go_on(candidates, enough):
-    """Catches a stop while it is open which answer is returned: the law would be another."""
-    hypotheses = [
-        SimpleNamespace(node=SimpleNamespace(token_ids=lambda text=text: text), finished=finished)
-        for text, finished in candidates
-    ]
-    snapshot = SimpleNamespace(pair=SimpleNamespace(decode=str), candidates=hypotheses)
-    assert Until([";"])(snapshot) is enough
 
 
 STOPPED = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, draft_width=4, seed=3)

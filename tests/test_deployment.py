@@ -10,7 +10,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 FIELDS = {"title", "emoji", "colorFrom", "colorTo", "sdk", "sdk_version", "python_version", "app_file",
-          "short_description", "license"}  # fmt: skip
+          "short_description", "license", "suggested_hardware", "tags"}  # fmt: skip
 """Fields of https://huggingface.co/docs/hub/spaces-config-reference; add one before it is used."""
 ZEROGPU_TORCH = ("2.8.0", "2.11.0", "2.12.1", "2.13.0")
 """Versions of torch that https://huggingface.co/docs/hub/spaces-zerogpu lists; not all that it lists."""

@@ -14,7 +14,7 @@ import dsbd
 import dsbd.next_tokens
 from benchmarks.tiny_llama import scattered, tiny_llama
 from dsbd import draft
-from dsbd.draft import Drafted, Drafter, best_beam
+from dsbd.draft import Drafter
 from dsbd.errors import ModelError
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB
@@ -22,7 +22,7 @@ from dsbd.law.laws import TopTokens, joint_law
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.next_tokens import copied_rows, host_rows, likeliest_pairs, read_keys, token_log_probs, top_keys
+from dsbd.next_tokens import copied_rows, host_rows, read_keys, token_log_probs, top_keys
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
 from tests.toy_pair import Digits, read_by_host, tied_pair
@@ -60,12 +60,12 @@ def drafter(row, seed: int = 0, **settings) -> Drafter:
         {},
         {"temperature": 0.5, "cover_width": 2},
         {"replacement": False, "cover_width": 5},
-        {"top_p": 0.5},
+        {"top_p": 0.5, "cover_width": 2},
         {"replacement": False},
         {"replacement": False, "top_p": 0.5},
         {"replacement": False, "top_k": 2},
         {"replacement": False, "temperature": 0.0},
-        {"temperature": 0.0},
+        {"temperature": 0.0, "cover_width": 2},
         {"forest": "likely"},
         {"forest": "likely", "top_k": 2},
         {"forest": "likely", "top_p": 0.5},
@@ -74,11 +74,13 @@ def drafter(row, seed: int = 0, **settings) -> Drafter:
 )
 def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(changes) -> None:
     """Catches nodes below which nothing is drawn, or twice, or with another weight, and cover nodes that were drafted,
-    that end or that are not the likeliest: legal, but slower. Each node is fed once, behind its parent."""
+    that end or that are not the likeliest before the law is cut: legal, but slower. Each node is fed once, behind its
+    parent."""
     chosen = {"draft_depth": 3, "draft_width": 5} | changes
     settings = ResolvedSettings(**chosen)
     inputs = [Weighted((0,), -0.5, 1 + settings.replacement), Weighted((1,), -0.9, 1)]
     process = Process(TABLES, inputs, Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement))
+    uncut = Process(TABLES, inputs, Warp(settings.temperature or 1.0, settings.top_k, 1.0, settings.replacement))
     beams = [Beam(ROOT.child(one.path[0]), one.log_weight, one.multiplicity) for one in inputs]
     for seed in range(4):
         row = TableRow()
@@ -99,7 +101,8 @@ def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(cha
             nodes = (layer.covers, []) if settings.forest == "likely" else (layer.drafts, layer.covers)
             drafts, covers = ([tuple(node.token_ids()) for node in some] for some in nodes)
             assert layer.draft_probs == [found[tuple(node.token_ids())] for node in layer.drafts]
-            left = [path for path in sorted(found, key=lambda path: -found[path]) if path not in drafts]
+            law = dict(uncut.law(alive, "draft"))
+            left = [path for path in sorted(law, key=lambda path: -law[path]) if path not in drafts]
             assert covers == [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
             repeats = settings.replacement and settings.forest == "sampled"
             assert repeats or len(drafts) == len(set(drafts))
@@ -129,34 +132,6 @@ def test_pairs_below_the_least_probability_are_not_drafted() -> None:
     (layer,) = one.draft([Beam(ROOT.child(0), -0.5)], depth=1).layers
     assert [node.token for node in layer.drafts] == layer.law.tokens.tolist() == [0, 1]
     assert layer.law.probs.min() >= LEAST_DRAFT_PROB
-
-
-def test_cover_nodes_of_greedy_drafts_are_the_next_best() -> None:
-    """Catches cover nodes that are taken from the warped law, which holds the best pair only."""
-    one = drafter(TableRow(), draft_depth=1, draft_width=2, temperature=0.0, cover_width=2)
-    (layer,) = one.draft([Beam(ROOT.child(0), -0.5)], depth=1).layers
-    best = sorted(range(4), key=lambda token: -TABLES.next_token["draft"]((0,))[token])
-    assert [node.token for node in layer.drafts] == best[:1] * 2
-    assert [node.token for node in layer.covers] == [token for token in best[1:] if token not in TABLES.eos][:2]
-
-
-@pytest.mark.parametrize(
-    ("log_probs", "best"),
-    [
-        ({(0,): -1.0, (1,): -2.0, (0, 0): -1.0, (1, 0): -0.5}, (0, 0)),
-        ({(0,): -1.0, (1,): -1.0, (0, 0): -1.0, (1, 0): -1.0}, (0, 0)),  # the one that was drawn first
-        ({(0,): -1.0, (3,): -2.0, (0, 0): -1.0}, (3,)),  # the shorter one, which ends
-        ({(0,): -1.0, (3,): -2.1, (0, 0): -1.0}, (0, 0)),
-    ],
-    ids=str,
-)
-def test_the_best_beam_has_the_largest_sum(log_probs, best) -> None:
-    nodes: dict[Path, Node] = {(): ROOT.child(9)}
-    for path in log_probs:
-        nodes[path] = nodes[path[:-1]].child(path[-1])
-    layers = [[nodes[path] for path in log_probs if len(path) == size] for size in (1, 2)]
-    drafted = Drafted(drafts=layers, log_probs={nodes[path]: value for path, value in log_probs.items()})
-    assert best_beam(drafted, {3}) == [nodes[best[:size]] for size in range(1, len(best) + 1)]
 
 
 @pytest.mark.parametrize("at_hand", [True, False])
@@ -322,7 +297,6 @@ def test_a_few_tokens_more_than_asked_for_change_no_joint_law(
     several = [
         host_rows(logits, top_k, "target"),
         copied_rows(logits, top_k, "target")[0],
-        likeliest_pairs(logits, np.array(weights) + np.log(counts), top_k, "draft"),
     ]
     for row, more, order in zip(log_probs, several[0], orders, strict=True):
         assert set(order[row[order] > -np.inf].tolist()) <= set(more.tokens.tolist())
@@ -339,9 +313,6 @@ def test_few_tokens_more_than_asked_for_are_returned() -> None:
     """Catches a bound that lets a whole row through: then every layer would sort the vocabulary."""
     logits = torch.randn(4, 5000, generator=torch.Generator().manual_seed(1))
     assert all(50 <= row.tokens.size < 100 for row in host_rows(logits, 50, "target"))
-    pairs = likeliest_pairs(logits, np.array([0.0, -0.5, -1.0, -30.0]), 50, "draft")
-    assert 50 <= sum(row.tokens.size for row in pairs) < 100
-    assert pairs[3].tokens.size == 0
 
 
 @pytest.mark.parametrize("rows_of", [host_rows, lambda *given: copied_rows(*given)[0]])

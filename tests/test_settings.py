@@ -67,7 +67,6 @@ def test_bad_values_are_named(name, value):
 
 def test_the_table_holds_every_setting():
     """Catches a field without a range, a label or a reader, and one that no test changes."""
-    assert [*BAD] != []
     assert BAD.keys() == FIELDS.keys() == {one.name for one in fields(DecodingSettings)} == OTHER.keys() | {"method"}
     for name, about in FIELDS.items():
         assert about.name == name
@@ -145,7 +144,7 @@ def test_every_method_resolves_to_itself_again(method):
         ({"method": "beam_search", "num_beams": 3}, {"min_width": 3, "max_width": 3, "replacement": False}),
         ({"method": "specinfer"}, {"draft_depth": 3, "max_width": 1, "replacement": True, "layer_slots": (4, 8, 16)}),
         ({"method": "specinfer", "temperature": 0.0}, {"replacement": False}),  # else equal children
-        ({"method": "mjgd", "block": 3}, {"draft_depth": 3, "has_bonus_layer": False}),
+        ({"method": "mjgd", "block": 3}, {"draft_depth": 3, "searches_blocks": True}),
     ],
     ids=str,
 )
@@ -191,9 +190,7 @@ def test_every_setting_is_a_flag():
 
 def test_branching_is_read_as_it_is_typed():
     """Catches a text that is read as another tree, and a tree that its list and its tuple make two of."""
-    tree = {"method": "specinfer"}
-    assert DecodingSettings(**tree, branching=[3, 1]) == DecodingSettings(**tree, branching=(3, 1))
-    assert DecodingSettings(**tree, branching=(16, 15)).branching == (16, 15)  # 256 nodes
+    assert DecodingSettings(method="specinfer", branching=[16, 15]).branching == (16, 15)  # 256 nodes
     for text in ("", "4,", "four", "4 2"):
         with pytest.raises(SettingsError, match="branching"):
             branching_of(text)

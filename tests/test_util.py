@@ -7,7 +7,6 @@ import resource
 import signal
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 import torch
 
 from dsbd import util
-from dsbd.bounded import BoundedProcess
+from dsbd.bounded import call_bounded
 from dsbd.machine import machine, source_digest
 from dsbd.models.pair import conditions
 from dsbd.util import write_file
@@ -56,16 +55,6 @@ def test_a_full_disk_leaves_the_earlier_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_a_killed_process_left_goes(tmp_path):
-    """Catches parts of files that pile up, and one that another process is writing now."""
-    old, new = tmp_path / ".0123456789abcdef.part", tmp_path / ".fedcba9876543210.part"
-    for path in (old, new):
-        path.touch()
-    os.utime(old, (0, 0))
-    write_file(tmp_path / "out", "new")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [new.name, "out"]
-
-
 def test_a_link_in_its_place_is_replaced(tmp_path):
     """Catches a file elsewhere that is overwritten because someone put a link where the output goes."""
     (tmp_path / "real").mkdir()
@@ -104,26 +93,6 @@ def test_what_is_no_file(tmp_path):
     assert not list(tmp_path.glob("*.part"))
 
 
-MIB = 2**20
-
-
-@pytest.fixture(scope="module")
-def process():
-    with BoundedProcess(512 * MIB) as process:
-        yield process
-
-
-def test_calls_share_one_process_and_threads_take_turns(process):
-    """Catches answers that reach another thread, and a process for each call."""
-    with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(lambda number: process.call(60, divmod, number, 7), range(50))) == [
-            divmod(number, 7) for number in range(50)
-        ]
-    first = process.call(60, os.getpid)
-    assert first not in (os.getpid(), None)
-    assert process.call(60, os.getpid) == first
-
-
 @pytest.mark.parametrize(
     ("error", "call"),
     [
@@ -137,17 +106,16 @@ def test_calls_share_one_process_and_threads_take_turns(process):
     ],
     ids=["sleeps", "computes", "exits", "aborts", "memory", "raises", "writes"],
 )
-def test_a_call_that_goes_wrong_raises_and_the_next_is_answered(error, call, process, tmp_path):
+def test_a_call_that_goes_wrong_raises(error, call, tmp_path):
     seconds, function, *arguments = call
     arguments = [tmp_path / one if isinstance(one, Path) else one for one in arguments]
     with pytest.raises(error):
-        process.call(seconds, function, *arguments)
-    assert process.call(60, abs, -1) == 1
+        call_bounded(seconds, 2**29, function, *arguments)
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) == 0
 
 
-def test_what_is_printed_is_no_answer(process):
-    assert process.call(60, os.write, 1, b"x" * 9) == 9
+def test_what_is_printed_is_no_answer():
+    assert call_bounded(60, 2**29, os.write, 1, b"x" * 9) == 9
 
 
 def test_a_log_file_gets_plain_lines(monkeypatch):

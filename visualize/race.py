@@ -27,10 +27,10 @@ BUSY_WORDS: dict[Busy, str] = {
 LABELS = {
     "speculative": "Speculative sampling",
     "dsbd defaults": "DSBD, dynamic width",
-    "dsbd same-law": "DSBD, same law",
-    "dsbd auto-same-law": "DSBD, same law, auto",
+    "dsbd same-law": "DSBD, same distribution",
+    "dsbd auto-same-law": "DSBD, same distribution, auto",
     "dsbd auto": "DSBD, dynamic width, auto",
-    "dsbd paper-same-law": "DSBD, same law, as in the paper",
+    "dsbd paper-same-law": "DSBD, same distribution, as in the paper",
     "dsbd equal-quality": "DSBD, equal quality",
     "dsbd auto-equal-quality": "DSBD, equal quality, auto",
     "dsbd as in Play": "DSBD, as set in Play",
@@ -173,6 +173,33 @@ def quality_said(racer: Racer, race: Race) -> str:
         good = (found.verdict == "higher") == race.higher_is_better
         return f"{what} {found.verdict}, which is {'better' if good else 'worse'}"
     return f"{what}: {found.verdict}"
+
+
+def led_by(race: Race) -> tuple[Racer, Racer] | None:
+    """Return the large model alone and the decoder with guesses that a race leads with; None without both lanes."""
+    racers = {racer.name: racer for racer in race.racers if racer.lane is not None}
+    guessing = next((racers[name] for name in (*SAME_LAW, "dsbd defaults") if name in racers), None)
+    alone = racers.get(race.baseline or "")
+    return None if alone is None or guessing is None else (alone, guessing)
+
+
+def headline_of(race: Race) -> str:
+    """Return how much faster guesses made a race, and whether the answers were as good; empty if nothing leads it."""
+    lanes = led_by(race)
+    ratio = lanes and lanes[1].ratio
+    if not lanes or ratio is None:
+        return ""
+    alone, guessing = lanes
+    texts = {"".join(landing.text for landing in racer.lane.landings) for racer in lanes if racer.lane is not None}
+    if len(texts) == 1:
+        good = "the same answer"
+    elif race.task is not None:
+        good = f"{answers_said(guessing)}, alone {answers_said(alone)}"
+    elif alone.row.perplexity is None or guessing.row.perplexity is None:
+        good = ""
+    else:
+        good = f"perplexity {guessing.row.perplexity.mean:.1f} instead of {alone.row.perplexity.mean:.1f}"
+    return ", ".join(filter(None, (f"{_short(ratio.median)} × as fast", good)))
 
 
 def meaning_of(race: Race) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsbd.errors import PairError
-from dsbd.util import BUNDLED_PAIRS, ProgressLine, value_of
+from dsbd.util import BUNDLED_PAIRS, ProgressLine
 
 LONGEST_SHOWN = 80
 
@@ -91,7 +91,7 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
     parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, onnx, graph (auto)")
-    what = "folder of a memory of the target, or bundled: a prompt beyond the context is read into it"
+    what = "folder of a memory of the target: a prompt beyond the context is read into it"
     parser.add_argument("--memory", type=path_or_id, metavar="PATH", help=what)
 
 
@@ -107,12 +107,11 @@ def sources_of_flags(parsed: argparse.Namespace) -> tuple[str | None, str | None
 
 def pair_of(parsed: argparse.Namespace) -> "Pair":
     """Load the pair that the flags name; fallbacks are printed on stderr."""
-    from dsbd.models.loading import loading
+    from dsbd.models.loading import load_pair
 
-    target, draft = sources_of_flags(parsed)
-    steps = loading(target, draft, parsed.device, parsed.dtype, parsed.engine, parsed.device_map, None, parsed.memory)
+    named = {name: getattr(parsed, name) for name in ("device", "dtype", "engine", "device_map", "memory")}
     with ProgressLine("loading") as progress:
-        pair = value_of(steps, progress.show)
+        pair = load_pair(*sources_of_flags(parsed), **named, show=progress.show)
     for line in pair.fallbacks:
         print(f"dsbd: {line}", file=sys.stderr)
     return pair
@@ -120,17 +119,15 @@ def pair_of(parsed: argparse.Namespace) -> "Pair":
 
 def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool = False) -> None:
     """Read a prompt beyond the context and resolve ``auto``, with progress on stderr; the decode reuses both."""
-    from dsbd.api import READING, TRYING, planning
-    from dsbd.memory.reading import ReadProgress
+    from dsbd.api import planning
+    from dsbd.auto import TRYING
+    from dsbd.memory.reading import READING
 
     with ProgressLine(TRYING, "step") as progress:
         read = 0
-        for done, step in enumerate(planning(pair, prompt, settings, chat=chat), 1):
-            if isinstance(step, ReadProgress):
-                read = step.total
-                progress.show(READING, done, step.total)
-            else:
-                progress.show(TRYING, done - read, step.total)
+        for step in planning(pair, prompt, settings, chat=chat):
+            progress.show(*step)
+            read = step.total if step.doing == READING else read
     if read:
         size = len(pair.encode(prompt, chat))
         print(

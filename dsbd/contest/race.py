@@ -18,7 +18,7 @@ from dsbd.contest.task import Question, Task
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import SettingsError, StoppedError
 from dsbd.models.pair import Pair
-from dsbd.results import ITERATION_PHASES, PlainResult
+from dsbd.results import ITERATION_PHASES, DecodingResult
 from dsbd.session import IterationEnd, Observer, RunStart
 
 MAX_ROUNDS = 100
@@ -154,7 +154,7 @@ class LaneWatch(Observer):
         self._seconds += spent
         self._landed.append((sum(seconds for _, seconds in spent), len(iteration.layers)))
 
-    def on_finish(self, result: PlainResult) -> None:
+    def on_finish(self, result: DecodingResult) -> None:
         self._result = result
 
     def lane(self) -> Lane:

@@ -1,13 +1,12 @@
 """SQL: runs an untrusted query on a SQLite file that it can only read, within limits; and compares rows.
 
-All queries run in one separate process.
+Every query runs in a separate process.
 
 Two queries gave the same rows if their values are equal, or one is a float and they differ by at most 1e-6 (1e-9 of the
 larger one); NULL is the same as NULL. Rows are a multiset, unless the order is asked for.
 """
 
 import math
-import os
 import re
 import sqlite3
 from collections import Counter
@@ -18,7 +17,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
-from dsbd.bounded import BoundedProcess
+from dsbd.bounded import call_bounded
 from dsbd.errors import QueryError
 
 Value: TypeAlias = "int | float | str | bytes | None"
@@ -68,8 +67,8 @@ def run_query(database: Path, query: str, limits: QueryLimits = QueryLimits()) -
     """Return the rows of a query, in the order in which SQLite gives them.
 
     The file is opened read-only, one statement is run, and an authorizer allows it to read and nothing else: no
-    ``ATTACH``, no ``PRAGMA``, no extension, no write. Text that is not UTF-8 keeps its bytes as surrogates. All queries
-    of this process are run by one other, which may take 1 GB of memory and is ended where a query takes too long.
+    ``ATTACH``, no ``PRAGMA``, no extension, no write. Text that is not UTF-8 keeps its bytes as surrogates. The query
+    is run by another process, which may take 1 GB of memory and is ended where it takes too long.
 
     Args:
         database: path of a SQLite file.
@@ -84,7 +83,9 @@ def run_query(database: Path, query: str, limits: QueryLimits = QueryLimits()) -
     if "\0" in query:
         raise QueryError("the query has a NUL character")
     try:
-        rows: list[Row] = _process(os.getpid()).call(limits.seconds, run_query_here, database.resolve(), query, limits)
+        rows: list[Row] = call_bounded(
+            limits.seconds, _PROCESS_BYTES, run_query_here, database.resolve(), query, limits
+        )
     except TimeoutError:
         raise QueryError(f"the query takes more than {limits.seconds:g} seconds") from None
     except MemoryError:
@@ -92,12 +93,6 @@ def run_query(database: Path, query: str, limits: QueryLimits = QueryLimits()) -
     except ChildProcessError:
         raise QueryError("the query breaks SQLite") from None
     return rows
-
-
-@lru_cache(maxsize=1)
-def _process(asking: int) -> BoundedProcess:
-    """Return the process that runs the queries of a process; a fork gets another one."""
-    return BoundedProcess(_PROCESS_BYTES)
 
 
 def run_query_here(database: Path, query: str, limits: QueryLimits) -> list[Row]:

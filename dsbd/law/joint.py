@@ -18,13 +18,13 @@ import numpy as np
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import Forest
 from dsbd.law.laws import Floats, Law, joint_law
-from dsbd.law.verified import Choices, DrawKind, DrawnBeam, JointSums, Outcome, TriedDraft, Verdict, VerifiedLayer
+from dsbd.law.verified import Choices, Draw, DrawKind, JointSums, Outcome, Trial, Verdict, VerifiedLayer
 from dsbd.law.verify import TopTokensAfter
-from dsbd.law.width import Chain, Numbers, Width
+from dsbd.law.width import BONUS, Numbers, Width
 from dsbd.settings import ResolvedSettings
 
-ONE_SEQUENCE = Width(1, lambda: Numbers(Chain([0.0], [1.0]), [], [1.0], "joint"))
-"""The width of every layer: the method follows one sequence."""
+ONE_SEQUENCE = Width(1, lambda: Numbers([0.0], [1.0], [], [1.0], "joint"))
+"""The width of every drafted layer: the method follows one sequence."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,16 @@ def acceptance(sums: JointSums) -> float:
     >>> acceptance(JointSums(math.log(1 / 4), math.log(1 / 2), 0.9)), acceptance(JointSums(-1.0, -2.0, 0.9))
     (0.5, 1.0)
     """
-    return math.exp(min(sums.target - sums.draft, 0.0))
+    return 0.0 if sums.target is None else math.exp(min(sums.target - sums.draft, 0.0))
 
 
 def passes(sums: JointSums) -> bool:
     """Return True if a beginning is likely enough. One that the target finds impossible never is.
 
-    >>> passes(JointSums(-1.0, -1.0, 1.0)), passes(JointSums(-1.0, -1.0, 1.1)), passes(JointSums(-math.inf, -1.0, 0.0))
+    >>> passes(JointSums(-1.0, -1.0, 1.0)), passes(JointSums(-1.0, -1.0, 1.1)), passes(JointSums(None, -1.0, 0.0))
     (True, False, False)
     """
-    return sums.target > -math.inf and acceptance(sums) >= sums.threshold
+    return sums.target is not None and acceptance(sums) >= sums.threshold
 
 
 def verify_joint(
@@ -103,7 +103,8 @@ class _JointVerifier:
 
     def run(self) -> list[VerifiedLayer]:
         both = zip(accumulate(self.beam.target_log_probs), accumulate(self.beam.draft_log_probs), strict=True)
-        sums = [JointSums(*summed, self.settings.joint_threshold) for summed in both]
+        threshold = self.settings.joint_threshold
+        sums = [JointSums(target if target > -math.inf else None, draft, threshold) for target, draft in both]
         count = max((length for length, one in enumerate(sums, 1) if passes(one)), default=0)  # the longest that passes
         trials = [self._trial(place, one, count) for place, one in enumerate(sums)]
         (alive,), layers = self.forest.input_beams, list[VerifiedLayer]()
@@ -114,15 +115,15 @@ class _JointVerifier:
             return layers
         return [*layers, self._drawn(alive, count, trials[count:])]
 
-    def _trial(self, place: int, sums: JointSums, count: int) -> TriedDraft:
+    def _trial(self, place: int, sums: JointSums, count: int) -> Trial[Node]:
         node = self.beam.nodes[place]
         verdict: Verdict = "rejected"
         if place < count:
             verdict = "accepted" if passes(sums) else "carried"
         prob = self.forest.layers[place].laws[0].probability(node)
-        return TriedDraft(node, 0, verdict, prob, acceptance=acceptance(sums), joint=sums)
+        return Trial(place + 1, 0, node, verdict, prob, None, None, None, acceptance(sums), None, sums)
 
-    def _accepted(self, alive: Beam, place: int, trial: TriedDraft) -> VerifiedLayer:
+    def _accepted(self, alive: Beam, place: int, trial: Trial[Node]) -> VerifiedLayer:
         beam = Beam(trial.node, alive.log_weight + self.beam.target_log_probs[place])
         outcome: Outcome = "passed"
         if trial.node.token in self.eos:
@@ -132,7 +133,7 @@ class _JointVerifier:
         living = [] if outcome == "finished" else [beam]
         return VerifiedLayer([alive], *self._laws(alive, place), ONE_SEQUENCE, [trial], [], [beam], living, outcome)
 
-    def _drawn(self, alive: Beam, place: int, trials: list[TriedDraft]) -> VerifiedLayer:
+    def _drawn(self, alive: Beam, place: int, trials: list[Trial[Node]]) -> VerifiedLayer:
         """Draw the token after the accepted ones from the target's own law, rejected or not."""
         law, draft_probs = self._laws(alive, place)
         drawn = self.choices.draw(law.masses())
@@ -141,10 +142,11 @@ class _JointVerifier:
         node = landed or alive.node.child(token)
         target, draft = law.probability(drawn.index), float(draft_probs[drawn.index])
         kind: DrawKind = "fresh" if trials else "bonus"
-        draw = DrawnBeam(kind, node, landed is not None, target, draft, 0.0, 1.0, drawn)
+        where = drawn.uniform, drawn.low, drawn.high
+        draw = Draw(place + 1, 0, kind, node, landed is not None, target, draft, 0.0, 1.0, *where)
         beam = Beam(node, float(law.log_weights[drawn.index]))
         outcome: Outcome = "finished" if token in self.eos else "short" if trials else "bonus"
-        living, width = [] if outcome == "finished" else [beam], ONE_SEQUENCE if trials else None
+        living, width = [] if outcome == "finished" else [beam], ONE_SEQUENCE if trials else Width(1, lambda: BONUS)
         return VerifiedLayer([alive], law, draft_probs, width, trials, [draw], [beam], living, outcome)
 
     def _laws(self, alive: Beam, place: int) -> tuple[Law, Floats]:

@@ -1,17 +1,24 @@
 """What verification decides with, and what it decided: verdicts, choices, and the trials and draws of each layer.
 
+Trials and draws are the records of a trace; while a layer is decided they hold the node itself instead of its id.
+
 *Source:* docs/algorithm.md, *One iteration*.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Generic, Literal, Protocol
 
 import numpy as np
+from pydantic import ConfigDict
+from typing_extensions import TypeVar
 
 from dsbd.law.beams import Beam, Node
 from dsbd.law.laws import Floats, Law
 from dsbd.law.width import Width
+
+STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+"""The rules of every record that is read: no unknown field, no number that JSON does not have."""
 
 Verdict = Literal["accepted", "rejected", "orphaned", "unneeded", "carried"]
 """Of a draft. carried: in a joint test it fails, but a longer beginning of the beam passes and takes it along."""
@@ -75,43 +82,75 @@ class Uniforms:
         return DrawnPair(index, uniform, float(cdf[index - 1]) if index else 0.0, float(cdf[index]))
 
 
-class JointSums(NamedTuple):
-    """What a joint test compares at one token of the draft's best beam; nats.
+@dataclass(frozen=True)
+class JointSums:
+    """What a joint test compares at one token of the draft's best beam: both models' sums of raw log-probabilities.
 
-    The fields mean what those of ``dsbd.tracing.records.JointSums`` mean.
+    The sums run from below the input beam to this token, in nats. The beginning of the beam up to it passes if
+    min(1, exp(target - draft)) reaches the threshold.
     """
 
-    target: float
+    __pydantic_config__ = STRICT
+
+    target: float | None
+    """None if it is minus infinity."""
     draft: float
     threshold: float
 
 
-class TriedDraft(NamedTuple):
-    """One draft and its verdict. The fields mean what those of ``dsbd.tracing.records.Trial`` mean."""
+Place = TypeVar("Place", default=int)
+"""What names a node: itself while a layer is decided, then its id in the trace."""
 
-    node: Node
+
+@dataclass(frozen=True)
+class Trial(Generic[Place]):
+    """The test of one draft. Each duplicate of a node has a trial; a joint test tries the draft's best beam only.
+
+    With c and S as in docs/algorithm.md, *The residual in closed form*, the residual at the node is
+    max(P - c*Q, 0) / S, and the acceptance probability is min(1, residual / draft_prob).
+    """
+
+    __pydantic_config__ = STRICT
+
+    layer: int
     order: int
+    """Place among the drafts of its layer, from 0, in the order in which they were drawn."""
+    node: Place
     verdict: Verdict
     draft_prob: float
-    residual_prob: float | None = None
-    c: float | None = None
-    S: float | None = None
-    acceptance: float | None = None
-    uniform: float | None = None
-    joint: JointSums | None = None
+    """Q_k: the law that this draft was drawn from (without replacement: Q without earlier drafts, renormalised)."""
+    residual_prob: float | None
+    """P': the target's residual at the node before this trial; None if orphaned or unneeded."""
+    c: float | None
+    S: float | None
+    acceptance: float | None
+    uniform: float | None
+    """The random number; the draft is accepted if it is below ``acceptance``. None if no random number was needed."""
+    joint: JointSums | None
+    """In a joint test: the sums behind ``acceptance``, which is then min(1, exp(target - draft)); else None."""
 
 
-class DrawnBeam(NamedTuple):
-    """One beam drawn from the target's law. The fields mean what those of ``dsbd.tracing.records.Draw`` mean."""
+@dataclass(frozen=True)
+class Draw(Generic[Place]):
+    """One beam drawn from the target's law by inverse CDF: ``cdf_low <= uniform < cdf_high``."""
 
+    __pydantic_config__ = STRICT
+
+    layer: int
+    order: int
     kind: DrawKind
-    node: Node
+    node: Place
     landed: bool
+    """True if the drawn pair is a node of the forest."""
     target_prob: float
+    """P at the pair."""
     draft_prob: float
+    """Q at the pair (0 if the draft model could not have drawn it, and in a bonus layer)."""
     c: float
     S: float
-    drawn: DrawnPair
+    uniform: float
+    cdf_low: float
+    cdf_high: float
 
 
 @dataclass(frozen=True)
@@ -122,10 +161,9 @@ class VerifiedLayer:
     """The beams that the layer extends, in the order of ``law``."""
     law: Law
     draft_probs: Floats  # Q at the pairs of ``law``; zeros in a bonus layer
-    width: Width | None
-    """None in a bonus layer."""
-    trials: list[TriedDraft]
-    draws: list[DrawnBeam]
+    width: Width
+    trials: list[Trial[Node]]
+    draws: list[Draw[Node]]
     beams: list[Beam]
     """The beams that the layer yielded, finished ones included."""
     living: list[Beam]
@@ -136,11 +174,6 @@ class VerifiedLayer:
     def continues(self) -> bool:
         """True if verification goes on below this layer."""
         return self.outcome in ("passed", "landed")
-
-    @property
-    def is_bonus(self) -> bool:
-        """True for a layer that was drawn from the target's law alone."""
-        return bool(self.draws) and self.draws[0].kind == "bonus"
 
 
 def draft_layers_passed(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:

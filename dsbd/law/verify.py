@@ -18,8 +18,8 @@ import numpy as np
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import Forest, ForestLayer
 from dsbd.law.laws import Floats, Law, Residual, TopTokens, joint_law
-from dsbd.law.verified import Choices, DrawKind, DrawnBeam, Outcome, TriedDraft, VerifiedLayer
-from dsbd.law.width import Width, cap_width, choose_width, likely_forest_width
+from dsbd.law.verified import Choices, Draw, DrawKind, Outcome, Trial, Verdict, VerifiedLayer
+from dsbd.law.width import BONUS, Width, cap_width, choose_width, likely_forest_width
 from dsbd.settings import ResolvedSettings
 
 TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
@@ -54,31 +54,36 @@ def verify(
     """
     verifier = _Verifier(forest, next_tokens, settings, eos, choices)
     alive, decided = forest.input_beams, list[VerifiedLayer]()
-    for layer in forest.layers:
+    for number, layer in enumerate(forest.layers, 1):
         drafted = layer.of(alive[0].node)
-        state = verifier.enter(alive, drafted)
+        state = verifier.enter(number, alive, drafted)
         if drafted is None or state.draft_mass <= 0:
             break
         decided.append(verifier.draft_layer(state, drafted))
         if not decided[-1].continues:
             return decided
         alive = decided[-1].living
-    decided.append(verifier.bonus_layer(verifier.enter(alive, None)))
+    decided.append(verifier.bonus_layer(verifier.enter(len(decided) + 1, alive, None)))
     return decided
-
-
-Accepted = tuple[int, Node]  # the pair's index in the law, and its node
 
 
 class _State(NamedTuple):
     """A layer before its first trial."""
 
+    number: int  # from 1
     alive: list[Beam]
     places: dict[Node, int]
     law: Law
     draft_probs: Floats
     draft_mass: float
     residual: Residual
+
+    def log_weight(self, node: Node) -> float:
+        """Return the log-weight of a node that the layer yields."""
+        assert node.parent is not None
+        index = self.law.find(self.places[node.parent], node.token)
+        assert index is not None
+        return float(self.law.log_weights[index])
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class _Verifier:
     eos: Collection[int]
     choices: Choices
 
-    def enter(self, alive: list[Beam], drafted: ForestLayer | None) -> _State:
+    def enter(self, number: int, alive: list[Beam], drafted: ForestLayer | None) -> _State:
         """Make the laws of the layer below ``alive``."""
         law = joint_law(
             self.next_tokens([beam.node for beam in alive]),
@@ -101,14 +106,15 @@ class _Verifier:
         draft_probs, mass = (np.zeros(law.support), 0.0) if drafted is None else drafted.law.restrict(law, places)
         if drafted is not None and self.settings.forest == "likely" and not drafted.below(places):
             mass = 0.0
-        return _State(alive, places, law, draft_probs, mass, Residual(law, draft_probs, self.settings.replacement))
+        residual = Residual(law, draft_probs, self.settings.replacement)
+        return _State(number, alive, places, law, draft_probs, mass, residual)
 
     def draft_layer(self, state: _State, drafted: ForestLayer) -> VerifiedLayer:
         """Try the drafts in the order they were drawn until the width is reached, then draw what is missing."""
         width = self.choose_width(state, drafted)
         trials, accepted = self._try_drafts(state, drafted, width.width)
         draws = self._draw(state, width.width - len(accepted), "fresh")
-        beams, living = self._collect(state, accepted + [(draw.drawn.index, draw.node) for draw in draws])
+        beams, living = self._collect(state, accepted + [draw.node for draw in draws])
         outcome: Outcome = "passed"
         if not living:
             outcome = "finished"
@@ -150,30 +156,33 @@ class _Verifier:
 
     def bonus_layer(self, state: _State) -> VerifiedLayer:
         """Draw a layer of the largest width from the target's law alone."""
-        draws = self._draw(state, cap_width(self.settings.max_width, state.law.support, self.settings), "bonus")
-        beams, living = self._collect(state, [(draw.drawn.index, draw.node) for draw in draws])
+        width = cap_width(self.settings.max_width, state.law.support, self.settings)
+        draws = self._draw(state, width, "bonus")
+        beams, living = self._collect(state, [draw.node for draw in draws])
         outcome: Outcome = "bonus" if living else "finished"
-        return VerifiedLayer(state.alive, state.law, state.draft_probs, None, [], draws, beams, living, outcome)
+        chosen = Width(width, lambda: BONUS)
+        return VerifiedLayer(state.alive, state.law, state.draft_probs, chosen, [], draws, beams, living, outcome)
 
-    def _try_drafts(self, state: _State, drafted: ForestLayer, width: int) -> tuple[list[TriedDraft], list[Accepted]]:
+    def _try_drafts(self, state: _State, drafted: ForestLayer, width: int) -> tuple[list[Trial[Node]], list[Node]]:
         """Try the drafts in turn. Returns all trials, and the accepted drafts in order."""
-        trials, accepted = list[TriedDraft](), list[Accepted]()
+        trials, accepted = list[Trial[Node]](), list[Node]()
         residual, gains = state.residual, self._gains(drafted)
         for order, (node, draft_prob) in enumerate(zip(drafted.drafts, drafted.draft_probs, strict=True)):
             gain = gains[order]
             prob = 1.0 if drafted.law.ranked else min(draft_prob * gain, 1.0)
             place = state.places.get(node.parent) if node.parent is not None else None
             if len(accepted) == width:
-                trials.append(TriedDraft(node, order, "unneeded", prob))
+                trials.append(Trial(state.number, order, node, "unneeded", prob, None, None, None, None, None, None))
             elif place is None:
-                trials.append(TriedDraft(node, order, "orphaned", prob, None, *residual.recorded))
+                now = residual.recorded
+                trials.append(Trial(state.number, order, node, "orphaned", prob, None, *now, None, None, None))
                 residual.reject(None, gain)
             else:
                 index = state.law.find(place, node.token)
-                trials.append(self._try(node, order, index, prob, gain, residual))
+                trials.append(self._try(state, node, order, index, prob, gain))
                 if trials[-1].verdict == "accepted" and index is not None:
                     residual.accept(index)
-                    accepted.append((index, node))
+                    accepted.append(node)
         return trials, accepted
 
     def _gains(self, drafted: ForestLayer) -> list[float]:
@@ -192,49 +201,39 @@ class _Verifier:
         return gains[::-1]
 
     def _try(
-        self, node: Node, order: int, index: int | None, draft_prob: float, gain: float, residual: Residual
-    ) -> TriedDraft:
+        self, state: _State, node: Node, order: int, index: int | None, draft_prob: float, gain: float
+    ) -> Trial[Node]:
         """Accept a draft with probability min(1, P'/Q); after a rejection move to the next residual."""
-        before = residual.recorded
+        residual, before = state.residual, state.residual.recorded
         left = 0.0 if index is None else residual.probability(index)
         acceptance = min(1.0, left / draft_prob)
         accepted, uniform = self.choices.accept(acceptance)
         something_left = accepted or residual.reject(index, gain)
         if not something_left and left > 0:  # P' = Q up to rounding: every draft is accepted
             accepted, acceptance = True, 1.0
-        return TriedDraft(
-            node, order, "accepted" if accepted else "rejected", draft_prob, left, *before, acceptance, uniform
-        )
+        verdict: Verdict = "accepted" if accepted else "rejected"
+        return Trial(state.number, order, node, verdict, draft_prob, left, *before, acceptance, uniform, None)
 
-    def _draw(self, state: _State, count: int, kind: DrawKind) -> list[DrawnBeam]:
+    def _draw(self, state: _State, count: int, kind: DrawKind) -> list[Draw[Node]]:
         """Draw beams from the target's law. The first comes from the residual if c > 0."""
-        draws, residual, made = list[DrawnBeam](), state.residual, dict[int, Node]()
-        for _ in range(count):
-            before, is_recovered = residual.recorded, residual.c > 0
+        draws, residual, made = list[Draw[Node]](), state.residual, dict[int, Node]()
+        for order in range(count):
+            before, source = residual.recorded, "recovered" if residual.c > 0 else kind
             drawn = self.choices.draw(residual.masses())
             place, token = state.law.pair(drawn.index)
             parent = state.alive[place].node
             landed = self.forest.find(parent, token)
             node = made.setdefault(drawn.index, landed or parent.child(token))
-            draws.append(
-                DrawnBeam(
-                    "recovered" if is_recovered else kind,
-                    node,
-                    landed is not None,
-                    state.law.probability(drawn.index),
-                    float(state.draft_probs[drawn.index]),
-                    *before,
-                    drawn,
-                )
-            )
+            probs = state.law.probability(drawn.index), float(state.draft_probs[drawn.index])
+            where = drawn.uniform, drawn.low, drawn.high
+            draws.append(Draw(state.number, order, source, node, landed is not None, *probs, *before, *where))
             residual.take(drawn.index)
         return draws
 
-    def _collect(self, state: _State, nodes: list[Accepted]) -> tuple[list[Beam], list[Beam]]:
+    def _collect(self, state: _State, nodes: list[Node]) -> tuple[list[Beam], list[Beam]]:
         """Merge equal beams. Returns all beams with their multiplicities, and those that are not finished."""
-        counts: dict[int, int] = {}
-        node_of = dict(nodes)
-        for index, _ in nodes:
-            counts[index] = counts.get(index, 0) + 1
-        beams = [Beam(node_of[index], float(state.law.log_weights[index]), count) for index, count in counts.items()]
+        counts: dict[Node, int] = {}
+        for node in nodes:
+            counts[node] = counts.get(node, 0) + 1
+        beams = [Beam(node, state.log_weight(node), count) for node, count in counts.items()]
         return beams, [beam for beam in beams if beam.node.token not in self.eos]

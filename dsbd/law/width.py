@@ -16,21 +16,19 @@ from dsbd.law.laws import Floats
 from dsbd.settings import ResolvedSettings
 
 
-class Chain(NamedTuple):
-    """The residual after 0 to m rejections in a row: c_1..c_{m+1}, and S at each c."""
-
-    c: list[float]
-    S: list[float]
-
-
 class Numbers(NamedTuple):
-    """The numbers that a width follows from."""
+    """The numbers that a width follows from, named as in the record of its layer."""
 
-    chain: Chain
-    acceptance: list[float]  # alpha_1..alpha_m
-    distribution: list[float]  # P(m, 0)..P(m, m)
-    reason: str
-    """Which bound decided: ``threshold``, ``min_width``, ``max_width`` or ``support``."""
+    chain_c: list[float]  # c_1..c_{m+1}: the residual after 0 to m rejections in a row
+    chain_S: list[float]  # S at each c
+    acceptance_chain: list[float]  # alpha_1..alpha_m
+    accepted_distribution: list[float]  # P(m, 0)..P(m, m)
+    width_reason: str
+    """Which bound decided: ``threshold``, ``min_width``, ``max_width`` or ``support``; else ``bonus`` or ``joint``."""
+
+
+BONUS = Numbers([], [], [], [], "bonus")
+"""Those of a bonus layer, which has no drafts."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +49,12 @@ class Width:
         return self.find_numbers()
 
 
-def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> Chain:
+def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> tuple[list[float], list[float]]:
     """Follow the residual through m rejections: c_1 = 0, c_{j+1} = c_j + S(c_j), S(c) = sum of max(P - c Q, 0).
 
     >>> from dsbd.law import toy
-    >>> chain = residual_chain(toy.target_law().probs, toy.DRAFT_PROBS, drafts=2)
-    >>> [round(c, 6) for c in chain.c], [round(S, 6) for S in chain.S]
+    >>> chain_c, chain_S = residual_chain(toy.target_law().probs, toy.DRAFT_PROBS, drafts=2)
+    >>> [round(c, 6) for c in chain_c], [round(S, 6) for S in chain_S]
     ([0.0, 1.0, 1.25], [1.0, 0.25, 0.1875])
 
     Args:
@@ -68,7 +66,7 @@ def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> Ch
     for _ in range(drafts):
         c.append(c[-1] + S[-1])
         S.append(float(np.maximum(target_probs - c[-1] * draft_probs, 0.0).sum()))
-    return Chain(c, S)
+    return c, S
 
 
 def acceptance_chain(S: Sequence[float]) -> list[float]:
@@ -111,10 +109,10 @@ def choose_width(
 
     >>> from dsbd.law import toy
     >>> width = choose_width(toy.target_law().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.5))
-    >>> width.width, width.numbers.reason  # P(accepted >= 2) is 9/16
+    >>> width.width, width.numbers.width_reason  # P(accepted >= 2) is 9/16
     (2, 'threshold')
     >>> width = choose_width(toy.target_law().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.9))
-    >>> width.width, width.numbers.reason  # P(accepted >= 1) is 13/16
+    >>> width.width, width.numbers.width_reason  # P(accepted >= 1) is 13/16
     (1, 'min_width')
 
     Args:
@@ -126,8 +124,8 @@ def choose_width(
     """
 
     def follow() -> tuple[int, Numbers]:
-        chain = residual_chain(target_probs, draft_probs, drafts)
-        acceptance = acceptance_chain(chain.S)
+        c, S = residual_chain(target_probs, draft_probs, drafts)
+        acceptance = acceptance_chain(S)
         distribution = accepted_distribution(acceptance)
         tail, likely = 0.0, 0
         for count in range(drafts, 0, -1):
@@ -136,7 +134,7 @@ def choose_width(
                 likely = count
                 break
         width, reason = _bounded(likely, support, settings)
-        return width, Numbers(chain, acceptance, distribution, reason)
+        return width, Numbers(c, S, acceptance, distribution, reason)
 
     if settings.min_width == settings.max_width:
         return Width(cap_width(settings.max_width, support, settings), lambda: follow()[1])
@@ -164,7 +162,7 @@ def likely_forest_width(
     """
     likely = sum(chance >= settings.width_threshold for chance in chances)
     width, reason = _bounded(likely, support, settings)
-    return Width(width, lambda: Numbers(Chain([0.0], [1.0]), [], [1.0], reason), forest_mass)
+    return Width(width, lambda: Numbers([0.0], [1.0], [], [1.0], reason), forest_mass)
 
 
 def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int, str]:

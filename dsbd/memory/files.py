@@ -7,6 +7,7 @@ operation.
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,10 +17,9 @@ from safetensors.torch import load_file, save
 
 from dsbd.errors import PairError
 from dsbd.memory.reading import Memory, MemoryNetwork, MemorySettings
-from dsbd.util import asset_path, write_file
+from dsbd.util import write_file
 
 FORMAT: Literal["dsbd-memory/1"] = "dsbd-memory/1"
-BUNDLED = "bundled"
 CONFIG, WEIGHTS = "config.json", "memory.safetensors"
 ADAPTERS, UP, DOWN = "adapters.", ".up", ".down"
 SAMPLED = (slice(0, 8), slice(0, 8))
@@ -53,7 +53,7 @@ def save_memory(folder: Path, network: MemoryNetwork, adapters: Mapping[str, Low
         tensors[f"{ADAPTERS}{layer}{UP}"] = added.up.detach().bfloat16().contiguous()
         tensors[f"{ADAPTERS}{layer}{DOWN}"] = added.down.detach().bfloat16().contiguous()
     write_file(folder / WEIGHTS, save(tensors, metadata={"format": "pt"}))
-    config = {"format": FORMAT, "model": {"name": name, **_facts(model)}, "memory": network.settings.to_dict()}
+    config = {"format": FORMAT, "model": {"name": name, **_facts(model)}, "memory": asdict(network.settings)}
     write_file(folder / CONFIG, f"{json.dumps(config)}\n")
 
 
@@ -61,14 +61,14 @@ def load_memory(source: str | Path, model: Any, name: str) -> Memory:
     """Read a memory, and add its adapters to the model's weights, in place.
 
     Args:
-        source: a folder, or ``bundled`` for that of the bundled story pair.
+        source: a folder.
         model: the loaded model of transformers.
         name: what to call the model.
 
     Raises:
         PairError: the folder is missing or damaged, or the memory was made for another model.
     """
-    folder = folder_of(source)
+    folder = require_folder(source)
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -97,14 +97,12 @@ def load_memory(source: str | Path, model: Any, name: str) -> Memory:
     return Memory(folder.name, network.to(device).eval().requires_grad_(False))
 
 
-def folder_of(source: str | Path) -> Path:
+def require_folder(source: str | Path) -> Path:
     """Return the folder of a memory. Raises: PairError: it does not exist."""
-    if source == BUNDLED:
-        return asset_path("models/stories/memory")
     if not isinstance(source, (str, Path)) or not str(source) or not (Path(source) / CONFIG).is_file():
         raise PairError(
-            f"memory {source!r:.200} is not a folder with a {CONFIG}; give the folder of a memory, or {BUNDLED!r} for "
-            f"that of the bundled story pair"
+            f"memory {source!r:.200} is not a folder with a {CONFIG}; give the folder of a memory, or take the pair "
+            f"bundled:memory"
         )
     return Path(source)
 

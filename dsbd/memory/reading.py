@@ -9,16 +9,17 @@ decoder, in training and in decoding. What remains of a prompt is one embedding,
 
 import hashlib
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 
-from dsbd.errors import PairError, PromptError
+from dsbd.errors import PairError
 from dsbd.results import brief
-from dsbd.util import Check, never_stop
+from dsbd.util import Check, Progress, never_stop
 
+READING = "reading a long prompt"
 MOST_TOKENS = 1_000_000
 """The longest segment, and so on, that a file may ask for."""
 States = Callable[[torch.Tensor], torch.Tensor]
@@ -57,15 +58,6 @@ class MemorySettings:
             raise PairError(
                 f"sensory_tokens of the memory is {self.sensory_tokens}, more than a segment's {self.segment_tokens}"
             )
-
-    @property
-    def summary_tokens(self) -> int:
-        """Return how many first tokens of a segment its summary sees: half of them."""
-        return self.segment_tokens // 2
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
 
 
 class Recalled(NamedTuple):
@@ -121,7 +113,7 @@ class MemoryNetwork(torch.nn.Module):
     def summarise(self, states: States, segment: torch.Tensor) -> torch.Tensor:
         """Return [rows, hidden], the summary of the first half of a segment: step 1."""
         around = self.summary.to(segment.dtype).expand(len(segment), 1, -1)
-        half = segment[:, : max(1, min(self.settings.summary_tokens, segment.shape[1]))]
+        half = segment[:, : self.settings.segment_tokens // 2]
         return states(torch.cat([around, half, around], dim=1))[:, -1]
 
     def remember(
@@ -137,23 +129,6 @@ class MemoryNetwork(torch.nn.Module):
         """
         around = recalled[:, None]
         return states(torch.cat([around, sensory, segment, around], dim=1))[:, -1]
-
-
-class ReadProgress(NamedTuple):
-    """How many segments of a prompt are read."""
-
-    done: int
-    total: int
-
-
-class Backbone(Protocol):
-    """What a memory needs of its model."""
-
-    def embed(self, tokens: Sequence[int]) -> torch.Tensor:
-        """Return the input embeddings [1, n, hidden] of ids."""
-
-    def hidden_states(self, embeddings: torch.Tensor) -> torch.Tensor:
-        """Return the last hidden states [rows, n, hidden] of input embeddings; attention is causal."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +175,7 @@ class Memory:
     def __init__(self, name: str, network: MemoryNetwork) -> None:
         self.name = name
         self.network = network
-        self._latest: tuple[Backbone, tuple[int, ...], PromptMemory] | None = None
+        self._latest: tuple[Any, tuple[int, ...], PromptMemory] | None = None
 
     def __repr__(self) -> str:
         return f"Memory({self.name!r})"
@@ -216,29 +191,21 @@ class Memory:
         return 1 + min(self.settings.sensory_tokens, last.start) + len(last)
 
     def reading(
-        self, model: Backbone, ids: Sequence[int], check: Check = never_stop
-    ) -> Generator[ReadProgress, None, PromptMemory]:
+        self, model: Any, ids: Sequence[int], check: Check = never_stop
+    ) -> Generator[Progress, None, PromptMemory]:
         """Read a prompt; yield after each segment. Closing the generator cancels.
 
         Args:
-            model: the model that the memory was made for.
+            model: the :class:`dsbd.models.language_model.LanguageModel` that the memory was made for.
             ids: the prompt, longer than a segment.
             check: called before each segment; it may raise.
-
-        Raises:
-            PromptError: there is nothing to read before the last segment.
         """
         key = tuple(ids)
-        if len(key) <= self.settings.segment_tokens:
-            raise PromptError(
-                f"a prompt of {len(key)} tokens has nothing before its last segment of {self.settings.segment_tokens}; "
-                f"decode it as it is"
-            )
         if self._latest is None or self._latest[0] is not model or self._latest[1] != key:
             self._latest = model, key, (yield from self._read(model, key, check))
         return self._latest[2]
 
-    def _read(self, model: Backbone, ids: tuple[int, ...], check: Check) -> Generator[ReadProgress, None, PromptMemory]:
+    def _read(self, model: Any, ids: tuple[int, ...], check: Check) -> Generator[Progress, None, PromptMemory]:
         network, kept = self.network, self.settings.sensory_tokens
         spans = segments_of(len(ids), self.settings.segment_tokens)
         last = spans[-1]
@@ -254,7 +221,7 @@ class Memory:
                     memories.append(network.remember(model.hidden_states, found.memory, sensory, embedded))
             weights = tuple(found.weights[0].tolist())
             segments.append(ReadSegment(ids[span.start : span.stop], number - len(weights), weights))
-            yield ReadProgress(number + 1, len(spans))
+            yield Progress(READING, number + 1, len(spans))
         start = max(0, last.start - kept)
         return PromptMemory(found.memory[0], tuple(segments), list(ids[start:]), last.start - start)
 

@@ -109,7 +109,6 @@ class ForestCache(Cache):
     """
 
     def __init__(self, shapes: Sequence[LayerShape], slots: int) -> None:
-        self._shapes = shapes
         self.rows = [ForestCacheLayer() for _ in shapes]
         super().__init__(layers=list(self.rows))
         places: dict[tuple[tuple[int, int], torch.dtype, torch.device], int] = {}
@@ -149,10 +148,6 @@ class ForestCache(Cache):
     def bytes(self) -> int:
         """Return the bytes of all buffers."""
         return self.capacity * self.slot_bytes
-
-    def empty_twin(self, slots: int) -> "ForestCache":
-        """Return an empty cache of the same layers."""
-        return ForestCache(self._shapes, slots)
 
     def reserve(self, slots: int) -> None:
         """Make room for at least ``slots`` slots."""

@@ -26,7 +26,6 @@ class LanguageModel:
 
     model: Any
     id: str
-    revision: str | None = None
     attention: str = "forest"
     """How the paths of a forest are kept apart: the first of these that is right for the model.
 
@@ -58,6 +57,11 @@ class LanguageModel:
         embedding = self.model.get_input_embeddings()
         place = getattr(getattr(embedding, "_hf_hook", None), "execution_device", None)
         return embedding.weight.device if place is None else torch.device(place)
+
+    @property
+    def revision(self) -> str | None:
+        """Return the hub's commit that the model was loaded from; None if it is unknown."""
+        return getattr(self.model.config, "_commit_hash", None)
 
     @cached_property
     def is_hooked(self) -> bool:

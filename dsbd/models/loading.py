@@ -4,7 +4,7 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 
 from dsbd.errors import PairError, first_line
 from dsbd.machine import SMALL, computes_bfloat16, free_bytes, in_gigabytes, limit_threads, without_progress
-from dsbd.memory.files import folder_of, load_memory
+from dsbd.memory.files import load_memory, require_folder
 from dsbd.models.cache import pack_groups
 from dsbd.models.engines.choice import ONNX_BELOW, resolve_engine
 from dsbd.models.engines.onnx import why_no_graph
@@ -32,9 +32,9 @@ from dsbd.models.files import (
     without_weights,
 )
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.making import make_pair, revision_of
+from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.util import BUNDLED_PAIRS, asset_path, value_of
+from dsbd.util import BUNDLED_PAIRS, asset_path
 
 BUNDLED = "bundled"
 WITH_MEMORY = f"{BUNDLED}:memory"
@@ -56,12 +56,13 @@ def load_pair(
     device_map: DeviceMap | None = None,
     load_kwargs: Mapping[str, Any] | None = None,
     memory: str | Path | None = None,
+    show: Callable[[str], object] = lambda _: None,
 ) -> Pair:
     """Load a pair and check that each model can see a forest in one cache row.
 
     Args:
         target: folder or hub id of a causal language model, or ``bundled:stories`` or ``bundled:sql`` without a
-            ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with ``memory="bundled"``.
+            ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with its memory.
         draft: a smaller model with the same vocabulary; with None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
@@ -73,34 +74,21 @@ def load_pair(
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
             ``offload_folder``. If the models need different arguments, load them and call :func:`dsbd.make_pair`.
-        memory: folder of a memory that was trained for the target, or ``bundled`` for that of the bundled story pair.
-            It adds small matrices to the target's weights, so the target's law is that of the model with memory; a
-            prompt beyond the context is then read into the memory instead of being refused (docs/memory.md).
+        memory: folder of a memory that was trained for the target. It adds small matrices to the target's weights, so
+            the target's law is that of the model with memory; a prompt beyond the context is then read into the memory
+            instead of being refused (docs/memory.md).
+        show: called with what comes next, in words.
 
     Raises:
         PairError: a model cannot be found or loaded, is not a causal language model, or does not fit the free memory;
             the vocabularies differ; device, device map, dtype or engine is unknown; the engine does not work here; or
             the memory is missing, damaged, or made for another model.
     """
-    return value_of(loading(target, draft, device, dtype, engine, device_map, load_kwargs, memory))
-
-
-def loading(
-    target: str | Path | None = None,
-    draft: str | Path | None = None,
-    device: str = "auto",
-    dtype: str = "auto",
-    engine: str = "auto",
-    device_map: DeviceMap | None = None,
-    load_kwargs: Mapping[str, Any] | None = None,
-    memory: str | Path | None = None,
-) -> Generator[str, None, Pair]:
-    """Load a pair as :func:`load_pair` does; yield what comes next, in words. Close the generator to cancel."""
     if target == WITH_MEMORY:
         if memory is not None:
             raise PairError(f"{WITH_MEMORY!r} brings its own memory; leave memory {str(memory)[:100]!r} out")
-        memory = BUNDLED
-    target, draft = sources_of(target, draft)
+        memory = asset_path("models/stories/memory")
+    is_bundled, (target, draft) = target == WITH_MEMORY, sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
     resolve_engine(engine, place)
@@ -108,34 +96,29 @@ def loading(
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
     more = _arguments(load_kwargs, device_map)
     if memory is not None:
-        folder_of(memory)
+        require_folder(memory)
     limit_threads()
-    models, tokenizers = list[LanguageModel](), list[Any]()
+    loaded = list[tuple[LanguageModel, Any]]()
     for source in (target, draft):
         if source is not None:
-            yield f"loading {display_name(source)}"
+            show(f"loading {display_name(source)}")
             with without_progress():
-                model, tokenizer = _load(source, place, dtype, engine, more)
-            models.append(model)
-            tokenizers.append(tokenizer)
+                loaded.append(_load(source, place, dtype, engine, more))
+    model, tokenizer = loaded[0]
     if memory is not None:
-        models[0] = remembering(models[0], memory)
-        tokenizers[0].model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
-    yield "checking"
-    own_draft, draft_tokenizer = (None, None) if draft is None else (models[1], tokenizers[1])
-    return make_pair(models[0], own_draft, tokenizers[0], engine, draft_tokenizer)
+        model = remembering(model, memory, f"{WITH_MEMORY}/target" if is_bundled else model.id)
+        tokenizer.model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
+    show("checking")
+    own, its = loaded[1] if draft is not None else (None, None)
+    return make_pair(model, own, tokenizer, engine, its)
 
 
-def remembering(model: LanguageModel, memory: str | Path) -> LanguageModel:
-    """Return the model with a memory, whose matrices are added to its weights. Raises: PairError.
-
-    With the bundled memory it gets another name: a trace of that model cannot be repeated on the pair without a memory.
-    """
+def remembering(model: LanguageModel, memory: str | Path, name: str) -> LanguageModel:
+    """Return the model with a memory, whose matrices are added to its weights, under this name. Raises: PairError."""
     if not model.takes_embeddings:
         raise PairError(f"{model.id} takes no input embeddings, so a memory cannot stand in front of its prompt")
     if model.is_hooked:
         raise PairError(f"{model.id} is spread, and a memory needs it whole on one device; leave device_map out")
-    name = f"{WITH_MEMORY}/target" if memory == BUNDLED else model.id
     return replace(model, id=name, memory=load_memory(memory, model.model, model.id))
 
 
@@ -235,7 +218,7 @@ def _load(
         if "device_map" not in more and not getattr(model, "is_quantized", False):
             model = model.to(device)
         pack_groups(model)
-    return LanguageModel(model, display_name(given), revision_of(model)), tokenizer
+    return LanguageModel(model, display_name(given)), tokenizer
 
 
 def _is_faster_in_float32(outline: Any, engine: str) -> bool:

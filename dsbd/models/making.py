@@ -18,6 +18,15 @@ from dsbd.models.files import loading_errors
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 
+KEPT = {
+    "states": "each with a separate cache",
+    "steps": "each with a separate cache, fed token by token",
+    "paths": "each computed from its first token in every iteration",
+}
+"""How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
+INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
+"""What a model does instead, by the engine that failed."""
+
 
 def make_pair(
     target: PreTrainedModel | LanguageModel,
@@ -50,9 +59,10 @@ def make_pair(
     given = {"target": target} if draft is None else {"target": target, "draft": draft}
     models = {role: _wrapped(model, role, engine) for role, model in given.items()}
     vocabulary = _shared_vocabulary(tokenizer, draft_tokenizer, models)
-    checks = dict[str, ForestCheck]()
-    models = {role: _fitted(model, role, vocabulary, checks) for role, model in models.items()}
-    return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(models["target"], tokenizer), checks)
+    checks, fallbacks = dict[str, ForestCheck](), list[str]()
+    models = {role: _fitted(model, role, vocabulary, checks, fallbacks) for role, model in models.items()}
+    eos = _eos_ids(models["target"], tokenizer)
+    return Pair(models["target"], models.get("draft"), tokenizer, eos, checks, fallbacks)
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:
@@ -70,7 +80,7 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
     if model.get_output_embeddings() is None:
         raise PairError(f"{name} ({type(model).__name__}) returns no logits; load it with AutoModelForCausalLM")
     pack_groups(model)
-    wrapped = LanguageModel(model.eval(), name, revision_of(model))
+    wrapped = LanguageModel(model.eval(), name)
     if engine is not None:
         resolve_engine(engine, wrapped.device)
     return replace(wrapped, engine=engine or "auto")
@@ -78,16 +88,26 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
 
 def _shared_vocabulary(tokenizer: Any, draft_tokenizer: Any, models: Mapping[str, LanguageModel]) -> int:
     """Return the number of logit columns that both models have. Raises: PairError: the vocabularies do not match."""
-    _require_tokenizer(tokenizer, "tokenizer")
-    if draft_tokenizer is not None:
-        if "draft" not in models:
-            raise PairError("draft_tokenizer is given without a draft model; give that too, or leave it out")
-        _require_tokenizer(draft_tokenizer, "draft_tokenizer")
-        _require_same_tokens(tokenizer, draft_tokenizer, models)
-    vocabulary = min(model.vocabulary_size for model in models.values())
+    if tokenizer is None:
+        raise PairError("there is no tokenizer; give the one that was saved beside the target model")
+    for name, given in (("tokenizer", tokenizer), ("draft_tokenizer", draft_tokenizer)):
+        if isinstance(given, (str, Path)):
+            raise PairError(
+                f"{name} is the name {str(given)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
+            )
+    if draft_tokenizer is not None and "draft" not in models:
+        raise PairError("draft_tokenizer is given without a draft model; give that too, or leave it out")
+    if draft_tokenizer is not None and (ours := tokenizer.get_vocab()) != (theirs := draft_tokenizer.get_vocab()):
+        shared = sum(theirs.get(token) == place for token, place in ours.items())
+        raise PairError(
+            f"vocabularies differ: {models['target'].id} has {len(ours)} entries, {models['draft'].id} has "
+            f"{len(theirs)}, {shared} agree; use a draft model of the same family (generate of transformers drafts "
+            f"across vocabularies with assistant_model, tokenizer and assistant_tokenizer, by text or by the tokens in "
+            f"common; that gives no law over the same pairs of beam and token, so it is not exact here)"
+        )
     if isinstance(tokenizer, PreTrainedTokenizerBase):
         _require_ids(tokenizer, models)
-    return vocabulary
+    return min(model.vocabulary_size for model in models.values())
 
 
 def _require_ids(tokenizer: PreTrainedTokenizerBase, models: Mapping[str, LanguageModel]) -> None:
@@ -96,58 +116,40 @@ def _require_ids(tokenizer: PreTrainedTokenizerBase, models: Mapping[str, Langua
     least, most = min(ids, default=0), max(ids, default=0)
     if least < 0:
         raise PairError(f"the tokenizer has a token with the id {least}; ids begin at 0, so download it again")
+    remedies = {
+        "target": "give the tokenizer that was saved beside the target model",
+        "draft": "give a draft model of the same family that has them all, or none",
+    }
     for role, model in models.items():
         if most >= model.vocabulary_size:
-            remedy = "give the tokenizer that was saved beside the target model"
-            if role == "draft":
-                remedy = "give a draft model of the same family that has them all, or none"
             raise PairError(
                 f"the {role} model {model.id} has {model.vocabulary_size:,} ids, and the tokenizer has ids up to "
-                f"{most:,}; {remedy}"
+                f"{most:,}; {remedies[role]}"
             )
 
 
-def _require_tokenizer(given: Any, name: str) -> None:
-    """Raise a PairError if the argument is missing or only a name."""
-    if given is None:
-        raise PairError("there is no tokenizer; give the one that was saved beside the target model")
-    if isinstance(given, (str, Path)):
-        raise PairError(
-            f"{name} is the name {str(given)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
-        )
-
-
-def _require_same_tokens(tokenizer: Any, other: Any, models: Mapping[str, LanguageModel]) -> None:
-    """Check that the ids of both tokenizers mean the same tokens. Raises: PairError."""
-    ours, theirs = tokenizer.get_vocab(), other.get_vocab()
-    if ours != theirs:
-        shared = sum(theirs.get(token) == place for token, place in ours.items())
-        raise PairError(
-            f"vocabularies differ: {models['target'].id} has {len(ours)} entries, {models['draft'].id} has "
-            f"{len(theirs)}, {shared} agree; use a draft model of the same family (generate of transformers drafts "
-            f"across vocabularies with assistant_model, tokenizer and assistant_tokenizer, by text or by the tokens in "
-            f"common; that gives no law over the same pairs of beam and token, so it is not exact here)"
-        )
-
-
-def _fitted(model: LanguageModel, role: str, vocabulary: int, checks: dict[str, ForestCheck]) -> LanguageModel:
-    """Return the model with the fastest way to run that passes, and add its checks. Raises: PairError: not causal."""
+def _fitted(
+    model: LanguageModel, role: str, vocabulary: int, checks: dict[str, ForestCheck], fallbacks: list[str]
+) -> LanguageModel:
+    """Return the model with the fastest way to run that passes; add its check and what is slower. Raises: PairError."""
     if model.vocabulary_size != vocabulary:
         model = replace(model, vocabulary_limit=vocabulary)
     _require_causal(model)
     eager = eager_forests(model)
     checks[role] = check_forest(model, eager)
     if not checks[role].passed:
-        ways = (way for way in ("states", "steps") if check_states(model, way).passed)
-        return replace(model, attention=next(ways, "paths"), engine="eager")
+        way = next((way for way in ("states", "steps") if check_states(model, way).passed), "paths")
+        fallbacks.append(f"{role} model falls back to one row per path, {KEPT[way]}: {checks[role].reason}")
+        return replace(model, attention=way, engine="eager")
     engine = engine_for(model) if model.engine == "auto" else model.engine
     for tried in (engine, "traced") if engine in ("fused", "onnx") else (engine,):
         fast = replace(model, attention="forest", engine=tried)
         if tried == "eager":
             return fast
-        checks[f"{role} {tried}"] = check_engine(fast, eager)
-        if checks[f"{role} {tried}"].passed:
+        outcome = check_engine(fast, eager)
+        if outcome.passed:
             return fast
+        fallbacks.append(f"{role} model {INSTEAD_OF[tried]}: {outcome.reason}")
     return replace(model, attention="forest", engine="eager")
 
 
@@ -160,12 +162,6 @@ def _require_causal(model: LanguageModel) -> None:
             f"{model.id} is not causal: a later token changes the law of an earlier one; load a causal language model "
             f"(a BERT-like one has to be loaded with is_decoder=True)"
         )
-
-
-def revision_of(model: Any) -> str | None:
-    """Return the hub's commit that a model was loaded from; None if it is unknown."""
-    commit: str | None = getattr(model.config, "_commit_hash", None)
-    return commit
 
 
 def _eos_ids(model: LanguageModel, tokenizer: Any) -> frozenset[int]:

@@ -14,19 +14,11 @@ import torch
 
 from dsbd.errors import PromptError, first_line, told_as
 from dsbd.machine import machine, versions
-from dsbd.memory.reading import Memory, PromptMemory, ReadProgress, segments_of
+from dsbd.memory.reading import PromptMemory
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
-from dsbd.util import Check, never_stop
+from dsbd.util import Check, Progress, never_stop
 
-KEPT = {
-    "states": "each with a separate cache",
-    "steps": "each with a separate cache, fed token by token",
-    "paths": "each computed from its first token in every iteration",
-}
-"""How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
-INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
-"""What a model does instead, by the engine that failed."""
 SAMPLED_WEIGHTS = 64
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _WORD_START = "\u2581"
@@ -108,29 +100,17 @@ class Pair:
     tokenizer: Any
     eos: frozenset[int]
     checks: Mapping[str, ForestCheck] = field(default_factory=dict)
-    """The outcomes of the checks at load, by ``target`` or ``draft``, and for engines as in ``draft fused``."""
+    """The outcome of the forest check, by ``target`` or ``draft``."""
+    fallbacks: Sequence[str] = ()
+    """Sentences on what runs slower than it could, and why; empty if every check passed."""
 
     def __repr__(self) -> str:
-        models = {"target": self.target, "draft": self.draft}
-        return f"Pair({', '.join(f'{role}={_shown(model)}' for role, model in models.items())})"
+        return f"Pair(target={_shown(self.target)}, draft={_shown(self.draft)})"
 
     @property
     def device(self) -> torch.device:
         """Return the device of the target's inputs."""
         return self.target.device
-
-    @property
-    def fallbacks(self) -> list[str]:
-        """Return sentences on what runs slower than it could, and why; empty if every check passed."""
-        return [f"{self._instead(name)}: {check.reason}" for name, check in self.checks.items() if not check.passed]
-
-    def _instead(self, name: str) -> str:
-        role, _, engine = name.partition(" ")
-        if engine:
-            return f"{role} model {INSTEAD_OF[engine]}"
-        model = self.target if role == "target" else self.draft
-        assert model is not None, "it was checked"
-        return f"{role} model falls back to one row per path, {KEPT[model.attention]}"
 
     @cached_property
     def token_bytes(self) -> TokenBytes:
@@ -178,18 +158,19 @@ class Pair:
         text: str = self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text
 
+    @property
+    def _limit(self) -> tuple[int, str]:
+        """Return the shortest context and whose it is; a very long one if no model has a limit."""
+        models = [model for model in (self.target, self.draft) if model is not None]
+        return min(((model.context_size or sys.maxsize, model.id) for model in models), key=lambda limit: limit[0])
+
     def room_after(self, prompt_size: int) -> int:
         """Return how many tokens fit after a prompt in both models' contexts; very many if neither has a limit."""
-        return min((limit for _, limit in self._limits), default=sys.maxsize) - prompt_size
-
-    @property
-    def memory(self) -> Memory | None:
-        """Return what reads prompts beyond the context; None if nothing does."""
-        return self.target.memory
+        return self._limit[0] - prompt_size
 
     def fitting(
         self, ids: Sequence[int], max_new_tokens: int, check: Check = never_stop
-    ) -> Generator[ReadProgress, None, WindowedPrompt]:
+    ) -> Generator[Progress, None, WindowedPrompt]:
         """Return what the models are fed for a prompt: all of it, or its last segment behind a memory of the rest.
 
         Only a prompt that does not fit the models' contexts is read; it yields after each segment.
@@ -203,47 +184,36 @@ class Pair:
             PromptError: prompt and new tokens exceed a model's context, and there is no memory, or no room behind it.
         """
         self.require_fitting(len(ids), max_new_tokens)
-        if self.memory is None or not self.reads(len(ids), max_new_tokens):
+        if self.target.memory is None or not self.reads(len(ids), max_new_tokens):
             return WindowedPrompt(list(ids))
-        read = yield from self.memory.reading(self.target, ids, check)
+        read = yield from self.target.memory.reading(self.target, ids, check)
         return WindowedPrompt(read.ids, read)
 
     def reads(self, prompt_size: int, max_new_tokens: int) -> bool:
         """Return True if a prompt of this size is read into the memory: it does not fit, and has two segments."""
-        has_two = self.memory is not None and prompt_size > self.memory.settings.segment_tokens
+        memory = self.target.memory
+        has_two = memory is not None and prompt_size > memory.settings.segment_tokens
         return has_two and self.room_after(prompt_size) < max_new_tokens
 
     def require_fitting(self, prompt_size: int, max_new_tokens: int) -> None:
         """Check the length of a prompt, or of its window if it is read. Raises: PromptError."""
-        if self.memory is None or not self.reads(prompt_size, max_new_tokens):
-            self.require_room(prompt_size, max_new_tokens)
+        window, (limit, name) = prompt_size, self._limit
+        if self.target.memory is not None and self.reads(prompt_size, max_new_tokens):
+            window = self.target.memory.window_of(prompt_size)
+        if window + max_new_tokens <= limit:
             return
-        window = self.memory.window_of(prompt_size)
-        last = len(segments_of(prompt_size, self.memory.settings.segment_tokens)[-1])
-        name, limit = min(self._limits, key=lambda one: one[1])
-        room = limit - window
-        if max_new_tokens > room:
-            remedy = f"lower max_new_tokens to {room} or less" if room > 0 else "take a memory with shorter segments"
+        if window == prompt_size:
             raise PromptError(
-                f"prompt of {prompt_size} tokens is read into the memory; its last segment of {last} tokens stays, "
-                f"{window} with what stands before it, and with max_new_tokens {max_new_tokens} exceeds the context of "
-                f"{limit} tokens of {name}; {remedy}"
+                f"prompt of {prompt_size} tokens plus max_new_tokens {max_new_tokens} exceeds the context of "
+                f"{limit} tokens of {name}; shorten the prompt or lower max_new_tokens"
             )
-
-    def require_room(self, prompt_size: int, max_new_tokens: int) -> None:
-        """Check the length. Raises: PromptError if prompt and new tokens exceed a model's context."""
-        for name, limit in self._limits:
-            if prompt_size + max_new_tokens > limit:
-                raise PromptError(
-                    f"prompt of {prompt_size} tokens plus max_new_tokens {max_new_tokens} exceeds the context of "
-                    f"{limit} tokens of {name}; shorten the prompt or lower max_new_tokens"
-                )
-
-    @property
-    def _limits(self) -> list[tuple[str, int]]:
-        """Return the id and the context size of each model that has a limit."""
-        models = [model for model in (self.target, self.draft) if model is not None]
-        return [(model.id, size) for model in models if (size := model.context_size) is not None]
+        room = limit - window
+        remedy = f"lower max_new_tokens to {room} or less" if room > 0 else "take a memory with shorter segments"
+        raise PromptError(
+            f"prompt of {prompt_size} tokens is read into the memory; its last segment stays, {window} tokens with "
+            f"what stands before it, and with max_new_tokens {max_new_tokens} exceeds the context of {limit} tokens of "
+            f"{name}; {remedy}"
+        )
 
 
 def _shown(model: LanguageModel | None) -> str:

@@ -118,27 +118,24 @@ def drafts_asked(settings: ResolvedSettings, layer: int) -> int:
 
 
 def check_numbers(checks: Checks, iteration: Iteration) -> None:
-    """Check which numbers the nodes hold, and their range: this follows from the settings and the layers alone."""
+    """Check which numbers the nodes hold, and their sums: this follows from the settings and the layers alone."""
     settings, layers, families = checks.settings, iteration.layers, defaultdict[int, list[Node]](list)
     named = {trial.node for trial in iteration.trials} | {draw.node for draw in iteration.draws}
     taken = {beam.node for layer in layers for beam in layer.beams}
     for node in iteration.nodes:
         of_forest, name, possible = node.kind != "drawn", f"node {node.id}", node.target_log_prob is not None
-        checks.same(f"token of {name} is in the vocabulary", 0 <= node.token_id < checks.vocabulary, True)
         is_reached = node.layer <= len(layers)
         if is_reached and settings.branching is not None:
             is_reached = node.parent in layers[node.layer - 1].alive
         held = node.draft_log_prob is not None, node.draft_prob is not None, node.target_prob is not None
-        checks.same(
-            f"presence of draft_log_prob, draft_prob, target_prob of {name}", held, (of_forest,) * 2 + (is_reached,)
-        )
+        expected = of_forest, of_forest, is_reached
+        checks.same(f"presence of draft_log_prob, draft_prob, target_prob of {name}", held, expected)
         if not settings.lossless and node.id not in named:  # the target scores the best beam only
             checks.same(f"target_log_prob of {name} is a number", possible, False)
         elif (node.target_prob or 0.0) > 0 or node.id in taken:
             checks.same(f"target_log_prob of {name} is a number", possible, True)
         if settings.temperature > 0 and (node.kind == "drafted" or (of_forest and checks.is_likely)):
             checks.same(f"{name} could be drafted", (node.draft_prob or 0.0) > 0, True)
-        _check_probabilities(checks, name, node.target_prob, node.draft_prob)
         families[node.parent].append(node)
     for parent, family in families.items():
         checks.same(f"tokens below node {parent} differ", len({node.token_id for node in family}), len(family))
@@ -147,18 +144,6 @@ def check_numbers(checks: Checks, iteration: Iteration) -> None:
             checks.at_most(f"{name} below node {parent}", max(numbers, default=0.0), 0.0, SUMMED)
             mass = math.fsum(math.exp(min(number, 0.0)) for number in numbers)
             checks.at_most(f"sum of exp({name}) below node {parent}", mass, 1.0, SUMMED)
-    for layer in layers:
-        for pair in layer.alternatives:
-            fits = 0 <= pair.token_id < checks.vocabulary
-            checks.same(f"token {pair.token_id} is in the vocabulary", fits, True)
-            _check_probabilities(checks, f"token {pair.token_id}", pair.target_prob, pair.draft_prob)
-
-
-def _check_probabilities(checks: Checks, name: str, *numbers: float | None) -> None:
-    for number in numbers:
-        if number is not None:
-            checks.at_most(f"0 to a probability of {name}", 0.0, number)
-            checks.at_most(f"a probability of {name}", number, 1.0)
 
 
 def check_forest(checks: Checks, iteration: Iteration) -> None:

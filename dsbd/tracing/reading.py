@@ -16,51 +16,9 @@ from typing import Any, BinaryIO, NoReturn
 
 from dsbd.errors import TraceError
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Models, Prompt, Result, Trial
+from dsbd.tracing.records import MIB, ROOT, Draw, Iteration, Layer, Limits, MemoryRecord, Prompt, Result, Trial
 
 GZIP_MAGIC = b"\x1f\x8b"
-MIB = 1024 * 1024
-
-
-class Limits:
-    """The most that a reader accepts.
-
-    They leave room for the largest trace that a decode is expected to write: 512 iterations with draft_depth 8,
-    draft_width 32 and cover_width 32 have 262,144 forest nodes, 4 million values and 90 MiB of JSON.
-    """
-
-    packed_bytes: int = 256 * MIB
-    """Bytes of the file as it is stored."""
-    unpacked_bytes: int = 256 * MIB
-    """Bytes of the JSON text, after gzip."""
-    values: int = 12_000_000
-    """Values in the whole file: numbers, texts, lists and objects; a comma in a text counts as one."""
-    fields: int = 64
-    """Fields of one object."""
-    magnitude: float = 1e300
-    """Largest absolute value of a number, so that sums of recorded numbers stay finite."""
-    text: int = 4_000_000
-    """Characters of one text, such as the prompt."""
-    short_text: int = 4_096
-    """Characters of one token, model name or reason."""
-    prompt_tokens: int = 1_000_000
-    """Tokens of the prompt."""
-    nodes: int = 400_000
-    """Nodes of all iterations."""
-    iterations: int = 32_768
-    """Iterations; the largest ``max_new_tokens``, because each iteration adds at least one token."""
-    hypotheses: int = 20_000
-    """Beams of the result."""
-    iteration_layers: int = 33
-    """Layers of an iteration: the largest ``draft_depth`` and the bonus layer."""
-    layer_nodes: int = 576
-    """Nodes of a layer: the largest ``draft_width``, ``cover_width`` and ``max_width`` together."""
-    layer_trials: int = 256
-    """Trials of a layer: the largest ``draft_width``."""
-    layer_draws: int = 64
-    """Draws, and beams, of a layer: the largest ``max_width``."""
-    slots: int = 4_000_000
-    """Cache slots that an iteration names."""
 
 
 def read_file(path: str | Path) -> bytes:
@@ -116,10 +74,7 @@ def _number(kind: type[int] | type[float]) -> Callable[[str], float]:
     def read(text: str) -> float:
         value = kind(text)
         if not abs(value) <= Limits.magnitude:
-            raise TraceError(
-                f"damaged trace: number {text[:60]} is no number of JSON, or larger than {Limits.magnitude:g}; "
-                "record it again"
-            )
+            _damaged(f"number {text[:60]} is no number of JSON, or larger than {Limits.magnitude:g}")
         return value
 
     return read
@@ -132,117 +87,54 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise TraceError(f"damaged trace: field {twice[:60]!r} stands twice in one object; record it again")
+        _damaged(f"field {twice[:60]!r} stands twice in one object")
     return found
 
 
 WEIGHTS_ROUNDING = 1e-3
 
 
-def check_names(software: dict[str, str], models: Models) -> None:
-    """Raises: TraceError where a name or a version is longer than ``Limits``."""
-    known = [model for model in (models.target, models.draft) if model is not None]
-    names = [str(value) for model in known for value in vars(model).values()]
-    _texts_fit("the models", [*names, *software, *software.values()], Limits.short_text)
-
-
-def check_sizes(prompt: Prompt, iterations: Sequence[Iteration], result: Result | None) -> None:
-    """Raises: TraceError where a list, a count or a short text is larger than ``Limits``."""
-    where = "the trace"
-    _at_most(where, sum(len(iteration.nodes) for iteration in iterations), Limits.nodes, "nodes")
-    _at_most(where, len(iterations), Limits.iterations, "iterations")
-    _at_most(where, len(prompt.pieces), Limits.prompt_tokens, "tokens of the prompt")
-    _at_most(where, len(result.beams) if result else 0, Limits.hypotheses, "hypotheses")
-    _texts_fit("the prompt", (piece.text for piece in prompt.pieces), Limits.short_text)
-    _texts_fit("the prompt", [prompt.text], Limits.text)
+def check_consistency(
+    settings: ResolvedSettings, prompt: Prompt, iterations: Sequence[Iteration], result: Result | None
+) -> None:
+    """Raises: TraceError, which names the first place that contradicts another, or what there is too much of."""
+    known, branching = {ROOT}, settings.branching
+    _at_most("the trace", sum(len(iteration.nodes) for iteration in iterations), Limits.nodes, "nodes")
     if prompt.memory is not None:
-        _memory_fits(prompt)
-    if result is not None:
-        _texts_fit("the result", (result.text, *(beam.text for beam in result.beams), *result.stats), Limits.text)
+        _check_memory(prompt.memory, len(prompt.pieces))
     for iteration in iterations:
-        _iteration_fits(iteration)
+        where = f"iteration {iteration.index + 1}"
+        if branching is not None and iteration.draft_depth > len(branching):
+            _damaged(f"{where} drafts {iteration.draft_depth} layers, but branching has {len(branching)}")
+        most = {"nodes": Limits.layer_nodes, "trials": Limits.layer_trials, "draws": Limits.layer_draws}
+        for kind, limit in most.items():
+            for layer, count in Counter(item.layer for item in getattr(iteration, kind)).items():
+                _at_most(f"{where}, layer {layer}", count, limit, kind)
+        _check_iteration(iteration, where, known)
+    if result is not None:
+        _require(known, (beam.node for beam in result.beams), "the result")
 
 
-def _memory_fits(prompt: Prompt) -> None:
-    """Raises: TraceError where a memory is larger than ``Limits``, or its numbers contradict each other."""
-    memory = prompt.memory
-    assert memory is not None
-    where, count = "the memory", len(memory.segments)
-    _at_most(where, sum(len(segment.weights) for segment in memory.segments), Limits.values, "weights")
-    _at_most(where, sum(max(0, segment.tokens) for segment in memory.segments), Limits.prompt_tokens, "tokens")
-    _texts_fit(where, (segment.text for segment in memory.segments), Limits.text)
-    _texts_fit(where, (memory.name, memory.digest), Limits.short_text)
+def _check_memory(memory: MemoryRecord, pieces: int) -> None:
+    """Refuse a memory whose numbers contradict each other."""
+    _at_most("the memory", sum(max(0, segment.tokens) for segment in memory.segments), Limits.prompt_tokens, "tokens")
     for number, segment in enumerate(memory.segments):
         if segment.tokens < 1 or not 0 <= segment.first_memory <= segment.first_memory + len(segment.weights) <= number:
-            raise TraceError(f"damaged trace: segment {number + 1} of the prompt is empty, or recalls what comes later")
+            _damaged(f"segment {number + 1} of the prompt is empty, or recalls what comes later")
         if segment.weights and abs(sum(segment.weights) - 1) > WEIGHTS_ROUNDING:
-            raise TraceError(f"damaged trace: the weights of segment {number + 1} of the prompt do not add up to 1")
-    last = memory.segments[-1].tokens if count else 0
-    if count < 2 or memory.sensory < 0 or memory.sensory + last != len(prompt.pieces):
-        raise TraceError(
-            f"damaged trace: {memory.sensory} sensory tokens and a last segment of {last} tokens are not the "
-            f"{len(prompt.pieces)} tokens of the prompt; record it again"
+            _damaged(f"the weights of segment {number + 1} of the prompt do not add up to 1")
+    last = memory.segments[-1].tokens if memory.segments else 0
+    if len(memory.segments) < 2 or memory.sensory < 0 or memory.sensory + last != pieces:
+        _damaged(
+            f"{memory.sensory} sensory tokens and a last segment of {last} tokens are not the {pieces} tokens of the "
+            "prompt"
         )
 
 
-def _iteration_fits(iteration: Iteration) -> None:
-    where, kept = f"iteration {iteration.index + 1}", iteration.kept
-    deepest = max((node.layer for node in iteration.nodes), default=0)
-    depths = (deepest, iteration.draft_depth + 1, len(iteration.layers))
-    _at_most(where, max(depths), Limits.iteration_layers, "layers")
-    _at_most(where, max(len(iteration.input_beams), len(iteration.output_beams)), Limits.layer_draws, "beams")
-    _at_most(where, max(kept.prompt_slots, kept.slots_scored, kept.slots_kept), Limits.slots, "cache slots")
-    _texts_fit(where, (node.text for node in iteration.nodes), Limits.short_text)
-    most = {"nodes": Limits.layer_nodes, "trials": Limits.layer_trials, "draws": Limits.layer_draws}
-    for kind, limit in most.items():
-        for layer, count in Counter(item.layer for item in getattr(iteration, kind)).items():
-            _at_most(f"{where}, layer {layer}", count, limit, kind)
-    for layer in iteration.layers:
-        _layer_fits(layer, f"{where}, layer {layer.layer}")
-
-
-def _layer_fits(layer: Layer, where: str) -> None:
-    lists = max(len(layer.alive), len(layer.beams), len(layer.finished), len(layer.alternatives))
-    slots = max((beam.multiplicity for beam in layer.beams), default=0)
-    _at_most(where, max(layer.width, lists, slots), Limits.layer_draws, "beams")
-    _at_most(where, layer.draws_planned, Limits.layer_trials, "planned drafts")
-    _texts_fit(where, [layer.width_reason, *(pair.text for pair in layer.alternatives)], Limits.short_text)
-
-
-def check_consistency(settings: ResolvedSettings, iterations: Sequence[Iteration], result: Result | None) -> None:
-    """Raises: TraceError, which names the first place that contradicts another."""
-    known, branching = {ROOT}, settings.branching
-    for iteration in iterations:
-        if branching is not None and iteration.draft_depth > len(branching):
-            _damaged(
-                f"iteration {iteration.index} drafts {iteration.draft_depth} layers, but branching has {len(branching)}"
-            )
-        _check_iteration(iteration, known)
-    if result is not None:
-        _check_result(result, known)
-
-
-def _at_most(where: str, found: int, limit: int, unit: str) -> None:
-    if found > limit:
-        too_large(where, found, limit, unit)
-
-
-def _texts_fit(where: str, texts: Iterable[str], limit: int) -> None:
-    """Refuse a long text, and half of a surrogate pair: an escape in JSON can write it, but nothing can show it."""
-    for text in texts:
-        _at_most(f"a text of {where}", len(text), limit, "characters")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            _damaged(f"a text of {where} holds {text[error.start]!a}, which is half a character")
-
-
-def _check_iteration(iteration: Iteration, known: set[int]) -> None:
-    where = f"iteration {iteration.index + 1}"
-    if not iteration.layers:
-        _damaged(f"{where} has no layers")
+def _check_iteration(iteration: Iteration, where: str, known: set[int]) -> None:
+    """Refuse nodes, trials, draws and layers that do not fit each other; add the nodes to the known ones."""
     _require(known, (beam.node for beam in iteration.input_beams), where)
-    depth = {beam.node: 0 for beam in iteration.input_beams}
+    depth, drawn = {beam.node: 0 for beam in iteration.input_beams}, {draw.node for draw in iteration.draws}
     for node in iteration.nodes:
         if node.id in known:
             _damaged(f"{where}: node {node.id} is listed twice")
@@ -251,21 +143,20 @@ def _check_iteration(iteration: Iteration, known: set[int]) -> None:
         depth[node.id] = depth[node.parent] + 1
         if node.layer != depth[node.id]:
             _damaged(f"{where}: node {node.id} names layer {node.layer}, but its parent is in {depth[node.parent]}")
-        known.add(node.id)
-    drawn = {draw.node for draw in iteration.draws}
-    for node in iteration.nodes:
         if node.kind == "drawn" and node.id not in drawn:
             _damaged(f"{where}: node {node.id} is a drawn node, but no draw names it")
+        known.add(node.id)
     items: list[Trial | Draw] = [*iteration.trials, *iteration.draws]
     for item in items:
         if depth.get(item.node) != item.layer:
             _damaged(f"{where}: a trial or draw of layer {item.layer} names node {item.node}, which is not in it")
-        if item.layer > len(iteration.layers) and not (isinstance(item, Trial) and item.joint):
+        joint = isinstance(item, Trial) and item.joint
+        if item.layer > len(iteration.layers) and not joint:
             _damaged(f"{where}: a trial or draw names layer {item.layer} of {len(iteration.layers)}")
-        if isinstance(item, Trial) and item.verdict == "carried" and (item.joint is None or item.acceptance is None):
+        if isinstance(item, Trial) and item.verdict == "carried" and (not joint or item.acceptance is None):
             _damaged(f"{where}: the trial of node {item.node} carries it, but is no joint test")
     for number, layer in enumerate(iteration.layers, 1):
-        _check_layer(layer, number, where, known)
+        _check_layer(layer, number, f"{where}, layer {number}", known)
         for beam in layer.alive:
             if depth.get(beam) != number - 1:
                 _damaged(f"{where}, layer {number}: beam {beam} is alive, but is not of the layer above")
@@ -274,25 +165,21 @@ def _check_iteration(iteration: Iteration, known: set[int]) -> None:
 
 def _check_layer(layer: Layer, number: int, where: str, known: set[int]) -> None:
     if layer.layer != number:
-        _damaged(f"{where}: layer {layer.layer} stands at place {number}")
+        _damaged(f"{where} is called layer {layer.layer}")
     lengths = len(layer.acceptance_chain), len(layer.chain_c), len(layer.chain_S), len(layer.accepted_distribution)
     chain = 0 if layer.kind == "bonus" and not layer.draws_planned else layer.draws_planned + 1
-    if layer.draws_planned < 0 or lengths != (layer.draws_planned, chain, chain, chain):
+    if lengths != (layer.draws_planned, chain, chain, chain):
         _damaged(
-            f"{where}, layer {number}: draws_planned is {layer.draws_planned}, but acceptance_chain, chain_c, chain_S "
-            f"and accepted_distribution have {lengths} entries"
+            f"{where}: draws_planned is {layer.draws_planned}, but acceptance_chain, chain_c, chain_S and "
+            f"accepted_distribution have {lengths} entries"
         )
     pairs = [node for pair in layer.alternatives for node in (pair.parent, pair.node) if node is not None]
     _require(known, [*layer.alive, *(beam.node for beam in layer.beams), *layer.finished, *pairs], where)
 
 
-def _check_result(result: Result, known: set[int]) -> None:
-    _require(known, (beam.node for beam in result.beams), "result")
-    if not result.beams:
-        _damaged("the result has no hypotheses")
-    for name, value in result.stats.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-            _damaged(f"statistic {name[:60]!r} is a {type(value).__name__}; allowed are numbers and null")
+def _at_most(where: str, found: int, limit: int, unit: str) -> None:
+    if found > limit:
+        too_large(where, found, limit, unit)
 
 
 def _require(known: set[int], named: Iterable[int], where: str) -> None:
@@ -301,5 +188,5 @@ def _require(known: set[int], named: Iterable[int], where: str) -> None:
             _damaged(f"{where} refers to node {node}, which does not exist")
 
 
-def _damaged(what: str) -> None:
+def _damaged(what: str) -> NoReturn:
     raise TraceError(f"damaged trace: {what}; record it again")

@@ -1,4 +1,4 @@
-"""Turns a decode into a trace. Iterations are kept as they come, and become records when they are read."""
+"""Turns a decode into a trace: each iteration becomes its record once it is committed."""
 
 import platform
 from collections.abc import Sequence
@@ -11,8 +11,7 @@ import numpy as np
 
 from dsbd.law.beams import Beam
 from dsbd.law.beams import Node as BeamNode
-from dsbd.law.forest import DraftLaw
-from dsbd.law.verified import DrawnBeam, TriedDraft, VerifiedLayer
+from dsbd.law.verified import Draw, Trial, VerifiedLayer
 from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.session import IterationEnd, Observer, RunStart
 from dsbd.tracing.records import (
@@ -20,10 +19,8 @@ from dsbd.tracing.records import (
     ROOT,
     Alternative,
     BeamRecord,
-    Draw,
     InputBeam,
     Iteration,
-    JointSums,
     KeptSlots,
     Layer,
     MemoryRecord,
@@ -36,18 +33,12 @@ from dsbd.tracing.records import (
     Prompt,
     Result,
     SegmentRecord,
-    Trial,
 )
 from dsbd.tracing.trace import FORMAT, Trace, canonical_digest
 
 if TYPE_CHECKING:
     from dsbd.models.language_model import LanguageModel
-    from dsbd.results import PlainResult
-
-
-PairProbs = dict[tuple[BeamNode | None, int], float]
-Numbers = tuple[float | None, float | None, float | None, float | None]
-"""The target's and the draft's log-probability of a node, then P and Q of its pair."""
+    from dsbd.results import DecodingResult
 
 
 class IterationWriter:
@@ -60,35 +51,29 @@ class IterationWriter:
     """
 
     def __init__(self, raw: IterationEnd, start: RunStart, ids: dict[BeamNode, int]) -> None:
-        self.raw = raw
-        self.ids = ids
-        self.piece = start.pair.token_bytes.piece
-        self.eos = start.pair.eos
+        self.raw, self.ids = raw, ids
+        self.piece, self.eos = start.pair.token_bytes.piece, start.pair.eos
         self.is_branched = start.settings.branching is not None
         self.nodes: list[Node] = []
-        self.scored = {node for node in raw.scored.slots if node is not None}
-        self.drawn = {draw.node for layer in raw.layers for draw in layer.draws}
-        self.draft_probs = [_pair_probs(layer.laws) for layer in raw.scored.forest.layers]
 
     def write(self) -> Iteration:
         """Return the record. Call it once: it gives ids."""
         raw = self.raw
-        input_beams = self._beams(raw.input_beams)
         self._forest_nodes()
         for number, layer in enumerate(raw.layers, 1):
-            self._drawn_nodes(number, layer)
+            for draw in layer.draws:
+                if draw.node not in self.ids:
+                    self._add(draw.node, number, "drawn", self._row_log_prob(draw.node), None, draw.target_prob, None)
+        trials = [trial for layer in raw.layers for trial in layer.trials]
+        draws = [draw for layer in raw.layers for draw in layer.draws]
         return Iteration(
             index=raw.index,
-            input_beams=input_beams,
+            input_beams=self._beams(raw.input_beams),
             draft_depth=len(raw.scored.forest.layers),
             nodes=self.nodes,
             layers=[self._layer(number, layer) for number, layer in enumerate(raw.layers, 1)],
-            trials=[self._trial(trial) for layer in raw.layers for trial in layer.trials],
-            draws=[
-                self._draw(number, order, draw)
-                for number, layer in enumerate(raw.layers, 1)
-                for order, draw in enumerate(layer.draws)
-            ],
+            trials=[Trial(**vars(trial) | {"node": self.ids[trial.node]}) for trial in trials],
+            draws=[Draw(**vars(draw) | {"node": self.ids[draw.node]}) for draw in draws],
             output_beams=self._beams(raw.output_beams),
             kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
             phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
@@ -98,20 +83,21 @@ class IterationWriter:
         return [InputBeam(self.ids[beam.node], beam.multiplicity, beam.log_weight) for beam in beams]
 
     def _forest_nodes(self) -> None:
-        for number, layer in enumerate(self.raw.scored.forest.layers, 1):
+        """Add the nodes of the forest. The target's log-probability of one that it neither scored nor drew is none."""
+        scored, slots = self.raw.scored, set(self.raw.scored.slots)
+        drawn = {draw.node for layer in self.raw.layers for draw in layer.draws}
+        for number, layer in enumerate(scored.forest.layers, 1):
             drafts = dict.fromkeys(layer.drafts)
             for node in (*drafts, *layer.covers):
+                assert node.parent is not None
+                target, family = -np.inf, layer.of(node.parent)
+                if node in slots:
+                    target = scored.next_tokens.log_prob(node)
+                elif node in drawn:
+                    target = self._row_log_prob(node)
                 kind: NodeKind = "drafted" if node in drafts else "cover"
-                target, draft = self._target_log_prob(node), self.raw.scored.draft_log_probs[node]
-                draft_prob = self.draft_probs[number - 1].get((node.parent, node.token), 0.0)
-                numbers = _finite(target), _finite(draft), self._target_prob(number, node), draft_prob
-                self._add(node, number, kind, numbers)
-
-    def _target_log_prob(self, node: BeamNode) -> float:
-        """Return the log-probability of a forest node; minus infinity if the target neither scored nor drew it."""
-        if node in self.scored:
-            return self.raw.scored.next_tokens.log_prob(node)
-        return self._row_log_prob(node) if node in self.drawn else -np.inf
+                probs = self._target_prob(number, node), family.law.probability(node) if family else 0.0
+                self._add(node, number, kind, target, scored.draft_log_probs[node], *probs)
 
     def _row_log_prob(self, node: BeamNode) -> float:
         """Return the log-probability of a node that was drawn, from the row after its parent."""
@@ -119,18 +105,22 @@ class IterationWriter:
         (row,) = self.raw.scored.next_tokens([node.parent])
         return float(row.log_probs[row.tokens == node.token][0])
 
-    def _drawn_nodes(self, number: int, layer: VerifiedLayer) -> None:
-        for draw in layer.draws:
-            if draw.node not in self.ids:
-                numbers = self._row_log_prob(draw.node), None, draw.target_prob, None
-                self._add(draw.node, number, "drawn", numbers)
-
-    def _add(self, node: BeamNode, layer: int, kind: NodeKind, numbers: Numbers) -> None:
+    def _add(
+        self,
+        node: BeamNode,
+        layer: int,
+        kind: NodeKind,
+        target_log_prob: float,
+        draft_log_prob: float | None,
+        target_prob: float | None,
+        draft_prob: float | None,
+    ) -> None:
         assert node.parent is not None
         text, content = self.piece(node.token)
-        parent, ends = self.ids[node.parent], node.token in self.eos
         self.ids[node] = len(self.ids)
-        self.nodes.append(Node(self.ids[node], parent, layer, node.token, text, kind, ends, *numbers, content))
+        known = self.ids[node], self.ids[node.parent], layer, node.token, text, kind, node.token in self.eos
+        logs = _finite(target_log_prob), _finite(draft_log_prob)
+        self.nodes.append(Node(*known, *logs, target_prob, draft_prob, content))
 
     def _target_prob(self, number: int, node: BeamNode) -> float | None:
         """Return P at a forest node; None if its layer, or in a tree its parent's law, was not reached."""
@@ -144,31 +134,23 @@ class IterationWriter:
         return None if self.is_branched else 0.0
 
     def _layer(self, number: int, layer: VerifiedLayer) -> Layer:
-        width = layer.width
-        numbers = None if width is None else width.numbers
+        numbers = layer.width.numbers
+        best = (-layer.law.probs).argsort(kind="stable")[:ALTERNATIVES]  # ties in the order of the pairs
         return Layer(
             layer=number,
-            kind="bonus" if layer.is_bonus else "draft",
+            kind="bonus" if numbers.width_reason == "bonus" else "draft",
             alive=[self.ids[beam.node] for beam in layer.alive],
-            draws_planned=0 if numbers is None else len(numbers.acceptance),
-            chain_c=[] if numbers is None else numbers.chain.c,
-            chain_S=[] if numbers is None else numbers.chain.S,
-            acceptance_chain=[] if numbers is None else numbers.acceptance,
-            accepted_distribution=[] if numbers is None else numbers.distribution,
+            draws_planned=len(numbers.acceptance_chain),
+            **numbers._asdict(),
             target_support=layer.law.support,
-            width=len(layer.draws) if width is None else width.width,
-            width_reason="bonus" if numbers is None else numbers.reason,
+            width=layer.width.width,
             accepted=count_verdicts(layer.trials).accepted,
             outcome=layer.outcome,
             beams=self._beams(layer.beams),
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
-            alternatives=self._alternatives(layer),
-            forest_mass=None if width is None else width.forest_mass,
+            alternatives=[self._alternative(layer, index) for index in best.tolist()],
+            forest_mass=layer.width.forest_mass,
         )
-
-    def _alternatives(self, layer: VerifiedLayer) -> list[Alternative]:
-        best = (-layer.law.probs).argsort(kind="stable")[:ALTERNATIVES]  # ties in the order of the pairs
-        return [self._alternative(layer, index) for index in best.tolist()]
 
     def _alternative(self, layer: VerifiedLayer, index: int) -> Alternative:
         place, token = layer.law.pair(index)
@@ -177,49 +159,29 @@ class IterationWriter:
         probs = float(layer.law.probs[index]), float(layer.draft_probs[index])
         return Alternative(self.ids[parent], token, text, *probs, None if node is None else self.ids[node])
 
-    def _trial(self, trial: TriedDraft) -> Trial:
-        joint = None if trial.joint is None else JointSums(_finite(trial.joint.target), *trial.joint[1:])
-        layer = trial.node.length - self.raw.input_beams[0].node.length  # a joint test goes below the last layer, too
-        return Trial(**trial._asdict() | {"layer": layer, "node": self.ids[trial.node], "joint": joint})
 
-    def _draw(self, layer: int, order: int, draw: DrawnBeam) -> Draw:
-        fields = draw._asdict() | {"node": self.ids[draw.node]}
-        drawn = fields.pop("drawn")
-        return Draw(layer, order, uniform=drawn.uniform, cdf_low=drawn.low, cdf_high=drawn.high, **fields)
-
-
-def _pair_probs(laws: Sequence[DraftLaw]) -> PairProbs:
-    return {
-        (law.parents[place], token): prob
-        for law in laws
-        for place, token, prob in zip(law.parent_places.tolist(), law.tokens.tolist(), law.probs.tolist(), strict=True)
-    }
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and np.isfinite(value) else None
 
 
 class Recorder(Observer):
-    """Collects iterations; ``trace()`` returns all of them, ``latest()`` the newest."""
+    """Collects the records of a decode; ``trace()`` returns what is there so far."""
 
     def on_start(self, start: RunStart) -> None:
         self._start = start
-        self._raw: list[IterationEnd] = []
-        self._written: list[Iteration] = []
+        self._iterations: list[Iteration] = []
         self._ids: dict[BeamNode, int] = {start.root: ROOT}
-        self._finish: PlainResult | None = None
+        self._finish: DecodingResult | None = None
 
     def on_iteration(self, iteration: IterationEnd) -> None:
-        self._raw.append(replace(iteration, seconds=dict(iteration.seconds)))
+        self._iterations.append(IterationWriter(iteration, self._start, self._ids).write())
 
-    def on_finish(self, result: "PlainResult") -> None:
+    def on_finish(self, result: "DecodingResult") -> None:
         self._finish = result
 
     def latest(self) -> Iteration | None:
         """Return the newest iteration; None before the first."""
-        iterations = self._iterations()
-        return iterations[-1] if iterations else None
+        return self._iterations[-1] if self._iterations else None
 
     def trace(self) -> Trace:
         """Return what is recorded so far; without a result if the decode was cancelled or stopped."""
@@ -232,7 +194,7 @@ class Recorder(Observer):
             settings=start.settings,
             seed=start.settings.seed,
             prompt=self._prompt(),
-            iterations=self._iterations(),
+            iterations=list(self._iterations),
             result=None if self._finish is None else self._result(self._finish),
         )
         return replace(trace, digest=canonical_digest(trace))
@@ -246,20 +208,15 @@ class Recorder(Observer):
 
     def _memory(self) -> MemoryRecord | None:
         memory, pair = self._start.memory, self._start.pair
-        if memory is None or pair.memory is None:
+        if memory is None or pair.target.memory is None:
             return None
         segments = [
             SegmentRecord(len(one.ids), pair.decode(one.ids), one.first_memory, list(one.weights))
             for one in memory.segments
         ]
-        return MemoryRecord(pair.memory.name, segments, memory.sensory, memory.digest)
+        return MemoryRecord(pair.target.memory.name, segments, memory.sensory, memory.digest)
 
-    def _iterations(self) -> list[Iteration]:
-        for raw in self._raw[len(self._written) :]:
-            self._written.append(IterationWriter(raw, self._start, self._ids).write())
-        return self._written
-
-    def _result(self, result: "PlainResult") -> Result:
+    def _result(self, result: "DecodingResult") -> Result:
         below = {(node.parent, node.token): node for node in self._ids}  # of equal ones the last, which was kept
         beams = [BeamRecord(node=self._end(beam.token_ids, below), **asdict(beam)) for beam in result.beams]
         stats = asdict(result.stats)

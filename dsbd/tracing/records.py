@@ -13,39 +13,88 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import ConfigDict, FailFast, Field
+from pydantic import FailFast, Field, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
-from dsbd.law.verified import DrawKind, Outcome, Verdict
-from dsbd.results import brief
+from dsbd.law.verified import STRICT, Outcome
+from dsbd.law.verified import Draw as Draw
+from dsbd.law.verified import Trial as Trial
+from dsbd.results import DecodedBeam, brief
 
 ROOT = 0
 ALTERNATIVES = 5
 """How many of its likeliest pairs a layer records."""
 _HEX = "^([0-9a-f]{2})+$"
 
+MIB = 1024 * 1024
+
+
+class Limits:
+    """The most that a reader accepts.
+
+    They leave room for the largest trace that a decode is expected to write: 512 iterations with draft_depth 8,
+    draft_width 32 and cover_width 32 have 262,144 forest nodes, 4 million values and 90 MiB of JSON.
+    """
+
+    packed_bytes: int = 256 * MIB
+    """Bytes of the file as it is stored."""
+    unpacked_bytes: int = 256 * MIB
+    """Bytes of the JSON text, after gzip."""
+    values: int = 12_000_000
+    """Values in the whole file: numbers, texts, lists and objects; a comma in a text counts as one."""
+    fields: int = 64
+    """Fields of one object."""
+    magnitude: float = 1e300
+    """Largest absolute value of a number, so that sums of recorded numbers stay finite."""
+    text: int = 4_000_000
+    """Characters of one text, such as the prompt."""
+    short_text: int = 4_096
+    """Characters of one token, model name or reason."""
+    prompt_tokens: int = 1_000_000
+    """Tokens of the prompt."""
+    nodes: int = 400_000
+    """Nodes of all iterations."""
+    iterations: int = 32_768
+    """Iterations; the largest ``max_new_tokens``, because each iteration adds at least one token."""
+    hypotheses: int = 20_000
+    """Beams of the result."""
+    iteration_layers: int = 33
+    """Layers of an iteration: the largest ``draft_depth`` and the bonus layer."""
+    layer_nodes: int = 576
+    """Nodes of a layer: the largest ``draft_width``, ``cover_width`` and ``max_width`` together."""
+    layer_trials: int = 256
+    """Trials of a layer: the largest ``draft_width``."""
+    layer_draws: int = 64
+    """Draws, and beams, of a layer: the largest ``max_width``."""
+    slots: int = 4_000_000
+    """Cache slots that an iteration names."""
+
+
 NodeKind = Literal["drafted", "cover", "drawn"]
 LayerKind = Literal["draft", "bonus"]
-Probability = float
+Probability = Annotated[float, Field(ge=-1e-9, le=1.0 + 1e-9)]
+"""Within rounding, which stays below 1e-12."""
+Text = Annotated[str, Field(max_length=Limits.text)]
+ShortText = Annotated[str, Field(max_length=Limits.short_text)]
+Slots = Annotated[int, Field(le=Limits.slots)]
 
 Item = TypeVar("Item")
 Listed = Annotated[list[Item], FailFast()]
 """A list whose check ends at the first wrong item: a damaged list takes no longer than a good one."""
-
-STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
-"""The rules of every record: no unknown field, no number that JSON does not have."""
+OfBeams = Annotated[list[Item], FailFast(), Field(max_length=Limits.layer_draws)]
+"""A list with an item for each beam of a layer, at most."""
 
 
 @dataclass(frozen=True, config=STRICT)
 class ModelRecord:
     """One model of the pair, as loaded."""
 
-    id: str
-    revision: str | None
-    dtype: str
-    device: str
+    id: ShortText
+    revision: ShortText | None
+    dtype: ShortText
+    device: ShortText
     vocabulary_size: int
-    attention: str
+    attention: ShortText
     """``forest`` (one cache row for all beams), or a row for each path: ``states`` (with a separate cache), ``steps``
     (the same, fed token by token), ``paths`` (computed each time from its first token)."""
 
@@ -63,7 +112,7 @@ class Piece:
     """A token of the prompt."""
 
     token_id: int
-    text: str
+    text: ShortText
     bytes: str | None = Field(default=None, pattern=_HEX)
     """Hex of the token's bytes if they alone are not UTF-8 (a character split over tokens), else None."""
     special: bool = False
@@ -77,10 +126,10 @@ class SegmentRecord:
     __repr__ = brief
 
     tokens: int
-    text: str
+    text: Text
     first_memory: int
     """The segment, from 0, whose memory is the first that could be recalled."""
-    weights: Listed[Probability]
+    weights: Listed[float]
     """How much of each memory was recalled, from ``first_memory`` on."""
 
 
@@ -90,12 +139,12 @@ class MemoryRecord:
 
     __repr__ = brief
 
-    name: str
+    name: ShortText
     segments: Listed[SegmentRecord]
     """All segments; the last one is in ``pieces``, and its weights are what the embedding is made of."""
     sensory: int
     """How many first pieces are repeated from the segment before the last."""
-    digest: str
+    digest: ShortText
     """SHA-256 of the embedding's numbers, as float32 in little-endian order."""
 
 
@@ -105,8 +154,8 @@ class Prompt:
 
     __repr__ = brief
 
-    text: str
-    pieces: Listed[Piece]
+    text: Text
+    pieces: Annotated[Listed[Piece], Field(max_length=Limits.prompt_tokens)]
     """All tokens; behind a memory the sensory tokens and the last segment."""
     memory: MemoryRecord | None = Field(default=None, exclude_if=lambda memory: memory is None)
     """The memory in slot 0 of the target; left out if the whole prompt is in ``pieces``."""
@@ -117,7 +166,7 @@ class InputBeam:
     """A beam that an iteration or layer starts from or yields."""
 
     node: int
-    multiplicity: int
+    multiplicity: Annotated[int, Field(le=Limits.layer_draws)]
     """How often it was drawn."""
     log_weight: float
     """Sum of the target's raw log-probabilities after the prompt, nats."""
@@ -129,10 +178,10 @@ class Node:
 
     id: int
     parent: int
-    layer: int
+    layer: Annotated[int, Field(le=Limits.iteration_layers)]
     """The layer in the iteration: 1..draft_depth for forest nodes; for drawn nodes the layer they were drawn in."""
     token_id: int
-    text: str
+    text: ShortText
     """The token's text; U+FFFD stands for bytes that alone are not UTF-8 (see ``bytes``)."""
     kind: NodeKind
     ends: bool
@@ -151,73 +200,12 @@ class Node:
 
 
 @dataclass(frozen=True, config=STRICT)
-class JointSums:
-    """What a joint test compares at one token of the draft's best beam: both models' sums of raw log-probabilities.
-
-    The sums run from below the input beam to this token, in nats. The beginning of the beam up to it passes if
-    min(1, exp(target - draft)) reaches the threshold.
-    """
-
-    target: float | None
-    """None if it is minus infinity."""
-    draft: float
-    threshold: float
-
-
-@dataclass(frozen=True, config=STRICT)
-class Trial:
-    """The test of one draft. Each duplicate of a node has a trial; a joint test tries the draft's best beam only.
-
-    With c and S as in docs/algorithm.md, *The residual in closed form*, the residual at the node is
-    max(P - c*Q, 0) / S, and the acceptance probability is min(1, residual / draft_prob).
-    """
-
-    layer: int
-    order: int
-    """Place among the drafts of its layer, from 0, in the order in which they were drawn."""
-    node: int
-    verdict: Verdict
-    draft_prob: Probability
-    """Q_k: the law that this draft was drawn from (without replacement: Q without earlier drafts, renormalised)."""
-    residual_prob: Probability | None
-    """P': the target's residual at the node before this trial; None if orphaned or unneeded."""
-    c: float | None
-    S: float | None
-    acceptance: Probability | None
-    uniform: float | None
-    """The random number; the draft is accepted if it is below ``acceptance``. None if no random number was needed."""
-    joint: JointSums | None
-    """In a joint test: the sums behind ``acceptance``, which is then min(1, exp(target - draft)); else None."""
-
-
-@dataclass(frozen=True, config=STRICT)
-class Draw:
-    """One beam drawn from the target's law by inverse CDF: ``cdf_low <= uniform < cdf_high``."""
-
-    layer: int
-    order: int
-    kind: DrawKind
-    node: int
-    landed: bool
-    """True if the drawn pair is a node of the forest."""
-    target_prob: Probability
-    """P at the pair."""
-    draft_prob: Probability
-    """Q at the pair (0 if the draft model could not have drawn it, and in a bonus layer)."""
-    c: float
-    S: float
-    uniform: float
-    cdf_low: float
-    cdf_high: float
-
-
-@dataclass(frozen=True, config=STRICT)
 class Alternative:
     """One of the likeliest pairs of a layer's joint law, drafted or not."""
 
     parent: int
     token_id: int
-    text: str
+    text: ShortText
     target_prob: Probability
     draft_prob: Probability
     node: int | None
@@ -231,9 +219,9 @@ class Layer:
 
     layer: int
     kind: LayerKind
-    alive: Listed[int]
+    alive: OfBeams[int]
     """Node ids of the alive beams that this layer extends, in the fixed order of its joint law."""
-    draws_planned: int
+    draws_planned: Annotated[int, Field(ge=0, le=Limits.layer_trials)]
     """m: how many drafts can be tried: draft_width, or the children of the alive beam in a forest drawn per parent;
     without replacement at most the support of Q; 0 for a bonus layer."""
     chain_c: Listed[float]
@@ -246,20 +234,20 @@ class Layer:
     """P(m, k): the probability that k of the m drafts are accepted, k = 0..m."""
     target_support: int
     """Number of pairs with positive probability under P."""
-    width: int
+    width: Annotated[int, Field(le=Limits.layer_draws)]
     """The chosen width."""
-    width_reason: str
+    width_reason: ShortText
     accepted: int
     """How many drafts were accepted."""
     outcome: Outcome
     """passed: accepted drafts reached its width; landed: every drawn beam landed, so verification went on;
     short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more;
     block: the last layer of a block that the target searched itself."""
-    beams: Listed[InputBeam]
+    beams: OfBeams[InputBeam]
     """The beams that this layer yielded, finished ones included."""
-    finished: Listed[int]
+    finished: OfBeams[int]
     """Node ids among ``beams`` that ended."""
-    alternatives: Listed[Alternative]
+    alternatives: OfBeams[Alternative]
     forest_mass: Probability | None
     """In a likely forest: P of all its nodes below the alive beams: the probability that a draw lands; else None."""
 
@@ -278,10 +266,10 @@ class Phases:
 class KeptSlots:
     """The target's cache row before and after the commit."""
 
-    prompt_slots: int
-    slots_scored: int
+    prompt_slots: Slots
+    slots_scored: Slots
     """Slots in use after the forest was scored: prompt, live trie and forest."""
-    slots_kept: int
+    slots_kept: Slots
     """Slots in use after the commit."""
     nodes: Listed[int]
     """Ids of the nodes, of this iteration's forest and input beams, whose slots stay."""
@@ -294,13 +282,13 @@ class Iteration:
     __repr__ = brief
 
     index: int
-    input_beams: Listed[InputBeam]
-    draft_depth: int
+    input_beams: OfBeams[InputBeam]
+    draft_depth: Annotated[int, Field(le=Limits.iteration_layers - 1)]
     nodes: Listed[Node]
-    layers: Listed[Layer]
+    layers: Annotated[Listed[Layer], Field(min_length=1, max_length=Limits.iteration_layers)]
     trials: Listed[Trial]
     draws: Listed[Draw]
-    output_beams: Listed[InputBeam]
+    output_beams: OfBeams[InputBeam]
     """The input beams of the next iteration."""
     kept: KeptSlots
     phases: Phases
@@ -311,18 +299,14 @@ class Iteration:
 
 
 @dataclass(frozen=True, config=STRICT)
-class BeamRecord:
-    """A hypothesis of the result."""
+class BeamRecord(DecodedBeam):
+    """A hypothesis of the result, and the node that it ends with."""
 
     __repr__ = brief
 
     node: int
-    text: str
+    text: Text
     token_ids: Listed[int]
-    log_weight: float
-    score: float
-    finished: bool
-    multiplicity: int
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -331,10 +315,10 @@ class Result:
 
     __repr__ = brief
 
-    text: str
+    text: Text
     token_ids: Listed[int]
-    beams: Listed[BeamRecord]
-    stats: dict[str, Any]
+    beams: Annotated[Listed[BeamRecord], Field(min_length=1, max_length=Limits.hypotheses)]
+    stats: dict[ShortText, StrictInt | StrictFloat | None]
 
 
 def path_to(node: int, nodes: dict[int, Node]) -> Iterator[Node]:

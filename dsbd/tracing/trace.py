@@ -10,16 +10,17 @@ import json
 import reprlib
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from dsbd.errors import TraceError
+from dsbd.law.verified import STRICT
 from dsbd.results import brief
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.reading import check_consistency, check_names, check_sizes, parse, read_file
-from dsbd.tracing.records import STRICT, Iteration, Listed, Models, Node, Prompt, Result
+from dsbd.tracing.reading import check_consistency, parse, read_file
+from dsbd.tracing.records import Iteration, Limits, Listed, Models, Node, Prompt, Result, ShortText
 from dsbd.util import write_file
 
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
@@ -32,15 +33,15 @@ class Trace:
     __repr__ = brief
 
     format: Literal["dsbd-trace/1"]
-    software: dict[str, str]
+    software: dict[ShortText, ShortText]
     models: Models
     settings: ResolvedSettings
     seed: int
     prompt: Prompt
-    iterations: Listed[Iteration]
+    iterations: Annotated[Listed[Iteration], Field(max_length=Limits.iterations)]
     result: Result | None
     """None if the run was stopped before its end."""
-    digest: str = ""
+    digest: ShortText = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as plain data that ``json.dumps`` takes."""
@@ -69,10 +70,9 @@ class Trace:
             first = error.errors(include_url=False)[0]
             place = ".".join(ascii(part).strip("'")[:60] for part in first["loc"])
             got = reprlib.repr(first["input"])[:60]
-            raise TraceError(f"damaged trace: {place}: {first['msg'][:200]} (got {got})") from None
-        check_names(trace.software, trace.models)
-        check_sizes(trace.prompt, trace.iterations, trace.result)
-        check_consistency(trace.settings, trace.iterations, trace.result)
+            message = f"damaged trace: {place}: {first['msg'][:200]} (got {got}); record it again"
+            raise TraceError(message) from None
+        check_consistency(trace.settings, trace.prompt, trace.iterations, trace.result)
         return trace
 
     @staticmethod

@@ -179,8 +179,8 @@ def test_a_long_prompt_is_read_before_the_clock_starts_and_judged_behind_its_mem
     own = log_likelihood(pair.target, window.ids, result.token_ids, window.memory.embedding)
     assert run.text == result.text
     assert run.perplexity == pytest.approx(2.718281828459045 ** (-own / len(result.token_ids)))
-    read, reading = [], type(pair.memory).reading
-    monkeypatch.setattr(type(pair.memory), "reading", lambda *given: read.append("read") or reading(*given))
+    read, reading = [], type(pair.target.memory).reading
+    monkeypatch.setattr(type(pair.target.memory), "reading", lambda *given: read.append("read") or reading(*given))
     monkeypatch.setattr("dsbd.contest.measure._clocked", lambda *_: read.append("clock") or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         measure(pair, contest.contenders[0], LONG, 0)

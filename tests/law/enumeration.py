@@ -332,11 +332,6 @@ def plain_law(case: Case, layers: int) -> dict:
     return case.process().after(alive, layers, case.settings.max_width)
 
 
-def worst_layer(case: Case, number: int) -> tuple[float, int, set[int]]:
-    """What :func:`worst_layers` says of one layer."""
-    return worst_layers(case, [number])[0]
-
-
 def worst_layers(case: Case, numbers: Sequence[int]) -> list[tuple[float, int, set[int]]]:
     """Largest distance of a layer's ordered slots from ``width`` draws of the target's law, given all that is above.
 

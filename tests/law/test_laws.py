@@ -11,24 +11,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from dsbd.law import toy
 from dsbd.law.beams import Beam, common_prefix, keep_best, score_hypothesis
 from dsbd.law.forest import DraftLaw, Forest, ForestLayer
-from dsbd.law.laws import Residual, joint_law
+from dsbd.law.laws import joint_law
 from dsbd.law.verified import Uniforms, draft_layers_passed
 from dsbd.law.width import (
     acceptance_chain,
-    accepted_distribution,
     choose_width,
     likely_forest_width,
-    residual_chain,
 )
 from dsbd.settings import ResolvedSettings
 from tests.law.enumeration import layers, near_cut, oracle_law, rows_of, settings_of
-from tests.law.oracle import Warp, Widths, accepted_counts, residual_step, width_of
-from tests.law.oracle import acceptance_chain as naive_chain
+from tests.law.oracle import Warp
 
 EXACT = 1e-12
 
@@ -75,61 +71,11 @@ def test_ties_go_to_the_lowest_beam_and_token(layer) -> None:
         assert {law.pair(index) for index in range(law.support)} == set(expected)
 
 
-def test_greedy_without_replacement_takes_the_best_that_is_left() -> None:
-    """Catches a ranked law that, pairs being removed, jumps to another than the next best."""
-    chosen = ResolvedSettings(temperature=0.0, replacement=False, top_k=0)
-    law = joint_law(rows_of([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]), [-0.1, -0.2], [1, 1], chosen)
-    taken: list[int] = []
-    for expected in [(1, 0), (0, 1), (0, 2), (1, 2)]:
-        index = int(law.masses(taken).argmax())
-        assert law.pair(index) == expected
-        assert law.masses(taken).sum() == 1.0
-        taken.append(index)
-
-
 @pytest.mark.parametrize(("top_p", "kept"), [(math.nextafter(0.5, 0), 2), (0.5, 2), (math.nextafter(0.5, 1), 3)])
 def test_top_p_keeps_the_pair_that_crosses_it_and_no_other(top_p, kept) -> None:
     """Catches an edge of top-p with some slack. Equal pairs have exactly 1/4 each."""
     law = joint_law(rows_of([[0.25] * 4]), [0.0], [1], ResolvedSettings(top_k=0, top_p=top_p))
     assert law.support == kept
-
-
-masses = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4)
-
-
-@pytest.mark.parametrize("replacement", [True, False])
-@settings(max_examples=300, deadline=None)
-@given(masses, masses, st.lists(st.booleans(), min_size=6, max_size=6), st.floats(0.05, 0.5), st.randoms())
-def test_the_residual_is_the_stepwise_one(replacement, target, draft, verdicts, orphaned, source) -> None:
-    """Catches a closed form that leaves the step-by-step residual after some string of verdicts, a Q_k that still holds
-    earlier drafts, or a P that still holds accepted ones."""
-    target = [mass / sum(target) for mass in target]
-    draft = [mass / sum(draft) * (1 - orphaned) for mass in draft]  # the rest of Q is on beams not alive
-    law = joint_law(rows_of([target]), [0.0], [1], ResolvedSettings(top_k=0, replacement=replacement))
-    residual, naive = Residual(law, np.array(draft), replacement), target
-    drafted = source.choices(range(4), k=6) if replacement else source.sample(range(4), 4)
-    drawn, accepted = set(), set()
-    for wish, index in zip(verdicts, drafted, strict=False):
-        gain = 1.0 / (1.0 - math.fsum(draft[place] for place in drawn))
-        q_k = [0.0 if place in drawn else mass * gain for place, mass in enumerate(draft)]
-        assert residual.probability(index) == pytest.approx(naive[index], abs=1e-9)
-        if not replacement:
-            drawn.add(index)
-        if wish or naive[index] >= q_k[index]:
-            residual.accept(index)
-            if not replacement:
-                accepted.add(index)
-            if len(accepted) == 4:
-                return
-            rest = [0.0 if place in accepted else mass for place, mass in enumerate(target)]
-            naive = [mass / math.fsum(rest) for mass in rest]
-        else:
-            following = residual_step(naive, q_k)
-            if sum(following) == 0 or residual.S < 1e-6:
-                return
-            assert residual.reject(index, gain)
-            naive = following
-        assert residual.masses() / residual.S == pytest.approx(naive, abs=1e-7)
 
 
 def test_the_best_beams_stay_in_their_order() -> None:
@@ -170,32 +116,27 @@ def test_uniforms_draw_by_inverse_cdf() -> None:
     assert Uniforms([0.0]).accept(0.0) == (False, 0.0)
 
 
-def test_q_on_the_alive_beams_is_not_renormalised() -> None:
-    """Catches Q renormalised over the alive parents, and Q in the order of its parents instead of the law's."""
-    on_law, mass = toy.draft_law().restrict(toy.target_law(), {toy.B: 1})
-    assert on_law.tolist() == [0.0, 0.0, 0.0, 0.25]
-    assert mass == 0.25
-    swapped = DraftLaw([toy.B, toy.A], np.array([1, 0]), np.array([1, 0]), np.array([0.75, 0.25]))
-    on_law, mass = swapped.restrict(toy.target_law(), {toy.A: 0, toy.B: 1})
-    assert on_law.tolist() == [0.0, 0.75, 0.0, 0.25]
-    assert mass == 1.0
+BELOW_A = (np.array([0, 0]), np.array([0, 1]))
+SWAPPED = DraftLaw([toy.B, toy.A], np.array([1, 0]), np.array([1, 0]), np.array([0.75, 0.25]))
+UNEQUAL = replace(toy.draft_law(), probs=np.array([0.5, 0.25, 0.125, 0.125]))
+BOTH = {toy.A: 0, toy.B: 1}
 
 
-def test_q_outside_the_targets_law_has_mass_but_no_place() -> None:
-    """Catches a draft pair that P cannot draw being put on its neighbour, or its mass being lost."""
-    law = toy.target_law(top_k=1)  # only "aa" is left
-    unequal = replace(toy.draft_law(), probs=np.array([0.5, 0.25, 0.125, 0.125]))
-    on_law, mass = unequal.restrict(law, {toy.A: 0, toy.B: 1})
-    assert (on_law.tolist(), mass) == ([0.5], 1.0)
-    lacking = DraftLaw([toy.A], np.array([0]), np.array([3]), np.array([1.0]))
-    on_law, mass = lacking.restrict(toy.target_law(), {toy.A: 0, toy.B: 1})
-    assert (on_law.tolist(), mass) == ([0.0] * 4, 1.0)
-
-
-def test_a_ranked_q_counts_its_pairs() -> None:
-    """Catches greedy drafts whose layer passes for a bonus layer because only the first pair has mass."""
-    ranked = DraftLaw([toy.A], np.array([0, 0]), np.array([0, 1]), np.array([1.0, 0.0]), ranked=True)
-    assert ranked.restrict(toy.target_law(), {toy.A: 0})[1] == 2.0
+@pytest.mark.parametrize(
+    ("draft_law", "top_k", "places", "restricted", "mass"),
+    [
+        (toy.draft_law(), 0, {toy.B: 1}, [0.0, 0.0, 0.0, 0.25], 0.25),
+        (SWAPPED, 0, BOTH, [0.0, 0.75, 0.0, 0.25], 1.0),
+        (UNEQUAL, 1, BOTH, [0.5], 1.0),  # P has "aa" only
+        (DraftLaw([toy.A], np.array([0]), np.array([3]), np.array([1.0])), 0, BOTH, [0.0] * 4, 1.0),
+        (DraftLaw([toy.A], *BELOW_A, np.array([1.0, 0.0]), ranked=True), 0, {toy.A: 0}, [1.0, 0.0, 0.0, 0.0], 2.0),
+    ],
+)
+def test_q_is_restricted_to_the_alive_beams(draft_law, top_k, places, restricted, mass) -> None:
+    """Catches Q renormalised over the alive beams, in the order of its parents, or with a pair that P has not put on
+    its neighbour; and greedy drafts whose layer passes for a bonus layer because only the first pair has mass."""
+    on_law, found = draft_law.restrict(toy.target_law(top_k=top_k), places)
+    assert (on_law.tolist(), found) == (restricted, mass)
 
 
 def test_two_nodes_of_equal_content_are_refused() -> None:
@@ -222,64 +163,13 @@ def test_draft_layers_that_let_verification_go_on_are_counted(outcomes, passed):
     assert draft_layers_passed(layers) == passed
 
 
-def _normalised(values: list[float], total: float = 1.0) -> list[float]:
-    return [total * value / sum(values) for value in values]
-
-
-@settings(max_examples=200, deadline=None)
-@given(masses, masses, st.floats(0.1, 0.95), st.integers(1, 6))
-def test_the_chain_is_that_of_the_stepwise_residual(target, draft, alive, drafts) -> None:
-    """Catches a chain that subtracts Q twice per step, or renormalises it, and an alpha_j other than sum min(P', Q)."""
-    target, draft = _normalised(target), _normalised(draft, alive)
-    chain = residual_chain(np.array(target), np.array(draft), drafts)
-    assert len(chain.c) == len(chain.S) == drafts + 1
-    assert acceptance_chain(chain.S) == pytest.approx(naive_chain(target, draft, drafts), abs=1e-8)
-    current = target
-    for c, S in zip(chain.c, chain.S, strict=True):
-        if S < 1e-6:
-            return
-        closed = np.maximum(np.array(target) - c * np.array(draft), 0) / S
-        assert closed == pytest.approx(current, abs=1e-8)
-        current = residual_step(current, draft)
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
-def test_accepted_distribution_is_the_sum_over_all_verdicts(chain) -> None:
-    """Catches a recursion that does not start again after an acceptance."""
-    distribution = accepted_distribution(chain)
-    assert distribution == pytest.approx(accepted_counts(chain), abs=1e-12)
-    assert math.fsum(distribution) == pytest.approx(1.0, abs=1e-12)
-
-
 def test_equal_laws_accept_everything_and_disjoint_ones_nothing() -> None:
     """Catches 0/0 where P = Q, a threshold that must be passed and not reached, and a width above min_width."""
     law, chosen = np.array([0.5, 0.25, 0.25]), ResolvedSettings(draft_width=5, width_threshold=1.0)
     for draft, width, reason in ((law, 5, "threshold"), (np.zeros(3), 1, "min_width")):
         found = choose_width(law, draft, 5, 3, chosen)
-        assert (found.width, found.numbers.reason) == (width, reason)
-        assert found.numbers.distribution == ([0, 0, 0, 0, 0, 1] if width == 5 else [1, 0, 0, 0, 0, 0])
-
-
-@settings(max_examples=200, deadline=None)
-@given(masses, masses, st.integers(1, 5), st.integers(1, 4), st.integers(0, 4), st.floats(0.05, 0.95), st.booleans())
-@example([1.0] * 4, [1.0] * 4, 4, 1, 1, 0.5, False)
-def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold, replacement) -> None:
-    """Catches a bound applied in the wrong order, and max_width or the support exceeded."""
-    target, draft = _normalised(target), _normalised(draft)
-    chosen = ResolvedSettings(
-        draft_width=drafts, min_width=low, max_width=low + more, width_threshold=threshold, replacement=replacement
-    )
-    laws = [[((token,), mass) for token, mass in enumerate(law)] for law in (target, draft)]
-    counted = min(drafts, 4) if not replacement else drafts
-    counts = accepted_counts(naive_chain(target, draft, counted))
-    if any(abs(math.fsum(counts[K:]) - threshold) < 1e-9 for K in range(1, counted + 1)):
-        return
-    shipped = choose_width(np.array(target), np.array(draft), counted, 4, chosen)
-    expected = width_of(*laws, Widths(drafts, low, low + more, threshold), Warp(replacement=replacement))
-    assert shipped.width == expected
-    bounds = {"threshold": shipped.width, "min_width": low, "max_width": low + more, "support": 4}
-    assert shipped.width == bounds[shipped.numbers.reason]
+        assert (found.width, found.numbers.width_reason) == (width, reason)
+        assert found.numbers.accepted_distribution == ([0, 0, 0, 0, 0, 1] if width == 5 else [1, 0, 0, 0, 0, 0])
 
 
 def test_the_edges_count() -> None:

@@ -30,8 +30,7 @@ from dsbd.models.engines.graph import GraphRow, GraphRunner
 from dsbd.models.engines.onnx import OnnxForward, OnnxRow
 from dsbd.models.engines.traced import TracedRow
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.making import make_pair
-from dsbd.models.pair import KEPT
+from dsbd.models.making import KEPT, make_pair
 from dsbd.models.rows import forest, states
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.states import StateRows
@@ -461,10 +460,10 @@ def states_of(first: int, count: int) -> torch.Tensor:
     return (slots + 0.1 * heads + 0.01 * torch.arange(3, dtype=torch.float64))[None]
 
 
-def appended(cache: ForestCache, first: int, count: int) -> None:
+def appended(cache: ForestCache, shapes: list[LayerShape], first: int, count: int) -> None:
     """Append slots; the second layer may have other shapes."""
     cache.reserve(cache.length + count)
-    for number, shape in enumerate(cache._shapes):
+    for number, shape in enumerate(shapes):
         keys, values = states_of(first, count), -states_of(first, count)
         cache.update(keys[:, : shape.keys[0]], values[..., : shape.values[1]], number)
 
@@ -478,7 +477,7 @@ def test_a_cache_keeps_the_named_slots_in_order(seed, second):
     source, cache, given, expected = random.Random(seed), ForestCache(shapes, 0), 0, []
     for _ in range(12):
         count = source.randint(1, 60)
-        appended(cache, given, count)
+        appended(cache, shapes, given, count)
         expected += range(given, given + count)
         given += count
         start = source.randint(0, len(expected))
@@ -496,11 +495,10 @@ def test_a_cache_keeps_the_named_slots_in_order(seed, second):
 def test_a_cache_is_written_in_place_and_counts_its_peak():
     """Catches a copy of the whole buffer at every append, and a peak that forgets that the old and the new buffer
     exist together while one is copied into the other."""
-    cache, slot = ForestCache([LayerShape((2, 3), (2, 3), torch.float64)], 5), 2 * 2 * 3 * 8
-    appended(cache, 0, 5)
-    assert (cache.capacity, cache.peak_bytes) == (5, 5 * slot)
-    appended(cache, 5, 1)
-    buffer = cache.layers[0].keys.data_ptr()
-    appended(cache, 6, GROWTH_SLOTS)
-    assert cache.layers[0].keys.data_ptr() == buffer
-    assert (cache.bytes, cache.peak_bytes) == ((6 + GROWTH_SLOTS) * slot, (11 + GROWTH_SLOTS) * slot)
+    shapes, slot = [LayerShape((2, 3), (2, 3), torch.float64)], 2 * 2 * 3 * 8
+    cache, found = ForestCache(shapes, 5), []
+    for first, count in ((0, 5), (5, 1), (6, GROWTH_SLOTS)):
+        appended(cache, shapes, first, count)
+        found.append((cache.layers[0].keys.data_ptr(), cache.bytes // slot, cache.peak_bytes // slot))
+    assert found[0][1:] == (5, 5)
+    assert found[1] == found[2] == (found[1][0], 6 + GROWTH_SLOTS, 11 + GROWTH_SLOTS)

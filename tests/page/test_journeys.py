@@ -24,12 +24,18 @@ TABS = ("Play", "Race", "Learn", "About")
 class Visit(Watched):
     """One visitor's page."""
 
-    def __init__(self, browser, address: str, scheme: str = "light", waits_for: str = "#forest .dsbd-node") -> None:
+    def __init__(
+        self, browser, address: str, scheme: str = "light", waits_for: str = "#forest .dsbd-node", pair: str = "Stories"
+    ) -> None:
         context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 800})
         super().__init__(context.new_page())
         self.page.set_default_timeout(PATIENCE)
         self.page.goto(address)
         self.page.wait_for_selector(waits_for)
+        if pair and waits_for != "#run" and "?" not in address:
+            self.page.get_by_label(pair, exact=True).check(force=True)
+            self.says(".headline", "21 passes")
+            expect(self.page.locator("#prompt textarea")).to_have_value(re.compile("fox"))
 
     def drawer(self, is_open: bool) -> None:
         if (self.page.get_attribute(".drawer-switch", "aria-expanded") == "true") != is_open:
@@ -86,12 +92,37 @@ def visit(visits) -> Visit:
     return visits()
 
 
-def test_the_recorded_decode_is_there_at_once_and_tells_its_story(visit):
-    assert "recorded decode" in visit.page.inner_text("#note")
-    expect(visit.page.locator("#run")).to_be_visible()
-    visit.says("#forest", "21 passes of the large model instead of 64")
+def test_the_page_opens_with_what_pays(visits):
+    """A visitor sees a question answered in fewer passes, its rows, and the exact sentence; a run measures the gain."""
+    visit = visits(pair="")
+    page = visit.page
+    assert page.input_value("#prompt textarea") == "How many old branches are there in each city?"
+    visit.says(".headline", "^3 passes instead of 15$")
+    visit.says(".kept", "Same quality: exactly the distribution of beam sampling with 4 beams")
+    assert visit.text().startswith("SELECT city, COUNT(*) FROM branches")
+    expect(page.locator(".answer-rows td").first).to_be_visible()
+    visit.says(".fewer", "Checking 5 words takes the large model [0-9.]+ × as long as writing one")
+    page.click("[data-do=why]")
+    page.wait_for_selector(".dsbd-cut")
+    page.fill("#prompt textarea", "Which authors wrote more than two books?")
+    page.click("#run")
+    visit.decoded()
+    visit.says(".headline", r"^[0-9]+ pass(es)? instead of [0-9]+, ([0-9.]+ × )?as fast")
+    visit.says(".compared", "3 runs each. Perplexity of the texts: [0-9.]+, alone [0-9.]+")
+    visit.drawer(True)
+    page.get_by_label("Fast: narrower", exact=False).check()
+    page.click("[data-do=run]")
+    visit.says(".kept", "Each token by the large model; a narrower search where it is sure")
+    visit.drawer(False)
+    page.fill("#prompt textarea", "What is the capital of France?")
+    page.click("#run")
+    visit.says("#note", "This pair knows a library only.* Decoded just now")
+
+
+def test_the_recorded_decode_of_stories(visit):
     assert visit.text().startswith(visit.page.input_value("#prompt textarea"))
     expect(visit.page.locator(".running-line .mark")).not_to_have_count(0)
+    visit.says(".kept", "Each token by the large model")
 
 
 def test_a_run_and_what_is_wrong_with_a_setting(visit):
@@ -110,8 +141,9 @@ def test_a_run_and_what_is_wrong_with_a_setting(visit):
     expect(visit.page.locator("#problem [role=alert]")).to_have_count(0)
     assert visit.text().startswith("<b>Once</b> ${x} {{y}}")
     expect(visit.page.locator(".running-line b")).to_have_count(0)
+    text = visit.text()[: len("<b>Once</b> ${x} {{y}}") + 3]
     visit.page.click("[data-do=further]")
-    wait_until(lambda: visit.page.input_value("#prompt textarea").startswith("<b>Once</b> ${x} {{y}} "))
+    wait_until(lambda: visit.page.input_value("#prompt textarea").startswith(text))
     visit.decoded()
 
 
@@ -153,6 +185,22 @@ def test_stop_keeps_what_is_there(visits, bundled):
     assert visit.page.locator("#shown option").all_inner_texts()[0].startswith("Your run 2: DSBD, “The dog”")
 
 
+def test_another_decode_looked_at_during_a_run(visit, bundled):
+    """Catches a run that is lost when its visitor looks at another decode meanwhile."""
+    bundled.pace = 0.2
+    visit.run()
+    visit.says("#note", r"pass [2-9]")
+    visit.drawer(True)
+    visit.page.select_option("#shown", label="Beam sampling")
+    visit.says(".headline", "64 passes of the large model")
+    bundled.pace = 0.0
+    visit.decoded()
+    visit.says(".headline", "64 passes of the large model")
+    visit.page.select_option("#shown", index=0)
+    assert visit.text().startswith("Once upon a time")
+    visit.says(".headline", "[0-9]+ passes instead of 64, ")
+
+
 def test_a_reload_or_a_closed_tab_leaves_no_run_behind(visits, bundled):
     first, second = visits(), visits()
     bundled.pace = 0.2
@@ -167,7 +215,7 @@ def test_a_reload_or_a_closed_tab_leaves_no_run_behind(visits, bundled):
 
 
 def test_a_link_runs_and_is_copied(visits, address):
-    visit = visits("/?prompt=A+cat&max_new_tokens=8&seed=3&method=sampling")
+    visit = visits("/?prompt=A+cat&max_new_tokens=8&seed=3&method=sampling&pair=bundled:stories")
     visit.decoded()
     assert visit.text().startswith("A cat")
     visit.page.click("summary:has-text('Share')")
@@ -257,10 +305,8 @@ def test_another_decode_another_pair_and_plotly(visit):
     visit.page.click(".forest-switch button:last-child")
     visit.page.locator(".plotly-mount .js-plotly-plot").nth(1).wait_for()
     visit.page.click(".forest-switch button:first-child")
-    visit.drawer(True)
-    visit.page.click("#pair label:has-text('Questions to SQL')")
-    wait_until(lambda: "SQL:" in visit.page.input_value("#prompt textarea"))
-    visit.drawer(False)
+    visit.page.get_by_label("Questions to SQL", exact=True).check(force=True)
+    expect(visit.page.locator("#prompt textarea")).to_have_value(re.compile("branches"))
     visit.page.click("#run")
     visit.decoded()
     assert "SELECT" in visit.text()
@@ -271,11 +317,12 @@ def test_another_decode_another_pair_and_plotly(visit):
 
 def test_a_race_runs_is_stopped_and_played(visit, bundled):
     visit.tab("Race")
-    visit.says("#race-stage", "What this means")
+    visit.says(".race-headline", "× as fast")
     expect(visit.page.locator(".race-badge")).to_be_visible()
     visit.page.click("#race-recorded label:has-text('Questions to SQL')")
     visit.says("#race-stage", "Right answer")
-    for word in ("Sampling", "Speculative sampling", "DSBD, same law"):
+    visit.says(".race-headline", "the same answer")
+    for word in ("Sampling", "Speculative sampling", "DSBD, same distribution"):
         visit.page.locator("#race-racers").get_by_label(word, exact=True).uncheck()
     visit.page.click("text=More decoders, runs and length")
     for name, value in (("runs", "1"), ("tokens", "8")):

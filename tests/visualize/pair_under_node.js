@@ -34,14 +34,6 @@ test("a missing or altered file is refused", async () => {
   assert.match(await told({}, "constructor"), /no pair is named constructor; there are stories, sql/);
 });
 
-test("an old browser is refused", async () => {
-  const {validate} = WebAssembly;
-  WebAssembly.validate = () => false;
-  const said = await told({});
-  WebAssembly.validate = validate;
-  assert.match(said, /^simd/);
-});
-
 test("a full memory is refused", async () => {
   const files = new Map([["config.json", new TextEncoder().encode("{}")]]);
   for (const error of [

@@ -4,23 +4,21 @@ import itertools
 import json
 import os
 import random
-import re
 import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from scipy import stats
 
-import dsbd
 import visualize
 from dsbd.tracing.records import Piece
 from dsbd.tracing.trace import Trace
-from tests.toy_pair import toy_pair
+from tests.toy_pair import toy_traces
 from tests.visualize.test_pages import PAIR, ZEROS, oracle_law
 from tests.visualize.traces import NASTY, nasty_trace, remembered, scene, trace_of
-from visualize import svg
 from visualize.forest import text_of
 from visualize.pages.lesson_page import lab_script
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
@@ -28,23 +26,18 @@ from visualize.viewer.bundle import joined, viewer_assets
 from visualize.words import known_languages, number, plural_category
 
 FOLDER = Path(__file__).parent
-EDGE = re.compile(r'<path d="M([\d.]+),([\d.]+)H([\d.]+)C[^"]* ([\d.]+),([\d.]+)" fill="none"([^>]*)/>')
-SLOW = ("exact.test.js",)
-"""Run by the tests beside them."""
 GONE = ("block", "chance", "ruled")
-NODE = ("id", "parent", "column", "row", "label", "token", "state", "kind")
 ASSETS = FOLDER.parents[1] / "assets"
 BYTES = ["f09fa6", "8a", "f0", "9fa68a", "e4bd", "a0", "e4bda0", "c3", "ff", "e080", "eda080", "f490", "efbbbf",
          "e4bde4", "c3a9f0", "00", "efbb", "bf", "f0908080f0", "80", "0ac3"]  # fmt: skip
 TEXTS = [*NASTY, "", " ", "\n", "\t x\r", "\ufeff２", "漢字漢字漢字漢字", "שלום", "a" * 15]
-DRAWN = ("toy", "nasty", "1-dynamic-width", "4-cover-nodes")
 
 
 def run_under_node(files: list[Path], given: dict, folder: Path) -> None:
     """Run test files with ``given``, or skip. Raises: AssertionError with what node tells of the failures."""
     if shutil.which("node") is None:
         pytest.skip("runs wherever node is installed")
-    (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
+    (folder / "given.json").write_text(json.dumps(given, default=vars), encoding="utf-8")
     command = ["node", "--no-warnings", "--test", "--test-reporter=dot", *map(str, files)]
     environment = os.environ | {"DSBD_GIVEN": str(folder / "given.json")}
     done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8")
@@ -60,16 +53,6 @@ def numbers() -> list[tuple]:
     return [(pair, number(pair[0])) for pair in itertools.pairwise(values)]
 
 
-def edges(name: str, at: int) -> dict:
-    """The edges of the drawing of an iteration, as SVG has them."""
-    trace = trace_of(f"{name}.json.gz" if name[0].isdigit() else name)
-    paths = [[float(text) for text in found.groups()[:5]] for found in EDGE.finditer(visualize.forest_svg(trace, at))]
-    assert paths
-    room = svg.PITCH * (max(visualize.forest_graph(trace, at).graph["last_column"], 1) + 0.92) + 26
-    sizes = {"pitch": svg.PITCH, "left": svg.LEFT, "band": svg.BAND, "row": svg.ROW}
-    return {"name": name, "at": at, "room": room, "edges": paths, **sizes}
-
-
 def chi_squares(freedom: int) -> dict:
     """Values of chi-square with their p-values, and the one that is exceeded once in a hundred."""
     squares = [0.1, 1.0, freedom / 2, freedom, freedom + 3, 2 * freedom + 5, 200.0, 4_000.0]
@@ -77,46 +60,20 @@ def chi_squares(freedom: int) -> dict:
     return {"freedom": freedom, "squares": squares, "p_values": p_values, "limit": limit}
 
 
-def drawn(trace: Trace) -> dict:
-    """A trace as ``scene.test.js`` writes the viewer's scene, which says the prompt in its own language."""
-    shown = scene(trace)
-    whole = shown.whole
-    return {
-        "whole": [whole.tokens, whole.last_position, whole.last_row],
-        "tree": [[node.id, node.parent, node.position, node.row, node.iteration] for node in whole.nodes],
-        "bands": [[band.iteration, band.first, band.last] for band in whole.bands],
-        "iterations": [
-            {
-                "nodes": [[getattr(node, field) if node.id or field not in ("label", "token") else "" for field in NODE]
-                          for node in one.nodes],
-                "steps": [
-                    [step.phase, step.layer, step.focus,
-                     [[change.node, change.state, change.slots, change.landed] for change in step.changes]]
-                    for step in one.steps
-                ],
-                "sizes": [one.last_column, one.last_row],
-                "layers": [[layer.step, layer.chances] for layer in one.layers],
-            }
-            for one in shown.iterations
-        ],
-    }  # fmt: skip
-
-
 def traces() -> dict[str, dict]:
     """Every recorded trace, and some that are made here, each with the places that Python's drawings give it."""
     folders = (ASSETS / "traces", ASSETS / "lessons" / "traces", FOLDER / "traces")
     files = {path.name.removesuffix(".json.gz"): path for folder in folders for path in sorted(folder.glob("*.json*"))}
-    made = {"nasty": nasty_trace(), "greedy": greedy(), "memory": remembered()}
+    made = {"nasty": nasty_trace(), "greedy": toy_traces("speculative_beam_search", 1)[0], "memory": remembered()}
     found = {name: Trace.load(path) for name, path in files.items() if name not in GONE} | made
-    return {name: {"trace": trace.to_dict(), "drawn": drawn(trace)} for name, trace in found.items()}
+    return {name: {"trace": trace.to_dict(), "drawn": scene(trace)} for name, trace in found.items()}
 
 
-def greedy() -> Trace:
-    """A decode in which it is certain which picks were guessed."""
-    settings = dsbd.DecodingSettings(method="speculative_beam_search", num_beams=2, draft_width=5, max_new_tokens=8)
-    trace = dsbd.decode(toy_pair(), "Once", settings, record=True).trace
-    assert trace is not None
-    return trace
+def random_numbers(seed: int) -> dict:
+    """What torch draws from a seed: uniform numbers, then such as ``exponential_`` makes of them."""
+    generator = torch.Generator().manual_seed(seed)
+    uniforms, following = (torch.rand(count, dtype=torch.float64, generator=generator) for count in (2000, 50))
+    return {"seed": seed, "uniforms": uniforms.tolist(), "exponentials": (-torch.log1p(-following)).tolist()}
 
 
 def stopped() -> dict:
@@ -148,11 +105,11 @@ def what_python_says() -> dict:
         "traces": traces(),
         "numbers": numbers(),
         "plurals": {language: [plural_category(language, count) for count in range(300)] for language in languages},
-        "edges": [edges(name, at) for name in DRAWN for at in range(4)],
         "module": viewer_assets()["js"],
         "joined": {"viewer": viewer_assets()["js_classic"], "lab": lab_script(), **live},
         "stopped": stopped(),
         "pieces": pieces(),
+        "random": [random_numbers(seed) for seed in (0, 7, 2**32 - 1, 2**32 + 5, 2**53 - 1)],
         "lab": {
             "pair": PAIR,
             "zeros": ZEROS,
@@ -164,6 +121,6 @@ def what_python_says() -> dict:
 
 def test_the_javascript_passes_its_tests(tmp_path):
     """Catches a twin that only one of two authors has changed, and all that the files themselves name."""
-    files = [path for path in sorted(FOLDER.rglob("*.test.js")) if path.name not in SLOW]
+    files = sorted(FOLDER.glob("*.test.js"))
     assert len(files) > 3
     run_under_node(files, what_python_says(), tmp_path)

@@ -8,7 +8,7 @@ from importlib import resources
 
 import pytest
 
-from visualize.viewer.bundle import ENTRY, imports_of, module, source
+from visualize.viewer.bundle import ENTRY, imports_of, joined, source
 from visualize.words import known_languages, number, plural_category
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "ja", "zh")
@@ -77,7 +77,7 @@ def test_the_viewers_files_are_all_joined_and_what_needs_no_page_imports_none():
     for name in PURE:
         for imported, _ in imports_of(f"viewer/{name}.js"):
             assert imported.endswith(".json") or posixpath.basename(imported).removesuffix(".js") in PURE
-    assert not re.search(r"^(?: |/\*)| // ", module(), re.M)
+    assert not re.search(r"^(?: |/\*)| // ", joined(ENTRY), re.M)
     for name in FILES:
         for line in source(name).split("\n"):
             assert line.count("`") % 2 == 0, (name, line)
@@ -88,4 +88,4 @@ def test_the_module_carries_every_language_without_the_words_of_pages():
     for words in TABLES.values():
         carried = {key: text for key, text in words.items() if not key.startswith("page.")}
         assert 100 < len(carried) < len(words)
-        assert json.dumps(carried, ensure_ascii=False, separators=(",", ":")) in module()
+        assert json.dumps(carried, ensure_ascii=False, separators=(",", ":")) in joined(ENTRY)

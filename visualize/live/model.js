@@ -7,24 +7,18 @@ import {Refused} from "./settings.js";
 
 const MOST_THREADS = 4;
 const WASM = "runtime/ort-wasm-simd-threaded.wasm.gz";
-/* A module whose one function drops a constant of 128 bits. */
-const SIMD_START = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 23, 1, 21, 0, 253, 12];
-const SIMD_MODULE = Uint8Array.from([...SIMD_START, ...new Array(16).fill(0), 26, 11]);
 
 let libraries = null; // loaded once
 
 /* base: URL of the folder, with a slash. progress(loaded, total): bytes. check: throws to stop. */
-export async function loadPair(base, name, {progress, check = () => {}} = {}) {
-  if (!globalThis.WebAssembly?.validate(SIMD_MODULE)) {
-    throw new Refused("simd");
-  }
+export async function loadPair(base, name, {progress = () => {}, check = () => {}} = {}) {
   const folder = new URL(base);
-  const {pairs, paths, read} = await openFiles(folder, check);
+  const {pairs, files: listed} = parsed(await fetched(folder, LIST, check, () => {}));
   if (!Object.hasOwn(pairs, name)) {
     throw new Error(`no pair is named ${name}; there are ${Object.keys(pairs).join(", ")}`);
   }
-  const wanted = paths.filter((path) => path.startsWith(`pairs/${name}/`) || (path === WASM && !libraries));
-  const contents = await read(wanted, progress);
+  const isWanted = ([path]) => path.startsWith(`pairs/${name}/`) || (path === WASM && !libraries);
+  const contents = await readAll(folder, Object.entries(listed).filter(isWanted), check, progress);
   libraries ??= await openLibraries(folder, contents.get(WASM));
   const settings = (file) => parsed(contents.get(`pairs/${name}/target/${file}`));
   const tokenizer = openTokenizer(libraries.Tokenizer, settings("tokenizer.json"), settings("tokenizer_config.json"));
@@ -64,17 +58,13 @@ async function openLibraries(folder, wasm) {
 
 const LIST = "files.json";
 
-/* pairs: how the models of each pair are called. paths: all files. read: their contents by path. */
-async function openFiles(folder, check) {
-  const {pairs, files} = parsed(await fetched(folder, LIST, check, () => {}));
-  async function read(paths, progress = () => {}) {
-    const total = paths.reduce((sum, path) => sum + files[path].bytes, 0);
-    let loaded = 0;
-    const told = (bytes) => progress((loaded += bytes), total);
-    const contents = await Promise.all(paths.map((path) => checked(folder, path, files[path], check, told)));
-    return new Map(paths.map((path, number) => [path, contents[number]]));
-  }
-  return {pairs, paths: Object.keys(files), read};
+/* The contents of files by path. files: [path, {bytes, sha256}] of each. */
+async function readAll(folder, files, check, progress) {
+  const total = files.reduce((sum, [, {bytes}]) => sum + bytes, 0);
+  let loaded = 0;
+  const told = (bytes) => progress((loaded += bytes), total);
+  const read = async ([path, expected]) => [path, await checked(folder, path, expected, check, told)];
+  return new Map(await Promise.all(files.map(read)));
 }
 
 async function checked(folder, path, {bytes, sha256: expected}, check, told) {

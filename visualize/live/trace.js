@@ -57,9 +57,14 @@ class Recorder {
   start() {
     const {pair, prompt, settings} = this;
     const {tokenizer} = pair;
-    const modelOf = ({id, revision, dtype, device, vocabulary, attention}) => {
-      return {id, revision, dtype, device, vocabulary_size: vocabulary, attention};
-    };
+    const modelOf = ({id, revision, dtype, device, vocabulary: vocabulary_size, attention}) => ({
+      id,
+      revision,
+      dtype,
+      device,
+      vocabulary_size,
+      attention,
+    });
     const pieces = prompt.ids.map((id) => {
       const [text, bytes] = tokenizer.piece(id);
       return {token_id: id, text, bytes, special: tokenizer.isSpecial(id)};

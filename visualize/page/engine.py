@@ -8,6 +8,7 @@ data, and errors come back as values and are raised here.
 import gc
 import json
 import logging
+import math
 import mmap
 import struct
 import sys
@@ -16,19 +17,21 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import PurePath
+from statistics import median
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import dsbd
 from dsbd.api import planning
 from dsbd.errors import DsbdError, PairError, StoppedError
-from dsbd.models.loading import BUNDLED, WITH_MEMORY, loading
+from dsbd.models.loading import BUNDLED, WITH_MEMORY, load_pair
 from dsbd.models.pair import Pair
-from dsbd.settings import DecodingSettings
-from dsbd.util import BUNDLED_PAIRS, check_of, value_of
+from dsbd.settings import DecodingSettings, ResolvedSettings, fields_of
+from dsbd.util import BUNDLED_PAIRS, check_of
 
 from .limits import Limits, check_race, check_run, setting
 from .zerogpu import on_gpu
@@ -37,15 +40,25 @@ LOOK_SECONDS = 0.05
 """A waiting run looks this often whether its turn has come or it was stopped."""
 SECONDS_TO_START, SECONDS_PER_TOKEN, MEASURING_SECONDS = 15, 0.25, 40
 """What is asked of ZeroGPU; the last for settings with ``auto``, which measures where there is no plan yet."""
+CHECKED, PASSES = 5, 8
+"""Words of a pass that checks guesses, and the passes that are timed."""
+_TIMES: WeakKeyDictionary[Pair, tuple[float, float]] = WeakKeyDictionary()
+PLAIN = {
+    "dsbd": "beam_sampling", "speculative_beam_search": "beam_search", "speculative": "sampling",
+    "specinfer": "sampling", "mjsd": "sampling", "mjgd": "greedy",
+}  # fmt: skip
+"""For each method that guesses, the one that writes the same kind of text with the large model alone."""
+COMPARED_SECONDS = (1.0, 10.0)
+"""A decode that took longer than the second is compared with nothing; up to the first it runs three times."""
 LOGGER = logging.getLogger("dsbd.runs")
 
 TITLES = {
-    f"{BUNDLED}:{BUNDLED_PAIRS[0]}": "Stories for children (bundled)",
-    f"{BUNDLED}:{BUNDLED_PAIRS[1]}": "Questions to SQL (bundled)",
-    WITH_MEMORY: "Stories, long prompts (memory)",
+    f"{BUNDLED}:{BUNDLED_PAIRS[1]}": "Questions to SQL",
+    f"{BUNDLED}:{BUNDLED_PAIRS[0]}": "Stories",
+    WITH_MEMORY: "Long stories",
 }
-"""The bundled pairs, as a visitor reads them."""
-TARGETS = dict(zip(TITLES, ("bundled/target", "bundled:sql/target", "bundled:memory/target"), strict=True))
+"""The bundled pairs, as a visitor reads them; first the one where guessing pays most."""
+TARGETS = dict(zip(TITLES, ("bundled:sql/target", "bundled/target", "bundled:memory/target"), strict=True))
 """What traces call their target models."""
 BETWEEN = "+"
 """Stands between target and draft in the name of a pair."""
@@ -97,7 +110,7 @@ class Pairs:
                 self._loaded.popitem(last=False)
                 gc.collect()
             target, _, draft = name.partition(BETWEEN)
-            self._loaded[name] = value_of(loading(target, draft or None, **self._how), show)
+            self._loaded[name] = load_pair(target, draft or None, **self._how, show=show)
             return self._loaded[name]
 
     def loaded(self) -> dict[str, Pair]:
@@ -163,6 +176,26 @@ class Step(NamedTuple):
     """The best text so far."""
     settled: int = 0
     """How many tokens every possible result begins with."""
+    beside: Any = None
+    """At last: a :class:`Beside`."""
+
+
+class Beside(NamedTuple):
+    """A decode beside the large model alone, run in turn on this machine."""
+
+    method: str
+    """The method without guesses."""
+    num_beams: int
+    runs: int
+    """Of each; all with other seeds, the first as in the decode."""
+    ratio: float
+    """Tokens a second of the decode over those of the large model alone: the median over the runs."""
+    perplexity: tuple[float, float]
+    """Of the texts under the large model: the decode's, and those that it wrote alone."""
+    text: str
+    """What the large model wrote alone, with the decode's own seed."""
+    times: tuple[float, float] | None
+    """As :func:`time_passes` returns them."""
 
 
 class Engine:
@@ -186,14 +219,16 @@ class Engine:
         with self._lock:
             return len(self._signals), min((signal.deadline for signal in self._signals), default=None)
 
-    def decode(self, session: str, pair: str, prompt: str, settings: DecodingSettings) -> Generator[Step, None, None]:
-        """Yield the steps of one decode. Close it to end it.
+    def decode(
+        self, session: str, pair: str, prompt: str, settings: DecodingSettings, compare: bool = False
+    ) -> Generator[Step, None, None]:
+        """Yield the steps of one decode; with ``compare`` the last one says how it did. Close it to end it.
 
         Raises: SettingsError, PromptError, PairError: beyond a limit of this page. StoppedError: it was stopped; the
         message is the sentence for the visitor. DsbdError: as :func:`dsbd.stream`.
         """
         check = partial(check_run, self.limits, prompts=[prompt], each=[settings])
-        work = partial(_decoded, prompt=prompt, settings=settings)
+        work = partial(_decoded, prompt=prompt, settings=settings, compare=compare)
         return self._run(session, "decode", pair, [settings], check, work, 1)
 
     def race(
@@ -272,15 +307,61 @@ class Engine:
             yield error
 
 
-def _decoded(pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[Step]:
+def _decoded(
+    pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSignal, compare: bool = False
+) -> Iterator[Step]:
     for before in planning(pair, prompt, settings, stop=stop):
-        doing = "Trying out forests for auto" if settings.is_auto else "Reading the long prompt"
-        yield Step(f"{doing}: {before.done} of {before.total} …")
+        yield Step(f"{before.doing.capitalize()}: {before.done} of {before.total} …")
     is_first = True
     for update in dsbd.stream(pair, prompt, settings, record=True, stop=stop):
         is_told = is_first or update.result is not None
         yield Step("", update.trace if is_told else None, update.iteration, update.text, len(update.settled_ids))
         is_first = False
+    result = update.result
+    if compare and result is not None and result.settings.draft_depth and result.stats.seconds <= COMPARED_SECONDS[1]:
+        yield Step("Measuring it beside the large model alone …")
+        runs = 3 if result.stats.seconds <= COMPARED_SECONDS[0] else 1
+        yield Step(beside=_compare(pair, prompt, result.settings, runs, stop))
+
+
+def _compare(pair: Pair, prompt: str, settings: ResolvedSettings, runs: int, stop: StopSignal) -> Beside:
+    method = PLAIN[settings.method]
+    shared = {field.name: getattr(settings, field.name) for field in fields_of(method)}
+    if settings.method == "dsbd" and settings.min_width == settings.max_width:
+        shared["num_beams"] = settings.max_width
+    alone = DecodingSettings(method=method, **shared)
+    results = [
+        [dsbd.decode(pair, prompt, replace(one, seed=settings.seed + run), stop=stop) for one in (settings, alone)]
+        for run in range(runs)
+    ]
+    best = [[result.beams[0] for result in side] for side in zip(*results, strict=True)]
+    mean = [sum(one.log_weight for one in side) / sum(len(one.token_ids) for one in side) for side in best]
+    return Beside(
+        method, alone.num_beams, runs,
+        median(ours.stats.tokens_per_second / plain.stats.tokens_per_second for ours, plain in results),
+        (math.exp(-mean[0]), math.exp(-mean[1])), results[0][1].text, time_passes(pair, prompt),
+    )  # fmt: skip
+
+
+def time_passes(pair: Pair, prompt: str) -> tuple[float, float] | None:
+    """Return the seconds in which the large model writes one word, and in which it checks :data:`CHECKED` of them.
+
+    It is measured once for each pair. None: the pair has no small model, or no room behind the prompt.
+    """
+    if pair.draft is None:
+        return None
+    if pair not in _TIMES:
+        one = DecodingSettings(method="sampling", max_new_tokens=PASSES)
+        several = DecodingSettings(method="speculative", draft_depth=CHECKED - 1, max_new_tokens=PASSES * CHECKED)
+        found: dict[DecodingSettings, list[float]] = {one: [], several: []}
+        try:
+            for settings, seconds in list(found.items()) * 3:
+                stats = dsbd.decode(pair, prompt, settings).stats
+                seconds.append(stats.score_seconds / stats.iterations)
+        except DsbdError:
+            return None
+        _TIMES[pair] = median(found[one]), median(found[several])
+    return _TIMES[pair]
 
 
 def _gpu_seconds(settings: Sequence[DecodingSettings], times: int) -> int:

@@ -3,6 +3,7 @@
 Labels, help, ranges and readers of a field stand in :data:`dsbd.settings.FIELDS`; here is only how it is shown.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -15,32 +16,47 @@ from dsbd.util import asset_path
 
 from .limits import Limits, check_prompt, check_tokens
 
+SQL = "bundled:sql"
+"""The pair whose prompts are questions: a visitor types the question alone."""
+QUESTION = "Q: {}\nSQL:"
+"""How that pair wants a question."""
 STORIES = {
-    "Fox": "Once upon a time, there was a little fox who",
-    "Box": "Lily and Ben found a strange box in the garden. Inside the box",
-    "Clock": 'The old clock on the wall said, "',
-    "Dragon": "One cold morning, the smallest dragon in the village woke up and",
+    "A little fox": "Once upon a time, there was a little fox who",
+    "A strange box": "Lily and Ben found a strange box in the garden. Inside the box",
+    "What the clock said": 'The old clock on the wall said, "',
+    "The smallest dragon": "One cold morning, the smallest dragon in the village woke up and",
 }
 EXAMPLES = {
-    "bundled:stories": STORIES,
-    "bundled:sql": {
-        "Cities": "Q: How many old branches are there in each city?\nSQL:",
-        "Members": "Q: Which members have the most loans?\nSQL:",
-        "Books": "Q: Show the titles of long books not written in French.\nSQL:",
-        "Prizes": "Q: Which authors have won more prizes than the average?\nSQL:",
+    SQL: {
+        "Counted by city": "How many old branches are there in each city?",
+        "The most loans": "Which members have the most loans?",
+        "Not in French": "Show the titles of long books not written in French.",
+        "Above the average": "Which authors have won more prizes than the average?",
     },
-    "bundled:memory": {"Oz": asset_path("chapters/oz.txt").read_text(encoding="utf-8").rstrip("\n")}
-    | {word: STORIES[word] for word in ("Fox", "Box", "Clock")},
+    "bundled:stories": STORIES,
+    "bundled:memory": {"A whole chapter": asset_path("chapters/oz.txt").read_text(encoding="utf-8").rstrip("\n")}
+    | dict(list(STORIES.items())[:3]),
 }
-"""Example prompts of each pair by the word on their button, of each as many. The chapter does not fit the context of
+"""Example prompts of each pair by the words on their button, of each as many. The chapter does not fit the context of
 the bundled models, so only a memory can read it."""
 OPENINGS = {
-    "City": "The three things to see first in Lisbon are",
-    "Bread": "To bake a simple bread you need",
-    "Stars": "Stars twinkle because",
-    "Python": "def is_prime(n):\n",
+    "Three things in Lisbon": "The three things to see first in Lisbon are",
+    "A simple bread": "To bake a simple bread you need",
+    "Why stars twinkle": "Stars twinkle because",
+    "A Python function": "def is_prime(n):\n",
 }
 """Of all other pairs."""
+KNOWS = {
+    SQL: "Turns questions about a library's authors, books, members and loans into SQL.",
+    "bundled:stories": "Writes stories for small children. It knows no facts.",
+    "bundled:memory": "Writes stories for small children, and reads whole chapters through a memory.",
+}
+"""What a bundled pair can do, in a sentence."""
+LIBRARY = re.compile(
+    r"\b(author|writer|book|novel|title|cop(y|ies)|member|reader|loan|borrow|lent|branch|librar|prize|genre|fine|staff)",
+    re.IGNORECASE,
+)
+ASKS = re.compile(r"\s*(what|who|when|where|why|how|which|is|are|explain|write|list|translate)\b.*", re.I | re.S)
 GROUPS = {
     "Several texts": ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search"),
     "One text": ("sampling", "speculative", "specinfer", "greedy"),
@@ -75,6 +91,14 @@ SHOWN = {
     "length_penalty": Shown(-2, 2, 0.1),
 }  # fmt: skip
 """The fields, in the order of the form. ``auto`` fills in the settings without a field."""
+PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "exact": ("Exact: the distribution of beam sampling", {"method": "dsbd", "min_width": 4, "max_width": 4}),
+    "fast": ("Fast: narrower where the large model is sure", {"method": "dsbd", "max_width": 4, "draft_width": 4}),
+    "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
+}
+"""Three sets of settings by name: what a visitor reads, and the fields; all others have their defaults."""
+DEEP: dict[str, Any] = {"draft_depth": 8, "draft_width": 4}
+"""Of presets that guess, on questions: almost every guess of that pair is kept."""
 PROMPT, METHOD, PAIR = "prompt", "method", "pair"
 NAMES = (PROMPT, METHOD, PAIR, *SHOWN)
 OTHERS = ("view", "deep_link", "session_hash", "logs")
@@ -84,6 +108,20 @@ OTHERS = ("view", "deep_link", "session_hash", "logs")
 def examples_for(pair: str) -> dict[str, str]:
     """Return {word: prompt} for a pair."""
     return EXAMPLES.get(pair, OPENINGS)
+
+
+def as_prompt(pair: str, text: str) -> str:
+    """Return what the models read of what a visitor typed: a question is put into the words of its pair."""
+    return text if pair != SQL or text.lstrip().startswith("Q:") else QUESTION.format(text.strip())
+
+
+def far_from(pair: str, text: str) -> str:
+    """Return a note where a prompt is far from what a bundled pair knows, else nothing."""
+    if pair == SQL and not LIBRARY.search(text):
+        return "This pair knows a library only, and the question names nothing of it. "
+    if pair != SQL and pair in KNOWS and (ASKS.fullmatch(text) or text.rstrip().endswith("?")):
+        return "This pair writes stories; it knows no facts. Give it the beginning of one. "
+    return ""
 
 
 def method_choices() -> list[tuple[str, str]]:
@@ -114,6 +152,14 @@ def values_of(settings: DecodingSettings) -> list[Any]:
         shown_value(name, getattr(settings, name) if is_read(settings.method, name) else FIELDS[name].default)
         for name in SHOWN
     ]
+
+
+def preset(name: Any, pair: Any) -> DecodingSettings:
+    """Return the settings of a preset for a pair. Raises: SettingsError: there is no such preset."""
+    if name not in PRESETS:
+        raise SettingsError(f"preset is {str(name)[:60]!r}; allowed are {', '.join(PRESETS)}")
+    given = PRESETS[name][1]
+    return DecodingSettings(**(given | (DEEP if pair == SQL and given["method"] == "dsbd" else {})))
 
 
 def settings_of(method: Any, values: Sequence[Any], limits: Limits) -> DecodingSettings:

@@ -35,8 +35,9 @@ def read(name: str) -> str:
 
 @lru_cache
 def page_script() -> str:
-    """Return the viewer, the unpacking and ``page.js`` as one classic script."""
-    return viewer_assets()["js_classic"] + page_file("unpack.js") + read("page.js")
+    """Return the viewer, the unpacking, ``page.js`` and ``answer.js`` as one classic script."""
+    answer = f"(() => {{\n{read('answer.js')}}})();"
+    return viewer_assets()["js_classic"] + page_file("unpack.js") + read("page.js") + answer
 
 
 def scripted(value: str, template: str, script: str, elem_id: str, facts: Mapping[str, Any] | None = None) -> gr.HTML:
@@ -45,7 +46,8 @@ def scripted(value: str, template: str, script: str, elem_id: str, facts: Mappin
     ``facts`` are plain data for the script, which stand where the template says ``{facts}``.
     """
     if facts is not None:
-        template = template.replace("{facts}", html.escape(json.dumps(facts)))
+        signs = str.maketrans({sign: f"&#{ord(sign)};" for sign in "\\${`"})  # Gradio reads them as a template's
+        template = template.replace("{facts}", html.escape(json.dumps(facts)).translate(signs))
     return gr.HTML(
         value, html_template=template, js_on_load=f"(() => {{\n{read(script)}}})();", apply_default_css=False,
         head=f'<script src="{OWN.strip("/")}/page.js"></script>', elem_id=elem_id,

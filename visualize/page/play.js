@@ -2,59 +2,39 @@
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
 const {DsbdPage, DsbdViewer} = globalThis;
 const {make} = DsbdPage;
-const facts = JSON.parse(element.querySelector(".stage").dataset.facts);
-const [mount, plotlyMount, line] = [".forest-mount", ".plotly-mount", ".running-line"].map((name) =>
-  element.querySelector(name),
-);
+const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
+const [mount, plotlyMount] = [".forest-mount", ".plotly-mount"].map((name) => element.querySelector(name));
+const answer = new DsbdPage.Answer(element.querySelector(".answer"), facts);
 const find = (name) => document.querySelector(`.play ${name}`);
 const addressOf = (name) => new URL(`${facts.own}/${name}`, document.baseURI).href;
 const MOST_KEPT = 10;
-const ORIGINS = {
-  accepted: "a guess of the small model that was kept",
-  carried: "a guess of the small model, kept with those before it",
-  recovered: "picked by the large model, where the guesses ran out",
-  fresh: "picked by the large model, to keep as many versions as planned",
-  bonus: "picked by the large model, after every guess had passed",
-};
 
+/* A decode: {name, trace, settled, rows, beside, label, file}. Its name is that of a recording, or run-1, run-2, ... of
+ * this visit; settled: how many tokens of the text are final. */
 let viewer = null;
-let trace = null; // what is shown
-let name = ""; // of the decode that is shown: recorded, or run-1, run-2, ... of this visit
-let running = null; // the trace of the run that goes on
-let settled = Infinity; // how many tokens of the text are final
+let shown = null;
+let running = null; // the decode that goes on; another one may be shown meanwhile
 let isTold = new URLSearchParams(location.search).has("prompt"); // the story of the opening; a link runs at once
 let goal = isTold ? location.hash : "";
 const kept = new Map(); // the decodes of this visit, by name
 let count = 0;
 
-/* ---- the viewer and the text ------------------------------------------------------------- */
+/* ---- the viewer and the answer ------------------------------------------------------------ */
 
 /* Follow the decode unless the visitor has stepped back. */
 const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
-function draw(next, how = {}) {
-  trace = next;
+function draw(decode) {
   endStory();
-  if (viewer) viewer.setTrace(trace, how);
-  else viewer = DsbdViewer.mount(mount, trace, {start: location.hash.slice(1), language: "en"});
-  showText();
+  if (viewer) viewer.setTrace(decode.trace);
+  else viewer = DsbdViewer.mount(mount, decode.trace, {start: location.hash.slice(1), language: "en"});
+  shown = decode;
+  showAnswer();
   if (find("#python")?.open) showPython();
   clearPlotly();
 }
 
-function showText(isLive = false) {
-  const {prompt, tokens, ended} = viewer.text();
-  const parts = [make("span", "text-prompt", prompt)];
-  tokens.forEach(({text, origin}, at) => {
-    const span = make("span", `mark mark-${origin}${at < settled ? "" : " mark-open"}`, text);
-    span.title = `${ORIGINS[origin]}${at < settled ? "" : ", may still change"}`;
-    if (at === settled) parts.push(make("span", "text-edge"));
-    parts.push(span);
-  });
-  if (ended) parts.push(make("span", "text-end", " ∎"));
-  if (isLive) parts.push(make("span", "text-caret"));
-  line.replaceChildren(...parts);
-}
+const showAnswer = () => answer.show({...shown, text: viewer.text(), isLive: shown === running});
 
 /* The viewer ends its story at the first input of the visitor; a run that begins by itself is none. */
 const endStory = () => mount.dispatchEvent(new Event("wheel", {bubbles: true}));
@@ -68,8 +48,8 @@ function begin() {
   isTold = true;
 }
 
-/* The end of a run: the place that its link names, else the two lanes, and the iteration with the most tokens, one step
- * before its end: everything is decided and nothing has faded yet. */
+/* The end of a run: the place that its link names, else the two lanes, and the iteration with the most tokens at its
+ * first guess that fell, whose arithmetic stands beside the forest. */
 function openEnd() {
   const asked = /^#iteration=(\d{1,9})&step=(\d{1,9})$/.exec(goal);
   goal = "";
@@ -77,51 +57,67 @@ function openEnd() {
     viewer.goto({it: asked[1] - 1, step: asked[2] - 1});
     return;
   }
-  const won = trace.iterations.map(({layers}) => layers.length);
-  viewer.goto({it: won.indexOf(Math.max(...won)), step: Infinity});
-  viewer.goto({step: viewer.where().step - 1});
-  if (trace.models.draft) viewer.replay();
+  const {iterations, models} = shown.trace;
+  const won = iterations.map(({layers}) => layers.length);
+  const it = won.indexOf(Math.max(...won));
+  viewer.goto({it, step: Infinity});
+  const {trials} = iterations[it];
+  const told = trials.find(({verdict}) => verdict === "rejected") ?? trials[0];
+  viewer.goto({step: viewer.where().step - 1, node: told?.node});
+  if (models.draft) viewer.replay();
 }
 
 /* Add records of the decode that runs; `whole` is its trace without iterations, once it has ended. */
-function grow(news, now, whole) {
-  if (trace !== running) return; // a frame that comes after Stop, or while another decode is shown
-  const follow = atEnd();
-  settled = whole ? Infinity : now;
+function grow(news, settled, whole, rows) {
+  if (!running) return; // a frame that comes after Stop
+  const decode = running;
+  const {trace} = decode;
+  const isShown = shown === decode;
+  const follow = isShown && atEnd();
+  Object.assign(decode, {settled: whole ? Infinity : settled, rows});
   trace.iterations.push(...news);
-  if (whole) Object.assign(trace, {...whole, iterations: trace.iterations});
+  if (whole) {
+    Object.assign(trace, {...whole, iterations: trace.iterations});
+    running = null;
+    keep(decode, "Your run");
+  }
+  if (!isShown) return;
   viewer.add(news, {result: trace.result, follow});
-  showText(!whole);
-  if (!whole) return;
-  running = null;
-  keep("Your run");
-  if (follow) openEnd();
-  if (find("#python")?.open) showPython();
+  showAnswer();
+  if (whole && follow) openEnd();
+  if (whole && find("#python")?.open) showPython();
 }
 
 function startRun(head) {
-  name = `run-${(count += 1)}`;
   isTold = true;
-  settled = 0;
-  draw({...head, iterations: [], result: null});
-  running = trace;
+  running = {name: `run-${(count += 1)}`, trace: {...head, iterations: [], result: null}, settled: 0};
+  draw(running);
+  offer();
+}
+
+function stopRun() {
+  const decode = running;
+  running = null;
+  if (!decode) return;
+  decode.settled = Infinity;
+  if (decode.trace.iterations.length) keep(decode, "Stopped run");
+  if (shown === decode) showAnswer();
 }
 
 function take(message, bulk) {
   if (message.kind === "show") {
-    name = message.name;
-    settled = Infinity;
     if (!goal) {
-      draw(bulk);
+      draw(recordedAs(message.name, bulk));
       begin();
     }
     offer();
   } else if (message.kind === "begin") startRun(bulk);
-  else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace);
-  else if (trace?.iterations.length && !trace.result) {
-    [running, settled] = [null, Infinity];
-    showText();
-    keep("Stopped run");
+  else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace, message.rows);
+  else if (message.kind === "stopped") stopRun();
+  else if (message.kind === "beside" && kept.size) {
+    const decode = [...kept.values()].at(-1); // the run that has just ended
+    decode.beside = message;
+    if (decode === shown) showAnswer();
   }
 }
 DsbdPage.follow(props, watch, take);
@@ -130,44 +126,49 @@ DsbdPage.follow(props, watch, take);
 
 let target = Object.values(facts.targets)[0];
 
-function keep(what, file) {
-  kept.set(name, {label: labelOf(what), trace, file});
-  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
-  offer();
-}
+const recordedAs = (name, trace) => {
+  const {rows} = facts.recorded.find((one) => one.name === name) ?? {};
+  return {name, trace, settled: Infinity, rows};
+};
 
-function labelOf(what) {
-  const {prompt, settings} = trace;
+function keep(decode, what) {
+  const {prompt, settings} = decode.trace;
   const words = prompt.text.replace(/\s+/g, " ").trim();
   const begins = words.length > 28 ? `${words.slice(0, 28)}…` : words;
-  return `${what} ${kept.size + 1}: ${facts.methods[settings.method] ?? settings.method}, “${begins}”`;
+  const method = facts.methods[settings.method] ?? settings.method;
+  decode.label = `${what} ${kept.size + 1}: ${method}, “${begins}”`;
+  kept.set(decode.name, decode);
+  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+  offer();
 }
 
 function offer() {
   const list = document.querySelector("#shown");
   if (!list) return requestAnimationFrame(offer);
-  const own = [...kept].reverse().map(([key, {label}]) => new Option(label, key));
-  const recorded = facts.recorded.filter(([, , made]) => made === target);
-  list.replaceChildren(...own, ...recorded.map(([key, title]) => new Option(title, key)));
-  list.value = name;
+  const own = [...kept.values()].reverse().map(({name, label}) => new Option(label, name));
+  if (running) own.unshift(new Option("The run that goes on", running.name));
+  const recorded = facts.recorded.filter((one) => one.target === target);
+  list.replaceChildren(...own, ...recorded.map(({name, title}) => new Option(title, name)));
+  list.value = shown?.name ?? "";
 }
 
 /* Another pair was chosen in the form. */
 DsbdPage.offer = (pair) => {
   target = facts.targets[pair];
   offer();
+  const first = facts.recorded.find((one) => one.target === target);
+  if (first && !running) choose(first.name, false);
 };
 
-async function choose(key) {
-  name = key;
-  settled = Infinity;
-  if (kept.has(key)) draw(kept.get(key).trace);
+async function choose(name, fills = true) {
+  if (running?.name === name) draw(running);
+  else if (kept.has(name)) draw(kept.get(name));
   else {
-    const answer = await fetch(addressOf(`traces/${key}.json.gz`));
-    draw(JSON.parse(await DsbdPage.gunzipped(await answer.blob())));
+    const found = await fetch(addressOf(`traces/${name}.json.gz`));
+    draw(recordedAs(name, JSON.parse(await DsbdPage.gunzipped(await found.blob()))));
   }
-  begin();
-  fillForm();
+  if (shown !== running) begin();
+  if (fills) fillForm();
   offer();
 }
 DsbdPage.choose = choose;
@@ -182,16 +183,15 @@ async function openFile(file) {
     const opened = JSON.parse(isPacked ? await DsbdPage.gunzipped(file) : await file.text());
     const isTrace = opened?.format === "dsbd-trace/1" && Array.isArray(opened.iterations) && opened.prompt?.pieces;
     if (!isTrace) throw new Error("it is no trace of the format dsbd-trace/1");
-    const before = [trace, name];
+    const before = shown;
+    const decode = {name: `file-${(count += 1)}`, trace: opened, settled: Infinity, file};
     try {
-      settled = Infinity;
-      draw(opened);
+      draw(decode);
     } catch (error) {
-      draw(before[0]);
+      draw(before);
       throw error;
     }
-    name = `run-${(count += 1)}`;
-    keep("Your file", file);
+    keep(decode, "Your file");
     begin();
     fillForm();
   } catch (error) {
@@ -225,24 +225,33 @@ function valuesOf({settings}) {
 }
 
 /* The form follows what is shown. */
-function fillForm(prompt = trace.prompt.text, seed = trace.settings.seed) {
-  if (facts.reads[trace.settings.method]) {
-    DsbdPage.fill([prompt, trace.settings.method, ...valuesOf({settings: {...trace.settings, seed}})]);
+function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.seed) {
+  const {settings} = shown.trace;
+  const typed = /^Q: (.*)\nSQL:$/s.exec(prompt)?.[1] ?? prompt; // a question is typed alone
+  if (facts.reads[settings.method]) {
+    DsbdPage.fill([typed, settings.method, ...valuesOf({settings: {...settings, seed}})]);
   }
 }
 
 function further() {
-  const best = trace?.result?.beams[0];
+  const {trace} = shown;
+  const best = trace.result?.beams[0];
   if (!best) return say("There is no whole decode to continue; run one first.");
   if (best.finished) return say("The text ended by itself; there is nothing to continue.");
   fillForm(trace.prompt.text + best.text, trace.settings.seed + 1);
-  setTimeout(() => document.querySelector("#run").click(), 300);
+  setTimeout(pressRun, 300);
+}
+
+/* While a run goes on, there is Stop in the place of Run. */
+function pressRun() {
+  const button = document.querySelector("#run");
+  if (button) button.click();
+  else setTimeout(pressRun, 200);
 }
 
 function say(words) {
-  const said = find(".share-said:not(#said)");
-  said.textContent = words;
-  if (said.closest("details")) said.closest("details").open = true;
+  find(".share-said:not(#said)").textContent = words;
+  find("#share").open = true;
 }
 
 /* ---- share --------------------------------------------------------------------------------- */
@@ -259,8 +268,9 @@ async function link() {
     const isOwn = facts.reads[method].includes(field) && values[at] !== facts.defaults[field];
     if (isOwn) query.set(field, values[at]);
   });
-  const {settings, prompt: made} = trace;
-  const isShown = made.text === prompt && settings.method === method && facts.targets[pair] === trace.models.target.id;
+  const {settings, prompt: made, models} = shown.trace;
+  const isSame = [prompt, `Q: ${prompt.trim()}\nSQL:`].includes(made.text) && settings.method === method;
+  const isShown = isSame && facts.targets[pair] === models.target.id;
   const address = `${location.origin}${location.pathname}?${query}${isShown ? `#${place()}` : ""}`;
   const field = find(".share-link");
   field.hidden = false;
@@ -272,7 +282,7 @@ async function link() {
 
 async function savePage() {
   const template = await (await fetch(addressOf("page.html"))).text();
-  const bytes = await DsbdPage.gzipped(JSON.stringify(trace));
+  const bytes = await DsbdPage.gzipped(JSON.stringify(shown.trace));
   let packed = "";
   for (const byte of bytes) packed += String.fromCharCode(byte);
   const whole = template.replace("TRACE-OF-THE-READER", btoa(packed)).replace("PLACE-OF-THE-READER", place());
@@ -281,16 +291,18 @@ async function savePage() {
 
 /* A file that was there goes as it is: JavaScript writes 4.0 as 4, and its digest would be another one. */
 async function saveTrace() {
-  const {file} = kept.get(name) ?? {};
+  const {file, name} = shown;
   if (file) return DsbdPage.save(file.name, file, file.type);
-  const isRecorded = facts.recorded.some(([key]) => key === name);
+  const isRecorded = facts.recorded.some((one) => one.name === name);
   const packed = isRecorded
     ? await (await fetch(addressOf(`traces/${name}.json.gz`))).blob()
-    : await DsbdPage.gzipped(JSON.stringify(trace));
+    : await DsbdPage.gzipped(JSON.stringify(shown.trace));
   DsbdPage.save("trace.json.gz", packed, "application/gzip");
 }
 
 const DO = {
+  run: () => document.querySelector("#run")?.click(),
+  why: () => viewer.show("cut"),
   further,
   link,
   page: savePage,
@@ -300,37 +312,13 @@ const DO = {
 };
 document.addEventListener("click", ({target: button}) => {
   const act = DO[button.closest(".play [data-do]")?.dataset.do];
-  if (act && trace) Promise.resolve(act()).catch((error) => say(error.message));
+  if (act && shown) Promise.resolve(act()).catch((error) => say(error.message));
 });
 
-/* The program that repeats what is shown. */
-function showPython() {
-  const {settings, prompt, models} = trace;
-  const [owner] = models.target.id.split("/");
-  const names = [models.target, models.draft].filter(Boolean).map(({id}) => literal(id));
-  const pair = owner === "bundled" ? "" : owner.startsWith("bundled:") ? literal(owner) : names.join(", ");
-  const isGiven = (field) => settings[field] !== null && literal(settings[field]) !== literal(facts.defaults[field]);
-  const named = ["method", ...facts.reads[settings.method].filter(isGiven)];
-  const listed = named.map((field) => `${field}=${literal(settings[field])}`).join(", ");
-  find(".python-lines").textContent = [
-    "import dsbd\n",
-    `pair = dsbd.load_pair(${pair})`,
-    `settings = dsbd.DecodingSettings(${listed})`,
-    `result = dsbd.decode(pair, ${literal(prompt.text)}, settings, record=True)`,
-    "print(result.text)",
-    'result.trace.save("trace.json.gz")',
-  ].join("\n");
-}
-
-function literal(value) {
-  if (Array.isArray(value)) return `(${value.join(", ")},)`;
-  if (value === null || value === undefined) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  return JSON.stringify(value);
-}
+const showPython = () => (find(".python-lines").textContent = DsbdPage.program(shown.trace, facts));
 document.addEventListener(
   "toggle",
-  ({target: fold}) => fold.id === "python" && fold.open && trace && showPython(),
+  ({target: fold}) => fold.id === "python" && fold.open && shown && showPython(),
   true,
 );
 
@@ -367,7 +355,10 @@ function askPlotly() {
 }
 
 /* The server draws its recordings and the last run of this visitor; the rest is in this browser only. */
-DsbdPage.plotlyAsked = () => [facts.recorded.some(([key]) => key === name) ? name : "", DsbdPage.isDark()];
+DsbdPage.plotlyAsked = () => [
+  facts.recorded.some((one) => one.name === shown.name) ? shown.name : "",
+  DsbdPage.isDark(),
+];
 DsbdPage.drawPlotly = async (figures) => {
   const Plotly = await DsbdPage.plotly();
   plotlyMount.replaceChildren();
@@ -390,7 +381,7 @@ document.addEventListener("click", ({target: button}) => {
   document.querySelector(".play").classList.toggle("as-plotly", chosen === plotly);
   steps.setAttribute("aria-pressed", String(chosen === steps));
   plotly.setAttribute("aria-pressed", String(chosen === plotly));
-  if (isPlotly() && trace) askPlotly();
+  if (isPlotly() && shown) askPlotly();
 });
 let wasDark = DsbdPage.isDark();
 new MutationObserver(() => {

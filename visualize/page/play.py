@@ -7,6 +7,7 @@ trace, to draw it with Plotly.
 
 import json
 import logging
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,15 +25,22 @@ from visualize import decode_figure, forest_figure
 from visualize.pages.document import packed_json
 from visualize.theme import Theme
 
-from .engine import Engine, Step
+from .engine import CHECKED, TARGETS, Beside, Engine, Step, time_passes
 from .form import (
+    KNOWS,
+    METHOD_LABELS,
     NAMES,
+    PRESETS,
     SHOWN,
+    SQL,
+    as_prompt,
     build_control,
     examples_for,
+    far_from,
     form_facts,
     is_read,
     method_choices,
+    preset,
     read_query,
     settings_of,
     values_of,
@@ -40,6 +48,7 @@ from .form import (
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import BROKEN, PRIVATE, alert, markup, read, scripted, sentence
+from .race_markup import rows_markup, rows_of, task_of
 
 FRAME_SECONDS = 0.12
 """Shortest time between two updates of a browser, however fast the model is."""
@@ -50,14 +59,13 @@ READY = (gr.update(visible=True), gr.update(visible=False))
 """The buttons Run and Stop."""
 SHOW_STOP = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}]"
 """The same in the browser, at once: the run may have to wait."""
+IS_LENT = bool(os.environ.get("SPACES_ZERO_GPU"))
+"""Whether the page runs on ZeroGPU: it lends a GPU to runs only, and a visitor's share of it is small."""
 KEEP = gr.skip()
+STAYS = ("max_new_tokens", "temperature", "seed")
+"""Fields that a preset leaves as they are."""
 STOPPED = "Stopped. What was recorded stays."
 _NUMBERS = count(1)
-TINY = {
-    "bundled:stories": "A recorded decode by two tiny models that know only stories.",
-    "bundled:sql": "A recorded decode by two tiny models that know only SQL.",
-    "bundled:memory": "A recorded decode by two tiny models that know only stories, behind a memory.",
-}
 
 
 @dataclass(frozen=True)
@@ -99,39 +107,45 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
     traces, pair = recorded(), engine.pairs.first
     own = [name for name, trace in traces.items() if trace.models.target.id == engine.pairs.target(pair)]
     opening = traces[own[0]] if own else None
-    settings = opening.settings if opening else DecodingSettings()
+    settings = preset("exact", pair)
     with gr.Column(elem_classes="workbench main play"):
-        form, chips = _build_form(engine, opening, settings)
-        note = markup(f"{TINY[pair]} Step through it, or press Run." if opening and pair in TINY else "", "note")
+        form, presets, chips, knows, note = _build_form(engine, settings)
         problem = scripted("", "${value}", "problem.js", "problem")
         stage = _build_stage(engine, opening, own[0] if own else "", traces)
         last = gr.State(None)
         _wire_plotly(last, traces)
-        _build_after(form)
     parts = [stage, note, problem, form.run, form.stop, last]
     _wire_run(engine, form, parts)
-    _wire_form(engine, form, chips)
+    _wire_form(form, presets, chips, knows)
     _wire_link(engine, form, page, problem)
     return form
 
 
-def _build_form(engine: Engine, opening: Trace | None, settings: DecodingSettings) -> tuple[Form, list[gr.Button]]:
+def _build_form(engine: Engine, settings: DecodingSettings) -> tuple[Form, gr.Radio, list[gr.Button], gr.HTML, gr.HTML]:
     pairs, words = engine.pairs, examples_for(engine.pairs.first)
-    start = opening.prompt.text if opening else next(iter(words.values()))
+    offered = [(pairs.title(name), name) for name in pairs.names]
+    with gr.Row(elem_classes="pair-line", equal_height=False):
+        pair = gr.Radio(
+            offered, value=pairs.first, label="Models", show_label=False, container=False, visible=len(offered) > 1,
+            elem_id="pair",
+        )  # fmt: skip
+        knows = markup(_knows(pairs.first), "knows")
     with gr.Row(elem_classes="ask-line", equal_height=False):
         prompt = gr.Textbox(
-            start, label="Prompt", show_label=False, container=False, placeholder="Write how a text begins",
-            lines=1, max_lines=6, scale=1, min_width=120, elem_id="prompt",
+            next(iter(words.values())), label="Prompt", show_label=False, container=False,
+            placeholder=_placeholder(pairs.first), lines=1, max_lines=6, scale=1, min_width=120, elem_id="prompt",
         )  # fmt: skip
-        with gr.Row(elem_classes="chips"):
-            chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in words]
         run = gr.Button("Run", variant="primary", elem_id="run", min_width=0)
         stop = gr.Button("Stop", variant="stop", visible=False, elem_id="stop", min_width=0)
         markup(read("drawer_switch.html"), "gear")
-        markup(read("forest_switch.html"), "forest-switch")
+    with gr.Row(elem_classes="chips"):
+        chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in words]
+        note = markup("A recorded decode. Press Run to measure it here.", "note")
     with gr.Column(elem_id="drawer", elem_classes="group"):
         markup(read("drawer.html"))
         with gr.Column(elem_classes="settings"):
+            named = [(words, name) for name, (words, _) in PRESETS.items()]
+            presets = gr.Radio(named, value="exact", label="What shall be kept", elem_id="preset")
             method = gr.Dropdown(
                 method_choices(), value=settings.method, label="Method", filterable=False, elem_id="method"
             )
@@ -140,34 +154,43 @@ def _build_form(engine: Engine, opening: Trace | None, settings: DecodingSetting
                 controls |= {
                     name: build_control(name, settings, engine.limits) for name in SHOWN if name not in controls
                 }
-        offered = [(pairs.title(name), name) for name in pairs.names]
-        pair = gr.Radio(offered, value=pairs.first, label="Models", visible=len(offered) > 1, elem_id="pair")
-    return Form(pair, prompt, method, [controls[name] for name in SHOWN], run, stop), chips
+        markup(read("drawer_foot.html"), "drawer-foot")
+    return Form(pair, prompt, method, [controls[name] for name in SHOWN], run, stop), presets, chips, knows, note
+
+
+def _knows(pair: str) -> str:
+    return f"<p>{KNOWS.get(pair, 'Continues any text, as well as its large model can.')}</p>"
+
+
+def _placeholder(pair: str) -> str:
+    return "Ask about the library" if pair == SQL else "Write how a text begins"
 
 
 def _build_stage(engine: Engine, opening: Trace | None, name: str, traces: dict[str, Trace]) -> gr.HTML:
-    """The forest and the text; the script knows the form and the names of all recordings."""
+    """The answer, and the forest below it; the script knows the form and the names of all recordings."""
+    pairs = engine.pairs
+    asked = as_prompt(pairs.first, next(iter(examples_for(pairs.first).values())))
     facts = form_facts() | {
-        "recorded": [[one, title_of(one), trace.models.target.id] for one, trace in traces.items()],
-        "targets": {pair: engine.pairs.target(pair) for pair in engine.pairs.names},
+        "recorded": [
+            {"name": one, "title": title_of(one), "target": trace.models.target.id, "rows": rows_in(trace)}
+            for one, trace in traces.items()
+        ],
+        "examples": {pair: list(examples_for(pair).values()) for pair in pairs.names},
+        "targets": {pair: pairs.target(pair) for pair in pairs.names},
+        "checked": CHECKED,
+        "times": None if IS_LENT else time_passes(pairs.get(pairs.first), asked),
         "own": OWN.strip("/"),
         "live": f"{LEARN.strip('/')}/live/",
     }
     first = message("show", name=name, bulk=opening.to_dict()) if opening else ""
-    holder = (
-        '<div class="stage" data-facts="{facts}"></div><div class="forest-mount"></div><div class="plotly-mount"></div>'
-    )
-    text = '<p class="running-line" translate="no" dir="auto" aria-label="Prompt and generated text"></p>'
-    return scripted(first, holder + text + read("marks.html"), "play.js", "forest", facts)
+    return scripted(first, read("stage.html"), "play.js", "forest", facts)
 
 
-def _build_after(form: Form) -> None:
-    """What can be done with the text that is shown; ``play.js`` does it."""
-    markup(read("after.html"), "after")
-    ask = gr.Button(visible="hidden", elem_id="form-ask")  # scripts press these two, for Gradio alone knows the form
-    ask.click(None, [form.pair, *form.filled], js="(...form) => globalThis.DsbdPage.told(form)", **PRIVATE)
-    fill = gr.Button(visible="hidden", elem_id="form-fill")
-    fill.click(None, outputs=form.filled, js="() => globalThis.DsbdPage.filling()", **PRIVATE)
+def rows_in(trace: Trace, text: str | None = None) -> str:
+    """Return markup of the rows of a decode's query, or of ``text``; nothing of a decode that writes no query."""
+    if trace.result is None or trace.models.target.id != TARGETS[SQL]:
+        return ""
+    return rows_markup(rows_of(task_of(SQL), trace.result.text if text is None else text))
 
 
 def _wire_run(engine: Engine, form: Form, parts: list[Any]) -> None:
@@ -196,14 +219,19 @@ def decode_frames(
 ) -> Iterator[list[Any]]:
     """Yield stage, note, problem, Run, Stop and the trace so far; every few iterations, and at the end of the run."""
     news: list[Any] = []
-    passes, shown_at, trace = 0, 0.0, None
+    passes, shown_at, words = 0, 0.0, ""
+    trace: Any = None
     try:
         settings = settings_of(method, values, engine.limits)
-        name = engine.pairs.check(pair)
-        with closing(engine.decode(session, name, check_prompt(engine.limits, prompt), settings)) as steps:
+        name, typed = engine.pairs.check(pair), check_prompt(engine.limits, prompt)
+        far = far_from(name, typed)
+        with closing(engine.decode(session, name, as_prompt(name, typed), settings, not IS_LENT)) as steps:
             for step in steps:
-                if step.doing:
-                    yield [KEEP, step.doing, "", KEEP, KEEP, KEEP]
+                if step.beside is not None:
+                    yield [message("beside", **_beside(trace, step.beside)), KEEP, "", KEEP, KEEP, KEEP]
+                    continue
+                if step.iteration is None:
+                    yield [KEEP, f"{words} {step.doing}", "", KEEP, KEEP, KEEP]
                     continue
                 passes += 1
                 news.append(step.iteration.to_dict())
@@ -212,16 +240,16 @@ def decode_frames(
                     yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
                 if step.trace is not None and step.trace.result is not None:
                     trace = step.trace
+                    words = f"{far}Decoded just now: {_passes(passes)}, {trace.result.stats['seconds']:.1f} s."
+                    whole = trace.to_dict() | {"iterations": []}
+                    yield [_more(news, step, whole, rows_in(trace)), words, "", KEEP, KEEP, trace]
                 elif time.monotonic() - shown_at >= FRAME_SECONDS:
                     shown_at = time.monotonic()
-                    yield [_more(news, step), f"Decoding, pass {passes} …", "", KEEP, KEEP, KEEP]
+                    yield [_more(news, step), f"{far}Decoding, pass {passes} …", "", KEEP, KEEP, KEEP]
                     news = []
-        assert trace is not None, "a decode ends with its trace"
-        seconds = trace.result.stats["seconds"]
-        words = f"Decoded just now: {passes} passes, {seconds:.1f} s. Step through them below."
-        yield [_more(news, step, trace.to_dict() | {"iterations": []}), words, "", *READY, trace]
+        yield [KEEP, f"{words} Step through them below.", "", *READY, KEEP]
     except StoppedError as error:
-        yield [message("stopped"), f"{error} What was recorded stays: {passes} passes.", "", *READY, KEEP]
+        yield [message("stopped"), f"{error} What was recorded stays: {_passes(passes)}.", "", *READY, KEEP]
     except DsbdError as error:
         yield [KEEP, "", alert(sentence(error)), *READY, KEEP]
     except Exception:  # any error that is no sentence is a bug of the page
@@ -229,29 +257,50 @@ def decode_frames(
         yield [KEEP, "", alert(BROKEN), *READY, KEEP]
 
 
-def _more(news: list[Any], step: Step, whole: Any = None) -> str:
+def _passes(count: int) -> str:
+    return "1 pass" if count == 1 else f"{count} passes"
+
+
+def _beside(trace: Any, beside: Beside) -> dict[str, Any]:
+    """Return what the headline says of a decode beside the large model alone."""
+    rows = rows_in(trace, beside.text)
+    is_same = beside.text == trace.result.text or ("<table" in rows and rows == rows_in(trace))
+    beams = f" with {beside.num_beams} beams" if "beam" in beside.method else ""
+    return beside._asdict() | {"name": METHOD_LABELS[beside.method].lower() + beams, "is_same": is_same}
+
+
+def _more(news: list[Any], step: Step, whole: Any = None, rows: str = "") -> str:
     """Return the iterations that are new; ``whole``: the trace without them, once the decode has ended."""
-    return message("more", settled=step.settled, bulk={"iterations": news, "trace": whole})
+    return message("more", settled=step.settled, rows=rows, bulk={"iterations": news, "trace": whole})
 
 
-def _wire_form(engine: Engine, form: Form, chips: list[gr.Button]) -> None:
+def _wire_form(form: Form, presets: gr.Radio, chips: list[gr.Button], knows: gr.HTML) -> None:
     """Examples belong to the pair, fields to the method."""
 
     def fields_of(method: Any) -> list[Any]:
         return [gr.update(visible=is_read(method, name)) for name in SHOWN]
 
-    def example(place: int, pair: Any) -> str:
-        return list(examples_for(pair).values())[place]
+    def chosen(name: Any, pair: Any) -> list[Any]:
+        settings = preset(name, pair)
+        values = zip(SHOWN, values_of(settings), strict=True)
+        return [settings.method, *(KEEP if field in STAYS else value for field, value in values)]
 
-    def other(pair: Any) -> list[Any]:
+    def other(pair: Any, name: Any) -> list[Any]:
         words = examples_for(pair)
-        return [next(iter(words.values())), *(gr.update(value=word) for word in words)]
+        start = gr.update(value=next(iter(words.values())), placeholder=_placeholder(pair))
+        return [_knows(pair), *(gr.update(value=word) for word in words), start, *chosen(name, pair)]
 
     form.method.change(fields_of, form.method, form.fields, queue=False, **PRIVATE)
+    presets.input(chosen, [presets, form.pair], form.filled[1:], queue=False, **PRIVATE)
     for place, chip in enumerate(chips):
-        chip.click(lambda pair, place=place: example(place, pair), form.pair, form.prompt, queue=False, **PRIVATE)
-    changed = form.pair.input(other, form.pair, [form.prompt, *chips], queue=False, **PRIVATE)
+        click = f"(pair) => globalThis.DsbdPage.facts.examples[pair][{place}]"
+        chip.click(None, form.pair, form.prompt, js=click, **PRIVATE)
+    changed = form.pair.input(other, [form.pair, presets], [knows, *chips, *form.filled], queue=False, **PRIVATE)
     changed.then(None, form.pair, js="(pair) => globalThis.DsbdPage.offer(pair)", **PRIVATE)
+    ask = gr.Button(visible="hidden", elem_id="form-ask")  # scripts press these two, for Gradio alone knows the form
+    ask.click(None, [form.pair, *form.filled], js="(...form) => globalThis.DsbdPage.told(form)", **PRIVATE)
+    fill = gr.Button(visible="hidden", elem_id="form-fill")
+    fill.click(None, outputs=form.filled, js="() => globalThis.DsbdPage.filling()", **PRIVATE)
 
 
 def _wire_link(engine: Engine, form: Form, page: gr.Blocks, problem: gr.HTML) -> None:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
-from functools import lru_cache, partial
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -15,7 +15,6 @@ from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders
 from dsbd.contest.race import race
 from dsbd.contest.records import Progress, Race, load_race
 from dsbd.contest.task import Question, Task
-from dsbd.contest.tasks import load_task
 from dsbd.errors import DsbdError, PromptError, SettingsError, StoppedError
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.util import asset_path
@@ -23,11 +22,11 @@ from visualize import race_figure
 from visualize.race import label_of
 
 from .engine import Engine
-from .form import examples_for, settings_of
+from .form import SQL, as_prompt, examples_for, settings_of
 from .limits import check_prompt
 from .parts import BROKEN, PRIVATE, alert, markup, scripted, sentence
 from .play import BUSY, KEEP, READY, RUN, SHOW_STOP, Form
-from .race_markup import race_markup
+from .race_markup import race_markup, task_of
 
 START = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
 """The default racers: with and without guesses, for one text and for several."""
@@ -43,7 +42,7 @@ PLAY = Contender("dsbd as in Play", "dsbd", DecodingSettings())
 WIDTHS = ("min_width", "max_width", "width_threshold")
 """What makes the width dynamic. In a race the width of DSBD stays dynamic, even if the Play tab fixes it."""
 SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My questions", "own")]
-RECORDED = {"bundled:stories": "Stories", "bundled:sql": "Questions to SQL, with right answers"}
+RECORDED = {"bundled:stories": "Stories", SQL: "Questions to SQL, with right answers"}
 MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
 SAID = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
 MEASURED = "Measured here, now: after a warm-up the decoders took turns. A lane is the run of middle time."
@@ -58,7 +57,7 @@ def build_race_tab(engine: Engine, form: Form) -> None:
     """Build the tab; it takes pair and settings from the form of Play."""
     limits, pair = engine.limits, engine.pairs.first
     stage, figure, note = opening(pair)
-    is_task = pair == "bundled:sql"
+    is_task = pair == SQL
     with gr.Column(elem_classes="workbench race-bench"), gr.Column(elem_classes="main", min_width=320):
         with gr.Row(elem_classes="race-ask", equal_height=False):
             with gr.Column(scale=1, min_width=240):
@@ -99,7 +98,7 @@ def build_race_tab(engine: Engine, form: Form) -> None:
     def changed(pair: Any) -> list[Any]:
         start = next(iter(examples_for(pair).values()))
         return [
-            "task" if pair == "bundled:sql" else "prompt",
+            "task" if pair == SQL else "prompt",
             start,
             pair if pair in RECORDED else None,
             *opening(pair),
@@ -152,12 +151,6 @@ def scatter_of(found: Race) -> go.Figure:
     return figure
 
 
-@lru_cache
-def task_of(pair: str) -> Task:
-    """Return the bundled task of a pair: questions to SQL for the pair that writes it, else stories."""
-    return load_task("sql" if pair == "bundled:sql" else "stories")
-
-
 def asked_of(
     engine: Engine, pair: str, source: Any, prompt: Any, count: Any
 ) -> tuple[Sequence[str] | Sequence[Question], Task | None]:
@@ -168,13 +161,11 @@ def asked_of(
         return (questions, task) if task.main_metric else ([one.prompt for one in questions], None)
     text = check_prompt(engine.limits, prompt)
     if source != "own":
-        return [text], None
+        return [as_prompt(pair, text)], None
     lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))[: whole("questions", count)]
-    if pair == "bundled:sql":
-        lines = [line if line.startswith("Q:") else f"Q: {line}\nSQL:" for line in lines]
     if not lines:
         raise PromptError("there is no question; write one a line")
-    return lines, None
+    return [as_prompt(pair, line) for line in lines], None
 
 
 def whole(name: str, value: Any) -> int:

@@ -3,13 +3,15 @@
 import base64
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from html import escape
 from typing import Any
 
+from dsbd.contest.contenders import TRANSFORMERS
 from dsbd.contest.records import Answer, Lane, Mean, Race, Racer
 from dsbd.contest.sql import Row, run_query
 from dsbd.contest.task import Task
-from dsbd.contest.tasks import Library
+from dsbd.contest.tasks import Library, load_task
 from dsbd.errors import QueryError
 from visualize.race import (
     BUSY_WORDS,
@@ -20,9 +22,11 @@ from visualize.race import (
     bar_paths,
     busy_of,
     compared,
+    headline_of,
     heat_said,
     label_of,
     lanes_of,
+    led_by,
     meaning_of,
     passes_said,
     quality_said,
@@ -31,6 +35,7 @@ from visualize.race import (
 )  # fmt: skip
 from visualize.tokens import flowing
 
+from .form import SQL
 from .parts import figures_table
 
 NOT_MEASURED = "<small>not measured</small>"
@@ -51,22 +56,30 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
 
     With a task, the queries of the answers show their rows.
     """
-    by_heat, seconds = lanes_of(race), seconds_of(race)
-    badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
+    by_heat, seconds, lead = lanes_of(race), seconds_of(race), led_by(race)
+    badge = '<span class="race-badge">recorded</span>' if is_recorded else ""
     plays = "" if is_recorded else " data-plays"
+    means = f'<p class="race-means">{escape(meaning_of(race))}</p>'
     heats = "".join(
         f'<h3 class="race-heat">{heat.capitalize()} '
         f'<span class="race-said">{escape(heat_said(heat, lanes, len(by_heat) == 1))}</span></h3>'
-        f'<ol class="race-lanes">'
-        f"{''.join(_lane(race, *running) for running in lanes)}</ol>"
+        f'<ol class="race-lanes">{"".join(_lane(race, *one) for one in lanes if one[0] not in (lead or ()))}</ol>'
         for heat, lanes in by_heat.items()
     )
-    lanes = f"{_transport(seconds)}{heats}{_axis_and_legend(race)}"
+    if lead is not None:
+        first = "".join(_lane(race, racer, racer.lane) for racer in lead if racer.lane is not None)
+        heats = (
+            f'<ol class="race-lanes">{first}</ol>{_axis_and_legend(race)}'
+            f'<details class="race-fold"><summary>How sure?</summary>{means}</details>'
+            f'<details class="race-fold"><summary>The other decoders</summary>{heats}</details>'
+        )
+    else:
+        heats = f"{means}{heats}{_axis_and_legend(race)}"
     return (
-        f'<section class="{"race" if by_heat else "race-part"}" data-seconds="{seconds:.4f}"{plays} '
-        f'aria-label="Race"><h2 class="race-unseen">The race</h2>'
-        f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(meaning_of(race))}</p>'
-        f"{lanes if by_heat else ''}</section>{answers_markup(race, task)}{table_markup(race)}"
+        f'<section class="{"race" if by_heat else "race-part"}" data-seconds="{seconds:.4f}"{plays} aria-label="Race">'
+        f'<p class="race-asked" translate="no">{badge} {escape(question_line(race.prompts[0].text))}</p>'
+        f'<h2 class="race-headline">{escape(headline_of(race)) or "The race"}</h2>'
+        f"{_transport(seconds) + heats if by_heat else means}</section>{answers_markup(race, task)}{table_markup(race)}"
     )
 
 
@@ -129,7 +142,7 @@ def table_markup(race: Race) -> str:
     columns: list[tuple[str, Callable[[Racer], str]]] = [
         ("Tokens/s", lambda racer: _mean(racer.row.tokens_per_second, 1, 0.0)),
         ("× beam sampling", lambda racer: _ratio(racer, race.baseline)),
-        ("Large model's passes", lambda racer: _number(racer.row.target_calls, 1)),
+        ("Large model's passes", lambda racer: _number(_passes(racer), 1)),
         ("Tokens a pass", lambda racer: _number(racer.row.layers_per_iteration, 2)),
         ("Perplexity", lambda racer: _mean(racer.row.perplexity, 2, 1.0)),
     ]
@@ -193,6 +206,12 @@ def _interval(low: float | None, high: float | None, digits: int, least: float) 
     if low is None or high is None:
         return ""
     return f" <small>{max(low, least):.{digits}f} to {high:.{digits}f}</small>"
+
+
+def _passes(racer: Racer) -> float | None:
+    """Passes without that of the prompt, which only in transformers brings a token."""
+    calls = racer.row.target_calls
+    return calls if calls is None or racer.row.method in TRANSFORMERS else calls - 1
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -324,6 +343,12 @@ def question_line(prompt: str) -> str:
     lines = [line for line in prompt.splitlines() if line.strip()]
     asked = [line for line in lines if line.startswith("Q:")]
     return (asked or lines or [""])[0].removeprefix("Q:").strip()[:160]
+
+
+@lru_cache
+def task_of(pair: str) -> Task:
+    """Return the bundled task of a pair: questions to SQL for the pair that writes it, else stories."""
+    return load_task("sql" if pair == SQL else "stories")
 
 
 def rows_of(task: Task | None, query: str) -> list[Row] | str | None:

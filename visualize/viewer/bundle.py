@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 ENTRY = "viewer/viewer.js"
-GLOBAL = "DsbdViewer"
 NOT_CARRIED = ("page.",)
 """Keys that start with this are read by Python only."""
 _IMPORT = re.compile(
@@ -39,16 +38,15 @@ def viewer_assets() -> dict[str, str]:
     Example:
         >>> sorted(visualize.viewer_assets())
     """
-    js = module()
-    css = _bare(source("viewer/viewer.css"))
-    return {"js": js, "js_classic": classic(js), "css": css, "plotly_js_path": str(plotly_js_path())}
-
-
-def classic(js: str) -> str:
-    """Return the module's source as a strict expression for a classic script; it defines one global name."""
+    js = joined(ENTRY)
     assert js.count("\nexport ") == js.count(_MOUNT) == 1, "the module must export mount and nothing else"
     body = js.replace(_MOUNT, "function mount")
-    return f'(() => {{\n"use strict";\n{body}\nglobalThis.{GLOBAL} = {{mount}};\n}})();\n'
+    return {
+        "js": js,
+        "js_classic": f'(() => {{\n"use strict";\n{body}\nglobalThis.DsbdViewer = {{mount}};\n}})();\n',
+        "css": _bare(source("viewer/viewer.css")),
+        "plotly_js_path": str(plotly_js_path()),
+    }
 
 
 def plotly_js_path() -> Path:
@@ -60,11 +58,6 @@ def plotly_js_path() -> Path:
 
 
 @lru_cache
-def module() -> str:
-    """Return the viewer as one ES module that exports only ``mount``."""
-    return joined(ENTRY)
-
-
 def joined(entry: str) -> str:
     """Return a source file, named by its path below ``visualize``, with all that it imports, in one scope."""
     order: list[str] = []

@@ -1,4 +1,4 @@
-/* The card beside the forest: a node's arithmetic, a layer's width, or the seconds of the iteration. */
+/* The card beside the forest: a node's arithmetic, or a layer's width. */
 
 import {clamp, iconButton, make, symbol, term} from "./dom.js";
 import {number, tellApart} from "./words.js";
@@ -11,7 +11,6 @@ export function drawCard(viewer, card) {
   let parts = [make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")})];
   if (place >= 0 && viewer.look[place]) parts = nodeCard(viewer, place);
   else if (step.layer && step.phase !== "draft") parts = layerCard(viewer, viewer.now.layer(step.layer));
-  else if (step.phase === "commit") parts = secondsCard(viewer);
   const close = () => viewer.pin(-1);
   card.replaceChildren(iconButton("close", viewer.say("ui.close"), close, {class: "dsbd-close"}), ...parts);
   card.scrollTop = 0;
@@ -171,7 +170,7 @@ function residuals(iteration, {trial, draw}) {
 function layerCard(viewer, layer) {
   if (!layer) return [];
   const threshold = viewer.scene.settings.width_threshold;
-  const rows = layer.at_least.map((value, at) => {
+  const rows = layer.chances.map((value, at) => {
     const [text] = tellApart(value, threshold);
     const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain", text);
     row.classList.toggle("dsbd-chosen", at < layer.width);
@@ -203,12 +202,4 @@ function alternatives(viewer, layer, here) {
     return row;
   });
   return [make("p", {class: "dsbd-fact-title", text: viewer.say("ui.alternatives")}), ...rows];
-}
-
-function secondsCard({now, say}) {
-  const total = Object.values(now.seconds).reduce((sum, value) => sum + value, 0);
-  const rows = Object.entries(now.seconds).map(([phase, value]) =>
-    bar(say(`bar.${phase}`), total ? value / total : 0, "plain", `${(1000 * value).toFixed(1)} ms`),
-  );
-  return [make("span", {class: "dsbd-token dsbd-plain", text: say("figure.timeline")}), ...rows];
 }

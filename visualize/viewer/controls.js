@@ -1,6 +1,6 @@
 /* The time machine: first, back, play, forward, last; a bar of phases to jump to; a slider of iterations. */
 
-import {STYLES, button, calm, glyph, iconButton, make} from "./dom.js";
+import {STYLES, button, calm, glyph, iconButton, make, obey} from "./dom.js";
 import {LANES_MS} from "./lanes.js";
 
 const PLAY_MS = 1100;
@@ -88,7 +88,7 @@ export class Controls {
     this.play.replaceChildren(glyph(playing ? "pause" : "play"));
     this.play.setAttribute("aria-label", name);
     this.play.title = name;
-    this.viewer.showPlaying(playing);
+    this.viewer.parts.sentence.setAttribute("aria-live", playing ? "off" : "polite"); // no sentence every second
   }
 
   /* One segment for each phase, and for each layer of the verification; more steps make it longer. */
@@ -129,9 +129,7 @@ export class Controls {
 
 /* Keys of the focused viewer: steps, iterations, play. */
 export function onKey(viewer, event) {
-  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || !viewer.scene?.iterations.length) {
-    return;
-  }
+  if (event.defaultPrevented || !viewer.scene?.iterations.length) return;
   const {controls} = viewer;
   const {tagName, type} = event.target;
   const isSpace = event.key === " ";
@@ -141,7 +139,7 @@ export function onKey(viewer, event) {
     controls.stop();
     viewer.goto({it: viewer.it + by, step: 0});
   };
-  const acts = {
+  obey(event, {
     ArrowLeft: () => controls.move(-1),
     ArrowRight: () => controls.move(1),
     Home: () => controls.go(0),
@@ -150,10 +148,7 @@ export function onKey(viewer, event) {
     PageDown: () => turn(1),
     " ": () => controls.toggle(),
     Escape: () => (viewer.game.isOpen ? viewer.game.close() : viewer.pin(-1)),
-  };
-  if (!acts[event.key]) return;
-  event.preventDefault();
-  acts[event.key]();
+  });
 }
 
 /* ---- the place in the address: #iteration=4&step=10&layer=2&node=17, counted from 1 ----------------------------- */
@@ -164,12 +159,8 @@ const FIELDS = ["iteration", "step", "layer", "node"];
 /* The place that a text like iteration=4&step=10 names. Inside the viewer, iterations and steps count from 0. */
 export function placeIn(text) {
   const found = new URLSearchParams(text);
-  const {iteration, step, ...place} = Object.fromEntries(
-    FIELDS.filter((field) => /^\d{1,9}$/.test(found.get(field) ?? "")).map((field) => [
-      field,
-      Number(found.get(field)),
-    ]),
-  );
+  const named = FIELDS.filter((field) => /^\d{1,9}$/.test(found.get(field)));
+  const {iteration, step, ...place} = Object.fromEntries(named.map((field) => [field, Number(found.get(field))]));
   if (iteration !== undefined) place.it = Math.max(0, iteration - 1);
   if (step !== undefined) place.step = Math.max(0, step - 1);
   return place;
@@ -178,10 +169,6 @@ export function placeIn(text) {
 export class Place {
   read() {
     return placeIn(location.hash.slice(1));
-  }
-
-  get language() {
-    return new URLSearchParams(location.hash.slice(1)).get("lang");
   }
 
   /* Writes at most once per pause, and the last place always: that is where a key that was held down is let go. */
@@ -198,7 +185,7 @@ export class Place {
     const found = new URLSearchParams(location.hash.slice(1));
     const {it, step, ...rest} = place;
     const told = {...rest, iteration: it + 1, step: step + 1};
-    for (const field of [...FIELDS, "lang"]) {
+    for (const field of FIELDS) {
       if (told[field] === undefined || told[field] === null) found.delete(field);
       else found.set(field, told[field]);
     }

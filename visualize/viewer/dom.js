@@ -57,20 +57,12 @@ export function glyph(name) {
 
 /* The symbol of a mark, for legends and headings; its colour is a variable, so it follows the theme. */
 export function symbol(style, name, size = 16) {
-  return draw(
-    "svg",
-    {viewBox: "-1.35 -1.35 2.7 2.7", width: size, height: size, "aria-hidden": "true"},
-    mark(style, name),
-  );
-}
-
-/* The same as a path within -1..1. */
-export function mark(style, name) {
   const path = draw("path");
   marked(path, style, name);
-  return path;
+  return draw("svg", {viewBox: "-1.35 -1.35 2.7 2.7", width: size, height: size, "aria-hidden": "true"}, path);
 }
 
+/* Gives a path, within -1..1, the shape and the colour of a mark. */
 export function marked(path, style, name) {
   const color = `var(--dsbd-${name})`;
   path.setAttribute("d", style.path);
@@ -86,16 +78,6 @@ export const button = (properties, ...inside) => make("button", {type: "button",
 /* A button that shows a glyph and says its label. */
 export const iconButton = (name, label, onclick, properties = {}) =>
   button({"aria-label": label, title: label, onclick, ...properties}, glyph(name));
-
-/* A table with the texts of its head. */
-export const table = (heads, rows, ...caption) =>
-  make(
-    "table",
-    {class: "dsbd-table"},
-    ...caption,
-    make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", {scope: "col", text})))),
-    make("tbody", {}, ...rows),
-  );
 
 /* Does what a key stands for, and keeps the key from the parts around. acts: functions by key. */
 export function obey(event, acts) {

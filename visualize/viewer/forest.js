@@ -2,7 +2,7 @@
  * pages; on narrow ones every node has a row, indented by its layer. Sizes do not depend on the step.
  * Numbers that Python's drawings use too are in theme.json; visualize/theme.py says what they are. */
 
-import {YIELDED, calm, clamp, draw, make, marked, placeAt} from "./dom.js";
+import {YIELDED, calm, clamp, draw, make, marked, placeAt, set} from "./dom.js";
 import {columnsOf} from "./tokens.js";
 import theme from "../theme.json" with {type: "json"};
 
@@ -27,11 +27,7 @@ export class Forest {
       this.widths,
       make("div", {class: "dsbd-sheet"}, this.body),
     );
-    this.listen();
-  }
-
-  listen() {
-    const {body, viewer} = this;
+    const {body} = this;
     body.addEventListener("pointerover", (event) => {
       if (event.pointerType !== "touch") viewer.hover(placeAt(event));
     });
@@ -50,10 +46,7 @@ export class Forest {
     const root = now.nodes.find((node) => node.id === 0);
     if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
     const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
-    this.shown = [];
-    this.behind = []; // by node, whether its parent's label has a count
-    this.headShown = "";
-    this.bands = Array.from({length: now.lastColumn}, (_, at) =>
+    this.bands = Array.from({length: now.last_column}, (_, at) =>
       draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
     );
     this.edges = now.nodes.map((node) => (node.parent < 0 ? null : draw("path", {class: "dsbd-edge", hidden: ""})));
@@ -65,7 +58,11 @@ export class Forest {
       this.ring,
       draw("g", {}, ...this.marks.map((entry) => entry.group)),
     );
-    this.resize();
+    const {width, height, upright} = geometry;
+    set(body, {viewBox: `0 0 ${width} ${height}`, width, height});
+    set(this.head, {viewBox: `0 0 ${width} ${HEAD}`, width, height: HEAD});
+    this.head.toggleAttribute("hidden", upright);
+    this.widths.hidden = !upright;
     this.fit();
   }
 
@@ -92,19 +89,6 @@ export class Forest {
     return {group, shape, text};
   }
 
-  resize() {
-    const {width, height, upright} = this.geometry;
-    const size = (svg, tall) => {
-      svg.setAttribute("viewBox", `0 0 ${width} ${tall}`);
-      svg.setAttribute("width", width);
-      svg.setAttribute("height", tall);
-    };
-    size(this.body, height);
-    size(this.head, HEAD);
-    this.head.toggleAttribute("hidden", upright);
-    this.widths.hidden = !upright;
-  }
-
   /* ---- at every step -------------------------------------------------------------------------------------------- */
 
   update() {
@@ -119,19 +103,14 @@ export class Forest {
     this.ring.toggleAttribute("hidden", focus < 0 || !look[focus]);
     if (focus >= 0) {
       const {x, y} = this.geometry.at(now.nodes[focus]);
-      this.ring.setAttribute("cx", x);
-      this.ring.setAttribute("cy", y);
+      set(this.ring, {cx: x, cy: y});
     }
     this.updateHead(step);
   }
 
   show(node, at, look, weak, scored) {
     const final = Boolean(look) && this.viewer.scene.becomes(node, look);
-    const key = look ? `${look.state} ${look.slots} ${weak} ${scored} ${final}` : "";
     const edge = this.edges[at];
-    if (look && edge) this.placeEdge(edge, node, at);
-    if (this.shown[at] === key) return;
-    this.shown[at] = key;
     const {group, shape, text} = this.marks[at];
     group.toggleAttribute("hidden", !look);
     edge?.toggleAttribute("hidden", !look);
@@ -149,20 +128,16 @@ export class Forest {
     text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${mark})`;
     text.classList.toggle("dsbd-small-label", look.state === "cover");
     group.classList.toggle("dsbd-weak", weak);
-    if (edge) this.showEdge(edge, look.state, weak, chance);
+    if (edge) this.showEdge(edge, node, look.state, weak, chance);
   }
 
-  /* An edge begins behind its parent's label, which grows when more versions share the node. */
-  placeEdge(edge, node, at) {
-    const slots = this.viewer.look[node.parent]?.slots ?? 0;
-    if (this.behind[at] === slots > 1) return;
-    this.behind[at] = slots > 1;
-    edge.setAttribute("d", this.geometry.edge(this.viewer.now.nodes[node.parent], node, slots));
-  }
-
-  /* Likelier edges are thicker; edges to the beams of a layer are thickest. */
-  showEdge(edge, state, weak, chance) {
-    const {mark, style} = this.viewer.mark(state);
+  /* An edge begins behind its parent's label, which grows when more versions share the node. Likelier edges are
+   * thicker; edges to the beams of a layer are thickest. */
+  showEdge(edge, node, state, weak, chance) {
+    const {viewer, geometry} = this;
+    const slots = viewer.look[node.parent]?.slots ?? 0;
+    edge.setAttribute("d", geometry.edge(viewer.now.nodes[node.parent], node, slots));
+    const {mark, style} = viewer.mark(state);
     const strong = YIELDED.includes(state);
     edge.style.stroke = `var(--dsbd-${mark})`;
     edge.style.strokeWidth = (strong ? 1.4 : 0.7) + (strong ? 2.4 : 1.8) * Math.sqrt(chance);
@@ -171,12 +146,8 @@ export class Forest {
   }
 
   updateHead(step) {
-    const chosen = this.viewer.now.layers.filter((layer) => layer.step <= this.viewer.step).length;
-    const key = `${chosen} ${step.layer}`;
-    if (this.headShown === key) return;
-    this.headShown = key;
     const {viewer, geometry} = this;
-    const layers = Array.from({length: viewer.now.lastColumn}, (_, at) => at + 1);
+    const layers = Array.from({length: viewer.now.last_column}, (_, at) => at + 1);
     const [place, headOf] = geometry.upright ? [this.widths, rowHead] : [this.head, columnHead];
     place.replaceChildren(...layers.map((layer) => headOf(layer, step.layer === layer, viewer, geometry)));
   }
@@ -246,10 +217,10 @@ function columnHead(number, current, viewer, geometry) {
 
 /* P(accepted >= k) as bars against the threshold. */
 function bars(layer, left, room, viewer) {
-  const each = Math.min(15, room / Math.max(layer.at_least.length, 1));
+  const each = Math.min(15, room / Math.max(layer.chances.length, 1));
   const {top, height} = BARS;
   const threshold = viewer.scene.settings.width_threshold;
-  const parts = layer.at_least.map((value, at) =>
+  const parts = layer.chances.map((value, at) =>
     draw("rect", {
       class: at < layer.width ? "dsbd-bar-chosen" : "dsbd-bar-left",
       x: left + at * each,
@@ -262,7 +233,7 @@ function bars(layer, left, room, viewer) {
   const y = top + height * (1 - threshold);
   return [
     ...parts,
-    draw("path", {class: "dsbd-threshold-line", d: `M${left - 4},${y}h${each * layer.at_least.length + 6}`}),
+    draw("path", {class: "dsbd-threshold-line", d: `M${left - 4},${y}h${each * layer.chances.length + 6}`}),
   ];
 }
 
@@ -284,11 +255,11 @@ export function measure(iteration, room) {
 
 function columns(iteration, room) {
   const left = 18;
-  const last = Math.max(iteration.lastColumn, 1);
+  const last = Math.max(iteration.last_column, 1);
   const pitch = clamp((room - left - 8) / (last + 0.92), ...PITCH);
-  const row = clamp(TALL / (iteration.lastRow + sizes.free_rows), ...ROW);
+  const row = clamp(TALL / (iteration.last_row + sizes.free_rows), ...ROW);
   const width = Math.ceil(left + (last + 0.92) * pitch);
-  const height = Math.ceil((iteration.lastRow + sizes.free_rows) * row + 6);
+  const height = Math.ceil((iteration.last_row + sizes.free_rows) * row + 6);
   const at = (node) => ({x: left + node.column * pitch, y: (node.row + sizes.first_row) * row});
   return {
     upright: false,
@@ -315,15 +286,14 @@ function columns(iteration, room) {
 
 function outline(iteration, room) {
   const order = new Map();
-  const {below, roots} = iteration.children();
-  const visit = (places) => {
-    const sorted = [...places].sort((one, other) => iteration.nodes[one].row - iteration.nodes[other].row);
-    for (const place of sorted) {
-      order.set(iteration.nodes[place], order.size);
-      visit(below[place]);
+  const visit = (above) => {
+    const below = iteration.nodes.filter(({parent}) => parent === above);
+    for (const node of below.sort((one, other) => one.row - other.row)) {
+      order.set(node, order.size);
+      visit(iteration.nodes.indexOf(node));
     }
   };
-  visit(roots);
+  visit(-1);
   const at = (node) => ({x: 16 + node.column * INDENT, y: (order.get(node) + 0.6) * LINE});
   const reach = iteration.nodes.map(
     (node) => at(node).x + sizes.label_gap + (node.label_columns + sizes.count_columns) * sizes.glyph,

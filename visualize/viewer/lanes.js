@@ -4,20 +4,19 @@
  * seconds, then it stands still. */
 
 import {calm, clamp, draw, markOf, set} from "./dom.js";
+import {columnsOf} from "./tokens.js";
 import {number} from "./words.js";
 
 const RACE_MS = 3000;
 const STILL_MS = 1800;
 export const LANES_MS = RACE_MS + STILL_MS;
 const WIDE_FROM = 620; // pixels: labels stand beside their lanes
+const DIGIT = 9; // pixels of a letter of a count
 /* Where the parts of a lane stand, and how far apart lanes and lines are. */
 const LANE = {
   wide: {top: 0, pitch: 59, right: 14, label: 14, bar: 3, tall: 13, text: 32, line: 17, lines: 2},
   narrow: {top: 0, pitch: 59, right: 0, label: 12, bar: 17, tall: 9, text: 39, line: 15, lines: 2},
-  poster: {top: 100, pitch: 136, right: 0, label: 15, bar: 24, tall: 18, text: 63, line: 21, lines: 3},
 };
-/* A picture that stands alone, 1200 × 630 when it is half as large again. */
-const FILM = {frame: 75, last: 5000, width: 800, height: 420, side: 32, title: 50, quality: 76, legend: 384};
 
 export class Lanes {
   constructor(viewer) {
@@ -72,42 +71,25 @@ export class Lanes {
     this.element.replaceChildren();
   }
 
-  /* Draws every moment of a picture that stands alone, and hands each to `take` with its milliseconds. */
-  async film(take, from = 0) {
-    this.stop();
-    this.element.style.opacity = 0; // drawn, since that measures it, and not seen
-    this.element.removeAttribute("hidden");
-    this.build(FILM.width, FILM.height, "poster");
-    for (let ms = Math.min(from, RACE_MS); ms <= RACE_MS; ms += FILM.frame) {
-      this.show(ms);
-      await take(this.element, ms + FILM.frame > RACE_MS ? FILM.last : FILM.frame);
-    }
-    this.element.style.opacity = "";
-    this.stop();
-  }
-
   /* ---- the drawing, once ---------------------------------------------------------------------------------------- */
 
   build(width, height, kind) {
     const {race, viewer} = this;
-    const isPoster = kind === "poster";
-    const side = isPoster ? FILM.side : 0;
-    const box = {class: `dsbd-lanes dsbd-lanes-${kind}`, viewBox: `${-side} 0 ${width} ${height}`, width, height};
+    const box = {class: `dsbd-lanes dsbd-lanes-${kind}`, viewBox: `0 0 ${width} ${height}`, width, height};
     set(this.element, box);
     this.element.setAttribute("aria-label", `${viewer.strip.title.textContent}. ${viewer.say("story.lanes")}`);
-    this.element.replaceChildren(draw("rect", {class: "dsbd-lanes-paper", x: -side, width, height}));
+    this.element.replaceChildren(draw("rect", {class: "dsbd-lanes-paper", width, height}));
     const labels = ["lanes.alone", "lanes.guided"].map((key) =>
       this.put("text", {class: "dsbd-lane-label", x: 0, text: viewer.say(key)}),
     );
     const left = kind === "wide" ? Math.max(...labels.map((label) => label.getComputedTextLength())) + 16 : 0;
-    const size = {...LANE[kind], left, width: width - 2 * side};
-    if (kind === "wide") size.right += this.widestCount();
+    const size = {...LANE[kind], left, width};
+    if (kind === "wide") size.right += DIGIT * columnsOf(this.counted(race.alone, race.alone));
     this.size = size;
     this.unit = (size.width - left - size.right) / race.whole;
     const words = Array.from({length: race.alone}, (_, at) => ({check: at}));
     this.alone = this.lane(labels[0], size.top, words, (at) => at + 1);
     this.guided = this.lane(labels[1], size.top + size.pitch, race.turns, (at) => race.guided[at], true);
-    if (isPoster) this.poster();
     if (kind !== "wide") return;
     const free = left + this.unit * race.turns[race.turns.length - 1].lands + 14;
     this.legend(free, size.pitch + size.bar + size.tall - 2, width - size.right - free);
@@ -137,14 +119,6 @@ export class Lanes {
     });
     const before = this.put("text", {class: "dsbd-lane-before", x: left - 14, y: top + size.text, text: "…"});
     return {count, blocks, before, ...rows, top: top + size.text};
-  }
-
-  /* The width of the longest count that a lane may show beside its clock. */
-  widestCount() {
-    const count = this.put("text", {class: "dsbd-lane-count", text: this.counted(this.race.alone, this.race.alone)});
-    const wide = count.getComputedTextLength();
-    count.remove();
-    return wide;
   }
 
   counted(passes, whole) {
@@ -189,10 +163,10 @@ export class Lanes {
     return {rows, pieces};
   }
 
-  /* What ticks, gaps and the lines below the words mean, as far as there is room in these rows. */
-  legend(start, y, room, rows = 1) {
-    const {viewer, race, size} = this;
-    let [x, row] = [start, 0];
+  /* What ticks, gaps and the lines below the words mean, as far as there is room. */
+  legend(start, y, room) {
+    const {viewer, race} = this;
+    let x = start;
     const items = [
       ["dsbd-lane-tick", "M0,0v-8m4,8v-8m4,8v-8", viewer.say("lanes.share", {share: number(race.share)})],
       ["dsbd-lane-pass", "M0,-9h6v10h-6zM12,-9h6v10h-6z", viewer.say("lanes.choose", {share: number(race.choosing)})],
@@ -205,24 +179,13 @@ export class Lanes {
       const text = draw("text", {class: "dsbd-lane-note", x: 22, text: said});
       item.append(draw("path", {class: kind, d}), text);
       const wide = 22 + text.getComputedTextLength();
-      if (x + wide > start + room && row + 1 < rows) [x, row] = [start, row + 1];
       if (x + wide > start + room) {
         item.remove();
         continue;
       }
-      item.setAttribute("transform", `translate(${x},${y + row * size.line})`);
+      item.setAttribute("transform", `translate(${x},${y})`);
       x += wide + 16;
     }
-  }
-
-  /* The words around the lanes of a picture that stands alone. */
-  poster() {
-    const {size} = this;
-    const {title, quality} = this.viewer.strip;
-    this.put("text", {class: "dsbd-lane-title", x: 0, y: FILM.title, text: title.textContent});
-    this.put("text", {class: "dsbd-lane-quality", x: 0, y: FILM.quality, text: quality.textContent});
-    this.put("text", {class: "dsbd-lane-name", x: size.width, y: FILM.title, "text-anchor": "end", text: "DSBD"});
-    this.legend(0, FILM.legend, size.width, 2);
   }
 
   /* ---- at every moment ------------------------------------------------------------------------------------------ */

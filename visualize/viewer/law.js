@@ -161,21 +161,15 @@ export function exactlyOf(alphas) {
   return exactly;
 }
 
-/* P(accepted >= k) for k = 1..m. */
-export function tailsOf(alphas) {
-  let tail = 0;
-  const sums = exactlyOf(alphas).map((_, at, exactly) => (tail += exactly[exactly.length - 1 - at]));
-  return sums
-    .slice(0, -1)
-    .reverse()
-    .map((chance) => Math.min(1, chance));
-}
-
-/* P(accepted >= count) of a layer, in a likely forest P(count draws all land). 1 below one draft, 0 beyond the last. */
-export function atLeast(layer, count) {
-  if (count < 1) return 1;
-  return count > layer.at_least.length ? 0 : layer.at_least[count - 1];
-}
+/* P(accepted >= k) for k = 1..m, from the mean acceptances, or from P(exactly k accepted) for k = 0..m. */
+export const tailsOf = (alphas) => sumsFrom(exactlyOf(alphas));
+export const sumsFrom = (exactly) =>
+  exactly.slice(1).map((_, at) =>
+    Math.min(
+      1,
+      exactly.slice(at + 1).reduceRight((tail, chance) => tail + chance, 0),
+    ),
+  );
 
 /* The largest K whose chance reaches the threshold, else 0. */
 export function reached(chances, threshold) {

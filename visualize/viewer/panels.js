@@ -1,8 +1,7 @@
 /* The views of an iteration that the fold offers: its text, its nodes as a table, the attention
  * mask of its forest, and charts of the whole decode. Each is built when it is first opened. */
 
-import {button, clamp, draw, make, placeAt, scrolled, table, term} from "./dom.js";
-import {sum} from "./law.js";
+import {button, clamp, draw, make, placeAt, scrolled, term} from "./dom.js";
 import {number} from "./words.js";
 
 /* ---- the beams as running text, each token underlined by where it came from ------------------------------------- */
@@ -79,7 +78,7 @@ export class TablePanel {
   build(sheet) {
     const {viewer} = this;
     const {now, say} = viewer;
-    const heads = COLUMNS.map((column) => say(`table.${column}`));
+    const heads = COLUMNS.map((column) => make("th", {scope: "col", text: say(`table.${column}`)}));
     this.cells = now.nodes.map(() =>
       COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})),
     );
@@ -87,7 +86,9 @@ export class TablePanel {
     this.cells.forEach(([head]) => head.append(button({class: "dsbd-token-button"})));
     const caption = make("caption", {text: say("table.title", {index: now.number})});
     const said = make("p", {class: "dsbd-hint"}, ...term(viewer, "exact", say("ui.exact")));
-    sheet.replaceChildren(said, scrolled(say("tab.table"), table(heads, this.rows, caption)));
+    const head = make("thead", {}, make("tr", {}, ...heads));
+    const whole = make("table", {class: "dsbd-table"}, caption, head, make("tbody", {}, ...this.rows));
+    sheet.replaceChildren(said, scrolled(say("tab.table"), whole));
   }
 
   update() {
@@ -134,44 +135,35 @@ export class ChartsPanel {
 
   build(sheet) {
     const {say, scene} = this.viewer;
-    const {iterations} = scene;
-    const phases = Object.keys(iterations[0].seconds);
+    const phases = Object.keys(scene.iterations[0].seconds);
     this.bands = [];
-    const widths = this.chart(
-      Math.max(...iterations.flatMap(({layers}) => [layers.length, ...layers.map(({width}) => width)])),
-      ({layers}, column) => [
-        column("dsbd-chart-layers", layers.length),
-        ...layers.map(({width}) => column("dsbd-chart-width", width, width)),
-      ],
-    );
-    const seconds = this.chart(
-      Math.max(...iterations.map(({seconds: spent}) => sum(Object.values(spent)))),
-      (one, column) =>
-        phases.map((phase, at) => {
-          const below = sum(phases.slice(0, at).map((other) => one.seconds[other]));
-          return column(`dsbd-chart-${phase}`, below + one.seconds[phase], below);
-        }),
-    );
-    const key = (kind, text) => make("span", {}, make("i", {class: `dsbd-key dsbd-chart-${kind}`}), say(text));
-    const keys = [key("layers", "figure.layers"), key("width", "figure.layer_width")];
+    const widths = this.chart(({layers}) => [
+      ["layers", 0, layers.length],
+      ...layers.map(({width}) => ["width", width, width]),
+    ]);
+    const seconds = this.chart(({seconds: spent}) => {
+      let before = 0;
+      return phases.map((phase) => [phase, before, (before += spent[phase])]);
+    });
     const title = (text) => make("p", {class: "dsbd-fact-title", text});
-    const legend = (...inside) => make("p", {class: "dsbd-hint"}, ...inside);
+    const key = ([kind, text]) => make("span", {}, make("i", {class: `dsbd-key dsbd-chart-${kind}`}), say(text));
+    const legend = (...entries) => make("p", {class: "dsbd-hint"}, ...entries.map(key));
     sheet.replaceChildren(
-      ...[title(say("figure.width")), widths, legend(...keys)],
-      ...[
-        title(`${say("figure.timeline")} (${say("figure.seconds")})`),
-        seconds,
-        legend(...phases.map((phase) => key(phase, `bar.${phase}`))),
-      ],
+      title(say("figure.width")),
+      widths,
+      legend(["layers", "figure.layers"], ["width", "figure.layer_width"]),
+      title(`${say("figure.timeline")} (${say("figure.seconds")})`),
+      seconds,
+      legend(...phases.map((phase) => [phase, `bar.${phase}`])),
     );
   }
 
-  /* most: the largest value. marks(iteration, column): those of a pass, made by column(class, value, from = 0), which
-   * is a line where both values are the same. */
-  chart(most, marks) {
+  /* marksOf(iteration): [kind, from, to] of each mark of a pass, a line where both values are the same. */
+  chart(marksOf) {
     const {viewer} = this;
     const {iterations} = viewer.scene;
     const {width, height, left, top, bottom} = CHART;
+    const most = Math.max(...iterations.flatMap(marksOf).map(([, , to]) => to));
     const each = Math.min((width - left) / iterations.length, 40);
     const y = (value) => height - bottom - (value / most) * (height - bottom - top);
     const text = (x, at, said, anchor) => draw("text", {x, y: at, "text-anchor": anchor, text: said});
@@ -179,20 +171,14 @@ export class ChartsPanel {
     const columns = iterations.map((iteration, at) => {
       const x = left + at * each;
       const band = draw("rect", {class: "dsbd-chart-band", x, y: top, width: each, height: height - top});
-      const column = (kind, value, from = 0) => {
-        const tall = Math.max(y(from) - y(value), 2);
-        return draw("rect", {
-          class: kind,
-          x: x + 0.15 * each,
-          width: 0.7 * each,
-          y: y(value) - tall * (value === from),
-          height: tall,
-        });
-      };
       this.bands.push(band);
+      const marks = marksOf(iteration).map(([kind, from, to]) => {
+        const tall = Math.max(y(from) - y(to), 2);
+        const box = {x: x + 0.15 * each, width: 0.7 * each, y: y(to) - tall * (to === from), height: tall};
+        return draw("rect", {class: `dsbd-chart-${kind}`, ...box});
+      });
       const label = at % every ? [] : [text(x + each / 2, height - 6, iteration.number, "middle")];
-      const onclick = () => viewer.goto({it: at, step: 0});
-      return draw("g", {onclick}, band, ...marks(iteration, column), ...label);
+      return draw("g", {onclick: () => viewer.goto({it: at, step: 0})}, band, ...marks, ...label);
     });
     const frame = [text(left - 6, top + 8, number(most), "end"), text(left - 6, y(0), "0", "end")];
     const size = {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": viewer.say("tab.charts")};
@@ -223,70 +209,44 @@ export class MaskPanel {
     const {now} = viewer;
     const scored = now.nodes.map((node, at) => at).filter((at) => now.nodes[at].kind !== "drawn");
     const column = new Map(scored.map((at, place) => [at, place]));
-    this.rows = new Map();
-    const cell = (this.cell = clamp(WIDE / scored.length, ...CELL));
-    const across = (this.across = (PROMPT + scored.length) * cell);
+    const cell = clamp(WIDE / scored.length, ...CELL);
+    const across = (PROMPT + scored.length) * cell;
     const width = LABELS + across + MARGIN;
     const height = HEADER + scored.length * cell + 4;
-    const image = draw("svg", {
-      class: "dsbd-mask",
-      width,
-      height,
-      viewBox: `0 0 ${width} ${height}`,
-      role: "img",
-      "aria-label": viewer.say("mask.alt", {count: scored.length}),
-    });
+    const size = {width, height, viewBox: `0 0 ${width} ${height}`};
+    const told = {role: "img", "aria-label": viewer.say("mask.alt", {count: scored.length})};
+    const image = draw("svg", {class: "dsbd-mask", ...size, ...told});
+    const label = (at) => viewer.labelOf(now.nodes[at]);
     const x = (place) => LABELS + (PROMPT + place) * cell;
+    const title = (left, text, at = null) => {
+      const transform = `translate(${left + 4},${HEADER - 5}) rotate(-60)`;
+      return draw("text", {class: "dsbd-mask-label", transform, "data-at": at, text});
+    };
+    const row = (at, y) => {
+      const box = (left, wide, kind) =>
+        draw("rect", {class: `dsbd-cell dsbd-cell-${kind}`, x: left + 1, y: y + 1, width: wide - 2, height: cell - 2});
+      const side = {x: LABELS - 6, y: y + cell / 2 + 3.5, "text-anchor": "end"};
+      return draw(
+        "g",
+        {class: `dsbd-mask-row dsbd-mask-${now.nodes[at].kind}`, "data-at": at},
+        draw("rect", {class: "dsbd-hit", x: 0, y, width: LABELS + across, height: cell}),
+        draw("text", {class: "dsbd-mask-label", ...side, text: label(at)}),
+        box(LABELS, PROMPT * cell, "prompt"),
+        ...now.pathTo(at).map((other) => box(x(column.get(other)), cell, other === at ? "self" : "seen")),
+      );
+    };
+    this.rows = new Map(scored.map((at, place) => [at, row(at, HEADER + place * cell)]));
     image.append(
       draw("rect", {class: "dsbd-mask-ground", x: LABELS, y: HEADER, width: across, height: scored.length * cell}),
-      this.title(LABELS + (PROMPT * cell) / 2, viewer.say("node.prompt")),
+      title(LABELS + (PROMPT * cell) / 2, viewer.say("node.prompt")),
+      ...scored.map((at, place) => title(x(place) + cell / 2, label(at), at)),
+      ...this.rows.values(),
     );
-    scored.forEach((at, place) => {
-      const seen = now.pathTo(at).map((other) => [x(column.get(other)), other]);
-      image.append(this.title(x(place) + cell / 2, viewer.labelOf(now.nodes[at]), at));
-      image.append(this.row(at, HEADER + place * cell, seen));
-    });
     image.addEventListener("pointerover", (event) => viewer.hover(placeAt(event)));
     image.addEventListener("pointerleave", () => viewer.hover(-1));
     this.said = make("p", {class: "dsbd-hint", "aria-live": "polite"});
-    sheet.replaceChildren(
-      make("p", {text: viewer.say("mask.title")}),
-      this.said,
-      scrolled(viewer.say("tab.mask"), image),
-    );
-  }
-
-  title(x, text, at = null) {
-    return draw("text", {
-      class: "dsbd-mask-label",
-      transform: `translate(${x + 4},${HEADER - 5}) rotate(-60)`,
-      "data-at": at,
-      text,
-    });
-  }
-
-  row(at, y, seen) {
-    const {viewer, cell, across} = this;
-    const node = viewer.now.nodes[at];
-    const text = draw("text", {
-      class: "dsbd-mask-label",
-      x: LABELS - 6,
-      y: y + cell / 2 + 3.5,
-      "text-anchor": "end",
-      text: viewer.labelOf(node),
-    });
-    const box = (x, width, kind) =>
-      draw("rect", {class: `dsbd-cell dsbd-cell-${kind}`, x: x + 1, y: y + 1, width: width - 2, height: cell - 2});
-    const group = draw(
-      "g",
-      {class: `dsbd-mask-row dsbd-mask-${node.kind}`, "data-at": at},
-      draw("rect", {class: "dsbd-hit", x: 0, y, width: LABELS + across, height: cell}),
-      text,
-      box(LABELS, PROMPT * cell, "prompt"),
-      ...seen.map(([x, other]) => box(x, cell, other === at ? "self" : "seen")),
-    );
-    this.rows.set(at, group);
-    return group;
+    const lead = make("p", {text: viewer.say("mask.title")});
+    sheet.replaceChildren(lead, this.said, scrolled(viewer.say("tab.mask"), image));
   }
 
   update() {

@@ -5,6 +5,7 @@
  */
 
 import {YIELDED, markOf} from "./dom.js";
+import {sumsFrom} from "./law.js";
 import {placeWhole, rowsOf} from "./layout.js";
 import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
 
@@ -135,14 +136,14 @@ class Iteration {
     this.beams_before = ranked(input_beams, false, scene);
     this.beams_after = beamsAfter(record, scene);
     this.nodes = nodesOf(record, members, places, this.beams_after, scene);
-    this.lastColumn = Math.max(0, ...this.nodes.map(({column}) => column));
-    this.lastRow = Math.max(0, ...this.nodes.map(({row}) => row));
+    this.last_column = Math.max(0, ...this.nodes.map(({column}) => column));
+    this.last_row = Math.max(0, ...this.nodes.map(({row}) => row));
     const placed = (one) => ({...one, node: places.get(one.node)});
     this.trials = trials.map(placed);
     this.draws = draws.map(placed);
     this.layers = layers.map((layer, at) => ({
       ...layer,
-      at_least: chancesOf(layer, scene.settings, draws),
+      chances: chancesOf(layer, scene.settings, draws),
       alive: layer.alive.map((node) => places.get(node)),
       alternatives: alternativesOf(layer, places, scene.running),
       step: widths[at],
@@ -200,13 +201,6 @@ class Iteration {
     const path = [];
     for (let at = place; at >= 0; at = this.nodes[at].parent) path.unshift(at);
     return path;
-  }
-
-  children() {
-    const below = this.nodes.map(() => []);
-    const roots = [];
-    this.nodes.forEach((node, at) => (node.parent < 0 ? roots : below[node.parent]).push(at));
-    return {below, roots};
   }
 }
 
@@ -269,12 +263,9 @@ function beamsAfter({layers, output_beams}, scene) {
 
 /* P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ... Greedy draws without replacement are
  * certain, so they tell which of them land. */
-function chancesOf({forest_mass, accepted_distribution, draws_planned, layer}, settings, draws) {
+function chancesOf({forest_mass, accepted_distribution, layer}, settings, draws) {
   const {temperature, replacement, max_width} = settings;
-  if (forest_mass === null) {
-    const tail = (k) => accepted_distribution.slice(k).reduceRight((sum, chance) => sum + chance, 0);
-    return Array.from({length: draws_planned}, (_, at) => Math.min(1, tail(at + 1)));
-  }
+  if (forest_mass === null) return sumsFrom(accepted_distribution);
   const own = draws.filter((draw) => draw.layer === layer);
   const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
   const isCertain = temperature === 0 && !replacement;

@@ -3,15 +3,15 @@
  * has sentence, forest and card only. */
 
 import {CutPanel} from "./turn.js";
-import {STYLES, button, download, draw, make, symbol} from "./dom.js";
+import {STYLES, button, download, draw, make, set, symbol} from "./dom.js";
 import {HEAD} from "./forest.js";
 import {ChartsPanel, MaskPanel, TablePanel, TextPanel} from "./panels.js";
-import {NAMES, STRINGS, remember} from "./words.js";
+import {STRINGS, nameOf, remember} from "./words.js";
 
 const PANELS = [TextPanel, CutPanel, MaskPanel, ChartsPanel, TablePanel];
 
-/* Fills the viewer's root and returns the parts that steps change. state: the fold as it was before. */
-export function buildShell(viewer, state) {
+/* Fills the viewer's root and returns the parts that steps change. before: the views in the language before. */
+export function buildShell(viewer, before) {
   const {say, controls, forest, strip, memory, game} = viewer;
   const parts = {
     title: make("h2", {class: "dsbd-title"}),
@@ -20,12 +20,7 @@ export function buildShell(viewer, state) {
     formula: make("div", {class: "dsbd-formula-place"}),
     card: make("aside", {class: "dsbd-card", tabindex: "0", "aria-label": say("ui.card")}),
     legend: make("ul", {class: "dsbd-below dsbd-legend", "aria-label": say("ui.legend")}),
-    views: new Views(
-      viewer,
-      PANELS.map((Panel) => Object.assign(new Panel(), {viewer})),
-      tools(viewer),
-      state,
-    ),
+    views: new Views(viewer, before),
   };
   forest.element.setAttribute("aria-label", say("ui.drawing"));
   parts.whole = make(
@@ -54,12 +49,6 @@ export function buildShell(viewer, state) {
   return parts;
 }
 
-function tools(viewer) {
-  const {say} = viewer;
-  const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
-  return [save("svg", saveSvg), save("png", savePng), save("picture", savePicture), save("film", saveFilm)];
-}
-
 /* The switch stands open, and keeps the focus although everything around it is built again. */
 function languages(viewer) {
   const change = (event) => {
@@ -70,55 +59,34 @@ function languages(viewer) {
   const select = make(
     "select",
     {class: "dsbd-language", onchange: change},
-    ...Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: NAMES[code]})),
+    ...Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: nameOf(code)})),
   );
   select.value = viewer.words.language;
   return make("label", {class: "dsbd-languages"}, make("span", {text: viewer.say("ui.language")}), select);
 }
 
-/* The fold below the forest. A view is built when it is first opened, and follows every step while it is open. */
+/* The fold below the forest. A view is built when it is opened, and follows every step while it is open. */
 class Views {
-  /* open: the key of the view to begin with; unfolded: whether the fold is open. */
-  constructor(viewer, panels, tools, {open, unfolded}) {
+  /* before: the fold in the language before. */
+  constructor(viewer, before) {
     const {say} = viewer;
-    this.panels = panels;
-    this.options = panels.map((panel) => make("option", {value: panel.key, text: say(`tab.${panel.key}`)}));
-    this.menu = make(
-      "select",
-      {
-        class: "dsbd-view",
-        "aria-label": say("ui.views"),
-        title: say("ui.views"),
-        onchange: (event) => this.open(event.target.value),
-      },
-      ...this.options,
-    );
-    this.sheets = panels.map((panel) =>
-      make("div", {
-        role: "group",
-        class: `dsbd-panel dsbd-panel-${panel.key}`,
-        "aria-label": say(`tab.${panel.key}`),
-        tabindex: "0",
-        hidden: "",
-      }),
-    );
+    this.panels = PANELS.map((Panel) => Object.assign(new Panel(), {viewer}));
+    const options = this.panels.map(({key}) => make("option", {value: key, text: say(`tab.${key}`)}));
+    const onchange = (event) => this.open(event.target.value);
+    const told = {"aria-label": say("ui.views"), title: say("ui.views")};
+    this.menu = make("select", {class: "dsbd-view", ...told, onchange}, ...options);
+    this.sheet = make("div", {role: "group", tabindex: "0"});
+    const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
     this.element = make(
       "details",
-      {class: "dsbd-more", ontoggle: () => this.refresh()},
+      {class: "dsbd-more", ontoggle: () => this.refresh(), open: before?.element.open},
       make("summary", {text: say("ui.more")}),
-      make("div", {class: "dsbd-tools"}, this.menu, ...tools),
-      ...this.sheets,
+      make("div", {class: "dsbd-tools"}, this.menu, save("svg", saveSvg), save("png", savePng)),
+      this.sheet,
       make("p", {class: "dsbd-keys", text: say("ui.keys")}),
     );
-    this.stale = panels.map(() => true);
-    this.at = 0;
     this.ready = false; // becomes true with the first step
-    this.element.open = unfolded;
-    this.open(open);
-  }
-
-  get state() {
-    return {open: this.panels[this.at].key, unfolded: this.element.open};
+    this.open(before?.panel.key ?? "text");
   }
 
   show(key) {
@@ -128,33 +96,25 @@ class Views {
   }
 
   open(key) {
-    this.at = Math.max(
-      0,
-      this.panels.findIndex((panel) => panel.key === key),
-    );
-    this.menu.value = this.panels[this.at].key;
-    this.sheets.forEach((sheet, at) => {
-      sheet.hidden = at !== this.at;
-    });
+    this.panel = this.panels.find((panel) => panel.key === key);
+    this.menu.value = key;
+    set(this.sheet, {class: `dsbd-panel dsbd-panel-${key}`, "aria-label": this.panel.viewer.say(`tab.${key}`)});
+    this.isStale = true;
     this.refresh();
   }
 
-  /* changed: another iteration is shown. news: the scene has changed. Closed views update when they are opened. */
+  /* changed: another iteration is shown. news: the scene has changed. A closed fold updates when it is opened. */
   update(changed = false, news = false) {
     this.ready = true;
-    this.panels.forEach((panel, at) => {
-      this.stale[at] ||= changed || (news && Boolean(panel.whole));
-      if (changed) this.options[at].disabled = panel.fits?.() === false;
-    });
+    this.isStale ||= changed || (news && Boolean(this.panel.whole));
     this.refresh();
   }
 
   refresh() {
     if (!this.ready || !this.element.open) return;
-    const panel = this.panels[this.at];
-    if (this.stale[this.at]) panel.build(this.sheets[this.at]);
-    this.stale[this.at] = false;
-    panel.update?.();
+    if (this.isStale) this.panel.build(this.sheet);
+    this.isStale = false;
+    this.panel.update();
   }
 }
 
@@ -183,8 +143,7 @@ const PAINT = [
   ..."fill stroke stroke-width stroke-dasharray opacity visibility".split(" "),
   ..."font-family font-size font-weight text-decoration white-space".split(" "),
 ];
-const SHARED = {width: 1200, height: 630}; // pixels of the previews of links
-const FILM_BITS = 4e6; // per second
+const PNG_SCALE = 2;
 
 /* The forest with its head as one stand-alone document: the styles are copied onto the elements. */
 function forestSheet(viewer) {
@@ -192,17 +151,18 @@ function forestSheet(viewer) {
   const {width, height, upright} = forest.geometry;
   const top = upright ? 0 : HEAD;
   const paper = getComputedStyle(viewer.root).getPropertyValue("--dsbd-paper").trim();
-  const whole = sheet(width, height + top, draw("title", {text: viewer.altText()}));
-  whole.append(draw("rect", {width, height: height + top, fill: paper}));
-  if (!upright) whole.append(painted(forest.head));
-  whole.append(draw("g", {transform: `translate(0,${top})`}, painted(forest.body)));
-  return whole;
+  const tall = height + top;
+  return draw(
+    "svg",
+    {xmlns: "http://www.w3.org/2000/svg", width, height: tall, viewBox: `0 0 ${width} ${tall}`},
+    draw("title", {text: viewer.altText()}),
+    draw("rect", {width, height: tall, fill: paper}),
+    ...(upright ? [] : [painted(forest.head)]),
+    draw("g", {transform: `translate(0,${top})`}, painted(forest.body)),
+  );
 }
 
 const textOf = (svg) => new XMLSerializer().serializeToString(svg);
-
-const sheet = (width, height, ...inside) =>
-  draw("svg", {xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`}, ...inside);
 
 function painted(source) {
   const group = draw("g");
@@ -227,55 +187,16 @@ function saveSvg(viewer) {
   download(`${name(viewer)}.svg`, textOf(forestSheet(viewer)), "image/svg+xml");
 }
 
-async function savePng(viewer, scale = 2) {
-  const {width, height, upright} = viewer.forest.geometry;
-  const canvas = await raster(forestSheet(viewer), scale * width, scale * (height + (upright ? 0 : HEAD)));
-  download(`${name(viewer)}.png`, await pngOf(canvas), "image/png");
-}
-
-const pngOf = (canvas) => new Promise((done) => canvas.toBlob(done, "image/png"));
-
-async function raster(svg, width, height) {
-  const canvas = document.createElement("canvas");
+export async function savePng(viewer) {
+  const svg = forestSheet(viewer);
+  const [width, height] = ["width", "height"].map((side) => PNG_SCALE * svg.getAttribute(side));
+  const canvas = make("canvas", {width, height});
   const image = new Image();
-  Object.assign(canvas, {width, height});
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(textOf(svg))}`;
   await image.decode();
   canvas.getContext("2d").drawImage(image, 0, 0, width, height);
-  return canvas;
-}
-
-/* The two lanes as a film, 1200 × 630, which the browser records while they are drawn. */
-async function saveFilm(viewer) {
-  const canvas = make("canvas", SHARED);
-  const pen = canvas.getContext("2d");
-  const recorder = new MediaRecorder(canvas.captureStream(), {videoBitsPerSecond: FILM_BITS});
-  const parts = [];
-  recorder.addEventListener("dataavailable", ({data}) => parts.push(data));
-  const ended = new Promise((done) => recorder.addEventListener("stop", done));
-  recorder.start();
-  await viewer.strip.lanes.film(async (element, milliseconds) => {
-    pen.drawImage(await still(element), 0, 0);
-    await new Promise((done) => setTimeout(done, milliseconds));
-  });
-  recorder.stop();
-  await ended;
-  const [type] = recorder.mimeType.split(";");
-  download(`dsbd-two-lanes.${type.split("/")[1]}`, new Blob(parts, {type}), type);
-}
-
-/* The end of the two lanes as one picture; without lanes the forest that is shown. */
-export async function savePicture(viewer) {
-  const {lanes} = viewer.strip;
-  if (!lanes.race) return savePng(viewer);
-  const take = async (element) => download("dsbd-decode.png", await pngOf(await still(element)), "image/png");
-  return lanes.film(take, Infinity);
-}
-
-function still(element) {
-  const {x, width, height} = element.viewBox.baseVal;
-  const drawn = draw("g", {transform: `translate(${-x},0)`}, painted(element));
-  return raster(sheet(width, height, drawn), SHARED.width, SHARED.height);
+  const content = await new Promise((done) => canvas.toBlob(done, "image/png"));
+  download(`${name(viewer)}.png`, content, "image/png");
 }
 
 const name = (viewer) => `dsbd-iteration-${viewer.now.index}`;

@@ -11,7 +11,6 @@ const STRIP = {
   pitch: [9, 26], // pixels between two positions, least and most
   row: 8, // pixels between two rows where there is room
   digit: 7,
-  near: 7, // pixels within which a click means a mark, not its band
 };
 const rounded = (pixels) => Math.round(10 * pixels) / 10;
 const MARK_NAMES = Object.keys(STYLES).filter((mark) => mark !== "start");
@@ -22,18 +21,10 @@ export class Strip {
     this.title = make("b", {});
     this.dropped = make("span", {class: "dsbd-dropped"});
     this.quality = make("span", {});
-    this.why = button({
-      class: "dsbd-why",
-      text: viewer.say("cut.why"),
-      title: viewer.say("tab.cut"),
-      onclick: () => viewer.parts.views.show("cut"),
-    });
-    this.turn = button({
-      class: "dsbd-turn",
-      text: viewer.say("game.turn"),
-      title: viewer.say("tab.game"),
-      onclick: () => viewer.game.start(),
-    });
+    const offer = (name, key, tab, onclick) =>
+      button({class: `dsbd-${name}`, text: viewer.say(key), title: viewer.say(tab), onclick});
+    this.why = offer("why", "cut.why", "tab.cut", () => viewer.parts.views.show("cut"));
+    this.turn = offer("turn", "game.turn", "tab.game", () => viewer.game.start());
     this.lanes = new Lanes(viewer);
     this.again = iconButton("reset", viewer.say("lanes.again"), () => viewer.story.again(), {class: "dsbd-again"});
     this.sheet = draw("svg", {class: "dsbd-strip-sheet", "aria-hidden": "true"});
@@ -83,15 +74,13 @@ export class Strip {
     this.why.hidden = !scene.settings.lossless || !isTried;
     this.turn.hidden = !scene.settings.lossless || viewer.game.pass < 0;
     this.again.hidden = !this.lanes.race;
-    viewer.root.classList.toggle("dsbd-without-lanes", !this.lanes.race);
     // While a decode runs, the strip has room for all tokens that were asked for.
     const asked = scene.result.length ? 0 : scene.settings.max_new_tokens;
     const columns = Math.max(whole.last_position, asked, 1);
     this.pitch = clamp((this.width - 2 * STRIP.side) / (columns + 0.5), ...STRIP.pitch);
     this.row = Math.min(STRIP.row, (STRIP.height - STRIP.line - 8) / Math.max(whole.last_row, 1));
     const across = Math.max(this.width, Math.ceil(2 * STRIP.side + (columns + 0.5) * this.pitch));
-    const size = {viewBox: `0 0 ${across} ${STRIP.height}`, width: across, height: STRIP.height};
-    set(this.sheet, size);
+    set(this.sheet, {viewBox: `0 0 ${across} ${STRIP.height}`, width: across, height: STRIP.height});
     const placeOf = ({position, row}) => ({x: rounded(this.x(position)), y: rounded(STRIP.line + row * this.row)});
     this.places = new Map([{id: 0, position: 0, row: 0}, ...this.nodes].map((node) => [node.id, placeOf(node)]));
     this.rects = this.bands.map((band, at) => this.band(band, at));
@@ -174,8 +163,7 @@ export class Strip {
     this.rects.forEach((rect, place) => rect.classList.toggle("dsbd-current", place === at));
     const band = this.bands[at];
     const title = this.rects[at]?.querySelector("title").textContent ?? "";
-    const told = {"aria-valuemax": this.bands.length, "aria-valuenow": at + 1, "aria-valuetext": title};
-    set(scroller, told);
+    set(scroller, {"aria-valuemax": this.bands.length, "aria-valuenow": at + 1, "aria-valuetext": title});
     if (this.shown === at || !band) return;
     this.shown = at;
     const from = this.x(band.first - 0.5);
@@ -185,28 +173,19 @@ export class Strip {
     }
   }
 
-  go(index, how) {
+  go(index) {
     const {viewer} = this;
     const it = viewer.scene.iterations.findIndex((iteration) => iteration.index === index);
     if (it < 0) return;
     viewer.controls.stop();
     // One step before the end everything is decided, and nothing has faded yet.
-    viewer.goto({it, step: viewer.scene.iterations[it].steps.length - 2, ...how});
+    viewer.goto({it, step: viewer.scene.iterations[it].steps.length - 2});
   }
 
-  /* A click on a mark opens its pass with that node in view, a click beside marks opens the pass with its verdicts. */
   onClick(event) {
-    const box = this.sheet.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    const y = event.clientY - box.top;
-    const near = this.nodes
-      .map((node) => ({node, far: Math.hypot(this.places.get(node.id).x - x, this.places.get(node.id).y - y)}))
-      .filter(({far}) => far < STRIP.near)
-      .sort((one, other) => one.far - other.far)[0];
-    const position = Math.round((x - STRIP.side) / this.pitch);
+    const position = Math.round((event.clientX - this.sheet.getBoundingClientRect().left - STRIP.side) / this.pitch);
     const band = this.bands.find(({first, last}) => position >= first && position <= last);
-    if (near) this.go(near.node.iteration, {step: Infinity, node: near.node.id});
-    else if (band) this.go(band.iteration);
+    if (band) this.go(band.iteration);
   }
 
   onKey(event) {
@@ -234,33 +213,29 @@ function markShape(mark, {x, y}, size) {
 
 /* The memory of a long prompt: its segments as a row, and how much the chosen one recalls of each before it. The last
  * segment is in the window. A scene whose prompt is read whole has no memory, and nothing is shown. */
-const FEW_CHARACTERS = 300;
 const TOLD_SHARE = 0.005; // what rounds to 0 % is not told
 const LABELLED = 2; // so many of the largest shares have their number without pointing at them
 const sharesOf = ({first_memory, weights}) =>
   weights.map((weight, at) => ({at: first_memory + at, weight})).sort((one, other) => other.weight - one.weight);
 
 export class MemoryRow {
-  /* chosen: the place of the segment to begin with; null for the last one. */
-  constructor(viewer, chosen = null) {
+  constructor(viewer) {
     const {say} = viewer;
     this.viewer = viewer;
-    this.chosen = chosen;
     this.title = make("b", {});
     this.row = make("div", {class: "dsbd-memory-row", role: "radiogroup", "aria-label": say("memory.strip")});
     this.row.addEventListener("keydown", (event) => this.onKey(event));
     this.said = make("p", {class: "dsbd-memory-said", "aria-live": "polite"});
     this.legend = make("p", {class: "dsbd-hint dsbd-memory-legend"});
     this.name = make("p", {class: "dsbd-fact-title"});
-    this.text = make("p", {class: "dsbd-line dsbd-memory-text", dir: "auto"});
-    this.fold = button({class: "dsbd-memory-fold", onclick: () => this.unfold(!this.unfolded)});
+    this.text = make("p", {class: "dsbd-line dsbd-memory-text", dir: "auto", tabindex: "0"});
     this.element = make(
       "section",
       {class: "dsbd-memory", "aria-label": say("memory.label"), hidden: ""},
       this.title,
       this.row,
       make("div", {}, this.legend, this.said, make("p", {class: "dsbd-hint", text: say("memory.law")})),
-      make("div", {class: "dsbd-memory-read"}, this.name, this.text, this.fold),
+      make("div", {class: "dsbd-memory-read"}, this.name, this.text),
     );
   }
 
@@ -270,11 +245,10 @@ export class MemoryRow {
     this.element.hidden = !memory;
     const key = memory ? JSON.stringify(memory) : "";
     if (!memory || this.drawn === key) return;
-    if (this.drawn) this.chosen = null;
     this.drawn = key;
     this.segments = memory.segments;
     this.build(memory);
-    this.choose(Math.min(this.chosen ?? Infinity, this.segments.length - 1));
+    this.choose(this.segments.length - 1);
   }
 
   build({segments, sensory}) {
@@ -330,7 +304,8 @@ export class MemoryRow {
     });
     this.said.textContent = this.sentence(segment, shares);
     this.name.textContent = say("memory.text", {segment});
-    this.unfold(false);
+    this.text.textContent = this.segments[at].text;
+    this.text.scrollTop = 0;
   }
 
   sentence(segment, [most, next]) {
@@ -339,17 +314,6 @@ export class MemoryRow {
     const values = {segment, first: most.at + 1, share: percent(most.weight)};
     if (!next || next.weight < TOLD_SHARE) return say("memory.one", values);
     return say("memory.two", {...values, second: next.at + 1, other: percent(next.weight)});
-  }
-
-  unfold(unfolded) {
-    const {text} = this.segments[this.chosen];
-    const characters = [...text];
-    const isLong = characters.length > FEW_CHARACTERS;
-    this.unfolded = unfolded;
-    this.text.textContent = isLong && !unfolded ? `${characters.slice(0, FEW_CHARACTERS).join("")}…` : text;
-    this.fold.hidden = !isLong;
-    this.fold.textContent = this.viewer.say(unfolded ? "memory.less" : "memory.all");
-    this.fold.setAttribute("aria-expanded", unfolded);
   }
 
   onKey(event) {

@@ -70,13 +70,7 @@ class CutFill {
 
   column({name, target}, at) {
     const part = (kind) => make("div", {class: `dsbd-cut-${kind}`});
-    const parts = {
-      kept: part("kept"),
-      filled: part("filled"),
-      cut: part("off"),
-      note: part("note"),
-      grip: part("grip"),
-    };
+    const parts = Object.fromEntries(["kept", "filled", "off", "note", "grip"].map((kind) => [kind, part(kind)]));
     const outline = part("outline");
     outline.style.height = this.share(target);
     const drag = (event) => {
@@ -130,7 +124,7 @@ class CutFill {
       const column = this.columns[at];
       column.kept.style.height = this.share(kept);
       this.put(column.filled, kept, filled);
-      this.put(column.cut, bin.target, cut);
+      this.put(column.off, bin.target, cut);
       column.grip.style.bottom = this.share(Math.min(bin.draft, this.top));
       column.note.style.bottom = this.share(Math.min(bin.target + cut, this.top));
       const [kind, amount] = cut > filled ? ["cut.off", cut] : ["cut.fill", filled];
@@ -154,10 +148,6 @@ class CutFill {
 /* The view of it: the layer of the step, else the first one with guesses. */
 export class CutPanel {
   key = "cut";
-
-  fits() {
-    return Boolean(this.layer);
-  }
 
   get layer() {
     const {now, step, scene} = this.viewer;

@@ -10,7 +10,7 @@
  *
  * viewer.where() returns {it, step, layer, node} of the reader, and how many {iterations, steps} there are.
  * viewer.text() returns the best text so far: {prompt, tokens: [{text, origin}], ended}.
- * viewer.picture() saves the decode as a picture to share. viewer.replay() plays the two lanes once.
+ * viewer.picture() saves the forest that is shown as a PNG. viewer.replay() plays the two lanes once.
  * viewer.lanes(true) plays the two lanes over the strip, where they stay until viewer.lanes(false).
  * viewer.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
  *
@@ -26,7 +26,7 @@ import {Controls, Place, Story, onKey, placeIn} from "./controls.js";
 import {STYLES, clamp, dress, guest, make, markOf, watchTheme} from "./dom.js";
 import {Forest} from "./forest.js";
 import {Scene} from "./scene.js";
-import {buildShell, drawLegend, savePicture} from "./shell.js";
+import {buildShell, drawLegend, savePng} from "./shell.js";
 import {MemoryRow, Strip} from "./strip.js";
 import {Game, cutFill} from "./turn.js";
 import {Words, remembered} from "./words.js";
@@ -46,7 +46,7 @@ export function mount(element, trace = null, options = {}) {
     story: () => viewer.story.start(),
     replay: () => viewer.story.again(),
     lanes: (shown) => viewer.strip.lanes.stay(shown),
-    picture: () => savePicture(viewer),
+    picture: () => savePng(viewer),
     cutFill: ({it, layer}) => guest(viewer, cutFill(viewer, viewer.scene.iterations[it].layer(layer))),
     show: (view) => viewer.parts.views.show(view),
     text: () => viewer.scene.text(),
@@ -73,7 +73,7 @@ class Viewer {
     this.root.addEventListener("keydown", (event) => onKey(this, event));
     element.replaceChildren(this.root);
     this.place = options.hash ? new Place() : null;
-    this.cleanup = [watchTheme(element, (theme) => this.setTheme(theme)), this.watchSize(), this.watchHash()];
+    this.cleanup = [watchTheme(element, (theme) => dress(this.root, theme)), this.watchSize(), this.watchHash()];
   }
 
   get now() {
@@ -134,7 +134,7 @@ class Viewer {
   update({follow = false} = {}) {
     const {scene, isNew} = this;
     this.news = true;
-    if (!this.parts) this.build(this.place?.language ?? this.options.language ?? remembered() ?? pageLanguage());
+    if (!this.parts) this.build(this.options.language ?? remembered() ?? (document.documentElement.lang || "en"));
     const last = scene.iterations.length - 1;
     const {parts} = this;
     parts.empty.hidden = last >= 0;
@@ -179,21 +179,13 @@ class Viewer {
   changed() {
     if (this.story.sentence !== null) return; // the story moved, not the reader
     const place = this.where();
-    this.place?.write({
-      ...place,
-      layer: place.layer || null,
-      lang: this.words.language === pageLanguage() ? null : this.words.language,
-    });
+    this.place?.write({...place, layer: place.layer || null});
     this.options.onchange?.(place);
   }
 
   setLanguage(language) {
     this.build(language);
     if (this.scene) this.update();
-  }
-
-  setTheme(theme) {
-    dress(this.root, theme);
   }
 
   /* Stops everything that runs on a timer; the parts must be drawn again. */
@@ -245,8 +237,8 @@ class Viewer {
     this.forest = new Forest(this);
     this.strip = new Strip(this);
     this.game = new Game(this);
-    this.memory = new MemoryRow(this, this.memory?.chosen);
-    this.parts = buildShell(this, this.parts?.views.state ?? {open: "text", unfolded: false});
+    this.memory = new MemoryRow(this);
+    this.parts = buildShell(this, this.parts?.views);
   }
 
   /* ---- at every step -------------------------------------------------------------------------------------------- */
@@ -300,7 +292,7 @@ class Viewer {
     return this.say("ui.alt", {
       index: this.now.number,
       nodes: this.words.counted("nodes", total),
-      layers: this.words.counted("tokens", this.now.lastColumn),
+      layers: this.words.counted("tokens", this.now.last_column),
       states,
     });
   }
@@ -320,12 +312,4 @@ class Viewer {
     this.parts.views.update();
     this.changed();
   }
-
-  showPlaying(playing) {
-    // A screen reader cannot speak a sentence every second.
-    this.parts.sentence.setAttribute("aria-live", playing ? "off" : "polite");
-  }
 }
-
-/* The language of the page around. */
-const pageLanguage = () => document.documentElement.lang || "en";

@@ -1,6 +1,5 @@
 /* The sentences of seven languages: a table for each, whose templates are filled with recorded numbers. */
 
-import {atLeast} from "./law.js";
 import {filled} from "./dom.js";
 import ar from "../words/ar.json" with {type: "json"};
 import de from "../words/de.json" with {type: "json"};
@@ -11,15 +10,9 @@ import ja from "../words/ja.json" with {type: "json"};
 import zh from "../words/zh.json" with {type: "json"};
 
 export const STRINGS = {en, zh, es, de, fr, ja, ar};
-export const NAMES = {
-  en: "English",
-  zh: "中文",
-  es: "Español",
-  de: "Deutsch",
-  fr: "Français",
-  ja: "日本語",
-  ar: "العربية",
-};
+
+/* The name of a language in itself. */
+export const nameOf = (code) => capital(new Intl.DisplayNames([code], {type: "language"}).of(code));
 
 /* The language that the reader chose last on this site; a frame without storage remembers none. */
 const CHOSEN = "dsbd-language";
@@ -176,17 +169,11 @@ export class Words {
 
   /* Why the layer has its width. */
   width(layer, settings) {
-    const decided = layer.kind === "draft" ? draftReason(layer, settings) : bonusReason(layer, settings);
-    const reason = layer.width_reason === "joint" ? "joint" : decided;
-    const tails = tellApart(atLeast(layer, layer.width), atLeast(layer, layer.width + 1), settings.width_threshold);
-    const values = {
-      width: layer.width,
-      next: layer.width + 1,
-      reached: tails[0],
-      missed: tails[1],
-      threshold: tails[2],
-    };
-    return this.say(`width.${reason}`, values);
+    const {width} = layer;
+    const [here, beyond] = [width - 1, width].map((at) => layer.chances[at] ?? 0);
+    const [reached, missed, threshold] = tellApart(here, beyond, settings.width_threshold);
+    const values = {width, next: width + 1, reached, missed, threshold};
+    return this.say(`width.${whyWidth(layer, settings)}`, values);
   }
 
   /* The outcome of a layer. landed: whether a layer before it went on because its picks had been guessed too. */
@@ -257,18 +244,15 @@ export class Words {
   }
 }
 
-function draftReason(layer, settings) {
-  const {width} = layer;
-  const threshold = settings.width_threshold;
-  const likely = layer.forest_mass === null ? "" : "likely_";
-  if (width < settings.min_width) return `${likely}support`;
-  if (atLeast(layer, width) < threshold) return width === settings.min_width ? `${likely}min` : `${likely}given`;
-  if (width >= layer.at_least.length) return `${likely}all`;
-  if (atLeast(layer, width + 1) >= threshold) return width === settings.max_width ? `${likely}max` : `${likely}support`;
-  return `${likely}between`;
-}
+const BOUNDS = {min_width: "min", max_width: "max", support: "support"};
 
-function bonusReason(layer, settings) {
-  if (settings.draft_depth === 0) return "bonus_plain";
-  return layer.width === settings.max_width ? "bonus" : "bonus_all";
+/* The end of the key of a sentence that says why a layer has its width. */
+function whyWidth({kind, width, width_reason, forest_mass, chances}, settings) {
+  if (width_reason === "joint") return "joint";
+  if (kind !== "draft") {
+    if (settings.draft_depth === 0) return "bonus_plain";
+    return width === settings.max_width ? "bonus" : "bonus_all";
+  }
+  const likely = forest_mass === null ? "" : "likely_";
+  return `${likely}${BOUNDS[width_reason] ?? (width >= chances.length ? "all" : "between")}`;
 }

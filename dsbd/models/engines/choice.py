@@ -1,6 +1,7 @@
 """Chooses the engine of a model, and makes the kind of row that it needs."""
 
 import os
+from typing import cast
 
 import torch
 
@@ -65,4 +66,4 @@ def threaded_row(model: LanguageModel, slots: int = 0, check: Check = never_stop
     """Return a new row; its forwards will run on as many threads as torch has now, if that makes them faster."""
     row = new_row(model, slots, check)
     needs_threads = model.device.type == "cpu" and model.engine != "onnx" and not model.is_small
-    return ThreadedRow(row) if needs_threads else row
+    return cast(Row, ThreadedRow(row)) if needs_threads else row

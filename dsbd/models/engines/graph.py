@@ -58,7 +58,7 @@ class GraphRunner:
         if wanted <= old.capacity:
             return
         self._forwards.clear()  # they were captured on the old buffers
-        self.cache = old.empty_twin(wanted)
+        self.cache = self._model.new_cache(wanted)
         for new, before in zip(self.cache.buffers, old.buffers, strict=True):
             new.zero_()  # masked values are multiplied by 0, and 0 * NaN is NaN
             new[:, :, :, :used] = before[:, :, :, :used]

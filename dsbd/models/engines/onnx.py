@@ -55,23 +55,21 @@ class OnnxForward:
     def __init__(self, model: LanguageModel) -> None:
         self.vocabulary, self.limit = len(model.model.get_output_embeddings().weight), model.vocabulary_limit
         try:
-            self.session = self._opened(model)
+            import onnxruntime
+
+            from dsbd.models.engines.onnx_graph import forward_graph
+
+            proto, self._weights = forward_graph(model.model)  # the session reads the weights where they are
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = 1 if model.is_small else torch.get_num_threads()
+            options.log_severity_level = ONLY_ERRORS
+            options.add_session_config_entry("session.force_spinning_stop", "1")  # between forwards cores are torch's
+            values = [onnxruntime.OrtValue.ortvalue_from_numpy(weight) for weight in self._weights.values()]
+            options.add_external_initializers(list(self._weights), values)
+            graph = proto.SerializeToString()
+            self.session: Any = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its errors have no class in common
             raise RuntimeError(f"ONNX Runtime: {first_line(error)}") from None
-
-    def _opened(self, model: LanguageModel) -> Any:
-        import onnxruntime
-
-        from dsbd.models.engines.onnx_graph import forward_graph
-
-        proto, self._weights = forward_graph(model.model)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1 if model.is_small else torch.get_num_threads()
-        options.log_severity_level = ONLY_ERRORS
-        options.add_session_config_entry("session.force_spinning_stop", "1")  # between forwards the cores are torch's
-        values = [onnxruntime.OrtValue.ortvalue_from_numpy(weight) for weight in self._weights.values()]
-        options.add_external_initializers(list(self._weights), values)
-        return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
     def bound_to(self, cache: ForestCache) -> Any:
         """Return a binding that reads and writes the present buffers of a cache, without a copy."""

@@ -3,25 +3,17 @@
 The plain families are Llama and those with its block but for biases (Qwen2), norms of queries and keys (Qwen3), factors
 (Granite), windows (Mistral) or joined weights (Phi3).
 
-Query, key and value come from one product, gate and up from another. One operator rotates, attends, and writes what is
-new into the cache's buffers.
+The graph of a bundled model for ONNX Runtime Web differs in three things. Weights stay in the safetensors files that
+Python reads, and the runtime widens and joins them when it loads the graph. Attention consists of plain products, which
+take an eighth of the time in WebAssembly. And only what is new of a cache comes out, which the page appends to its own.
 
-The graph of a bundled model for ONNX Runtime Web differs in three things.
-
-- Weights are named by file, place and size in the safetensors files that Python reads. They are widened and joined by
-  operators of the graph, which the runtime computes once, when it loads the graph.
-- Attention consists of plain products. In WebAssembly they take an eighth of the time of the operator that Python uses.
-- A cache is [slots, heads, size] and goes in with the used slots only; what comes out is what is new. So the page keeps
-  it as one array per layer, to which it appends.
-
-*Source:* the blocks of ``transformers``' models; the operators of ONNX, and those that ONNX Runtime adds
-in its domain ``com.microsoft``.
+*Source:* the blocks of ``transformers``' models; the operators of ONNX and of ONNX Runtime (``com.microsoft``).
 """
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,15 +36,8 @@ STORED = {"BF16": TensorProto.BFLOAT16, "F16": TensorProto.FLOAT16, "F32": Tenso
 """How safetensors and ONNX name the types of weights."""
 
 
-class Graph(NamedTuple):
-    """A graph, and the weights that it names but does not hold."""
-
-    proto: ModelProto
-    weights: dict[str, np.ndarray]
-
-
-def forward_graph(model: Any) -> Graph:
-    """Return the graph of a model's forward.
+def forward_graph(model: Any) -> tuple[ModelProto, dict[str, np.ndarray]]:
+    """Return the graph of a model's forward, and the weights that it names but does not hold.
 
     It takes ``tokens`` [n] and ``positions`` [1, n] (int64), ``mask`` [1, 1, n, used + n] (additive; a token sees no
     later one), ``asked`` [m] (int64: the places of the tokens whose logits are wanted) and for each layer ``keys0``,
@@ -64,32 +49,20 @@ def forward_graph(model: Any) -> Graph:
         model: in float32, one for which ``why_no_graph`` is None; its weights are shared with the graph.
     """
     with torch.inference_mode(False), torch.no_grad():
-        return Builder(model).build()
-
-
-def browser_graph(model: Any, folder: Path) -> ModelProto:
-    """Return the graph of a model's forward for a browser.
-
-    It takes what :func:`forward_graph` says, but for ``mask`` [n, used + n] and the
-    caches [used, heads, 1, size]. It returns ``logits`` [m, vocabulary], and ``new_keys0``, ``new_values0``, ...
-    [n, heads, 1, size].
-
-    Args:
-        model: in float32, one for which ``why_no_graph`` is None.
-        folder: of its safetensors files.
-
-    Raises:
-        KeyError: the files hold a weight in another type than bfloat16, float16 or float32.
-    """
-    with torch.inference_mode(False), torch.no_grad():
-        return _BrowserBuilder(model, folder).build().proto
+        builder = Builder(model)
+        return builder.build(), builder.weights
 
 
 def bundled_graph(pair: str, role: str) -> ModelProto:
-    """Return the graph of a bundled model; ``role`` is target or draft."""
+    """Return the graph of a bundled model's forward for a browser; ``role`` is target or draft.
+
+    It takes what :func:`forward_graph` says, but for ``mask`` [n, used + n] and the caches [used, heads, 1, size]. It
+    returns ``logits`` [m, vocabulary], and ``new_keys0``, ``new_values0``, ... [n, heads, 1, size].
+    """
     folder = asset_path("models") / pair / role
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False)
-    return browser_graph(model, folder)
+    with torch.no_grad():
+        return _BrowserBuilder(model, folder).build()
 
 
 class Builder:
@@ -104,9 +77,9 @@ class Builder:
         self._factor = getattr(config, "residual_multiplier", 1.0)
         self._nodes: list[Any] = []
         self._held: list[Any] = []
-        self._weights: dict[str, np.ndarray] = {}
+        self.weights: dict[str, np.ndarray] = {}
 
-    def build(self) -> Graph:
+    def build(self) -> ModelProto:
         base = self._model.model
         self._tables, self._ends = self._rotations(), self._slots()
         (hidden,) = self._add("Gather", [self._weight("embedding", base.embed_tokens.weight), "tokens"])
@@ -122,7 +95,7 @@ class Builder:
         (states,) = self._add("Gather", [states, "asked"])
         scale = 1.0 / getattr(self._model.config, "logits_scaling", 1.0)
         self._linear("head", states, [self._model.lm_head], scale, ["logits"])
-        return Graph(self._proto(len(base.layers)), self._weights)
+        return self._proto(len(base.layers))
 
     def _attention(self, number: int, layer: Any, states: str) -> str:
         """Return what attention computes [n, width]. It turns queries and keys, and writes keys and values."""
@@ -146,15 +119,11 @@ class Builder:
         """Return query, key and value; the first two normed, where the family does that."""
         widths = self._ints(*(heads * self._size for heads in (self._heads, self._groups, self._groups)))
         given = self._add("Split", [made, widths], 3, axis=2)
-        if hasattr(layer, "q_norm"):
-            given[0] = self._normed(f"{number}.q_norm", given[0], layer.q_norm)
-            given[1] = self._normed(f"{number}.k_norm", given[1], layer.k_norm)
+        for place, name in enumerate(("q_norm", "k_norm") if hasattr(layer, "q_norm") else ()):
+            (heads,) = self._add("Reshape", [given[place], self._ints(0, 0, -1, self._size)])
+            normed = self._norm(f"{number}.{name}", heads, getattr(layer, name))
+            (given[place],) = self._add("Reshape", [normed, self._ints(0, 0, -1)])
         return given
-
-    def _normed(self, name: str, states: str, norm: Any) -> str:
-        """Return states [1, n, heads * size] with each head normed."""
-        (apart,) = self._add("Reshape", [states, self._ints(0, 0, -1, self._size)])
-        return self._add("Reshape", [self._norm(name, apart, norm), self._ints(0, 0, -1)])[0]
 
     def _slots(self) -> list[str]:
         """Return the last slot after this forward [1] and the number of slots [], int32."""
@@ -230,7 +199,7 @@ class Builder:
         tensor = TensorProto(name=name, data_type=FLOAT, dims=weight.shape, data_location=TensorProto.EXTERNAL)
         tensor.external_data.add(key="location", value="given")
         self._held.append(tensor)
-        self._weights[name] = weight.detach().numpy()
+        self.weights[name] = weight.detach().numpy()
         return name
 
     def _proto(self, layers: int) -> ModelProto:

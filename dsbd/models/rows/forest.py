@@ -95,11 +95,14 @@ class ForestRow(Row):
         tokens, parents = tokens.to(self.model.device), parents.to(self.model.device)
         start = self._fed
         if start == 0:
-            tokens = torch.cat([self._pending_tokens(), tokens])
+            pending = [self._last_prompt_token if node.parent is None else node.token for node in self._pending]
+            tokens = torch.cat([torch.tensor(pending, device=tokens.device), tokens])
             self._fed = len(self._pending)
         if sizes:
             self._extend_sight(parents + (len(self._pending) - self._beam_count), sizes)
-        logits = self._forward(tokens, start).to(asked_on)
+        positions = self._fed_positions[start : self._fed]
+        masks = self._masks(self._sight[start : self._fed, : self._live + self._fed], positions)
+        logits = self._logits(tokens, positions, masks).to(asked_on)
         self.forwards += 1
         self.peak_slots = max(self.peak_slots, self.cache.length)
         return logits if start else logits[len(self._pending) - self._beam_count :]
@@ -111,13 +114,6 @@ class ForestRow(Row):
             torch.maximum(self._sight[above], sight, out=sight)
             torch.add(self._fed_positions[above], 1, out=self._fed_positions[self._fed : self._fed + size])
             self._fed += size
-
-    def _forward(self, tokens: torch.Tensor, start: int) -> torch.Tensor:
-        """Return the logits of the fed tokens from number ``start`` on."""
-        end = self._live + self._fed
-        positions = self._fed_positions[start : self._fed]
-        masks = self._masks(self._sight[start : self._fed, :end], positions)
-        return self._logits(tokens, positions, masks)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
         self.cache.reserve(self._settled + self._sight.shape[1])
@@ -154,10 +150,6 @@ class ForestRow(Row):
         while count < len(order) and order[count].length == self._settled_nodes + count <= shared:
             count += 1
         return count
-
-    def _pending_tokens(self) -> torch.Tensor:
-        tokens = [self._last_prompt_token if node.parent is None else node.token for node in self._pending]
-        return torch.tensor(tokens, device=self.model.device)
 
     def _masks(self, sight: torch.Tensor, positions: torch.Tensor) -> Masks:
         """Return an additive mask [1, 1, n, slots] for each layer type; the sight [n, slots] begins behind the settled.

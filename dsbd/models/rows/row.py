@@ -7,6 +7,7 @@ An iteration is ``open`` (which beams), ``feed`` once or more (tokens in, logits
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from itertools import islice
+from typing import Any
 
 import torch
 
@@ -90,42 +91,14 @@ class Row(ABC):
         return []
 
 
-class WrappedRow(Row):
-    """A row that passes every call on to another one; subclasses change the logits."""
+class WrappedRow:
+    """Passes every call on to another row; subclasses change some."""
 
     def __init__(self, row: Row) -> None:
-        self._row, self.model = row, row.model
+        self._row = row
 
-    @property
-    def forwards(self) -> int:
-        return self._row.forwards
-
-    @property
-    def peak_slots(self) -> int:
-        return self._row.peak_slots
-
-    @property
-    def slots(self) -> int:
-        return self._row.slots
-
-    @property
-    def peak_bytes(self) -> int:
-        return self._row.peak_bytes
-
-    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
-        self._row.prefill(prompt, root, prefix)
-
-    def open(self, beams: Sequence[Node], room: int) -> None:
-        self._row.open(beams, room)
-
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        return self._row.feed(tokens, parents, sizes)
-
-    def register(self, nodes: Sequence[Node | None]) -> None:
-        self._row.register(nodes)
-
-    def commit(self, beams: Sequence[Node]) -> list[Node]:
-        return self._row.commit(beams)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._row, name)
 
 
 class ThreadedRow(WrappedRow):
@@ -135,13 +108,13 @@ class ThreadedRow(WrappedRow):
         super().__init__(row)
         self._threads = torch.get_num_threads()
 
-    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
+    def prefill(self, *given: Any) -> None:
         with torch_threads(self._threads):
-            super().prefill(prompt, root, prefix)
+            self._row.prefill(*given)
 
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+    def feed(self, *given: Any) -> torch.Tensor:
         with torch_threads(self._threads):
-            return super().feed(tokens, parents, sizes)
+            return self._row.feed(*given)
 
 
 class ProcessedRow(WrappedRow):
@@ -154,16 +127,16 @@ class ProcessedRow(WrappedRow):
 
     def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
         self._prompt = list(prompt)
-        super().prefill(prompt, root, prefix)
+        self._row.prefill(prompt, root, prefix)
 
     def open(self, beams: Sequence[Node], room: int) -> None:
         self._paths: list[list[int] | None] = [self._prompt + beam.token_ids() for beam in beams]
         self._answers = list[torch.Tensor]()  # [vocabulary] each, in the order of the paths
-        super().open(beams, room)
+        self._row.open(beams, room)
 
     @torch.inference_mode()
     def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        logits = super().feed(tokens, parents, sizes)
+        logits = self._row.feed(tokens, parents, sizes)
         logits = logits if logits.dtype == torch.float64 else logits.float()
         fed = zip(tokens.tolist(), parents.tolist(), strict=True)
         done, before = 0, len(self._answers)

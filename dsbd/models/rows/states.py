@@ -14,7 +14,7 @@ compare every other way with it.
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -99,11 +99,11 @@ class StateRows(Row):
         above = set(self._parents[first:])
         leaves = [place for place in places if place not in above]
         chains = {leaf: list(self._chain(leaf)) for leaf in leaves}
-        found = dict[int, torch.Tensor]()
-        for cache in _distinct(self._held[self._parents[chain[0]]].cache for chain in chains.values()):
-            own = [leaf for leaf in leaves if self._held[self._parents[chains[leaf][0]]].cache is cache]
-            starts = [self._held[self._parents[chains[leaf][0]]] for leaf in own]
-            logits, ends = self._run(starts, [[self._tokens[place] for place in chains[leaf]] for leaf in own])
+        starts, found = {leaf: self._held[self._parents[chains[leaf][0]]] for leaf in leaves}, dict[int, torch.Tensor]()
+        for cache in {id(start.cache): start.cache for start in starts.values()}.values():
+            own = [leaf for leaf in leaves if starts[leaf].cache is cache]
+            tokens = [[self._tokens[place] for place in chains[leaf]] for leaf in own]
+            logits, ends = self._run([starts[leaf] for leaf in own], tokens)
             for leaf, rows, end in zip(own, logits, ends, strict=True):
                 found |= zip(chains[leaf], rows, strict=False)
                 if len({len(chains[one]) for one in own}) == 1:
@@ -160,10 +160,6 @@ def _shallow(layer: Any) -> Any:
     twin = copy.copy(layer)
     vars(twin).update({name: copy.copy(part) for name, part in vars(layer).items() if isinstance(part, (dict, list))})
     return twin
-
-
-def _distinct(caches: Iterable[Cache]) -> list[Cache]:
-    return list({id(cache): cache for cache in caches}.values())
 
 
 class PathRows(Row):

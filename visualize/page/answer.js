@@ -1,0 +1,133 @@
+/* The answer, above its forest: the headline, what is kept of the large model's distribution, the text by who wrote it,
+ * the rows of a query, and why fewer passes are faster. page.js stands before it in the same script. */
+globalThis.DsbdPage.Answer = class {
+  static ORIGINS = {
+    accepted: "a guess of the small model that was kept",
+    carried: "a guess of the small model, kept with those before it",
+    recovered: "picked by the large model, where the guesses ran out",
+    fresh: "picked by the large model, to keep as many versions as planned",
+    bonus: "picked by the large model, after every guess had passed",
+  };
+
+  constructor(element, facts) {
+    this.element = element;
+    this.facts = facts;
+    this.find = (name) => element.querySelector(name);
+    this.drawTimes(facts.times);
+  }
+
+  /* trace: what is shown. text: of the viewer. settled: how many tokens are final. rows: markup of the server, escaped
+   * there. beside: how the decode did beside the large model alone; null if that was not measured. */
+  show({trace, text, settled, isLive, rows, beside}) {
+    this.element.hidden = false;
+    this.find(".headline").textContent = headline(trace, beside);
+    const {words, isExact} = kept(trace.settings, this.facts.methods);
+    this.find(".kept-words").textContent = words;
+    this.find(".compared").textContent = compared(beside);
+    const isTried = trace.iterations.some(({trials}) => trials.length);
+    this.find("[data-do=why]").hidden = !isExact || !isTried;
+    this.find(".running-line").replaceChildren(...this.pieces(text, settled, isLive));
+    this.find(".marks-open").hidden = !isLive;
+    this.find(".answer-rows").innerHTML = rows ?? "";
+    if (beside) this.drawTimes(beside.times);
+  }
+
+  pieces({prompt, tokens, ended}, settled, isLive) {
+    const {make} = globalThis.DsbdPage;
+    const parts = isQuestion(prompt) ? [] : [make("span", "text-prompt", prompt)];
+    tokens.forEach(({text, origin}, at) => {
+      const word = at || parts.length ? text : text.trimStart();
+      const span = make("span", `mark mark-${origin}${at < settled ? "" : " mark-open"}`, word);
+      span.title = `${this.constructor.ORIGINS[origin]}${at < settled ? "" : ", may still change"}`;
+      if (at === settled) parts.push(make("span", "text-edge"));
+      parts.push(span);
+    });
+    if (ended) parts.push(make("span", "text-end", " ∎"));
+    if (isLive) parts.push(make("span", "text-caret"));
+    return parts;
+  }
+
+  /* Two bars: a pass that writes one word, and one that checks several. */
+  drawTimes(times) {
+    const {make} = globalThis.DsbdPage;
+    const {checked} = this.facts;
+    const [one, several] = times ?? [null, null];
+    const said = times
+      ? `Checking ${checked} words takes the large model ${(several / one).toFixed(1)} × as long as writing one, on this machine.`
+      : `Checking ${checked} words takes a large model about as long as writing one. Not measured here.`;
+    this.find(".fewer figcaption").textContent = said;
+    const bar = (words, seconds, label) => {
+      const row = make("div", "fewer-bar");
+      const blocks = make("span", "fewer-blocks");
+      blocks.style.width = `${Math.round((100 * seconds) / Math.max(one, several))}%`;
+      blocks.append(...Array.from({length: words}, () => make("i")));
+      row.append(make("span", "fewer-label", label), blocks, make("b", "", `${(1000 * seconds).toFixed(1)} ms`));
+      return row;
+    };
+    const bars = times ? [bar(1, one, "write 1"), bar(checked, several, `check ${checked}`)] : [];
+    this.find(".fewer-bars").replaceChildren(...bars);
+  }
+};
+
+/* A question stands above, in the field; its text is the answer alone. */
+const isQuestion = (prompt) => /^Q: .*\nSQL:$/s.test(prompt);
+
+globalThis.DsbdPage.counted = (count, word) => `${count} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
+
+/* "22 passes instead of 64, 1.7 × as fast, the same answer" */
+function headline({iterations, settings}, beside) {
+  const {counted} = globalThis.DsbdPage;
+  const passes = iterations.length;
+  const words = iterations.reduce((sum, {layers}) => sum + layers.length, 0);
+  if (!passes) return "";
+  if (!settings.draft_depth) return `${counted(passes, "pass")} of the large model, one for each word`;
+  const parts = [words > passes ? `${counted(passes, "pass")} instead of ${words}` : counted(passes, "pass")];
+  if (beside) parts.push(Math.abs(beside.ratio - 1) < 0.05 ? "as fast" : `${beside.ratio.toFixed(1)} × as fast`);
+  if (beside?.is_same) parts.push("the same answer");
+  return parts.join(", ");
+}
+
+/* What a method keeps of the large model's distribution: of the whole text, of each token, or nothing. */
+function kept(settings, methods) {
+  const {method, lossless, draft_depth, min_width, max_width, input_beams} = settings;
+  const isFixed = method !== "dsbd" || (min_width === max_width && !input_beams);
+  if (!lossless) return {words: "Guesses that are likely enough pass: no distribution is kept."};
+  if (!draft_depth) return {words: `The large model alone: ${methods[method].toLowerCase()}.`};
+  if (!isFixed) return {words: "Each token by the large model; a narrower search where it is sure."};
+  const of =
+    {dsbd: `beam sampling with ${max_width} beams`, speculative_beam_search: "beam search"}[method] ?? "sampling";
+  return {words: `Same quality: exactly the distribution of ${of}.`, isExact: true};
+}
+
+function compared(beside) {
+  if (!beside) return "";
+  const [own, alone] = beside.perplexity.map((value) => value.toFixed(value < 10 ? 2 : 1));
+  const runs = globalThis.DsbdPage.counted(beside.runs, "run");
+  const what = `Measured here in turn with ${beside.name} of the large model alone, ${runs} each.`;
+  return `${what} Perplexity of the texts: ${own}, alone ${alone}.`;
+}
+
+/* The program that repeats what is shown. */
+globalThis.DsbdPage.program = ({settings, prompt, models}, facts) => {
+  const [owner] = models.target.id.split("/");
+  const names = [models.target, models.draft].filter(Boolean).map(({id}) => literal(id));
+  const pair = owner === "bundled" ? "" : owner.startsWith("bundled:") ? literal(owner) : names.join(", ");
+  const isGiven = (field) => settings[field] !== null && literal(settings[field]) !== literal(facts.defaults[field]);
+  const named = ["method", ...facts.reads[settings.method].filter(isGiven)];
+  const listed = named.map((field) => `${field}=${literal(settings[field])}`).join(", ");
+  return [
+    "import dsbd\n",
+    `pair = dsbd.load_pair(${pair})`,
+    `settings = dsbd.DecodingSettings(${listed})`,
+    `result = dsbd.decode(pair, ${literal(prompt.text)}, settings, record=True)`,
+    "print(result.text)",
+    'result.trace.save("trace.json.gz")',
+  ].join("\n");
+};
+
+function literal(value) {
+  if (Array.isArray(value)) return `(${value.join(", ")},)`;
+  if (value === null || value === undefined) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return JSON.stringify(value);
+}
