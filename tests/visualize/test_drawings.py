@@ -226,6 +226,18 @@ def test_it_is_refused(error, said, call, arguments, options, tmp_path, monkeypa
     assert said in str(refused.value)
 
 
+def test_a_trace_is_seen_in_a_notebook_and_read_by_pandas():
+    """Catches a table with a row too few, or whose rows do not say of which iteration they are."""
+    for table in ("nodes", "trials", "draws", "layers"):
+        frame = TOY.to_pandas(table)
+        counts = {one.index: len(getattr(one, table)) for one in TOY.iterations if getattr(one, table)}
+        assert frame.groupby("iteration").size().to_dict() == counts
+    assert TOY.to_pandas("iterations")["draft_depth"].tolist() == [one.draft_depth for one in TOY.iterations]
+    with pytest.raises(ValueError, match="table is 'beams'; choose one of nodes, trials"):
+        TOY.to_pandas("beams")
+    assert TOY._repr_html_() == visualize.show(TOY)._repr_html_()
+
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {name: doctest.DocTestParser().get_examples(getattr(visualize, name).__doc__) for name in visualize.__all__}
 PAGE = (ROOT / "docs" / "api" / "drawings.md").read_text(encoding="utf-8")
