@@ -3,7 +3,7 @@
 Run from the clone's root, with the requirements of the tests:
 
 python -m benchmarks.planted_faults
-python -m benchmarks.planted_faults --only dsbd/law --workers 2
+python -m benchmarks.planted_faults --only dsbd/law
 
 Each fault of planted_faults.json is planted in a temporary copy of the clone, and the tests of its room run there until
 one fails. Prints a table. Exit code 1: a fault was not caught.
@@ -15,10 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import Queue
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -44,14 +41,6 @@ FAULTS = [
 ]
 
 
-class Outcome(NamedTuple):
-    """What the tests said of a planted fault."""
-
-    fault: Fault
-    caught: bool
-    seconds: float
-
-
 def suite_of(file: str) -> list[str]:
     """Return what tests a file: all tests of JavaScript, those of its room, or, without a room, those of no room."""
     path = Path(file)
@@ -73,57 +62,39 @@ def planted(fault: Fault, text: str) -> str:
     return text.replace(fault.old, fault.new)
 
 
-def try_fault(fault: Fault, copy: Path) -> Outcome:
-    """Plant a fault in a copy of the clone, run its tests, and take it out again."""
+def is_caught(fault: Fault, copy: Path) -> bool:
+    """Plant a fault in a copy of the clone, run its tests, and take it out again; say whether one failed."""
     path = copy / fault.file
     sound = path.read_text(encoding="utf-8")
     path.write_text(planted(fault, sound), encoding="utf-8")
-    started = time.perf_counter()
     try:
         command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *suite_of(fault.file)]
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # an old .pyc would hide the fault
         ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=LIMIT, check=False)
         if ended.returncode > 2:
             raise RuntimeError(f"the tests of {fault.file} did not run: {ended.stdout.decode()[-500:]}")
-        caught = ended.returncode != 0
+        return ended.returncode != 0
     except subprocess.TimeoutExpired:
-        caught = True
+        return True
     finally:
         path.write_text(sound, encoding="utf-8")
-    return Outcome(fault, caught, time.perf_counter() - started)
-
-
-def run(faults: list[Fault], workers: int) -> list[Outcome]:
-    """Try the faults, each worker in a separate copy; print each outcome as it comes."""
-    unwanted = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".hypothesis", "node_modules", "*.egg-info")
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
-        copies: Queue[Path] = Queue()
-        for number in range(workers):
-            copies.put(Path(shutil.copytree(ROOT, Path(folder, str(number)), ignore=unwanted)))
-
-        def one(fault: Fault) -> Outcome:
-            copy = copies.get()
-            try:
-                outcome = try_fault(fault, copy)
-            finally:
-                copies.put(copy)
-            verdict = "caught" if outcome.caught else "MISSED"
-            change = f"{' '.join(fault.old.split())} -> {' '.join(fault.new.split())}"
-            print(f"{verdict} {outcome.seconds:6.1f} s  {fault.file}: {change}", flush=True)
-            return outcome
-
-        return list(pool.map(one, faults))
 
 
 def main() -> int:
     """Run the program. Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="PREFIX", help="files whose path begins with this (all)")
-    parser.add_argument("--workers", type=int, default=1, help="how many copies run at once (1)")
-    parsed = parser.parse_args()
-    outcomes = run([fault for fault in FAULTS if fault.file.startswith(parsed.only)], parsed.workers)
-    missed = sum(not outcome.caught for outcome in outcomes)
-    print(f"{len(outcomes)} faults, {len(outcomes) - missed} caught, {missed} missed")
+    faults = [fault for fault in FAULTS if fault.file.startswith(parser.parse_args().only)]
+    unwanted = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".hypothesis", "node_modules", "*.egg-info")
+    missed = 0
+    with TemporaryDirectory() as folder:
+        copy = Path(shutil.copytree(ROOT, Path(folder, "clone"), ignore=unwanted))
+        for fault in faults:
+            caught = is_caught(fault, copy)
+            missed += not caught
+            change = f"{' '.join(fault.old.split())} -> {' '.join(fault.new.split())}"
+            print(f"{'caught' if caught else 'MISSED'}  {fault.file}: {change}", flush=True)
+    print(f"{len(faults)} faults, {len(faults) - missed} caught, {missed} missed")
     return 1 if missed else 0
 
 

@@ -23,6 +23,7 @@ LESSON = str(ROOT / "assets" / "lessons" / "1-speculative-decoding.md")
 LONG = "a" * 5000
 NOT_PATHS = ["", "  ", "x\x00y", LONG]
 DECODE = ["decode", "--prompt", "x"]
+EVAL = ["eval", "--tasks", "stories", "--limit", "2"]
 EXPORT = ["export", TRACE, "--output", "x", "--format"]
 SITE = ["site", "--traces", str(Path(TRACE).parent), "--output", "site"]
 NOWHERE = ["--target", "./no/such/folder"]
@@ -35,6 +36,7 @@ WRITERS = {
     "export": ["export", TRACE, "--format", "html", "--output"],
     "lesson": ["lesson", LESSON, "--output"],
     "decode": [*DECODE, "--trace"],
+    "bench": ["bench", "--output"],
 }
 FILES = ["binary", "deep.json", "empty"]
 
@@ -86,6 +88,24 @@ def folder(tmp_path, monkeypatch):
         ([*SITE, "--output", ""], "is not a path"),
         ([*SITE, "--output", "binary"], "cannot write into 'binary'"),
         ([*SITE, "--language", "../en"], "'../en'"),
+        (["doctor", "--target", ""], "is not a path"),
+        (["doctor", "--pair", "sql", *NOWHERE], "two pairs"),
+        (["bench", "--methods", ","], "methods is empty"),
+        (["bench", "--prompts", "binary"], "UTF-8"),
+        (["bench", "--prompts", "/no/such/file"], "/no/such/file"),
+        (["bench", "--seeds", "9" * 40], "seeds is 9999"),
+        (["bench", "--baseline", "hf_sampling"], "baseline is 'hf_sampling'"),
+        (["bench", "--seed", "1,2"], "--seeds N"),
+        (["bench", "--limit", "0"], "limit is 0"),
+        (["bench", "--methods", "specinfer", "--branching", "4x2x2,3xa"], "branching is '3xa'"),
+        (["eval"], "tasks is empty"),
+        ([*EVAL, "--methods", "dsbd:best"], "'dsbd:best'"),
+        ([*EVAL, "--max-new-tokens", "4,8"], "give one value"),
+        ([*EVAL, "--data", "stories"], "TASK=PATH"),
+        ([*EVAL, "--data", "squad=x"], "'squad', which is not asked for"),
+        (["eval", "--tasks", "sqad"], "tasks names 'sqad'"),
+        ([*EVAL, "--output", "binary"], "'binary' exists; name another --output"),
+        ([*EVAL, *NOWHERE], "./no/such/folder"),
     ],
     ids=lambda value: " ".join(value)[:40].replace("\0", "0") if isinstance(value, list) else "",
 )  # fmt: skip

@@ -1,6 +1,5 @@
-"""What a push to a Hugging Face Space and a container need: front matter, versions, and the files of the image."""
+"""What a push to a Hugging Face Space and a container need: front matter, versions, a folder to keep models in."""
 
-import fnmatch
 import re
 from pathlib import Path
 
@@ -63,19 +62,6 @@ def docker_lines() -> list[list[str]]:
     return [line.split(None, 1) for line in re.sub(r"\\\n", " ", "\n".join(lines)).splitlines()]
 
 
-def is_in_context(path: Path) -> bool:
-    """True where .dockerignore lets a file into the build; the last line that matches decides."""
-    name, inside = path.relative_to(ROOT).as_posix(), True
-    for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
-        if line.strip() and not line.startswith("#"):
-            pattern = line.removeprefix("!")
-            parts = ["/".join(name.split("/")[: depth + 1]) for depth in range(name.count("/") + 1)]
-            tried = [part.rsplit("/", 1)[-1] for part in parts] if pattern.startswith("**/") else parts
-            if any(fnmatch.fnmatchcase(part, pattern.removeprefix("**/")) for part in tried):
-                inside = line.startswith("!")
-    return inside
-
-
 def test_a_volume_belongs_to_the_user_of_the_image():
     """Catches a folder that Docker makes when the volume is mounted, for root: the page could keep no model there."""
     (kept,) = re.findall(r"-v [\w-]+:(/\S+?)`", (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8"))
@@ -83,16 +69,3 @@ def test_a_volume_belongs_to_the_user_of_the_image():
     as_user = [rest for keyword, rest in lines[lines.index(["USER", "page"]) :] if keyword == "RUN"]
     made = [folder for rest in as_user for folder in rest.removeprefix("mkdir -p ").split() if folder.startswith("/")]
     assert kept in made
-
-
-def test_the_image_holds_what_the_page_needs_and_no_more():
-    """Catches a file of the page that is left out, and the repository's history or tests that go along."""
-    needed = ["app.py", "requirements.txt", "assets/traces"]
-    assert [name for name in needed if not is_in_context(ROOT / name)] == []
-    extra = [".git", "tests/test_deployment.py", "docs/index.md", "README.md", "dsbd/__pycache__/x.pyc", "Dockerfile"]
-    assert [name for name in extra if is_in_context(ROOT / name)] == []
-    for keyword, rest in docker_lines():
-        if keyword == "COPY":
-            *sources, _ = [word for word in rest.split() if not word.startswith("--")]
-            assert [name for name in sources if name != "." and not is_in_context(ROOT / name)] == []
-            assert all((ROOT / name).exists() for name in sources)

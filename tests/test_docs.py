@@ -1,6 +1,5 @@
 """The documentation: every public name has its place, links lead somewhere, tables are true, examples run."""
 
-import itertools
 import re
 import runpy
 import shlex
@@ -125,26 +124,6 @@ def test_snippets_of_teaching_are_those_that_are_tested(kind):
     assert visualize.embed_snippet(page, kind) == SNIPPETS[kind]
     lesson = parse_lesson(SNIPPETS["lesson"], asset_path("lessons") / "mine.md")
     assert [bool(card.options) for card in lesson.cards] == [False, False, True]
-
-
-def marked(name: str) -> str:
-    """Return the block of teaching.md below a mark."""
-    return TEACHING.partition(f"<!-- {name} -->\n")[2].partition("\n\n")[0]
-
-
-def test_the_plan_fills_45_minutes_with_cards_that_exist():
-    """Catches a gap in the plan, a lesson or card that is not there, and a lesson without hand-outs."""
-    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in marked("plan").splitlines()[2:]]
-    times = [tuple(map(int, row[0].split("–"))) for row in rows]
-    assert (times[0][0], times[-1][1]) == (0, 45)
-    assert all(one[1] == other[0] for one, other in itertools.pairwise(times))
-    named = re.findall(r"Lesson (\d), cards? (\d+)(?: to (\d+))?", marked("plan"))
-    assert len(named) > 10
-    assert all(int(last or first) <= len(read_lesson(LESSONS[int(at) - 1]).cards) for at, first, last in named)
-    pages = [line.replace(".html", ".md").split("#")[0] for line in marked("tabs").splitlines()[1:-1]]
-    assert {*pages} <= {path.name for path in LESSONS}
-    names = re.findall(r'href="handouts/([^"]+)\.pdf"', marked("hand-outs"))
-    assert sorted(names) == sorted(name for path in LESSONS for name in (path.stem, f"{path.stem}-teacher"))
 
 
 def test_exercises_and_solutions_follow_from_the_traces():

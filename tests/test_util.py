@@ -1,4 +1,4 @@
-"""Files written whole, calls in a bounded process, progress that is told, and what a measurement depends on."""
+"""Files written whole, progress that is told, and what a measurement depends on."""
 
 import io
 import os
@@ -14,7 +14,6 @@ import pytest
 import torch
 
 from dsbd import util
-from dsbd.bounded import call_bounded
 from dsbd.machine import machine, source_digest
 from dsbd.models.pair import conditions
 from dsbd.util import write_file
@@ -91,31 +90,6 @@ def test_what_is_no_file(tmp_path):
         with pytest.raises(OSError, match="directory"):
             write_file(wrong, "new")
     assert not list(tmp_path.glob("*.part"))
-
-
-@pytest.mark.parametrize(
-    ("error", "call"),
-    [
-        (TimeoutError, (0.5, time.sleep, 60)),
-        (TimeoutError, (0.5, pow, 7, 10**9)),
-        (ChildProcessError, (60, os._exit, 0)),
-        (ChildProcessError, (60, os.abort)),
-        (MemoryError, (60, bytearray, 2**32)),
-        (ZeroDivisionError, (60, divmod, 1, 0)),
-        (OSError, (60, Path.write_bytes, Path("written"), b"x" * 100_000)),
-    ],
-    ids=["sleeps", "computes", "exits", "aborts", "memory", "raises", "writes"],
-)
-def test_a_call_that_goes_wrong_raises(error, call, tmp_path):
-    seconds, function, *arguments = call
-    arguments = [tmp_path / one if isinstance(one, Path) else one for one in arguments]
-    with pytest.raises(error):
-        call_bounded(seconds, 2**29, function, *arguments)
-    assert sum(path.stat().st_size for path in tmp_path.iterdir()) == 0
-
-
-def test_what_is_printed_is_no_answer():
-    assert call_bounded(60, 2**29, os.write, 1, b"x" * 9) == 9
 
 
 def test_a_log_file_gets_plain_lines(monkeypatch):

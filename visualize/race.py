@@ -140,7 +140,7 @@ def passes_said(racer: Racer, race: Race) -> str:
     passes, others = _passes(racer), _passes(plain)
     if passes is None or others is None:
         return ""
-    return f"{passes} passes of the large model instead of {others}"
+    return f"{passes} {'pass' if passes == 1 else 'passes'} of the large model instead of {others}"
 
 
 def _passes(racer: Racer | None) -> int | None:

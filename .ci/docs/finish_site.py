@@ -9,11 +9,12 @@ import re
 import shutil
 import sys
 import tempfile
-from html.parser import HTMLParser
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import unquote, urlparse
+from threading import Thread
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -22,33 +23,37 @@ import visualize  # noqa: E402 - the package of this clone
 
 TOLD = "[...document.querySelectorAll('.answer')].filter((one) => one.checkVisibility()).length"
 ASKED = "document.querySelectorAll('.options').length"
-FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "link": "href"}
-NOT_FETCHED = {"canonical", "next", "prev", "alternate"}
-"""Relations of a link element that name an address but load nothing."""
-IN_STYLES = re.compile(r"""url\(\s*['"]?((?:https?:)?//[^)'"]+)|@import\s+['"]((?:https?:)?//[^'"]+)""")
 
 
 def main(site: Path) -> int:
     """Write the hand-outs, then print what the pages load that is not theirs; return the exit code."""
-    print_handouts(site / "handouts")
-    wrong = []
-    pages = sorted(site.rglob("*.html"))
-    for page in pages:
-        reader = Addresses()
-        reader.feed(page.read_text(encoding="utf-8"))
-        wrong += [f"{page}: {address}" for address in reader.found if not _is_own(address, page)]
-    for style in site.rglob("*.css"):
-        found = IN_STYLES.findall(style.read_text(encoding="utf-8"))
-        wrong += [f"{style}: {''.join(address)}" for address in found]
-    print("\n".join(wrong) or f"{len(pages)} pages ask no other address for anything")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        print_handouts(browser, site / "handouts")
+        wrong = loaded_elsewhere(browser, site)
+        browser.close()
+    print("\n".join(wrong) or "the pages ask no other address for anything")
     return 1 if wrong else 0
 
 
-def print_handouts(output: Path) -> None:
+def loaded_elsewhere(browser: Browser, site: Path) -> list[str]:
+    """Return what pages ask of other addresses, and what they ask of the site that is not there."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=site)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        home, wrong = f"http://127.0.0.1:{server.server_port}/", list[str]()
+        page = browser.new_page()
+        page.on("request", lambda asked: asked.url.startswith((home, "data:", "blob:")) or wrong.append(asked.url))
+        page.on("response", lambda answer: answer.status < 400 or wrong.append(answer.url))
+        for file in sorted(site.rglob("*.html")):
+            page.goto(home + file.relative_to(site).as_posix(), wait_until="networkidle")
+        server.shutdown()
+    return wrong
+
+
+def print_handouts(browser: Browser, output: Path) -> None:
     """Write two files for each lesson. Raises: SystemExit if a file has no pages or the wrong answers."""
     output.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+    with tempfile.TemporaryDirectory() as folder:
         for lesson in sorted((ROOT / "assets" / "lessons").glob("*.md")):
             page_file = Path(folder) / f"{lesson.stem}.html"
             visualize.export_lesson(lesson, page_file)
@@ -58,7 +63,6 @@ def print_handouts(output: Path) -> None:
                 page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])")
                 print_handout(page, output / f"{name}.pdf", for_teacher=bool(fragment))
                 page.close()
-        browser.close()
 
 
 def print_handout(page: Page, file: Path, *, for_teacher: bool) -> None:
@@ -73,31 +77,6 @@ def print_handout(page: Page, file: Path, *, for_teacher: bool) -> None:
         sys.exit(f"{file.name}: no pages")
     file.write_bytes(content)
     print(f"{file.name}: {pages} pages, {told} of {asked} answers, {len(content) / 1000:.0f} kB")
-
-
-class Addresses(HTMLParser):
-    """Collects every address that a page loads by itself."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        """Remember the address of one element."""
-        values = dict(attributes)
-        address = values.get(FETCHED.get(tag, ""))
-        if address and not (tag == "link" and values.get("rel") in NOT_FETCHED):
-            self.found.append(address)
-
-
-def _is_own(address: str, page: Path) -> bool:
-    """Return True for data addresses and files of the site that exist; 404.html names files from the root."""
-    parts = urlparse(address)
-    if parts.scheme == "data":
-        return True
-    if parts.scheme or parts.netloc:
-        return False
-    return page.name == "404.html" or (page.parent / unquote(parts.path)).exists()
 
 
 if __name__ == "__main__":

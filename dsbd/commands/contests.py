@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of, say_read
+from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of
 from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json, value_of_text
 from dsbd.contest.contenders import (
     BASELINE,
@@ -124,7 +124,8 @@ def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequen
 
     pair = pair_of(parsed)
     contest = make_contest(pair, racing, tasks, limit=parsed.limit, rounds=parsed.seeds, **options)
-    say_read(contest.count_read(pair))
+    if read := contest.count_read(pair):
+        print(f"dsbd: into the memory go {read} prompts beyond the context; the law is p(. | memory)", file=sys.stderr)
     if shortened := sum(asked.prompt != asked.question.prompt for asked in contest.asked):
         print(f"dsbd: {shortened} prompts are shortened to fit the models' context", file=sys.stderr)
     report = hold_contest(pair, contest, parsed.output, parsed.baseline)

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 from dsbd.errors import PairError
 from dsbd.util import BUNDLED_PAIRS, ProgressLine
 
+if TYPE_CHECKING:
+    from dsbd.models.pair import Pair
+    from dsbd.settings import DecodingSettings
+
 LONGEST_SHOWN = 80
 
 
@@ -70,48 +74,32 @@ def _mode_of(text: str) -> int:
         raise argparse.ArgumentTypeError(f"cannot use {shortened(text)}: {error.strerror}; name another") from None
 
 
-if TYPE_CHECKING:
-    from dsbd.models.pair import Pair
-    from dsbd.settings import DecodingSettings
-
-
-def add_source_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that name the models."""
-    parser.add_argument("--pair", choices=BUNDLED_PAIRS, help=f"a bundled pair ({BUNDLED_PAIRS[0]})")
-    parser.add_argument(
-        "--target", type=path_or_id, metavar="PATH_OR_ID", help="target model, instead of a bundled pair"
-    )
-    parser.add_argument("--draft", type=path_or_id, metavar="PATH_OR_ID", help="draft model of the same vocabulary")
-
-
 def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``load_pair``."""
-    add_source_flags(parser)
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
-    parser.add_argument("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
-    parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
-    parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, onnx, graph (auto)")
-    what = "folder of a memory of the target: a prompt beyond the context is read into it"
-    parser.add_argument("--memory", type=path_or_id, metavar="PATH", help=what)
+    add = parser.add_argument
+    add("--pair", choices=BUNDLED_PAIRS, help=f"a bundled pair ({BUNDLED_PAIRS[0]})")
+    add("--target", type=path_or_id, metavar="PATH_OR_ID", help="target model, instead of a bundled pair")
+    add("--draft", type=path_or_id, metavar="PATH_OR_ID", help="draft model of the same vocabulary")
+    add("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
+    add("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
+    add("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
+    add("--engine", default="auto", help="auto, eager, traced, fused, onnx, graph (auto)")
+    what = "folder of a memory of the target, or bundled: a prompt beyond the context is read into it"
+    add("--memory", type=path_or_id, metavar="PATH", help=what)
 
 
-def sources_of_flags(parsed: argparse.Namespace) -> tuple[str | None, str | None]:
-    """Return target and draft that the flags name. Raises: PairError: they name two pairs."""
+def pair_of(parsed: argparse.Namespace) -> "Pair":
+    """Load the pair that the flags name; fallbacks are printed on stderr. Raises: PairError."""
+    from dsbd.models.loading import load_pair
+
     target, draft = parsed.target, parsed.draft
     if parsed.pair is not None:
         if target is not None:
             raise PairError(f"--pair {parsed.pair} and --target {target} name two pairs; give one of them")
         target = f"bundled:{parsed.pair}"
-    return target, draft
-
-
-def pair_of(parsed: argparse.Namespace) -> "Pair":
-    """Load the pair that the flags name; fallbacks are printed on stderr."""
-    from dsbd.models.loading import load_pair
-
     named = {name: getattr(parsed, name) for name in ("device", "dtype", "engine", "device_map", "memory")}
     with ProgressLine("loading") as progress:
-        pair = load_pair(*sources_of_flags(parsed), **named, show=progress.show)
+        pair = load_pair(target, draft, **named, show=progress.show)
     for line in pair.fallbacks:
         print(f"dsbd: {line}", file=sys.stderr)
     return pair
@@ -133,10 +121,3 @@ def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool 
         print(
             f"dsbd: the prompt of {size:,} tokens is read in {read} segments; the law is p(. | memory)", file=sys.stderr
         )
-
-
-def say_read(prompts: int) -> None:
-    """Say how many prompts of a contest are read into the memory, if any."""
-    if prompts:
-        told = "1 prompt goes" if prompts == 1 else f"{prompts:,} prompts go"
-        print(f"dsbd: {told} beyond the context and into the memory; the law is p(. | memory)", file=sys.stderr)

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from dsbd.api import decode
 from dsbd.commands.parser import value_of_text
-from dsbd.contest.contest import digest
+from dsbd.contest.contest import digest, end_that_fits
 from dsbd.errors import SettingsError
 from dsbd.models.loading import load_pair
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
@@ -74,7 +74,9 @@ class DsbdLM(LM):
             settings, until = self._asked(asked)
             seed = int(digest(settings.seed, prompt, self._seen[prompt])[:15], 16)
             self._seen[prompt] += 1
-            fitting = self._fitting(prompt, settings.max_new_tokens)
+            fitting = end_that_fits(self._pair, prompt, settings.max_new_tokens, self._chat)
+            if fitting != prompt:
+                logging.getLogger(__name__).warning("a prompt of %d characters loses its beginning", len(prompt))
             result = decode(self._pair, fitting, replace(settings, seed=seed), chat=self._chat, until=until)
             texts.append(cut(result.text, until))
             self.cache_hook.add_partial("generate_until", request.args, texts[-1])
@@ -113,21 +115,6 @@ class DsbdLM(LM):
         read = fields_of(self._given.get("method", DecodingSettings.method))
         asked_of_method = {one.name: chosen[one.name] for one in read if one.name in chosen}
         return DecodingSettings(**asked_of_method | self._given), tuple(end for end in ends if end)
-
-    def _fitting(self, prompt: str, new_tokens: int) -> str:
-        """Return the end of a prompt that is too long. Raises: SettingsError: the models have no room at all."""
-        ids, room = self._pair.encode(prompt, self._chat), self._pair.room_after(new_tokens)
-        if len(ids) <= room or self._chat:
-            return prompt
-        logging.getLogger(__name__).warning("a prompt of %d tokens loses its beginning: %d fit", len(ids), room)
-        for first in range(len(ids) - max(room, 0), len(ids)):
-            end = self._pair.decode(ids[first:])
-            if len(self._pair.encode(end)) <= room:
-                return end
-        raise SettingsError(
-            f"max_new_tokens is {new_tokens}, and the models' context leaves no room for a prompt; name a smaller "
-            "max_new_tokens in --model_args"
-        )
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ def make_contest(
 ) -> Contest:
     """Return the contest of contenders on the first questions of tasks, after checks of all that could stop it later.
 
-    Prompts that the models have no room for are shortened by the rule of their task, unless a memory reads them.
+    Prompts that the models have no room for lose their beginning, unless a memory reads them.
     ``limit``: questions of each task, None for all. ``max_new_tokens``: instead of what each task allows.
 
     Raises:
@@ -122,7 +122,10 @@ def make_contest(
     for task in tasks:
         new_tokens = task.max_new_tokens if max_new_tokens is None else max_new_tokens
         for question in task.questions(limit):
-            asked.append(Asked(task, question, _fitted(pair, task, question, new_tokens, chat), new_tokens))
+            prompt = question.prompt
+            if new_tokens is not None and not pair.reads(len(pair.encode(prompt, chat)), new_tokens):
+                prompt = end_that_fits(pair, prompt, new_tokens, chat)
+            asked.append(Asked(task, question, prompt, new_tokens))
     contest = Contest(tuple(racing), tuple(asked), rounds, chat)
     require_runnable(pair, contest)
     return contest
@@ -145,22 +148,22 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
                 )
 
 
-def _fitted(pair: Pair, task: Task, question: Question, max_new_tokens: int | None, chat: bool) -> str:
-    """Return the prompt of a question, shortened where the models have no room for it."""
-    if max_new_tokens is None:
-        return question.prompt
-    room = pair.room_after(max_new_tokens)
-    if room < 1:
-        raise SettingsError(
-            f"max_new_tokens of task {task.name} is {max_new_tokens}, and the models' context leaves no room for a "
-            "prompt; lower max_new_tokens"
-        )
+def end_that_fits(pair: Pair, prompt: str, max_new_tokens: int, chat: bool) -> str:
+    """Return a prompt, without its beginning where the models have no room for all of it.
 
-    def tokens_of(text: str) -> int:
-        return len(pair.encode(text, chat=chat))
-
-    reads = pair.reads(tokens_of(question.prompt), max_new_tokens)
-    return question.prompt if reads else task.fit(question, tokens_of, room)
+    Raises:
+        SettingsError: there is no room for any prompt.
+    """
+    room, ids = pair.room_after(max_new_tokens), pair.encode(prompt)
+    if len(pair.encode(prompt, chat)) <= room:
+        return prompt
+    for first in range(max(len(ids) - max(room, 0), 0), len(ids)):
+        end = pair.decode(ids[first:])
+        if len(pair.encode(end, chat)) <= room:
+            return end
+    raise SettingsError(
+        f"max_new_tokens is {max_new_tokens}, and the models' context leaves no room for a prompt; lower max_new_tokens"
+    )
 
 
 def run_contest(

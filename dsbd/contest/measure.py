@@ -62,10 +62,8 @@ def measure(
         counts = {name: getattr(result.stats, name) for name in names}
     else:
         with as_shipped(pair):
-            prefill = time_prefill(pair, ids, contender)
             called, *took = _clocked(pair, lambda: generate(pair, ids, contender.method, settings, until))
-        found, layers, calls = called
-        counts = {"layers": layers, "target_calls": calls, "prefill_seconds": prefill}
+        found, counts = called
     seconds, peak = took
     prefix = None if window.memory is None else window.memory.embedding
     weights = [(log_likelihood(pair.target, window.ids, one, prefix), len(one)) for one in found]
@@ -133,12 +131,12 @@ class _Ending(StoppingCriteria):
 @torch.inference_mode()
 def generate(
     pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, until: Sequence[str] = ()
-) -> tuple[list[list[int]], int, int]:
+) -> tuple[list[list[int]], dict[str, Any]]:
     """Run ``transformers.generate``; only a method of one sequence stops at one of ``until``.
 
     Returns:
-        The generated ids of each distinct hypothesis, EOS included, the returned one first; the tokens that it was
-        decoded to; and the forwards of the target.
+        The generated ids of each distinct hypothesis, EOS included, the returned one first; and the tokens that it was
+        decoded to, the forwards of the target, and the seconds until the first of them was over: the prefill.
 
     Raises:
         SettingsError: temperature is 0: ``generate`` has it only as greedy search.
@@ -160,17 +158,25 @@ def generate(
     tokens = torch.tensor([list(prompt_ids)], device=pair.device)
     if until:
         options["stopping_criteria"] = StoppingCriteriaList([_Ending(pair, len(prompt_ids), until)])
-    calls: list[None] = []
-    handle = pair.target.model.register_forward_hook(lambda *_: calls.append(None))
+    ends: list[float] = []
+
+    def note(*_: Any) -> None:
+        if not ends:
+            synchronise(pair.device)
+        ends.append(time.perf_counter())
+
+    handle = pair.target.model.register_forward_hook(note)
     try:
         with torch.random.fork_rng(devices=[pair.device] if pair.device.type == "cuda" else []), without_warnings():
             torch.manual_seed(settings.seed)
+            start = time.perf_counter()
             output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
     finally:
         handle.remove()
     found = [trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
     distinct = [list(ids) for ids in dict.fromkeys(map(tuple, found))]
-    return distinct, len(found[0]) if method == "hf_assisted" else len(calls), len(calls)
+    layers = len(found[0]) if method == "hf_assisted" else len(ends)
+    return distinct, {"layers": layers, "target_calls": len(ends), "prefill_seconds": ends[0] - start}
 
 
 @contextmanager
@@ -185,28 +191,6 @@ def as_shipped(pair: Pair) -> Iterator[None]:
     finally:
         for model in ours:
             model.set_attn_implementation(PACKED)
-
-
-def time_prefill(pair: Pair, prompt_ids: Sequence[int], contender: Contender) -> float:
-    """Time the prompt's forwards: as many rows as the method uses, and the assistant's too."""
-    rows = contender.settings.num_beams if contender.method in _BEAMS else 1
-    seconds = _forward_seconds(pair.target, prompt_ids, rows)
-    if contender.method == "hf_assisted" and pair.draft is not None:
-        seconds += _forward_seconds(pair.draft, prompt_ids, 1)
-    return seconds
-
-
-@torch.inference_mode()
-def _forward_seconds(model: LanguageModel, prompt_ids: Sequence[int], rows: int) -> float:
-    """Time a forward of the prompt without its last token, in ``rows`` equal rows."""
-    if len(prompt_ids) < 2:
-        return 0.0
-    tokens = torch.tensor([list(prompt_ids[:-1])], device=model.device).expand(rows, -1)
-    synchronise(model.device)
-    start = time.perf_counter()
-    model.model(input_ids=tokens, use_cache=True)
-    synchronise(model.device)
-    return time.perf_counter() - start
 
 
 def trimmed(ids: list[int], pair: Pair) -> list[int]:

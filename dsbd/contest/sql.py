@@ -1,23 +1,29 @@
 """SQL: runs an untrusted query on a SQLite file that it can only read, within limits; and compares rows.
 
-Every query runs in a separate process.
+All queries of this process run in one other process, which can be ended at any moment and ends with this one. A
+query is limited by its own work, so that no load of the machine changes a score: steps, bytes, memory, processor time.
 
 Two queries gave the same rows if their values are equal, or one is a float and they differ by at most 1e-6 (1e-9 of the
 larger one); NULL is the same as NULL. Rows are a multiset, unless the order is asked for.
 """
 
 import math
+import os
+import pickle
 import re
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
+from threading import Lock, Timer
 from typing import TypeAlias
 
-from dsbd.bounded import call_bounded
 from dsbd.errors import QueryError
 
 Value: TypeAlias = "int | float | str | bytes | None"
@@ -32,15 +38,13 @@ _REFUSED_FUNCTIONS = {
     *("load_extension", "fts3_tokenizer"),
     *("zeroblob", "printf", "format"),
     *("random", "randomblob", "current_date", "current_time", "current_timestamp"),
+    *("date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"),
 }
-"""They load code, make values of any length from a few characters, or answer differently each time."""
-_DATE_FUNCTIONS = {"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2, "timediff": 2}
-"""How many arguments each needs; with fewer it reads the clock."""
-_CLOCK_WORDS = {"now", "subsec", "subsecond", "localtime", "utc"}
-"""Arguments that ask for the clock or for the time zone of the machine."""
+"""They load code, make values of any length from a few characters, or may answer differently each time."""
 _STEPS_PER_CALL = 1_000
 _SQLITE_BYTES = 256_000_000
 _PROCESS_BYTES = 1_000_000_000
+_CLOCK_TIMES = 30
 
 
 @dataclass(frozen=True)
@@ -53,22 +57,22 @@ class QueryLimits:
     """Instructions of SQLite's virtual machine, counted in thousands."""
     rows: int = 1_000
     bytes: int = 1_000_000
-    """Of one value, and of all texts and blobs of the result. A value is bounded while it is made from Python 3.11 on;
-    on 3.10 only by the memory of the process until it is read."""
+    """Of all texts and blobs of the result."""
+    value: int = 100_000
+    """Bytes of one text or blob while the query runs (from Python 3.11 on; else only the memory bounds it)."""
     depth: int = 200
     """Of an expression (from Python 3.11 on; else 1,000)."""
     terms: int = 100
     """Of UNION and its like in one SELECT (from Python 3.11 on; else 500)."""
     seconds: float = 20.0
-    """A last resort, far longer than the steps take, so that results do not depend on the machine."""
+    """Of processor time, far more than a million steps take; thirty times as long by the clock ends a query too."""
 
 
 def run_query(database: Path, query: str, limits: QueryLimits = QueryLimits()) -> list[Row]:
     """Return the rows of a query, in the order in which SQLite gives them.
 
     The file is opened read-only, one statement is run, and an authorizer allows it to read and nothing else: no
-    ``ATTACH``, no ``PRAGMA``, no extension, no write. Text that is not UTF-8 keeps its bytes as surrogates. The query
-    is run by another process, which may take 1 GB of memory and is ended where it takes too long.
+    ``ATTACH``, no ``PRAGMA``, no extension, no write. Text that is not UTF-8 keeps its bytes as surrogates.
 
     Args:
         database: path of a SQLite file.
@@ -82,17 +86,92 @@ def run_query(database: Path, query: str, limits: QueryLimits = QueryLimits()) -
         raise QueryError(f"the query has {len(query)} characters, and {limits.characters} are allowed")
     if "\0" in query:
         raise QueryError("the query has a NUL character")
-    try:
-        rows: list[Row] = call_bounded(
-            limits.seconds, _PROCESS_BYTES, run_query_here, database.resolve(), query, limits
-        )
-    except TimeoutError:
-        raise QueryError(f"the query takes more than {limits.seconds:g} seconds") from None
-    except MemoryError:
-        raise QueryError(f"the query takes more than {_SQLITE_BYTES // 1_000_000} MB of memory") from None
-    except ChildProcessError:
-        raise QueryError("the query breaks SQLite") from None
-    return rows
+    return _process(os.getpid()).ask(database.resolve(), query, limits)
+
+
+class _QueryProcess:
+    """A process that runs queries; threads take turns."""
+
+    def __init__(self) -> None:
+        self._lock, self._process = Lock(), list[subprocess.Popen[bytes]]()
+
+    def ask(self, database: Path, query: str, limits: QueryLimits) -> list[Row]:
+        """Return the rows of a query. Raises: QueryError."""
+        with self._lock:
+            process = self._running()
+            timer = Timer(_CLOCK_TIMES * limits.seconds, process.kill)
+            timer.start()
+            try:
+                assert process.stdin is not None, "it is a pipe"
+                assert process.stdout is not None, "it is a pipe"
+                pickle.dump((database, query, limits), process.stdin)
+                process.stdin.flush()
+                rows, error = pickle.load(process.stdout)  # written by answer_queries
+            except BaseException as problem:  # the process has ended, or the caller was interrupted
+                process.kill()
+                with suppress(OSError):  # what is left in the pipe
+                    process.communicate()
+                if not isinstance(problem, (EOFError, OSError, pickle.UnpicklingError)):
+                    raise
+                is_late = hasattr(signal, "SIGPROF") and process.returncode in (-signal.SIGPROF, -signal.SIGKILL)
+                reason = f"takes more than {limits.seconds:g} seconds" if is_late else "breaks SQLite"
+                raise QueryError(f"the query {reason}") from None
+            finally:
+                timer.cancel()
+        if isinstance(error, MemoryError):
+            raise QueryError(f"the query takes more than {_SQLITE_BYTES // 1_000_000} MB of memory")
+        if error is not None:
+            raise error
+        return list(rows)
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        if not self._process or self._process[0].poll() is not None:
+            paths = os.pathsep.join([*filter(None, sys.path), str(Path(__file__).resolve().parents[2])])
+            code = f"import sys; sys.path.pop(0); from {__name__} import answer_queries; answer_queries()"
+            self._process[:] = [
+                subprocess.Popen(
+                    [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": paths},
+                )
+            ]  # fmt: skip
+        return self._process[0]
+
+
+@lru_cache(maxsize=1)
+def _process(asking: int) -> _QueryProcess:
+    """Return the process that runs the queries of a process; a fork gets another one."""
+    return _QueryProcess()
+
+
+def answer_queries() -> None:
+    """Answer queries until there are no more: with the rows, and what went wrong or None."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what is printed is no answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    with suppress(ImportError):  # Windows
+        import resource
+
+        for kind, most in ((resource.RLIMIT_AS, _PROCESS_BYTES), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
+            with suppress(ValueError, OSError):  # macOS does not bound the memory
+                resource.setrlimit(kind, (most, most))
+    with suppress(EOFError):
+        while True:
+            database, query, limits = pickle.load(sys.stdin.buffer)
+            rows, wrong = list[Row](), None
+            try:
+                _end_after(limits.seconds)
+                rows = run_query_here(database, query, limits)
+            except Exception as error:
+                wrong = error
+            _end_after(0)
+            pickle.dump((rows, wrong), answers)
+            answers.flush()
+
+
+def _end_after(seconds: float) -> None:
+    """Let this process end after so much processor time, whatever it is doing then; 0: never. Not on Windows."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def run_query_here(database: Path, query: str, limits: QueryLimits) -> list[Row]:
@@ -107,29 +186,21 @@ def run_query_here(database: Path, query: str, limits: QueryLimits) -> list[Row]
 
 def _rows(connection: sqlite3.Connection, query: str, limits: QueryLimits) -> list[Row]:
     """Run a query on an open connection, and read its rows."""
-    calls, stopped = 0, ""
+    calls = 0
 
-    def go_on() -> int:
-        nonlocal calls, stopped
+    def is_over() -> bool:
+        nonlocal calls
         calls += 1
-        if calls * _STEPS_PER_CALL > limits.steps:
-            stopped = f"the query takes more than {limits.steps} steps"
-        return bool(stopped)
-
-    def refuse(reason: str) -> None:
-        nonlocal stopped
-        stopped = reason
+        return calls * _STEPS_PER_CALL > limits.steps
 
     _harden(connection, limits)
-    for name in _DATE_FUNCTIONS:
-        connection.create_function(name, -1, partial(_date, refuse, name), deterministic=True)
     connection.set_authorizer(_authorize)
-    connection.set_progress_handler(go_on, _STEPS_PER_CALL)
+    connection.set_progress_handler(is_over, _STEPS_PER_CALL)
     try:
         return _read(connection.execute(query), limits)
     except sqlite3.OperationalError as error:
-        if stopped:
-            raise QueryError(stopped) from error
+        if calls * _STEPS_PER_CALL > limits.steps:
+            raise QueryError(f"the query takes more than {limits.steps} steps") from error
         raise
 
 
@@ -139,7 +210,7 @@ def _harden(connection: sqlite3.Connection, limits: QueryLimits) -> None:
         connection.execute(f"PRAGMA {pragma}")
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     if hasattr(connection, "setlimit"):  # from Python 3.11 on
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.bytes)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.value)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000)
         connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, limits.depth)
         connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, limits.terms)
@@ -159,27 +230,6 @@ def _read(cursor: sqlite3.Cursor, limits: QueryLimits) -> list[Row]:
             raise QueryError(f"the query gives more than {limits.bytes} bytes")
         rows.append(row)
     return rows
-
-
-@lru_cache(maxsize=1)
-def _dates() -> sqlite3.Connection:
-    """Return a connection without data, whose date functions are SQLite's own."""
-    return sqlite3.connect(":memory:")
-
-
-def _date(refuse: Callable[[str], None], name: str, *values: Value) -> Value:
-    """Return what SQLite's own function returns, unless it would ask for the time of the clock or of this place."""
-    if len(values) < _DATE_FUNCTIONS[name] or not _CLOCK_WORDS.isdisjoint(map(_word, values)):
-        refuse(f"the query asks {name} for the clock or the time zone, so its answer would change")
-        raise ValueError
-    found: Value = _dates().execute(f"SELECT {name}({', '.join('?' * len(values))})", values).fetchone()[0]
-    return found
-
-
-def _word(value: Value) -> str:
-    """Return a value as SQLite's date functions read it: up to a NUL, in any case."""
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else f"{value}"
-    return text.partition("\0")[0].lower()
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:

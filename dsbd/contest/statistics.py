@@ -23,8 +23,6 @@ Figure = Callable[[Run], float]
 NONE = "–"
 _perplexity: Figure = attrgetter("perplexity")
 _score: Figure = attrgetter("score")
-Scores = Mapping[str, Sequence[float]]
-"""A figure of each question, by its id: one value for every seed."""
 NORMAL_95 = 1.959963984540054
 FEWEST_FOR_A_MEDIAN = 6
 """All of five prompts lie on one side of the true median in 6 % of all cases, of six in 3 %."""
@@ -101,17 +99,16 @@ def clustered_ratio(tops: Sequence[float], bottoms: Sequence[float], clusters: S
     return clustered_mean(parts, clusters)
 
 
-def paired_difference(ours: Scores, theirs: Scores, clusters: Mapping[str, Hashable]) -> Difference | None:
-    """Return ours minus theirs over the questions that both answered; None where there is none.
-
-    A question counts once, by its mean over the seeds. One that ``clusters`` lacks is a cluster by itself.
-    """
-    both = [question for question in ours if ours[question] and theirs.get(question)]
+def paired_difference(
+    ours: Mapping[str, float], theirs: Mapping[str, float], clusters: Mapping[str, Hashable]
+) -> Difference | None:
+    """Return ours minus theirs over the questions that both answered; None where there is none."""
+    both = [question for question in ours if question in theirs]
     if not both:
         return None
-    differences = [statistics.fmean(ours[question]) - statistics.fmean(theirs[question]) for question in both]
+    differences = [ours[question] - theirs[question] for question in both]
     return Difference(
-        clustered_mean(differences, [clusters.get(question, ("alone", question)) for question in both]),
+        clustered_mean(differences, [clusters[question] for question in both]),
         above=sum(value > 0 for value in differences),
         below=sum(value < 0 for value in differences),
     )
@@ -200,23 +197,17 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
     first, wide = own[0], [run for run in own if run.mean_width is not None]
     clusters = {run.question: run.cluster for run in own}
     units, figure = list(clusters.values()), _score if has_metric else _perplexity
-    each = _by(own, "question", _perplexity).values()
-    perplexity = clustered_perplexity([statistics.geometric_mean(values) for values in each], units)
-    quality = perplexity
-    if has_metric:
-        means = [statistics.fmean(values) for values in _by(own, "question", _score).values()]
-        quality = clustered_rate(means, units)
-    weights = _by(own, "question", attrgetter("best_log_weight_per_token")).values()
-    difference = paired_difference(_by(own, "question", figure), _by(base, "question", figure), clusters)
+    perplexity = clustered_perplexity([*_means(own, _perplexity, statistics.geometric_mean).values()], units)
+    weights = _means(own, attrgetter("best_log_weight_per_token")).values()
     tried = _sum(own, "accepted") + _sum(own, "rejected")
     return Row(
         contender=first.contender,
         method=first.method,
         settings=first.settings,
         auto_reason=first.auto_reason,
-        quality=quality,
+        quality=clustered_rate([*_means(own, _score).values()], units) if has_metric else perplexity,
         perplexity=perplexity,
-        best_log_weight_per_token=clustered_mean([statistics.fmean(values) for values in weights], units),
+        best_log_weight_per_token=clustered_mean([*weights], units),
         tokens_per_second=clustered_ratio(
             [run.layers for run in own], [run.decode_seconds for run in own], [run.cluster for run in own]
         ),
@@ -230,7 +221,7 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
         mean_width=_over(sum((run.mean_width or 0.0) * run.layers for run in wide), _sum(wide, "layers")),
         kv_peak_bytes=_largest(own, "kv_peak_bytes"),
         peak_allocated_bytes=_largest(own, "peak_allocated_bytes"),
-        difference=difference,
+        difference=paired_difference(_means(own, figure), _means(base, figure), clusters),
         ratio=speed_ratio(own, base),
     )
 
@@ -257,6 +248,13 @@ def _by(runs: Sequence[Run], name: str, figure: Figure) -> dict[str, list[float]
     for run in runs:
         found.setdefault(getattr(run, name), []).append(figure(run))
     return found
+
+
+def _means(
+    runs: Sequence[Run], figure: Figure, mean: Callable[[list[float]], float] = statistics.fmean
+) -> dict[str, float]:
+    """Return the mean of a figure over the seeds of each question."""
+    return {question: mean(values) for question, values in _by(runs, "question", figure).items()}
 
 
 def _largest(runs: Sequence[Run], name: str) -> int | None:

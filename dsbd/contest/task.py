@@ -4,16 +4,14 @@ import gzip
 import hashlib
 import io
 import json
-import re
 import zlib
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dsbd.errors import PromptError, TaskError
+from dsbd.errors import TaskError
 from dsbd.util import cut
 
 ORDER_SEED = 1
@@ -37,8 +35,6 @@ class Question:
     """Questions of one cluster share a database or a passage, so they are not independent. Left out: the id."""
     fields: Mapping[str, str] = field(default_factory=dict)
     """What results can be split by: split, db_id, skeleton, ..."""
-    passage: tuple[int, int] = (0, 0)
-    """Start and end, in characters of the prompt, of the part that may be shortened. Empty: nothing may."""
 
     def __post_init__(self) -> None:
         if not self.cluster:
@@ -55,10 +51,6 @@ class Task:
     """None: as the settings say."""
     main_metric: str = ""
     """What a score between 0 and 1 is, more is better; empty where a task has no right answers."""
-    cut_at: str = " "
-    """A passage is shortened to a whole number of parts that end here: words, or lines."""
-    keeps_end: bool = False
-    """True: a passage loses its beginning, as a user would cut a long text. False: it loses its end."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
         """Take the questions, in the order in which they are asked.
@@ -89,35 +81,6 @@ class Task:
     def score(self, question: Question, answer: str) -> tuple[float | None, str]:
         """Return the score, None without a metric, and why the answer is wrong where that is known; untrusted text."""
         return None, ""
-
-    def fit(self, question: Question, count_tokens: Callable[[str], int], limit: int) -> str:
-        """Return the prompt with as much of its passage as fits; the question itself is never cut.
-
-        Args:
-            question: one question of this task.
-            count_tokens: the number of tokens of a text.
-            limit: the most tokens that the prompt may have.
-
-        Raises:
-            PromptError: the prompt is too long even without its passage.
-        """
-        prompt = question.prompt
-        if count_tokens(prompt) <= limit:
-            return prompt
-        start, end = question.passage
-        before, passage, after = prompt[:start], prompt[start:end], prompt[end:]
-        cuts = list(re.finditer(re.escape(self.cut_at), passage))
-        kept = [slice(0), *(slice(found.start()) for found in cuts)]
-        if self.keeps_end:
-            kept = [slice(len(passage), None), *(slice(found.end(), None) for found in reversed(cuts))]
-        fitting = bisect_right(kept, limit, key=lambda part: count_tokens(before + passage[part] + after))
-        if not fitting:
-            short = count_tokens(before + after)
-            raise PromptError(
-                f"question {question.id!r} of task {self.name} has {short} tokens without its passage, and {limit} "
-                "fit; use models with a longer context, or fewer new tokens"
-            )
-        return before + passage[kept[fitting - 1]] + after
 
 
 def in_order(questions: Iterable[Question]) -> list[Question]:

@@ -12,8 +12,8 @@ from dsbd.contest.task import Question, Task, in_order, json_lines, path_of, rea
 from dsbd.errors import QueryError, TaskError
 from dsbd.util import asset_path
 
-ANSWERS = ("references", "reference", "answer")
-ALLOWED = "prompt, one of references, reference and answer, and id"
+ANSWERS = ("references", "answer")
+ALLOWED = "prompt, one of references and answer, and id"
 MT_BENCH = "the path of MT-Bench's question.jsonl (Apache-2.0)"
 SQUAD = "the path of SQuAD's dev-v1.1.json (CC BY-SA 4.0)"
 SQUAD_HEAD = """Read each passage. Answer the question with the shortest piece of the passage that answers it.
@@ -37,8 +37,7 @@ DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
 KEPT = ("split", "hardness", "skeleton")
 """Fields of a bundled question that results can be split by."""
 SPIDER = (
-    "a folder with Spider's dev.json and tables.json (or .json.gz), and its databases as database/NAME/NAME.sqlite "
-    "(CC BY-SA 4.0)"
+    "a folder with Spider's dev.json and tables.json, and its databases as database/NAME/NAME.sqlite (CC BY-SA 4.0)"
 )
 SPIDER_LIMITS = QueryLimits(rows=10_000)
 """Two right queries give more than 1,000 rows."""
@@ -92,7 +91,6 @@ class Needle(Task):
     until = (".", "\n")
     max_new_tokens = 4
     main_metric = "exact_match"
-    keeps_end = True
 
     def __init__(self) -> None:
         stories = read_text(asset_path("tasks/needle/stories.txt")).strip().replace("\n\n", "\n")
@@ -105,7 +103,7 @@ class Needle(Task):
             text += (stories + "\n") * (length // len(stories) + 1)
             told = f"{NEEDLE} {word}.\n\n{text[: text.rindex(' ', 0, length)]}"
             fields, prompt = {"distance": f"{distance}"}, f"{told}\n{NEEDLE}"
-            asked.append(Question(f"{distance}-{number}", prompt, (word,), fields=fields, passage=(0, len(told))))
+            asked.append(Question(f"{distance}-{number}", prompt, (word,), fields=fields))
         super().__init__(in_order(asked))
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
@@ -163,7 +161,6 @@ def _squad_questions(read: Any) -> Iterator[Question]:
         for paragraph in article["paragraphs"]:
             passage = " ".join(paragraph["context"].split("\n")).strip()
             cluster = f"{article['title']}/{hashlib.sha256(passage.encode()).hexdigest()[:12]}"
-            place = (len(SQUAD_HEAD), len(SQUAD_HEAD) + len(passage))
             for asked in paragraph["qas"]:
                 if not asked["answers"]:
                     raise TaskError(
@@ -171,7 +168,7 @@ def _squad_questions(read: Any) -> Iterator[Question]:
                     )
                 prompt = f"{SQUAD_HEAD}{passage}\nQuestion: {' '.join(asked['question'].split())}\nAnswer:"
                 answers = tuple(answer["text"] for answer in asked["answers"])
-                yield Question(asked["id"], prompt, answers, cluster, {"title": article["title"]}, place)
+                yield Question(asked["id"], prompt, answers, cluster, {"title": article["title"]})
 
 
 def _squad_plain(text: str) -> str:
@@ -183,8 +180,8 @@ def _squad_plain(text: str) -> str:
 class OwnQuestions(Task):
     """A user's own prompts, in the order of the file; where there are right answers, an answer is one line.
 
-    A line is ``{"prompt": text, "references": text or list of texts, "id": text}``; ``reference`` and ``answer`` are
-    other names for ``references``, and ``id`` may be left out. Either every line has right answers or none has.
+    A line is ``{"prompt": text, "references": text or list of texts, "id": text}``; ``answer`` is
+    another name for ``references``, and ``id`` may be left out. Either every line has right answers or none has.
     """
 
     name = "jsonl"
@@ -273,10 +270,10 @@ class Library(SqlTask):
     until = ("\n", ";")
     max_new_tokens = 96
 
-    def __init__(self, part: str = "test", folder: str | Path | None = None) -> None:
-        """Read a part ("test", or "validation" to tune on) of a folder, or the bundled one. Raises: TaskError."""
+    def __init__(self, folder: str | Path | None = None) -> None:
+        """Read the questions of a folder, or the bundled ones. Raises: TaskError."""
         home = Path(folder) if folder is not None else asset_path("tasks/sql")
-        file, read = home / f"{part}.jsonl", []
+        file, read = home / "test.jsonl", []
         self.databases = [home / "databases" / f"{name}.sqlite" for name in DATABASES]
         missing = [path for path in (file, *self.databases) if not path.is_file()]
         if missing:
@@ -315,7 +312,7 @@ class Library(SqlTask):
 
 
 class Spider(SqlTask):
-    """Questions about databases that a model has not seen, a cluster for each. Too long a prompt loses last tables.
+    """Questions about databases that a model has not seen, a cluster for each.
 
     *Source:* Yu et al., arXiv 1809.08887; columns in any order as in Zhong et al., arXiv 2010.02840, on one database
     for each question and with DISTINCT kept.
@@ -324,15 +321,14 @@ class Spider(SqlTask):
     name = "spider"
     until = (";", "\n\n")
     max_new_tokens = 128
-    cut_at = "\n"
 
     def __init__(self, data: str | Path | None) -> None:
         """Read the questions of :data:`SPIDER`, and find their databases. Raises: TaskError."""
         folder = path_of(self.name, data, SPIDER)
         self._folder = folder / "database"
         try:
-            schemas = {schema["db_id"]: _schema(schema) for schema in read_json(_file(folder, "tables.json"))}
-            super().__init__(in_order(_spider_questions(read_json(_file(folder, "dev.json")), schemas)))
+            schemas = {schema["db_id"]: _schema(schema) for schema in read_json(folder / "tables.json")}
+            super().__init__(in_order(_spider_questions(read_json(folder / "dev.json"), schemas)))
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise TaskError(f"{folder} is not in the format of Spider ({error!r}); give {SPIDER}") from error
         missing = [one.cluster for one in self._questions if not self._database(one).is_file()]
@@ -359,22 +355,13 @@ class Spider(SqlTask):
         return "" if same_rows(self._gold[question.id], rows, ordered=ordered, any_columns=True) else "other rows"
 
 
-def _file(folder: Path, name: str) -> Path:
-    """Return the path of a JSON file, plain or gzip."""
-    found = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
-    if not found:
-        raise TaskError(f"{folder} has no {name} and no {name}.gz; give {SPIDER}")
-    return found[0]
-
-
 def _spider_questions(entries: Any, schemas: dict[str, str]) -> Iterator[Question]:
     for place, entry in enumerate(entries):
         name, sql = entry["db_id"], entry["query"]
         if not re.fullmatch(r"\w+", name, re.ASCII):
             raise TaskError(f"question {place} of dev.json names the database {name!r:.100}; give {SPIDER}")
         prompt = f"{SPIDER_HEAD}{schemas[name]}\nQuestion: {' '.join(entry['question'].split())}\nSQL:"
-        passage = (len(SPIDER_HEAD), len(SPIDER_HEAD) + len(schemas[name]))
-        yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name, {"db_id": name}, passage)
+        yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name, {"db_id": name})
 
 
 def _schema(schema: dict[str, Any]) -> str:
@@ -404,8 +391,7 @@ TASKS: dict[str, Callable[[str | Path | None], Task]] = {
     "mt_bench": MtBench,
     "needle": lambda data: Needle(),
     "spider": Spider,
-    "sql": lambda data: Library("test", data),
-    "sql_validation": lambda data: Library("validation", data),
+    "sql": Library,
     "squad": Squad,
     "stories": lambda data: Stories(),
 }

@@ -1,11 +1,10 @@
-"""Each planted fault still has its place, the program tells caught from missed, and the day on a GPU is rehearsed."""
+"""Each planted fault still has its place, its program tells caught from missed, and those of a GPU are rehearsed."""
 
 import pytest
 import torch
 
-from benchmarks import planted_faults
-from benchmarks.first_gpu_day import draws_of_the_cpu, main
-from benchmarks.planted_faults import FAULTS, ROOT, Fault, planted, suite_of
+from benchmarks.gpu import draws_of_the_cpu, main
+from benchmarks.planted_faults import FAULTS, ROOT, Fault, is_caught, planted, suite_of
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
@@ -30,8 +29,7 @@ def test_a_fault_is_caught_or_missed(tmp_path, new, caught):
     test = "from dsbd.law.sign import positive\ndef test():\n    assert positive(1)\n"
     (tmp_path / "tests" / "law" / "test_sign.py").write_text(test)
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
-    outcome = planted_faults.try_fault(Fault("dsbd/law/sign.py", "number > 0", new), tmp_path)
-    assert outcome.caught is caught
+    assert is_caught(Fault("dsbd/law/sign.py", "number > 0", new), tmp_path) is caught
     assert file.read_text().count("number > 0") == 1
 
 
@@ -45,11 +43,7 @@ def test_a_generator_draws_what_one_of_the_cpu_draws():
 
 
 @pytest.mark.slow
-def test_the_day_is_rehearsed_on_a_cpu_and_goes_on_where_it_was_stopped(tmp_path):
-    """Catches a mistake that would be found only on the day."""
-    flags = ["--device", "cpu", "--small", "--results", str(tmp_path), "--only", "ids,copies,temperature 1"]
-    assert main(flags) == 0
-    assert "| beam_sampling | equal |" in (tmp_path / "report.md").read_text(encoding="utf-8")
-    before = {file: file.stat().st_mtime_ns for file in tmp_path.glob("[!r]*.md")}
-    assert main(flags) == 0
-    assert {file: file.stat().st_mtime_ns for file in tmp_path.glob("[!r]*.md")} == before
+def test_the_checks_are_rehearsed_on_a_cpu(capsys):
+    """Catches a mistake that would be found only on a GPU."""
+    assert main(["--device", "cpu", "--small"]) == 0
+    assert "| beam_sampling | equal |" in capsys.readouterr().out

@@ -27,7 +27,6 @@ from visualize.race import (
     WIDTH,
     bar_paths,
     busy_of,
-    compared,
     lanes_of,
     meaning_of,
     passes_said,
@@ -153,7 +152,7 @@ def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
     bars = bar_paths(lanes["beam_sampling"][0], 4.0)
     assert bars["score"] == f"M{WIDTH * 0.125:.2f} 0h{WIDTH * 0.875:.2f}V{BAR}h-{WIDTH * 0.875:.2f}z"
     heats = {heat: {racer.name: lanes[racer.name][1] for racer, _ in ran} for heat, ran in lanes_of(shown).items()}
-    passes = "1 passes of the large model instead of 1"
+    passes = "1 pass of the large model instead of 1"
     several = {"beam_sampling": "without guesses", "dsbd same-law": passes}
     assert heats == {"several texts": several, "one text": {"sampling": "without guesses"}}
 
@@ -183,13 +182,6 @@ def test_quality_says_which_way_is_better():
     assert quality_said(lower, shown) == "perplexity lower, which is better"
     asked = replace(shown, task="sql", higher_is_better=True)
     assert quality_said(lower, asked) == "share of right answers lower, which is worse"
-
-
-def test_texts_are_compared_word_by_word():
-    pieces = compared("the old fox ran home", "the fox ran away")
-    assert "".join(piece for piece, _ in pieces) == "the old fox ran home"
-    assert [piece.strip() for piece, differs in pieces if differs] == ["old", "home"]
-    assert compared("same", "same") == [("same", False)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))

@@ -99,28 +99,20 @@ def test_a_ratio_is_sum_over_sum_with_the_error_of_resampled_clusters():
 
 
 def scores(*values):
-    return {f"q{place}": [value] for place, value in enumerate(values)}
-
-
-def test_seeds_are_averaged_before_anything_is_counted():
-    """Catches seeds taken as questions: ten equal seeds would turn one lucky question into ten."""
-    few = paired_difference({"a": [1.0], "b": [0.0]}, {"a": [0.0], "b": [0.0]}, {})
-    many = paired_difference({"a": [1.0] * 10, "b": [0.0] * 10}, {"a": [0.0] * 10, "b": [0.0] * 10}, {})
-    assert many == few
-    mixed = paired_difference({"a": [1.0, 0.0]}, {"a": [0.0, 0.0, 0.0, 1.0]}, {})
-    assert (mixed.of.mean, mixed.above, mixed.below) == (0.25, 1, 0)
+    return {f"q{place}": value for place, value in enumerate(values)}
 
 
 def test_a_pair_needs_both():
-    found = paired_difference({"a": [1.0], "b": [1.0], "d": []}, {"a": [0.0], "c": [1.0], "d": [1.0]}, {})
-    assert (found.of.count, found.of.mean) == (1, 1.0)
-    assert paired_difference({"a": [1.0]}, {"b": [1.0]}, {}) is None
+    names = dict.fromkeys("abcd", "one")
+    found = paired_difference({"a": 1.0, "b": 1.0}, {"a": 0.0, "c": 1.0, "d": 1.0}, names)
+    assert (found.of.count, found.of.mean, found.above, found.below) == (1, 1.0, 1, 0)
+    assert paired_difference({"a": 1.0}, {"b": 1.0}, names) is None
 
 
 def test_verdicts():
     """Catches "equal" where nothing was shown, and a verdict from one cluster."""
     ours, theirs = scores(1.0, 0.0, 1.0, 0.0), scores(0.0, 1.0, 1.0, 0.0)
-    assert paired_difference(ours, theirs, {}).verdict == "no difference seen"
+    assert paired_difference(ours, theirs, {name: name for name in ours}).verdict == "no difference seen"
     assert paired_difference(ours, theirs, dict.fromkeys(ours, "one passage")).verdict == "not measured"
 
 

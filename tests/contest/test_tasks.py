@@ -20,14 +20,14 @@ from dsbd.contest.tasks import (
     Squad,
     load_task,
 )
-from dsbd.errors import PromptError, TaskError
+from dsbd.errors import TaskError
 from dsbd.util import asset_path
 from tests.contest.made_up import chance, mean_score
 
 OWN = [
     {"id": "x", "prompt": "Capital of France?", "references": ["Paris", "the city of Paris"]},
     {"prompt": "Two and two?", "answer": "Four"},
-    {"id": 7, "prompt": "Three and one?", "reference": " four "},
+    {"id": 7, "prompt": "Three and one?", "answer": " four "},
 ]
 BRIDGES = "The old bridge was built in 1850 by the Hart brothers.\nIt fell in 1901."
 
@@ -124,16 +124,12 @@ def test_squad_by_hand(tmp_path, answer, references, exact):
     assert squad(tmp_path).score(Question("q", "", tuple(references)), answer) == (exact, "")
 
 
-def test_a_passage_is_a_cluster_and_is_cut_and_the_question_survives(tmp_path):
+def test_a_passage_is_a_cluster(tmp_path):
     task = squad(tmp_path)
     found = {question.id: question for question in task.questions()}
     assert found["a"].cluster == found["b"].cluster != found["c"].cluster == found["d"].cluster
-    prompt = found["a"].prompt
-    fitted = task.fit(found["a"], lambda text: len(text.split()), len(prompt.split()) - 8)
-    assert fitted.startswith(SQUAD_HEAD)
-    assert fitted.endswith("The old bridge was built in 1850\nQuestion: Who built it?\nAnswer:")
-    with pytest.raises(PromptError, match=r"question 'a' of task squad has \d+ tokens without its passage, and 3 fit"):
-        task.fit(found["a"], lambda text: len(text.split()), 3)
+    assert found["a"].prompt.startswith(SQUAD_HEAD)
+    assert found["a"].prompt.endswith("It fell in 1901.\nQuestion: Who built it?\nAnswer:")
     assert task.answer(" the Hart brothers\nQuestion: more?") == "the Hart brothers"
     for data in ({}, {"data": [1]}):
         with pytest.raises(TaskError, match="not in the format of SQuAD"):
@@ -157,7 +153,7 @@ def test_own_questions_keep_their_order_and_are_compared_without_case_and_spaces
     [
         ({}, "prompt must be a text that is not empty"),
         ({"prompt": "a", "answers": "b"}, "unknown field 'answers'"),
-        ({"prompt": "a", "answer": "b", "reference": "c"}, "reference and answer are both given"),
+        ({"prompt": "a", "answer": "b", "references": "c"}, "references and answer are both given"),
         ({"prompt": "a", "answer": "b\nc"}, "answer must be a text of one line"),
         ({"prompt": "a", "references": ["b", ""]}, "references must be a text of one line"),
         ({"prompt": "a", "answer": "b", "id": True}, "id must be a text or a whole number"),
@@ -174,8 +170,8 @@ def test_a_bad_line_is_an_error_that_names_it(entry, message, tmp_path):
         own(tmp_path, {"prompt": "a", "id": 2}, {"prompt": "b"})
 
 
-def test_the_needle_is_told_first_asked_last_and_lost_where_nothing_remembers():
-    """Catches a story that tells of the secret animal too, equal stories, and a cut at the end of the stories."""
+def test_the_needle_is_told_first_and_asked_last():
+    """Catches a story that tells of the secret animal too, and equal stories."""
     task = load_task("needle")
     for question in task.questions():
         (word,) = question.references
@@ -190,9 +186,6 @@ def test_the_needle_is_told_first_asked_last_and_lost_where_nothing_remembers():
     question = next(question for question in task.questions() if question.references == ("cat",))
     for text, score in ((" cat. It", 1), (" cat\n", 1), (" Cat.", 0), (" big cat.", 0), ("", 0)):
         assert task.score(question, task.answer(text)) == (score, "")
-    fitted = task.fit(question, len, 500)
-    assert 480 < len(fitted) <= 500
-    assert question.prompt.endswith(fitted)
 
 
 def test_bundled_prompts_are_enough_and_in_a_fixed_order(tmp_path):

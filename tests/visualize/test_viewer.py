@@ -372,7 +372,7 @@ def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exporte
         page, address, said = seen.page, seen.page.url, seen.sentence
         mood = "() => document.querySelector('.dsbd').dataset.story"
         page.evaluate(MOUNT, STORY)
-        assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("lanes", "Pause")
+        assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("opening", "Pause")
         page.wait_for_selector(".dsbd[data-story=prompt]")
         assert page.locator(".dsbd-node:not([hidden]) >> nth=1").evaluate("one => getComputedStyle(one).opacity") == "0"
         assert seen.sentence != said

@@ -1,19 +1,16 @@
-"""Everything that only a GPU can tell, in one command of an hour: is it right there, and how fast is it.
+"""What only a GPU can tell of the decoder: are the ids those of the CPU, and does an iteration copy little to the host.
 
-    python -m benchmarks.first_gpu_day
-    python -m benchmarks.first_gpu_day --target Qwen/Qwen3-8B --draft Qwen/Qwen3-0.6B
+    python -m benchmarks.gpu
+    python -m benchmarks.gpu --device cpu --small
 
-Every step has a budget of minutes; what it prints is kept in ``--results``, and together makes the file ``report.md``
-there. The same command goes on where it was stopped. Exit code 1: ids differ from those of the CPU, an iteration copies
-to the host more than once for each forward, or a step failed. ``--device cpu --small`` rehearses with few tokens.
+Exit code 1: ids differ, or an iteration copies more than once for each forward. The second rehearses on a CPU. How fast
+it is there, ``python -m dsbd bench`` says.
 """
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,7 +18,6 @@ import torch
 import dsbd
 from dsbd.util import asset_path
 
-ROOT = Path(__file__).resolve().parents[1]
 MODES: dict[str, dict[str, Any]] = {
     "defaults": {},
     "temperature 0": {"temperature": 0.0},
@@ -35,18 +31,6 @@ MODES: dict[str, dict[str, Any]] = {
 }
 """Settings whose ids and copies are checked; a rehearsal takes the first three."""
 PROMPT = asset_path("prompts.txt").read_text(encoding="utf-8").splitlines()[0]
-BENCH = "dsbd bench --methods dsbd,dsbd:same-law,beam_sampling,hf_beam_sampling --max-new-tokens 128 --seeds 1"
-FEW = ["--limit", "1", "--max-new-tokens", "4"]
-STEPS = {
-    "machine": (2, "dsbd doctor"),
-    "ids": (5, "benchmarks.first_gpu_day --check ids"),
-    "copies": (3, "benchmarks.first_gpu_day --check copies"),
-    "temperature 1": (10, BENCH),
-    "temperature 0.7": (10, f"{BENCH} --temperature 0.7"),
-    "float32": (5, f"{BENCH} --dtype float32"),
-    "quality": (5, "dsbd eval --pair sql --tasks sql --limit 100 --methods beam_sampling,dsbd:same-law,speculative"),
-}
-"""{name: (minutes, module with its flags)}."""
 
 
 def check_ids(device: str, small: bool) -> bool:
@@ -116,54 +100,16 @@ def _beams(device: str, small: bool) -> dict[str, list[list[int]]]:
     return {mode: [beam.token_ids for beam in result.beams] for mode, result in results.items()}
 
 
-def run_step(name: str, asked: argparse.Namespace) -> bool:
-    """Run a step within its budget unless it is done, and keep what it prints; say whether it succeeded."""
-    minutes, command = STEPS[name]
-    kept = asked.results / f"{name.replace(' ', '-')}.md"
-    if kept.exists():
-        return True
-    words = [sys.executable, "-m", *command.split(), "--device", asked.device]
-    if command.startswith("benchmarks"):
-        words += ["--small"] if asked.small else []
-    elif command.startswith(("dsbd bench", "dsbd eval")):
-        words += FEW if asked.small else []
-        words += ["--target", asked.target, "--draft", asked.draft] if asked.target and asked.draft else []
-    try:
-        ended = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=60 * minutes, check=False)
-    except subprocess.TimeoutExpired:
-        print(f"{name}: longer than {minutes} minutes", flush=True)
-        return False
-    told = ended.stdout.strip()
-    text = told if told.startswith("|") else f"```text\n{told}\n```"
-    (kept if ended.returncode == 0 else kept.with_suffix(".failed")).write_text(text + "\n", encoding="utf-8")
-    print(f"{name}: {'done' if ended.returncode == 0 else 'failed'}", flush=True)
-    return ended.returncode == 0
-
-
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is not done yet and write the report. Returns the exit code."""
-    parser = argparse.ArgumentParser(description="The first day on a GPU", allow_abbrev=False)
+    """Run both checks and print their tables. Returns the exit code."""
+    parser = argparse.ArgumentParser(description="Check the decoder on a GPU", allow_abbrev=False)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks/results/gpu", help="what the steps printed")
-    parser.add_argument("--only", help="steps, with commas between them: " + ", ".join(STEPS))
-    parser.add_argument("--target", help="a large target for the benches (the bundled pair)")
-    parser.add_argument("--draft", help="its draft model")
     parser.add_argument("--small", action="store_true", help="a rehearsal with few tokens")
-    parser.add_argument("--check", choices=("ids", "copies"), help="run one check here, and print its table")
     asked = parser.parse_args(arguments)
     if not asked.small and not asked.device.startswith("cuda"):
-        parser.error("there is no GPU here; rehearse with --device cpu --small --results DIR")
-    if asked.check:
-        return 0 if (check_ids if asked.check == "ids" else check_copies)(asked.device, asked.small) else 1
-    names = asked.only.split(",") if asked.only else [*STEPS]
-    if unknown := sorted({*names} - {*STEPS}):
-        parser.error(f"there is no step {unknown[0]!r}; choose from {', '.join(STEPS)}")
-    asked.results.mkdir(parents=True, exist_ok=True)
-    succeeded = [run_step(name, asked) for name in names]
-    files = {name: asked.results / f"{name.replace(' ', '-')}.md" for name in STEPS}
-    parts = [f"## {name}\n\n{file.read_text(encoding='utf-8')}" for name, file in files.items() if file.exists()]
-    (asked.results / "report.md").write_text("\n".join(["# On a GPU\n", *parts]), encoding="utf-8")
-    return 0 if all(succeeded) else 1
+        parser.error("there is no GPU here; rehearse with --device cpu --small")
+    passed = [check(asked.device, asked.small) for check in (check_ids, check_copies)]
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":
