@@ -141,3 +141,7 @@ class DecodingResult:
     """The settings as resolved for the method."""
     trace: Any = None
     """The :class:`dsbd.Trace`; None unless recorded."""
+
+    def _repr_html_(self) -> str | None:
+        """Return the viewer, for a notebook, if the decode was recorded."""
+        return None if self.trace is None else str(self.trace._repr_html_())

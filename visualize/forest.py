@@ -148,7 +148,7 @@ def forest_graph(source: Source, iteration: int | None = None, *, step: int | No
     a twig below it. Nodes are as the last iteration that names them has them, and have ``iteration``, ``position``
     (place of the token in the text, from 1) and ``row`` (0 on the line). Cover nodes that no beam landed on are left
     out: nobody guessed them, and they would be most of the tree. The graph has ``bands`` (the positions that each
-    iteration won), ``tokens`` (of the line), ``last_position`` and ``last_row``.
+    iteration won), ``is_lossless``, ``tokens`` (of the line), ``last_position`` and ``last_row``.
 
     Example:
         >>> visualize.forest_graph(trace, iteration=4).nodes(data="state")
@@ -219,6 +219,7 @@ def _whole(trace: Trace) -> nx.DiGraph:
     tree.remove_node(ROOT)
     tree.graph.update(
         bands=bands,
+        is_lossless=trace.settings.lossless,
         tokens=len(line) - 1,
         last_position=max(
             [node["position"] for node in tree.nodes.values()] + [band.last for band in bands], default=0

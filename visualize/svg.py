@@ -185,11 +185,10 @@ def describe(forest: nx.DiGraph, words: Words) -> str:
 
 
 def layer_title(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) -> str:
-    """Name a layer, and the place of its tokens in the text unless they are the same."""
-    title, before = (
-        words("layer.bonus" if width and width.is_free else "layer.title", layer=layer),
-        forest.graph["before"],
-    )
+    """Name a layer, and the place of its tokens in the text unless they are the same; a free one's has no room."""
+    if width and width.is_free:
+        return words("layer.bonus", layer=layer)
+    title, before = words("layer.title", layer=layer), forest.graph["before"]
     return words("layer.place", title=title, position=before + layer) if before else title
 
 

@@ -55,7 +55,6 @@ def take_figures(browser: Browser, folder: Path) -> None:
         if name.endswith("_figure"):
             (example,) = doctest.DocTestParser().get_examples(getattr(visualize, name).__doc__)
             figure: go.Figure = eval(example.source, data)
-            figure.update_layout(autosize=True, width=None)
             file = folder / f"{name}.html"
             figure.write_html(file, include_plotlyjs="directory", config={"displayModeBar": False})
             page.goto(file.as_uri())

@@ -9,6 +9,7 @@ import hashlib
 import json
 import reprlib
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -98,6 +99,28 @@ class Trace:
             write_file(path, content)
         except OSError as error:
             raise TraceError(f"cannot write trace {str(path)!r}: {error.strerror or error}") from None
+
+    def to_pandas(self, table: Literal["nodes", "trials", "draws", "layers", "iterations"] = "nodes") -> Any:
+        """Return a table of the trace as a ``pandas.DataFrame``, a row for each record; ``iteration`` counts from 0.
+
+        Raises:
+            ValueError: there is no such table.
+            ImportError: pandas is not installed.
+        """
+        import pandas as pd
+
+        if table not in (known := ("nodes", "trials", "draws", "layers", "iterations")):
+            raise ValueError(f"table is {table!r}; choose one of {', '.join(known)}")
+        plain = [one.to_dict() for one in self.iterations]
+        if table == "iterations":  # of each list its length
+            rows = [{name: len(value) if isinstance(value, list) else value for name, value in one.items()}
+                    for one in plain]  # fmt: skip
+            return pd.json_normalize(rows).rename(columns={"index": "iteration"})
+        return pd.DataFrame([{"iteration": one["index"], **row} for one in plain for row in one[table]])
+
+    def _repr_html_(self) -> str:
+        """Return the viewer, for a notebook. Drawings stand above the decoder: they are looked up, not imported."""
+        return str(import_module("visualize").show(self)._repr_html_())
 
     def node_index(self) -> dict[int, Node]:
         """Return all nodes by id."""

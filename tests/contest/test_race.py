@@ -204,13 +204,13 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     rows = [replace(row, contender=f"{row.contender} <b>") for row in table.rows if row.ratio]
     (ratios,) = visualize.speed_figure(replace(table, rows=tuple(rows))).data
     assert ratios.x == tuple(row.ratio.median for row in rows)
-    assert ratios.y[1] == "dsbd draft_width=4 &lt;b&gt;"
+    assert ratios.y[1] == "Dsbd &lt;b&gt; · draft width 4"
     front = visualize.pareto_figure(table).data[-1]
     assert set(front.x) <= {row.tokens_per_second.mean for row in table.rows}
     first, quality = visualize.pareto_figure(table).data[0], table.rows[0].quality
     assert first.error_y.array[0] == pytest.approx(quality.high - quality.mean)
     for draw in (visualize.pareto_figure, visualize.speed_figure):
         dark = draw(json.loads(json.dumps(table.to_dict())), theme="dark")
-        assert dark.layout.paper_bgcolor != draw(table).layout.paper_bgcolor
+        assert dark.layout.template != draw(table).layout.template
         empty = draw(make_table([], Quiz(), BASELINE))
         assert (bool(empty.layout.title.text), empty.data) == (True, ())

@@ -2,20 +2,24 @@
 refused; and the examples of the docstrings."""
 
 import doctest
+import itertools
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import plotly.graph_objects as go
+import plotly.io as pio
 import pytest
 
 import visualize
 from dsbd.errors import TraceError
 from tests.contest.made_up import made_up_table
 from tests.visualize.traces import TRACES, nasty_trace, toy_trace, trace_of
+from visualize.tokens import columns
 from visualize.words import Words, known_languages
 
 TOY = toy_trace()
@@ -51,6 +55,8 @@ def test_no_drawing_fails_in_any_language(language):
                  visualize.width_figure):  # fmt: skip
         assert draw(TOY, language=language)
         assert draw(EMPTY, language=language)
+    titles = re.findall('font-weight="600">([^<]*)<', visualize.forest_svg(TOY, 1, language=language))
+    assert max(map(columns, titles)) <= 26, "a heading that runs into the next or out of the picture"
 
 
 def texts_of(part):
@@ -131,12 +137,48 @@ def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
     for figure in (visualize.forest_figure(EMPTY), visualize.width_figure(EMPTY), visualize.decode_figure(EMPTY)):
         assert figure.layout.annotations[0].text == "nothing recorded"
     assert "no passes" in visualize.forest_text(EMPTY)
-    layers, chosen, means = visualize.width_figure(TOY).data
+    layers, chosen, means = (figure := visualize.width_figure(TOY)).data
+    assert (layers.yaxis, chosen.yaxis, means.yaxis) == (None, "y2", "y2"), "two quantities on one axis"
+    assert figure.layout.annotations[0].text == "tokens that became final"
     widths = [[layer.width for layer in iteration.layers] for iteration in TOY.iterations]
     assert layers.x == means.x == tuple(range(1, 8))
     assert layers.y == tuple(map(len, widths))
-    assert list(zip(chosen.x, chosen.y, strict=True)) == [(at, w) for at, found in enumerate(widths, 1) for w in found]
+    found = Counter((at, width) for at, found in enumerate(widths, 1) for width in found)
+    assert dict(zip(zip(chosen.x, chosen.y, strict=True), chosen.customdata, strict=True)) == found
     assert means.y == tuple(sum(found) / len(found) for found in widths)
+
+
+def test_twelve_series_look_different():
+    """Catches looks that begin again after the seventh series: one decoder that looks like another."""
+    row = made_up_table().rows[0]
+    rows = tuple(replace(row, contender=f"decoder {letter}") for letter in "abcdefghijkl")
+    *points, front = visualize.pareto_figure(replace(made_up_table(), rows=rows)).data
+    assert (len(points), front.mode) == (12, "lines")
+    assert len({point.marker.symbol for point in points}) == 12
+    assert all(one.marker.color != other.marker.color for one, other in itertools.pairwise(points))
+
+
+def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
+    """Catches a figure that draws the trace again, and columns narrower than the labels for which edges begin."""
+    forest = visualize.forest_graph(TOY, 1)
+    gone = next(id_ for id_ in forest if not forest.out_degree(id_))
+    forest.remove_node(gone)
+    changed, whole = visualize.forest_figure(forest), visualize.forest_figure(TOY, 1)
+    drawn = [sum(len(trace.x) for trace in scatters(figure, "markers+text")) for figure in (changed, whole)]
+    assert drawn == [len(forest), len(forest) + 1]
+    assert whole.layout.width >= 168 * forest.graph["last_column"]
+    tree = visualize.forest_graph(TOY)
+    assert visualize.forest_figure(tree).to_json() == visualize.decode_figure(TOY).to_json()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_figure_has_the_registered_template(theme):
+    figures = [visualize.forest_figure(TOY, theme=theme), visualize.decode_figure(TOY, theme=theme),
+               visualize.width_figure(TOY, theme=theme), visualize.pareto_figure(made_up_table(), theme=theme),
+               visualize.speed_figure(made_up_table(), theme=theme)]  # fmt: skip
+    known = pio.templates["dsbd" if theme == "light" else "dsbd_dark"].to_plotly_json()
+    assert [figure.layout.template.to_plotly_json() == known for figure in figures] == [True] * 5
+    assert {"lasso2d", "select2d"} <= set(known["layout"]["modebar"]["remove"])
 
 
 TOY, TABLE = toy_trace(), made_up_table()
@@ -182,6 +224,18 @@ def test_it_is_refused(error, said, call, arguments, options, tmp_path, monkeypa
     with pytest.raises(error) as refused:
         call(*arguments, **options)
     assert said in str(refused.value)
+
+
+def test_a_trace_is_seen_in_a_notebook_and_read_by_pandas():
+    """Catches a table with a row too few, or whose rows do not say of which iteration they are."""
+    for table in ("nodes", "trials", "draws", "layers"):
+        frame = TOY.to_pandas(table)
+        counts = {one.index: len(getattr(one, table)) for one in TOY.iterations if getattr(one, table)}
+        assert frame.groupby("iteration").size().to_dict() == counts
+    assert TOY.to_pandas("iterations")["draft_depth"].tolist() == [one.draft_depth for one in TOY.iterations]
+    with pytest.raises(ValueError, match="table is 'beams'; choose one of nodes, trials"):
+        TOY.to_pandas("beams")
+    assert TOY._repr_html_() == visualize.show(TOY)._repr_html_()
 
 
 ROOT = Path(__file__).parents[2]

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections import Counter
 from pathlib import Path
+from statistics import median
 
 import pytest
 from playwright.sync_api import expect
@@ -282,6 +283,9 @@ SMALL = """least => [...document.querySelectorAll(".lesson *")].filter((one) => 
   })"""
 CUT_OFF = """() => [...document.querySelectorAll(".cards")].filter((one) =>
   one.scrollHeight > one.clientHeight || one.scrollWidth > one.clientWidth).length"""
+LABELS = """() => [...document.querySelectorAll(".forest .dsbd")].filter((one) => one.checkVisibility())
+  .map((one) => 12.5 * one.currentCSSZoom)"""
+"""Pixels of the forest's labels, where it is seen."""
 CARD = "article:not([hidden])"
 LESSON = f"""---
 title: Hostile <b>title</b> & "quotes"
@@ -465,9 +469,11 @@ def test_every_slide_fits_and_can_be_read(name, browser, shipped):
     with visit(browser, shipped / f"{name}.html", "#slides", viewport=SCREEN) as seen:
         page = seen.page
         page.wait_for_selector(".lesson.slides")
+        labels: list[float] = []
         count = page.locator("article").count()
         for at in range(count):
             expect(page.locator(".count")).to_have_text(f"Card {at + 1} of {count}")
+            labels += page.evaluate(LABELS)
             assert page.evaluate(SMALL, LEAST) == []
             assert page.evaluate(CUT_OFF) == 0
             if page.locator(f"{CARD} .options").count():
@@ -477,6 +483,7 @@ def test_every_slide_fits_and_can_be_read(name, browser, shipped):
                 assert page.evaluate(CUT_OFF) == 0
             page.keyboard.press("PageDown")
         expect(page.locator(".count")).to_have_text(f"Card {count} of {count}")
+        assert median(labels) > 18 or name.startswith("7"), "a forest that is a strip below large text"
         seen.quiet()
 
 

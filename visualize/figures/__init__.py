@@ -1,4 +1,4 @@
-"""The common style of the Plotly charts."""
+"""What the Plotly figures share: their templates, `dsbd` and `dsbd_dark`, and how a notebook keeps them."""
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,11 +13,38 @@ from visualize.theme import FONT, STYLES, Theme, palette
 from visualize.words import Words
 
 HEIGHT = 380
-ACROSS = 42
-"""Characters of a line beside the pointer."""
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
-"""Colours and marks of series, in this order: no two series differ in their colour only."""
+ACROSS, MOST_LINES = 42, 14
+"""Characters of a line beside the pointer, and lines."""
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b88000", "#56b4e9", "#7f7f7f")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "x", "triangle-down", "pentagon",
+           "bowtie", "hourglass")  # fmt: skip
+"""Colours and marks of series, in this order: up to twelve have marks of their own."""
+TEMPLATES: dict[Theme, str] = {"light": "dsbd", "dark": "dsbd_dark"}
+"""The names of the templates that are registered here."""
+UNUSED = ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "toggleSpikelines", "hoverClosestCartesian",
+          "hoverCompareCartesian"]  # fmt: skip
+"""Buttons above a figure that do nothing useful for it."""
+
+
+def _template(theme: Theme) -> go.layout.Template:
+    colors = palette(theme)
+    axis = {"gridcolor": colors.band, "linecolor": colors.faint, "zeroline": False, "ticks": "", "automargin": True,
+            "title": {"font": {"size": 13}}}  # fmt: skip
+    return go.layout.Template(layout={
+        "title": {"x": 0, "xref": "container", "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top",
+                  "pad": {"t": 14, "l": 12}, "font": {"size": 16}},
+        "font": {**FONT, "color": colors.ink}, "paper_bgcolor": colors.paper, "plot_bgcolor": colors.paper,
+        "colorway": COLORS, "margin": {"l": 56, "r": 16, "t": 72, "b": 52},
+        "xaxis": {**axis, "showgrid": False}, "yaxis": {**axis, "rangemode": "tozero"},
+        "hoverlabel": {"align": "left", "font": {"size": 11.5, "color": colors.ink}, "bgcolor": colors.paper,
+                       "bordercolor": colors.faint, "namelength": 0},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colors.faint, "activecolor": colors.accent, "remove": UNUSED},
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "itemsizing": "constant"},
+    })  # fmt: skip
+
+
+for _theme, _name in TEMPLATES.items():
+    pio.templates[_name] = _template(_theme)
 
 
 class Figure(go.Figure):
@@ -69,52 +96,24 @@ def brings_script() -> bool:
     return True
 
 
-def dress(figure: Figure, title: str, theme: Theme) -> Figure:
-    """Give a chart its title, fonts and plain axes; return it."""
-    colors = palette(theme)
-    figure.update_layout(
-        title={"text": title, "x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 16}},
-        font=FONT, font_color=colors.ink,
-        paper_bgcolor=colors.paper, plot_bgcolor=colors.paper, height=HEIGHT,
-        margin={"l": 56, "r": 16, "t": 72, "b": 52},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-    )  # fmt: skip
-    figure.update_xaxes(showgrid=False, zeroline=False, linecolor=colors.faint, ticks="")
-    figure.update_yaxes(gridcolor=colors.band, zeroline=False, rangemode="tozero")
-    return figure
+def dress(figure: Figure, title: str, theme: Theme, **layout: Any) -> Figure:
+    """Give a figure its template, its title and more of its layout; return it. Raises: ValueError for the theme."""
+    palette(theme)
+    return figure.update_layout(template=TEMPLATES[theme], title_text=title, **{"height": HEIGHT, **layout})
 
 
 def empty_figure(title: str, theme: Theme, words: Words | None = None, said: str | None = None) -> Figure:
     """Return a titled figure that says ``said``, or that there is nothing to show."""
-    words = words or Words()
-    figure = dress(Figure(), title, theme)
-    figure.add_annotation(text=said or words("figure.empty"), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False)
-    return figure
+    figure = dress(Figure(), title, theme, xaxis_visible=False, yaxis_visible=False)
+    said = said or (words or Words())("figure.empty")
+    return figure.add_annotation(text=said, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
 
 
 def hover_text(lines: Iterable[str]) -> str:
     """Return lines as Plotly takes them, escaped and wrapped: a box that leaves the tree around it to be seen."""
-    short = (part for line in lines for part in textwrap.wrap(line, ACROSS, drop_whitespace=False) or [""])
-    return "<br>".join(escape(part, quote=False) for part in short)
-
-
-def dress_tree(figure: Figure, title: str, theme: Theme) -> Figure:
-    """Give a tree its title, fonts, and axes that are not seen; return it."""
-    colors = palette(theme)
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False)
-    return figure.update_layout(
-        title={"text": title, "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "container",
-               "yanchor": "top", "pad": {"t": 13, "l": 8}, "font": {"size": 16}},
-        autosize=True, font={**FONT, "color": colors.ink}, paper_bgcolor=colors.paper, plot_bgcolor=colors.paper,
-        hovermode="closest", bargap=0,
-        hoverlabel={"align": "left", "font": {"size": 11.5, "color": colors.ink}, "bgcolor": colors.paper,
-                    "bordercolor": colors.faint, "namelength": 0},
-        modebar={"bgcolor": "rgba(0,0,0,0)", "color": colors.faint, "activecolor": colors.accent},
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "itemsizing": "constant"},
-    )  # fmt: skip
+    short = [part for line in lines for part in textwrap.wrap(line, ACROSS, drop_whitespace=False) or [""]]
+    shown = short if len(short) <= MOST_LINES else [*short[: MOST_LINES - 1], "…"]
+    return "<br>".join(escape(part, quote=False) for part in shown)
 
 
 def marked_nodes(

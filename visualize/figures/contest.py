@@ -14,9 +14,8 @@ from visualize.race import label_of
 from visualize.theme import Theme, palette
 
 FRONT = "front: no other is better in both"
-BELOW = {"height": 440, "legend": {"y": -0.2, "yanchor": "top"}, "margin": {"t": 48}}
-"""Layout of a figure whose legend stands below it."""
-ROW_PIXELS = 48
+PLOT, ENTRY, ROW_PIXELS = 380, 20, 36
+"""Pixels of a scatter without its legend, of an entry of the legend, and of a row of speeds."""
 
 
 def pareto_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
@@ -31,7 +30,7 @@ def pareto_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") -
         ValueError: the data is no table of a contest.
     """
     read = read_record(Table, table)
-    named = [(row.contender, row) for row in read.rows]
+    named = [(label_of(row.contender), row) for row in read.rows]
     return _scatter(named, read.metric.replace("_", " "), read.higher_is_better, theme)
 
 
@@ -78,10 +77,12 @@ def _scatter(named: Sequence[tuple[str, Row]], metric: str, higher_is_better: bo
         name=FRONT,
         line={"color": palette(theme).soft, "dash": "dot", "width": 1.5},
     )
-    dress(figure, title, theme)
-    figure.update_xaxes(title="tokens per second (more is better)", rangemode="tozero")
-    figure.update_yaxes(title=f"{metric} ({'more' if higher_is_better else 'less'} is better)", rangemode="tozero")
-    return figure.update_layout(**BELOW)
+    return dress(
+        figure, title, theme, height=PLOT + ENTRY * (len(points) + 1), margin_t=48,
+        xaxis={"title": "tokens per second (more is better)", "rangemode": "tozero"},
+        yaxis={"title": f"{metric} ({'more' if higher_is_better else 'less'} is better)"},
+        legend={"y": 0, "yref": "container", "yanchor": "bottom", "maxheight": 1},
+    )  # fmt: skip
 
 
 def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
@@ -94,27 +95,33 @@ def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") ->
         ValueError: the data is no table of a contest.
     """
     read = read_record(Table, table)
-    found = [(row.contender, row.ratio) for row in read.rows if row.ratio is not None]
+    found = [(escape(label_of(row.contender), quote=False), row.ratio) for row in read.rows if row.ratio is not None]
     if not found:
         return empty_figure("Speed over the baseline", theme)
     colors, figure = palette(theme), Figure()
-    medians = [ratio.median for _, ratio in found]
-    bars = _error_bars(medians, [ratio.low for _, ratio in found], [ratio.high for _, ratio in found], colors.ink)
+    medians, ratios = [ratio.median for _, ratio in found], [ratio for _, ratio in found]
+    bars = _error_bars(medians, [one.low for one in ratios], [one.high for one in ratios], colors.ink)
     figure.add_scatter(
         x=medians,
-        y=[escape(name, quote=False) for name, _ in found],
-        mode="markers+text",
-        name="measured, 95 % interval",
-        text=[f"{value:.2f} ×" for value in medians],
-        textposition="top center",
+        y=[name for name, _ in found],
+        mode="markers",
         marker={"size": 11, "color": colors.accent},
         error_x=bars,
     )
-    figure.add_vline(x=1, line={"color": colors.soft, "dash": "dash", "width": 1})
-    dress(figure, f"Speed over {escape(read.baseline or '', quote=False)}", theme)
-    figure.update_xaxes(title="× tokens per second", rangemode="tozero", gridcolor=colors.band, showgrid=True)
-    figure.update_yaxes(autorange="reversed", showgrid=False, automargin=True)
-    return figure.update_layout(height=150 + ROW_PIXELS * len(found))
+    figure.add_vline(x=1, line={"color": colors.soft, "dash": "dash", "width": 1}, layer="below")
+    for name, one in found:
+        is_sure = one.low is not None and one.high is not None
+        said = f"{one.median:.2f}" + (f" [{one.low:.2f}, {one.high:.2f}]" if is_sure else "")
+        figure.add_annotation(x=max(one.median, one.high or 0.0), y=name, text=said, xanchor="left", xshift=9,
+                              showarrow=False, bgcolor=colors.paper, borderpad=1)  # fmt: skip
+    most = max(max(one.median, one.high or 0.0) for one in ratios)
+    note = "bars: 95 % intervals" if any(one.low is not None for one in ratios) else "too few prompts for intervals"
+    return dress(
+        figure, f"Speed beside {escape(label_of(read.baseline or ''), quote=False)}", theme,
+        height=130 + ROW_PIXELS * len(found), margin_t=48,
+        xaxis={"title": f"times as many tokens per second<br>({note})", "range": [0, 1.4 * most], "showgrid": True},
+        yaxis={"autorange": "reversed", "showgrid": False},
+    )  # fmt: skip
 
 
 def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:

@@ -1,6 +1,7 @@
 """A decode as Plotly figures: the forest of one iteration, or of all as frames; the whole as one tree; its widths."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any, Literal
@@ -8,7 +9,7 @@ from typing import Any, Literal
 import networkx as nx
 import plotly.graph_objects as go
 
-from visualize.figures import Figure, dress, dress_tree, empty_figure, marked_nodes
+from visualize.figures import UNUSED, Figure, dress, empty_figure, marked_nodes
 from visualize.forest import Source, Width, forest_graph, load_trace
 from visualize.svg import (
     BAND,
@@ -35,6 +36,8 @@ FOREST_TOP, FOREST_BOTTOM = 84, 60
 FRAME_MS = 1200
 CONTROLS = 76
 """Pixels below the figure for the slider and the buttons of frames."""
+NO_AXIS = {"visible": False, "fixedrange": True}
+TREE = {"autosize": True, "hovermode": "closest", "bargap": 0}
 NOTHING: list[Any] = [None]
 """The places of a trace without points: all frames need the same traces."""
 THIN, THICK, THICKER = 1.2, 2.4, 4.4
@@ -42,12 +45,17 @@ THIN, THICK, THICKER = 1.2, 2.4, 4.4
 
 
 def forest_figure(
-    source: Source, iteration: int | Literal["all"] = 0, *, theme: Theme = "light", language: str = "en"
+    source: Source | nx.DiGraph,
+    iteration: int | Literal["all"] = 0,
+    *,
+    theme: Theme = "light",
+    language: str = "en",
 ) -> Figure:
     """Draw the forest of one iteration after its verdicts, or the forests of all as frames with a slider.
 
     Iterations count from 0. ``"all"`` makes one frame for each, named by its number from 1; all frames have the same
-    traces. A trace without iterations gives a titled empty figure.
+    traces. A trace without iterations gives a titled empty figure. A graph of :func:`forest_graph`, changed as you
+    like, is drawn as it is. The figure is as wide as its forest.
 
     Example:
         >>> visualize.forest_figure(trace, iteration=0)
@@ -56,18 +64,24 @@ def forest_figure(
         TraceError: no such iteration, or no such trace.
         ValueError: ``theme`` or ``language`` is unknown.
     """
-    trace, words = load_trace(source), Words(language)
-    if not trace.iterations:
-        return empty_figure(words("method.dsbd"), theme, words)
-    shown = range(len(trace.iterations)) if iteration == "all" else [iteration]
-    forests = [forest_graph(trace, at) for at in shown]
+    words = Words(language)
+    if isinstance(source, nx.DiGraph):
+        if "bands" in source.graph:
+            return decode_figure(source, theme=theme, language=language)
+        forests, iteration = [source], 0
+    else:
+        trace = load_trace(source)
+        if not trace.iterations:
+            return empty_figure(words("method.dsbd"), theme, words)
+        forests = [
+            forest_graph(trace, at) for at in (range(len(trace.iterations)) if iteration == "all" else [iteration])
+        ]
     below = [one.nodes[id_] for one in forests for _, id_ in one.edges]
     edges = {(MARK_OF[node["state"]], node["slots"] > 1) for node in below}
     marks = [mark for mark in MARKS if any(mark in marks_of(one) for one in forests)]
     kinds = [(mark, shared) for mark in marks for shared in (False, True) if (mark, shared) in edges]
     looks = [(_traces(one, kinds, marks, theme, words), _heads(one, theme, words)) for one in forests]
-    figure = dress_tree(Figure(data=looks[0][0]), "", theme)
-    figure.update_layout(**_room(forests), **looks[0][1])
+    figure = dress(Figure(data=looks[0][0]), "", theme, **_room(forests)).update_layout(looks[0][1])
     if iteration == "all":
         _animate(figure, [go.Frame(data=traces, layout=heads) for traces, heads in looks], theme, words)
     return figure
@@ -144,12 +158,16 @@ def _room(forests: Sequence[nx.DiGraph]) -> dict[str, Any]:
     inner, rows = max(heights) - 40, max(one.graph["last_row"] for one in forests)
     share = (max(heights) - BAND) / inner
     return {
+        "width": max(widths),  # in less room edges would run through labels
         "height": inner + FOREST_TOP + FOREST_BOTTOM,
+        "dragmode": False,
+        "modebar": {"remove": [*UNUSED, "zoom2d", "pan2d", "resetScale2d"]},
         "margin": {"l": 0, "r": 0, "t": FOREST_TOP, "b": FOREST_BOTTOM},
-        "xaxis": {"range": [-LEFT / PITCH, (max(widths) - LEFT) / PITCH]},
-        "yaxis": {"range": [rows + SIZES.first_row, -SIZES.first_row], "domain": [0, share]},
-        "yaxis2": {"visible": False, "range": [0, 1.12], "domain": [share + 16 / inner, 1], "anchor": "x"},
+        "xaxis": {**NO_AXIS, "range": [-LEFT / PITCH, (max(widths) - LEFT) / PITCH]},
+        "yaxis": {**NO_AXIS, "range": [rows + SIZES.first_row, -SIZES.first_row], "domain": [0, share]},
+        "yaxis2": {**NO_AXIS, "range": [0, 1.12], "domain": [share + 16 / inner, 1], "anchor": "x"},
         "legend": {"y": 0, "yanchor": "top"},
+        **TREE,
     }
 
 
@@ -208,7 +226,7 @@ def _animate(figure: Figure, frames: Sequence[go.Frame], theme: Theme, words: Wo
 
 # The whole decode
 
-TOP, BOTTOM = 76, 12
+TOP, BOTTOM = 52, 52
 """Pixels above and below the drawing."""
 SHOWN = 64
 """Tokens that are seen before the reader drags the figure."""
@@ -220,17 +238,16 @@ FAINT = 0.55
 ON_LINE, IN_TWIG = 10, 6
 """Pixels across a mark."""
 CURVE_POINTS = 9
-REMOVED_BUTTONS = ["autoScale2d", "hoverClosestCartesian", "hoverCompareCartesian", "toggleSpikelines"]
 
 
-def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> Figure:
+def decode_figure(source: Source | nx.DiGraph, *, theme: Theme = "light", language: str = "en") -> Figure:
     """Draw the whole decode as one tree: the text as a line under its words, every other guess as a twig below it.
 
     Each band is one pass of the large model. Hovering tells the exact state of a node and its numbers. Marks, bands and
     numbers of passes carry ``customdata``: the number of the iteration, from 0, and the id of the node or None.
 
-    It is as wide as its place, or titled and empty if the trace has no iterations; a decode of more than 64 tokens can
-    be dragged.
+    ``source`` may be a graph of :func:`forest_graph` too. The figure is as wide as its place, or titled and empty if
+    the trace has no iterations; a decode of more than 64 tokens can be dragged.
 
     Example:
         >>> visualize.decode_figure(trace)
@@ -239,10 +256,9 @@ def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en
         TraceError: no such trace.
         ValueError: ``theme`` or ``language`` is invalid.
     """
-    trace, words = load_trace(source), Words(language)
-    tree, colors, figure = forest_graph(trace), palette(theme), Figure()
-    title = decode_title(tree, words, is_lossless=trace.settings.lossless)
-    if not trace.iterations:
+    tree, words = source if isinstance(source, nx.DiGraph) else forest_graph(source), Words(language)
+    colors, figure, title = palette(theme), Figure(), decode_title(tree, words)
+    if not tree.graph["bands"]:
         return empty_figure(title, theme, words)
     text = [node for node in tree.nodes.values() if node["row"] == 0]
     longest = max((columns(word_of(node)) for node in text), default=0)
@@ -253,7 +269,7 @@ def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en
         look = {"color": STYLES[mark].color(theme), "width": 1}
         _draw_lines(figure, _twigs(tree, mark, line), look, opacity=FAINT)
     _draw_lines(figure, [[(0, line), (tree.graph["tokens"], line)]], {"color": colors.ink, "width": 3})
-    passes = [words("figure.forest", index=number) for number in range(1, len(trace.iterations) + 1)]
+    passes = [words("figure.forest", index=number) for number in range(1, len(tree.graph["bands"]) + 1)]
     for mark in TREE_MARKS:
         nodes = {id_: node for id_, node in tree.nodes.items() if MARK_OF[node["state"]] == mark}
         sizes = [IN_TWIG if node["row"] else ON_LINE for node in nodes.values()]
@@ -272,23 +288,24 @@ def decode_figure(source: Source, *, theme: Theme = "light", language: str = "en
             xanchor="left", yanchor="bottom", xshift=-4, yshift=WORD_GAP - 2, showarrow=False, borderpad=0,
             font={"size": 11, "color": colors.ink},
         )  # fmt: skip
-    return dress_tree(figure, title, theme).update_layout(
+    return dress(
+        figure, title, theme,
         height=round(height) + TOP + BOTTOM,
         margin={"l": 8, "r": 8, "t": TOP, "b": BOTTOM},
         dragmode="pan",
-        modebar={"remove": REMOVED_BUTTONS},
-        xaxis={"range": [-0.4, min(max(1, tree.graph["last_position"]), SHOWN) + 0.9]},
-        yaxis={"range": [height, 0]},
-        legend={"y": 1, "yanchor": "bottom"},
-    )
+        xaxis={"visible": False, "range": [-0.4, min(max(1, tree.graph["last_position"]), SHOWN) + 0.9]},
+        yaxis={**NO_AXIS, "range": [height, 0]},
+        legend={"y": 0, "yanchor": "top"},
+        **TREE,
+    )  # fmt: skip
 
 
-def decode_title(tree: nx.DiGraph, words: Words, *, is_lossless: bool) -> str:
+def decode_title(tree: nx.DiGraph, words: Words) -> str:
     """Return how many passes of the large model the text took, and how many the same law takes without guesses."""
     bands = tree.graph["bands"]
     passes, alone = len(bands), bands[-1].last if bands else 0
     return words(
-        "figure.instead" if is_lossless and passes < alone else "figure.decode",
+        "figure.instead" if tree.graph["is_lossless"] and passes < alone else "figure.decode",
         tokens=words.counted("tokens", tree.graph["tokens"]),
         passes=words.counted("passes", passes),
         alone=alone,
@@ -348,19 +365,17 @@ def width_figure(source: Source, *, theme: Theme = "light", language: str = "en"
         return empty_figure(words("figure.width"), theme, words)
     colors, figure = palette(theme), Figure()
     widths = {iteration.index + 1: [layer.width for layer in iteration.layers] for iteration in iterations}
-    figure.add_bar(
-        x=list(widths),
-        y=[len(found) for found in widths.values()],
-        name=words("figure.layers"),
-        marker_color=colors.faint,
-        opacity=0.55,
-    )
+    chosen = Counter((number, width) for number, found in widths.items() for width in found)
+    figure.add_bar(x=list(widths), y=[len(found) for found in widths.values()], marker_color=colors.faint)
     figure.add_scatter(
-        x=[iteration for iteration, found in widths.items() for _ in found],
-        y=[width for found in widths.values() for width in found],
+        x=[number for number, _ in chosen],
+        y=[width for _, width in chosen],
         mode="markers",
         name=words("figure.layer_width"),
-        marker={"symbol": "circle-open", "size": 9, "color": colors.accent, "line": {"width": 1.5}},
+        customdata=list(chosen.values()),
+        hovertemplate="%{customdata} × %{y}<extra></extra>",
+        marker={"size": [6 + 4 * min(count, 5) for count in chosen.values()], "color": colors.faint, "opacity": 0.7},
+        yaxis="y2",
     )
     figure.add_scatter(
         x=list(widths),
@@ -369,7 +384,16 @@ def width_figure(source: Source, *, theme: Theme = "light", language: str = "en"
         name=words("figure.mean_width"),
         line={"color": colors.accent, "width": 2},
         marker={"size": 5},
+        yaxis="y2",
     )
-    dress(figure, words("figure.width"), theme)
-    axis = {"title": words("figure.iteration"), "dtick": max(1, len(iterations) // 16)}
-    return figure.update_layout(xaxis=axis, bargap=0.3)
+    figure.data[0].showlegend = False
+    figure.add_annotation(text=words("figure.layers"), x=0, y=1, xref="paper", yref="paper", xanchor="left",
+                          yanchor="bottom", showarrow=False)  # fmt: skip
+    return dress(
+        figure, words("figure.width"), theme, height=420, bargap=0.3,
+        xaxis={"title": words("figure.iteration"), "dtick": max(1, len(iterations) // 10), "anchor": "y2",
+               "range": [0.3, len(iterations) + 0.7]},
+        yaxis={"domain": [0.64, 1]},
+        yaxis2={"domain": [0, 0.46], "rangemode": "tozero"},
+        legend={"y": 0.47, "yanchor": "bottom"},
+    )  # fmt: skip

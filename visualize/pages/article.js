@@ -19,6 +19,8 @@
     root.classList.toggle("alone", Boolean(lanes?.classList.contains("alone")));
     viewer.handle.goto({it, step});
     DsbdCards.show(article, viewer);
+    const {clientWidth: width, clientHeight: height} = root.querySelector(".forest");
+    DsbdCards.enlarge(root, {width, height, text: 19});
   }
 
   show(articles[0]);

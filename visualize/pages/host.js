@@ -126,7 +126,7 @@ globalThis.DsbdHost = (() => {
   return {start};
 })();
 
-/* What cards show beside their text: cut and fill at a layer, the lab, and the two lanes of the viewer. */
+/* What cards show beside their text: cut and fill at a layer, the lab, the two lanes of the viewer; and how large. */
 globalThis.DsbdCards = {
   async fill(root, viewer) {
     "use strict";
@@ -138,5 +138,16 @@ globalThis.DsbdCards = {
   },
   show(card, viewer) {
     viewer.handle.lanes(Boolean(card.querySelector(".lanes")));
+  },
+  /* Enlarges the forest until it fills a room, or its labels are as large as the text. Returns their pixels; 0: it
+   * is cut off. Sizes are those of viewer/forest.js: of a label, the prompt with the edges, a layer, and above all. */
+  enlarge(root, {width, height, text, least = 640}) {
+    const [label, beside, column, above] = [12.5, 140, 106, 140];
+    const forest = root.querySelector(".dsbd-forest");
+    const wide = Math.max(least, beside + column * forest.querySelectorAll(".dsbd-layer").length);
+    const tall = above + Number(forest.getAttribute("height"));
+    const zoom = Math.max(1, Math.min(width / wide, height / tall, text / label));
+    root.style.setProperty("--zoom", zoom.toFixed(3));
+    return height < tall ? 0 : label * zoom;
   },
 };

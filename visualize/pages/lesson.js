@@ -3,14 +3,11 @@
  *
  *   .arrange()      after every change of the card          .turn(on)      begin or end */
 
-const SHARES = ["36%", "50%", "100%"]; // of the screen's width for the text; with all of it the forest is hidden
+const LAYOUTS = {beside: "36%", half: "50%", above: "100%"}; // of the screen's width for the text
 const LARGEST = 1 / 24; // of the screen's height, the size of the type
 const SMALLEST = 1 / 36;
-const COLUMN = 106; // pixels that a layer of the forest takes at least, as in viewer/forest/geometry.js
-const BESIDE = 140; // and the prompt, with the edges
-const NARROWEST = 450; // below, the forest would stand upright
+const NARROWEST = 450; // pixels; below, the forest would stand upright
 const PART = 540; // pixels of a screen where cut and fill, and the lab, have their own size
-const TALL = 475; // pixels of sentence and forest
 
 /* forward and back turn one card, or show its answer. */
 function slidesOf({root, forward, back, onswitch}) {
@@ -20,32 +17,39 @@ function slidesOf({root, forward, back, onswitch}) {
   const isOn = () => root.classList.contains("slides");
   const fits = () => cards.scrollHeight <= cards.clientHeight && cards.scrollWidth <= cards.clientWidth;
 
-  /* The forest stays if the text finds room beside it. */
+  /* The pixels of the smaller of text and labels; 0 if the card is cut off. */
+  function tried(layout, size) {
+    root.dataset.layout = layout;
+    set("text", LAYOUTS[layout] ?? "100%");
+    set("type", `${size}px`);
+    if (!fits()) return 0;
+    if (layout === "alone") return size;
+    const [width, height] = [room.clientWidth, room.clientHeight];
+    const label = DsbdCards.enlarge(root, {width, height, text: size, least: NARROWEST});
+    return Math.min(size, label || (layout === "above" ? 0 : 1));
+  }
+
+  /* Text and forest stand where both can be read from the last row; the text alone if there is no room for both. */
   function arrange() {
     if (!isOn()) return;
     set("part", innerHeight / PART);
-    const alone = root.querySelector("article:not([hidden]) :is(.cut, .lab, .text img)");
-    for (const share of alone ? SHARES.slice(-1) : SHARES) {
-      root.classList.toggle("alone", share === "100%");
-      set("text", share);
-      for (let size = Math.floor(innerHeight * LARGEST); size >= Math.floor(innerHeight * SMALLEST); size--) {
-        set("type", `${size}px`);
-        if (fits()) return enlarge();
-      }
-    }
+    const least = Math.floor(innerHeight * SMALLEST);
+    const sizes = Array.from({length: Math.floor(innerHeight * LARGEST) - least + 1}, (_, at) => least + at).reverse();
+    const best = (layouts) =>
+      layouts
+        .flatMap((layout) => sizes.map((size) => [tried(layout, size), layout, size]))
+        .reduce((one, other) => (other[0] > one[0] ? other : one));
+    const isAlone = root.querySelector("article:not([hidden]) :is(.cut, .lab, .text img)");
+    const [seen, layout, size] = isAlone ? [0] : best(Object.keys(LAYOUTS));
+    const [fit, , alone] = seen ? [] : best(["alone"]);
+    tried(seen ? layout : "alone", seen ? size : fit ? alone : least);
     cards.scrollTop = 0;
-  }
-
-  function enlarge() {
-    const layers = room.querySelectorAll(".dsbd-forest .dsbd-layer").length;
-    const wide = Math.max(NARROWEST, BESIDE + layers * COLUMN);
-    set("zoom", Math.max(1, Math.min(room.clientWidth / wide, room.clientHeight / TALL)));
   }
 
   function turn(on) {
     if (on === isOn()) return;
     root.classList.toggle("slides", on);
-    root.classList.remove("alone");
+    delete root.dataset.layout;
     room.querySelector(".dsbd").classList.toggle("dsbd-bare", on);
     if (!on && document.fullscreenElement) document.exitFullscreen();
     onswitch(on);
@@ -80,7 +84,6 @@ function slidesOf({root, forward, back, onswitch}) {
     },
     true,
   );
-  addEventListener("resize", arrange);
   root.querySelector("button.slides").addEventListener("click", () => turn(true));
   root.querySelector("button.end").addEventListener("click", () => turn(false));
   root.querySelector("button.full").addEventListener("click", fill);
@@ -146,7 +149,12 @@ function slidesOf({root, forward, back, onswitch}) {
     viewer.showRecorded();
     viewer.handle.goto(here);
     conceal(barrier(), here.it);
-    slides.arrange();
+    arrange();
+  }
+
+  function arrange() {
+    if (slides.isOn()) slides.arrange();
+    else DsbdCards.enlarge(root, {width: find(".forest").clientWidth - 20, height: innerHeight, text: 16});
   }
 
   function show(card, focus = true) {
@@ -194,6 +202,7 @@ function slidesOf({root, forward, back, onswitch}) {
     else show(at + 1);
   }
 
+  addEventListener("resize", () => arrange());
   const slides = slidesOf({root, forward, back: () => show(state.card - 1), onswitch: () => teach(false)});
 
   /* ---- teacher, print, address ------------------------------------------------------------ */

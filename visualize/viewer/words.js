@@ -285,6 +285,7 @@ function whyWidth({kind, width, width_reason, forest_mass, chances}, settings) {
     if (settings.draft_depth === 0) return "bonus_plain";
     return width === settings.max_width ? "bonus" : "bonus_all";
   }
+  if (width_reason === "min_width" && settings.min_width === settings.max_width) return "fixed";
   const likely = forest_mass === null ? "" : "likely_";
   return `${likely}${BOUNDS[width_reason] ?? (width >= chances.length ? "all" : "between")}`;
 }
