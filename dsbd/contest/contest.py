@@ -236,7 +236,6 @@ def _decode(pair: Pair, contest: Contest, turn: Turn, stop: Stop, observers: Seq
         cluster=question.cluster,
         round=turn.round,
         prompt=prompt,
-        fields=dict(question.fields),
         references=question.references,
         shortened=prompt != question.prompt,
         answer=answer,

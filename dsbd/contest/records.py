@@ -52,8 +52,6 @@ class Run:
     """0 for the first decode of a question, 1 for the second with another seed, ..."""
     seed: int
     prompt: str
-    fields: dict[str, str] = field(default_factory=dict)
-    """What results can be split by."""
     references: tuple[str, ...] = ()
     shortened: bool = False
     """Whether the prompt was shortened to fit the models."""

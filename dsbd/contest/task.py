@@ -6,8 +6,8 @@ import io
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,12 @@ class Question:
     """One prompt with its right answers."""
 
     id: str
+    """Of the bundled tasks it begins with what results can be split by: ``compound-070``, or a distance of needles."""
     prompt: str
     references: tuple[str, ...] = ()
     """Right answers, any of which counts; none where a task has no right answers."""
     cluster: str = ""
     """Questions of one cluster share a database or a passage, so they are not independent. Left out: the id."""
-    fields: Mapping[str, str] = field(default_factory=dict)
-    """What results can be split by: split, db_id, skeleton, ..."""
 
     def __post_init__(self) -> None:
         if not self.cluster:

@@ -34,8 +34,6 @@ NEEDLE_WORDS = (
 )  # fmt: skip
 """Each is one token of the bundled story pair."""
 DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
-KEPT = ("split", "hardness", "skeleton")
-"""Fields of a bundled question that results can be split by."""
 SPIDER = (
     "a folder with Spider's dev.json and tables.json, and its databases as database/NAME/NAME.sqlite (CC BY-SA 4.0)"
 )
@@ -102,8 +100,7 @@ class Needle(Task):
             text = stories[starts[place * len(starts) // count] :] + "\n"
             text += (stories + "\n") * (length // len(stories) + 1)
             told = f"{NEEDLE} {word}.\n\n{text[: text.rindex(' ', 0, length)]}"
-            fields, prompt = {"distance": f"{distance}"}, f"{told}\n{NEEDLE}"
-            asked.append(Question(f"{distance}-{number}", prompt, (word,), fields=fields))
+            asked.append(Question(f"{distance}-{number}", f"{told}\n{NEEDLE}", (word,)))
         super().__init__(in_order(asked))
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
@@ -127,8 +124,7 @@ class MtBench(Task):
             turns = entry.get("turns")
             if not isinstance(turns, list) or not turns or not isinstance(turns[0], str):
                 raise TaskError(f"{place}, line {line}: turns must be a list of texts; give {MT_BENCH}")
-            fields = {"category": f"{entry.get('category', '')}"}
-            read.append(Question(f"{entry.get('question_id', line)}", turns[0], fields=fields))
+            read.append(Question(f"{entry.get('question_id', line)}", turns[0]))
         super().__init__(in_order(read))
 
 
@@ -168,7 +164,7 @@ def _squad_questions(read: Any) -> Iterator[Question]:
                     )
                 prompt = f"{SQUAD_HEAD}{passage}\nQuestion: {' '.join(asked['question'].split())}\nAnswer:"
                 answers = tuple(answer["text"] for answer in asked["answers"])
-                yield Question(asked["id"], prompt, answers, cluster, {"title": article["title"]})
+                yield Question(asked["id"], prompt, answers, cluster)
 
 
 def _squad_plain(text: str) -> str:
@@ -281,9 +277,10 @@ class Library(SqlTask):
                 f"task {self.name} needs {missing[0]}, which is not there; leave the path out for the bundled questions"
             )
         for line, entry in json_lines(file):
-            id, prompt, sql, *kept = (text_of(entry, name, file, line) for name in ("id", "prompt", "sql", *KEPT))
-            fields = dict(zip(KEPT, kept, strict=True))
-            read.append(Question(id, prompt, (sql,), fields["skeleton"], fields))
+            id, prompt, sql, skeleton = (
+                text_of(entry, name, file, line) for name in ("id", "prompt", "sql", "skeleton")
+            )
+            read.append(Question(id, prompt, (sql,), skeleton))
         super().__init__(in_order(read))
         self._gold: dict[tuple[Path, str], list[Row]] = {}
 
@@ -361,7 +358,7 @@ def _spider_questions(entries: Any, schemas: dict[str, str]) -> Iterator[Questio
         if not re.fullmatch(r"\w+", name, re.ASCII):
             raise TaskError(f"question {place} of dev.json names the database {name!r:.100}; give {SPIDER}")
         prompt = f"{SPIDER_HEAD}{schemas[name]}\nQuestion: {' '.join(entry['question'].split())}\nSQL:"
-        yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name, {"db_id": name})
+        yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name)
 
 
 def _schema(schema: dict[str, Any]) -> str:

@@ -48,9 +48,7 @@ def write_library(folder):
     (folder / "databases").mkdir()
     for place, name in enumerate(DATABASES):
         write_database(folder / "databases" / f"{name}.sqlite", [300 + place, 200, 100 + place, 400])
-    lines = [
-        json.dumps({**one, "prompt": f"Q: {one['question']}", "hardness": "easy", "split": "iid"}) for one in BOOKS
-    ]
+    lines = [json.dumps({**one, "prompt": f"Q: {one['question']}"}) for one in BOOKS]
     (folder / "test.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
 
@@ -104,25 +102,22 @@ def test_answers_are_scored_by_their_rows(tasks, task, id, answer, reason):
     assert tasks[task].score(question, answer) == (float(not reason), reason)
 
 
-def test_prompts_and_what_results_are_split_by(tasks):
+def test_prompts_and_clusters(tasks):
     ordered = {one.id: one for one in tasks["library"].questions()}["q3"]
-    assert (dict(ordered.fields), ordered.cluster) == (
-        {"split": "iid", "hardness": "easy", "skeleton": "order"},
-        "order",
-    )
+    assert ordered.cluster == "order"
     question = {one.id: one for one in tasks["spider"].questions()}["spider-1"]
     books = "books (book_id number, title text, pages number; key book_id)\n"
     shelves = "shelves (book_id number, place text; book_id refers to books.book_id)\n"
     assert question.prompt == f"{SPIDER_HEAD}{books}{shelves}Question: How many titles?\nSQL:"
     assert question.references == ("SELECT count(title) FROM books",)
-    assert (question.cluster, dict(question.fields)) == ("shop", {"db_id": "shop"})
+    assert question.cluster == "shop"
     assert tasks["spider"].answer(" SELECT 1\nFROM books; SELECT 2") == "SELECT 1\nFROM books"
 
 
 def test_a_right_query_that_fails_is_named(tmp_path):
     """Of the bundled task it is an error; in Spider the question counts as wrong, and the reason says why."""
     write_library(tmp_path)
-    broken = json.dumps(BOOKS[0] | {"sql": "SELECT x FROM y", "prompt": "", "split": "", "hardness": ""})
+    broken = json.dumps(BOOKS[0] | {"sql": "SELECT x FROM y", "prompt": ""})
     (tmp_path / "test.jsonl").write_text(broken, encoding="utf-8")
     task = load_task("sql", tmp_path)
     with pytest.raises(TaskError, match=r"the right query 'SELECT x FROM y' fails on .*: no such table: y"):

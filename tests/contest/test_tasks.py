@@ -179,8 +179,8 @@ def test_the_needle_is_told_first_and_asked_last():
         assert question.prompt.endswith(f"\n{NEEDLE}")
         assert question.prompt.count(NEEDLE) == 2
         filler = len(question.prompt) - len(f"{NEEDLE} {word}.\n\n\n{NEEDLE}")
-        assert -30 < filler - int(question.fields["distance"]) * SEGMENT_CHARACTERS <= 0
-    distances = Counter(question.fields["distance"] for question in task.questions())
+        assert -30 < filler - int(question.id.partition("-")[0]) * SEGMENT_CHARACTERS <= 0
+    distances = Counter(question.id.partition("-")[0] for question in task.questions())
     assert distances == {f"{distance}": PER_DISTANCE for distance in DISTANCES}
     assert {question.references[0] for question in task.questions()} == set(NEEDLE_WORDS)
     question = next(question for question in task.questions() if question.references == ("cat",))
@@ -202,7 +202,7 @@ def test_bundled_prompts_are_enough_and_in_a_fixed_order(tmp_path):
     entry = {"question_id": 81, "category": "writing", "turns": ["Write a letter.", "Shorten it."]}
     (tmp_path / "question.jsonl").write_text(json.dumps(entry), encoding="utf-8")
     (question,) = MtBench(tmp_path / "question.jsonl").questions()
-    assert (question.id, question.prompt, dict(question.fields)) == ("81", "Write a letter.", {"category": "writing"})
+    assert (question.id, question.prompt) == ("81", "Write a letter.")
     (tmp_path / "question.jsonl").write_text('{"turns": []}', encoding="utf-8")
     with pytest.raises(TaskError, match="line 1: turns must be a list of texts"):
         MtBench(tmp_path / "question.jsonl")
