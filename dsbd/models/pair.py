@@ -102,7 +102,7 @@ class Pair:
     checks: Mapping[str, ForestCheck] = field(default_factory=dict)
     """The outcome of the forest check, by ``target`` or ``draft``."""
     fallbacks: Sequence[str] = ()
-    """Sentences on what runs slower than it could, and why; empty if every check passed."""
+    """Sentences on what is slower or shorter than it could be, and why; empty if every check passed."""
 
     def __repr__(self) -> str:
         return f"Pair(target={_shown(self.target)}, draft={_shown(self.draft)})"
@@ -203,9 +203,11 @@ class Pair:
         if window + max_new_tokens <= limit:
             return
         if window == prompt_size:
+            turns = limit in [model.turning_point for model in (self.target, self.draft) if model is not None]
+            why = ", beyond which its rotations are others (longrope)" if turns else ""
             raise PromptError(
                 f"prompt of {prompt_size} tokens plus max_new_tokens {max_new_tokens} exceeds the context of "
-                f"{limit} tokens of {name}; shorten the prompt or lower max_new_tokens"
+                f"{limit} tokens of {name}{why}; shorten the prompt or lower max_new_tokens"
             )
         room = limit - window
         remedy = f"lower max_new_tokens to {room} or less" if room > 0 else "take a memory with shorter segments"
