@@ -74,7 +74,7 @@ class DsbdLM(LM):
             settings, until = self._asked(asked)
             seed = int(digest(settings.seed, prompt, self._seen[prompt])[:15], 16)
             self._seen[prompt] += 1
-            fitting = self._fitting(prompt, settings.max_new_tokens)
+            fitting = self._fitting(prompt, settings)
             result = decode(self._pair, fitting, replace(settings, seed=seed), chat=self._chat, until=until)
             texts.append(cut(result.text, until))
             self.cache_hook.add_partial("generate_until", request.args, texts[-1])
@@ -114,9 +114,10 @@ class DsbdLM(LM):
         asked_of_method = {one.name: chosen[one.name] for one in read if one.name in chosen}
         return DecodingSettings(**asked_of_method | self._given), tuple(end for end in ends if end)
 
-    def _fitting(self, prompt: str, new_tokens: int) -> str:
+    def _fitting(self, prompt: str, settings: DecodingSettings) -> str:
         """Return the end of a prompt that is too long. Raises: SettingsError: the models have no room at all."""
-        ids, room = self._pair.encode(prompt, self._chat), self._pair.room_after(new_tokens)
+        ids = self._pair.encode(prompt, self._chat)
+        room = self._pair.used_by(settings).room_after(settings.max_new_tokens)
         if len(ids) <= room or self._chat:
             return prompt
         logging.getLogger(__name__).warning("a prompt of %d tokens loses its beginning: %d fit", len(ids), room)
@@ -125,8 +126,8 @@ class DsbdLM(LM):
             if len(self._pair.encode(end)) <= room:
                 return end
         raise SettingsError(
-            f"max_new_tokens is {new_tokens}, and the models' context leaves no room for a prompt; name a smaller "
-            "max_new_tokens in --model_args"
+            f"max_new_tokens is {settings.max_new_tokens}, and the models' context leaves no room for a prompt; name a "
+            "smaller max_new_tokens in --model_args"
         )
 
 

@@ -119,10 +119,11 @@ def make_contest(
         SettingsError, PromptError, PairError: something in it cannot run on this pair; the message names it.
     """
     asked = []
+    used = pair if any(one.drafts for one in racing) else replace(pair, draft=None)
     for task in tasks:
         new_tokens = task.max_new_tokens if max_new_tokens is None else max_new_tokens
         for question in task.questions(limit):
-            asked.append(Asked(task, question, _fitted(pair, task, question, new_tokens, chat), new_tokens))
+            asked.append(Asked(task, question, _fitted(used, task, question, new_tokens, chat), new_tokens))
     contest = Contest(tuple(racing), tuple(asked), rounds, chat)
     require_runnable(pair, contest)
     return contest
@@ -136,7 +137,7 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
     for asked in contest.asked:
         size = len(pair.encode(asked.prompt, contest.chat))
         for turn in (Turn(one, asked, 0) for one in contest.contenders):
-            pair.require_fitting(size, turn.settings.max_new_tokens)
+            pair.used_by(turn.settings).require_fitting(size, turn.settings.max_new_tokens)
             if not turn.contender.is_ours and pair.reads(size, turn.settings.max_new_tokens):
                 raise PairError(
                     f"{turn.contender.name} cannot read a prompt into a memory, and prompt {asked.question.id} of "

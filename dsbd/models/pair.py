@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -15,8 +15,10 @@ import torch
 from dsbd.errors import PromptError, first_line, told_as
 from dsbd.machine import machine, versions
 from dsbd.memory.reading import PromptMemory
+from dsbd.methods import needs_draft_model
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
+from dsbd.settings import DecodingSettings
 from dsbd.util import Check, Progress, never_stop
 
 SAMPLED_WEIGHTS = 64
@@ -157,6 +159,10 @@ class Pair:
         """Return the text of generated tokens, without special tokens."""
         text: str = self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text
+
+    def used_by(self, settings: DecodingSettings) -> "Pair":
+        """Return the pair without the draft model if a decode with these settings does not call it."""
+        return self if needs_draft_model(settings) else replace(self, draft=None)
 
     @property
     def _limit(self) -> tuple[int, str]:

@@ -169,7 +169,7 @@ def check_run(limits: Limits, pair: Pair, prompts: Sequence[str], each: Sequence
     for prompt in prompts:
         tokens = len(pair.encode(prompt))
         for settings in each:
-            if pair.target.memory is not None and pair.reads(tokens, settings.max_new_tokens):
+            if pair.target.memory is not None and pair.used_by(settings).reads(tokens, settings.max_new_tokens):
                 tokens = pair.target.memory.window_of(tokens)  # behind a memory only the last segment takes slots
             check_decode(limits, settings, pair.target.vocabulary_size, tokens)
 
