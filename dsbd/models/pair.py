@@ -201,11 +201,16 @@ class Pair:
         has_two = memory is not None and prompt_size > memory.settings.segment_tokens
         return has_two and self.room_after(prompt_size) < max_new_tokens
 
+    def window_of(self, prompt_size: int, max_new_tokens: int) -> int:
+        """Return the slots that a prompt takes: one for each token, or fewer if it is read into the memory."""
+        memory = self.target.memory
+        if memory is None or not self.reads(prompt_size, max_new_tokens):
+            return prompt_size
+        return memory.window_of(prompt_size)
+
     def require_fitting(self, prompt_size: int, max_new_tokens: int) -> None:
         """Check the length of a prompt, or of its window if it is read. Raises: PromptError."""
-        window, (limit, name) = prompt_size, self._limit
-        if self.target.memory is not None and self.reads(prompt_size, max_new_tokens):
-            window = self.target.memory.window_of(prompt_size)
+        window, (limit, name) = self.window_of(prompt_size, max_new_tokens), self._limit
         if window + max_new_tokens <= limit:
             return
         if window == prompt_size:
