@@ -113,7 +113,7 @@ def _planned(
 ) -> Generator[Progress, None, tuple[WindowedPrompt, Plan | None]]:
     """Read a prompt that is too long for the context, and find the plan of ``auto``; None if nothing is ``auto``."""
     with memory_errors(READING):
-        window = yield from pair.fitting(ids, asked.max_new_tokens, check)
+        window = yield from pair.used_by(asked).fitting(ids, asked.max_new_tokens, check)
     if not asked.is_auto:
         return window, None
     with memory_errors(TRYING):

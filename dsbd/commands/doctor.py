@@ -62,7 +62,7 @@ def examine(pair: Any) -> dict[str, Any]:
         lines.append(
             f"A draft step costs {share:.2f} of a target step{'' if share <= 0.15 else ': a smaller one pays'}."
         )
-    lines += [f"Slower than it could be: {line}." for line in pair.fallbacks]
+    lines += [f"Less than it could be: {line}." for line in pair.fallbacks]
     named = versions() | {name: version(name) for name in ("gradio", "plotly")}
     return {"versions": named, **machine(pair.device), "models": models, "advice": lines}
 

@@ -82,7 +82,7 @@ class DsbdLM(LM):
             settings, until = self._asked(asked)
             seed = int(digest(settings.seed, prompt, self._seen[prompt])[:15], 16)
             self._seen[prompt] += 1
-            fitting = end_that_fits(self._pair, prompt, settings.max_new_tokens, self._chat)
+            fitting = end_that_fits(self._pair.used_by(settings), prompt, settings.max_new_tokens, self._chat)
             if fitting != prompt:
                 logging.getLogger(__name__).warning("a prompt of %d characters loses its beginning", len(prompt))
             result = decode(self._pair, fitting, replace(settings, seed=seed), chat=self._chat, until=until)

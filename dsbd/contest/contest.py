@@ -119,12 +119,13 @@ def make_contest(
         SettingsError, PromptError, PairError: something in it cannot run on this pair; the message names it.
     """
     asked = []
+    used = pair if any(one.drafts for one in racing) else replace(pair, draft=None)
     for task in tasks:
         new_tokens = task.max_new_tokens if max_new_tokens is None else max_new_tokens
         for question in task.questions(limit):
             prompt = question.prompt
-            if new_tokens is not None and not pair.reads(len(pair.encode(prompt, chat)), new_tokens):
-                prompt = end_that_fits(pair, prompt, new_tokens, chat)
+            if new_tokens is not None and not used.reads(len(pair.encode(prompt, chat)), new_tokens):
+                prompt = end_that_fits(used, prompt, new_tokens, chat)
             asked.append(Asked(task, question, prompt, new_tokens))
     contest = Contest(tuple(racing), tuple(asked), rounds, chat)
     require_runnable(pair, contest)
@@ -139,7 +140,7 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
     for asked in contest.asked:
         size = len(pair.encode(asked.prompt, contest.chat))
         for turn in (Turn(one, asked, 0) for one in contest.contenders):
-            pair.require_fitting(size, turn.settings.max_new_tokens)
+            pair.used_by(turn.settings).require_fitting(size, turn.settings.max_new_tokens)
             if not turn.contender.is_ours and pair.reads(size, turn.settings.max_new_tokens):
                 raise PairError(
                     f"{turn.contender.name} cannot read a prompt into a memory, and prompt {asked.question.id} of "

@@ -51,7 +51,7 @@ def measure(
     """
     settings, ids = replace(contender.settings, seed=seed), pair.encode(prompt, chat)
     with memory_errors(READING):
-        window = value_of(pair.fitting(ids, settings.max_new_tokens, check_of(stop)))
+        window = value_of(pair.used_by(settings).fitting(ids, settings.max_new_tokens, check_of(stop)))
     if contender.is_ours:
         options: dict[str, Any] = {"until": until, "observers": observers, "chat": chat, "stop": stop}
         result, *took = _clocked(pair, lambda: decode(pair, prompt, settings, **options))

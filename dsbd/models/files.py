@@ -8,7 +8,7 @@ transformers never asks the user whether to run it.
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,8 @@ from dsbd.errors import PairError, first_line, told_as
 from dsbd.machine import is_out_of_memory
 
 CONFIG, ADAPTER, GGUF = "config.json", "adapter_config.json", ".gguf"
-INDEX, WEIGHTS = "model.safetensors.index.json", "model.safetensors"
+INDEXES = ".index.json"
+INDEX, WEIGHTS = f"model.safetensors{INDEXES}", "model.safetensors"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 SMALL = (".json", ".txt", ".model", ".jinja")
 """Endings of the files that hold configurations and tokenizers."""
@@ -135,6 +136,8 @@ def _require_files(folder: Path, name: str) -> None:
                 f"{file.name} of {name!r} has {depth:,} lists and objects inside each other; at most {DEEPEST} are "
                 f"read; download it again"
             )
+        named = _json(file).get("weight_map") if file.name.endswith(INDEXES) else None
+        _own_files(file, named.values() if isinstance(named, dict) else ())
     _require_config(folder / CONFIG, name)
     _require_short_texts(folder / "tokenizer.json", name)
 
@@ -193,6 +196,7 @@ def _require_config(file: Path, name: str) -> None:
         ) from None
     if not isinstance(config, dict):
         raise PairError(f"config.json of {name!r} is not a JSON object; download it again")
+    _own_files(file, [config["transformers_weights"]] if "transformers_weights" in config else ())
     for field, value in _numbers(config):
         for pattern, (least, most) in RANGES.items():
             if re.search(pattern, field) and not least <= value <= most:
@@ -241,13 +245,20 @@ def _growth(part: Any) -> float:
 def weight_files(folder: Path) -> list[Path]:
     """Return a model's safetensors files: those in its index, or the single one if it is there. Raises: PairError."""
     named = _json(folder / INDEX).get("weight_map")
-    if not isinstance(named, dict):
-        return [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else []
-    names = sorted(set(map(str, named.values())))
+    if isinstance(named, dict):
+        return _own_files(folder / INDEX, named.values())
+    return [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else []
+
+
+def _own_files(file: Path, named: Iterable[Any]) -> list[Path]:
+    """Return the files that a file names. Raises: PairError: one is not beside it."""
+    names = sorted(set(map(str, named)))
     wrong = next((name for name in names if Path(name).name != name or len(name.encode()) > 255), None)
     if wrong is not None:
-        raise PairError(f"{INDEX} in {folder.name!r} names {wrong[:100]!r}, which is no file of it; download it again")
-    return [folder / name for name in names]
+        raise PairError(
+            f"{file.name} in {file.parent.name!r} names {wrong[:100]!r}, which is no file of it; download it again"
+        )
+    return [file.parent / name for name in names]
 
 
 def _require_weights(folder: Path, name: str) -> None:

@@ -93,7 +93,19 @@ class LanguageModel:
     def context_size(self) -> int | None:
         """Return the number of positions that the configuration allows; None if it does not say."""
         size = getattr(self.config, "max_position_embeddings", None) or getattr(self.config, "n_positions", None)
-        return int(size) if size and size > 0 else None
+        sizes = [int(one) for one in (size, self.turning_point) if one and one > 0]
+        return min(sizes, default=None)
+
+    @cached_property
+    def turning_point(self) -> int | None:
+        """Return the length up to which rotations stay as they are (longrope); None if they always do.
+
+        Keys in a cache keep their rotation, and the longest path of a forest would set that of all others.
+        """
+        given = getattr(self.config, "rope_parameters", None) or {}
+        kinds = [given, *(one for one in given.values() if isinstance(one, dict))]  # one for each type of layer
+        sizes = [one["original_max_position_embeddings"] for one in kinds if one.get("rope_type") == "longrope"]
+        return min(sizes, default=None)
 
     @cached_property
     def windows(self) -> dict[str, int | None]:

@@ -134,6 +134,8 @@ def _fitted(
     if model.vocabulary_size != vocabulary:
         model = replace(model, vocabulary_limit=vocabulary)
     _require_causal(model)
+    if model.turning_point is not None:
+        fallbacks.append(f"{role} model is used up to {model.turning_point} tokens: beyond, its rotations are others")
     eager = eager_forests(model)
     checks[role] = check_forest(model, eager)
     if not checks[role].passed:

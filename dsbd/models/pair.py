@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -15,8 +15,10 @@ import torch
 from dsbd.errors import PromptError, first_line, told_as
 from dsbd.machine import machine, versions
 from dsbd.memory.reading import PromptMemory
+from dsbd.methods import needs_draft_model
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
+from dsbd.settings import DecodingSettings
 from dsbd.util import Check, Progress, never_stop
 
 SAMPLED_WEIGHTS = 64
@@ -102,7 +104,7 @@ class Pair:
     checks: Mapping[str, ForestCheck] = field(default_factory=dict)
     """The outcome of the forest check, by ``target`` or ``draft``."""
     fallbacks: Sequence[str] = ()
-    """Sentences on what runs slower than it could, and why; empty if every check passed."""
+    """Sentences on what is slower or shorter than it could be, and why; empty if every check passed."""
 
     def __repr__(self) -> str:
         return f"Pair(target={_shown(self.target)}, draft={_shown(self.draft)})"
@@ -175,6 +177,10 @@ class Pair:
         text: str = self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text
 
+    def used_by(self, settings: DecodingSettings) -> "Pair":
+        """Return the pair without the draft model if a decode with these settings does not call it."""
+        return self if needs_draft_model(settings) else replace(self, draft=None)
+
     @property
     def _limit(self) -> tuple[int, str]:
         """Return the shortest context and whose it is; a very long one if no model has a limit."""
@@ -212,17 +218,24 @@ class Pair:
         has_two = memory is not None and prompt_size > memory.settings.segment_tokens
         return has_two and self.room_after(prompt_size) < max_new_tokens
 
+    def window_of(self, prompt_size: int, max_new_tokens: int) -> int:
+        """Return the slots that a prompt takes: one for each token, or fewer if it is read into the memory."""
+        memory = self.target.memory
+        if memory is None or not self.reads(prompt_size, max_new_tokens):
+            return prompt_size
+        return memory.window_of(prompt_size)
+
     def require_fitting(self, prompt_size: int, max_new_tokens: int) -> None:
         """Check the length of a prompt, or of its window if it is read. Raises: PromptError."""
-        window, (limit, name) = prompt_size, self._limit
-        if self.target.memory is not None and self.reads(prompt_size, max_new_tokens):
-            window = self.target.memory.window_of(prompt_size)
+        window, (limit, name) = self.window_of(prompt_size, max_new_tokens), self._limit
         if window + max_new_tokens <= limit:
             return
         if window == prompt_size:
+            turns = limit in [model.turning_point for model in (self.target, self.draft) if model is not None]
+            why = ", beyond which its rotations are others (longrope)" if turns else ""
             raise PromptError(
                 f"prompt of {prompt_size} tokens plus max_new_tokens {max_new_tokens} exceeds the context of "
-                f"{limit} tokens of {name}; shorten the prompt or lower max_new_tokens"
+                f"{limit} tokens of {name}{why}; shorten the prompt or lower max_new_tokens"
             )
         room = limit - window
         remedy = f"lower max_new_tokens to {room} or less" if room > 0 else "take a memory with shorter segments"

@@ -99,11 +99,14 @@ def test_segments_are_the_whole_prompt_and_the_last_is_full(tokens: int) -> None
 
 
 def test_the_last_prompt_is_read_once() -> None:
-    """Catches a race that reads the prompt again for every method, and a memory of an earlier prompt."""
+    """Catches a race that reads the prompt again for every method, and a memory of an earlier prompt or model."""
     memory, model = Memory("toy", random_network(32)), toy_pair().target
     first = value_of(memory.reading(model, range(30)))
     assert value_of(memory.reading(model, range(30))) is first
     assert value_of(memory.reading(model, range(31))).digest != first.digest
+    value_of(memory.reading(model, range(30)))
+    own = value_of(memory.reading(toy_pair().draft, range(30)))
+    assert own.digest == value_of(Memory("toy", memory.network).reading(toy_pair().draft, range(30))).digest
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dataclasses import replace
 import onnxruntime
 import pytest
 import torch
-from transformers import BertConfig, BertLMHeadModel, GPTNeoConfig, GPTNeoForCausalLM, MixtralConfig
+from transformers import CONFIG_MAPPING, BertConfig, BertLMHeadModel, GPTNeoConfig, GPTNeoForCausalLM, MixtralConfig
 
 import dsbd
 from benchmarks import families
@@ -34,8 +34,8 @@ from dsbd.models.making import KEPT, make_pair
 from dsbd.models.rows import forest, states
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.states import StateRows
-from tests.models.tiny import CLOSE, FORESTS, VOCABULARY, WINDOW, Driver, tiny_model, wandered
-from tests.toy_pair import toy_model, toy_pair_on, toy_tokenizer
+from tests.models.tiny import CLOSE, FORESTS, ROPE, VOCABULARY, WINDOW, Driver, tiny_model, wandered
+from tests.toy_pair import Digits, toy_model, toy_pair_on, toy_tokenizer
 
 EAGER_SOFTMAX, FLOAT32 = 1e-5, 1e-3
 """Bounds of rounding: the eager attention of transformers computes its softmax in float32 in any model."""
@@ -218,6 +218,41 @@ def test_models_that_no_check_of_logits_would_find():
                          attention_types=[[["global", "local"], 1]], max_position_embeddings=512)  # fmt: skip
     outcome = check_forest(LanguageModel(GPTNeoForCausalLM(local).eval(), "gpt-neo"))
     assert (outcome.passed, "window" in outcome.reason) == (False, True)
+
+
+FACTORS = {"short_factor": [1.0] * 2, "long_factor": [8.0] * 2, "short_mscale": 1.0, "long_mscale": 1.3}
+LONGROPE = {"rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 32, **FACTORS}
+DYNAMIC = {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10000.0}
+TURNS = {"rope_parameters": LONGROPE, "original_max_position_embeddings": 32, "num_key_value_heads": 2}
+ROPES = {
+    "longrope": ("phi3", TURNS, True),
+    "experts": ("phimoe", {**TURNS, "num_local_experts": 2}, True),
+    "dynamic": ("llama", {"rope_parameters": DYNAMIC, "max_position_embeddings": 32}, False),
+}
+
+
+@pytest.mark.parametrize("name", ROPES)
+def test_rotations_that_change_with_the_length_are_not_crossed(name):
+    """Catches a text beyond the length at which a model rotates by other factors: its keys in the cache keep the old
+    ones, and a draft beyond it changes the rotation of the tokens before it, so ids depended on the draft."""
+    family, fields, is_told = ROPES[name]
+    config = CONFIG_MAPPING[family](**ROPE | {"pad_token_id": 2, "eos_token_id": None} | fields)
+    config._experts_implementation = "eager"
+    torch.manual_seed(0)
+    model = families.AutoModelForCausalLM.from_config(config, attn_implementation="sdpa", trust_remote_code=False)
+    for weight in model.parameters():
+        if weight.dim() > 1:
+            weight.data.normal_(0.0, 0.4)
+    pair = make_pair(LanguageModel(model.double().eval(), name), LanguageModel(model, "draft"), Digits(0, None))
+    assert any("up to 32 tokens" in line for line in pair.fallbacks) == is_told
+    ids = [(7 * place + 3) % 10 for place in range(20)]
+    how = {"attention_mask": torch.ones(1, 20, dtype=torch.int64), "do_sample": False, "max_new_tokens": 12}
+    expected, prompt = model.generate(torch.tensor([ids]), **how)[0, 20:].tolist(), "".join(map(str, ids))
+    for asked in ({"method": "greedy"}, {"method": "speculative", "temperature": 0.0}):
+        settings = dsbd.DecodingSettings(max_new_tokens=12, **asked)
+        assert dsbd.decode(pair, prompt, settings).token_ids == expected
+        with pytest.raises(dsbd.PromptError, match=f"prompt of 20 tokens plus .* 14 exceeds .* 32 tokens of {name}"):
+            dsbd.decode(pair, prompt, replace(settings, max_new_tokens=14))
 
 
 def tensors_of(cache):

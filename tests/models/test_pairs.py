@@ -160,6 +160,21 @@ def test_a_loaded_pair_decodes(toy_folders, plain):
     assert repr(replace(pair, draft=None)) == f"Pair(target=<target, {how}>, draft=None)"
 
 
+@pytest.mark.parametrize("method", ["greedy", "beam_search", "mjgd", "dsbd"])
+def test_a_short_draft_limits_only_who_calls_it(method):
+    """Catches a method without drafts that is refused for a context that it does not use."""
+    draft = toy_model(1, 1)
+    draft.config.max_position_embeddings = 12
+    pair = replace(toy_pair(), draft=LanguageModel(draft, "short"))
+    settings = read_settings(method, max_new_tokens=8, block=1)
+    assert pair.used_by(settings).room_after(7) == (5 if method == "dsbd" else 121)
+    if method == "dsbd":
+        with pytest.raises(dsbd.PromptError, match="exceeds the context of 12 tokens of short"):
+            dsbd.decode(pair, "One day", settings)
+        settings = read_settings(method, max_new_tokens=8, draft_depth=0)
+    assert dsbd.decode(pair, "One day", settings, record=True).trace.models.draft is not None
+
+
 @pytest.mark.parametrize("role", ["target", "draft"])
 def test_an_offloaded_model_decodes_alike(toy_folders, plain, tmp_path, role):
     """Catches a device read from a weight that is not there, and a trace that has none of the moves."""

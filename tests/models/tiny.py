@@ -19,9 +19,9 @@ VOCABULARY = 23
 WINDOW = 5
 
 _ENDS = {"vocab_size": VOCABULARY, "bos_token_id": 0, "eos_token_id": 1}
-_ROPE = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
+ROPE = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
          "max_position_embeddings": 256, "pad_token_id": None, **_ENDS}  # fmt: skip
-_GROUPED = {**_ROPE, "num_key_value_heads": 2, "head_dim": 16}
+_GROUPED = {**ROPE, "num_key_value_heads": 2, "head_dim": 16}
 _ALTERNATING = {"sliding_window": WINDOW, "layer_types": ["sliding_attention", "full_attention"], "head_dim": 8}
 _QWEN = {"use_sliding_window": True, "sliding_window": WINDOW, "max_window_layers": 1}
 
@@ -44,9 +44,9 @@ CONFIGS: dict[str, partial[Any]] = {
     "gemma2 windows": partial(transformers.Gemma2Config, **(_GROUPED | _ALTERNATING)),
     "gemma3 windows": partial(transformers.Gemma3TextConfig, **(_GROUPED | _ALTERNATING)),
     "gpt2": partial(transformers.GPT2Config, **{**_ENDS, "n_positions": 256, "n_embd": 16, "n_layer": 2, "n_head": 4}),
-    "gpt_neox": partial(transformers.GPTNeoXConfig, **_ROPE),
-    "opt": partial(transformers.OPTConfig, **{**_ROPE, "pad_token_id": 2, "ffn_dim": 24, "word_embed_proj_dim": 16}),
-    "phi": partial(transformers.PhiConfig, **_ROPE),
+    "gpt_neox": partial(transformers.GPTNeoXConfig, **ROPE),
+    "opt": partial(transformers.OPTConfig, **{**ROPE, "pad_token_id": 2, "ffn_dim": 24, "word_embed_proj_dim": 16}),
+    "phi": partial(transformers.PhiConfig, **ROPE),
 }
 FORESTS = list(CONFIGS)
 

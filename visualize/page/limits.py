@@ -169,9 +169,8 @@ def check_run(limits: Limits, pair: Pair, prompts: Sequence[str], each: Sequence
     for prompt in prompts:
         tokens = len(pair.encode(prompt))
         for settings in each:
-            if pair.target.memory is not None and pair.reads(tokens, settings.max_new_tokens):
-                tokens = pair.target.memory.window_of(tokens)  # behind a memory only the last segment takes slots
-            check_decode(limits, settings, pair.target.vocabulary_size, tokens)
+            slots = pair.used_by(settings).window_of(tokens, settings.max_new_tokens)
+            check_decode(limits, settings, pair.target.vocabulary_size, slots)
 
 
 def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, prompt_tokens: int) -> None:

@@ -24,22 +24,9 @@ from dsbd.util import Check, never_stop
 
 TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 SLOT_BUCKETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
-LARGEST = 8192
-"""The most slots for a model's context; a longer context gets no more."""
-ROOM = 1024
-"""Slots beyond the context, for forests."""
 WARM_UPS = 2
 
 Forward = Callable[[], torch.Tensor]
-
-
-def buffer_slots(slots: int, context_size: int | None) -> int:
-    """Return the slots of the buffers for a decode that needs ``slots``: with one for padding, up to the largest size.
-
-    ``context_size`` is the number of positions that the model allows; None if it does not say.
-    """
-    longest = bucket_of(SLOT_BUCKETS, min(min(context_size or LARGEST, LARGEST) + ROOM, SLOT_BUCKETS[-1]))
-    return longest if slots >= longest else bucket_of(SLOT_BUCKETS, slots + 1)
 
 
 class GraphRunner:
@@ -53,8 +40,8 @@ class GraphRunner:
         """The buffers; its length is not used."""
 
     def reserve(self, slots: int, used: int = 0) -> None:
-        """Make the buffers large enough for ``slots``, and keep the first ``used`` slots."""
-        wanted, old = buffer_slots(slots, self._model.context_size), self.cache
+        """Make the buffers large enough for ``slots`` and one for padding, and keep the first ``used`` slots."""
+        wanted, old = bucket_of(SLOT_BUCKETS, min(slots + 1, SLOT_BUCKETS[-1])), self.cache
         if wanted <= old.capacity:
             return
         self._forwards.clear()  # they were captured on the old buffers
