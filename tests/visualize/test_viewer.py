@@ -390,10 +390,10 @@ def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exporte
         page, address, said = seen.page, seen.page.url, seen.sentence
         mood = "() => document.querySelector('.dsbd').dataset.story"
         page.evaluate(MOUNT, STORY)
-        assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("lanes", "Pause")
+        assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("opening", "Pause")
         page.evaluate("() => b.setTrace(grown(2))")
         told = "() => [...document.querySelectorAll('.dsbd')].map((one) => one.dataset.story ?? '')"
-        assert page.evaluate(told) == ["lanes", ""]
+        assert page.evaluate(told) == ["opening", ""]
         page.wait_for_function("""() => document.querySelector(".dsbd").dataset.story === "prompt"
             && getComputedStyle(document.querySelectorAll(".dsbd-node:not([hidden])")[1]).opacity === "0" """)
         assert seen.sentence != said

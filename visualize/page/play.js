@@ -148,12 +148,15 @@ function offer() {
   list.value = shown?.name ?? "";
 }
 
-/* Another pair was chosen in the form. */
-DsbdPage.offer = (pair) => {
+/* A preset was chosen in the form, or another pair: method and fields, and with a pair its first example. */
+const STAYS = {__type__: "update"};
+DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value ?? STAYS);
+DsbdPage.begin = (name, pair) => {
   target = facts.targets[pair];
   offer();
   const first = facts.recorded.find((one) => one.target === target);
   if (first && !running) choose(first.name, false);
+  return [facts.examples[pair][0], ...DsbdPage.preset(name, pair)];
 };
 
 async function choose(name, fills = true) {
@@ -222,10 +225,13 @@ function valuesOf({settings}) {
 
 /* The form follows what is shown. */
 function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.seed) {
-  const {settings} = shown.trace;
+  const {settings, models} = shown.trace;
+  const pair = Object.keys(facts.targets).find((one) => facts.targets[one] === models.target.id);
   const typed = /^Q: (.*)\nSQL:$/s.exec(prompt)?.[1] ?? prompt; // a question is typed alone
   if (facts.reads[settings.method]) {
-    DsbdPage.fill([typed, settings.method, ...valuesOf({settings: {...settings, seed}})]);
+    const values = valuesOf({settings: {...settings, seed}});
+    DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values]);
+    if (pair) target = facts.targets[pair];
   }
 }
 

@@ -227,8 +227,8 @@ export class Story {
     viewer.goto({it: 0, step: 0});
     const scored = viewer.now.scoredStep;
     const last = viewer.now.steps.length - 1;
-    const beats = viewer.strip.lanes.race ? [{...LANES, it: 0, step: last}] : [];
-    if (calm()) return this.begin(beats.map((beat) => ({...beat, wait: Infinity, step: 0})));
+    const beats = viewer.strip.lanes.race ? [{...LANES, it: 0, step: last, mood: "opening"}] : [];
+    if (calm()) return this.begin(beats.map((beat) => ({...beat, wait: Infinity, step: 0, mood: "lanes"})));
     beats.push({wait: OPENING_MS, step: 0, say: "story.prompt", mood: "prompt"});
     const spread = (from, to, whole, say) => {
       for (let step = from; step < to; step++) beats.push({wait: whole / (to - from), step, say});
@@ -270,7 +270,7 @@ export class Story {
     viewer.root.dataset.story = mood ?? "on";
     viewer.goto({it, step});
     const {lanes} = viewer.strip;
-    if (mood === "lanes") lanes.play();
+    if (["lanes", "opening"].includes(mood)) lanes.play();
     else lanes.stop();
     if (wait < Infinity) this.later = setTimeout(() => this.tell(beats, at + 1), wait);
   }
