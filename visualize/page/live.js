@@ -9,6 +9,7 @@ let clientPair = null;
 let isRunning = false;
 let layers = 0;
 let passes = 0;
+const told = () => `${DsbdPage.counted(layers, "token")} in ${DsbdPage.counted(passes, "pass")}`;
 
 async function asked() {
   const [pair, prompt, method, ...values] = await DsbdPage.form();
@@ -40,7 +41,7 @@ const hears = {
   iteration({iteration}) {
     layers += iteration.layers.length;
     passes += 1;
-    say(`In this browser: ${layers} tokens in ${passes} passes so far`);
+    say(`In this browser: ${told()} so far`);
     DsbdPage.showLive({iteration});
   },
 };
@@ -57,7 +58,7 @@ async function decode() {
   const end = await client.run({prompt, settings});
   if (end.kind === "stopped") return "Stopped.";
   DsbdPage.showLive({whole: end.trace});
-  return `Decoded in this browser: ${layers} tokens in ${passes} passes, ${end.trace.result.stats.seconds.toFixed(2)} s.`;
+  return `Decoded in this browser: ${told()}, ${end.trace.result.stats.seconds.toFixed(2)} s.`;
 }
 
 function show(running) {

@@ -38,7 +38,8 @@ function mount(race) {
           passes += 1;
         }
       }
-      const running = lane.isPhased ? `${tokens} tokens in ${passes} passes` : `${tokens} tokens`;
+      const written = `${tokens} ${tokens === 1 ? "token" : "tokens"}`;
+      const running = lane.isPhased ? `${written} in ${passes} ${passes === 1 ? "pass" : "passes"}` : written;
       lane.count.textContent = now >= lane.ends - 1e-4 ? lane.finished : running;
     }
   }

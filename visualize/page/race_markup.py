@@ -34,6 +34,7 @@ from visualize.race import (
     tick_path,
 )  # fmt: skip
 from visualize.tokens import flowing
+from visualize.words import Words
 
 from .form import SQL
 from .parts import figures_table
@@ -104,7 +105,9 @@ def _speed_said(speed: float) -> str:
 def _lane(race: Race, racer: Racer, ran: Lane) -> str:
     label, whole = label_of(racer.name), seconds_of(race)
     passes, tokens = len(ran.landings), sum(landing.tokens for landing in ran.landings)
-    counts = f"{tokens} tokens in {passes} passes" if ran.has_phases else f"{tokens} tokens; passes not told apart"
+    counted = Words().counted
+    rest = f" in {counted('passes', passes)}" if ran.has_phases else "; passes not told apart"
+    counts = counted("tokens", tokens) + rest
     said = " · ".join(filter(None, (passes_said(racer, race), answers_said(racer))))
     landed = "".join(
         f'<span data-at="{one.seconds / whole:.5f}" data-tokens="{one.tokens}">{escape(flowing(one.text))}</span>'
