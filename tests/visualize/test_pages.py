@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
@@ -19,7 +20,7 @@ from dsbd.util import asset_path
 from tests.axe import serious
 from tests.command_line import refused
 from tests.law.oracle import Process, Warp, Weighted
-from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.homes import hostile_marks, served, visit
 from tests.visualize.traces import NASTY, nasty_trace, toy_trace
 from visualize.forest import steps_of
 from visualize.pages.document import data_element
@@ -126,6 +127,23 @@ def test_the_index_leads_to_every_viewer(browser, site):
         page.click("text=All decodes and lessons")
         page.wait_for_selector(".cards")
         seen.quiet()
+
+
+@pytest.mark.slow
+def test_a_site_is_read_without_its_server(browser, site):
+    """Catches a site of which only the pages that were opened are kept."""
+    with ExitStack() as server:
+        address = server.enter_context(served(site))
+        with visit(browser, f"{address}index.html") as seen:
+            seen.page.evaluate("() => navigator.serviceWorker.ready")
+            server.close()
+            for page in ("forests/1-toy-fox.html", "article.html"):
+                seen.page.goto(address + page)
+                seen.drawn()
+            seen.page.click("text=All decodes and lessons")
+            assert seen.page.evaluate(
+                "() => [...document.images].every((one) => one.complete && one.naturalWidth > 200)"
+            )
 
 
 @pytest.mark.slow
