@@ -17,7 +17,7 @@ from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.pair import Pair, WindowedPrompt
 from dsbd.models.rows.row import Processor
 from dsbd.results import DecodingResult
-from dsbd.session import Enough, Observer, RunStart, Until, Update
+from dsbd.session import Enough, Observer, RunStart, Until, Update, functions_of_ids
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.tracing.recorder import Recorder
 from dsbd.util import Check, Progress, check_of, value_of
@@ -80,7 +80,9 @@ def stream(
     window, plan = value_of(_planned(pair, asked, ids, check))
     if plan is not None:
         asked = replace(asked, **plan.values)
-    start = RunStart(pair, prompt, window.ids, resolve(asked), tuple(processors), window.memory)
+    resolved = resolve(asked)
+    processors = functions_of_ids(processors, resolved, several=False)
+    start = RunStart(pair, prompt, window.ids, resolved, processors, window.memory)
     return _updates(start, Recorder() if record else None, observers, check, enough)
 
 

@@ -5,6 +5,7 @@ stopped it; what a bench or an evaluation has done is kept and printed). Needs n
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsbd.commands import contests, doctor, page, verify_trace
-from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare
+from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare, typed_text
 from dsbd.commands.parser import (
     BAD_INPUT,
     OK,
@@ -39,6 +40,9 @@ ARTICLE = asset_path("article/article.md")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # None where it was closed before
+            stream.reconfigure(errors="backslashreplace")
     parsed = parser().parse_args(arguments)
     try:
         code: int = parsed.run(parsed)
@@ -85,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_decode(commands: Any) -> None:
     parser = new_command(commands, "decode", "decode a prompt", _decode)
-    parser.add_argument("--prompt", required=True, help="text to continue")
+    parser.add_argument("--prompt", type=typed_text, required=True, help="text to continue")
     parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
     parser.add_argument("--chat", action="store_true", help="apply the model's chat template")
     add_pair_flags(parser)

@@ -36,7 +36,7 @@ from dsbd.models.making import kept_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import Processor
 from dsbd.results import DecodedBeam
-from dsbd.session import RunStart, Update
+from dsbd.session import RunStart, Update, functions_of_ids
 from dsbd.settings import DecodingSettings, fields_of
 
 HONOURED = {
@@ -70,8 +70,8 @@ KNOWN_INPUTS = {
 }  # fmt: skip
 """Inputs that ``generate`` prepares for its own forward: only the mask is used here. It reads ``stop_strings`` with the
 tokenizer."""
-IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper, LogitNormalization)
-"""Processors that are left out: the settings warp the joint law of all beams once instead."""
+IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper)
+"""Warpers that a config makes, after those of the caller: the settings warp the joint law of all beams once instead."""
 NOT_OF_ONE_SEQUENCE = frozenset(
     {
         "EncoderNoRepeatNGramLogitsProcessor",
@@ -136,11 +136,21 @@ def eos_ids(config: GenerationConfig) -> frozenset[int]:
     return frozenset([] if named is None else named if isinstance(named, (list, tuple)) else [named])
 
 
+def of_the_caller(given: Sequence[Processor], config: GenerationConfig) -> list[Processor]:
+    """Return the processors without the warpers that the config made, the last ones of their kind."""
+    made = (config.temperature not in (None, 1.0), bool(config.top_k), (config.top_p or 1.0) < 1.0)
+    kept = [one for one in given if type(one) is not LogitNormalization]
+    for kind, is_made in zip(IN_SETTINGS, made, strict=True):
+        if config.do_sample and is_made:
+            del kept[max(place for place, one in enumerate(kept) if type(one) is kind)]
+    return kept
+
+
 def processors_of(given: Sequence[Processor], padding: torch.Tensor, row: int) -> tuple[Processor, ...]:
     """Return the processors of one prompt.
 
     Args:
-        given: those of the whole batch.
+        given: those of the caller, for the whole batch.
         padding: ids [n] before the prompt; processors see them, as in ``generate``.
         row: the first row of ``generate`` that holds the prompt or the sample.
 
@@ -158,7 +168,7 @@ def processors_of(given: Sequence[Processor], padding: torch.Tensor, row: int) -
             alone = copy(one)  # one number of ignored ids, instead of one for each prompt of the batch
             alone.prompt_ignore_length = padding.numel()
             kept.append(alone)
-        elif not isinstance(one, IN_SETTINGS):
+        else:
             kept.append(one)
     return tuple(_behind(padding, one) for one in kept) if padding.numel() else tuple(kept)
 
@@ -296,7 +306,10 @@ def generate(
             f"streamer is given with {len(input_ids)} sequences; one can be streamed: give one prompt, num_beams=1 and "
             f"num_return_sequences=1, or leave streamer out"
         )
-    asked = requested_settings(config, draft_model, draft_depth, draft_width)
+    asked, own = (
+        requested_settings(config, draft_model, draft_depth, draft_width),
+        of_the_caller(logits_processor, config),
+    )
     pair = replace(kept_pair(model, draft_model), eos=eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     beams_asked, returned = config.num_beams or 1, config.num_return_sequences or 1
@@ -308,11 +321,13 @@ def generate(
     beams = list[tuple[torch.Tensor, DecodedBeam]]()
     for place, (given, padding) in enumerate(prompts):
         prompt = given[padding:].tolist()
+        pair.require_ids(prompt, vocabulary_size)
         pair.require_fitting(len(prompt), room)
         for sample in range(samples):
-            processors = processors_of(logits_processor, given[:padding], row=place * copies + sample)
-            settings = replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item()))
-            start = RunStart(pair, "", prompt, resolve(settings), processors)
+            processors = processors_of(own, given[:padding], row=place * copies + sample)
+            settings = resolve(replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item())))
+            processors = functions_of_ids(processors, settings, several=len(prompts) * samples > 1)
+            start = RunStart(pair, "", prompt, settings, processors)
             text = _Text(given, *stops, streamer)
             *_, last = iterations(start, enough=text.enough)
             assert last.result is not None, "the last update carries the result"

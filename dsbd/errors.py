@@ -43,6 +43,10 @@ class TaskError(DsbdError):
     """A task's data is missing, damaged, or of another format."""
 
 
+class RecordError(DsbdError, ValueError):
+    """The data is no table or race of a contest."""
+
+
 class QueryError(DsbdError):
     """A query is refused, fails, or goes past a limit; the message may quote the query."""
 

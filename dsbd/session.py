@@ -1,12 +1,15 @@
 """The state of one decode between iterations, and what may be seen of it: start, iterations, updates, observers."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import torch
 
 from dsbd.draft import BlockSearch, Drafter
+from dsbd.errors import SettingsError
 from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
 from dsbd.law.verified import VerifiedLayer, draft_layers_passed
 from dsbd.machine import PhaseClock
@@ -48,6 +51,64 @@ class RunStart:
     def target_slots(self) -> int:
         """Return the slots of the prompt in the target: its ids, and the memory in front of them."""
         return len(self.prompt_ids) + (self.memory is not None)
+
+    @cached_property
+    def _before(self) -> tuple[list[int], str]:
+        """The last ids of the prompt that show something, or all, and their text."""
+        ids, decode = list(self.prompt_ids), self.pair.decode
+        last = next((ids[-size:] for size in (8, 64) if decode(ids[-size:]).strip()), ids)
+        return last, decode(last)
+
+    def text_of(self, token_ids: Sequence[int]) -> str:
+        """Return what new tokens add to the text of the prompt: alone they may lose a space in front."""
+        ids, before = self._before
+        whole = self.pair.decode([*ids, *token_ids])
+        return whole[len(before) :] if whole.startswith(before) else self.pair.decode(token_ids)
+
+    def settled_text_of(self, token_ids: Sequence[int]) -> str:
+        """Return the text that stays whatever follows: a token that is a byte can change those that stand before it."""
+        end = len(token_ids)
+        while end and (self._is_byte(token_ids[end - 1]) or not self.pair.decode([token_ids[end - 1]])):
+            end -= 1
+        return self.text_of(token_ids[:end]).rstrip("\ufffd")
+
+    def _is_byte(self, token_id: int) -> bool:
+        name = getattr(self.pair.tokenizer, "convert_ids_to_tokens", str)(token_id)
+        return re.fullmatch("<0x[0-9A-F]{2}>", str(name)) is not None
+
+
+class Repeated:
+    """A processor that is asked its first question twice: one with a state would write other texts, in silence."""
+
+    def __init__(self, processor: Processor) -> None:
+        self._processor = processor
+        self._first: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
+        self._is_asked_again = False
+        self.__name__ = getattr(processor, "__name__", type(processor).__name__)
+
+    def __call__(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        asked = logits[:1].clone()
+        answer = self._processor(ids, logits)
+        if self._first is None:
+            self._first = ids[:1], asked, answer[:1].clone() if isinstance(answer, torch.Tensor) else asked
+        elif not self._is_asked_again:
+            self._is_asked_again = True
+            first, given, before = self._first
+            if not torch.allclose(self._processor(first, given), before, equal_nan=True):
+                raise SettingsError(
+                    f"the logits processor {self.__name__} answers the same ids in two ways: it keeps a state; with "
+                    f"drafts, several beams or prompts it must be a function of the ids; change it, or decode one "
+                    f"prompt without drafts (method sampling or greedy; of generate draft_model=None, num_beams=1)"
+                )
+        return answer
+
+
+def functions_of_ids(
+    processors: Sequence[Processor], settings: ResolvedSettings, several: bool
+) -> tuple[Processor, ...]:
+    """Return the processors; those that are not asked about one sequence, token by token, may keep no state."""
+    is_in_turn = settings.draft_depth == 0 and settings.max_width == 1 and not several
+    return tuple(processors) if is_in_turn else tuple(map(Repeated, processors))
 
 
 @dataclass(frozen=True)
@@ -91,7 +152,7 @@ class Update:
 
     __repr__ = brief
 
-    pair: Pair
+    start: RunStart
     candidates: Sequence[Hypothesis]
     """Hypotheses that can still be the result, or can still grow into it; best score first."""
     result: DecodingResult | None
@@ -112,7 +173,7 @@ class Update:
     @property
     def best(self) -> DecodedBeam:
         """Return the hypothesis that is best so far; it may change. In the last update, the returned one."""
-        return decoded(self.pair, self.candidates[0]) if self.result is None else self.result.beams[0]
+        return decoded(self.start, self.candidates[0]) if self.result is None else self.result.beams[0]
 
     @property
     def text(self) -> str:
@@ -128,15 +189,15 @@ class Update:
 
     @property
     def settled_text(self) -> str:
-        """Return the beginning that every possible result shares; it only grows."""
-        return self.result.text if self.result is not None else self.pair.decode(self.settled_ids).rstrip("\ufffd")
+        """Return the beginning that every possible result shares; it only grows. In the last update, all."""
+        return self.result.text if self.result is not None else self.start.settled_text_of(self.settled_ids)
 
 
-def decoded(pair: Pair, hypothesis: Hypothesis) -> DecodedBeam:
+def decoded(start: RunStart, hypothesis: Hypothesis) -> DecodedBeam:
     """Return a hypothesis with its tokens and its text."""
     ids = hypothesis.node.token_ids()
     return DecodedBeam(
-        pair.decode(ids), ids, hypothesis.log_weight, hypothesis.score, hypothesis.finished, hypothesis.multiplicity
+        start.text_of(ids), ids, hypothesis.log_weight, hypothesis.score, hypothesis.finished, hypothesis.multiplicity
     )
 
 
@@ -162,7 +223,7 @@ class Until:
         """Return True if the text before an end text is settled."""
         settled = None
         for hypothesis in update.candidates:
-            whole = update.pair.decode(hypothesis.node.token_ids())
+            whole = update.start.text_of(hypothesis.node.token_ids())
             before = cut(whole, self._ends)
             if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
                 return False
@@ -303,11 +364,11 @@ class Session:
 
     def update(self, result: DecodingResult | None = None) -> Update:
         """Return the present state. Of the finished hypotheses only the best one can still be returned."""
-        return Update(self._start.pair, self._ranked(_best_first(self._finished)[:1]), result)
+        return Update(self._start, self._ranked(_best_first(self._finished)[:1]), result)
 
     def result(self) -> DecodingResult:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""
-        beams = [decoded(self._start.pair, hypothesis) for hypothesis in self._ranked(self._finished)]
+        beams = [decoded(self._start, hypothesis) for hypothesis in self._ranked(self._finished)]
         ids = beams[0].token_ids
         stats = self._tally.stats(len(ids), self._clock, self._target_row, self._draft_row)
         return DecodingResult(beams[0].text, ids, beams, stats, self._settings)

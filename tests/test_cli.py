@@ -196,6 +196,36 @@ def test_a_closed_output_is_no_traceback():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["decode", "--prompt", "caf\u00e9 \u6f22"], "\\u"),
+        (["decode", "--prompt", "caf\u00e9 \u6f22", "--json"], "\\u"),
+        (["page", "--help"], "\\u2026"),
+    ],
+    ids=["text", "json", "help"],
+)  # fmt: skip
+def test_a_console_that_cannot_write_a_character_gets_escapes(arguments, said, toy_folders):
+    """Catches a traceback in the middle of an answer, and a prompt that is blamed for the console it was typed on."""
+    models = ["--target", toy_folders["target"], "--draft", toy_folders["draft"], "--seed", "1"]
+    command = [sys.executable, "-m", "dsbd", *arguments, *(models if "decode" in arguments else [])]
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii:strict"}
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, env=os.environ | plain, check=False)
+    assert (done.returncode, done.stdout.isascii(), said in done.stdout.decode()) == (0, True, True), done.stderr
+    if "--json" in arguments:
+        told = json.loads(done.stdout)
+        again = [sys.executable, "-m", "dsbd", *arguments, *models]
+        usual = subprocess.run(again, capture_output=True, cwd=ROOT, env=os.environ | {"PYTHONUTF8": "1"}, check=True)
+        assert told["text"] == json.loads(usual.stdout)["text"]
+
+
+def test_a_prompt_that_begins_twice_is_told(capsys, pair_flags):
+    """Catches a rendered chat template that the tokenizer puts a second beginning in front of, without a word."""
+    flags = ["decode", "--max-new-tokens", "2", *pair_flags, "--prompt"]
+    assert "begins twice" in run(capsys, *flags, "<end><end>Once")[2]
+    assert "begins twice" not in run(capsys, *flags, "<end>Once")[2]
+
+
 def test_help_is_quick_to_load():
     """Catches help and messages about bad settings that wait for torch."""
     code = "import sys; from dsbd.cli import parser; parser(); print('torch' in sys.modules)"

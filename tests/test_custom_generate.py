@@ -8,7 +8,14 @@ from functools import partial
 
 import pytest
 import torch
-from transformers import GenerationConfig, MaxLengthCriteria, set_seed
+from transformers import (
+    GenerationConfig,
+    MaxLengthCriteria,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+    set_seed,
+)
 from transformers.generation import BaseStreamer
 
 import dsbd
@@ -41,6 +48,20 @@ def generated(*, ours=True, draft=True, ids=IDS, mask=MASK, **asked):
 def test_greedy_ids_are_those_of_transformers(asked, draft):
     """Catches a processor that is dropped or sees another prompt, decoded padding, and an EOS that is missed."""
     assert generated(do_sample=False, draft=draft, **asked).tolist() == generated(ours=False, **asked).tolist()
+
+
+class Colder(TemperatureLogitsWarper):
+    pass
+
+
+@pytest.mark.parametrize("asked", [{}, {"temperature": 3.0, "top_k": 0}, {"num_beams": 2, "top_p": 0.9}], ids=str)
+@pytest.mark.parametrize(
+    "own", [TemperatureLogitsWarper(1e-6), Colder(1e-6), TopKLogitsWarper(1), TopPLogitsWarper(1e-9)]
+)
+def test_a_warper_of_the_caller_is_kept(own, asked):
+    """Catches one that is taken for the config's. Where one token is left, every law writes the greedy text."""
+    rows = generated(do_sample=True, logits_processor=[own], **asked)
+    assert rows.tolist() == generated(ours=False, do_sample=False).tolist()
 
 
 def test_beams_of_one_prompt():
@@ -88,6 +109,76 @@ def test_changed_weights_are_seen(change):
     assert making.kept_pair(model, None) is first
     change(model)
     assert making.kept_pair(model, None) is not first
+
+
+def counting():
+    """A processor that allows another token at each call."""
+    calls = []
+
+    def processor(ids, logits):
+        calls.append(1)
+        return logits.masked_fill(torch.arange(VOCABULARY) % 9 != len(calls) % 9, -torch.inf)
+
+    return processor
+
+
+def following():
+    """A processor that moves on by the last token of what it is asked, as a grammar with a matcher does."""
+    state = [0]
+
+    def processor(ids, logits):
+        state[0] = (state[0] + int(ids[-1, -1])) % 9
+        return logits.masked_fill(torch.arange(VOCABULARY) % 9 == state[0], -torch.inf)
+
+    return processor
+
+
+@pytest.mark.parametrize("state", [counting, following])
+def test_a_processor_with_a_state_is_refused_where_it_is_asked_out_of_turn(state):
+    """Catches other ids than those of transformers, in silence."""
+    one = {"ids": IDS[:1], "mask": None, "do_sample": False}
+    expected = generated(ours=False, logits_processor=[state()], **one).tolist()
+    assert generated(draft=False, logits_processor=[state()], **one).tolist() == expected
+    for asked in ({}, {"draft_depth": 1}, {"draft": False, "num_beams": 2}, {"draft": False, "ids": IDS}):
+        with pytest.raises(SettingsError, match=r"processor answers the same ids in two ways.*draft_model=None"):
+            generated(logits_processor=[state()], **one | asked)
+
+
+class Adapted(torch.nn.Module):
+    """Scales what a module returns, as an adapter does."""
+
+    def __init__(self, base):
+        super().__init__()
+        self.base, self.scaling, self.active = base, {"one": 1.0, "two": -3.0}, ["one"]
+
+    def forward(self, *given, **named):
+        return self.base(*given, **named) * self.scaling[self.active[0]]
+
+
+STEERING = [1.0]
+STEPS = {
+    "another adapter": lambda mlp: mlp.active.__setitem__(0, "two"),
+    "its scaling": lambda mlp: mlp.scaling.update(two=4.0),
+    "a hook": lambda mlp: mlp.register_forward_hook(lambda module, given, found: found * -2.0 * STEERING[0]),
+    "what the hook reads": lambda mlp: STEERING.__setitem__(0, 5.0),
+    "forward": lambda mlp: setattr(mlp, "forward", lambda *given: 9.0 * mlp.base(*given)),
+    "its class": lambda mlp: setattr(Adapted, "forward", lambda module, *given: -7.0 * module.base(*given)),
+    "without hooks": lambda mlp: (mlp._forward_hooks.clear(), vars(mlp).pop("forward")),
+}
+
+
+def test_what_changes_a_model_besides_its_weights_is_seen(monkeypatch):
+    """Catches a trace of what adapters, hooks and replaced methods did at the first call."""
+    monkeypatch.setattr(Adapted, "forward", Adapted.forward)
+    model, seen = toy_model(1, 2).float(), []
+    model.model.layers[0].mlp = Adapted(model.model.layers[0].mlp)
+    asked = {"do_sample": False, "max_new_tokens": 8, "pad_token_id": 0, "attention_mask": torch.ones_like(IDS[:1])}
+    for name, step in {"at first": len, **STEPS}.items():
+        step(model.model.layers[0].mlp) if seen else None
+        seen.append(model.generate(IDS[:1], **asked).tolist())
+        ours = model.generate(IDS[:1], custom_generate=dsbd.generate, draft_model=None, **asked)
+        assert ours.tolist() == seen[-1], name
+    assert len({str(ids) for ids in seen}) > 4
 
 
 def test_a_model_can_be_saved_and_copied_after_a_call():
@@ -147,7 +238,7 @@ def test_a_criterion_ends_one_sequence_at_its_first_place():
     """Catches tokens after the place, which a pass of several tokens makes."""
     alone = {"do_sample": False, "ids": IDS[1:, 1:], "mask": None}
     whole = generated(**alone)[0, 2:].tolist()
-    there = [lambda ids, scores, **_: ids[:, -1] == whole[3]]
+    there = [lambda ids, scores, **_: ids[:, -1] == whole[3], lambda ids, scores, **_: ids[:, -1] < 0]
     cut = generated(stopping_criteria=there, **alone)[0, 2:].tolist()
     assert cut == whole[: whole.index(whole[3]) + 1]
     assert generated(do_sample=False, max_time=1e-9).shape[1] < 3 + 8
@@ -214,6 +305,9 @@ def test_what_generate_prepares_for_a_family_is_taken(name):
         ({"num_beams": 2, "stop_strings": ["a"], "tokenizer": toy_tokenizer()}, "StopStringCriteria.*num_beams=1"),
         ({"streamer": Heard()}, "streamer is given with 2 sequences"),
         ({"max_new_tokens": 500}, "exceeds the context"),
+        ({"ids": IDS + 250}, "id 0 of the prompt is 260; allowed are 0 to 259"),
+        ({"ids": IDS - 11}, "id 0 of the prompt is -1; allowed are"),
+        ({"vocabulary_size": 50}, "id 1 of the prompt is 50; allowed are 0 to 49"),
         ({"stopping_criteria": [lambda ids, scores, **_: ids[:, -1] == 7], "num_beams": 2}, "function is given"),
     ],
     ids=lambda value: value if isinstance(value, str) else "asked",

@@ -10,7 +10,8 @@ from itertools import product
 
 import pytest
 import torch
-from transformers import LlamaForCausalLM
+from tokenizers import Tokenizer, decoders, models, normalizers, processors
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 import dsbd
 import visualize
@@ -122,6 +123,55 @@ def test_a_stream_says_what_is_best_and_how_much_of_it_is_settled(changes):
         text = update.settled_text
     assert (settled, text) == (result.token_ids, result.text)
     assert (result.trace.iterations, result.stats.iterations) == (records, len(updates))
+
+
+def llama_2_tokenizer() -> PreTrainedTokenizerFast:
+    """Of the kind of Llama 2: a text begins with a space that is not shown, and unknown characters are bytes."""
+    words = [*(f"<0x{byte:02X}>" for byte in range(256)), "<end>", "\u2581", "\u2581a", "a"]
+    model = models.BPE(
+        vocab={word: place for place, word in enumerate(words)}, merges=[("\u2581", "a")], byte_fallback=True
+    )
+    made = Tokenizer(model)
+    made.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    shown = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    made.decoder = decoders.Sequence(shown)
+    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>", bos_token="<end>")
+
+
+def test_a_bos_that_stands_in_the_prompt_is_not_doubled():
+    """Catches a rendered chat template that begins with two, and one of two that the text has that is lost."""
+    pair = make_pair(toy_pair().target, None, llama_2_tokenizer())
+    alone = pair.encode("a a")
+    pair.tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing("<end> $A", None, [("<end>", EOS)])
+    assert pair.encode("a a") == pair.encode("<end>a a") == [EOS, *alone]
+    assert pair.encode("<end><end>a a")[:3] == [EOS] * 3
+
+
+def euros_and_letters(ids, logits):
+    """Allow the three bytes of a euro sign in a row, and two letters; at first the letter with a space."""
+    allowed = torch.full_like(logits, -math.inf)
+    for row, last in enumerate(ids[:, -1].tolist()):
+        places = {0xE2: [0x82], 0x82: [0xAC]}.get(last, [0xE2, 258, 259] if ids.shape[1] > 2 else [258])
+        allowed[row, places] = logits[row, places]
+    return allowed
+
+
+@pytest.mark.parametrize("method", ["dsbd", "sampling"])
+def test_a_text_is_what_the_tokens_add_to_the_prompt(method):
+    """Catches settled text that shrinks where bytes make a character or none, and a first space that is lost."""
+    pair, texts = make_pair(toy_pair().target, toy_pair().draft, llama_2_tokenizer()), []
+    prompt, options = pair.encode("a a"), {"processors": [euros_and_letters]}
+    for seed in range(12):
+        asked, settled = dsbd.DecodingSettings(method=method, max_new_tokens=12, seed=seed), ""
+        for update in dsbd.stream(pair, "a a", asked, **options):
+            assert update.settled_text.startswith(settled)
+            settled = update.settled_text
+        assert settled == update.text == pair.decode([*prompt, *update.result.token_ids])[len(pair.decode(prompt)) :]
+        early = dsbd.decode(pair, "a a", asked, until=[" a"], **options)
+        assert cut(early.text, [" a"]) == cut(settled, [" a"])
+        texts.append(settled)
+    assert all(text.startswith(" a") for text in texts)
+    assert all(any(part in text for text in texts) for part in ("\u20ac", "\ufffd"))
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0, 2.0])

@@ -1,6 +1,7 @@
 """The flags that name a pair, loading it, and what comes before a decode; paths that a user types, checked first."""
 
 import argparse
+import os
 import stat
 import sys
 from pathlib import Path
@@ -53,6 +54,14 @@ def path_or_id(text: str) -> str:
     """Check the folder or hub id of a model. Raises: ArgumentTypeError: it can be neither."""
     _mode_of(text)
     return text
+
+
+def typed_text(text: str) -> str:
+    """Return a text as it was typed: Python leaves bytes that the system's encoding lacks."""
+    try:
+        return os.fsencode(text).decode()
+    except UnicodeError:  # it is refused where it is encoded
+        return text
 
 
 def shortened(text: str) -> str:
@@ -116,8 +125,10 @@ def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool 
         for step in planning(pair, prompt, settings, chat=chat):
             progress.show(*step)
             read = step.total if step.doing == READING else read
+    ids, start = pair.encode(prompt, chat), pair.tokenizer.bos_token_id
     if read:
-        size = len(pair.encode(prompt, chat))
-        print(
-            f"dsbd: the prompt of {size:,} tokens is read in {read} segments; the law is p(. | memory)", file=sys.stderr
-        )
+        told = f"the prompt of {len(ids):,} tokens is read in {read} segments; the law is p(. | memory)"
+        print(f"dsbd: {told}", file=sys.stderr)
+    if start is not None and ids[:2] == [start, start]:
+        told = f"the prompt begins twice: leave out {pair.tokenizer.bos_token!r}, or give the user's turn and --chat"
+        print(f"dsbd: {told}", file=sys.stderr)

@@ -6,23 +6,31 @@ No ``lm_eval`` up to 0.4.13 reads the entry point that this package declares, so
 """
 
 import logging
+import sys
 from collections import Counter
 from dataclasses import replace
 from typing import Any, NoReturn
 
 import torch
-from lm_eval.__main__ import cli_evaluate
-from lm_eval.api.model import LM
-from lm_eval.api.registry import model_registry
 from tqdm import tqdm
 
 from dsbd.api import decode
-from dsbd.commands.parser import value_of_text
+from dsbd.commands.parser import BAD_INPUT, value_of_text
 from dsbd.contest.contest import digest, end_that_fits
-from dsbd.errors import SettingsError
+from dsbd.errors import DsbdError, SettingsError
 from dsbd.models.loading import load_pair
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
 from dsbd.util import cut
+
+try:
+    from lm_eval.__main__ import cli_evaluate
+    from lm_eval.api.model import LM
+    from lm_eval.api.registry import model_registry
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    print(f"dsbd: lm-evaluation-harness cannot be loaded ({error}); pip install 'lm_eval>=0.4.10'", file=sys.stderr)
+    sys.exit(BAD_INPUT)
 
 HARNESS_DEVICE = "cuda:0"
 """The default device of the harness."""
@@ -120,4 +128,8 @@ class DsbdLM(LM):
 if __name__ == "__main__":
     if "dsbd" not in model_registry:
         model_registry.register("dsbd", target="dsbd.commands.lm_eval_model:DsbdLM")
-    cli_evaluate()
+    try:
+        cli_evaluate()
+    except DsbdError as error:
+        print(f"dsbd: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)

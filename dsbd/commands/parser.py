@@ -72,8 +72,8 @@ def names(text: str) -> list[str]:
 
 
 def print_json(value: Any) -> None:
-    """Print one line of strict JSON."""
-    print(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    """Print one line of strict JSON in ASCII, which every console can write."""
+    print(json.dumps(value, allow_nan=False))
 
 
 _KINDS: dict[str, tuple[str, Callable[[str], Any]]] = {

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from dsbd.errors import RecordError
 from dsbd.results import brief
 from dsbd.util import write_file
 
@@ -326,15 +327,19 @@ class Race:
 
 
 def load_race(path: str | Path) -> Race:
-    """Return the race of a file that :meth:`Race.save` wrote. Raises: ValueError: it holds none; OSError."""
-    return read_record(Race, json.loads(Path(path).read_text(encoding="utf-8")))
+    """Return the race of a file that :meth:`Race.save` wrote. Raises: RecordError: it holds none; OSError."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{path} is no JSON: {error}; name the file of a race") from error
+    return read_record(Race, data)
 
 
 def read_record(kind: type[Record], data: Any) -> Record:
     """Return a record from its plain data; a record of the kind is returned as it is.
 
     Raises:
-        ValueError: it is no such record; the message has one line and names the first wrong field.
+        RecordError: it is no such record; the message has one line and names the first wrong field.
     """
     if isinstance(data, kind):
         return data
@@ -342,13 +347,13 @@ def read_record(kind: type[Record], data: Any) -> Record:
     remedy = f"give what to_dict() of a {kind.__name__.lower()} returned"
     if not isinstance(data, Mapping) or data.get("format", known) != known:
         found = f"format {data.get('format')!r}" if isinstance(data, Mapping) else f"a {type(data).__name__}"
-        raise ValueError(f"{found} is no {kind.__name__.lower()} of {known!r}; {remedy}")
+        raise RecordError(f"{found} is no {kind.__name__.lower()} of {known!r}; {remedy}")
     try:
         record: Record = _adapter(kind).validate_python(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(step) for step in first["loc"])
-        raise ValueError(f"no {kind.__name__.lower()}: {place}: {first['msg']}; {remedy}") from None
+        raise RecordError(f"no {kind.__name__.lower()}: {place}: {first['msg']}; {remedy}") from None
     return record
 
 

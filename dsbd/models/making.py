@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +178,7 @@ ON_MODEL = "_dsbd_pairs"
 """The attribute of a target that holds its pairs, so that target and drafts are freed together."""
 
 
-class _Pairs(dict[int, tuple[tuple[Any, ...], Pair]]):
+class _Pairs(dict[int, tuple[list[Any], Pair]]):
     """Pairs by the identity of the draft model, each with the mark of its weights. A copy of the target has none."""
 
     def __reduce__(self) -> Any:
@@ -196,11 +195,12 @@ class _Ids:
 
 
 def kept_pair(target: Any, draft: Any) -> Pair:
-    """Return the pair of two loaded models; it is checked at the first call, and again after a weight changed.
+    """Return the pair of two loaded models; it is checked at the first call, and again after a model changed.
 
     Engines copy and join weights, so a pair from before a change would follow the old law. A change is noticed if a
-    weight was replaced, moved, cast or changed in place, or if a model is back in training mode. A change through
-    ``parameter.data`` is not noticed, because torch does not count it.
+    weight was replaced, moved, cast or changed in place, or if a module has other numbers, texts, lists or methods: an
+    adapter that was switched, another scaling, the mode. A change through ``parameter.data`` is not noticed, because
+    torch does not count it. Models with hooks or with methods of their own run eagerly: what these read is not seen.
 
     Raises:
         PairError: as :func:`make_pair` does.
@@ -210,23 +210,32 @@ def kept_pair(target: Any, draft: Any) -> Pair:
         kept = target.__dict__[ON_MODEL] = _Pairs()
     mark, pair = kept.get(id(draft), (None, None))
     if pair is None or mark != _mark(target, draft):
-        pair = make_pair(target, draft, _Ids())
+        modules = [module for model in (target, draft) if model is not None for module in model.modules()]
+        own = any("forward" in vars(one) or one._forward_hooks or one._forward_pre_hooks for one in modules)
+        pair = make_pair(target, draft, _Ids(), "eager" if own else None)
         kept[id(draft)] = _mark(target, draft), pair
     return pair
 
 
-def _mark(*models: Any) -> tuple[Any, ...]:
-    """Return a value that changes with any weight and with the mode of a model."""
-    weights = (chain(model.parameters(), model.buffers()) for model in models if model is not None)
-    modes = [model.training for model in models if isinstance(model, torch.nn.Module)]
-    return *modes, *(_state(weight) for weight in chain.from_iterable(weights))
+def _mark(*models: Any) -> list[Any]:
+    """Return a value that changes with all that modules hold: weights, hooks, methods, numbers, texts."""
+    modules = [module for model in models if model is not None for module in model.modules()]
+    return [(id(type(module).forward), *map(_state, vars(module).items())) for module in modules]
 
 
-def _state(weight: torch.Tensor) -> tuple[Any, ...]:
-    """Return where a tensor is and how often it was written, if torch can tell."""
-    version = None if weight.is_inference() else weight._version
-    try:
-        place = weight.data_ptr()
-    except RuntimeError:  # a packed tensor has no single address
-        place = 0
-    return place, version, weight.dtype, weight.device, weight.shape
+def _state(value: Any) -> Any:
+    """Return where a tensor is and how often it was written, if torch can tell; what is in a list; or what it is."""
+    if isinstance(value, torch.Tensor):
+        version = None if value.is_inference() else value._version
+        try:
+            place = value.data_ptr()
+        except RuntimeError:  # a packed tensor has no single address
+            place = 0
+        return place, version, value.dtype, value.device, value.shape
+    if isinstance(value, _Pairs):
+        return None
+    if isinstance(value, dict):
+        return tuple(map(_state, value.items()))
+    if isinstance(value, (list, tuple, set)):
+        return tuple(map(_state, value))
+    return value if isinstance(value, (bool, int, float, str)) else id(value)

@@ -121,12 +121,12 @@ class Pair:
         """Return the token ids of a prompt, at least one.
 
         Args:
-            prompt: text; empty becomes BOS.
+            prompt: text; empty becomes BOS. A BOS at its beginning, as in a rendered chat template, is not doubled.
             chat: apply the tokenizer's chat template, the prompt being the user's turn.
 
         Raises:
             PromptError: the prompt is not a string, cannot be encoded, or is empty and there is no BOS token; or the
-                tokenizer has no chat template.
+                tokenizer has no chat template, or returns ids that a model lacks.
         """
         if not isinstance(prompt, str):
             one = prompt[0] if isinstance(prompt, (list, tuple)) and prompt else prompt
@@ -145,9 +145,26 @@ class Pair:
                 return list(self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False))
         with told_as(self._cannot_encode):
             ids = list(self.tokenizer(prompt).input_ids)
-        if not ids and self.tokenizer.bos_token_id is None:
+        bos, written = self.tokenizer.bos_token_id, getattr(self.tokenizer, "bos_token", None)
+        if not ids and bos is None:
             raise PromptError(f"prompt is empty and {self.target.id} has no BOS token; give some text")
-        return ids or [self.tokenizer.bos_token_id]
+        if written and ids[:2] == [bos, bos] and not prompt.startswith(2 * written):
+            ids = ids[1:]
+        self.require_ids(ids)
+        return ids or [bos]
+
+    def require_ids(self, ids: Sequence[int], vocabulary_size: int | None = None) -> None:
+        """Check that both models have all ids, and that none is padding. Raises: PromptError."""
+        rows = [
+            one.model.get_input_embeddings().weight.shape[0] for one in (self.target, self.draft) if one is not None
+        ]
+        most = min(rows if vocabulary_size is None else [*rows, vocabulary_size])
+        for place, token in enumerate(ids):
+            if not 0 <= token < most:
+                raise PromptError(
+                    f"id {place} of the prompt is {token}; allowed are 0 to {most - 1}; encode the prompt with the "
+                    f"tokenizer of {self.target.id}"
+                )
 
     def _cannot_encode(self, error: BaseException) -> PromptError:
         said = f"{type(error).__name__}: {first_line(error)}"

@@ -3,6 +3,8 @@
 import ast
 import json
 import re
+import runpy
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -62,6 +64,16 @@ def test_the_entry_point_names_a_class_that_is_there():
     module, name = re.search(r'dsbd = "([\w.]+):(\w+)"', table).groups()
     tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
     assert name in {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def test_without_the_harness_one_line_says_what_to_install(monkeypatch, capsys):
+    """Catches a traceback."""
+    monkeypatch.setitem(sys.modules, "lm_eval.__main__", None)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("dsbd.commands.lm_eval_model", run_name="__main__")
+    said = capsys.readouterr().err
+    assert (ended.value.code, len(said.splitlines())) == (2, 1)
+    assert "pip install 'lm_eval" in said
 
 
 @pytest.fixture(scope="module")

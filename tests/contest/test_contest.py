@@ -16,7 +16,7 @@ from dsbd.contest.records import Table, read_record
 from dsbd.contest.statistics import clustered_perplexity, clustered_rate, make_table, markdown_of, paired_difference
 from dsbd.contest.task import Question
 from dsbd.contest.tasks import Prompts
-from dsbd.errors import PairError, PromptError, SettingsError, StoppedError
+from dsbd.errors import PairError, PromptError, RecordError, SettingsError, StoppedError
 from dsbd.models.cache import PACKED
 from dsbd.models.loading import load_pair
 from dsbd.util import cut, value_of
@@ -319,7 +319,7 @@ def test_a_table_survives_json_and_shows_what_was_measured():
     """Catches a figure in another column."""
     table = made_up_table()
     assert read_record(Table, json.loads(json.dumps(table.to_dict()))) == table
-    with pytest.raises(ValueError, match=r"no table: rows\.0\.contender"):
+    with pytest.raises(RecordError, match=r"no table: rows\.0\.contender"):
         read_record(Table, {**table.to_dict(), "rows": [{}]})
     assert markdown_of([]) == "nothing measured yet"
     runs = [made_up_run("dsbd", at, 1.0, kv_peak_bytes=3_000_000, seconds=2.0, prefill_seconds=0.5)

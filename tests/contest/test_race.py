@@ -17,7 +17,7 @@ from dsbd.contest.race import LaneWatch, race, race_of
 from dsbd.contest.records import Landing, Lane, Progress, Race, Stretch, load_race, read_record
 from dsbd.contest.statistics import make_table
 from dsbd.contest.tasks import Prompts
-from dsbd.errors import SettingsError, StoppedError
+from dsbd.errors import RecordError, SettingsError, StoppedError
 from dsbd.util import asset_path
 from tests.contest.made_up import BASELINE, Quiz, made_up_run, made_up_table
 from tests.toy_pair import toy_pair
@@ -109,8 +109,12 @@ def test_a_race_is_kept_as_plain_data(ran, tmp_path):
         (ran.to_dict() | {"rounds": "many"}, "rounds"),
         (3, "int"),
     ):
-        with pytest.raises(ValueError, match=f"no race.*{said}|{said}.*no race"):
+        with pytest.raises(RecordError, match=f"no race.*{said}|{said}.*no race"):
             read_record(Race, wrong)
+    for content in (b"{", b"\xff", b"[" * 100_000):
+        (tmp_path / "race.json").write_bytes(content)
+        with pytest.raises(RecordError, match=r"race\.json is no JSON"):
+            load_race(tmp_path / "race.json")
 
 
 def test_a_race_that_is_stopped_shows_what_ran():

@@ -226,7 +226,7 @@ def test_a_link_runs_and_is_copied(visits, address):
     again = visits(link.removeprefix(address))
     again.decoded()
     assert again.text() == shown
-    wrong = visits("/?prompt=A+cat&seeed=3")
+    wrong = visits("/?prompt=A+cat&seeed=3#iteration=2&step=1")
     assert "'seeed'" in wrong.says("#problem [role=alert]", "The link could not be followed")
 
 
@@ -351,13 +351,15 @@ def test_a_lesson_and_a_recording(visit):
     frame = visit.page.frame_locator(".learn-frame")
     frame.locator("h1").first.wait_for()
     visit.page.click("#learn-recordings input")
-    visit.page.get_by_role("option").nth(1).click()
+    visit.page.get_by_role("option").filter(has_text="SQL").last.click()
     visit.page.frame_locator(".learn-frame").locator(".dsbd-node").first.wait_for()
     visit.page.click("#learn-play")
     expect(visit.page.get_by_role("tab", name="Play", exact=True)).to_have_attribute("aria-selected", "true")
     wait_until(
         lambda: visit.page.input_value("#shown") != visit.page.locator("#shown option").first.get_attribute("value")
     )
+    expect(visit.page.get_by_label("Questions to SQL", exact=True)).to_be_checked()
+    expect(visit.page.locator("#prompt textarea")).to_have_value("Show the titles of long books not written in French.")
     visit.tab("Learn")
     visit.page.click("text=Embed this")
     wait_until(lambda: "<iframe" in visit.page.input_value("#learn-snippet textarea"))

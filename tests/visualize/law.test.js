@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {barsOf, openIn, shares} from "../../visualize/viewer/turn.js";
-import {Residual, bounded, drawFrom, jointLaw, reached} from "../../visualize/viewer/law.js";
+import {Residual, bestOf, bounded, drawFrom, jointLaw, reached, verdictOf} from "../../visualize/viewer/law.js";
 import {near, scenes} from "./given.js";
 
 /* ---- the law --------------------------------------------------------------------------------------------------- */
@@ -64,6 +64,39 @@ test("the width at the edges where one sign decides", () => {
   for (const [count, support, changes, width] of widths) {
     assert.equal(bounded(count, support, {...either, ...changes}), width);
   }
+});
+
+/* Catches a number on the edge of an interval that goes to its neighbour, or to a pair of no mass, a chance that is
+ * just reached, and a tie that goes to the later pair. */
+test("draws, verdicts and ties where one sign decides", () => {
+  const cases = [
+    [0, 0, 0, 0.25],
+    [0.25, 2, 0.25, 0.5],
+    [0.5, 3, 0.5, 1],
+    [0.999, 3, 0.5, 1],
+  ];
+  for (const [uniform, at, low, high] of cases) assert.deepEqual(drawFrom([1, 0, 1, 2], uniform), {at, low, high});
+  assert.deepEqual([verdictOf(0.49, 0.5), verdictOf(0.5, 0.5)], ["accepted", "rejected"]);
+  assert.deepEqual(bestOf([1, 2, -Infinity, 2, 1], 3), [1, 3, 0]);
+});
+
+/* Worked by hand, without replacement. Catches an orphan that is tried, a place too many, a gain that is forgotten, and
+ * tried pairs that stay in Q. */
+test("the trials of a layer", () => {
+  const law = {probs: [0.5, 0.3, 0.2], weights: [0.5, 0.3, 0.2].map(Math.log), ranks: null, temperature: 1};
+  const residual = new Residual({kind: "draft", width: 2, alive: ["a"]}, law, [0.2, 0.5, 0.3], false);
+  const isAt = (c, S) => [residual.recorded.c - c, residual.recorded.S - S].forEach((off) => near(off, 0, 1e-12));
+  assert.deepEqual([residual.untried("a"), residual.untried("b")], [null, "orphaned"]);
+  residual.note("rejected", 1);
+  isAt(1, 0.3);
+  residual.note("rejected", 2, 2);
+  isAt(1.6, 0.18);
+  residual.note("accepted", 0);
+  isAt(0, 0.5);
+  residual.note("orphaned", null);
+  isAt(0.5, 0.5);
+  residual.note("accepted", 1);
+  assert.equal(residual.untried("b"), "unneeded");
 });
 
 /* Catches pairs that the cold takes out of the law: each is the best in its turn, as at temperature 0. */

@@ -92,5 +92,8 @@ test("ties go to the earlier beam", () => {
   const namesOf = (found) => found.map(({name}) => name).join("");
   assert.equal(namesOf(keepBest(beams, 3)), "abd");
   assert.equal(namesOf(keepBest(beams, null)), "abcd");
-  assert.equal(namesOf(ranked({finished: [beamOf("e", -2, 4)], beams}, {length_penalty: 1})), "ebdac");
+  assert.equal(
+    namesOf(ranked({finished: [beamOf("e", -2, 4)], beams: [...beams, beamOf("f", -0.6, 1)]}, {length_penalty: 1})),
+    "ebdfac",
+  );
 });

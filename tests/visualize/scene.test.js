@@ -64,6 +64,12 @@ test("a decode that was stopped has a best text", () => {
   const found = scene.text();
   assert.equal(found.tokens.map((token) => token.text).join(""), text);
   assert.deepEqual([scene.result, scene.final.size, found.ended], [[], 0, false]);
+  const even = ({output_beams, ...one}) => ({
+    ...one,
+    output_beams: output_beams.map((beam) => ({...beam, log_weight: -1})),
+  });
+  const tied = new Scene({...trace, iterations: trace.iterations.slice(0, 1).map(even), result: null});
+  assert.equal(tied.best.node, trace.iterations[0].output_beams[0].node, "ties go to the earlier beam");
 });
 
 /* Catches a file of another kind, and damage that would be drawn as something else. */
@@ -108,6 +114,40 @@ test("what is said of the recorded decodes", () => {
   for (const {trace, said, ...place} of SAID) {
     assert.deepEqual(saidOf(scenes[trace], new Words("en"), place), said);
   }
+});
+
+/* A printed number as a number. */
+const read = (text) =>
+  Number(
+    text.replace("−", "-").replace(
+      /·10(.*)/,
+      (_, raised) =>
+        `e${[...raised]
+          .map((one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(one) - 1)
+          .join("")
+          .replace("-1", "-")}`,
+    ),
+  );
+const isPrintedAs = (value, text) => [2, 3, 4, 5, 6, 7, 8, 9].some((digits) => number(value, digits) === text);
+
+/* Catches a formula whose printed parts give another number than the printed result. */
+test("the arithmetic can be done again with the printed numbers", () => {
+  const words = new Words("en");
+  let count = 0;
+  for (const [name, {iterations}] of Object.entries(scenes)) {
+    for (const {facts, nodes} of iterations) {
+      for (const [place, fact] of facts.flatMap((some, at) => some.map((one) => [at, one]))) {
+        const said = words.detail(fact, nodes[place]);
+        const [, c, S, residual, P, Q] = /max\(P − (.+)·Q, 0\) \/ (.+) = (.+), P = (.+), Q = (.+)$/.exec(said) ?? [];
+        if (c) assert.ok(isPrintedAs(Math.max(read(P) - read(c) * read(Q), 0) / read(S), residual), `${name}: ${said}`);
+        const [, chance, above, below] =
+          /[<≥] (.+) = P′\/Q; P′ = (?:max.+?= )?(.+?)(?:, P = .+)?, Q = (.+)$/.exec(said) ?? [];
+        if (chance) assert.ok(isPrintedAs(Math.min(1, read(above) / read(below)), chance), `${name}: ${said}`);
+        count += Boolean(c) + Boolean(chance);
+      }
+    }
+  }
+  assert.ok(count > 100);
 });
 
 /* Catches a sentence that has no words, or no number, in one of the languages. */

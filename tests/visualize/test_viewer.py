@@ -1,6 +1,7 @@
 """The viewer in a browser: steps, keys, themes, hostile tokens, the strip and the lanes, its views, the game, a long
 prompt; and axe-core, which finds nothing serious."""
 
+import math
 import xml.etree.ElementTree as ElementTree
 from io import BytesIO
 
@@ -130,11 +131,21 @@ def test_pointing_at_a_node_shows_its_arithmetic_and_a_click_keeps_it(opened):
     mark.click(force=True)
     page.mouse.move(2, 2)
     assert said in page.inner_text(".dsbd-card")
+    assert "this version alone" not in page.inner_text(".dsbd-card"), "there is one version yet"
     page.wait_for_url(f"**&node={nodes[place].id}")
     page.focus(".dsbd")
     page.keyboard.press("Escape")
     assert said not in page.inner_text(".dsbd-card")
     page.wait_for_url(lambda url: "node=" not in url)
+    page.keyboard.press("PageDown")
+    page.keyboard.press("End")
+    node = next(one for one in TRACE.iterations[1].nodes if one.layer > 1)
+    place = [one.id for one in SCENE.iterations[1].nodes].index(node.id)
+    page.hover(f".dsbd-node[data-at='{place}'] path", force=True)
+    small, large = (number(math.exp(one)) for one in (node.draft_log_prob, node.target_log_prob))
+    told = f"this version alone: small model {small} · large model {large}."
+    expect(page.locator(".dsbd-card")).to_contain_text(told)
+    assert number(node.target_prob) != large
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1280)])
@@ -280,13 +291,19 @@ def test_the_drawing_is_saved_as_svg_and_png(page):
     for kind in ("SVG", "PNG"):
         with page.expect_download() as waiting:
             page.get_by_role("button", name=kind, exact=True).click()
-        assert waiting.value.suggested_filename == f"dsbd-iteration-1.{kind.lower()}"
+        assert waiting.value.suggested_filename == f"dsbd-pass-2.{kind.lower()}"
         files[kind] = waiting.value.path().read_bytes()
     texts = "".join(ElementTree.fromstring(files["SVG"]).itertext())
     assert all(node.label in texts for node in SCENE.iterations[1].nodes)
     assert "Token 1" in texts
+    legend = page.locator(".dsbd-legend li").all_inner_texts()
+    assert "width_threshold = 0.70" in legend[-1]
+    assert all(part in texts for entry in legend for part in entry.split("\n"))
     assert b"var(--" not in files["SVG"]
-    assert len(Image.open(BytesIO(files["PNG"])).convert("RGB").getcolors(1 << 24)) > 20
+    picture = Image.open(BytesIO(files["PNG"])).convert("RGB")
+    assert len(picture.getcolors(1 << 24)) > 20
+    below = picture.crop((0, picture.height - 40, picture.width, picture.height))
+    assert len(below.getcolors(1 << 24)) > 20, "the legend is part of the picture"
 
 
 @pytest.mark.slow
@@ -362,19 +379,23 @@ def test_a_trace_that_grows_leaves_the_reader_alone(browser, exported):
         seen.quiet()
 
 
-STORY = {"a": [9, {"story": True}]}
+STORY = {"a": [9, {"story": True}], "b": [9, {"story": True}]}
 
 
 @pytest.mark.slow
 def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exported):
-    """Catches a story that talks on while the reader acts, starts again, writes into the address, or cannot pause."""
+    """Catches a story that talks on while the reader acts or about another trace, starts again, writes into the
+    address, or cannot pause."""
     with viewer(browser, exported) as seen:
         page, address, said = seen.page, seen.page.url, seen.sentence
         mood = "() => document.querySelector('.dsbd').dataset.story"
         page.evaluate(MOUNT, STORY)
         assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("opening", "Pause")
-        page.wait_for_selector(".dsbd[data-story=prompt]")
-        assert page.locator(".dsbd-node:not([hidden]) >> nth=1").evaluate("one => getComputedStyle(one).opacity") == "0"
+        page.evaluate("() => b.setTrace(grown(2))")
+        told = "() => [...document.querySelectorAll('.dsbd')].map((one) => one.dataset.story ?? '')"
+        assert page.evaluate(told) == ["opening", ""]
+        page.wait_for_function("""() => document.querySelector(".dsbd").dataset.story === "prompt"
+            && getComputedStyle(document.querySelectorAll(".dsbd-node:not([hidden])")[1]).opacity === "0" """)
         assert seen.sentence != said
         assert page.url == address
         page.mouse.click(5, 5)

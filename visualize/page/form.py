@@ -154,10 +154,8 @@ def values_of(settings: DecodingSettings) -> list[Any]:
     ]
 
 
-def preset(name: Any, pair: Any) -> DecodingSettings:
-    """Return the settings of a preset for a pair. Raises: SettingsError: there is no such preset."""
-    if name not in PRESETS:
-        raise SettingsError(f"preset is {str(name)[:60]!r}; allowed are {', '.join(PRESETS)}")
+def preset(name: str, pair: str) -> DecodingSettings:
+    """Return the settings of a preset for a pair."""
     given = PRESETS[name][1]
     return DecodingSettings(**(given | (DEEP if pair == SQL and given["method"] == "dsbd" else {})))
 

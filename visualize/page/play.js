@@ -25,7 +25,6 @@ let count = 0;
 const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
 function draw(decode) {
-  endStory();
   if (viewer) viewer.setTrace(decode.trace);
   else viewer = DsbdViewer.mount(mount, decode.trace, {start: location.hash.slice(1), language: "en"});
   shown = decode;
@@ -35,9 +34,6 @@ function draw(decode) {
 }
 
 const showAnswer = () => answer.show({...shown, text: viewer.text(), isLive: shown === running});
-
-/* The viewer ends its story at the first input of the visitor; a run that begins by itself is none. */
-const endStory = () => mount.dispatchEvent(new Event("wheel", {bubbles: true}));
 
 /* A recording opens at its first step; the first of a visit plays its story. If the visitor stepped through it while
  * the page was starting, it stands where it was. */
@@ -152,12 +148,21 @@ function offer() {
   list.value = shown?.name ?? "";
 }
 
-/* Another pair was chosen in the form. */
-DsbdPage.offer = (pair) => {
+/* The form holds what the link asked for; a link that asks for nothing, or for what is wrong, shows a recording. */
+DsbdPage.followLink = (runs) => {
+  if (runs) setTimeout(pressRun, 150);
+  else if (!shown && facts.recorded.length) choose(facts.recorded.find((one) => one.target === target).name, false);
+};
+
+/* A preset was chosen in the form, or another pair: method and fields, and with a pair its first example. */
+const STAYS = {__type__: "update"};
+DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value ?? STAYS);
+DsbdPage.begin = (name, pair) => {
   target = facts.targets[pair];
   offer();
   const first = facts.recorded.find((one) => one.target === target);
   if (first && !running) choose(first.name, false);
+  return [facts.examples[pair][0], ...DsbdPage.preset(name, pair)];
 };
 
 async function choose(name, fills = true) {
@@ -226,10 +231,13 @@ function valuesOf({settings}) {
 
 /* The form follows what is shown. */
 function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.seed) {
-  const {settings} = shown.trace;
+  const {settings, models} = shown.trace;
+  const pair = Object.keys(facts.targets).find((one) => facts.targets[one] === models.target.id);
   const typed = /^Q: (.*)\nSQL:$/s.exec(prompt)?.[1] ?? prompt; // a question is typed alone
   if (facts.reads[settings.method]) {
-    DsbdPage.fill([typed, settings.method, ...valuesOf({settings: {...settings, seed}})]);
+    const values = valuesOf({settings: {...settings, seed}});
+    DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values]);
+    if (pair) target = facts.targets[pair];
   }
 }
 

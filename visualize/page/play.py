@@ -175,6 +175,7 @@ def _build_stage(engine: Engine, opening: Trace | None, name: str, traces: dict[
             {"name": one, "title": title_of(one), "target": trace.models.target.id, "rows": rows_in(trace)}
             for one, trace in traces.items()
         ],
+        "presets": {pair: {name: _filled(preset(name, pair)) for name in PRESETS} for pair in pairs.names},
         "examples": {pair: list(examples_for(pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
         "checked": CHECKED,
@@ -184,6 +185,12 @@ def _build_stage(engine: Engine, opening: Trace | None, name: str, traces: dict[
     }
     first = message("show", name=name, bulk=opening.to_dict()) if opening else ""
     return scripted(first, read("stage.html"), "play.js", "forest", facts)
+
+
+def _filled(settings: DecodingSettings) -> list[Any]:
+    """Return method and fields that a preset fills in; None leaves a field as it is."""
+    values = zip(SHOWN, values_of(settings), strict=True)
+    return [settings.method, *(None if field in STAYS else value for field, value in values)]
 
 
 def rows_in(trace: Trace, text: str | None = None) -> str:
@@ -280,27 +287,23 @@ def _wire_form(form: Form, presets: gr.Radio, chips: list[gr.Button], knows: gr.
     def fields_of(method: Any) -> list[Any]:
         return [gr.update(visible=is_read(method, name)) for name in SHOWN]
 
-    def chosen(name: Any, pair: Any) -> list[Any]:
-        settings = preset(name, pair)
-        values = zip(SHOWN, values_of(settings), strict=True)
-        return [settings.method, *(KEEP if field in STAYS else value for field, value in values)]
-
-    def other(pair: Any, name: Any) -> list[Any]:
-        words = examples_for(pair)
-        start = gr.update(value=next(iter(words.values())), placeholder=_placeholder(pair))
-        return [_knows(pair), *(gr.update(value=word) for word in words), start, *chosen(name, pair)]
+    def other(pair: Any) -> list[Any]:
+        words = [gr.update(value=word) for word in examples_for(pair)]
+        return [_knows(pair), *words, gr.update(placeholder=_placeholder(pair))]
 
     form.method.change(fields_of, form.method, form.fields, queue=False, **PRIVATE)
-    presets.input(chosen, [presets, form.pair], form.filled[1:], queue=False, **PRIVATE)
+    choose = "(name, pair) => globalThis.DsbdPage.preset(name, pair)"
+    presets.input(None, [presets, form.pair], form.filled[1:], js=choose, **PRIVATE)
     for place, chip in enumerate(chips):
         click = f"(pair) => globalThis.DsbdPage.facts.examples[pair][{place}]"
         chip.click(None, form.pair, form.prompt, js=click, **PRIVATE)
-    changed = form.pair.input(other, [form.pair, presets], [knows, *chips, *form.filled], queue=False, **PRIVATE)
-    changed.then(None, form.pair, js="(pair) => globalThis.DsbdPage.offer(pair)", **PRIVATE)
+    form.pair.change(other, form.pair, [knows, *chips, form.prompt], queue=False, **PRIVATE)
+    begin = "(name, pair) => globalThis.DsbdPage.begin(name, pair)"
+    form.pair.input(None, [presets, form.pair], form.filled, js=begin, **PRIVATE)
     ask = gr.Button(visible="hidden", elem_id="form-ask")  # scripts press these two, for Gradio alone knows the form
     ask.click(None, [form.pair, *form.filled], js="(...form) => globalThis.DsbdPage.told(form)", **PRIVATE)
     fill = gr.Button(visible="hidden", elem_id="form-fill")
-    fill.click(None, outputs=form.filled, js="() => globalThis.DsbdPage.filling()", **PRIVATE)
+    fill.click(None, outputs=[form.pair, *form.filled], js="() => globalThis.DsbdPage.filling()", **PRIVATE)
 
 
 def _wire_link(engine: Engine, form: Form, page: gr.Blocks, problem: gr.HTML) -> None:
@@ -321,7 +324,7 @@ def _wire_link(engine: Engine, form: Form, page: gr.Blocks, problem: gr.HTML) ->
     runs = gr.Checkbox(False, visible="hidden")
     outputs = [form.pair, *form.filled, problem, runs]
     told = page.load(linked, None, outputs, queue=False, **PRIVATE)
-    click = "(runs) => runs && setTimeout(() => document.querySelector('#run')?.click(), 150)"
+    click = "(runs) => globalThis.DsbdPage.followLink(runs)"
     told.then(None, runs, js=click, **PRIVATE)
 
 

@@ -50,11 +50,13 @@ function nodeCard(viewer, place) {
     parts.push(make("p", {class: "dsbd-hint", text: say("node.completes", {character: node.completes})}));
   }
   const known = [
-    ["draft", node.draft_prob],
-    ["target", scored ? node.target_prob : null],
+    ["draft", node.draft_prob, node.draft_log_prob],
+    ["target", scored ? node.target_prob : null, node.target_log_prob],
   ].filter(([, value]) => value !== null);
   const texts = tellApart(...known.map(([, value]) => value));
   known.forEach(([kind, value], at) => parts.push(bar(say(`ui.${kind}`), value, kind, texts[at])));
+  const own = ownOf(viewer, node, known);
+  if (own) parts.push(make("p", {class: "dsbd-hint", text: say("node.own", {own})}));
   const facts = now.facts[place].filter((fact) => fact.step <= viewer.step).reverse();
   const layer = now.layer(node.column);
   const more = layer && layer.step <= viewer.step ? alternatives(viewer, layer, place) : [];
@@ -69,6 +71,15 @@ function nodeCard(viewer, place) {
     ),
   );
   return parts;
+}
+
+/* What the models themselves give the token after its text, where the bars are shares among several versions. */
+function ownOf({now, say}, {column}, known) {
+  const versions = now.nodes.filter((other) => other.column === column - 1).length;
+  const alone = known.filter(([, , log_prob]) => log_prob !== null);
+  const differs = alone.some(([, value, log_prob]) => number(Math.exp(log_prob)) !== number(value));
+  if (versions < 2 || !differs) return "";
+  return alone.map(([kind, , log_prob]) => `${say(`ui.${kind}`)} ${number(Math.exp(log_prob))}`).join(" · ");
 }
 
 /* A fact's formulas and the residual before and after it. */

@@ -6,7 +6,8 @@ import {CutPanel} from "./turn.js";
 import {STYLES, button, download, draw, make, set, symbol} from "./dom.js";
 import {HEAD} from "./forest.js";
 import {ChartsPanel, MaskPanel, TablePanel, TextPanel} from "./panels.js";
-import {STRINGS, nameOf, remember} from "./words.js";
+import {columnsOf} from "./tokens.js";
+import {STRINGS, nameOf, number, remember} from "./words.js";
 
 const PANELS = [TextPanel, CutPanel, MaskPanel, ChartsPanel, TablePanel];
 
@@ -134,6 +135,14 @@ export function drawLegend(viewer, place) {
     const sign = make("span", {class: "dsbd-final", "aria-hidden": "true", text: "abc"});
     entries.push(entry(sign, say("node.final")));
   }
+  const layer = now.layers.find(({chances}) => chances.length);
+  if (layer && !viewer.forest.geometry.upright) {
+    const sign = (tag, box) => draw("svg", {viewBox: "-8 -8 16 16", width: 16, height: 16}, draw(tag, box));
+    const bar = sign("rect", {class: "dsbd-bar-chosen", x: -4, y: -7, width: 8, height: 14});
+    const line = sign("path", {class: "dsbd-threshold-line", d: "M-8,0h16"});
+    entries.push(entry(bar, say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land")));
+    entries.push(entry(line, `width_threshold = ${number(viewer.scene.settings.width_threshold)}`));
+  }
   place.replaceChildren(...entries);
 }
 
@@ -144,14 +153,16 @@ const PAINT = [
   ..."font-family font-size font-weight text-decoration white-space".split(" "),
 ];
 const PNG_SCALE = 2;
+const KEY = {room: 31, letter: 7.2, gap: 18, line: 22}; // pixels of the entries of the legend
 
-/* The forest with its head as one stand-alone document: the styles are copied onto the elements. */
+/* The forest with its head and its legend as one stand-alone document: the styles are copied onto the elements. */
 function forestSheet(viewer) {
   const {forest} = viewer;
   const {width, height, upright} = forest.geometry;
   const top = upright ? 0 : HEAD;
   const paper = getComputedStyle(viewer.root).getPropertyValue("--dsbd-paper").trim();
-  const tall = height + top;
+  const legend = legendOf(viewer.parts.legend.children, width);
+  const tall = height + top + legend.height;
   return draw(
     "svg",
     {xmlns: "http://www.w3.org/2000/svg", width, height: tall, viewBox: `0 0 ${width} ${tall}`},
@@ -159,7 +170,30 @@ function forestSheet(viewer) {
     draw("rect", {width, height: tall, fill: paper}),
     ...(upright ? [] : [painted(forest.head)]),
     draw("g", {transform: `translate(0,${top})`}, painted(forest.body)),
+    draw("g", {transform: `translate(0,${top + height})`}, ...legend.entries),
   );
+}
+
+/* The legend below the drawing, in lines as wide as it. */
+function legendOf(items, width) {
+  let [x, y] = [8, KEY.line / 2];
+  const entries = [...items].map(({children: [sign, words]}) => {
+    const wide = KEY.room + KEY.letter * columnsOf(words.textContent);
+    if (x > 8 && x + wide > width) [x, y] = [8, y + KEY.line];
+    const css = getComputedStyle(words);
+    const said = (source, left) => {
+      const font = {"font-family": css.fontFamily, "font-size": css.fontSize, fill: css.color};
+      const line = getComputedStyle(source).textDecorationLine;
+      return draw("text", {x: left, y: 4, ...font, "text-decoration": line, text: source.textContent});
+    };
+    const {width: across} = sign.viewBox?.baseVal ?? {};
+    const scale = `translate(8,0) scale(${16 / across})`;
+    const mark = across ? draw("g", {transform: scale}, painted(sign)) : said(sign, 0);
+    const entry = draw("g", {transform: `translate(${x},${y})`}, mark, said(words, KEY.room));
+    x += wide + KEY.gap;
+    return entry;
+  });
+  return {entries, height: entries.length ? y + KEY.line / 2 : 0};
 }
 
 const textOf = (svg) => new XMLSerializer().serializeToString(svg);
@@ -199,4 +233,4 @@ export async function savePng(viewer) {
   download(`${name(viewer)}.png`, content, "image/png");
 }
 
-const name = (viewer) => `dsbd-iteration-${viewer.now.index}`;
+const name = (viewer) => `dsbd-pass-${viewer.now.number}`;

@@ -5,7 +5,7 @@
 import {bar, gauge} from "./card.js";
 import {button, clamp, iconButton, make} from "./dom.js";
 import {acceptanceOf, chainOf, residualOf} from "./law.js";
-import {number} from "./words.js";
+import {enough, number} from "./words.js";
 
 const LEAST = 0.6; // how much of the height the largest probability leaves free, at least
 const STEP = 0.005;
@@ -135,7 +135,7 @@ class CutFill {
     const parts = bins.flatMap(partsOf);
     const [targets, drafts] = ["target", "draft"].map((field) => parts.map((part) => part[field]));
     const rest = chainOf(targets, drafts, 1)[1];
-    this.said.textContent = say("cut.said", {kept: number(1 - rest), rest: number(rest)});
+    this.said.textContent = say("cut.said", {kept: (1 - rest).toFixed(3), rest: rest.toFixed(3)}); // they add up to 1
   }
 
   put(part, from, size) {
@@ -186,18 +186,11 @@ export function cutFill({say, scene}, layer) {
 
 /* "Be the large model": the guesses of a pass are not decided yet, and the reader accepts or rejects each, from P′,
  * Q and the dice. The forest shows what was recorded. */
-const MOST_DIGITS_SHOWN = 6;
 
 /* P′, Q and u with the fewest digits from which the verdict follows. */
 export function numbersOf({residual_prob, draft_prob, uniform, verdict}) {
-  const values = [residual_prob, draft_prob, uniform];
-  let digits = 2;
-  const follows = () => {
-    const [residual, draft, u] = values.map((value) => Number(value.toPrecision(digits)));
-    return u < Math.min(1, residual / draft) === (verdict === "accepted");
-  };
-  while (digits < MOST_DIGITS_SHOWN && !follows()) digits++;
-  return values.map((value) => number(value, digits));
+  const follows = (residual, draft, u) => u < Math.min(1, residual / draft) === (verdict === "accepted");
+  return enough([residual_prob, draft_prob, uniform], follows);
 }
 
 /* The places of the trials that a random number decided. */

@@ -112,6 +112,7 @@ class Viewer {
   /* ---- life ----------------------------------------------------------------------------------------------------- */
 
   setTrace(trace, how) {
+    this.story.stop();
     this.isNew = !this.scene;
     this.scene = trace && new Scene(trace);
     if (trace) {
@@ -208,6 +209,7 @@ class Viewer {
       if (this.root.clientWidth === width) return;
       width = this.root.clientWidth;
       if (!this.drawn) return;
+      this.news = true;
       this.forest.build();
       this.render();
     });

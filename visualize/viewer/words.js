@@ -40,17 +40,35 @@ const MOST_DIGITS = 12;
 /* A number for a sentence: 0.42, 0.0031, 3.1·10⁻⁵, 2.0·10⁵², 1; with a true minus. */
 export function number(value, digits = 2) {
   if (value === null || value === undefined) return "–";
-  const size = Math.abs(value);
-  if (value !== 0 && (size < PLAIN_FROM || size >= PLAIN_TO)) {
+  if (!isPlain(value)) {
     const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
     return `${mantissa}·10${[...String(Number(exponent))].map(raised).join("")}`.replace("-", "−");
   }
-  const places = value === 0 || size >= 0.1 ? digits : digits - 1 - Math.floor(Math.log10(size));
-  const text = value.toFixed(places);
+  const text = value.toFixed(placesOf(value, digits));
   return (Number.isInteger(value) ? text.split(".")[0] : text).replace("-", "−");
 }
 
 const raised = (digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)];
+
+const isPlain = (value) => value === 0 || (Math.abs(value) >= PLAIN_FROM && Math.abs(value) < PLAIN_TO);
+const placesOf = (value, digits) => {
+  const size = Math.abs(value);
+  return value === 0 || size >= 0.1 ? digits : digits - 1 - Math.floor(Math.log10(size));
+};
+
+/* The number that `number` writes. */
+const asWritten = (value, digits) =>
+  Number(isPlain(value) ? value.toFixed(placesOf(value, digits)) : value.toExponential(digits - 1));
+
+/* Whether a text says this value, with as many digits as it has. */
+const says = (text, value) => Array.from({length: MOST_DIGITS - 2}, (_, at) => number(value, at + 2)).includes(text);
+
+/* The numbers as texts, with the fewest digits from which something `follows` of the numbers that are written. */
+export function enough(values, follows) {
+  let digits = 2;
+  while (digits < MOST_DIGITS && !follows(...values.map((value) => asWritten(value, digits)))) digits++;
+  return values.map((value) => number(value, digits));
+}
 
 /* The numbers as texts, with enough digits that different numbers look different. */
 export function tellApart(...values) {
@@ -125,27 +143,38 @@ export class Words {
       const [ratio, threshold] = tellApart(acceptance, joint.threshold);
       return this.say(verdict === "accepted" ? "formula.joint_accepted" : "formula.joint_missed", {ratio, threshold});
     }
-    if (acceptance === null || uniform === null || acceptance <= 0 || acceptance >= 1) return "";
+    if (!isOpen({acceptance, uniform})) return "";
     const [u, chance] = tellApart(uniform, acceptance);
     return this.say(uniform < acceptance ? "formula.below" : "formula.above", {u, chance});
   }
 
-  /* Where P' comes from; the formula only if it gives the recorded number. For a joint test, its sums. */
+  /* Where P' comes from; the formula only if it gives the recorded number. For a joint test, its sums. Whoever does it
+   * again with the numbers that are written gets the results that are written. */
   residual(trial, node) {
     if (trial.joint) {
       const {target, draft} = trial.joint;
       return this.say("trial.joint_sums", {target: target === null ? "−∞" : number(target), draft: number(draft)});
     }
     if (trial.residual_prob === null) return "";
-    const shown = {residual: number(trial.residual_prob), draft: number(trial.draft_prob)};
+    const {residual_prob, draft_prob, acceptance, uniform} = trial;
+    const [, chance] = isOpen(trial) ? tellApart(uniform, acceptance) : [];
+    const agrees = (left, Q) => !chance || says(chance, Math.min(1, left / Q));
+    let written = 0;
+    const [residual, draft] = enough([residual_prob, draft_prob], (left, Q) => {
+      written = left;
+      return agrees(left, Q) && agrees(left, draft_prob);
+    });
     if (trial.c && trial.S && node.target_prob !== null) {
-      const formula = Math.max(node.target_prob - trial.c * trial.draft_prob, 0) / trial.S;
-      const apart = Math.abs(formula - trial.residual_prob);
-      if (apart <= Math.max(1e-6 * Math.max(formula, trial.residual_prob), 1e-9)) {
-        return this.say("trial.residual", {c: number(trial.c), S: number(trial.S), ...shown});
+      const left = (P, Q, c, S) => Math.max(P - c * Q, 0) / S;
+      const given = [node.target_prob, draft_prob, trial.c, trial.S];
+      const apart = Math.abs(left(...given) - residual_prob);
+      if (apart <= Math.max(1e-6 * Math.max(left(...given), residual_prob), 1e-9)) {
+        const follows = (...numbers) => says(residual, left(...numbers)) && agrees(written, numbers[1]);
+        const [P, Q, c, S] = enough(given, follows);
+        return this.say("trial.residual", {target: P, draft: Q, c, S, residual});
       }
     }
-    return this.say("trial.ratio", shown);
+    return this.say("trial.ratio", {residual, draft});
   }
 
   /* The arithmetic behind what a trial or a draw decided. */
@@ -243,6 +272,9 @@ export class Words {
     return capital(this.say(beams ? "step.commit" : "step.commit_end", values));
   }
 }
+
+/* Whether the random number of a trial decided it. */
+const isOpen = ({acceptance, uniform}) => acceptance !== null && uniform !== null && acceptance > 0 && acceptance < 1;
 
 const BOUNDS = {min_width: "min", max_width: "max", support: "support"};
 
