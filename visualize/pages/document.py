@@ -20,7 +20,7 @@ from visualize.files import TEMPLATES
 from visualize.viewer.bundle import viewer_assets
 from visualize.words import Words
 
-SCRIPTS = ("unpack.js", "viewer.js", "host.js")
+SCRIPTS = ("unpack.js", "viewer.js", "host.js", "keep.js")
 STYLE_FILE = "style.css"
 _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
 
@@ -117,5 +117,5 @@ def shared_kit(folder: str, *styles: str) -> Kit:
 def kit_files() -> dict[str, str]:
     """Return the files that the pages of a site share, by name."""
     assets = viewer_assets()
-    files = {name: page_file(name) for name in ("unpack.js", "host.js", "deck.js")}
+    files = {name: page_file(name) for name in ("unpack.js", "host.js", "keep.js", "deck.js")}
     return files | {"viewer.js": assets["js_classic"], STYLE_FILE: f"{assets['css']}\n{page_file('page.css')}"}
