@@ -178,7 +178,7 @@ def test_every_figure_has_the_registered_template(theme):
                visualize.speed_figure(made_up_table(), theme=theme)]  # fmt: skip
     known = pio.templates["dsbd" if theme == "light" else "dsbd_dark"].to_plotly_json()
     assert [figure.layout.template.to_plotly_json() == known for figure in figures] == [True] * 5
-    assert {"lasso2d", "select2d"} <= set(known["layout"]["modebar"]["remove"])
+    assert {"lasso2d", "sendChartToCloud"} <= set(known["layout"]["modebar"]["remove"])
 
 
 TOY, TABLE = toy_trace(), made_up_table()

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
@@ -19,7 +20,7 @@ from dsbd.util import asset_path
 from tests.axe import serious
 from tests.command_line import refused
 from tests.law.oracle import Process, Warp, Weighted
-from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.homes import hostile_marks, served, visit
 from tests.visualize.traces import NASTY, nasty_trace, toy_trace
 from visualize.forest import steps_of
 from visualize.pages.document import data_element
@@ -120,12 +121,28 @@ def test_the_index_leads_to_every_viewer(browser, site):
         page.click("text=Toy fox")
         (frame,) = seen.drawn()
         step_is(frame, 0)
+        expect(page.locator(".said")).to_have_text(TRACE.prompt.text + TRACE.result.text)
         with page.expect_download() as download:
             page.click("text=Download the trace")
         assert Trace.load(download.value.path()) == TRACE
         page.click("text=All decodes and lessons")
         page.wait_for_selector(".cards")
         seen.quiet()
+
+
+@pytest.mark.slow
+def test_a_site_is_read_without_its_server(browser, site):
+    """Catches a site of which only the pages that were opened are kept."""
+    with ExitStack() as server:
+        address = server.enter_context(served(site))
+        with visit(browser, f"{address}index.html") as seen:
+            seen.page.evaluate("() => navigator.serviceWorker.ready")
+            server.close()
+            for page in ("forests/1-toy-fox.html", "article.html"):
+                seen.page.goto(address + page)
+                seen.drawn()
+            seen.page.click("text=All decodes and lessons")
+            expect(seen.page.locator(".cards h3")).to_have_count(2)
 
 
 @pytest.mark.slow

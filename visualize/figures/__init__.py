@@ -22,8 +22,10 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexag
 TEMPLATES: dict[Theme, str] = {"light": "dsbd", "dark": "dsbd_dark"}
 """The names of the templates that are registered here."""
 UNUSED = ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "toggleSpikelines", "hoverClosestCartesian",
-          "hoverCompareCartesian"]  # fmt: skip
-"""Buttons above a figure that do nothing useful for it."""
+          "hoverCompareCartesian", "sendChartToCloud"]  # fmt: skip
+"""Buttons above a figure that do nothing useful for it; the last would upload it."""
+QUIET: dict[str, Any] = {"auto_play": False, "config": {"displaylogo": False}}
+"""How Plotly writes a figure: frames wait for the reader."""
 
 
 def _template(theme: Theme) -> go.layout.Template:
@@ -75,11 +77,11 @@ class Figure(go.Figure):
 
     def to_html(self, *args: Any, **options: Any) -> str:
         """Return the figure as a page or a part of one, as Plotly writes it."""
-        return str(super().to_html(*args, **{"auto_play": False, **options}))
+        return str(super().to_html(*args, **{**QUIET, **options}))
 
     def write_html(self, *args: Any, **options: Any) -> None:
         """Write the figure as a page, as Plotly does."""
-        super().write_html(*args, **{"auto_play": False, **options})
+        super().write_html(*args, **{**QUIET, **options})
 
 
 def brings_script() -> bool:

@@ -97,7 +97,7 @@ def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") ->
     read = read_record(Table, table)
     found = [(escape(label_of(row.contender), quote=False), row.ratio) for row in read.rows if row.ratio is not None]
     if not found:
-        return empty_figure("Speed over the baseline", theme)
+        return empty_figure("Speed beside the baseline", theme)
     colors, figure = palette(theme), Figure()
     medians, ratios = [ratio.median for _, ratio in found], [ratio for _, ratio in found]
     bars = _error_bars(medians, [one.low for one in ratios], [one.high for one in ratios], colors.ink)

@@ -9,7 +9,6 @@ import gzip
 import json
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
@@ -17,11 +16,11 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from dsbd.tracing.trace import Trace
-from visualize.files import TEMPLATES, write
+from visualize.files import TEMPLATES
 from visualize.viewer.bundle import viewer_assets
 from visualize.words import Words
 
-SCRIPTS = ("unpack.js", "viewer.js", "host.js")
+SCRIPTS = ("unpack.js", "viewer.js", "host.js", "keep.js")
 STYLE_FILE = "style.css"
 _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
 
@@ -109,16 +108,14 @@ def carried_kit(*styles: str) -> Kit:
 
 
 def shared_kit(folder: str, *styles: str) -> Kit:
-    """Return the parts as links to the files of :func:`write_kit`; ``folder`` is their address, with a slash."""
+    """Return the parts as links to the files of :func:`kit_files`; ``folder`` is their address, with a slash."""
     sheet = Markup('<link rel="stylesheet" href="{}">').format(folder + STYLE_FILE)
     files = Markup().join(Markup('<script src="{}"></script>').format(folder + name) for name in SCRIPTS)
     return Kit(sheet + (style(*styles) if styles else ""), files, files=True)
 
 
-def write_kit(folder: Path) -> None:
-    """Write the files that the pages of a site share. Raises: TraceError."""
+def kit_files() -> dict[str, str]:
+    """Return the files that the pages of a site share, by name."""
     assets = viewer_assets()
-    write(folder / "viewer.js", assets["js_classic"])
-    for name in ("unpack.js", "host.js", "deck.js"):
-        write(folder / name, page_file(name))
-    write(folder / STYLE_FILE, "\n".join([assets["css"], page_file("page.css")]))
+    files = {name: page_file(name) for name in ("unpack.js", "host.js", "keep.js", "deck.js")}
+    return files | {"viewer.js": assets["js_classic"], STYLE_FILE: f"{assets['css']}\n{page_file('page.css')}"}

@@ -69,6 +69,10 @@ globalThis.DsbdHost = (() => {
       next: () => (count() && handle.move(1)) || stay(),
       previous: () => (count() && handle.move(-1)) || stay(),
       isRecorded: () => trace === recorded,
+      text() {
+        const prompt = Object.assign(document.createElement("b"), {textContent: recorded.prompt.text});
+        return [prompt, recorded.result?.text ?? ""];
+      },
       /* Another decode, made in this browser (visualize/live/panel.js). It ends one step before the end of its best
        * pass: there everything is decided, and nothing has faded yet. */
       show({trace: made, news, isLive}) {
@@ -115,6 +119,7 @@ globalThis.DsbdHost = (() => {
   async function start() {
     if (parent !== window) document.documentElement.classList.add("framed");
     const viewer = await opened();
+    for (const said of document.querySelectorAll(".said")) said.replaceChildren(...viewer.text());
     if ("address" in viewer.element.dataset) {
       answer(viewer);
       if (parent !== window) parent.postMessage({dsbd: "ready"}, "*");

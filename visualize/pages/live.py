@@ -15,14 +15,13 @@ from dsbd.settings import EVERY_METHOD, DecodingSettings
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
 from visualize.files import write
-from visualize.pages.document import Kit, data_element, page_file, style
+from visualize.pages.document import Kit, data_element, style
 from visualize.viewer.bundle import joined, source
 from visualize.words import Words
 
 FOLDER = "live"
 """The folder of shared files, below the pages that decode."""
 LIST = "files.json"
-SERVICE_WORKER = "service-worker.js"
 ROLES = ("target", "draft")
 WEIGHTS = ("browser.onnx", "config.json", "*.safetensors")
 TOKENIZER = ("generation_config.json", "tokenizer.json", "tokenizer_config.json")
@@ -116,12 +115,11 @@ def live_files() -> dict[str, Path | str]:
 
 
 def write_live(folder: Path) -> None:
-    """Write the shared files into ``folder``/live, and beside it the script that keeps them. Raises: TraceError."""
+    """Write the shared files into ``folder``/live. Raises: TraceError."""
     for path, content in live_files().items():
         file = folder / FOLDER / path
         file.parent.mkdir(parents=True, exist_ok=True)
         write(file, content.read_bytes() if isinstance(content, Path) else content)
-    write(folder / SERVICE_WORKER, page_file("service_worker.js"))
 
 
 def _bundled() -> dict[str, Path]:

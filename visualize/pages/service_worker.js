@@ -1,8 +1,12 @@
-/* Keeps what a live page has loaded, so that it works with the network off afterwards. The network comes first: a site
- * that was written again is seen at once. Served beside the page, because a worker serves only what lies below it. */
+/* Keeps a site, and what its live page has loaded, so that it works with the network off afterwards. The network comes
+ * first: a site that was written again is seen at once. It stands beside the index: it serves what lies below it. */
 const KEPT = "dsbd-live";
+const FILES = []; // of the site
 
-addEventListener("install", () => self.skipWaiting());
+addEventListener("install", (event) => {
+  self.skipWaiting();
+  event.waitUntil(caches.open(KEPT).then((kept) => Promise.allSettled(["./", ...FILES].map((file) => kept.add(file)))));
+});
 addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
 /* A page names the files that it had loaded before this worker began. */

@@ -1,5 +1,6 @@
 """Writes pages with viewers: one that stands alone, or a static site (an index, a page per trace, lessons)."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from dsbd.errors import DsbdError, LessonError, TraceError
 from dsbd.tracing.trace import Trace
 from visualize.files import write
 from visualize.forest import Source, load_trace
-from visualize.pages.document import Kit, carried_kit, page_file, render, shared_kit, trace_element, write_kit
+from visualize.pages.document import Kit, carried_kit, kit_files, page_file, render, shared_kit, trace_element
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import article_page, lesson_page
 from visualize.pages.live import FOLDER, live_element, live_kit, write_live
@@ -19,7 +20,7 @@ from visualize.words import Words
 
 SUFFIXES = (".json.gz", ".json")
 FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
-ARTICLE, LIVE_PAGE = "article.html", "live.html"
+ARTICLE, LIVE_PAGE, SERVICE_WORKER = "article.html", "live.html", "service-worker.js"
 FRAME = 1100, 720
 """Width and height of an embedded page, in pixels."""
 
@@ -116,18 +117,18 @@ def export_site(
     index = render("site.html", shared_kit(f"{VIEWER}/"), **common, article=told, live=LIVE_PAGE if live else "",
                    lessons=[(address, lesson) for lesson, address, _ in taught],
                    cards=cards)  # fmt: skip
-    for below in ("", FORESTS, VIEWER, *([LESSONS] if taught else [])):
-        _make(folder / below)
-    write_kit(folder / VIEWER)
+    files: dict[str, str | bytes] = {"index.html": index, **pages}
+    files |= {f"{VIEWER}/{name}": text for name, text in kit_files().items()}
+    for card in cards:
+        files |= {f"{FORESTS}/{card.download}": card.content, **_pictures(card.trace, card.picture, language)}
+    for lesson, address, _ in taught:
+        files |= _pictures(Trace.load(lesson.trace), address, language)
+    files[SERVICE_WORKER] = page_file("service_worker.js").replace("FILES = []", f"FILES = {json.dumps(list(files))}")
+    for address, content in files.items():
+        _make((folder / address).parent)
+        write(folder / address, content)
     if live:
         write_live(folder)
-    for address, page in ({"index.html": index} | pages).items():
-        write(folder / address, page)
-    for card in cards:
-        write(folder / FORESTS / card.download, card.content)
-        _write_pictures(card.trace, f"{folder / card.picture}", language)
-    for lesson, address, _ in taught:
-        _write_pictures(Trace.load(lesson.trace), f"{folder / address}", language)
     return ["index.html", *pages]
 
 
@@ -138,10 +139,10 @@ def _viewer_page(trace: Trace, kit: Kit, name: str, *, form: str = "", card: Car
     return render("site_trace.html", kit, trace=trace_element(trace), **values)
 
 
-def _write_pictures(trace: Trace, place: str, language: str) -> None:
-    """Write the forest of the first iteration in both themes."""
-    write(f"{place}.svg", forest_svg(trace, language=language))
-    write(f"{place}.dark.svg", forest_svg(trace, theme="dark", language=language))
+def _pictures(trace: Trace, place: str, language: str) -> dict[str, str]:
+    """Return the forest of the first iteration in both themes, by address."""
+    return {f"{place}.svg": forest_svg(trace, language=language),
+            f"{place}.dark.svg": forest_svg(trace, theme="dark", language=language)}  # fmt: skip
 
 
 def _files(folder: Path, suffixes: tuple[str, ...], none: DsbdError) -> Iterator[tuple[Path, str, str]]:
