@@ -18,6 +18,7 @@ from dsbd.cli import parser
 from dsbd.commands.parser import settings_of_flags, value_of_text
 from dsbd.errors import SettingsError
 from dsbd.methods import DRAFTING_METHODS, PROBE_EVERY, READS, WORTHWHILE, DepthPolicy, expected_layers, resolve
+from dsbd.models.loading import resolve_dtype
 from dsbd.settings import FIELDS, METHODS, DecodingSettings, ResolvedSettings, branching_of, fields_of
 from tests.toy_pair import toy_pair
 
@@ -199,6 +200,7 @@ def test_numbers_of_other_libraries_are_plain_and_none_is_a_choice():
     plain = DecodingSettings(**given)
     assert plain == DecodingSettings(temperature=0.5, top_k=3, draft_depth=2, landing=False)
     assert [type(getattr(plain, name)) for name in given] == [float, int, int, bool]
+    assert resolve_dtype(torch.float64, torch.device("cpu")) == resolve_dtype("float64", torch.device("cpu"))
     drawn = DecodingSettings(seed=None, top_k=None)
     assert (drawn.top_k, drawn == DecodingSettings(seed=drawn.seed, top_k=0)) == (0, True)
     assert drawn.seed != DecodingSettings(seed=None).seed
