@@ -41,6 +41,7 @@ def stream(
     stop: Callable[[], bool] | None = None,
     until: Sequence[str] = (),
     processors: Sequence[Processor] = (),
+    **fields: Any,
 ) -> Iterator[Update]:
     """Decode a prompt; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
 
@@ -61,6 +62,7 @@ def stream(
             follows.
         processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
             models pass through them, and the decode follows the law of the processed target.
+        fields: settings by name, such as ``temperature=0.7``, instead of those of ``settings``.
 
     Raises:
         SettingsError: an argument is invalid; the message names it.
@@ -72,7 +74,7 @@ def stream(
         ModelError: a model returns logits that are not numbers, or memory runs out.
         StoppedError: ``stop`` returned True.
     """
-    asked, ids, check = _checked(pair, prompt, settings, chat, stop)
+    asked, ids, check = _checked(pair, prompt, settings, chat, stop, **fields)
     if not isinstance(observers, Collection) or not all(isinstance(one, Observer) for one in observers):
         raise SettingsError(f"observers is {_named(observers)}; give a list of dsbd.Observer")
     enough = _enough_of(until, record)
@@ -133,7 +135,9 @@ def _updates(
             yield replace(update, result=result, recorder=recorder)
 
 
-def _checked(pair: Any, prompt: Any, settings: Any, chat: bool, stop: Any) -> tuple[DecodingSettings, list[int], Check]:
+def _checked(
+    pair: Any, prompt: Any, settings: Any, chat: bool, stop: Any, **named: Any
+) -> tuple[DecodingSettings, list[int], Check]:
     """Return the settings asked for, the defaults for None; the ids of the prompt; and what ``stop`` checks."""
     if not isinstance(pair, Pair):
         raise PairError(f"pair is {_named(pair)}; give what dsbd.load_pair or dsbd.make_pair returns")
@@ -141,6 +145,7 @@ def _checked(pair: Any, prompt: Any, settings: Any, chat: bool, stop: Any) -> tu
     if not isinstance(asked, DecodingSettings):
         remedy = "DecodingSettings.from_dict(...)" if isinstance(settings, dict) else "DecodingSettings(...)"
         raise SettingsError(f"settings is {_named(settings)}; give dsbd.{remedy} or None")
+    asked = replace(asked, **named)
     if stop is not None and not callable(stop):
         raise SettingsError(f"stop is {_named(stop)}; give a function without arguments, or None")
     if needs_draft_model(asked) and pair.draft is None:

@@ -306,10 +306,8 @@ def generate(
             f"streamer is given with {len(input_ids)} sequences; one can be streamed: give one prompt, num_beams=1 and "
             f"num_return_sequences=1, or leave streamer out"
         )
-    asked, own = (
-        requested_settings(config, draft_model, draft_depth, draft_width),
-        of_the_caller(logits_processor, config),
-    )
+    asked = requested_settings(config, draft_model, draft_depth, draft_width)
+    own = of_the_caller(logits_processor, config)
     pair = replace(kept_pair(model, draft_model), eos=eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     beams_asked, returned = config.num_beams or 1, config.num_return_sequences or 1

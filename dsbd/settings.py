@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from itertools import accumulate
 from operator import mul
+from secrets import randbelow
 from typing import Any, Literal
 
 from dsbd.errors import SettingsError
@@ -116,10 +117,12 @@ class DecodingSettings:
     """Settings of every method. A value other than the default is refused where the method does not read the field.
 
     Symbols of the paper: gamma = ``draft_depth``, W_S = ``draft_width``, W_min = ``min_width``,
-    t = ``width_threshold``. ``depth_costs`` and ``continuation`` are what ``draft_depth="auto"`` fills in.
+    t = ``width_threshold``. ``depth_costs`` and ``continuation`` are what ``draft_depth="auto"`` fills in. With None
+    a ``seed`` is drawn, and ``top_k`` is 0.
 
     Raises:
-        SettingsError: a value is outside its range, or not read; the message names the range, or who reads it.
+        SettingsError: a name is unknown, or a value is outside its range, or not read; the message names the closest
+            name, the range, or who reads it.
     """
 
     method: str = _field("dsbd", "choice", METHODS, "Method", "how to decode", choices=METHODS)
@@ -191,7 +194,17 @@ class DecodingSettings:
     )
     block: int = _field(2, "whole", ("mjgd",), "Block", "tokens decided at once", 1, 3)
 
+    def __new__(cls, **given: Any) -> "DecodingSettings":
+        for name in given.keys() - {one.name for one in fields(cls)}:
+            close = get_close_matches(str(name), FIELDS, 1)
+            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(FIELDS))}"
+            raise SettingsError(f"unknown setting {name!r}; {hint}")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
+        for name, value in (("seed", randbelow(2**53)), ("top_k", 0)):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
         for name, about in FIELDS.items():
             object.__setattr__(self, name, about.check(getattr(self, name)))
         self._check_lists()
@@ -224,16 +237,10 @@ class DecodingSettings:
         """
         if not isinstance(values, dict):
             raise SettingsError(f"settings are a {type(values).__name__}; give a dictionary of names and values")
-        known = {one.name for one in fields(cls)}
-        if "lossless" in values and "lossless" not in known:
+        if "lossless" in values and "lossless" not in {one.name for one in fields(cls)}:
             method = values.get("method", "dsbd")
             unread = {about.name for about in FIELDS.values() if method not in about.methods} | {"lossless"}
             values = {name: value for name, value in values.items() if name not in unread}
-        for name in values:
-            if name not in known:
-                close = get_close_matches(str(name), FIELDS, 1)
-                hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(FIELDS))}"
-                raise SettingsError(f"unknown setting {name!r}; {hint}")
         return cls(**values)
 
     def _check_read(self) -> None:

@@ -5,16 +5,22 @@ import json
 import math
 import runpy
 from dataclasses import asdict, fields, replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
+import dsbd
 from dsbd import settings
 from dsbd.cli import parser
 from dsbd.commands.parser import settings_of_flags, value_of_text
 from dsbd.errors import SettingsError
 from dsbd.methods import DRAFTING_METHODS, PROBE_EVERY, READS, WORTHWHILE, DepthPolicy, expected_layers, resolve
+from dsbd.models.loading import resolve_dtype
 from dsbd.settings import FIELDS, METHODS, DecodingSettings, ResolvedSettings, branching_of, fields_of
+from tests.toy_pair import toy_pair
 
 BAD = {
     "method": ["magic"],
@@ -186,6 +192,23 @@ def test_every_setting_is_a_flag():
             flag = name.replace("_", "-")
             flags += [f"--no-{flag}"] if value is False else [f"--{flag}", str(value).strip("()")]
         assert settings_of_flags(parser().parse_args(flags)) == DecodingSettings(**given)
+
+
+def test_numbers_of_other_libraries_are_plain_and_none_is_a_choice():
+    """Catches a refused number of NumPy, a seed that nobody can give again, and a field whose name is dropped."""
+    given = {"temperature": np.float32(0.5), "top_k": np.int64(3), "draft_depth": torch.tensor(2), "landing": np.False_}
+    plain = DecodingSettings(**given)
+    assert plain == DecodingSettings(temperature=0.5, top_k=3, draft_depth=2, landing=False)
+    assert [type(getattr(plain, name)) for name in given] == [float, int, int, bool]
+    assert resolve_dtype(torch.float64, torch.device("cpu")) == resolve_dtype("float64", torch.device("cpu"))
+    drawn = DecodingSettings(seed=None, top_k=None)
+    assert (drawn.top_k, drawn == DecodingSettings(seed=drawn.seed, top_k=0)) == (0, True)
+    assert drawn.seed != DecodingSettings(seed=None).seed
+    for call in (DecodingSettings, partial(replace, drawn), partial(dsbd.decode, toy_pair(), "Once")):
+        with pytest.raises(SettingsError, match="unknown setting 'temprature'; did you mean temperature"):
+            call(temprature=1.0)
+    result = dsbd.decode(toy_pair(), "Once", drawn, max_new_tokens=3, method="sampling")
+    assert (result.settings.seed, result.settings.max_new_tokens, len(result.token_ids)) == (drawn.seed, 3, 3)
 
 
 def test_branching_is_read_as_it_is_typed():

@@ -51,7 +51,7 @@ def load_pair(
     target: str | Path | None = None,
     draft: str | Path | None = None,
     device: str = "auto",
-    dtype: str = "auto",
+    dtype: str | torch.dtype = "auto",
     engine: str = "auto",
     device_map: DeviceMap | None = None,
     load_kwargs: Mapping[str, Any] | None = None,
@@ -162,13 +162,14 @@ def resolve_device(device: str) -> torch.device:
     return place
 
 
-def resolve_dtype(dtype: str, device: torch.device) -> torch.dtype:
+def resolve_dtype(dtype: str | torch.dtype, device: torch.device) -> torch.dtype:
     """Return the dtype of this name. Raises: PairError if it is unknown."""
     if dtype == "auto":
         return torch.bfloat16 if device.type == "cuda" or computes_bfloat16() else torch.float32
-    if dtype not in DTYPES:
+    name = str(dtype).removeprefix("torch.")
+    if name not in DTYPES:
         raise PairError(f"dtype is {dtype!r}; choose auto, {', '.join(DTYPES)}")
-    return DTYPES[dtype]
+    return DTYPES[name]
 
 
 def _arguments(given: Mapping[str, Any] | None, device_map: DeviceMap | None) -> dict[str, Any]:
@@ -192,7 +193,7 @@ def _arguments(given: Mapping[str, Any] | None, device_map: DeviceMap | None) ->
 
 
 def _load(
-    given: str | Path, device: torch.device, dtype: str, engine: str, more: dict[str, Any]
+    given: str | Path, device: torch.device, dtype: str | torch.dtype, engine: str, more: dict[str, Any]
 ) -> tuple[LanguageModel, Any]:
     """Return a model and its tokenizer. Raises: PairError."""
     source = source_of(require_name(given))
