@@ -426,7 +426,7 @@ def rows_of(tables, top_k: int = 0) -> list[TopTokens]:
 def near_cut(tables, weights, counts, warp) -> bool:
     """Two different pairs so close to the edge of top-k or top-p, or to the greedy choice, that rounding decides."""
     both = zip(tables, weights, strict=True)
-    raw = sorted((weight + math.log(p), weight, p) for table, weight in both for p in table)
+    raw = sorted((weight + math.log(p), weight, p) for table, weight in both for p in table if p > 0)
     close = any(b[0] - a[0] < 1e-9 and a[1:] != b[1:] for a, b in pairwise(raw))  # masses may be rounded to a tie
     if warp.temperature == 0:
         return close
