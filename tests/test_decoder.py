@@ -10,11 +10,9 @@ from itertools import product
 
 import pytest
 import torch
-from transformers import LlamaForCausalLM
 
 import dsbd
 import visualize
-from benchmarks.tiny_llama import scattered, tiny_llama
 from dsbd import decoder, results, util
 from dsbd.api import planning
 from dsbd.auto import known_plan
@@ -23,14 +21,13 @@ from dsbd.law.beams import Hypothesis, Node
 from dsbd.models.engines import graph
 from dsbd.models.engines.choice import new_row
 from dsbd.models.engines.graph import GraphRow
-from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
 from dsbd.session import Session
 from dsbd.settings import AUTO
 from dsbd.util import cut
-from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, toy_pair, toy_pair_on
+from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, small_model, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
 CASES = [
@@ -232,24 +229,15 @@ def test_a_decode_ends_with_its_last_beam(sessions):
     assert all(beam.finished for beam in last.result.beams)
 
 
-SMALL, SMALL_EOS = 8, 1
-
-
 @lru_cache
 def search_pair(kind: str) -> Pair:
-    """A pair whose draft model is ``near``, ``far`` from or ``equal`` to the target, or whose tokens are ``tied``."""
-
-    def model(wobble: float) -> LlamaForCausalLM:
-        made = tiny_llama(SMALL, SMALL_EOS)
-        torch.manual_seed(1)
-        return scattered(made, 0.3, 2, wobble)
-
-    target, draft = model(0.0), model({"near": 0.02, "far": 0.5, "equal": 0.0, "tied": 0.02}[kind])
+    """A pair whose draft model is ``near`` or ``far`` from the target, or whose tokens are ``tied``."""
+    models = [small_model(8, 2, wobble) for wobble in (0.0, 0.5 if kind == "far" else 0.02)]
     if kind == "tied":  # tokens 2 and 3, 4 and 5, 6 and 7 always tie, in both models
         with torch.no_grad():
-            for one in (target, draft):
-                one.lm_head.weight[3::2] = one.lm_head.weight[2::2]
-    return make_pair(LanguageModel(target, "tiny target"), LanguageModel(draft, "tiny draft"), Digits(0, SMALL_EOS))
+            for one in models:
+                one.model.lm_head.weight[3::2] = one.model.lm_head.weight[2::2]
+    return make_pair(*models, Digits(0, 1))
 
 
 def searched(kind: str, prompt: str, method: str, **values) -> dsbd.DecodingResult:
