@@ -11,11 +11,10 @@ from dsbd.law import toy
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.joint import BestBeam, verify_joint
-from dsbd.law.laws import TopTokens
 from dsbd.law.verified import Uniforms, VerifiedLayer
 from dsbd.law.verify import verify
 from dsbd.settings import ResolvedSettings
-from tests.law.enumeration import path_of
+from tests.law.enumeration import path_of, rows_of
 from tests.law.oracle import Tables
 
 END = toy.A.child(2)
@@ -71,9 +70,7 @@ def run_joint(tables: Tables, block: tuple[int, ...], threshold: float, uniform:
         layers.append(ForestLayer(nodes[-1:], [float(probs[token])], [], law))
 
     def next_tokens(asked):
-        with np.errstate(divide="ignore"):
-            rows = [np.log(np.array(tables.next_token["target"](path_of(one)))) for one in asked]
-        return [TopTokens(np.arange(row.size), row) for row in rows]
+        return rows_of([tables.next_token["target"](path_of(one)) for one in asked])
 
     def logs(role):
         probs = [tables.next_token[role](block[:at])[token] for at, token in enumerate(block)]
