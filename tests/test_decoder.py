@@ -74,12 +74,14 @@ def test_every_method_keeps_its_limit_weighs_truly_and_says_the_same_again(metho
 @pytest.mark.parametrize("changes", CASES, ids=str)
 def test_a_stream_says_what_is_best_and_how_much_of_it_is_settled(changes):
     """Catches settled text that shrinks, or that the result does not begin with; a candidate that is dropped though it
-    can still win; candidates that are not ranked; and a record that is not the trace's."""
+    can still win; candidates that are not ranked; a record that is not the trace's; and a trace that does not follow
+    where the decode is cancelled."""
     updates, records, settled, text = [], [], [], ""
     for update in dsbd.stream(toy_pair(), PROMPT, settings(**changes), record=True):
         updates.append(update)
         records.append(update.iteration)
         assert update.trace.iterations == records
+        assert dsbd.verify_trace(update.trace).passed
         assert pickle.loads(pickle.dumps(update.iteration)) == update.iteration
     result = updates[-1].result
     for update in updates:

@@ -288,10 +288,7 @@ def test_a_few_tokens_more_than_asked_for_change_no_joint_law(
     orders = [np.argsort(-row, kind="stable")[:top_k] for row in log_probs]
     exact = [TopTokens(order, row[order].astype(np.float64)) for order, row in zip(orders, log_probs, strict=True)]
     weights, counts = [-0.25 * place for place in range(rows)], [1 + place % 2 for place in range(rows)]
-    several = [
-        host_rows(logits, top_k, "target"),
-        copied_rows(logits, top_k, "target")[0],
-    ]
+    several = [host_rows(logits, top_k, "target"), copied_rows(logits, top_k, "target")[0]]
     for row, more, order in zip(log_probs, several[0], orders, strict=True):
         assert set(order[row[order] > -np.inf].tolist()) <= set(more.tokens.tolist())
     twin = joint_law(exact, weights, counts, ResolvedSettings(top_k=top_k))

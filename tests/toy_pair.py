@@ -156,10 +156,7 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
     "beam_search": [{"num_beams": 2}, {"top_k": 3}],
     "speculative_beam_search": [{"draft_width": 8, "num_beams": 2}, {"draft_width": 12, "top_k": 0}],
     "specinfer": [{"replacement": False, "branching": (3, 2)}, {"temperature": 0.0}, {"branching": (5,)}],
-    "speculative": [
-        {"temperature": 0.0},
-        {"top_p": 0.5},
-    ],
+    "speculative": [{"temperature": 0.0}, {"top_p": 0.5}],
     "sampling": [{"temperature": 2.0}, {"top_k": 0}],
     "mjsd": [{"temperature": 0.0}, {"joint_threshold": 0.0}, {"draft_width": 1, "top_k": 2}],
     "mjgd": [{"block": 1}],

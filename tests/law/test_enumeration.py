@@ -211,10 +211,8 @@ def test_without_replacement_the_cold_is_as_wide_as_temperature_zero(temperature
     """Catches beams that are lost because their probability underflows, though they are all that is left."""
     texts = []
     for cold in (0.0, temperature):
-        chosen, found = (
-            settings(temperature=cold, replacement=False, top_k=0, width=2, draft_depth=0),
-            [Beam(toy.ROOT, 0.0)],
-        )
+        chosen = settings(temperature=cold, replacement=False, top_k=0, width=2, draft_depth=0)
+        found = [Beam(toy.ROOT, 0.0)]
         for _ in range(2):
             [layer] = verify(Forest(found, []), Going().rows, chosen, frozenset(), Uniforms([0.5, 0.5]))
             found = layer.living

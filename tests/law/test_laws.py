@@ -17,11 +17,7 @@ from dsbd.law.beams import Beam, common_prefix, keep_best, score_hypothesis
 from dsbd.law.forest import DraftLaw
 from dsbd.law.laws import joint_law
 from dsbd.law.verified import Uniforms, draft_layers_passed
-from dsbd.law.width import (
-    acceptance_chain,
-    choose_width,
-    likely_forest_width,
-)
+from dsbd.law.width import acceptance_chain, choose_width, likely_forest_width
 from dsbd.settings import ResolvedSettings
 from tests.law.enumeration import layers, near_cut, oracle_law, rows_of, settings_of
 from tests.law.oracle import Warp

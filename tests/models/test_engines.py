@@ -141,12 +141,8 @@ NO_WINDOW = lambda self, full, positions, window: full  # noqa: E731
     ],
 )
 def test_a_wrong_mask_is_seen(family, name, wrong, monkeypatch):
-    """Catches comparisons and a check at load too lax for one token too many or a forgotten window."""
+    """Catches a check at load too lax for one token too many or a forgotten window."""
     monkeypatch.setattr(ForestRow, name, wrong)
-    driver = Driver(tiny_model(family), 0, WINDOW + 9)
-    for _ in range(3):
-        driver.iterate(depth=3, width=3, keep=3, layerwise=False, gap=0)
-    assert driver.worst > 100 * CLOSE
     for dtype in (torch.float64, torch.float32, torch.bfloat16):
         assert not check_forest(tiny_model(family, dtype=dtype)).passed
 

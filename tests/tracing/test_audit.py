@@ -327,9 +327,7 @@ def check(prompt: str, fields: dict) -> None:
 
 EDGES = [
     {"cover_width": 6, "min_width": 3, "max_width": 3, "replacement": False, "temperature": 0.7},
-    {"landing": False, "top_p": 0.8, "input_beams": 1, "top_k": 0},
     {"top_k": 3, "replacement": False, "draft_width": 6, "min_width": 5},
-    {"forest": "likely", "draft_width": 9, "temperature": 0.0, "replacement": False, "max_new_tokens": 24},
     {"forest": "likely", "draft_width": 9, "min_width": 4, "max_width": 4, "top_p": 0.9, "input_beams": 2},
     {"forest": "likely", "draft_width": 30, "width_threshold": 0.0, "top_k": 0},
     {"forest": "likely", "width_threshold": 0.0, "temperature": 0.0, "replacement": False, "top_k": 1},

@@ -12,7 +12,6 @@ import pytest
 
 import dsbd
 from dsbd.errors import TraceError
-from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.records import MIB, Limits
 from dsbd.tracing.trace import Trace
 from dsbd.util import asset_path
@@ -37,19 +36,6 @@ def test_missing_file_and_unwritable_place(trace, tmp_path):
         Trace.load(tmp_path / "none.json")
     with pytest.raises(TraceError, match="cannot write"):
         trace.save(tmp_path / "none" / "t.json")
-
-
-def test_a_cancelled_decode_still_has_a_trace():
-    """What was recorded before Stop stays usable, and follows."""
-    recorder = Recorder()
-    updates = dsbd.stream(toy_pair(), "Once", dsbd.DecodingSettings(max_new_tokens=40), observers=[recorder])
-    next(updates)
-    next(updates)
-    updates.close()
-    trace = recorder.trace()
-    assert len(trace.iterations) == 2
-    assert trace.result is None
-    assert dsbd.verify_trace(trace).passed
 
 
 START = b'{"format":"dsbd-trace/1",'
