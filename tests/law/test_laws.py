@@ -138,6 +138,7 @@ def test_the_edges_of_a_width() -> None:
         found = choose_width(law, draft, 5, 3, chosen)
         assert (found.width, found.numbers.width_reason) == (width, reason)
         assert found.numbers.accepted_distribution == ([0, 0, 0, 0, 0, 1] if width == 5 else [1, 0, 0, 0, 0, 0])
+    assert choose_width(law, law, 5, 3, replace(chosen, replacement=False, max_width=2)).width == 2
     assert acceptance_chain([1.0, 0.0, 0.0]) == [1.0, 1.0]
     assert likely_forest_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2
 
