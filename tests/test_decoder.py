@@ -11,27 +11,26 @@ from itertools import product
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, processors
-from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 import dsbd
 import visualize
-from benchmarks.tiny_llama import scattered, tiny_llama
 from dsbd import decoder, results, util
 from dsbd.api import planning
 from dsbd.auto import known_plan
+from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
 from dsbd.models.engines import graph
 from dsbd.models.engines.choice import new_row
 from dsbd.models.engines.graph import GraphRow
-from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
 from dsbd.session import Session
 from dsbd.settings import AUTO
 from dsbd.util import cut
-from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, toy_pair, toy_pair_on
+from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, small_model, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
 CASES = [
@@ -48,64 +47,43 @@ def settings(**changes) -> dsbd.DecodingSettings:
     return dsbd.DecodingSettings(**{"max_new_tokens": 24} | forest_of | changes)
 
 
-def decode(**given) -> dsbd.DecodingResult:
-    return dsbd.decode(toy_pair(), PROMPT, dsbd.DecodingSettings(**given))
-
-
 @pytest.mark.parametrize("method", dsbd.METHODS)
-@pytest.mark.parametrize("new_tokens", [1, 2, 7])
-def test_the_limit_is_exact(method, new_tokens):
-    """Catches a last forest that exceeds the limit, a decode that stops below it with beams alive, and a second target
-    forward in an iteration."""
-    result = decode(method=method, max_new_tokens=new_tokens)
-    assert all(len(beam.token_ids) <= new_tokens for beam in result.beams)
-    assert all(len(beam.token_ids) == new_tokens for beam in result.beams if not beam.finished)
+@pytest.mark.parametrize("new_tokens", [1, 2, 16])
+def test_every_method_keeps_its_limit_weighs_truly_and_says_the_same_again(method, new_tokens):
+    """Catches a last forest that exceeds the limit, a decode that stops below it with beams alive, a second target
+    forward in an iteration; a log-weight that is not the sum of the target's raw log-probabilities; randomness from the
+    global state, sets whose order enters the result, and a recording that changes it."""
+    pair, asked = toy_pair(), dsbd.DecodingSettings(method=method, seed=5, max_new_tokens=new_tokens)
+    torch.manual_seed(1)
+    result = dsbd.decode(pair, PROMPT, asked)
+    for beam in result.beams:
+        ids = beam.token_ids
+        assert len(ids) == new_tokens or (beam.finished and len(ids) < new_tokens)
+        assert (beam.finished, EOS in ids[:-1]) == (ids[-1] == EOS, False)
+        again = log_likelihood(pair.target, pair.encode(PROMPT), ids)
+        assert beam.log_weight == pytest.approx(again, abs=1e-6)  # norms compute in float32
+        assert beam.score == pytest.approx(beam.log_weight / len(ids))
     assert result.stats.layers <= new_tokens
     assert result.stats.new_tokens == len(result.token_ids)
     assert result.stats.target_calls == result.stats.iterations + 1  # and the prompt's
-
-
-@pytest.mark.parametrize("method", dsbd.METHODS)
-def test_same_seed_same_output_and_no_global_randomness(method):
-    """Catches randomness from the global state, sets whose order enters the result, and a recording that changes it."""
-    asked = dsbd.DecodingSettings(method=method, seed=5, max_new_tokens=20)
-    torch.manual_seed(1)
-    first = dsbd.decode(toy_pair(), PROMPT, asked)
     torch.manual_seed(2)
-    again = dsbd.decode(toy_pair(), PROMPT, asked, record=True)
+    again = dsbd.decode(pair, PROMPT, asked, record=True)
     assert torch.initial_seed() == 2
-    assert (again.beams, again.trace.result.token_ids) == (first.beams, first.token_ids)
-    assert first.trace is None
-
-
-@pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"temperature": 0.0}, {"temperature": 0.7, "cover_width": 5}, {"temperature": 0.7, "landing": False}],
-    ids=str,
-)
-def test_beams_carry_their_true_log_weight(replacement, changes):
-    """Catches a log-weight that is not the sum of the target's raw log-probabilities, computed again."""
-    from dsbd.contest.measure import log_likelihood
-
-    pair = toy_pair()
-    for beam in decode(max_new_tokens=9, draft_depth=3, draft_width=4, replacement=replacement, **changes).beams:
-        again = log_likelihood(pair.target, pair.encode(PROMPT), beam.token_ids)
-        assert beam.log_weight == pytest.approx(again, abs=1e-6)  # norms compute in float32
-        assert beam.score == pytest.approx(beam.log_weight / len(beam.token_ids))
-        assert beam.finished == (beam.token_ids[-1] == EOS)
-        assert EOS not in beam.token_ids[:-1]
+    assert (again.beams, again.trace.result.token_ids) == (result.beams, result.token_ids)
+    assert result.trace is None
 
 
 @pytest.mark.parametrize("changes", CASES, ids=str)
 def test_a_stream_says_what_is_best_and_how_much_of_it_is_settled(changes):
     """Catches settled text that shrinks, or that the result does not begin with; a candidate that is dropped though it
-    can still win; candidates that are not ranked; and a record that is not the trace's."""
+    can still win; candidates that are not ranked; a record that is not the trace's; and a trace that does not follow
+    where the decode is cancelled."""
     updates, records, settled, text = [], [], [], ""
     for update in dsbd.stream(toy_pair(), PROMPT, settings(**changes), record=True):
         updates.append(update)
         records.append(update.iteration)
         assert update.trace.iterations == records
+        assert dsbd.verify_trace(update.trace).passed
         assert pickle.loads(pickle.dumps(update.iteration)) == update.iteration
     result = updates[-1].result
     for update in updates:
@@ -282,24 +260,15 @@ def test_a_decode_ends_with_its_last_beam(sessions):
     assert all(beam.finished for beam in last.result.beams)
 
 
-SMALL, SMALL_EOS = 8, 1
-
-
 @lru_cache
 def search_pair(kind: str) -> Pair:
-    """A pair whose draft model is ``near``, ``far`` from or ``equal`` to the target, or whose tokens are ``tied``."""
-
-    def model(wobble: float) -> LlamaForCausalLM:
-        made = tiny_llama(SMALL, SMALL_EOS)
-        torch.manual_seed(1)
-        return scattered(made, 0.3, 2, wobble)
-
-    target, draft = model(0.0), model({"near": 0.02, "far": 0.5, "equal": 0.0, "tied": 0.02}[kind])
+    """A pair whose draft model is ``near`` or ``far`` from the target, or whose tokens are ``tied``."""
+    models = [small_model(8, 2, wobble) for wobble in (0.0, 0.5 if kind == "far" else 0.02)]
     if kind == "tied":  # tokens 2 and 3, 4 and 5, 6 and 7 always tie, in both models
         with torch.no_grad():
-            for one in (target, draft):
-                one.lm_head.weight[3::2] = one.lm_head.weight[2::2]
-    return make_pair(LanguageModel(target, "tiny target"), LanguageModel(draft, "tiny draft"), Digits(0, SMALL_EOS))
+            for one in models:
+                one.model.lm_head.weight[3::2] = one.model.lm_head.weight[2::2]
+    return make_pair(*models, Digits(0, 1))
 
 
 def searched(kind: str, prompt: str, method: str, **values) -> dsbd.DecodingResult:

@@ -12,20 +12,18 @@ from hypothesis import strategies as st
 
 import dsbd
 import dsbd.next_tokens
-from benchmarks.tiny_llama import scattered, tiny_llama
 from dsbd import draft
 from dsbd.draft import Drafter
 from dsbd.errors import ModelError
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.law.laws import TopTokens, joint_law
-from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.next_tokens import copied_rows, host_rows, read_keys, token_log_probs, top_keys
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
-from tests.toy_pair import Digits, read_by_host, tied_pair
+from tests.toy_pair import Digits, read_by_host, small_model, tied_pair
 
 EXACT = 1e-12
 FALSE_ALARM = 1e-6
@@ -161,12 +159,8 @@ VOCABULARY, EOS, START = 4, 1, 3
 
 @pytest.fixture(scope="module", params=range(2, 5))
 def pair(request) -> Pair:
-    def model(seed: int) -> LanguageModel:
-        made = tiny_llama(VOCABULARY, EOS)
-        torch.manual_seed(1)
-        return LanguageModel(scattered(made, 0.6, seed, 0.3), f"tiny {seed}")
-
-    return make_pair(model(request.param), model(9), Digits(START, EOS))
+    target, draft = (small_model(VOCABULARY, seed, 0.3, spread=0.6) for seed in (request.param, 9))
+    return make_pair(target, draft, Digits(START, EOS))
 
 
 @lru_cache(None)
@@ -294,10 +288,7 @@ def test_a_few_tokens_more_than_asked_for_change_no_joint_law(
     orders = [np.argsort(-row, kind="stable")[:top_k] for row in log_probs]
     exact = [TopTokens(order, row[order].astype(np.float64)) for order, row in zip(orders, log_probs, strict=True)]
     weights, counts = [-0.25 * place for place in range(rows)], [1 + place % 2 for place in range(rows)]
-    several = [
-        host_rows(logits, top_k, "target"),
-        copied_rows(logits, top_k, "target")[0],
-    ]
+    several = [host_rows(logits, top_k, "target"), copied_rows(logits, top_k, "target")[0]]
     for row, more, order in zip(log_probs, several[0], orders, strict=True):
         assert set(order[row[order] > -np.inf].tolist()) <= set(more.tokens.tolist())
     twin = joint_law(exact, weights, counts, ResolvedSettings(top_k=top_k))

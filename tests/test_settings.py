@@ -150,6 +150,7 @@ def test_every_method_resolves_to_itself_again(method):
         ({"method": "beam_search", "num_beams": 3}, {"min_width": 3, "max_width": 3, "replacement": False}),
         ({"method": "specinfer"}, {"draft_depth": 3, "max_width": 1, "replacement": True, "layer_slots": (4, 8, 16)}),
         ({"method": "specinfer", "temperature": 0.0}, {"replacement": False}),  # else equal children
+        ({"method": "specinfer", "branching": [16, 15]}, {"branching": (16, 15), "draft_depth": 2}),  # 256 nodes
         ({"method": "mjgd", "block": 3}, {"draft_depth": 3, "searches_blocks": True}),
     ],
     ids=str,
@@ -179,8 +180,11 @@ def test_what_a_method_implies(given, resolved):
     ids=lambda value: str(value)[:9],
 )
 def test_a_text_is_one_value(name, text, value):
-    """Catches a setting that is read in another way than its help says."""
+    """Catches a setting that is read in another way than its help says, and a tree that is no tree."""
     assert value_of_text(name, text) == value
+    for text in ("", "4,", "four", "4 2"):
+        with pytest.raises(SettingsError, match="branching"):
+            branching_of(text)
 
 
 def test_every_setting_is_a_flag():
@@ -209,14 +213,6 @@ def test_numbers_of_other_libraries_are_plain_and_none_is_a_choice():
             call(temprature=1.0)
     result = dsbd.decode(toy_pair(), "Once", drawn, max_new_tokens=3, method="sampling")
     assert (result.settings.seed, result.settings.max_new_tokens, len(result.token_ids)) == (drawn.seed, 3, 3)
-
-
-def test_branching_is_read_as_it_is_typed():
-    """Catches a text that is read as another tree, and a tree that its list and its tuple make two of."""
-    assert DecodingSettings(method="specinfer", branching=[16, 15]).branching == (16, 15)  # 256 nodes
-    for text in ("", "4,", "four", "4 2"):
-        with pytest.raises(SettingsError, match="branching"):
-            branching_of(text)
 
 
 def test_depth_follows_layers_per_cost():

@@ -89,6 +89,27 @@ def toy_model(seed: int, layers: int, spread: float = 0.3, head_size: int = 8) -
     return LlamaForCausalLM(config).double().eval()
 
 
+def small_model(vocabulary: int, seed: int, wobble: float, spread: float = 0.3) -> LanguageModel:
+    """Make a Llama so small that the exact law of a decode's final beams can be added up; its EOS is token 1.
+
+    Its weights are those of every seed plus ``wobble`` times its own; ``spread`` sets how peaked its laws are.
+    """
+    config = LlamaConfig(
+        vocab_size=vocabulary, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=64, bos_token_id=None, eos_token_id=1,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config).double().eval()
+    weights = [weight for weight in model.parameters() if weight.dim() > 1]
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for weight in weights:
+            weight.normal_(0.0, spread)
+        torch.manual_seed(seed)
+        for weight in weights:
+            weight += wobble * torch.randn_like(weight)
+    return LanguageModel(model, f"tiny {seed}")
+
+
 @lru_cache(maxsize=1)
 def toy_pair() -> Pair:
     """Make a pair of models that share only the vocabulary; some drafts are accepted."""
@@ -135,10 +156,7 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
     "beam_search": [{"num_beams": 2}, {"top_k": 3}],
     "speculative_beam_search": [{"draft_width": 8, "num_beams": 2}, {"draft_width": 12, "top_k": 0}],
     "specinfer": [{"replacement": False, "branching": (3, 2)}, {"temperature": 0.0}, {"branching": (5,)}],
-    "speculative": [
-        {"temperature": 0.0},
-        {"top_p": 0.5},
-    ],
+    "speculative": [{"temperature": 0.0}, {"top_p": 0.5}],
     "sampling": [{"temperature": 2.0}, {"top_k": 0}],
     "mjsd": [{"temperature": 0.0}, {"joint_threshold": 0.0}, {"draft_width": 1, "top_k": 2}],
     "mjgd": [{"block": 1}],

@@ -28,7 +28,6 @@ from tests.law.oracle import (
     Tables,
     Warp,
     Weighted,
-    Widths,
     joint,
     likely_forest_width_of,
     multiset,
@@ -52,11 +51,6 @@ class Case:
     def warp(self) -> Warp:
         chosen = self.settings
         return Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement)
-
-    @property
-    def widths(self) -> Widths:
-        chosen = self.settings
-        return Widths(chosen.draft_width, chosen.min_width, chosen.max_width, chosen.width_threshold)
 
     def process(self) -> Process:
         return Process(self.tables, list(self.inputs), self.warp)
@@ -140,11 +134,7 @@ class Shared:
 
     def row(self, path: Path) -> TopTokens:
         if path not in self._rows:
-            probs = self.case.tables.next_token["target"](path)
-            order = sorted(range(len(probs)), key=lambda token: (-probs[token], token))
-            order = order[: self.case.settings.top_k or None]
-            log_probs = np.log(np.array([probs[token] for token in order]))
-            self._rows[path] = TopTokens(np.array(order, dtype=np.int64), log_probs)
+            [self._rows[path]] = rows_of([self.case.tables.next_token["target"](path)], self.case.settings.top_k)
         return self._rows[path]
 
     def draft_law(self, above: Multiset, law: list[tuple[Path, float]]) -> DraftLaw:
@@ -368,10 +358,10 @@ def _compare(case: Case, process: Process, laws, conditions, number: int) -> tup
         if case.settings.forest == "likely":
             nodes = [path_of(node) for node in run.forest.layers[number - 1].covers] if draft_law else []
             on_alive = [path for path in nodes if path[:-1] in dict(alive)]
-            width = likely_forest_width_of(target, on_alive, case.widths, case.warp)
+            width = likely_forest_width_of(target, on_alive, case.settings)
         else:
             on_alive = [path for path, _ in draft_law if path[:-1] in dict(alive)]
-            width = width_of(target, draft_law, case.widths, case.warp)
+            width = width_of(target, draft_law, case.settings)
         width = width if on_alive else case.settings.max_width
         expected = sequences(target, width, case.warp)
         total = math.fsum(law.values())
@@ -426,7 +416,7 @@ def rows_of(tables, top_k: int = 0) -> list[TopTokens]:
 def near_cut(tables, weights, counts, warp) -> bool:
     """Two different pairs so close to the edge of top-k or top-p, or to the greedy choice, that rounding decides."""
     both = zip(tables, weights, strict=True)
-    raw = sorted((weight + math.log(p), weight, p) for table, weight in both for p in table)
+    raw = sorted((weight + math.log(p), weight, p) for table, weight in both for p in table if p > 0)
     close = any(b[0] - a[0] < 1e-9 and a[1:] != b[1:] for a, b in pairwise(raw))  # masses may be rounded to a tie
     if warp.temperature == 0:
         return close

@@ -186,32 +186,25 @@ def accepted_counts(chain: list[float]) -> list[float]:
     return counts
 
 
-class Widths(NamedTuple):
-    """The settings that choose a layer's width."""
-
-    draft_width: int
-    min_width: int
-    max_width: int
-    threshold: float
-
-
-def width_of(law: list[tuple[Path, float]], draft_law: list[tuple[Path, float]], widths: Widths, warp: Warp) -> int:
-    """The chosen width of a layer, from the laws alone."""
-    drafts = widths.draft_width if warp.replacement else min(widths.draft_width, len(draft_law))
+def width_of(law: list[tuple[Path, float]], draft_law: list[tuple[Path, float]], settings) -> int:
+    """The chosen width of a layer, from the laws and the settings alone."""
+    drafts = settings.draft_width if settings.replacement else min(settings.draft_width, len(draft_law))
     draft, pairs = dict(draft_law), [path for path, _ in law]
     chain = acceptance_chain([p for _, p in law], [draft.get(path, 0.0) for path in pairs], drafts)
     counts = accepted_counts(chain)
-    likely = max(K for K in range(drafts + 1) if K == 0 or math.fsum(counts[K:]) >= widths.threshold - 1e-13)
-    width = min(max(likely, widths.min_width), widths.max_width)
-    return width if warp.replacement else min(width, len(law))
+    least = settings.width_threshold - 1e-13
+    likely = max(K for K in range(drafts + 1) if K == 0 or math.fsum(counts[K:]) >= least)
+    width = min(max(likely, settings.min_width), settings.max_width)
+    return width if settings.replacement else min(width, len(law))
 
 
-def likely_forest_width_of(law: list[tuple[Path, float]], nodes: list[Path], widths: Widths, warp: Warp) -> int:
+def likely_forest_width_of(law: list[tuple[Path, float]], nodes: list[Path], settings) -> int:
     """The chosen width of a layer of a likely forest: how many draws are likely enough to all fall on its nodes."""
     mass = math.fsum(p for path, p in law if path in nodes)
-    likely = sum(math.prod([mass] * count) >= widths.threshold - 1e-13 for count in range(1, widths.max_width + 1))
-    width = min(max(likely, widths.min_width), widths.max_width)
-    return width if warp.replacement else min(width, len(law))
+    least = settings.width_threshold - 1e-13
+    likely = sum(math.prod([mass] * count) >= least for count in range(1, settings.max_width + 1))
+    width = min(max(likely, settings.min_width), settings.max_width)
+    return width if settings.replacement else min(width, len(law))
 
 
 def p_value(found: list, law: dict) -> float:

@@ -14,15 +14,13 @@ import pytest
 import torch
 
 import dsbd
-from benchmarks.tiny_llama import scattered, tiny_llama
 from dsbd.law.laws import Residual
-from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.session import IterationEnd
 from tests.law.enumeration import path_of
 from tests.law.oracle import Multiset, Process, Warp, Weighted, p_value
-from tests.toy_pair import Digits, Iterations, read_by_host, read_settings
+from tests.toy_pair import Digits, Iterations, read_by_host, read_settings, small_model
 
 FALSE_ALARM = 1e-6
 VOCABULARY = 8
@@ -31,17 +29,10 @@ PROMPT = [3, 5, 2]
 RUNS = 300
 
 
-def _model(seed: int, wobble: float) -> LanguageModel:
-    """The same random weights for every seed, up to ``wobble``."""
-    model = tiny_llama(VOCABULARY, EOS)
-    torch.manual_seed(1)
-    return LanguageModel(scattered(model, 0.3, seed, wobble), f"tiny {seed}")
-
-
 @pytest.fixture(scope="module")
 def pair() -> Pair:
     """Forwards are traced, as they are on a CPU unless asked otherwise."""
-    made = make_pair(_model(2, 0.0), _model(3, 0.05), Digits(0, EOS), engine="traced")
+    made = make_pair(small_model(VOCABULARY, 2, 0.0), small_model(VOCABULARY, 3, 0.05), Digits(0, EOS), engine="traced")
     assert all(check.passed for check in made.checks.values())
     return made
 
@@ -127,7 +118,7 @@ def test_decodes_meet_every_verdict(pair: Pair) -> None:
 def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a chi-square too weak to see that every draft is accepted."""
     monkeypatch.setattr(Residual, "probability", lambda self, index: 1.0)
-    far = make_pair(pair.target, _model(3, 0.15), Digits(0, EOS), engine="traced")
+    far = make_pair(pair.target, small_model(VOCABULARY, 3, 0.15), Digits(0, EOS), engine="traced")
     assert _p_value(far, dsbd.DecodingSettings(**FIXED), 2) < FALSE_ALARM
 
 

@@ -21,7 +21,7 @@ from dsbd.law.verify import verify
 from dsbd.law.width import choose_width
 from dsbd.methods import resolve
 from dsbd.settings import DecodingSettings, ResolvedSettings
-from tests.law.enumeration import Case, forests, path_of, plain_law, run_law, slots_of, worst_layers
+from tests.law.enumeration import Case, forests, path_of, plain_law, rows_of, run_law, slots_of, worst_layers
 from tests.law.oracle import Tables, Weighted, sequences, total_variation
 
 EXACT = 1e-12
@@ -168,14 +168,8 @@ class Fixed(Tables):
     """The same next-token table on every path."""
 
     def __init__(self, target: list[float], draft: list[float]) -> None:
-        self._both = {"target": target, "draft": draft}
         super().__init__(0, len(target))
-
-    def _target(self, path: tuple[int, ...]) -> list[float]:
-        return self._both["target"]
-
-    def _draft(self, path: tuple[int, ...]) -> list[float]:
-        return self._both["draft"]
+        self.next_token = {"target": lambda path: target, "draft": lambda path: draft}
 
 
 class Going(Tables):
@@ -190,8 +184,7 @@ class Going(Tables):
         return [0.0, 0.0, 1.0, 0.0, 0.0, 0.0] if path[-1] else [0.0, 0.21, 0.2, 0.2, 0.2, 0.19]
 
     def rows(self, nodes: Sequence[Node]) -> list[TopTokens]:
-        with np.errstate(divide="ignore"):
-            return [TopTokens(np.arange(6), np.log(np.array(self._target(path_of(node))))) for node in nodes]
+        return rows_of([self._target(path_of(node)) for node in nodes])
 
 
 PEAKS = [
@@ -218,10 +211,8 @@ def test_without_replacement_the_cold_is_as_wide_as_temperature_zero(temperature
     """Catches beams that are lost because their probability underflows, though they are all that is left."""
     texts = []
     for cold in (0.0, temperature):
-        chosen, found = (
-            settings(temperature=cold, replacement=False, top_k=0, width=2, draft_depth=0),
-            [Beam(toy.ROOT, 0.0)],
-        )
+        chosen = settings(temperature=cold, replacement=False, top_k=0, width=2, draft_depth=0)
+        found = [Beam(toy.ROOT, 0.0)]
         for _ in range(2):
             [layer] = verify(Forest(found, []), Going().rows, chosen, frozenset(), Uniforms([0.5, 0.5]))
             found = layer.living

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import dsbd
+from dsbd.api import planning
 from dsbd.errors import PairError, PromptError, StoppedError, TraceError
 from dsbd.memory.files import CONFIG, WEIGHTS, LowRank, load_memory, save_memory
 from dsbd.memory.reading import Memory, MemoryNetwork, MemorySettings, segments_of
@@ -56,12 +57,12 @@ def written_out(model, network, ids, spans):
     return recalled, weights
 
 
-@pytest.mark.parametrize("tokens", [10, 17, 24, 61])
+@pytest.mark.parametrize("tokens", [1, 7, 8, 9, 24, 61])
 @pytest.mark.parametrize("cached", [100, 2])
 def test_reading_is_what_the_paper_writes(tokens: int, cached: int) -> None:
     """Catches a wrong scale, a value matrix, a summary of the whole segment, sensory tokens of another segment or from
-    before the prompt, a cache that forgets the wrong end, weights of other segments than they are told to be, and ids
-    that are not the end of the prompt."""
+    before the prompt, a cache that forgets the wrong end, weights of other segments than they are told to be, ids that
+    are not the end of the prompt, and a short segment in the window."""
     model, network = toy_pair().target, random_network(SIZE, cached_memories=cached).double()
     ids, spans = [(37 * place + 5) % 250 for place in range(tokens)], segments_of(tokens, 8)
     memory, steps = Memory("toy", network), []
@@ -75,6 +76,8 @@ def test_reading_is_what_the_paper_writes(tokens: int, cached: int) -> None:
     assert (found.ids, found.sensory) == (ids[spans[-1].start - sensory :], sensory)
     assert memory.window_of(tokens) == 1 + len(found.ids)
     assert [token for segment in found.segments for token in segment.ids] == ids
+    assert all(len(span) == 8 for span in spans[1:])
+    assert 1 <= len(spans[0]) <= 8
     kept = [range(segment.first_memory, segment.first_memory + len(segment.weights)) for segment in found.segments]
     assert kept == [range(max(0, number - cached), number) for number in range(len(spans))]
 
@@ -87,15 +90,6 @@ def test_a_flat_memory_is_the_one_before() -> None:
     found = network.recalled(torch.clone, torch.randn(2, 8, SIZE), memories)
     assert torch.equal(found.memory, memories[:, -1])
     assert found.weights.tolist() == [[0.0, 0.0, 0.0, 1.0]] * 2
-
-
-@pytest.mark.parametrize("tokens", [1, 7, 8, 9, 16, 17, 40])
-def test_segments_are_the_whole_prompt_and_the_last_is_full(tokens: int) -> None:
-    """Catches a token that is lost or read twice, an empty segment, and a short segment in the window."""
-    found = segments_of(tokens, 8)
-    assert [place for span in found for place in span] == list(range(tokens))
-    assert all(len(span) == 8 for span in found[1:])
-    assert 1 <= len(found[0]) <= 8
 
 
 def test_the_last_prompt_is_read_once() -> None:
@@ -294,10 +288,7 @@ SECOND = "segment 2 of the prompt is empty, or recalls"
     ("spoil", "said"),
     [
         (lambda memory: memory.update(sensory=2), "are not the 27 tokens of the prompt"),
-        (
-            lambda memory: memory.update(segments=memory["segments"][-1:]),
-            "segment 1 of the prompt is empty, or recalls",
-        ),
+        (lambda memory: memory["segments"].__delitem__(slice(-1)), "segment 1 of the prompt is empty, or recalls"),
         (lambda memory: memory["segments"][1].update(first_memory=1), SECOND),
         (lambda memory: memory["segments"][0].update(tokens=0), "segment 1 of the prompt is empty"),
         (lambda memory: memory["segments"][1]["weights"].append(0.5), SECOND),
@@ -328,8 +319,6 @@ def test_what_does_not_fit_behind_the_memory_is_refused(pair) -> None:
 
 def test_reading_tells_how_far_it_is_and_stops(pair) -> None:
     """Catches a long prompt that cannot be cancelled while it is read."""
-    from dsbd.api import planning
-
     steps = list(planning(pair, LONG + "!", dsbd.DecodingSettings(max_new_tokens=4, draft_depth=2)))
     assert [step.done for step in steps] == list(range(1, steps[0].total + 1))
     calls = Counter()

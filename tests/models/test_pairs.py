@@ -7,12 +7,7 @@ import pytest
 import torch
 from accelerate import disk_offload
 from tokenizers import Tokenizer, decoders, models
-from transformers import (
-    AutoModelForCausalLM,
-    LlamaModel,
-    PreTrainedTokenizerFast,
-    TorchAoConfig,
-)
+from transformers import AutoModelForCausalLM, LlamaModel, PreTrainedTokenizerFast, TorchAoConfig
 
 import dsbd
 from dsbd.errors import PairError
@@ -156,6 +151,8 @@ def test_a_loaded_pair_decodes(toy_folders, plain):
     target, draft = (loaded(toy_folders[role]).train() for role in ("target", "draft"))
     assert ids(make_pair(target, draft, toy_tokenizer())) == plain
     assert not target.training
+    with pytest.raises(PairError, match="cannot load"):
+        load_pair(toy_folders["target"], load_kwargs={"no_such_argument": 1})
     how = "engine traced, attention forest, on cpu"
     assert repr(replace(pair, draft=None)) == f"Pair(target=<target, {how}>, draft=None)"
 
@@ -175,27 +172,22 @@ def test_a_short_draft_limits_only_who_calls_it(method):
     assert dsbd.decode(pair, "One day", settings, record=True).trace.models.draft is not None
 
 
-@pytest.mark.parametrize("role", ["target", "draft"])
-def test_an_offloaded_model_decodes_alike(toy_folders, plain, tmp_path, role):
-    """Catches a device read from a weight that is not there, and a trace that has none of the moves."""
-    given = {each: loaded(toy_folders[each]) for each in ("target", "draft")}
-    disk_offload(given[role], tmp_path, execution_device="cpu")
+@pytest.mark.parametrize("way", ["target", "draft", "device map"])
+def test_a_model_that_is_spread_decodes_alike(toy_folders, plain, tmp_path, way):
+    """Catches a device read from a weight that is not there, a trace that has none of the moves, and a loader that
+    gathers the layers again, or does not pass further arguments on."""
+    given, role = {each: loaded(toy_folders[each]) for each in ("target", "draft")}, way.replace("device map", "target")
+    if way == role:
+        disk_offload(given[role], tmp_path, execution_device="cpu")
+    else:
+        how = {"device_map": SPREAD, "load_kwargs": {"offload_folder": str(tmp_path)}}
+        given[role] = load_pair(toy_folders[role], dtype="float32", **how).target.model
+        assert given[role].lm_head.weight.device.type == "meta"
     pair = make_pair(given["target"], given["draft"], toy_tokenizer())
     spread = getattr(pair, role)
     assert (spread.engine, spread.attention, str(spread.device)) == ("eager", "forest", "cpu")
     assert any("hooks move" in line and role in line for line in pair.fallbacks)
     assert ids(pair) == plain
-
-
-def test_a_device_map_spreads_the_layers(toy_folders, plain, tmp_path):
-    """Catches a loader that gathers the layers again, or does not pass further arguments on."""
-    how = {"offload_folder": str(tmp_path)}
-    pair = load_pair(toy_folders["target"], dtype="float32", device_map=SPREAD, load_kwargs=how)
-    with pytest.raises(PairError, match="cannot load"):
-        load_pair(toy_folders["target"], load_kwargs={"no_such_argument": 1})
-    assert pair.target.is_hooked
-    assert pair.target.model.lm_head.weight.device.type == "meta"
-    assert ids(make_pair(pair.target.model, loaded(toy_folders["draft"]), pair.tokenizer)) == plain
 
 
 @pytest.mark.parametrize("way", ["float64", "quantised in place", "quantised while loading", "padded"])
@@ -359,15 +351,9 @@ def test_no_processor_sees_a_sequence_that_no_beam_can_hold():
         decoded("dsbd", [strict], max_new_tokens=8, draft_width=8, replacement=replacement, cover_width=4, seed=3)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"draft_depth": "auto"}, "auto measures without them"),
-        ({"method": "mjgd"}, "mjgd searches"),
-    ],
-)
-def test_what_cannot_be_combined_is_refused(changes, message):
-    with pytest.raises(dsbd.SettingsError, match=message):
-        dsbd.decode(toy_pair(), "One day", dsbd.DecodingSettings(**changes), processors=[letters_that_change])
+def test_what_cannot_be_combined_is_refused():
+    for changes, message in (({"draft_depth": "auto"}, "auto measures without"), ({"method": "mjgd"}, "mjgd searches")):
+        with pytest.raises(dsbd.SettingsError, match=message):
+            dsbd.decode(toy_pair(), "One day", dsbd.DecodingSettings(**changes), processors=[letters_that_change])
     with pytest.raises(dsbd.ModelError, match="forbid every next token"):
         decoded("sampling", [lambda ids, scores: torch.full_like(scores, -torch.inf)])
