@@ -29,6 +29,9 @@ GOLDEN = {
 
 @cache
 def trace_of(name: str) -> Trace:
+    if name == "cold":
+        cold = dsbd.DecodingSettings(method="beam_sampling", max_new_tokens=2, replacement=False, temperature=1e-3)
+        return dsbd.decode(toy_pair(), "Once", cold, record=True).trace
     method, _, every = name.partition(" ")
     return Trace.load(GOLDEN[name]) if name in GOLDEN else toy_traces(method)[2 if every else 0]
 
@@ -158,6 +161,12 @@ def other_order(data):
     result["stats"]["new_tokens"] = len(result["token_ids"])
 
 
+def end_beyond_one(data):
+    """Let an interval end beyond 1 where so little of P is left that its width follows from nothing else."""
+    draws = (one for iteration in data["iterations"] for one in iteration["draws"])
+    next(one for one in draws if one["S"] < 1e-280).update(cdf_low=0.6, uniform=0.7, cdf_high=1.5)
+
+
 def shifted(shift):
     """Move all log-probabilities by one number, so that their ratios stay."""
 
@@ -195,6 +204,10 @@ WHOLE = [
     ("toy", settings(draft_width=6)),
     ("3-without-replacement", settings(draft_width=51)),
     ("3-without-replacement", settings(draft_width=64)),
+    ("2-same-law-width-four", settings(top_p=0.99999)),
+    ("7-SQL-same-law-width-four", settings(top_p=0.999999)),
+    ("mjsd", settings(temperature=1.000001)),
+    ("cold", end_beyond_one),
     ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),
     ("sampling all", shifted(0.1)),
     ("sampling all", shifted(-0.1)),
@@ -340,6 +353,7 @@ EDGES = [
     {"temperature": 1e-3, "replacement": False, "top_k": 0, "min_width": 4, "max_width": 4},
     {"temperature": 1e-310, "replacement": False, "draft_width": 4, "min_width": 3, "landing": False},
     {"top_p": 1e-300},
+    {"depth_costs": (1.0, 1.1, 1.2, 1.3, 1.4), "draft_depth": 4, "continuation": 0.2, "max_new_tokens": 40},
     {"method": "mjsd", "joint_threshold": 1e300},
     {"method": "specinfer", "temperature": 0.01, "replacement": False},
     {"top_p": 0.95, "replacement": False, "draft_width": 60, "cover_width": 9, "draft_depth": 1, "max_width": 8},
