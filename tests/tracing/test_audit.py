@@ -1,6 +1,7 @@
 """What a trace proves: golden and honest traces follow under any settings, and an altered field does not."""
 
 import json
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -354,6 +355,7 @@ EDGES = [
     {"temperature": 1e-310, "replacement": False, "draft_width": 4, "min_width": 3, "landing": False},
     {"top_p": 1e-300},
     {"depth_costs": (1.0, 1.1, 1.2, 1.3, 1.4), "draft_depth": 4, "continuation": 0.2, "max_new_tokens": 40},
+    {"depth_costs": (1.0, 2.9, 5.0), "continuation": 0.2, "max_new_tokens": 56},
     {"method": "mjsd", "joint_threshold": 1e300},
     {"method": "specinfer", "temperature": 0.01, "replacement": False},
     {"top_p": 0.95, "replacement": False, "draft_width": 60, "cover_width": 9, "draft_depth": 1, "max_width": 8},
@@ -368,9 +370,20 @@ def test_honest_traces_at_the_edges_follow(fields):
 
 @pytest.mark.parametrize("method", dsbd.METHODS)
 def test_honest_traces_of_every_method_follow(method):
-    """The audit was written apart from the decoder: it agrees with every method and mode."""
+    """The audit was written apart from the decoder: it agrees with every method and mode. JSON has each number."""
     for trace in toy_traces(method):
         assert dsbd.verify_trace(trace).failure is None
+        assert all(json.dumps(iteration.to_dict(), allow_nan=False) for iteration in trace.iterations)
+
+
+@pytest.mark.parametrize(("kind", "field"), [("trials", "c"), ("draws", "S"), ("nodes", "target_log_prob")])
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_no_record_holds_a_number_that_json_has_not(kind, field, number):
+    """Catches an iteration that goes to the page, or into a file, with a number that no JSON reader takes."""
+    iteration = toy_traces("dsbd", 1)[0].iterations[0]
+    items = getattr(iteration, kind)
+    with pytest.raises(ValueError, match="finite number"):
+        replace(iteration, **{kind: [replace(items[0], **{field: number}), *items[1:]]})
 
 
 @pytest.mark.parametrize("count", [15, pytest.param(120, marks=pytest.mark.slow)])
