@@ -21,6 +21,7 @@ from dsbd.api import planning
 from dsbd.auto import known_plan
 from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
+from dsbd.methods import resolve
 from dsbd.models.engines import graph
 from dsbd.models.engines.choice import new_row
 from dsbd.models.engines.graph import GraphRow
@@ -28,7 +29,6 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
-from dsbd.methods import resolve
 from dsbd.session import RunStart, Session, Until
 from dsbd.settings import AUTO
 from dsbd.util import cut
