@@ -44,6 +44,12 @@ def test_drafts_beyond_the_width_are_unneeded() -> None:
     assert (texts([beam.node for beam in layer.beams]), layer.outcome) == (["aa"], "passed")
 
 
+def test_the_first_draw_after_rejections_is_recovered() -> None:
+    """Catches recovered beams drawn from P, fresh ones drawn from the residual, and a kind that is not so."""
+    layer = run([0.7, 0.9, 0.999, 0.999], forest=with_drafts([toy.AB, toy.AB]))[0]
+    assert [(draw.kind, toy.text(draw.node)) for draw in layer.draws] == [("recovered", "aa"), ("fresh", "ba")]
+
+
 @pytest.mark.parametrize(
     ("fresh", "covers", "landing", "outcome"),
     [
