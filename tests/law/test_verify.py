@@ -99,6 +99,13 @@ def test_a_likely_layer_without_nodes_below_the_alive_beams_is_a_bonus_layer(cov
     assert (layer.outcome, layer.width.numbers.width_reason, len(layer.draws)) == ("bonus", "bonus", 2)
 
 
+def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> None:
+    """Catches a wrong reason: three pairs land, and two are the most that a layer may have."""
+    forest = Forest(toy.BEAMS, [ForestLayer([], [], [toy.AA, toy.AB, toy.BA], toy.draft_law())])
+    layer = run([0.0] * 9, forest=forest, temperature=0.0, replacement=False, forest_kind="likely")[0]
+    assert (layer.width.width, layer.width.numbers.width_reason) == (2, "threshold")
+
+
 EOS = 2
 THRESHOLDS = (0.0, 0.1, 0.5, 0.9, 1.0, 2.0)
 
