@@ -80,6 +80,8 @@ def test_without_replacement_a_layer_may_be_wider_than_q_has_pairs() -> None:
     forest = Forest(toy.BEAMS, [ForestLayer([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3], [], law)])
     layer = run([0.0] * 9, forest=forest, replacement=False, draft_width=3, min_width=4, max_width=4)[0]
     assert sorted(texts([beam.node for beam in layer.beams])) == ["a.", "aa", "ab", "ba"]
+    narrow = run([0.0] * 9, forest=forest, replacement=False, draft_width=3, top_k=1)[0]
+    assert len(narrow.width.numbers.acceptance_chain) == 3  # each draft counts, though P has one pair
 
 
 def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
