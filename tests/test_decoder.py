@@ -21,13 +21,14 @@ from dsbd.auto import known_plan
 from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
+from dsbd.methods import resolve
 from dsbd.models.engines import graph
 from dsbd.models.engines.choice import new_row
 from dsbd.models.engines.graph import GraphRow
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
-from dsbd.session import Session
+from dsbd.session import RunStart, Session
 from dsbd.settings import AUTO
 from dsbd.util import cut
 from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, small_model, toy_pair, toy_pair_on
@@ -258,6 +259,26 @@ def test_a_decode_ends_with_its_last_beam(sessions):
     (session,) = sessions
     assert (session.done, session.room > 0, session.beams) == (True, True, [])
     assert all(beam.finished for beam in last.result.beams)
+
+
+class Prefilled:
+    """A row, and what drafts from it, that notes what stands in front of the prompt."""
+
+    def prefill(self, ids, root, prefix) -> None:
+        self.prefix = prefix
+
+    @property
+    def row(self) -> "Prefilled":
+        return self
+
+
+@pytest.mark.parametrize(("method", "seen"), [("dsbd", None), ("specinfer", None), ("mjgd", "a memory")])
+def test_a_draft_model_sees_no_memory(method, seen):
+    """Catches the target's embedding in front of the draft model's prompt, and a search in the target without it."""
+    chosen, memory = resolve(dsbd.DecodingSettings(method=method)), SimpleNamespace(embedding="a memory")
+    target, draft = Prefilled(), Prefilled()
+    Session(RunStart(toy_pair(), PROMPT, [1, 2], chosen, memory=memory), target, draft, None).prefill()
+    assert (target.prefix, draft.prefix) == ("a memory", seen)
 
 
 @lru_cache

@@ -18,7 +18,9 @@ from dsbd.law.laws import Floats, Law
 from dsbd.law.width import Width
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
-"""The rules of every record that is read: no unknown field, no number that JSON does not have."""
+"""The rules of every record: no unknown field, no number that JSON does not have."""
+CHECKED = ConfigDict(**STRICT, revalidate_instances="always")
+"""The same for what verification makes, which is checked when it enters the record of its iteration."""
 
 Verdict = Literal["accepted", "rejected", "orphaned", "unneeded", "carried"]
 """Of a draft. carried: in a joint test it fails, but a longer beginning of the beam passes and takes it along."""
@@ -90,7 +92,7 @@ class JointSums:
     min(1, exp(target - draft)) reaches the threshold.
     """
 
-    __pydantic_config__ = STRICT
+    __pydantic_config__ = CHECKED
 
     target: float | None
     """None if it is minus infinity."""
@@ -110,7 +112,7 @@ class Trial(Generic[Place]):
     max(P - c*Q, 0) / S, and the acceptance probability is min(1, residual / draft_prob).
     """
 
-    __pydantic_config__ = STRICT
+    __pydantic_config__ = CHECKED
 
     layer: int
     order: int
@@ -134,7 +136,7 @@ class Trial(Generic[Place]):
 class Draw(Generic[Place]):
     """One beam drawn from the target's law by inverse CDF: ``cdf_low <= uniform < cdf_high``."""
 
-    __pydantic_config__ = STRICT
+    __pydantic_config__ = CHECKED
 
     layer: int
     order: int

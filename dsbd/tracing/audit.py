@@ -35,6 +35,11 @@ class AuditReport:
 def verify_trace(trace: Trace) -> AuditReport:
     """Decide again every verdict, width, draw and identity, then compare the digest, which a browser leaves out.
 
+    A setting is held to what the record shows of it. These can pass with another value: a ``top_p`` so near 1 that it
+    would have cut no pair; a ``temperature`` where each layer holds one pair with its log-probability, as after a joint
+    test; and without replacement a larger ``draft_width`` where the recorded drafts hold all of Q. Whether such a value
+    gives other nodes or verdicts, only ``verify-trace --replay`` decides.
+
     Raises:
         TraceError: ``trace`` is not a :class:`Trace`.
     """

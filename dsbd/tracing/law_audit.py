@@ -284,8 +284,10 @@ def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[Node], beams:
     checks.at_most("number of known pairs of P", len(known), support)
     checks.at_most("rest of P beside the known pairs", 1.0 - whole, (support - len(known)) * least)
     if settings.temperature > 0 and settings.top_p < 1 and support == most:
-        # nothing was cut, so that all pairs but the least likely are below top_p
-        checks.at_most("1 - top_p", 1.0 - settings.top_p, min(known))
+        # nothing was cut, so that all pairs but the least likely are below top_p; that one has no more than a share
+        unknown = support - len(known)
+        share = (1.0 - whole) / unknown if unknown else 1.0
+        checks.at_most("1 - top_p", 1.0 - settings.top_p, min(*known, share))
 
 
 def _check_best(checks: Checks, iteration: Iteration, layer: Layer, nodes: Sequence[Node]) -> None:

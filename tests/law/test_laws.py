@@ -131,14 +131,28 @@ def test_draft_layers_that_let_verification_go_on_are_counted(outcomes, passed):
     assert draft_layers_passed(layers) == passed
 
 
-def test_the_edges_of_a_width() -> None:
-    """Catches 0/0 where P = Q, a threshold that must be passed and not reached, and a width above min_width."""
-    law, chosen = np.array([0.5, 0.25, 0.25]), ResolvedSettings(draft_width=5, width_threshold=1.0)
-    for draft, width, reason in ((law, 5, "threshold"), (np.zeros(3), 1, "min_width")):
-        found = choose_width(law, draft, 5, 3, chosen)
-        assert (found.width, found.numbers.width_reason) == (width, reason)
-        assert found.numbers.accepted_distribution == ([0, 0, 0, 0, 0, 1] if width == 5 else [1, 0, 0, 0, 0, 0])
-    assert choose_width(law, law, 5, 3, replace(chosen, replacement=False, max_width=2)).width == 2
+PAIRS, NONE = np.array([0.5, 0.25, 0.25]), np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    ("draft", "changes", "width", "reason"),
+    [
+        (PAIRS, {}, 5, "threshold"),
+        (NONE, {}, 1, "min_width"),
+        (NONE, {"min_width": 2}, 2, "min_width"),
+        *((PAIRS, {"max_width": 2, "replacement": one}, 2, "max_width") for one in (True, False)),
+        (PAIRS, {"replacement": False}, 3, "support"),
+    ],
+)
+def test_equal_laws_accept_everything_and_disjoint_ones_nothing(draft, changes, width, reason) -> None:
+    """Catches 0/0 where P = Q, a threshold that must be passed and not reached, and a bound that does not hold."""
+    found = choose_width(PAIRS, draft, 5, 3, ResolvedSettings(draft_width=5, width_threshold=1.0, **changes))
+    assert (found.width, found.numbers.width_reason) == (width, reason)
+    assert found.numbers.accepted_distribution == ([1, 0, 0, 0, 0, 0] if draft is NONE else [0, 0, 0, 0, 0, 1])
+
+
+def test_the_edges_count() -> None:
+    """Catches 0/0 taken for 0 where P and Q are equal, and a likely forest that asks for more than the threshold."""
     assert acceptance_chain([1.0, 0.0, 0.0]) == [1.0, 1.0]
     assert likely_forest_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2
 

@@ -24,6 +24,12 @@ def run(uniforms: list[float], forest: Forest, **changes) -> list[VerifiedLayer]
     return verify(forest, toy.next_tokens, toy.settings(**changes), toy.EOS, Uniforms(uniforms))
 
 
+def test_the_first_draw_after_rejections_is_recovered() -> None:
+    """Catches recovered beams drawn from P, fresh ones drawn from the residual, and a kind that is not so."""
+    layer = run([0.7, 0.9, 0.999, 0.999], forest=with_drafts([toy.AB, toy.AB]))[0]
+    assert [(draw.kind, toy.text(draw.node)) for draw in layer.draws] == [("recovered", "aa"), ("fresh", "ba")]
+
+
 @pytest.mark.parametrize(
     ("fresh", "covers", "landing", "outcome"),
     [
@@ -39,6 +45,23 @@ def test_going_on_needs_every_draw_to_land_or_end(fresh: float, covers: list, la
     layers = run([0.7, 0.2, fresh, 0.0, 0.0], forest=toy.forest(covers), landing=landing)
     assert layers[0].outcome == outcome
     assert [layer.outcome for layer in layers[1:]] == (["bonus"] if outcome == "landed" else [])
+
+
+def test_repeated_draws_are_one_beam() -> None:
+    """Catches a pair outside the forest that gets a node for each draw."""
+    layer = run([0.9, 0.9], forest=Forest(toy.BEAMS, []), min_width=2, max_width=2)[0]
+    assert layer.draws[0].node is layer.draws[1].node
+    assert [(toy.text(beam.node), beam.multiplicity) for beam in layer.beams] == [("ba", 2)]
+
+
+def test_without_replacement_a_layer_may_be_wider_than_q_has_pairs() -> None:
+    """Catches a width that ends with the pairs of Q: the beams that are missing are drawn from P."""
+    law = DraftLaw([toy.A, toy.B], np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.5, 0.2, 0.3]))
+    forest = Forest(toy.BEAMS, [ForestLayer([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3], [], law)])
+    layer = run([0.0] * 9, forest=forest, replacement=False, draft_width=3, min_width=4, max_width=4)[0]
+    assert sorted(texts([beam.node for beam in layer.beams])) == ["a.", "aa", "ab", "ba"]
+    narrow = run([0.0] * 9, forest=forest, replacement=False, draft_width=3, top_k=1)[0]
+    assert len(narrow.width.numbers.acceptance_chain) == 3  # each draft counts, though P has one pair
 
 
 def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:

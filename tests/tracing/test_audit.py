@@ -1,6 +1,7 @@
 """What a trace proves: golden and honest traces follow under any settings, and an altered field does not."""
 
 import json
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -30,6 +31,9 @@ GOLDEN = {
 
 @cache
 def trace_of(name: str) -> Trace:
+    if name == "cold":
+        cold = dsbd.DecodingSettings(method="beam_sampling", max_new_tokens=2, replacement=False, temperature=1e-3)
+        return dsbd.decode(toy_pair(), "Once", cold, record=True).trace
     method, _, every = name.partition(" ")
     return Trace.load(GOLDEN[name]) if name in GOLDEN else toy_traces(method)[2 if every else 0]
 
@@ -159,6 +163,12 @@ def other_order(data):
     result["stats"]["new_tokens"] = len(result["token_ids"])
 
 
+def end_beyond_one(data):
+    """Let an interval end beyond 1 where so little of P is left that its width follows from nothing else."""
+    draws = (one for iteration in data["iterations"] for one in iteration["draws"])
+    next(one for one in draws if one["S"] < 1e-280).update(cdf_low=0.6, uniform=0.7, cdf_high=1.5)
+
+
 def shifted(shift):
     """Move all log-probabilities by one number, so that their ratios stay."""
 
@@ -196,6 +206,10 @@ WHOLE = [
     ("toy", settings(draft_width=6)),
     ("3-without-replacement", settings(draft_width=51)),
     ("3-without-replacement", settings(draft_width=64)),
+    ("2-same-law-width-four", settings(top_p=0.99999)),
+    ("7-SQL-same-law-width-four", settings(top_p=0.999999)),
+    ("mjsd", settings(temperature=1.000001)),
+    ("cold", end_beyond_one),
     ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),
     ("sampling all", shifted(0.1)),
     ("sampling all", shifted(-0.1)),
@@ -331,6 +345,8 @@ EDGES = [
     {"temperature": 1e-3, "replacement": False, "top_k": 0, "min_width": 4, "max_width": 4},
     {"temperature": 1e-310, "replacement": False, "draft_width": 4, "min_width": 3, "landing": False},
     {"top_p": 1e-300},
+    {"depth_costs": (1.0, 1.1, 1.2, 1.3, 1.4), "draft_depth": 4, "continuation": 0.2, "max_new_tokens": 40},
+    {"depth_costs": (1.0, 2.9, 5.0), "continuation": 0.2, "max_new_tokens": 56},
     {"method": "mjsd", "joint_threshold": 1e300},
     {"method": "specinfer", "temperature": 0.01, "replacement": False},
     {"top_p": 0.95, "replacement": False, "draft_width": 60, "cover_width": 9, "draft_depth": 1, "max_width": 8},
@@ -345,9 +361,20 @@ def test_honest_traces_at_the_edges_follow(fields):
 
 @pytest.mark.parametrize("method", dsbd.METHODS)
 def test_honest_traces_of_every_method_follow(method):
-    """The audit was written apart from the decoder: it agrees with every method and mode."""
+    """The audit was written apart from the decoder: it agrees with every method and mode. JSON has each number."""
     for trace in toy_traces(method):
         assert dsbd.verify_trace(trace).failure is None
+        assert all(json.dumps(iteration.to_dict(), allow_nan=False) for iteration in trace.iterations)
+
+
+@pytest.mark.parametrize(("kind", "field"), [("trials", "c"), ("draws", "S"), ("nodes", "target_log_prob")])
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_no_record_holds_a_number_that_json_has_not(kind, field, number):
+    """Catches an iteration that goes to the page, or into a file, with a number that no JSON reader takes."""
+    iteration = toy_traces("dsbd", 1)[0].iterations[0]
+    items = getattr(iteration, kind)
+    with pytest.raises(ValueError, match="finite number"):
+        replace(iteration, **{kind: [replace(items[0], **{field: number}), *items[1:]]})
 
 
 @pytest.mark.parametrize("count", [15, pytest.param(120, marks=pytest.mark.slow)])
