@@ -14,9 +14,8 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
-from tests.contest.made_up import made_up_table
 from tests.visualize.traces import TRACES, nasty_trace, toy_trace, trace_of
-from visualize.words import Words, known_languages
+from visualize.words import Words
 
 TOY = toy_trace()
 EMPTY = replace(TOY, iterations=[], result=None)
@@ -42,15 +41,6 @@ def test_a_text_names_every_node_and_every_beam(name):
     assert text.count("log-weight") >= len(trace.iterations[0].output_beams)
     assert "\x00" not in text
     assert visualize.forest_text(trace).count("Pass ") == len(trace.iterations)
-
-
-@pytest.mark.parametrize("language", known_languages())
-def test_no_drawing_fails_in_any_language(language):
-    """Catches a template that a language lacks."""
-    for draw in (visualize.forest_svg, visualize.forest_text, visualize.forest_figure, visualize.decode_figure,
-                 visualize.width_figure):  # fmt: skip
-        assert draw(TOY, language=language)
-        assert draw(EMPTY, language=language)
 
 
 def texts_of(part):
@@ -139,9 +129,6 @@ def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
     assert means.y == tuple(sum(found) / len(found) for found in widths)
 
 
-TOY, TABLE = toy_trace(), made_up_table()
-
-
 @pytest.mark.parametrize(
     ("error", "said", "call", "arguments", "options"),
     [
@@ -189,13 +176,9 @@ EXAMPLES = {name: doctest.DocTestParser().get_examples(getattr(visualize, name).
 PAGE = (ROOT / "docs" / "api" / "drawings.md").read_text(encoding="utf-8")
 
 
-def test_every_public_name_has_an_example():
-    assert [name for name, examples in EXAMPLES.items() if not examples] == []
-
-
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_the_example_runs(name, tmp_path, monkeypatch):
-    """Catches an example with an argument that does not exist, and a figure whose picture is not on the page."""
+    """Catches a public name without an example, an argument that does not exist, a figure that the page lacks."""
     for folder in ("assets", "benchmarks"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
