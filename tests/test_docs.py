@@ -1,6 +1,5 @@
 """The documentation: every public name has its place, links lead somewhere, tables are true, examples run."""
 
-import itertools
 import re
 import runpy
 import shlex
@@ -132,12 +131,8 @@ def marked(name: str) -> str:
     return TEACHING.partition(f"<!-- {name} -->\n")[2].partition("\n\n")[0]
 
 
-def test_the_plan_fills_45_minutes_with_cards_that_exist():
-    """Catches a gap in the plan, a lesson or card that is not there, and a lesson without hand-outs."""
-    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in marked("plan").splitlines()[2:]]
-    times = [tuple(map(int, row[0].split("–"))) for row in rows]
-    assert (times[0][0], times[-1][1]) == (0, 45)
-    assert all(one[1] == other[0] for one, other in itertools.pairwise(times))
+def test_the_plan_names_cards_that_exist():
+    """Catches a lesson or card that is not there, and a lesson without hand-outs."""
     named = re.findall(r"Lesson (\d), cards? (\d+)(?: to (\d+))?", marked("plan"))
     assert len(named) > 10
     assert all(int(last or first) <= len(read_lesson(LESSONS[int(at) - 1]).cards) for at, first, last in named)
