@@ -7,6 +7,7 @@ import pickle
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import torch

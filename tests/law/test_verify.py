@@ -11,17 +11,37 @@ from dsbd.law import toy
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.joint import BestBeam, verify_joint
+from dsbd.law.laws import TopTokens
 from dsbd.law.verified import Uniforms, VerifiedLayer
 from dsbd.law.verify import verify
 from dsbd.settings import ResolvedSettings
-from tests.law.enumeration import path_of, rows_of
+from tests.law.enumeration import path_of
 from tests.law.oracle import Tables
 
 END = toy.A.child(2)
 
 
-def run(uniforms: list[float], forest: Forest, **changes) -> list[VerifiedLayer]:
-    return verify(forest, toy.next_tokens, toy.settings(**changes), toy.EOS, Uniforms(uniforms))
+def run(
+    uniforms: list[float], forest: Forest | None = None, forest_kind: str = "sampled", **changes
+) -> list[VerifiedLayer]:
+    chosen = toy.settings(forest=forest_kind, **changes)
+    return verify(forest or toy.forest(), toy.next_tokens, chosen, toy.EOS, Uniforms(uniforms))
+
+
+def texts(nodes: list[Node]) -> list[str]:
+    return [toy.text(node) for node in nodes]
+
+
+def with_drafts(drafts: list[Node]) -> Forest:
+    return Forest(toy.BEAMS, [ForestLayer(drafts, [0.25] * len(drafts), [], toy.draft_law())])
+
+
+def test_drafts_beyond_the_width_are_unneeded() -> None:
+    """Catches drafts that are tried after the width is reached: they would take uniforms and be accepted."""
+    layer = run([0.9, 0.1, 0.2], min_width=1, max_width=1, forest=with_drafts([toy.AA, toy.AB]))[0]
+    assert [trial.verdict for trial in layer.trials] == ["accepted", "unneeded"]
+    assert (layer.trials[1].uniform, layer.trials[1].acceptance) == (None, None)
+    assert (texts([beam.node for beam in layer.beams]), layer.outcome) == (["aa"], "passed")
 
 
 def test_the_first_draw_after_rejections_is_recovered() -> None:
@@ -79,6 +99,30 @@ def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
     assert [layer.outcome for layer in found] == ["passed", "passed", "bonus"]
 
 
+@pytest.mark.parametrize(
+    ("threshold", "chosen"), [(0.9, (1, "min_width")), (0.6, (1, "threshold")), (0.5, (2, "threshold"))]
+)
+def test_the_width_of_a_likely_forest_is_that_of_its_mass(threshold: float, chosen: tuple[int, str]) -> None:
+    """Catches a count that is one off: of K draws all land with probability (3/4)**K."""
+    layer = run([0.0] * 9, forest=toy.likely_forest(), forest_kind="likely", width_threshold=threshold)[0]
+    assert (layer.width.width, layer.width.numbers.width_reason, layer.outcome) == (*chosen, "landed")
+
+
+@pytest.mark.parametrize("covers", [[], [toy.BA]], ids=["no node", "a node below a dead beam"])
+def test_a_likely_layer_without_nodes_below_the_alive_beams_is_a_bonus_layer(covers: list) -> None:
+    """Catches a layer that is as narrow as its draws are likely to land: here none can, and Q has mass."""
+    forest = Forest(toy.BEAMS[:1], [ForestLayer([], [], covers, toy.draft_law())])
+    [layer] = run([0.1, 0.9], forest=forest, forest_kind="likely")
+    assert (layer.outcome, layer.width.numbers.width_reason, len(layer.draws)) == ("bonus", "bonus", 2)
+
+
+def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> None:
+    """Catches a wrong reason: three pairs land, and two are the most that a layer may have."""
+    forest = Forest(toy.BEAMS, [ForestLayer([], [], [toy.AA, toy.AB, toy.BA], toy.draft_law())])
+    layer = run([0.0] * 9, forest=forest, temperature=0.0, replacement=False, forest_kind="likely")[0]
+    assert (layer.width.width, layer.width.numbers.width_reason) == (2, "threshold")
+
+
 EOS = 2
 THRESHOLDS = (0.0, 0.1, 0.5, 0.9, 1.0, 2.0)
 
@@ -93,7 +137,9 @@ def run_joint(tables: Tables, block: tuple[int, ...], threshold: float, uniform:
         layers.append(ForestLayer(nodes[-1:], [float(probs[token])], [], law))
 
     def next_tokens(asked):
-        return rows_of([tables.next_token["target"](path_of(one)) for one in asked])
+        with np.errstate(divide="ignore"):
+            rows = [np.log(np.array(tables.next_token["target"](path_of(one)))) for one in asked]
+        return [TopTokens(np.arange(row.size), row) for row in rows]
 
     def logs(role):
         probs = [tables.next_token[role](block[:at])[token] for at, token in enumerate(block)]
@@ -145,20 +191,30 @@ def agrees(tables: Tables, depth: int) -> Counter:
     return seen
 
 
-class Impossible(Tables):
-    """Tables whose target never takes token 1 after token 0."""
-
-    def _target(self, path):
-        a, b, c = super()._target(path)
-        return [a / (a + c), 0.0, c / (a + c)] if path[-1:] == (0,) else [a, b, c]
-
-
 @pytest.mark.parametrize("depth", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_every_block_of_small_tables_is_decided_as_the_oracle_does(depth):
-    """Catches any other rule, and a token that the target finds impossible accepted at a threshold of 0; carried
-    beginnings, ends and every kind of last token occur."""
-    seen = agrees(Impossible(2, 3), depth)
+    """Catches any other rule; carried beginnings, ends and every kind of last token occur."""
+    seen: Counter = Counter()
     for seed in range(4):
         seen += agrees(Tables(seed, 3 + seed % 2, EOS if seed % 3 else None, likeness=0.2), depth)
     assert {"accepted", "fresh", "bonus", "passed", "short", "finished"} <= set(seen)
     assert bool(seen["carried"]) == (depth > 1)
+
+
+class Impossible(Tables):
+    """Tables whose target never takes token 1 after token 0."""
+
+    def _target(self, path):
+        row = super()._target(path)
+        return [0.0 if token == 1 else prob for token, prob in enumerate(row)] if path[-1:] == (0,) else row
+
+
+def test_a_token_that_the_target_finds_impossible_ends_what_is_accepted():
+    """Catches a threshold of 0 that lets it pass, and a sum that becomes no number."""
+    tables = Impossible(2, 3)
+    layers, told = run_joint(tables, (0, 1, 2), 0.0)
+    assert told[0] == (0, "accepted")
+    assert told[1][1] == "fresh"
+    assert told[1][0] != 1
+    assert [trial.verdict for trial in layers[1].trials] == ["rejected", "rejected"]
+    assert all(trial.acceptance == 0 for trial in layers[1].trials)

@@ -119,12 +119,6 @@ def test_the_page_opens_with_what_pays(visits):
     visit.says("#note", "This pair knows a library only.* Decoded just now")
 
 
-def test_the_recorded_decode_of_stories(visit):
-    assert visit.text().startswith(visit.page.input_value("#prompt textarea"))
-    expect(visit.page.locator(".running-line .mark")).not_to_have_count(0)
-    visit.says(".kept", "Each token by the large model")
-
-
 def test_a_run_and_what_is_wrong_with_a_setting(visit):
     """A visitor sees text and forest of the run, or one sentence; the prompt is no markup."""
     for name, value, words in (("seed", "", "Seed is empty"), ("max_new_tokens", "2.5", r"max_new_tokens is 2\.5")):
@@ -296,6 +290,7 @@ def test_hostile_texts_are_shown_as_text(visit, tmp_path):
 
 def test_another_decode_another_pair_and_plotly(visit):
     """Catches a figure of another decode than the one that is shown."""
+    expect(visit.page.locator(".running-line .mark")).not_to_have_count(0)
     visit.drawer(True)
     first = visit.text()
     other = visit.page.locator("#shown option").nth(1).get_attribute("value")

@@ -82,10 +82,3 @@ def test_the_viewers_files_are_all_joined_and_what_needs_no_page_imports_none():
         for line in source(name).split("\n"):
             assert line.count("`") % 2 == 0, (name, line)
             assert not re.search(r"[\"'`][^\"'`]* // [^\"'`]*[\"'`]", line), (name, line)
-
-
-def test_the_module_carries_every_language_without_the_words_of_pages():
-    for words in TABLES.values():
-        carried = {key: text for key, text in words.items() if not key.startswith("page.")}
-        assert 100 < len(carried) < len(words)
-        assert json.dumps(carried, ensure_ascii=False, separators=(",", ":")) in joined(ENTRY)

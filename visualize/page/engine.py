@@ -20,6 +20,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
+from itertools import count
 from pathlib import PurePath
 from statistics import median
 from typing import Any, NamedTuple
@@ -122,7 +123,7 @@ class Pairs:
 _BOARD = mmap.mmap(-1, 8 * 4096)
 """A number for each run that may go on, shared with the processes that ZeroGPU forks; 0 ends the run."""
 _NUMBER = struct.Struct("q")
-_board_lock, _last_number = threading.Lock(), 0
+_RUNS = count(1)
 
 
 @dataclass(frozen=True)
@@ -136,10 +137,7 @@ class StopSignal:
     @classmethod
     def new(cls, seconds: float) -> "StopSignal":
         """Return the signal of a new run that may take so many seconds."""
-        global _last_number
-        with _board_lock:
-            _last_number += 1
-            signal = cls(_last_number, time.monotonic() + seconds)
+        signal = cls(next(_RUNS), time.monotonic() + seconds)
         _NUMBER.pack_into(_BOARD, signal._place, signal.number)
         return signal
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -79,8 +80,14 @@ def without_folders(words: str) -> str:
     return _PATH.sub(last_part, words)
 
 
-def sentence(error: DsbdError) -> str:
-    """Return an error as a visitor reads it: without folders, and from a capital letter to a full stop."""
+def sentence(error: Exception) -> str:
+    """Return an error as a visitor reads it: without folders, and from a capital letter to a full stop.
+
+    An error that is no sentence is a bug of the page: it is logged.
+    """
+    if not isinstance(error, DsbdError):
+        logging.error("a run failed", exc_info=error)
+        return BROKEN
     words = without_folders(str(error))
     if len(words) > LONGEST_SENTENCE:
         words = f"{words[: LONGEST_SENTENCE - 2]} …"

@@ -6,7 +6,6 @@ trace, to draw it with Plotly.
 """
 
 import json
-import logging
 import os
 import time
 from collections.abc import Iterator
@@ -47,7 +46,7 @@ from .form import (
 )  # fmt: skip
 from .limits import check_prompt
 from .middleware import LEARN, OWN
-from .parts import BROKEN, PRIVATE, alert, markup, read, scripted, sentence
+from .parts import PRIVATE, alert, markup, read, scripted, sentence
 from .race_markup import rows_markup, rows_of, task_of
 
 FRAME_SECONDS = 0.12
@@ -257,11 +256,8 @@ def decode_frames(
         yield [KEEP, f"{words} Step through them below.", "", *READY, KEEP]
     except StoppedError as error:
         yield [message("stopped"), f"{error} What was recorded stays: {_passes(passes)}.", "", *READY, KEEP]
-    except DsbdError as error:
+    except Exception as error:
         yield [KEEP, "", alert(sentence(error)), *READY, KEEP]
-    except Exception:  # any error that is no sentence is a bug of the page
-        logging.exception("a run failed")
-        yield [KEEP, "", alert(BROKEN), *READY, KEEP]
 
 
 def _passes(count: int) -> str:
@@ -376,10 +372,7 @@ def offer_decode(engine: Engine) -> None:
                     elif step.iteration is not None and time.monotonic() - told_at >= FRAME_SECONDS:
                         yield {"text": step.text, "iteration": step.iteration.index + 1}
                         told_at = time.monotonic()
-        except DsbdError as error:
+        except Exception as error:
             raise gr.Error(sentence(error), print_exception=False) from None
-        except Exception:
-            logging.exception("a call failed")
-            raise gr.Error(BROKEN, print_exception=False) from None
 
     gr.api(decode, api_name="decode", concurrency_id="gpu", concurrency_limit=1)

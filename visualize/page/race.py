@@ -1,6 +1,5 @@
 """The Race tab: decoders on one clock. A recorded race stands there until one was run here."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
@@ -9,13 +8,12 @@ from html import escape
 from typing import Any
 
 import gradio as gr
-import plotly.graph_objects as go
 
 from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders
 from dsbd.contest.race import race
 from dsbd.contest.records import Progress, Race, load_race
 from dsbd.contest.task import Question, Task
-from dsbd.errors import DsbdError, PromptError, SettingsError, StoppedError
+from dsbd.errors import PromptError, SettingsError, StoppedError
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.util import asset_path
 from visualize import race_figure
@@ -24,7 +22,7 @@ from visualize.race import label_of
 from .engine import Engine
 from .form import SQL, as_prompt, examples_for, settings_of
 from .limits import check_prompt
-from .parts import BROKEN, PRIVATE, alert, markup, scripted, sentence
+from .parts import PRIVATE, alert, markup, scripted, sentence
 from .play import BUSY, KEEP, READY, RUN, SHOW_STOP, Form
 from .race_markup import race_markup, task_of
 
@@ -97,21 +95,15 @@ def build_race_tab(engine: Engine, form: Form) -> None:
 
     def changed(pair: Any) -> list[Any]:
         start = next(iter(examples_for(pair).values()))
-        return [
-            "task" if pair == SQL else "prompt",
-            start,
-            pair if pair in RECORDED else None,
-            *opening(pair),
-        ]
+        return ["task" if pair == SQL else "prompt", start, pair if pair in RECORDED else None, *opening(pair)]
 
     form.pair.input(changed, form.pair, [source, prompt, recorded, staged, scatter, said], queue=False, **PRIVATE)
 
     def started(request: gr.Request, *given: Any) -> Iterator[list[Any]]:
         yield from race_frames(engine, request.session_hash or "", *given)
 
-    def stopped(request: gr.Request) -> list[Any]:
+    def stopped(request: gr.Request) -> None:
         engine.stop(request.session_hash or "")
-        return [KEEP, KEEP]
 
     buttons = [run, stop]
     inputs = [form.pair, source, prompt, count, racers, more, runs, tokens, *form.fields]
@@ -119,7 +111,7 @@ def build_race_tab(engine: Engine, form: Form) -> None:
     begun = run.click(None, None, buttons, js=SHOW_STOP, **PRIVATE)
     running = begun.then(started, inputs, [staged, scatter, said, problem, *buttons], **waits)
     running.failure(lambda: READY, None, buttons, queue=False, **PRIVATE)
-    stop.click(stopped, None, buttons, queue=False, **PRIVATE)  # the race itself shows what ran until then
+    stop.click(stopped, None, None, queue=False, **PRIVATE)  # the race itself shows what ran until then
 
 
 def _slider(
@@ -142,13 +134,7 @@ def opening(pair: Any) -> tuple[str, Any, str]:
     found = load_race(asset_path(f"races/{pair.partition(':')[2]}.json"))
     machine = found.conditions.get("machine", {})
     named = f"{machine.get('gpu') or machine.get('processor') or 'another machine'}, {machine.get('threads')} threads"
-    return race_markup(found, task_of(pair), is_recorded=True), scatter_of(found), SAID.format(machine=escape(named))
-
-
-def scatter_of(found: Race) -> go.Figure:
-    """Return quality against speed."""
-    figure: go.Figure = race_figure(found)
-    return figure
+    return race_markup(found, task_of(pair), is_recorded=True), race_figure(found), SAID.format(machine=escape(named))
 
 
 def asked_of(
@@ -225,11 +211,8 @@ def race_frames(
             yield [KEEP, KEEP, f"{error} Nothing had run yet.", "", *READY]
         else:
             yield _shown(latest, task, f"{error} Shown is what ran until then.")
-    except DsbdError as error:
+    except Exception as error:
         yield [KEEP, KEEP, "", alert(sentence(error)), *READY]
-    except Exception:  # any error that is no sentence is a bug of the page
-        logging.exception("a race failed")
-        yield [KEEP, KEEP, "", alert(BROKEN), *READY]
 
 
 def _going(progress: Progress) -> str:
@@ -240,4 +223,4 @@ def _going(progress: Progress) -> str:
 
 def _shown(found: Race | None, task: Task | None, note: str) -> list[Any]:
     assert found is not None, "a race ends with its record"
-    return [race_markup(found, task), gr.update(value=scatter_of(found), visible=True), note, "", *READY]
+    return [race_markup(found, task), gr.update(value=race_figure(found), visible=True), note, "", *READY]

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from dsbd.contest.contenders import TRANSFORMERS
-from dsbd.contest.records import Answer, Lane, Mean, Race, Racer
+from dsbd.contest.records import Answer, Lane, Mean, Race, Racer, Ratio
 from dsbd.contest.sql import Row, run_query
 from dsbd.contest.task import Task
 from dsbd.contest.tasks import Library, load_task
@@ -144,7 +144,7 @@ def table_markup(race: Race) -> str:
     """The figures, one row for each decoder."""
     columns: list[tuple[str, Callable[[Racer], str]]] = [
         ("Tokens/s", lambda racer: _mean(racer.row.tokens_per_second, 1, 0.0)),
-        ("× beam sampling", lambda racer: _ratio(racer, race.baseline)),
+        ("× beam sampling", lambda racer: "1" if racer.name == race.baseline else _mean(racer.ratio, 2, 0.0)),
         ("Large model's passes", lambda racer: _number(_passes(racer), 1)),
         ("Tokens a pass", lambda racer: _number(racer.row.layers_per_iteration, 2)),
         ("Perplexity", lambda racer: _mean(racer.row.perplexity, 2, 1.0)),
@@ -182,33 +182,25 @@ def _verdicts(race: Race) -> str:
     return f'<p class="race-hint">Quality beside {beside}:</p><ul class="race-verdicts">{lines}</ul>'
 
 
-def _mean(mean: Mean | None, digits: int, least: float) -> str:
-    if mean is None:
+def _mean(found: Mean | Ratio | None, digits: int, least: float) -> str:
+    """A mean or median and its interval; it cannot be below ``least``."""
+    if found is None:
         return NOT_MEASURED
-    return f"{mean.mean:.{digits}f}{_interval(mean.low, mean.high, digits, least)}"
-
-
-def _ratio(racer: Racer, baseline: str | None) -> str:
-    if racer.name == baseline:
-        return "1"
-    if racer.ratio is None:
-        return NOT_MEASURED
-    return f"{racer.ratio.median:.2f}{_interval(racer.ratio.low, racer.ratio.high, 2, 0.0)}"
+    middle = f"{found.median if isinstance(found, Ratio) else found.mean:.{digits}f}"
+    if found.low is None or found.high is None:
+        return middle
+    return f"{middle} <small>{max(found.low, least):.{digits}f} to {found.high:.{digits}f}</small>"
 
 
 def _right(racer: Racer) -> str:
-    right = sum(bool(answer.right) for answer in racer.answers)
-    share = racer.row.quality
-    low, high = (None, None) if share is None or share.low is None else (share.low, share.high)
-    ends = "" if low is None or high is None else f" <small>{100 * low:.0f} to {100 * high:.0f} %</small>"
-    return f"{right} of {len(racer.answers)}{ends}"
+    told, share = f"{_rights(racer.answers)} of {len(racer.answers)}", racer.row.quality
+    if share is None or share.low is None or share.high is None:
+        return told
+    return f"{told} <small>{100 * share.low:.0f} to {100 * share.high:.0f} %</small>"
 
 
-def _interval(low: float | None, high: float | None, digits: int, least: float) -> str:
-    """An interval of a figure that cannot be below ``least``."""
-    if low is None or high is None:
-        return ""
-    return f" <small>{max(low, least):.{digits}f} to {high:.{digits}f}</small>"
+def _rights(answers: Sequence[Answer]) -> int:
+    return sum(bool(answer.right) for answer in answers)
 
 
 def _passes(racer: Racer) -> float | None:
@@ -288,8 +280,7 @@ def _question(race: Race, task: Task | None, place: int, *, is_open: bool) -> st
     if len(race.prompts) == 1 and not prompt.gold:
         return texts
     every = [answer for _, own in answers for answer in own]
-    right = sum(bool(answer.right) for answer in every)
-    tally = f" <small>{right} of {len(every)} runs right</small>" if prompt.gold else ""
+    tally = f" <small>{_rights(every)} of {len(every)} runs right</small>" if prompt.gold else ""
     return (
         f'<details class="race-question"{" open" if is_open else ""}><summary><span translate="no">'
         f"{escape(question_line(prompt.text))}</span>{tally}</summary>{texts}</details>"
@@ -299,9 +290,8 @@ def _question(race: Race, task: Task | None, place: int, *, is_open: bool) -> st
 def _verdict(own: Sequence[Answer]) -> tuple[str, str, str]:
     """The mark of the first answer, the answer, and a line about it and its seeds."""
     first = own[0]
-    right = sum(bool(answer.right) for answer in own)
     said = "Right" if first.right else f"Wrong: {first.reason or 'another answer'}"
-    seeds = "" if len(own) == 1 else f" ({right} of {len(own)} seeds right)"
+    seeds = "" if len(own) == 1 else f" ({_rights(own)} of {len(own)} seeds right)"
     return "right" if first.right else "wrong", first.answer, f"{said}{seeds}"
 
 
