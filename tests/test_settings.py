@@ -212,7 +212,7 @@ def test_numbers_of_other_libraries_are_plain_and_none_is_a_choice():
         with pytest.raises(SettingsError, match="unknown setting 'temprature'; did you mean temperature"):
             call(temprature=1.0)
     result = dsbd.decode(toy_pair(), "Once", drawn, max_new_tokens=3, method="sampling")
-    assert (result.settings.seed, result.settings.max_new_tokens, len(result.token_ids)) == (drawn.seed, 3, 3)
+    assert (result.settings.seed, result.settings.max_new_tokens) == (drawn.seed, 3)
 
 
 def test_depth_follows_layers_per_cost():
