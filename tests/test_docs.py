@@ -102,7 +102,7 @@ def test_the_table_of_hosting_has_every_setting_with_its_default():
     assert {name: default for name, default in rows if name in told} == told
 
 
-@pytest.mark.parametrize("page", ["teaching.md", "tutorial.md", "commands.md", "viewer.md"])
+@pytest.mark.parametrize("page", ["teaching.md", "tutorial.md", "commands.md"])
 def test_commands_of_a_page_are_accepted(page, tmp_path, monkeypatch):
     """Catches flags that do not exist, and a file in a folder that the page does not make first."""
     monkeypatch.chdir(tmp_path)
