@@ -14,11 +14,35 @@ choices.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsbd.settings import EVERY_METHOD, METHODS, DecodingSettings, ResolvedSettings, fields_of
 
-DRAFTING_METHODS = frozenset({"dsbd", "speculative_beam_search", "specinfer", "speculative", "mjsd"})
+
+class About(NamedTuple):
+    """What a reader is told of a method."""
+
+    label: str
+    kind: str
+    """What it writes: several texts or one; ``for comparison``: it keeps no law."""
+    plain: str | None = None
+    """The method that writes the same with the target alone; None: it is one itself."""
+
+
+ABOUT = {
+    "dsbd": About("DSBD", "several texts", "beam_sampling"),
+    "beam_sampling": About("Beam sampling", "several texts"),
+    "beam_search": About("Beam search", "several texts"),
+    "speculative_beam_search": About("Speculative beam search", "several texts", "beam_search"),
+    "sampling": About("Sampling", "one text"),
+    "speculative": About("Speculative sampling", "one text", "sampling"),
+    "specinfer": About("SpecInfer", "one text", "sampling"),
+    "greedy": About("Greedy", "one text"),
+    "mjsd": About("Joint test, MJSD", "for comparison", "sampling"),
+    "mjgd": About("Best blocks, MJGD", "for comparison", "greedy"),
+}
+"""Every method, in the order of a form."""
+DRAFTING_METHODS = frozenset(name for name, about in ABOUT.items() if about.plain) - {"mjgd"}
 """Methods that call the draft model."""
 READS = {method: tuple(one.name for one in fields_of(method) if one.name not in EVERY_METHOD) for method in METHODS}
 """The fields each method reads, besides those that every method reads."""

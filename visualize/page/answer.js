@@ -21,7 +21,7 @@ globalThis.DsbdPage.Answer = class {
   show({trace, text, settled, isLive, rows, beside}) {
     this.element.hidden = false;
     this.find(".headline").textContent = headline(trace, beside);
-    const {words, isExact} = kept(trace.settings, this.facts.methods);
+    const {words, isExact} = kept(trace.settings, this.facts);
     this.find(".kept-words").textContent = words;
     this.find(".compared").textContent = compared(beside);
     const isTried = trace.iterations.some(({trials}) => trials.length);
@@ -34,7 +34,7 @@ globalThis.DsbdPage.Answer = class {
 
   pieces({prompt, tokens, ended}, settled, isLive) {
     const {make} = globalThis.DsbdPage;
-    const parts = isQuestion(prompt) ? [] : [make("span", "text-prompt", prompt)];
+    const parts = globalThis.DsbdPage.typed(prompt, this.facts) === prompt ? [make("span", "text-prompt", prompt)] : [];
     tokens.forEach(({text, origin}, at) => {
       const word = at || parts.length ? text : text.trimStart();
       const span = make("span", `mark mark-${origin}${at < settled ? "" : " mark-open"}`, word);
@@ -69,8 +69,12 @@ globalThis.DsbdPage.Answer = class {
   }
 };
 
-/* A question stands above, in the field; its text is the answer alone. */
-const isQuestion = (prompt) => /^Q: .*\nSQL:$/s.test(prompt);
+/* What a visitor typed: of a pair that answers questions the question alone, which stands above its answer. */
+globalThis.DsbdPage.typed = (prompt, {question}) => {
+  const [before, after] = question.split("{}");
+  const isQuestion = prompt.startsWith(before) && prompt.endsWith(after);
+  return isQuestion ? prompt.slice(before.length, -after.length) : prompt;
+};
 
 globalThis.DsbdPage.counted = (count, word) => `${count} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
 
@@ -88,14 +92,13 @@ function headline({iterations, settings}, beside) {
 }
 
 /* What a method keeps of the large model's distribution: of the whole text, of each token, or nothing. */
-function kept(settings, methods) {
+function kept(settings, {methods, plain}) {
   const {method, lossless, draft_depth, min_width, max_width, input_beams} = settings;
   const isFixed = method !== "dsbd" || (min_width === max_width && !input_beams);
   if (!lossless) return {words: "Guesses that are likely enough pass: no distribution is kept."};
   if (!draft_depth) return {words: `The large model alone: ${methods[method].toLowerCase()}.`};
   if (!isFixed) return {words: "Each token by the large model; a narrower search where it is sure."};
-  const of =
-    {dsbd: `beam sampling with ${max_width} beams`, speculative_beam_search: "beam search"}[method] ?? "sampling";
+  const of = (methods[plain[method]] ?? "").toLowerCase() + (method === "dsbd" ? ` with ${max_width} beams` : "");
   return {words: `Same quality: exactly the distribution of ${of}.`, isExact: true};
 }
 

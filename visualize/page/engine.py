@@ -29,6 +29,7 @@ from weakref import WeakKeyDictionary
 import dsbd
 from dsbd.api import planning
 from dsbd.errors import DsbdError, PairError, StoppedError
+from dsbd.methods import ABOUT
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, load_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings, ResolvedSettings, fields_of
@@ -44,11 +45,6 @@ SECONDS_TO_START, SECONDS_PER_TOKEN, MEASURING_SECONDS = 15, 0.25, 40
 CHECKED, PASSES = 5, 8
 """Words of a pass that checks guesses, and the passes that are timed."""
 _TIMES: WeakKeyDictionary[Pair, tuple[float, float]] = WeakKeyDictionary()
-PLAIN = {
-    "dsbd": "beam_sampling", "speculative_beam_search": "beam_search", "speculative": "sampling",
-    "specinfer": "sampling", "mjsd": "sampling", "mjgd": "greedy",
-}  # fmt: skip
-"""For each method that guesses, the one that writes the same kind of text with the large model alone."""
 COMPARED_SECONDS = (1.0, 10.0)
 """A decode that took longer than the second is compared with nothing; up to the first it runs three times."""
 LOGGER = logging.getLogger("dsbd.runs")
@@ -323,7 +319,7 @@ def _decoded(
 
 
 def _compare(pair: Pair, prompt: str, settings: ResolvedSettings, runs: int, stop: StopSignal) -> Beside:
-    method = PLAIN[settings.method]
+    method = ABOUT[settings.method].plain or settings.method
     shared = {field.name: getattr(settings, field.name) for field in fields_of(method)}
     if settings.method == "dsbd" and settings.min_width == settings.max_width:
         shared["num_beams"] = settings.max_width

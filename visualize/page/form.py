@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from dsbd.errors import SettingsError
+from dsbd.methods import ABOUT
 from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings, branching_of, fields_of
 from dsbd.util import asset_path
 
@@ -57,17 +58,6 @@ LIBRARY = re.compile(
     re.IGNORECASE,
 )
 ASKS = re.compile(r"\s*(what|who|when|where|why|how|which|is|are|explain|write|list|translate)\b.*", re.I | re.S)
-GROUPS = {
-    "Several texts": ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search"),
-    "One text": ("sampling", "speculative", "specinfer", "greedy"),
-    "For comparison": ("mjsd", "mjgd"),
-}
-METHOD_LABELS = {
-    "dsbd": "DSBD", "beam_sampling": "Beam sampling", "beam_search": "Beam search",
-    "speculative_beam_search": "Speculative beam search", "sampling": "Sampling",
-    "speculative": "Speculative sampling", "specinfer": "SpecInfer", "greedy": "Greedy",
-    "mjsd": "Joint test, MJSD (keeps no law)", "mjgd": "Best blocks, MJGD (keeps no law)",
-}  # fmt: skip
 
 
 class Shown(NamedTuple):
@@ -125,8 +115,8 @@ def far_from(pair: str, text: str) -> str:
 
 
 def method_choices() -> list[tuple[str, str]]:
-    """Return label and name of every method; the label says its group: a list has no headings."""
-    return [(f"{group}: {METHOD_LABELS[name]}", name) for group, names in GROUPS.items() for name in names]
+    """Return label and name of every method; the label says its kind: a list has no headings."""
+    return [(f"{about.kind[:1].upper()}{about.kind[1:]}: {about.label}", name) for name, about in ABOUT.items()]
 
 
 def is_read(method: Any, name: str) -> bool:
@@ -247,11 +237,13 @@ def build_control(name: str, settings: DecodingSettings, limits: Limits) -> gr.c
 def form_facts() -> dict[str, Any]:
     """Return what the browser knows of the form: its fields, their defaults, and who reads them."""
     return {
+        "question": QUESTION,
         "fields": list(SHOWN),
         "defaults": {name: shown_value(name, FIELDS[name].default) for name in SHOWN},
         "reads": {method: [name for name in SHOWN if is_read(method, name)] for method in METHODS},
         "noneIsZero": [name for name in SHOWN if None in FIELDS[name].also],
         "labels": {name: FIELDS[name].label for name in SHOWN},
-        "methods": METHOD_LABELS,
+        "methods": {name: about.label for name, about in ABOUT.items()},
+        "plain": {name: about.plain for name, about in ABOUT.items()},
         "ranges": {name: [one.low, one.high] for name, one in SHOWN.items() if one.step and one.high},
     }

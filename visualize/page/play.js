@@ -233,7 +233,7 @@ function valuesOf({settings}) {
 function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.seed) {
   const {settings, models} = shown.trace;
   const pair = Object.keys(facts.targets).find((one) => facts.targets[one] === models.target.id);
-  const typed = /^Q: (.*)\nSQL:$/s.exec(prompt)?.[1] ?? prompt; // a question is typed alone
+  const typed = DsbdPage.typed(prompt, facts);
   if (facts.reads[settings.method]) {
     const values = valuesOf({settings: {...settings, seed}});
     DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values]);
@@ -277,7 +277,7 @@ async function link() {
     if (isOwn) query.set(field, values[at]);
   });
   const {settings, prompt: made, models} = shown.trace;
-  const isSame = [prompt, `Q: ${prompt.trim()}\nSQL:`].includes(made.text) && settings.method === method;
+  const isSame = DsbdPage.typed(made.text, facts) === DsbdPage.typed(prompt, facts) && settings.method === method;
   const isShown = isSame && facts.targets[pair] === models.target.id;
   const address = `${location.origin}${location.pathname}?${query}${isShown ? `#${place()}` : ""}`;
   const field = find(".share-link");

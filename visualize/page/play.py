@@ -17,6 +17,7 @@ from typing import Any
 import gradio as gr
 
 from dsbd.errors import DsbdError, StoppedError
+from dsbd.methods import ABOUT
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 from dsbd.util import asset_path
@@ -27,7 +28,6 @@ from visualize.theme import Theme
 from .engine import CHECKED, TARGETS, Beside, Engine, Step, time_passes
 from .form import (
     KNOWS,
-    METHOD_LABELS,
     NAMES,
     PRESETS,
     SHOWN,
@@ -269,7 +269,7 @@ def _beside(trace: Any, beside: Beside) -> dict[str, Any]:
     rows = rows_in(trace, beside.text)
     is_same = beside.text == trace.result.text or ("<table" in rows and rows == rows_in(trace))
     beams = f" with {beside.num_beams} beams" if "beam" in beside.method else ""
-    return beside._asdict() | {"name": METHOD_LABELS[beside.method].lower() + beams, "is_same": is_same}
+    return beside._asdict() | {"name": ABOUT[beside.method].label.lower() + beams, "is_same": is_same}
 
 
 def _more(news: list[Any], step: Step, whole: Any = None, rows: str = "") -> str:
