@@ -3,7 +3,7 @@
 - ``docs/images/forest.svg``: the verified forest of one iteration.
 - ``docs/images/NAME.webp``: the example in the docstring of each public function that returns a Plotly figure.
 - ``docs/images/page.webp``: the page as ``app.py`` serves it, in the middle of a recorded decode.
-- ``visualize/page/preview.png``: the end of the two lanes, for shared links.
+- ``visualize/page/preview.png``: the same at its opening, for shared links.
 
 Needs playwright, pillow and ``chromium``.
 """
@@ -40,7 +40,6 @@ def main() -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         take_figures(browser, Path(folder))
-        take_lanes(browser, Path(folder) / "trace.html")
         take_page(browser)
         browser.close()
 
@@ -61,18 +60,6 @@ def take_figures(browser: Browser, folder: Path) -> None:
             save(page.locator(".js-plotly-plot"), f"{name}.webp")
 
 
-def take_lanes(browser: Browser, file: Path) -> None:
-    """Save the last picture of the two lanes of the opening decode with the button of the viewer."""
-    visualize.export_html(TRACE, file)
-    page = browser.new_page(viewport=WINDOW)
-    page.goto(file.as_uri())
-    page.click(".dsbd-more > summary")
-    with page.expect_download() as download:
-        page.click(".dsbd-picture")
-    picture = Image.open(download.value.path()).convert("RGB")
-    picture.quantize(64).save(ROOT / "visualize" / "page" / "preview.png", optimize=True)
-
-
 def take_page(browser: Browser) -> None:
     """Open the page and step back from the end of its forest."""
     with served() as address:
@@ -80,6 +67,10 @@ def take_page(browser: Browser) -> None:
         page.goto(address)
         page.wait_for_selector(".dsbd-node:not([hidden])")
         page.wait_for_timeout(1500)
+        page.set_viewport_size({"width": 1200, "height": 630})
+        picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        picture.quantize(64).save(ROOT / "visualize" / "page" / "preview.png", optimize=True)
+        page.set_viewport_size(WINDOW)
         page.click("#forest button[aria-label='Last step']")
         page.click("#forest button[aria-label='Step back']")
         page.mouse.move(0, 0)
