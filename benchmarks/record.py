@@ -52,7 +52,9 @@ LESSONS: Recordings = {
 CHAPTER = (ASSETS / "chapters" / "oz.txt").read_text(encoding="utf-8").rstrip("\n")
 MEMORY_LESSONS: Recordings = {"7-long-prompts": (CHAPTER, {"max_new_tokens": 32, "seed": 7})}
 RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
-QUESTIONS, TOKENS, ROUNDS = 8, 48, 6
+QUESTIONS, TOKENS, ROUNDS = 16, 48, 6
+SURE: dict[str, Any] = {"temperature": [0.3], "draft_depth": [8], "draft_width": [4]}
+"""Of the race on questions: a query is right or wrong, and nearly every guess of that pair is kept."""
 
 
 def main() -> None:
@@ -90,8 +92,9 @@ def record_race(name: str) -> None:
     pair = dsbd.load_pair(f"bundled:{name}", dtype="float32")
     task = load_task("sql") if name == "sql" else None
     prompts = task.questions(QUESTIONS) if task else [STORY]
-    racing = contenders(RACERS, {"max_new_tokens": [TOKENS]})
-    *_, made = race(pair, racing, prompts, task, ROUNDS)
+    values = {"max_new_tokens": [TOKENS], **(SURE if task else {})}
+    racing = contenders(RACERS, values)
+    *_, made = race(pair, racing, prompts, task, ROUNDS // 2 if task else ROUNDS)
     assert isinstance(made, Race), "it is the last step"
     made = replace(made, conditions={"machine": machine(pair.device), "versions": versions()})
     made.save(ASSETS / "races" / f"{name}.json")
