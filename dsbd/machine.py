@@ -5,7 +5,6 @@ costs more than the work: one thread is faster there, and a forward of a very sm
 may use fewer cores than the machine has; then too many threads would wait for each other.
 """
 
-import hashlib
 import logging
 import math
 import os
@@ -28,7 +27,6 @@ from dsbd.errors import ModelError
 from dsbd.results import PHASES
 from dsbd.version import __version__
 
-PACKAGE = Path(__file__).resolve().parent
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "onnxruntime")
 
 
@@ -48,20 +46,12 @@ def machine(device: torch.device) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, of the libraries that compute, and of this package with a digest of its source."""
-    found = {"python": platform.python_version(), "dsbd": f"{__version__}+{source_digest()}"}
+    """Return the versions of Python, of this package, and of the libraries that compute."""
+    found = {"python": platform.python_version(), "dsbd": __version__}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     return found
-
-
-def source_digest(package: Path = PACKAGE) -> str:
-    """Return eight hex digits of this package's source, so that changed code counts as another version."""
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()[:8]
 
 
 def _processor() -> str:

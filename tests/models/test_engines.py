@@ -474,52 +474,26 @@ def test_forwards_take_all_threads_and_the_rest_one(monkeypatch, small, forwards
     assert seen == {"forward": {forwards}, "between": {1}}
 
 
-def states_of(first: int, count: int) -> torch.Tensor:
-    """Make states [1, 2 heads, count, 3] that contain the number of their slot: slot + 0.1 head + 0.01 place."""
-    slots = torch.arange(first, first + count, dtype=torch.float64)[:, None]
-    heads = torch.arange(2, dtype=torch.float64)[:, None, None]
-    return (slots + 0.1 * heads + 0.01 * torch.arange(3, dtype=torch.float64))[None]
-
-
-def appended(cache: ForestCache, shapes: list[LayerShape], first: int, count: int) -> None:
-    """Append slots; the second layer may have other shapes."""
-    cache.reserve(cache.length + count)
-    for number, shape in enumerate(shapes):
-        keys, values = states_of(first, count), -states_of(first, count)
-        cache.update(keys[:, : shape.keys[0]], values[..., : shape.values[1]], number)
-
-
-@pytest.mark.parametrize("second", [((2, 3), (2, 3)), ((1, 3), (2, 2))], ids=["alike", "unequal"])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_cache_keeps_the_named_slots_in_order(seed, second):
-    """Catches moves that overwrite a source before it is read, reach only the layers shaped like the first, lose the
-    settled part, or keep a freed slot; and growth that loses slots."""
-    shapes = [LayerShape((2, 3), (2, 3), torch.float64), LayerShape(*second, torch.float64)]
-    source, cache, given, expected = random.Random(seed), ForestCache(shapes, 0), 0, []
-    for _ in range(12):
-        count = source.randint(1, 60)
-        appended(cache, shapes, given, count)
-        expected += range(given, given + count)
-        given += count
-        start = source.randint(0, len(expected))
-        behind = range(start, len(expected))
-        kept = source.sample(behind, source.randint(0, len(behind)))
-        expected = expected[:start] + [expected[place] for place in kept]
-        cache.move(start, kept)
-        whole = torch.cat([states_of(slot, 1) for slot in expected], dim=2) if expected else states_of(0, 0)
+def test_a_cache_grows_moves_and_counts_its_peak():
+    """Catches a copy of the whole buffer at every append, growth that loses slots, moves that reach only the layers
+    shaped like the first or overwrite a source before it is read, and a peak that forgets that the old and the new
+    buffer exist together while one is copied into the other."""
+    shapes = [LayerShape((2, 3), (2, 3), torch.float64), LayerShape((1, 3), (2, 2), torch.float64)]
+    given, cache, found = torch.rand(1, 2, 6 + GROWTH_SLOTS, 3, dtype=torch.float64), ForestCache(shapes, 5), []
+    for start, end in ((0, 5), (5, 6), (6, 6 + GROWTH_SLOTS)):
+        cache.reserve(end)
+        for number, shape in enumerate(shapes):
+            new = given[:, :, start:end]
+            cache.update(new[:, : shape.keys[0]], -new[..., : shape.values[1]], number)
+        found.append((cache.layers[0].keys.data_ptr(), cache.capacity, cache.peak_bytes // cache.slot_bytes))
+    assert found[0][1:] == (5, 5)
+    assert found[1] == found[2] == (found[1][0], 6 + GROWTH_SLOTS, 11 + GROWTH_SLOTS)
+    expected = list(range(cache.length))
+    for start, sources in ((0, expected), (1, [9, 2, 40, 8, 1]), (3, [5, 3])):
+        cache.move(start, sources)
+        expected = expected[:start] + [expected[source] for source in sources]
+        whole = given[:, :, expected]
         for layer, shape in zip(cache.layers, shapes, strict=True):
             assert layer.get_seq_length() == cache.length == len(expected)
             assert torch.equal(layer.keys[:, :, : layer.length], whole[:, : shape.keys[0]])
             assert torch.equal(layer.values[:, :, : layer.length], -whole[..., : shape.values[1]])
-
-
-def test_a_cache_is_written_in_place_and_counts_its_peak():
-    """Catches a copy of the whole buffer at every append, and a peak that forgets that the old and the new buffer
-    exist together while one is copied into the other."""
-    shapes, slot = [LayerShape((2, 3), (2, 3), torch.float64)], 2 * 2 * 3 * 8
-    cache, found = ForestCache(shapes, 5), []
-    for first, count in ((0, 5), (5, 1), (6, GROWTH_SLOTS)):
-        appended(cache, shapes, first, count)
-        found.append((cache.layers[0].keys.data_ptr(), cache.bytes // slot, cache.peak_bytes // slot))
-    assert found[0][1:] == (5, 5)
-    assert found[1] == found[2] == (found[1][0], 6 + GROWTH_SLOTS, 11 + GROWTH_SLOTS)
