@@ -21,7 +21,7 @@ from dsbd.decoder import iterations
 from dsbd.machine import without_warnings
 from dsbd.methods import resolve
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.making import make_pair
+from dsbd.models.making import Ids, make_pair
 from dsbd.models.pair import Pair
 from dsbd.session import RunStart
 from dsbd.settings import DecodingSettings
@@ -81,7 +81,7 @@ def decoded(name: str) -> Decoded:
             num_beams=1, max_new_tokens=NEW_TOKENS, return_dict_in_generate=True, output_logits=True,
         )  # fmt: skip
         best = torch.stack(told.logits)[:, 0].topk(2).values
-        pair = make_pair(LanguageModel(target, name), LanguageModel(draft, name), _Ids())
+        pair = make_pair(LanguageModel(target, name), LanguageModel(draft, name), Ids())
         start = RunStart(pair, "", PROMPT, resolve(SETTINGS))
         *_, last = iterations(start)
         ids = last.result.token_ids
@@ -128,15 +128,6 @@ def told_ways() -> dict[str, str]:
     """Return the way of each family on the page: ``forest`` unless its table names another."""
     rows = re.findall(r"^\| (.+) \| `(\w+)` \|$", PAGE.read_text(encoding="utf-8"), re.M)
     return dict.fromkeys(families(), "forest") | {name: way for names, way in rows for name in names.split(", ")}
-
-
-class _Ids:
-    """A tokenizer for prompts that are ids already."""
-
-    eos_token_id = None
-
-    def decode(self, ids: list[int], **how: Any) -> str:
-        return " ".join(map(str, ids))
 
 
 def main() -> None:

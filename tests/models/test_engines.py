@@ -41,7 +41,7 @@ from tests.toy_pair import Digits, toy_model, toy_pair_on, toy_tokenizer
 EAGER_SOFTMAX, FLOAT32 = 1e-5, 1e-3
 """Bounds of rounding: the eager attention of transformers computes its softmax in float32 in any model."""
 ROWS = {"eager": ForestRow, "traced": TracedRow, "fused": TracedRow, "graph": GraphRow, "onnx": OnnxRow}
-ONNX = ("llama", "qwen2", "qwen3", "mistral windows", "granite", "phi3")
+ONNX = ("llama", "qwen2", "qwen3", "mistral windows", "phi3")
 RUNS = [
     *((engine, family) for family in FORESTS for engine in ("eager", "traced", "graph")),
     ("fused", "llama"),
