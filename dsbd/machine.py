@@ -94,12 +94,11 @@ def limit_threads() -> int:
 
 
 def cpu_quota(group: Path = CGROUP) -> float | None:
-    """Return the CPU quota of this container in cores, by Linux control groups of versions 1 and 2; None = no limit."""
-    for places in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):
-        with suppress(OSError, ValueError):  # no such file, or "max"
-            quota, period = (int(part) for place in places for part in (group / place).read_text().split())
-            if quota > 0 and period > 0:
-                return quota / period
+    """Return the CPU quota of this container in cores, by Linux control groups of version 2; None = no limit."""
+    with suppress(OSError, ValueError):  # no such file, or "max"
+        quota, period = map(int, (group / "cpu.max").read_text().split())
+        if quota > 0 and period > 0:
+            return quota / period
     return None
 
 
@@ -138,11 +137,6 @@ def free_bytes(device: torch.device) -> int:
     except (OSError, ValueError):
         return free
     return min(free, allowed + (int(reclaimable[1]) if reclaimable else 0))
-
-
-def in_gigabytes(size: int) -> str:
-    """Return a number of bytes as GB or MB."""
-    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
 
 
 def synchronise(device: torch.device) -> None:

@@ -119,7 +119,7 @@ def test_weights_too_large_for_memory(toy_folders, monkeypatch):
     with pytest.raises(PairError, match=r"cannot load .*OutOfMemoryError.*; memory ran out: choose a smaller model"):
         load_pair(toy_folders["target"])
     monkeypatch.setattr("dsbd.models.loading.free_bytes", lambda device: 1000)
-    with pytest.raises(PairError, match=r"needs 0\.\d MB of memory .* float32, and 0\.0 MB are free on cpu"):
+    with pytest.raises(PairError, match=r"needs 0\.\d+ GB of memory .* float32, and 0\.00 GB are free on cpu"):
         load_pair(toy_folders["target"], dtype="float32")
 
 
