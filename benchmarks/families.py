@@ -88,11 +88,11 @@ def decoded(name: str) -> Decoded:
         return Decoded(ids, told.sequences[0, len(PROMPT) :].tolist(), float((best[:, 0] - best[:, 1]).min()), pair)
 
 
-def tiny_model(name: str) -> Any:
-    """Make a model of this family with weights large enough that its next-token laws differ."""
+def tiny_model(name: str, seed: int = 0, **own: Any) -> Any:
+    """Make a model of this family with these fields, and weights large enough that its next-token laws differ."""
     family, more = VARIANTS.get(name, (name, {}))
-    config = _tiny(CONFIG_MAPPING[family], {**OWN.get(family, {}), **more})
-    torch.manual_seed(0)
+    config = _tiny(CONFIG_MAPPING[family], {**OWN.get(family, {}), **more, **own})
+    torch.manual_seed(seed)
     config._experts_implementation = "eager"
     try:
         model = AutoModelForCausalLM.from_config(config, attn_implementation="sdpa", trust_remote_code=False)
