@@ -1,15 +1,14 @@
-"""Decodes with a tiny random model of every causal family of transformers, and writes their ways into docs/models.md.
+"""Decodes with a tiny random model of every causal family of transformers, and compares their ways with docs/models.md.
 
     python -m benchmarks.families
 
 It takes minutes, so the tests run a few families only. A family's configuration is made small by the names of its
-fields; families.json has both. Exit code 1: a family does not decode the ids of transformers.
+fields; families.json has both. Exit code 1: a family does not decode the ids of transformers, or its way is another.
 """
 
 import copy
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,13 +21,12 @@ from dsbd.decoder import iterations
 from dsbd.machine import without_warnings
 from dsbd.methods import resolve
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.making import make_pair
+from dsbd.models.making import Ids, make_pair
 from dsbd.models.pair import Pair
 from dsbd.session import RunStart
 from dsbd.settings import DecodingSettings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/models.md"
-BLOCK = re.compile(r"<!-- families -->\n.*?<!-- /families -->", re.S)
 VOCABULARY, WINDOW = 23, 5
 PROMPT = [5, 9, 3, 17, 8, 5, 20, 11, 14]  # longer than a window
 NEW_TOKENS = 7
@@ -83,18 +81,18 @@ def decoded(name: str) -> Decoded:
             num_beams=1, max_new_tokens=NEW_TOKENS, return_dict_in_generate=True, output_logits=True,
         )  # fmt: skip
         best = torch.stack(told.logits)[:, 0].topk(2).values
-        pair = make_pair(LanguageModel(target, name), LanguageModel(draft, name), _Ids())
+        pair = make_pair(LanguageModel(target, name), LanguageModel(draft, name), Ids())
         start = RunStart(pair, "", PROMPT, resolve(SETTINGS))
         *_, last = iterations(start)
         ids = last.result.token_ids
         return Decoded(ids, told.sequences[0, len(PROMPT) :].tolist(), float((best[:, 0] - best[:, 1]).min()), pair)
 
 
-def tiny_model(name: str) -> Any:
-    """Make a model of this family with weights large enough that its next-token laws differ."""
+def tiny_model(name: str, seed: int = 0, **own: Any) -> Any:
+    """Make a model of this family with these fields, and weights large enough that its next-token laws differ."""
     family, more = VARIANTS.get(name, (name, {}))
-    config = _tiny(CONFIG_MAPPING[family], {**OWN.get(family, {}), **more})
-    torch.manual_seed(0)
+    config = _tiny(CONFIG_MAPPING[family], {**OWN.get(family, {}), **more, **own})
+    torch.manual_seed(seed)
     config._experts_implementation = "eager"
     try:
         model = AutoModelForCausalLM.from_config(config, attn_implementation="sdpa", trust_remote_code=False)
@@ -126,44 +124,23 @@ def _tiny(kind: Any, own: dict[str, Any]) -> Any:
     return kind(**kept)
 
 
-def table(ways: Mapping[str, str]) -> str:
-    """Return the table of the page: the families of each way but the usual one."""
-    found = {
-        way: ", ".join(name for name, taken in ways.items() if taken == way) for way in ("states", "steps", "paths")
-    }
-    return "\n".join(
-        ["| families | way |", "| --- | --- |", *(f"| {names} | `{way}` |" for way, names in found.items())]
-    )
-
-
 def told_ways() -> dict[str, str]:
     """Return the way of each family on the page: ``forest`` unless its table names another."""
     rows = re.findall(r"^\| (.+) \| `(\w+)` \|$", PAGE.read_text(encoding="utf-8"), re.M)
     return dict.fromkeys(families(), "forest") | {name: way for names, way in rows for name in names.split(", ")}
 
 
-class _Ids:
-    """A tokenizer for prompts that are ids already."""
-
-    eos_token_id = None
-
-    def decode(self, ids: list[int], **how: Any) -> str:
-        return " ".join(map(str, ids))
-
-
 def main() -> None:
-    """Decode with every family and write the table."""
-    ways = {}
-    for name in families():
+    """Decode with every family and compare."""
+    for name, told in told_ways().items():
         found = decoded(name)
-        ways[name] = found.pair.target.attention
-        print(f"{name}: {ways[name]}", flush=True)
-        if found.ids != found.expected:
+        way = found.pair.target.attention
+        print(f"{name}: {way}", flush=True)
+        if found.ids != found.expected or way != told:
             raise SystemExit(
-                f"{name}: {found.ids} instead of {found.expected}; the gap of its logits is {found.gap:.0e}"
+                f"{name}: {found.ids} by {way} instead of {found.expected} by {told}; the gap of its logits is "
+                f"{found.gap:.0e}"
             )
-    block = f"<!-- families -->\n{table(ways)}\n<!-- /families -->"
-    PAGE.write_text(BLOCK.sub(lambda _: block, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,30 +6,26 @@ layers per second at every depth. If no candidate beats beam sampling of the sam
 measurements, nothing is drafted. Only this measuring reads a clock: the resolved settings hold the costs, and a run
 with them makes the same choices.
 
-Plans are kept in one JSON file, so that forests are tried once; damaged entries are ignored.
+A plan is kept with its pair, so that forests are tried once in a process.
 
 *Source:* Theorem 3.2 of the paper for the expected layers; docs/algorithm.md, *Depth and auto*.
 """
 
-import hashlib
-import json
-import logging
 import math
 import statistics
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from dsbd.decoder import iterations
-from dsbd.errors import SettingsError
 from dsbd.law.verified import draft_layers_passed
 from dsbd.methods import WORTHWHILE, expected_layers, resolve
-from dsbd.models.pair import Pair, conditions
+from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
 from dsbd.session import IterationEnd, Observer, RunStart
 from dsbd.settings import AUTO, FIELDS, DecodingSettings
-from dsbd.util import CACHE_SETTING, Check, Progress, cache_folder, never_stop, write_file
+from dsbd.util import Check, Progress, never_stop
 
 TRYING = "trying out forests"
 MEASURED_DEPTH, MEASURED_TOKENS, RUNS = 6, 48, 2
@@ -48,10 +44,6 @@ SHAPES = (
 """Kind, draft width and cover width of the forests that are tried."""
 MEASURED_NODES = MEASURED_DEPTH * max(width + cover for _, width, cover in SHAPES)
 """Nodes of the largest forest of a plan, at any depth."""
-FILLED = {"draft_depth", "max_width", "depth_costs", "continuation"}
-"""Fields that a plan may change although they are not ``auto``."""
-FILE = "plans.json"
-"""In the cache folder: every plan, by what it depends on."""
 
 
 @dataclass(frozen=True)
@@ -158,15 +150,11 @@ class MeasuredForest:
 
 TryOut = Callable[[DecodingSettings], MeasuredRun]
 _known: WeakKeyDictionary[Pair, dict[DecodingSettings, Plan]] = WeakKeyDictionary()
-_conditions: WeakKeyDictionary[Pair, dict[str, Any]] = WeakKeyDictionary()
 
 
 def known_plan(pair: Pair, asked: DecodingSettings) -> Plan | None:
-    """Return the plan for settings with a field ``auto``, from this process or from disk; None if there is none."""
-    known, shared = _known.setdefault(pair, {}), _shared(asked)
-    if shared not in known and (key := _key(pair, shared)) is not None and (found := _load(key, shared)) is not None:
-        known[shared] = found
-    return known.get(shared)
+    """Return the plan that was made for settings with a field ``auto``; None if there is none."""
+    return _known.get(pair, {}).get(_shared(asked))
 
 
 def measure_forests(
@@ -185,67 +173,13 @@ def measure_forests(
         return known
     made = yield from make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, chosen, check), room)
     if room >= MEASURED_TOKENS:  # shorter measurements say too little to be remembered
-        _known[pair][_shared(asked)] = made
-        if (key := _key(pair, _shared(asked))) is not None:
-            _save(key, made)
+        _known.setdefault(pair, {})[_shared(asked)] = made
     return made
 
 
 def _shared(settings: DecodingSettings) -> DecodingSettings:
     """Return the settings with defaults in the fields that a plan does not depend on."""
     return replace(settings, seed=0, max_new_tokens=1, length_penalty=1.0)
-
-
-def _key(pair: Pair, shared: DecodingSettings) -> str | None:
-    """Return the key of a plan on disk: a digest of machine, versions, models and settings.
-
-    None if the device cannot be read in this process, such as the GPU of Hugging Face ZeroGPU.
-    """
-    if pair not in _conditions:  # digests of large models take a while
-        try:
-            _conditions[pair] = conditions(pair)
-        except RuntimeError:
-            return None
-    named = json.dumps([_conditions[pair], vars(shared)], sort_keys=True)
-    return hashlib.sha256(named.encode()).hexdigest()[:32]
-
-
-def _load(key: str, asked: DecodingSettings) -> Plan | None:
-    """Return a plan that was kept, if the trials for these settings can have found it."""
-    try:
-        plan = Plan(**_kept()[key])
-        filled = replace(asked, **plan.values)
-        tried = {_shape(one): one.draft_depth for one in largest_tried(asked)}
-        deepest: Any = tried.get(_shape(filled), 0)  # drafting nothing is always tried
-        given = {name: value for name, value in vars(asked).items() if value != AUTO and name not in FILLED}
-        usable = given.items() <= vars(filled).items() and filled.widest == asked.widest and plan.sentence.isprintable()
-        values = {name: getattr(filled, name) for name in plan.values}
-    except (KeyError, TypeError, AttributeError, SettingsError):  # missing, damaged or foreign
-        return None
-    return Plan(values, plan.sentence) if usable and filled.draft_depth <= deepest else None
-
-
-def _save(key: str, plan: Plan) -> None:
-    """Keep a plan. A folder that cannot be written is a warning, not an error."""
-    try:
-        path = cache_folder() / FILE
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, json.dumps(_kept() | {key: asdict(plan)}))
-    except (OSError, RuntimeError) as error:
-        logging.getLogger(__name__).warning(
-            "plans of auto cannot be kept (%s), so the next run measures again; set %s to a folder",
-            error,
-            CACHE_SETTING,
-        )
-
-
-def _kept() -> dict[str, Any]:
-    """Return the plans on disk; nothing where there are none, or none that can be read."""
-    try:
-        kept = json.loads((cache_folder() / FILE).read_bytes())
-    except (OSError, RuntimeError, ValueError):  # too deep is a RuntimeError
-        return {}
-    return kept if isinstance(kept, dict) else {}
 
 
 def _try_out(pair: Pair, prompt_ids: list[int], settings: DecodingSettings, check: Check) -> MeasuredRun:

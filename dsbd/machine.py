@@ -5,7 +5,6 @@ costs more than the work: one thread is faster there, and a forward of a very sm
 may use fewer cores than the machine has; then too many threads would wait for each other.
 """
 
-import hashlib
 import logging
 import math
 import os
@@ -28,7 +27,6 @@ from dsbd.errors import ModelError
 from dsbd.results import PHASES
 from dsbd.version import __version__
 
-PACKAGE = Path(__file__).resolve().parent
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "onnxruntime")
 
 
@@ -48,20 +46,12 @@ def machine(device: torch.device) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, of the libraries that compute, and of this package with a digest of its source."""
-    found = {"python": platform.python_version(), "dsbd": f"{__version__}+{source_digest()}"}
+    """Return the versions of Python, of this package, and of the libraries that compute."""
+    found = {"python": platform.python_version(), "dsbd": __version__}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     return found
-
-
-def source_digest(package: Path = PACKAGE) -> str:
-    """Return eight hex digits of this package's source, so that changed code counts as another version."""
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()[:8]
 
 
 def _processor() -> str:
@@ -104,12 +94,11 @@ def limit_threads() -> int:
 
 
 def cpu_quota(group: Path = CGROUP) -> float | None:
-    """Return the CPU quota of this container in cores, by Linux control groups of versions 1 and 2; None = no limit."""
-    for places in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):
-        with suppress(OSError, ValueError):  # no such file, or "max"
-            quota, period = (int(part) for place in places for part in (group / place).read_text().split())
-            if quota > 0 and period > 0:
-                return quota / period
+    """Return the CPU quota of this container in cores, by Linux control groups of version 2; None = no limit."""
+    with suppress(OSError, ValueError):  # no such file, or "max"
+        quota, period = map(int, (group / "cpu.max").read_text().split())
+        if quota > 0 and period > 0:
+            return quota / period
     return None
 
 
@@ -148,11 +137,6 @@ def free_bytes(device: torch.device) -> int:
     except (OSError, ValueError):
         return free
     return min(free, allowed + (int(reclaimable[1]) if reclaimable else 0))
-
-
-def in_gigabytes(size: int) -> str:
-    """Return a number of bytes as GB or MB."""
-    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
 
 
 def synchronise(device: torch.device) -> None:

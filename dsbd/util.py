@@ -1,4 +1,4 @@
-"""What every floor uses: bundled files, files written whole, the cache folder, steps, stopping, progress."""
+"""What every floor uses: bundled files, files written whole, steps, stopping, progress."""
 
 import os
 import shutil
@@ -22,22 +22,6 @@ def asset_path(name: str = "") -> Path:
     beside = Path(__file__).resolve().parents[1]
     clone = beside / "assets"
     return (clone if clone.is_dir() else beside / "dsbd_assets") / name
-
-
-CACHE_SETTING = "DSBD_CACHE"
-
-
-def cache_folder() -> Path:
-    """Return the folder that ``DSBD_CACHE`` names, else ``$XDG_CACHE_HOME/dsbd`` or ``~/.cache/dsbd``.
-
-    It may not exist.
-
-    Raises:
-        RuntimeError: no variable names a folder, and this user has no home.
-    """
-    if named := os.environ.get(CACHE_SETTING):
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dsbd"
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:

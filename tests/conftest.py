@@ -1,12 +1,11 @@
 """Fixtures for tests of every folder: one browser (two of Playwright's synchronous sessions cannot share a process),
-the toy pair as folders, one thread, a cache folder for each test.
+the toy pair as folders, one thread.
 
 Models this small are slower on two threads than on one, and much slower if two test processes share two cores. So
 torch gets one thread, unless OMP_NUM_THREADS says otherwise.
 """
 
 import gc
-import itertools
 import os
 import shutil
 
@@ -38,24 +37,12 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def caches(tmp_path_factory):
-    """Return the names of cache folders, one after the other: no test writes where its user keeps plans of ``auto``.
-
-    Fixtures for several tests have a separate folder.
-    """
-    folder = tmp_path_factory.mktemp("caches")
+def _no_certificates(tmp_path_factory):
+    """Let no call of httpx read hundreds of certificates."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DSBD_CACHE", str(folder / "shared"))
         patch.delenv("SSL_CERT_FILE", raising=False)
-        patch.setenv("SSL_CERT_DIR", str(folder))  # no certificates: each call of httpx would read hundreds of them
-        yield (folder / str(number) for number in itertools.count())
-
-
-@pytest.fixture(autouse=True)
-def cache(caches, monkeypatch):
-    """Return the cache folder of one test; it does not exist yet."""
-    monkeypatch.setenv("DSBD_CACHE", str(folder := next(caches)))
-    return folder
+        patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
+        yield
 
 
 @pytest.fixture(scope="session")

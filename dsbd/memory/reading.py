@@ -177,9 +177,6 @@ class Memory:
         self.network = network
         self._latest: tuple[Any, tuple[int, ...], PromptMemory] | None = None
 
-    def __repr__(self) -> str:
-        return f"Memory({self.name!r})"
-
     @property
     def settings(self) -> MemorySettings:
         """Return the sizes."""

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from dsbd.errors import PairError, first_line
-from dsbd.machine import SMALL, computes_bfloat16, free_bytes, in_gigabytes, limit_threads, without_progress
+from dsbd.machine import SMALL, computes_bfloat16, free_bytes, limit_threads, without_progress
 from dsbd.memory.files import load_memory, require_folder
 from dsbd.models.cache import pack_groups
 from dsbd.models.engines.choice import ONNX_BELOW, resolve_engine
@@ -208,8 +208,8 @@ def _load(
             needed = outline.num_parameters() * number.itemsize
         if needed > (free := free_bytes(device)):
             raise PairError(
-                f"{source.name!r} needs {in_gigabytes(needed)} of memory for its weights in "
-                f"{str(number).removeprefix('torch.')}, and {in_gigabytes(free)} are free on {device}; choose a "
+                f"{source.name!r} needs {needed / 1e9:,.2f} GB of memory for its weights in "
+                f"{str(number).removeprefix('torch.')}, and {free / 1e9:,.2f} GB are free on {device}; choose a "
                 f"smaller model, a dtype of fewer bytes, another device, or a device_map"
             )
     tokenizer = tokenizer_of(source)

@@ -187,7 +187,7 @@ class _Pairs(dict[int, tuple[list[Any], Pair]]):
         return dict, ()
 
 
-class _Ids:
+class Ids:
     """A tokenizer for ids without text."""
 
     eos_token_id = None
@@ -214,7 +214,7 @@ def kept_pair(target: Any, draft: Any) -> Pair:
     if pair is None or mark != _mark(target, draft):
         modules = [module for model in (target, draft) if model is not None for module in model.modules()]
         own = any("forward" in vars(one) or one._forward_hooks or one._forward_pre_hooks for one in modules)
-        pair = make_pair(target, draft, _Ids(), "eager" if own else None)
+        pair = make_pair(target, draft, Ids(), "eager" if own else None)
         kept[id(draft)] = _mark(target, draft), pair
     return pair
 

@@ -18,6 +18,7 @@ from dsbd.memory.reading import PromptMemory
 from dsbd.methods import needs_draft_model
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
+from dsbd.results import brief
 from dsbd.settings import DecodingSettings
 from dsbd.util import Check, Progress, never_stop
 
@@ -106,8 +107,7 @@ class Pair:
     fallbacks: Sequence[str] = ()
     """Sentences on what is slower or shorter than it could be, and why; empty if every check passed."""
 
-    def __repr__(self) -> str:
-        return f"Pair(target={_shown(self.target)}, draft={_shown(self.draft)})"
+    __repr__ = brief
 
     @property
     def device(self) -> torch.device:
@@ -246,14 +246,8 @@ class Pair:
         )
 
 
-def _shown(model: LanguageModel | None) -> str:
-    if model is None:
-        return "None"
-    return f"<{model.id}, engine {model.engine}, attention {model.attention}, on {model.device}>"
-
-
 def conditions(pair: Pair) -> dict[str, Any]:
-    """Return plain data; a bench continues a results file only if this data is equal."""
+    """Return plain data: what a measurement depends on."""
     models = {"target": pair.target, "draft": pair.draft}
     return {
         "machine": machine(pair.device),

@@ -82,16 +82,6 @@ def test_reading_is_what_the_paper_writes(tokens: int, cached: int) -> None:
     assert kept == [range(max(0, number - cached), number) for number in range(len(spans))]
 
 
-def test_a_flat_memory_is_the_one_before() -> None:
-    """Catches a baseline (RMT) that recalls."""
-    network = random_network(SIZE, recall=False)
-    assert {name for name, _ in network.named_parameters()} == {"first"}
-    memories = torch.randn(2, 4, SIZE)
-    found = network.recalled(torch.clone, torch.randn(2, 8, SIZE), memories)
-    assert torch.equal(found.memory, memories[:, -1])
-    assert found.weights.tolist() == [[0.0, 0.0, 0.0, 1.0]] * 2
-
-
 def test_the_last_prompt_is_read_once() -> None:
     """Catches a race that reads the prompt again for every method, and a memory of an earlier prompt or model."""
     memory, model = Memory("toy", random_network(32)), toy_pair().target

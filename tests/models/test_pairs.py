@@ -119,7 +119,7 @@ def test_weights_too_large_for_memory(toy_folders, monkeypatch):
     with pytest.raises(PairError, match=r"cannot load .*OutOfMemoryError.*; memory ran out: choose a smaller model"):
         load_pair(toy_folders["target"])
     monkeypatch.setattr("dsbd.models.loading.free_bytes", lambda device: 1000)
-    with pytest.raises(PairError, match=r"needs 0\.\d MB of memory .* float32, and 0\.0 MB are free on cpu"):
+    with pytest.raises(PairError, match=r"needs 0\.\d+ GB of memory .* float32, and 0\.00 GB are free on cpu"):
         load_pair(toy_folders["target"], dtype="float32")
 
 
@@ -153,8 +153,6 @@ def test_a_loaded_pair_decodes(toy_folders, plain):
     assert not target.training
     with pytest.raises(PairError, match="cannot load"):
         load_pair(toy_folders["target"], load_kwargs={"no_such_argument": 1})
-    how = "engine traced, attention forest, on cpu"
-    assert repr(replace(pair, draft=None)) == f"Pair(target=<target, {how}>, draft=None)"
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam_search", "mjgd", "dsbd"])

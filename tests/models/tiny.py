@@ -1,13 +1,12 @@
 """Tiny models of several families with random weights, and a driver that compares a row with each path alone."""
 
 import random
-from functools import partial
 from typing import Any
 
 import torch
-import transformers
-from transformers import AutoModelForCausalLM
 
+from benchmarks import families
+from benchmarks.families import VOCABULARY, WINDOW
 from dsbd.law.beams import Node
 from dsbd.models.engines.choice import new_row
 from dsbd.models.language_model import LanguageModel
@@ -15,52 +14,23 @@ from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.row import Row
 from dsbd.models.rows.states import PathRows
 
-VOCABULARY = 23
-WINDOW = 5
-
-_ENDS = {"vocab_size": VOCABULARY, "bos_token_id": 0, "eos_token_id": 1}
-ROPE = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
-         "max_position_embeddings": 256, "pad_token_id": None, **_ENDS}  # fmt: skip
-_GROUPED = {**ROPE, "num_key_value_heads": 2, "head_dim": 16}
-_ALTERNATING = {"sliding_window": WINDOW, "layer_types": ["sliding_attention", "full_attention"], "head_dim": 8}
-_QWEN = {"use_sliding_window": True, "sliding_window": WINDOW, "max_window_layers": 1}
-
-CONFIGS: dict[str, partial[Any]] = {
-    "llama": partial(transformers.LlamaConfig, **_GROUPED),
-    "qwen2": partial(transformers.Qwen2Config, **_GROUPED),
-    "qwen2 windows": partial(transformers.Qwen2Config, **(_GROUPED | _QWEN)),
-    "mistral windows": partial(transformers.MistralConfig, **{**_GROUPED, "sliding_window": WINDOW}),
-    "qwen3": partial(transformers.Qwen3Config, **_GROUPED),
-    "granite": partial(
-        transformers.GraniteConfig,
-        **_GROUPED,
-        embedding_multiplier=1.7,
-        residual_multiplier=0.6,
-        attention_multiplier=0.4,
-        logits_scaling=1.3,
-        attention_bias=True,
-    ),
-    "phi3": partial(transformers.Phi3Config, **(_GROUPED | {"pad_token_id": 2})),
-    "gemma2 windows": partial(transformers.Gemma2Config, **(_GROUPED | _ALTERNATING)),
-    "gemma3 windows": partial(transformers.Gemma3TextConfig, **(_GROUPED | _ALTERNATING)),
-    "gpt2": partial(transformers.GPT2Config, **{**_ENDS, "n_positions": 256, "n_embd": 16, "n_layer": 2, "n_head": 4}),
-    "gpt_neox": partial(transformers.GPTNeoXConfig, **ROPE),
-    "opt": partial(transformers.OPTConfig, **{**ROPE, "pad_token_id": 2, "ffn_dim": 24, "word_embed_proj_dim": 16}),
-    "phi": partial(transformers.PhiConfig, **ROPE),
+_ALTERNATING = {"layer_types": ["sliding_attention", "full_attention"], "head_dim": 8}
+FORESTS: dict[str, dict[str, Any]] = {
+    **{name: {"head_dim": 16} for name in ("llama", "qwen2", "mistral windows", "qwen3")},
+    "qwen2 windows": {"head_dim": 16, "use_sliding_window": True, "max_window_layers": 1},
+    "phi3": {"head_dim": 16, "sliding_window": None},
+    **dict.fromkeys(("gemma2 windows", "gemma3_text windows"), _ALTERNATING),
+    **{name: {} for name in ("gpt2", "gpt_neox", "opt", "phi")},
 }
-FORESTS = list(CONFIGS)
+"""Families whose paths one row holds, with fields of their configurations."""
 
 
 def tiny_model(family: str, seed: int = 0, dtype: torch.dtype = torch.float64) -> LanguageModel:
     """Make a language model with weights large enough that its next-token laws differ."""
-    attention = "eager" if family == "gemma2 windows" else "sdpa"
-    torch.manual_seed(seed)
-    model = AutoModelForCausalLM.from_config(CONFIGS[family](), attn_implementation=attention, trust_remote_code=False)
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.normal_(0.0, 0.4)
-    return LanguageModel(model.to(dtype).eval(), family)
+    model = families.tiny_model(family.removesuffix(" windows"), seed, **FORESTS[family])
+    if family == "gemma2 windows":
+        model.set_attn_implementation("eager")
+    return LanguageModel(model.to(dtype), family)
 
 
 CLOSE = 1e-5

@@ -81,7 +81,7 @@ def toy_page(toys):
 
 
 @pytest.fixture(scope="session")
-def bundled(caches) -> PacedEngine:
+def bundled() -> PacedEngine:
     engine = PacedEngine(Pairs(list(TITLES)))
     engine.pairs.get(engine.pairs.first)
     return engine

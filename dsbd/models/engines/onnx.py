@@ -21,7 +21,7 @@ PACKAGES = ("onnx", "onnxruntime")
 ONLY_ERRORS = 3
 HEAD_SIZES = 16
 """ONNX Runtime rotates and attends in one operator for multiples of this."""
-FAMILIES = ("Llama", "Mistral", "Qwen2", "Qwen3", "Granite", "Phi3")
+FAMILIES = ("Llama", "Mistral", "Qwen2", "Qwen3", "Phi3")
 
 
 def why_not_onnx(model: LanguageModel) -> str | None:

@@ -1,7 +1,7 @@
 """Builds the forward of a model of a plain family as an ONNX graph, straight from its weights: no trace of its Python.
 
-The plain families are Llama and those with its block but for biases (Qwen2), norms of queries and keys (Qwen3), factors
-(Granite), windows (Mistral) or joined weights (Phi3).
+The plain families are Llama and those with its block but for biases (Qwen2), norms of queries and keys (Qwen3), windows
+(Mistral) or joined weights (Phi3).
 
 The graph of a bundled model for ONNX Runtime Web differs in three things. Weights stay in the safetensors files that
 Python reads, and the runtime widens and joins them when it loads the graph. Attention consists of plain products, which
@@ -74,7 +74,6 @@ class Builder:
         self._size = model.model.layers[0].self_attn.head_dim
         self._mask: list[Any] = [1, 1, "n", "slots"]
         self._cache: list[Any] = [1, self._groups, "room", self._size]
-        self._factor = getattr(config, "residual_multiplier", 1.0)
         self._nodes: list[Any] = []
         self._held: list[Any] = []
         self.weights: dict[str, np.ndarray] = {}
@@ -83,8 +82,6 @@ class Builder:
         base = self._model.model
         self._tables, self._ends = self._rotations(), self._slots()
         (hidden,) = self._add("Gather", [self._weight("embedding", base.embed_tokens.weight), "tokens"])
-        if (factor := getattr(self._model.config, "embedding_multiplier", 1.0)) != 1.0:
-            (hidden,) = self._add("Mul", [hidden, self._weight("embedding_factor", torch.tensor(float(factor)))])
         states = self._norm("norm", hidden, base.layers[0].input_layernorm)
         for number, layer in enumerate(base.layers):
             attended = self._attention(number, layer.self_attn, states)
@@ -93,8 +90,7 @@ class Builder:
             fed = self._feed_forward(f"{number}.", layer.mlp, states)
             hidden, states = self._residual(f"{number}.after", hidden, fed, after)
         (states,) = self._add("Gather", [states, "asked"])
-        scale = 1.0 / getattr(self._model.config, "logits_scaling", 1.0)
-        self._linear("head", states, [self._model.lm_head], scale, ["logits"])
+        self._linear("head", states, [self._model.lm_head], ["logits"])
         return self._proto(len(base.layers))
 
     def _attention(self, number: int, layer: Any, states: str) -> str:
@@ -103,7 +99,7 @@ class Builder:
         made = self._linear(f"{number}.qkv", states, parts)
         (made,) = self._add("Unsqueeze", [made, self._ints(0)])
         (attended,) = self._add("Squeeze", [self._attended(number, layer, made), self._ints(0)])
-        return self._linear(f"{number}.o", attended, [layer.o_proj], self._factor)
+        return self._linear(f"{number}.o", attended, [layer.o_proj])
 
     def _attended(self, number: int, layer: Any, made: str) -> str:
         """Return what the heads see [1, n, heads * size], of ``made``: query, key and value one behind the other."""
@@ -138,16 +134,14 @@ class Builder:
         gate, up = self._add("Split", [made], 2, axis=1, num_outputs=2)
         (opened,) = self._add("QuickGelu", [gate], alpha=1.0, domain=RUNTIME)  # x times its sigmoid: SiLU
         (made,) = self._add("Mul", [opened, up])
-        return self._linear(f"{name}down", made, [mlp.down_proj], self._factor)
+        return self._linear(f"{name}down", made, [mlp.down_proj])
 
-    def _linear(
-        self, name: str, states: str, layers: Sequence[Any], scale: float = 1.0, outputs: list[str] | None = None
-    ) -> str:
-        """Return what linear layers make of the same states, one behind the other, times ``scale``."""
+    def _linear(self, name: str, states: str, layers: Sequence[Any], outputs: list[str] | None = None) -> str:
+        """Return what linear layers make of the same states, one behind the other."""
         inputs = [states, self._weight(name, joined(layers) if len(layers) > 1 else layers[0].weight)]
         if layers[0].bias is not None:
-            inputs.append(self._weight(f"{name}_bias", torch.cat([layer.bias for layer in layers]) * scale))
-        return self._add("Gemm", inputs, outputs or 1, transB=1, alpha=scale)[0]
+            inputs.append(self._weight(f"{name}_bias", torch.cat([layer.bias for layer in layers])))
+        return self._add("Gemm", inputs, outputs or 1, transB=1, alpha=1.0)[0]
 
     def _norm(self, name: str, states: str, norm: Any) -> str:
         """Return the root-mean-square norm of the last axis."""
