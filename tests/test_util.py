@@ -106,9 +106,8 @@ def test_a_log_file_gets_plain_lines(monkeypatch):
         loading.show("checking")
         wait_for("dsbd: checking, ")
     with util.ProgressLine("scoring", "answer") as scoring:
-        scoring.show(total=2)
-        for place, _ in enumerate(scoring.each("ab")):
-            wait_for(f"dsbd: scoring: {place} of 2 answers, ")
+        scoring.show(done=1, total=2)
+        wait_for("dsbd: scoring: 1 of 2 answers, ")
     said = r"dsbd: (loading|checking|scoring: [01]( of 2)? answers), \d+ s"
     assert all(re.fullmatch(said, line) for line in sys.stderr.getvalue().splitlines())
 
