@@ -18,7 +18,6 @@ from transformers import PreTrainedTokenizerFast
 import dsbd
 import visualize
 from dsbd import decoder, results, util
-from dsbd.api import planning
 from dsbd.auto import known_plan
 from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
@@ -365,15 +364,10 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
 def test_measurements_of_auto_can_be_stopped():
     """Catches a plan that nobody can stop, or one made of measurements that were cut short."""
     pair, asked = replace(toy_pair()), replace(STOPPED, draft_width=AUTO)
-    for start in (
-        lambda stop: list(planning(pair, PROMPT, asked, stop=stop)),
-        lambda stop: dsbd.stream(pair, PROMPT, asked, stop=stop),
-    ):
-        stop = StopAt(40)
-        with pytest.raises(dsbd.StoppedError):
-            start(stop)
-        assert stop.asked == 40
-        assert known_plan(pair, asked) is None
+    stop = StopAt(40)
+    with pytest.raises(dsbd.StoppedError):
+        dsbd.stream(pair, PROMPT, asked, stop=stop)
+    assert (stop.asked, known_plan(pair, asked)) == (40, None)
 
 
 @pytest.mark.parametrize(
