@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from errno import EACCES
 from pathlib import Path
 from secrets import token_hex
@@ -107,7 +107,6 @@ def cut(text: str, ends: Iterable[str]) -> str:
     return text[: min((place for end in ends if (place := text.find(end)) >= 0), default=len(text))]
 
 
-Item = TypeVar("Item")
 SECONDS = 10.0
 """Between two lines in a log; on a terminal one line is written again every second."""
 
@@ -148,12 +147,6 @@ class ProgressLine:
         self._doing = self._doing if doing is None else doing
         self._done = self._done if done is None else done
         self._total = self._total if total is None else total
-
-    def each(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield items and count them."""
-        for done, item in enumerate(items):
-            self.show(done=done)
-            yield item
 
     def _tell(self) -> None:
         again, end = ("\r\x1b[K", "") if sys.stderr.isatty() else ("", "\n")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -17,7 +18,6 @@ from transformers import PreTrainedTokenizerFast
 import dsbd
 import visualize
 from dsbd import decoder, results, util
-from dsbd.api import planning
 from dsbd.auto import known_plan
 from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
@@ -242,44 +242,13 @@ def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, sessions
     assert watch.bonus
 
 
-def test_only_the_best_input_beams_are_kept():
-    """Catches a decode that keeps the newest or the first beams instead of the best."""
-    watch = Iterations()
-    dsbd.decode(toy_pair(), PROMPT, settings(input_beams=2, min_width=5, draft_width=6, seed=1), observers=[watch])
-    kept = [iteration.output_beams for iteration in watch.seen[:-1]]
-    assert max(len(beams) for beams in kept) == 2
-    for iteration, beams in zip(watch.seen, kept, strict=False):
-        weights = sorted((beam.log_weight for beam in iteration.layers[-1].living), reverse=True)
-        assert sorted((beam.log_weight for beam in beams), reverse=True) == weights[:2]
-
-
-def test_a_decode_ends_with_its_last_beam(sessions):
-    """Catches an iteration that starts from no beam. Nearly every token ends a beam here."""
-    pair = replace(toy_pair(), eos=frozenset(range(2, VOCABULARY)))
-    *_, last = dsbd.stream(pair, PROMPT, settings())
-    (session,) = sessions
-    assert (session.done, session.room > 0, session.beams) == (True, True, [])
-    assert all(beam.finished for beam in last.result.beams)
-
-
-class Prefilled:
-    """A row, and what drafts from it, that notes what stands in front of the prompt."""
-
-    def prefill(self, ids, root, prefix) -> None:
-        self.prefix = prefix
-
-    @property
-    def row(self) -> "Prefilled":
-        return self
-
-
 @pytest.mark.parametrize(("method", "seen"), [("dsbd", None), ("specinfer", None), ("mjgd", "a memory")])
 def test_a_draft_model_sees_no_memory(method, seen):
     """Catches the target's embedding in front of the draft model's prompt, and a search in the target without it."""
     chosen, memory = resolve(dsbd.DecodingSettings(method=method)), SimpleNamespace(embedding="a memory")
-    target, draft = Prefilled(), Prefilled()
-    Session(RunStart(toy_pair(), PROMPT, [1, 2], chosen, memory=memory), target, draft, None).prefill()
-    assert (target.prefix, draft.prefix) == ("a memory", seen)
+    target, drafter = Mock(), Mock()
+    Session(RunStart(toy_pair(), PROMPT, [1, 2], chosen, memory=memory), target, drafter, None).prefill()
+    assert [row.prefill.call_args.args[2] for row in (target, drafter.row)] == ["a memory", seen]
 
 
 @lru_cache
@@ -395,15 +364,10 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
 def test_measurements_of_auto_can_be_stopped():
     """Catches a plan that nobody can stop, or one made of measurements that were cut short."""
     pair, asked = replace(toy_pair()), replace(STOPPED, draft_width=AUTO)
-    for start in (
-        lambda stop: list(planning(pair, PROMPT, asked, stop=stop)),
-        lambda stop: dsbd.stream(pair, PROMPT, asked, stop=stop),
-    ):
-        stop = StopAt(40)
-        with pytest.raises(dsbd.StoppedError):
-            start(stop)
-        assert stop.asked == 40
-        assert known_plan(pair, asked) is None
+    stop = StopAt(40)
+    with pytest.raises(dsbd.StoppedError):
+        dsbd.stream(pair, PROMPT, asked, stop=stop)
+    assert (stop.asked, known_plan(pair, asked)) == (40, None)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,15 @@
-"""Files written whole, progress that is told, and what a measurement depends on."""
+"""Files written whole, and what a measurement depends on."""
 
-import io
 import os
 import re
 import resource
 import signal
-import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
 
-from dsbd import util
 from dsbd.machine import machine
 from dsbd.models.pair import conditions
 from dsbd.util import write_file
@@ -90,27 +86,6 @@ def test_what_is_no_file(tmp_path):
         with pytest.raises(OSError, match="directory"):
             write_file(wrong, "new")
     assert not list(tmp_path.glob("*.part"))
-
-
-def test_a_log_file_gets_plain_lines(monkeypatch):
-    """Catches minutes of silence, and a bar that is drawn over itself in a file."""
-    monkeypatch.setattr(util, "SECONDS", 0.001)
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-
-    def wait_for(line):
-        while line not in sys.stderr.getvalue():
-            time.sleep(0.001)
-
-    with util.ProgressLine("loading") as loading:
-        wait_for("dsbd: loading, ")
-        loading.show("checking")
-        wait_for("dsbd: checking, ")
-    with util.ProgressLine("scoring", "answer") as scoring:
-        scoring.show(total=2)
-        for place, _ in enumerate(scoring.each("ab")):
-            wait_for(f"dsbd: scoring: {place} of 2 answers, ")
-    said = r"dsbd: (loading|checking|scoring: [01]( of 2)? answers), \d+ s"
-    assert all(re.fullmatch(said, line) for line in sys.stderr.getvalue().splitlines())
 
 
 def test_conditions_name_machine_versions_and_models():

@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 from dsbd.memory.files import save_memory
 from dsbd.memory.reading import MemorySettings
 from training.corpus import Rows, encode_documents, read_documents, split_documents
-from training.memory import LENGTHS, MemoryModel, MemoryRows, memory_trainer
+from training.memory import LENGTHS, MOST_SEGMENTS, RANK, MemoryModel, MemoryRows, memory_trainer
 from training.models import load_model, new_draft, new_target, save_model, train_tokenizer
 from training.trainer import Trainer, distillation_loss, next_token_loss, optimizers_of, overlap, train, variation_share
 
@@ -50,8 +50,6 @@ def build_parser() -> argparse.ArgumentParser:
             add("--layers", type=at_least_one, default=1, help="so many of the target's first layers (1)")
         if name == "memory":
             add("--name", help="what to call the target in the memory's folder (as --target)")
-            add("--rank", type=at_least_one, default=4, help="of the narrow matrices beside the target (4)")
-            add("--most-segments", type=at_least_one, default=8, help="of a row in the second stage (8)")
         else:
             add("--rows", type=at_least_one, default=32, help="of a step (32)")
             add("--length", type=at_least_one, default=256, help="tokens of a row (256)")
@@ -59,7 +57,6 @@ def build_parser() -> argparse.ArgumentParser:
         add("--dtype", choices=("float32", "bfloat16"), default="float32", help="of the arithmetic")
         add("--device", default="cuda" if torch.cuda.is_available() else "cpu")
         add("--seed", type=int, default=0)
-        add("--threads", type=at_least_one, help="CPU threads of torch")
     return parser
 
 
@@ -111,14 +108,12 @@ def train_draft(asked: argparse.Namespace) -> Iterator[str]:
 
 def train_memory(asked: argparse.Namespace) -> Iterator[str]:
     """Train a memory for a target in two stages: first to remember, then to recall."""
-    if asked.most_segments < 3:
-        raise ValueError(f"--most-segments {asked.most_segments}: the second stage needs at least 3")
     documents, earlier = _texts_of(asked)[0], dict[str, Any]()
-    for most_segments in (2, asked.most_segments):
+    for most_segments in (2, MOST_SEGMENTS):
         recall = most_segments > 2
         target, tokenizer = load_model(asked.target, getattr(torch, asked.dtype))
         settings = MemorySettings(target.config.hidden_size, LENGTHS[-1], recall=recall)
-        model = MemoryModel(target.to(asked.device).eval(), settings, asked.rank, asked.seed)
+        model = MemoryModel(target.to(asked.device).eval(), settings, RANK, asked.seed)
         if recall:
             model.begin_from(earlier)
         rows = MemoryRows(encode_documents(tokenizer, documents), tokenizer, asked.seed)
@@ -179,8 +174,6 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; return the exit code."""
     parser = build_parser()
     asked = parser.parse_args(arguments)
-    if asked.threads:
-        torch.set_num_threads(asked.threads)
     try:
         for line in COMMANDS[asked.command](asked):
             print(line, flush=True)

@@ -23,7 +23,8 @@ from dsbd.memory.reading import MemoryNetwork, MemorySettings
 from training.corpus import Rows
 from training.trainer import Trainer, adam, next_token_loss
 
-BACK_SEGMENTS = 3
+RANK, BACK_SEGMENTS, MOST_SEGMENTS = 4, 3, 8
+"""Of the narrow matrices; where gradients reach; and of a row in the second stage."""
 LENGTHS = (24, 64, 120, 224)
 """Tokens of a segment: rows of short segments teach to remember at a tenth of the cost."""
 STEP_TOKENS, PLAIN_TOKENS = 2048, 256

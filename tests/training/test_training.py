@@ -125,7 +125,7 @@ def test_the_three_commands_make_a_pair_with_a_memory_that_decodes(tmp_path, cap
     """Catches folders that do not load, members that do not match, and a draft that learns nothing."""
     texts = [{"text": "The secret animal is a cat. The secret animal is a dog. " * 20 + text} for text in STORIES]
     (tmp_path / "text.jsonl").write_text("\n".join(map(json.dumps, texts)))
-    same = f"--text {tmp_path}/text.jsonl --work {tmp_path}/work --threads 1"
+    same = f"--text {tmp_path}/text.jsonl --work {tmp_path}/work"
     learn, target = "--rows 2 --length 64 --steps 60", f"--target {tmp_path}/target"
     main(f"target {same} --output {tmp_path}/target --vocabulary 400 --layers 2 --hidden 32 {learn}".split())
     main(f"draft {same} --output {tmp_path}/draft {target} {learn}".split())
