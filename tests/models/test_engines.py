@@ -13,7 +13,6 @@ from itertools import product
 import onnxruntime
 import pytest
 import torch
-from transformers import BertConfig, BertLMHeadModel, GPTNeoConfig, GPTNeoForCausalLM, MixtralConfig
 
 import dsbd
 from benchmarks import families
@@ -201,21 +200,12 @@ def test_a_family_decodes_as_transformers_does(name):
 def test_models_that_no_check_of_logits_would_find():
     """Catches a model that sees later tokens, experts that a trace fixes, and GPT-Neo in the forest: its window of 256
     slots is longer than the check."""
-    small = {"vocab_size": 260, "hidden_size": 16, "num_attention_heads": 4, "intermediate_size": 24}
-    torch.manual_seed(0)
-    bert = BertLMHeadModel(BertConfig(**small, num_hidden_layers=2)).eval()
-    with torch.no_grad():
-        for weight in bert.parameters():
-            weight.normal_(0.0, 0.4)
+    bert = families.tiny_model("bert", is_decoder=False)
     with pytest.raises(PairError, match=r"not causal: .* is_decoder=True"):
         make_pair(LanguageModel(bert, "bert"), None, object())
-    routed = MixtralConfig(**small, num_hidden_layers=1, num_local_experts=4, num_key_value_heads=2)
-    mixed = families.AutoModelForCausalLM.from_config(routed, trust_remote_code=False).eval()
-    pair = make_pair(mixed, None, toy_tokenizer(), "traced")
+    pair = make_pair(families.tiny_model("mixtral", vocab_size=260), None, toy_tokenizer(), "traced")
     assert (pair.target.engine, "experts" in pair.fallbacks[0]) == ("eager", True)
-    local = GPTNeoConfig(vocab_size=260, hidden_size=16, num_layers=2, num_heads=4, intermediate_size=24,
-                         attention_types=[[["global", "local"], 1]], max_position_embeddings=512)  # fmt: skip
-    outcome = check_forest(LanguageModel(GPTNeoForCausalLM(local).eval(), "gpt-neo"))
+    outcome = check_forest(LanguageModel(families.tiny_model("gpt_neo", window_size=256), "gpt-neo"))
     assert (outcome.passed, "window" in outcome.reason) == (False, True)
 
 
