@@ -5,7 +5,8 @@ Stopped runs go on from their checkpoints in `--work` when the same command is g
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from training.trainer import Trainer, distillation_loss, next_token_loss, optimi
 
 HELD_OUT_ROWS = 32
 """So many held-out rows at most make a figure."""
+Figures = tuple[torch.Tensor, dict[str, float]]
+"""A loss, and figures to report."""
 
 
 def at_least_one(text: str) -> int:
@@ -68,19 +71,12 @@ def train_target(asked: argparse.Namespace) -> Iterator[str]:
         train_tokenizer(texts[0], asked.vocabulary).save_pretrained(kept)
     tokenizer = AutoTokenizer.from_pretrained(kept, trust_remote_code=False)
     model = new_target(len(tokenizer), asked.layers, asked.hidden, asked.seed).to(asked.device)
-    rows, held_out = _rows_of(asked, texts, tokenizer)
 
-    def loss(progress: float) -> tuple[torch.Tensor, dict[str, float]]:
-        ids = rows.next()
-        with rows.autocast():
-            value = next_token_loss(model(ids, use_cache=False).logits, ids).mean()
-        return value, {"loss": value.item()}
+    def figures(ids: torch.Tensor, progress: float) -> Figures:
+        value = next_token_loss(model(ids, use_cache=False).logits, ids).mean()
+        return value, {"nats a token": value.item()}
 
-    yield from train(Trainer(loss, optimizers_of(model), {"model": model, "rows": rows}, asked.steps), _file(asked))
-    with torch.inference_mode(), rows.autocast():
-        losses = [next_token_loss(model(ids).logits, ids).mean().item() for ids in held_out]
-    yield f"{model.num_parameters():,} parameters; {_mean(losses)} nats a token on held-out text"
-    save_model(model, tokenizer, asked.output)
+    yield from _learn(asked, model, tokenizer, texts, figures)
 
 
 def train_draft(asked: argparse.Namespace) -> Iterator[str]:
@@ -90,20 +86,13 @@ def train_draft(asked: argparse.Namespace) -> Iterator[str]:
     if asked.layers >= target.config.num_hidden_layers:
         raise ValueError(f"--layers {asked.layers}: give fewer than the target's {target.config.num_hidden_layers}")
     draft = new_draft(target, asked.layers, asked.seed)
-    rows, held_out = _rows_of(asked, _texts_of(asked), tokenizer)
 
-    def loss(progress: float) -> tuple[torch.Tensor, dict[str, float]]:
-        ids = rows.next()
-        with rows.autocast():
-            theirs, ours = target(ids, use_cache=False).logits, draft(ids, use_cache=False).logits
+    def figures(ids: torch.Tensor, progress: float) -> Figures:
+        theirs, ours = target(ids, use_cache=False).logits, draft(ids, use_cache=False).logits
         value = distillation_loss(theirs, ours, variation_share(progress))
-        return value, {"loss": value.item(), "overlap": overlap(theirs, ours.detach()).mean().item()}
+        return value, {"loss": value.item(), "overlap with the target": overlap(theirs, ours.detach()).mean().item()}
 
-    yield from train(Trainer(loss, optimizers_of(draft), {"model": draft, "rows": rows}, asked.steps), _file(asked))
-    with torch.inference_mode(), rows.autocast():
-        overlaps = [overlap(target(ids).logits, draft(ids).logits).mean().item() for ids in held_out]
-    yield f"{draft.num_parameters():,} parameters; overlap with the target on held-out text {_mean(overlaps)}"
-    save_model(draft, tokenizer, asked.output)
+    yield from _learn(asked, draft, tokenizer, _texts_of(asked), figures)
 
 
 def train_memory(asked: argparse.Namespace) -> Iterator[str]:
@@ -128,21 +117,6 @@ def train_memory(asked: argparse.Namespace) -> Iterator[str]:
 COMMANDS = {"target": train_target, "draft": train_draft, "memory": train_memory}
 
 
-class _Batches(Rows):
-    """Rows of one shape as tensors on the device."""
-
-    def __init__(self, asked: argparse.Namespace, documents: list[np.ndarray]) -> None:
-        super().__init__(documents, asked.seed)
-        self._asked = asked
-
-    def next(self) -> torch.Tensor:
-        return torch.from_numpy(self.take(self._asked.rows, self._asked.length)).to(self._asked.device)
-
-    def autocast(self) -> Any:
-        kind, low = torch.device(self._asked.device).type, self._asked.dtype == "bfloat16"
-        return torch.autocast(kind, torch.bfloat16, enabled=low)
-
-
 def _texts_of(asked: argparse.Namespace) -> tuple[list[str], list[str]]:
     """Return (texts to train on, held-out texts)."""
     texts = split_documents(read_documents(asked.text))
@@ -151,23 +125,31 @@ def _texts_of(asked: argparse.Namespace) -> tuple[list[str], list[str]]:
     return texts
 
 
-def _rows_of(
-    asked: argparse.Namespace, texts: tuple[list[str], list[str]], tokenizer: Any
-) -> tuple[_Batches, list[torch.Tensor]]:
-    """Return the batches to train on, and some of held-out text (none if nothing is held out)."""
-    rows = _Batches(asked, encode_documents(tokenizer, texts[0]))
-    if not texts[1]:
-        return rows, []
-    held_out = _Batches(asked, encode_documents(tokenizer, texts[1]))
-    return rows, [held_out.next() for _ in range(-(-HELD_OUT_ROWS // asked.rows))]
+def _learn(
+    asked: argparse.Namespace,
+    model: Any,
+    tokenizer: Any,
+    texts: tuple[list[str], list[str]],
+    figures: Callable[[torch.Tensor, float], Figures],
+) -> Iterator[str]:
+    """Train a model on rows of text, tell its last figure on held-out text, and write it."""
+    training, *held_out = (Rows(encode_documents(tokenizer, some), asked.seed) for some in texts if some)
+    kind, is_low = torch.device(asked.device).type, asked.dtype == "bfloat16"
 
+    def figures_of(rows: Rows, progress: float) -> Figures:
+        ids = torch.from_numpy(rows.take(asked.rows, asked.length)).to(asked.device)
+        with torch.autocast(kind, torch.bfloat16, enabled=is_low):
+            return figures(ids, progress)
 
-def _file(asked: argparse.Namespace) -> Path:
-    return asked.work / f"{asked.command}.pt"
-
-
-def _mean(values: list[float]) -> str:
-    return f"{np.mean(values):.4f}" if values else "not measured: nothing was held out"
+    parts = {"model": model, "rows": training}
+    trainer = Trainer(partial(figures_of, training), optimizers_of(model), parts, asked.steps)
+    yield from train(trainer, asked.work / f"{asked.command}.pt")
+    with torch.inference_mode():
+        batches = range(-(-HELD_OUT_ROWS // asked.rows))
+        found = [[*figures_of(rows, 1.0)[1].items()][-1] for rows in held_out for _ in batches]
+    told = f"{found[0][0]} on held-out text {np.mean([value for _, value in found]):.4f}" if found else "none held out"
+    yield f"{model.num_parameters():,} parameters; {told}"
+    save_model(model, tokenizer, asked.output)
 
 
 def main(arguments: list[str] | None = None) -> int:
