@@ -6,6 +6,7 @@ Its beam search expands the prompt to one row per beam. With an assistant it run
 """
 
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -191,6 +192,22 @@ def as_shipped(pair: Pair) -> Iterator[None]:
     finally:
         for model in ours:
             model.set_attn_implementation(PACKED)
+
+
+def time_passes(pair: Pair, prompt: str, sizes: Sequence[int]) -> dict[int, float]:
+    """Return the seconds of a pass of the target over so many tokens, and under 0 those of a draft step; medians.
+
+    Tokens above 1 are guesses that are checked, so they need a draft model. The sizes take turns, three times.
+    Raises: as :func:`dsbd.decode`.
+    """
+    found: dict[int, list[float]] = {}
+    for size in (*sizes,) * 3:
+        how: dict[str, Any] = {"method": "speculative", "draft_depth": size - 1} if size > 1 else {"method": "sampling"}
+        stats = decode(pair, prompt, DecodingSettings(max_new_tokens=8 + 2 * size, **how)).stats
+        found.setdefault(size, []).append(stats.score_seconds / stats.iterations)
+        if stats.draft_calls:
+            found.setdefault(0, []).append(stats.draft_seconds / stats.draft_calls)
+    return {size: statistics.median(seconds) for size, seconds in found.items()}
 
 
 def trimmed(ids: list[int], pair: Pair) -> list[int]:

@@ -28,6 +28,7 @@ from weakref import WeakKeyDictionary
 
 import dsbd
 from dsbd.api import planning
+from dsbd.contest.measure import time_passes
 from dsbd.errors import DsbdError, PairError, StoppedError
 from dsbd.methods import ABOUT
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, load_pair
@@ -42,8 +43,8 @@ LOOK_SECONDS = 0.05
 """A waiting run looks this often whether its turn has come or it was stopped."""
 SECONDS_TO_START, SECONDS_PER_TOKEN, MEASURING_SECONDS = 15, 0.25, 40
 """What is asked of ZeroGPU; the last for settings with ``auto``, which measures where there is no plan yet."""
-CHECKED, PASSES = 5, 8
-"""Words of a pass that checks guesses, and the passes that are timed."""
+CHECKED = 5
+"""Words of a pass that checks guesses and is timed."""
 _TIMES: WeakKeyDictionary[Pair, tuple[float, float]] = WeakKeyDictionary()
 COMPARED_SECONDS = (1.0, 10.0)
 """A decode that took longer than the second is compared with nothing; up to the first it runs three times."""
@@ -189,7 +190,7 @@ class Beside(NamedTuple):
     text: str
     """What the large model wrote alone, with the decode's own seed."""
     times: tuple[float, float] | None
-    """As :func:`time_passes` returns them."""
+    """As :func:`pass_times` returns them."""
 
 
 class Engine:
@@ -333,11 +334,11 @@ def _compare(pair: Pair, prompt: str, settings: ResolvedSettings, runs: int, sto
     return Beside(
         method, alone.num_beams, runs,
         median(ours.stats.tokens_per_second / plain.stats.tokens_per_second for ours, plain in results),
-        (math.exp(-mean[0]), math.exp(-mean[1])), results[0][1].text, time_passes(pair, prompt),
+        (math.exp(-mean[0]), math.exp(-mean[1])), results[0][1].text, pass_times(pair, prompt),
     )  # fmt: skip
 
 
-def time_passes(pair: Pair, prompt: str) -> tuple[float, float] | None:
+def pass_times(pair: Pair, prompt: str) -> tuple[float, float] | None:
     """Return the seconds in which the large model writes one word, and in which it checks :data:`CHECKED` of them.
 
     It is measured once for each pair. None: the pair has no small model, or no room behind the prompt.
@@ -345,16 +346,11 @@ def time_passes(pair: Pair, prompt: str) -> tuple[float, float] | None:
     if pair.draft is None:
         return None
     if pair not in _TIMES:
-        one = DecodingSettings(method="sampling", max_new_tokens=PASSES)
-        several = DecodingSettings(method="speculative", draft_depth=CHECKED - 1, max_new_tokens=PASSES * CHECKED)
-        found: dict[DecodingSettings, list[float]] = {one: [], several: []}
         try:
-            for settings, seconds in list(found.items()) * 3:
-                stats = dsbd.decode(pair, prompt, settings).stats
-                seconds.append(stats.score_seconds / stats.iterations)
+            times = time_passes(pair, prompt, (1, CHECKED))
         except DsbdError:
             return None
-        _TIMES[pair] = median(found[one]), median(found[several])
+        _TIMES[pair] = times[1], times[CHECKED]
     return _TIMES[pair]
 
 

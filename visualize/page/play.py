@@ -25,7 +25,7 @@ from visualize import decode_figure, forest_figure
 from visualize.pages.document import packed_json
 from visualize.theme import Theme
 
-from .engine import CHECKED, TARGETS, Beside, Engine, Step, time_passes
+from .engine import CHECKED, TARGETS, Beside, Engine, Step, pass_times
 from .form import (
     KNOWS,
     NAMES,
@@ -178,7 +178,7 @@ def _build_stage(engine: Engine, opening: Trace | None, name: str, traces: dict[
         "examples": {pair: list(examples_for(pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
         "checked": CHECKED,
-        "times": None if IS_LENT else time_passes(pairs.get(pairs.first), asked),
+        "times": None if IS_LENT else pass_times(pairs.get(pairs.first), asked),
         "own": OWN.strip("/"),
         "live": f"{LEARN.strip('/')}/live/",
     }
