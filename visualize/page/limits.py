@@ -28,8 +28,8 @@ LOCAL = ("", "127.0.0.1", "localhost", "::1")
 BEFORE_IT = ("SPACE_ID", "GRADIO_ROOT_PATH", "FORWARDED_ALLOW_IPS")
 """Settings that mean that another server stands in front of the page."""
 HIGHEST_PORT = 65_535
-ELSEWHERE = ("target", "draft", "device_map", "pairs", "cache")
-"""Settings that the command ``page`` reads as defaults of its flags, and the folder of what the decoder keeps."""
+ELSEWHERE = ("target", "draft", "device_map", "pairs")
+"""Settings that the command ``page`` reads as defaults of its flags."""
 
 
 class Limits(BaseModel):
