@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -223,16 +222,9 @@ def _noise(races: int, pairs: int, generator: torch.Generator) -> Floats:
     return noise
 
 
-class _Block(NamedTuple):
-    """A beginning of a block, or a whole one; they are compared by cost, then by length, then by ids."""
-
-    cost: float
-    """Minus the sum of its log-probabilities."""
-    length: int
-    ids: tuple[int, ...]
-    log_probs: tuple[float, ...]
-    above: int
-    """The row after which its last token stands."""
+_Block = tuple[float, int, tuple[int, ...], tuple[float, ...], int]
+"""A beginning of a block: minus its log-probability, its length, ids, their log-probabilities, the row of the last."""
+_NOTHING: _Block = (0.0, 0, (), (), 0)
 
 
 class BlockSearch:
@@ -264,15 +256,15 @@ class BlockSearch:
             SettingsError: it is not found among the most beginnings that are extended.
         """
         self.row.open([beam.node for beam in beams], 0)
-        waiting, block = list[_Block](), _Block(0.0, 0, (), (), 0)
+        waiting, block = list[_Block](), _NOTHING
         for place in range(MOST_EXTENDED):
-            last = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
-            (row,) = host_rows(self.row.feed(last, torch.full_like(last, block.above), ()), MOST_EXTENDED, "target")
+            cost, length, ids, log_probs, above = block
+            last = torch.tensor(ids[-1:], dtype=torch.int64, device=self._device)
+            (row,) = host_rows(self.row.feed(last, torch.full_like(last, above), ()), MOST_EXTENDED, "target")
             for token, log_prob in zip(row.tokens.tolist(), row.log_probs.tolist(), strict=True):
-                ids, log_probs = (*block.ids, token), (*block.log_probs, log_prob)
-                heappush(waiting, _Block(block.cost - log_prob, block.length + 1, ids, log_probs, place))
+                heappush(waiting, (cost - log_prob, length + 1, (*ids, token), (*log_probs, log_prob), place))
             block = heappop(waiting)
-            if block.length == depth or block.ids[-1] in self._eos:
+            if block[1] == depth or block[2][-1] in self._eos:
                 return _drafted_block(beams[0].node, block)
         raise SettingsError(
             f"block is {depth}: the likeliest block is not among the first {MOST_EXTENDED} beginnings that mjgd "
@@ -282,7 +274,7 @@ class BlockSearch:
 
 def _drafted_block(node: Node, block: _Block) -> Drafted:
     drafted = Drafted(best=[])
-    for token, log_prob in zip(block.ids, block.log_probs, strict=True):
+    for token, log_prob in zip(*block[2:4], strict=True):
         parent, node = node, node.child(token)
         law = DraftLaw([parent], np.zeros(1, dtype=np.int64), np.array([token]), np.ones(1))
         drafted.layers.append(ForestLayer([node], [1.0], [], law))

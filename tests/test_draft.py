@@ -184,40 +184,6 @@ def likeliest(table, path: Path, depth: int) -> Path:
     return max(every, key=lambda block: weight(table, path, block))
 
 
-def best_of_search(table, path: Path, depth: int, width: int) -> Path:
-    """The best beam of a beam search."""
-    alive, ended = [()], []
-    for _ in range(depth):
-        grown = [(*block, token) for block in alive for token in range(VOCABULARY)]
-        best = sorted(grown, key=lambda block: -weight(table, path, block))[:width]
-        ended += [block for block in best if block[-1] == EOS]
-        alive = [block for block in best if block[-1] != EOS]
-    return max(ended + alive, key=lambda block: weight(table, path, block))
-
-
-def text_of_mjsd(target, draft, tokens: int, depth: int, width: int, threshold: float) -> Path:
-    """The text of ``mjsd`` at temperature 0."""
-    text: Path = ()
-    while len(text) < tokens and text[-1:] != (EOS,):
-        room = tokens - len(text) - 1
-        block = best_of_search(draft, text, min(depth, room), width) if room else ()
-        gaps = [weight(target, text, block[:at]) - weight(draft, text, block[:at]) for at in range(1, len(block) + 1)]
-        count = max((at for at, gap in enumerate(gaps, 1) if min(1.0, math.exp(gap)) >= threshold), default=0)
-        text += block[:count]
-        if text[-1:] != (EOS,) or not count:
-            text += likeliest(target, text, 1)
-    return text
-
-
-def test_mjsd_writes_what_the_oracle_writes(pair) -> None:
-    """Catches another best beam, another rule, and a limit that is exceeded."""
-    target, draft_table = (partial(after, pair, role) for role in ("target", "draft"))
-    for depth, width, threshold in product((2, 3), (1, 3), (0.0, 0.5)):
-        settings = {"max_new_tokens": 6, "draft_depth": depth, "draft_width": width, "joint_threshold": threshold}
-        found = ids(pair, method="mjsd", temperature=0.0, top_k=0, **settings)
-        assert found == text_of_mjsd(target, draft_table, 6, depth, width, threshold), settings
-
-
 @pytest.mark.parametrize("at_hand", [True, False])
 def test_mjgd_is_greedy_at_one_and_the_mode_at_the_whole_length(pair, at_hand, monkeypatch) -> None:
     """Catches a search that ends with a block that is not the likeliest of all."""

@@ -72,7 +72,9 @@ def adam(groups: list[tuple[list[Any], float]]) -> torch.optim.Optimizer:
 
 
 def optimizers_of(model: torch.nn.Module) -> dict[str, torch.optim.Optimizer]:
-    """Return {name: optimizer} that together step every parameter of a model once."""
+    """Return {name: optimizer} that together step every parameter of a model once. Raises: ValueError: torch is old."""
+    if not hasattr(torch.optim, "Muon"):
+        raise ValueError(f"torch is {torch.__version__}; training needs 2.9 or later: pip install 'torch>=2.9'")
     matrices, others = list[torch.nn.Parameter](), list[torch.nn.Parameter]()
     for name, parameter in model.named_parameters():
         (matrices if parameter.ndim == 2 and ".layers." in name else others).append(parameter)

@@ -18,6 +18,7 @@ from training.memory import BACK_SEGMENTS, MemoryModel, MemoryRows, memory_train
 from training.models import load_model, new_draft, new_target, train_tokenizer
 from training.trainer import Trainer, distillation_loss, next_token_loss, optimizers_of, train
 
+pytestmark = pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="training needs torch 2.9 or later")
 STORIES = [
     f"One day, {name} found a {thing}. {name} had {count} friends.\nThey played until night."
     for name in ("Lily", "Tom", "Anna", "Ben", "Mia", "Sam") for thing in ("ball", "dog", "boat", "tree", "cake")
