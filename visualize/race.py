@@ -1,8 +1,6 @@
-"""A race as lanes on one clock and as paths of SVG, the sentences that say who was faster, and two texts by words."""
+"""A race as lanes on one clock and as paths of SVG, and the sentences that say who was faster."""
 
-import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import Literal
 
 from dsbd.contest.records import Lane, Race, Racer, Ratio
@@ -242,21 +240,3 @@ def _time_said(ratio: Ratio, other: str) -> str:
             return f"Here the guesses cost more time than they save: {times} × the speed of {other} ({interval})."
     ends = f"{_short(ratio.low)} to {_short(ratio.high)}"
     return f"In time no clear difference from {other}: {times} × its speed, {ends} × possible; more runs narrow it."
-
-
-def compared(text: str, other: str) -> list[tuple[str, bool]]:
-    """Return a text in pieces, each with whether its words differ from another text.
-
-    Example:
-        >>> compared("a fox ran", "a cat ran")
-        [('a ', False), ('fox ', True), ('ran', False)]
-    """
-    ours, theirs = _words(text), _words(other)
-    matcher = SequenceMatcher(None, [word.strip() for word in ours], [word.strip() for word in theirs], autojunk=False)
-    return [("".join(ours[start:end]), kind != "equal")
-            for kind, start, end, _, _ in matcher.get_opcodes() if end > start]  # fmt: skip
-
-
-def _words(text: str) -> Sequence[str]:
-    """Return words, each with the space after it; the first one has the space before it too."""
-    return re.findall(r"^\s*\S+\s*|\S+\s*|^\s+$", text)

@@ -21,7 +21,6 @@ from visualize.race import (
     answers_said,
     bar_paths,
     busy_of,
-    compared,
     headline_of,
     heat_said,
     label_of,
@@ -222,12 +221,8 @@ def answers_markup(race: Race, task: Task | None) -> str:
     if is_scored(race):
         title, hint = "The answers", f"{RIGHT.get(race.task or '', '')} Shown: the first run of each."
     else:
-        other = f" Marked: what differs from {escape(label_of(race.baseline).lower())}." if race.baseline else ""
         title = "The texts"
-        hint = (
-            f"The first run of each, same seed.{other} Texts are drawn at random, so they differ even where the law is "
-            "the same."
-        )
+        hint = "The first run of each, same seed. Texts are drawn at random, so they differ even under one law."
     places = range(len(race.prompts))
     shown = next((place for place in places if _is_disputed(race, place)), 0)
     parts = "".join(_question(race, task, place, is_open=place == shown) for place in places)
@@ -269,11 +264,10 @@ def _answers(race: Race, place: int) -> list[tuple[str, list[Answer]]]:
 
 def _question(race: Race, task: Task | None, place: int, *, is_open: bool) -> str:
     prompt, answers = race.prompts[place], _answers(race, place)
-    base = next((own[0].text for name, own in answers if name == race.baseline), None)
     cards = [_scored_card("Right answer", "gold", prompt.gold, "", task)] if prompt.gold else []
     for name, own in answers:
         if own[0].right is None:
-            cards.append(_text_card(label_of(name), own[0].text, base))
+            cards.append(_text_card(label_of(name), own[0].text))
         else:
             cards.append(_scored_card(label_of(name), *_verdict(own), task))
     texts = f'<div class="race-texts">{"".join(cards)}</div>'
@@ -304,12 +298,10 @@ def _scored_card(label: str, mark: str, answer: str, said: str, task: Task | Non
     )
 
 
-def _text_card(label: str, text: str, base: str | None) -> str:
-    pieces = ""
-    for piece, differs in compared(text, text if base is None else base):
-        words = escape(flowing(piece))
-        pieces += f"<mark>{words}</mark>" if differs else words
-    return f'<article><h3>{escape(label)}</h3><p dir="auto" translate="no">{pieces.strip()}</p></article>'
+def _text_card(label: str, text: str) -> str:
+    return (
+        f'<article><h3>{escape(label)}</h3><p dir="auto" translate="no">{escape(flowing(text)).strip()}</p></article>'
+    )
 
 
 def rows_markup(rows: Sequence[Row] | str | None) -> str:
