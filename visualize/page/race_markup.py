@@ -1,11 +1,8 @@
 """The markup of a race: lanes on one clock, texts side by side, the table. Every text is escaped here."""
 
-import base64
-import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from html import escape
-from typing import Any
 
 from dsbd.contest.contenders import TRANSFORMERS
 from dsbd.contest.records import Answer, Lane, Mean, Race, Racer, Ratio
@@ -223,37 +220,8 @@ def answers_markup(race: Race, task: Task | None) -> str:
     else:
         title = "The texts"
         hint = "The first run of each, same seed. Texts are drawn at random, so they differ even under one law."
-    places = range(len(race.prompts))
-    shown = next((place for place in places if _is_disputed(race, place)), 0)
-    parts = "".join(_question(race, task, place, is_open=place == shown) for place in places)
-    return (
-        f'<section class="race-part"><h2>{title}</h2><p class="race-hint">{hint} {_download(race)}</p>{parts}</section>'
-    )
-
-
-def answer_records(race: Race) -> list[dict[str, Any]]:
-    """Return every run as plain data: decoder, prompt, seed and text; with a task also answer and right or wrong."""
-    found = []
-    for racer in race.racers:
-        for one in racer.answers:
-            prompt = race.prompts[one.prompt]
-            record = {"decoder": racer.name, "prompt": prompt.text, "seed": one.seed, "text": one.text}
-            if one.right is not None:
-                record |= {"answer": one.answer, "gold": prompt.gold, "right": one.right, "reason": one.reason}
-            found.append(record)
-    return found
-
-
-def _download(race: Race) -> str:
-    """A link that contains the file, so that the server need not keep it."""
-    lines = "".join(json.dumps(record) + "\n" for record in answer_records(race))
-    packed = base64.b64encode(lines.encode()).decode()
-    return f'<a download="race.jsonl" href="data:application/jsonl;base64,{packed}">All answers as JSON lines</a>'
-
-
-def _is_disputed(race: Race, place: int) -> bool:
-    """True where some runs were right and some were wrong."""
-    return len({answer.right for _, answers in _answers(race, place) for answer in answers}) > 1
+    parts = "".join(_question(race, task, place, is_open=place == 0) for place in range(len(race.prompts)))
+    return f'<section class="race-part"><h2>{title}</h2><p class="race-hint">{hint}</p>{parts}</section>'
 
 
 def _answers(race: Race, place: int) -> list[tuple[str, list[Answer]]]:
