@@ -16,7 +16,7 @@ from tests.visualize.traces import SENSORY, nasty_trace, remembered, scene_of, t
 from visualize.theme import MARKS
 from visualize.words import number
 
-VIEWS = ("text", "cut", "mask", "charts", "table")
+VIEWS = ("text", "cut", "mask", "table")
 
 
 @pytest.mark.slow
@@ -257,22 +257,6 @@ def test_the_mask_shows_whom_a_node_sees_and_the_table_its_row(page):
 
 
 @pytest.mark.slow
-def test_the_charts_follow_the_iteration(page):
-    show_view(page, "charts")
-    expect(page.locator(".dsbd-chart")).to_have_count(2)
-    bands = page.locator(".dsbd-chart >> nth=0 >> .dsbd-chart-band")
-    expect(bands).to_have_count(len(TRACE.iterations))
-    widths = [layer.width for iteration in TRACE.iterations for layer in iteration.layers]
-    expect(page.locator(".dsbd-chart .dsbd-chart-width")).to_have_count(len(widths))
-    expect(bands.nth(1)).to_have_class("dsbd-chart-band dsbd-current")
-    page.focus(".dsbd")
-    page.keyboard.press("PageDown")
-    expect(bands.nth(2)).to_have_class("dsbd-chart-band dsbd-current")
-    bands.nth(4).click()
-    assert page.input_value("[aria-label=Pass]") == "5"
-
-
-@pytest.mark.slow
 def test_the_drawing_is_saved_as_svg_and_png(page):
     page.focus(".dsbd")
     page.keyboard.press("End")
@@ -362,8 +346,7 @@ def test_a_trace_that_grows_leaves_the_reader_alone(browser, exported):
         assert run("() => document.activeElement.getAttribute('aria-label')") == named
         assert run("() => a.text().tokens.length") > short
         expect(page.locator(".dsbd-count-iteration")).to_have_text("2 of 4")
-        run("() => { a.show('charts'); a.add(trace.iterations.slice(4), {result: trace.result}); }")
-        expect(page.locator(".dsbd-chart >> nth=0 >> .dsbd-chart-band")).to_have_count(len(SCENE.iterations))
+        run("() => a.add(trace.iterations.slice(4), {result: trace.result})")
         whole = run("() => a.text()")
         assert "".join(token["text"] for token in whole["tokens"]).strip() == TRACE.result.text.strip()
         seen.quiet()

@@ -5,11 +5,11 @@
 import {CutPanel} from "./turn.js";
 import {STYLES, button, download, draw, make, set, symbol} from "./dom.js";
 import {HEAD} from "./forest.js";
-import {ChartsPanel, MaskPanel, TablePanel, TextPanel} from "./panels.js";
+import {MaskPanel, TablePanel, TextPanel} from "./panels.js";
 import {columnsOf} from "./tokens.js";
 import {STRINGS, nameOf, number, remember} from "./words.js";
 
-const PANELS = [TextPanel, CutPanel, MaskPanel, ChartsPanel, TablePanel];
+const PANELS = [TextPanel, CutPanel, MaskPanel, TablePanel];
 
 /* Fills the viewer's root and returns the parts that steps change. before: the views in the language before. */
 export function buildShell(viewer, before) {
@@ -104,10 +104,10 @@ class Views {
     this.refresh();
   }
 
-  /* changed: another iteration is shown. news: the scene has changed. A closed fold updates when it is opened. */
-  update(changed = false, news = false) {
+  /* changed: another iteration is shown. A closed fold updates when it is opened. */
+  update(changed = false) {
     this.ready = true;
-    this.isStale ||= changed || (news && Boolean(this.panel.whole));
+    this.isStale ||= changed;
     this.refresh();
   }
 

@@ -267,7 +267,7 @@ class Viewer {
     this.forest.update();
     this.forest.body.setAttribute("aria-label", this.altText());
     drawCard(this, p.card);
-    p.views.update(changed, news);
+    p.views.update(changed);
     this.forest.bringIntoView(this.placeToShow(step), step.layer, changed);
   }
 
