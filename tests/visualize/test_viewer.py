@@ -2,11 +2,8 @@
 prompt; and axe-core, which finds nothing serious."""
 
 import math
-import xml.etree.ElementTree as ElementTree
-from io import BytesIO
 
 import pytest
-from PIL import Image
 from playwright.sync_api import expect
 
 import visualize
@@ -16,7 +13,7 @@ from tests.visualize.traces import SENSORY, nasty_trace, remembered, scene_of, t
 from visualize.theme import MARKS
 from visualize.words import number
 
-VIEWS = ("text", "cut", "mask", "charts", "table")
+VIEWS = ("text", "cut", "mask", "table")
 
 
 @pytest.mark.slow
@@ -167,9 +164,6 @@ def test_hostile_tokens_stay_text_in_the_drawing_and_in_every_view(browser, tmp_
         for view in VIEWS:
             show_view(page, view)
             assert hostile_marks(page) == 0
-        with page.expect_download() as waiting:
-            page.get_by_role("button", name="SVG", exact=True).click()
-        ElementTree.fromstring(waiting.value.path().read_bytes())
         assert opened.errors == []
 
 
@@ -257,46 +251,6 @@ def test_the_mask_shows_whom_a_node_sees_and_the_table_its_row(page):
 
 
 @pytest.mark.slow
-def test_the_charts_follow_the_iteration(page):
-    show_view(page, "charts")
-    expect(page.locator(".dsbd-chart")).to_have_count(2)
-    bands = page.locator(".dsbd-chart >> nth=0 >> .dsbd-chart-band")
-    expect(bands).to_have_count(len(TRACE.iterations))
-    widths = [layer.width for iteration in TRACE.iterations for layer in iteration.layers]
-    expect(page.locator(".dsbd-chart .dsbd-chart-width")).to_have_count(len(widths))
-    expect(bands.nth(1)).to_have_class("dsbd-chart-band dsbd-current")
-    page.focus(".dsbd")
-    page.keyboard.press("PageDown")
-    expect(bands.nth(2)).to_have_class("dsbd-chart-band dsbd-current")
-    bands.nth(4).click()
-    assert page.input_value("[aria-label=Pass]") == "5"
-
-
-@pytest.mark.slow
-def test_the_drawing_is_saved_as_svg_and_png(page):
-    page.focus(".dsbd")
-    page.keyboard.press("End")
-    unfold(page)
-    files = {}
-    for kind in ("SVG", "PNG"):
-        with page.expect_download() as waiting:
-            page.get_by_role("button", name=kind, exact=True).click()
-        assert waiting.value.suggested_filename == f"dsbd-pass-2.{kind.lower()}"
-        files[kind] = waiting.value.path().read_bytes()
-    texts = "".join(ElementTree.fromstring(files["SVG"]).itertext())
-    assert all(node.label in texts for node in SCENE.iterations[1].nodes)
-    assert "Token 1" in texts
-    legend = page.locator(".dsbd-legend li").all_inner_texts()
-    assert "width_threshold = 0.70" in legend[-1]
-    assert all(part in texts for entry in legend for part in entry.split("\n"))
-    assert b"var(--" not in files["SVG"]
-    picture = Image.open(BytesIO(files["PNG"])).convert("RGB")
-    assert len(picture.getcolors(1 << 24)) > 20
-    below = picture.crop((0, picture.height - 40, picture.width, picture.height))
-    assert len(below.getcolors(1 << 24)) > 20, "the legend is part of the picture"
-
-
-@pytest.mark.slow
 def test_a_bare_viewer_fits_on_a_slide_and_grows_with_it(browser, exported):
     """Catches tools on a slide, a card that is off it, labels of twelve pixels, and a forest that grows out of it."""
     with viewer(browser, exported, "?bare#iteration=2&step=9", viewport={"width": 700, "height": 620}) as seen:
@@ -362,8 +316,7 @@ def test_a_trace_that_grows_leaves_the_reader_alone(browser, exported):
         assert run("() => document.activeElement.getAttribute('aria-label')") == named
         assert run("() => a.text().tokens.length") > short
         expect(page.locator(".dsbd-count-iteration")).to_have_text("2 of 4")
-        run("() => { a.show('charts'); a.add(trace.iterations.slice(4), {result: trace.result}); }")
-        expect(page.locator(".dsbd-chart >> nth=0 >> .dsbd-chart-band")).to_have_count(len(SCENE.iterations))
+        run("() => a.add(trace.iterations.slice(4), {result: trace.result})")
         whole = run("() => a.text()")
         assert "".join(token["text"] for token in whole["tokens"]).strip() == TRACE.result.text.strip()
         seen.quiet()

@@ -314,7 +314,6 @@ const DO = {
   further,
   link,
   page: savePage,
-  picture: () => viewer.picture(),
   trace: saveTrace,
   live: () => DsbdPage.live?.(),
 };

@@ -1,5 +1,5 @@
-/* The views of an iteration that the fold offers: its text, its nodes as a table, the attention
- * mask of its forest, and charts of the whole decode. Each is built when it is first opened. */
+/* The views of an iteration that the fold offers: its text, its nodes as a table, and the attention mask of its forest.
+ * Each is built when it is first opened. */
 
 import {button, clamp, draw, make, placeAt, scrolled, term} from "./dom.js";
 import {number} from "./words.js";
@@ -123,74 +123,6 @@ export class TablePanel {
 }
 
 const shown = (value) => (value === null ? "" : number(value));
-
-/* ---- charts of the whole decode: widths, and seconds by phase --------------------------------------------------- */
-
-const CHART = {width: 620, height: 180, left: 58, top: 12, bottom: 20};
-
-/* Two small drawings, a column for each pass; a click goes to the pass. */
-export class ChartsPanel {
-  key = "charts";
-  whole = true; // it shows all iterations
-
-  build(sheet) {
-    const {say, scene} = this.viewer;
-    const phases = Object.keys(scene.iterations[0].seconds);
-    this.bands = [];
-    const widths = this.chart(({layers}) => [
-      ["layers", 0, layers.length],
-      ...layers.map(({width}) => ["width", width, width]),
-    ]);
-    const seconds = this.chart(({seconds: spent}) => {
-      let before = 0;
-      return phases.map((phase) => [phase, before, (before += spent[phase])]);
-    });
-    const title = (text) => make("p", {class: "dsbd-fact-title", text});
-    const key = ([kind, text]) => make("span", {}, make("i", {class: `dsbd-key dsbd-chart-${kind}`}), say(text));
-    const legend = (...entries) => make("p", {class: "dsbd-hint"}, ...entries.map(key));
-    sheet.replaceChildren(
-      title(say("figure.width")),
-      widths,
-      legend(["layers", "figure.layers"], ["width", "figure.layer_width"]),
-      title(`${say("figure.timeline")} (${say("figure.seconds")})`),
-      seconds,
-      legend(...phases.map((phase) => [phase, `bar.${phase}`])),
-    );
-  }
-
-  /* marksOf(iteration): [kind, from, to] of each mark of a pass, a line where both values are the same. */
-  chart(marksOf) {
-    const {viewer} = this;
-    const {iterations} = viewer.scene;
-    const {width, height, left, top, bottom} = CHART;
-    const most = Math.max(...iterations.flatMap(marksOf).map(([, , to]) => to));
-    const each = Math.min((width - left) / iterations.length, 40);
-    const y = (value) => height - bottom - (value / most) * (height - bottom - top);
-    const text = (x, at, said, anchor) => draw("text", {x, y: at, "text-anchor": anchor, text: said});
-    const every = Math.ceil(30 / each);
-    const columns = iterations.map((iteration, at) => {
-      const x = left + at * each;
-      const band = draw("rect", {class: "dsbd-chart-band", x, y: top, width: each, height: height - top});
-      this.bands.push(band);
-      const marks = marksOf(iteration).map(([kind, from, to]) => {
-        const tall = Math.max(y(from) - y(to), 2);
-        const box = {x: x + 0.15 * each, width: 0.7 * each, y: y(to) - tall * (to === from), height: tall};
-        return draw("rect", {class: `dsbd-chart-${kind}`, ...box});
-      });
-      const label = at % every ? [] : [text(x + each / 2, height - 6, iteration.number, "middle")];
-      return draw("g", {onclick: () => viewer.goto({it: at, step: 0})}, band, ...marks, ...label);
-    });
-    const frame = [text(left - 6, top + 8, number(most), "end"), text(left - 6, y(0), "0", "end")];
-    const size = {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": viewer.say("tab.charts")};
-    return draw("svg", {class: "dsbd-chart", ...size}, ...frame, ...columns);
-  }
-
-  update() {
-    this.bands.forEach((band, at) => {
-      band.classList.toggle("dsbd-current", at % this.viewer.scene.iterations.length === this.viewer.it);
-    });
-  }
-}
 
 /* ---- the forest attention mask: every node sees the prompt, its input beam, its ancestors and itself ------------ */
 
