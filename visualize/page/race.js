@@ -4,7 +4,8 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 function mount(race) {
   const whole = Number(race.dataset.seconds);
   const find = (name) => race.querySelector(`.race-${name}`);
-  const [play, scrub, clock, speed] = ["play", "scrub", "clock", "speed"].map(find);
+  const [play, scrub, clock, transport] = ["play", "scrub", "clock", "transport"].map(find);
+  const shownSeconds = whole * Number(transport.dataset.slower);
   const lanes = [...race.querySelectorAll(".race-lane")].map((lane) => ({
     ends: Number(lane.dataset.ends),
     isPhased: !("unphased" in lane.dataset),
@@ -57,7 +58,7 @@ function mount(race) {
     let before = performance.now();
     const step = (time) => {
       if (!race.isConnected) return;
-      show(now + (Math.max(0, time - before) / 1000) * (Number(speed.value) / whole));
+      show(now + Math.max(0, time - before) / 1000 / shownSeconds);
       before = time;
       if (now < 1) frame = requestAnimationFrame(step);
       else pause();
@@ -66,7 +67,6 @@ function mount(race) {
   }
 
   play.hidden = still.matches;
-  speed.closest("label").hidden = still.matches;
   play.addEventListener("click", () => (frame ? pause() : start()));
   scrub.addEventListener("input", () => {
     pause();

@@ -40,7 +40,7 @@ PLAY = Contender("dsbd as in Play", "dsbd", DecodingSettings())
 WIDTHS = ("min_width", "max_width", "width_threshold")
 """What makes the width dynamic. In a race the width of DSBD stays dynamic, even if the Play tab fixes it."""
 SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My questions", "own")]
-RECORDED = {"bundled:stories": "Stories", SQL: "Questions to SQL, with right answers"}
+RECORDED = {SQL: "Questions to SQL", "bundled:stories": "Stories"}
 MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
 SAID = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
 MEASURED = "Measured here, now: after a warm-up the decoders took turns. A lane is the run of middle time."
@@ -67,14 +67,15 @@ def build_race_tab(engine: Engine, form: Form) -> None:
                     placeholder="Write how a text begins; of several questions, one a line", lines=1, max_lines=6,
                     visible=not is_task, elem_id="race-prompt",
                 )  # fmt: skip
-                count = _slider(MOST_QUESTIONS, START_QUESTIONS, "How many questions", "race-questions", is_task)
             with gr.Column(scale=0, min_width=132, elem_classes="actions"):
                 run = gr.Button("Race", variant="primary", elem_id="race-run")
                 stop = gr.Button("Stop", variant="stop", visible=False, elem_id="race-stop")
-        racers = gr.CheckboxGroup(_choices(START), value=list(START), show_label=False, elem_id="race-racers")
-        with gr.Accordion("More decoders, runs and length", open=False, elem_classes="fold"), gr.Row():
-            more = gr.CheckboxGroup(_choices(MORE), value=[], label="More decoders", elem_id="race-more")
+        with gr.Accordion("Decoders, questions, runs and length", open=False, elem_classes="fold"), gr.Row():
             with gr.Column(min_width=240):
+                racers = gr.CheckboxGroup(_choices(START), value=list(START), label="Decoders", elem_id="race-racers")
+                more = gr.CheckboxGroup(_choices(MORE), value=[], label="More decoders", elem_id="race-more")
+            with gr.Column(min_width=240):
+                count = _slider(MOST_QUESTIONS, START_QUESTIONS, "How many questions", "race-questions", is_task)
                 runs = _slider(limits.max_compared_runs, START_RUNS, "Runs of each", "race-runs", info=OTHERS)
                 tokens = _slider(limits.max_new_tokens, START_TOKENS, "New tokens", "race-tokens")
         with gr.Row(elem_classes="race-shown", equal_height=False):

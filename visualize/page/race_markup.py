@@ -36,7 +36,6 @@ from .form import SQL
 from .parts import figures_table
 
 NOT_MEASURED = "<small>not measured</small>"
-SPEEDS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
 SHORTEST_PLAY = 5.0
 """Seconds that a race plays at least, unless it is even longer in truth: it is slowed down, and says so."""
 ROWS_SHOWN = 6
@@ -81,21 +80,14 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
 
 
 def _transport(seconds: float) -> str:
-    fitting = next((speed for speed in SPEEDS if seconds / speed >= SHORTEST_PLAY), SPEEDS[-1])
-    options = "".join(
-        f'<option value="{speed:g}"{" selected" if speed == fitting else ""}>{_speed_said(speed)}</option>'
-        for speed in SPEEDS
-    )
+    slower = max(1.0, SHORTEST_PLAY / seconds)
     return (
-        '<div class="race-transport"><button type="button" class="race-play">Play back</button>'
+        f'<div class="race-transport" data-slower="{slower:.3f}">'
+        '<button type="button" class="race-play">Play back</button>'
         '<input type="range" class="race-scrub" min="0" max="1000" value="1000" aria-label="Time of the race">'
-        f'<output class="race-clock">{seconds:.2f} s</output>'
-        f'<label>Speed <select class="race-speed">{options}</select></label></div>'
+        f'<output class="race-clock">{seconds:.2f} s</output><span class="race-said">'
+        f"{'as measured' if slower == 1 else f'shown {slower:.0f} × slower than measured'}</span></div>"
     )
-
-
-def _speed_said(speed: float) -> str:
-    return "as measured" if speed == 1 else f"{1 / speed:.0f} × slower"
 
 
 def _lane(race: Race, racer: Racer, ran: Lane) -> str:
