@@ -42,8 +42,8 @@ def measure(
 ) -> dict[str, Any]:
     """Decode once and return what a :class:`~dsbd.contest.records.Run` says of it.
 
-    The clock measures nothing but the call itself. The quality of the hypotheses comes from a separate
-    forward of the target for each. Opponents cannot be stopped, and their beams go on past ``until``. A prompt beyond
+    The clock measures nothing but the call itself. The perplexity of what is returned comes from a
+    separate forward of the target. Opponents cannot be stopped, and their beams go on past ``until``. A prompt beyond
     the context is read into the pair's memory before the clock starts: the methods of a prompt share it.
 
     Raises:
@@ -55,8 +55,7 @@ def measure(
     if contender.is_ours:
         options: dict[str, Any] = {"until": until, "observers": observers, "chat": chat, "stop": stop}
         result, *took = _clocked(pair, lambda: decode(pair, prompt, settings, **options))
-        likeliest = max(result.beams, key=lambda beam: beam.log_weight / len(beam.token_ids))
-        found = [list(one) for one in dict.fromkeys((tuple(result.token_ids), tuple(likeliest.token_ids)))]
+        found = list(result.token_ids)
         names = ("layers", "target_calls", "prefill_seconds", "iterations", "accepted", "rejected", "mean_width",
                  "kv_peak_bytes")  # fmt: skip
         counts = {name: getattr(result.stats, name) for name in names}
@@ -66,18 +65,16 @@ def measure(
         found, counts = called
     seconds, peak = took
     prefix = None if window.memory is None else window.memory.embedding
-    weights = [(log_likelihood(pair.target, window.ids, one, prefix), len(one)) for one in found]
-    first, limit = found[0], settings.max_new_tokens
+    weight, limit = log_likelihood(pair.target, window.ids, found, prefix), settings.max_new_tokens
     return counts | {
         "seed": seed,
         "segments": None if window.memory is None else len(window.memory.segments),
-        "text": pair.decode(first),
-        "ended": "eos" if first[-1] in pair.eos else "limit" if counts["layers"] >= limit else "until",
+        "text": pair.decode(found),
+        "ended": "eos" if found[-1] in pair.eos else "limit" if counts["layers"] >= limit else "until",
         "seconds": seconds,
         "prefill_seconds": min(counts["prefill_seconds"], seconds),
-        "new_tokens": len(first),
-        "perplexity": math.exp(-weights[0][0] / len(first)),
-        "best_log_weight_per_token": max(weight / size for weight, size in weights),
+        "new_tokens": len(found),
+        "perplexity": math.exp(-weight / len(found)),
         "peak_allocated_bytes": peak,
     }
 
@@ -131,12 +128,12 @@ class _Ending(StoppingCriteria):
 @torch.inference_mode()
 def generate(
     pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, until: Sequence[str] = ()
-) -> tuple[list[list[int]], dict[str, Any]]:
+) -> tuple[list[int], dict[str, Any]]:
     """Run ``transformers.generate``; only a method of one sequence stops at one of ``until``.
 
     Returns:
-        The generated ids of each distinct hypothesis, EOS included, the returned one first; and the tokens that it was
-        decoded to, the forwards of the target, and the seconds until the first of them was over: the prefill.
+        The returned ids, EOS included; and the tokens that they were decoded to, the forwards of the target, and the
+        seconds until the first of them was over: the prefill.
 
     Raises:
         SettingsError: temperature is 0: ``generate`` has it only as greedy search.
@@ -150,8 +147,7 @@ def generate(
         warp = {"temperature": settings.temperature, "top_k": settings.top_k, "top_p": settings.top_p}
         options |= {"do_sample": True, **warp}
     if method in _BEAMS:
-        beams = settings.num_beams
-        options |= {"num_beams": beams, "num_return_sequences": beams, "length_penalty": settings.length_penalty}
+        options |= {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty}
     if method == "hf_assisted":
         assert pair.draft is not None, "checked before anything is measured"
         options["assistant_model"] = pair.draft.model
@@ -173,10 +169,9 @@ def generate(
             output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
     finally:
         handle.remove()
-    found = [trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
-    distinct = [list(ids) for ids in dict.fromkeys(map(tuple, found))]
-    layers = len(found[0]) if method == "hf_assisted" else len(ends)
-    return distinct, {"layers": layers, "target_calls": len(ends), "prefill_seconds": ends[0] - start}
+    found = trimmed(output[0, len(prompt_ids) :].tolist(), pair)
+    layers = len(found) if method == "hf_assisted" else len(ends)
+    return found, {"layers": layers, "target_calls": len(ends), "prefill_seconds": ends[0] - start}
 
 
 @contextmanager

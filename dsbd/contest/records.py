@@ -74,8 +74,6 @@ class Run:
     new_tokens: int
     perplexity: float
     """Of the returned text under the unwarped target."""
-    best_log_weight_per_token: float
-    """The best log-weight per token of any hypothesis, nats: ending early does not improve it."""
     target_calls: int
     iterations: int | None = None
     accepted: int | None = None
@@ -170,7 +168,6 @@ class Row:
     quality: Mean | None
     """Of the table's metric; Wilson's interval where every answer is right or wrong."""
     perplexity: Mean | None
-    best_log_weight_per_token: Mean | None = None
     tokens_per_second: Mean | None
     """Prefill left out."""
     milliseconds_per_token: Interval | None = None

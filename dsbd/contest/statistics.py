@@ -198,7 +198,6 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
     clusters = {run.question: run.cluster for run in own}
     units, figure = list(clusters.values()), _score if has_metric else _perplexity
     perplexity = clustered_perplexity([*_means(own, _perplexity, statistics.geometric_mean).values()], units)
-    weights = _means(own, attrgetter("best_log_weight_per_token")).values()
     tried = _sum(own, "accepted") + _sum(own, "rejected")
     return Row(
         contender=first.contender,
@@ -207,7 +206,6 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
         auto_reason=first.auto_reason,
         quality=clustered_rate([*_means(own, _score).values()], units) if has_metric else perplexity,
         perplexity=perplexity,
-        best_log_weight_per_token=clustered_mean([*weights], units),
         tokens_per_second=clustered_ratio(
             [run.layers for run in own], [run.decode_seconds for run in own], [run.cluster for run in own]
         ),
@@ -305,7 +303,6 @@ COLUMNS: dict[str, Callable[[Table, Row], str]] = {
     "% right [95 %]": _quality,
     "difference [95 %]": _difference,
     "perplexity [95 %]": lambda table, row: _cell(row.perplexity, 3),
-    "best log-weight/token [95 %]": lambda table, row: _cell(row.best_log_weight_per_token, 3),
     "prefill ms": lambda table, row: _cell(row.prefill_seconds, 1, 1e3),
     "layers/iteration": lambda table, row: _cell(row.layers_per_iteration),
     "acceptance": lambda table, row: _cell(row.acceptance_rate),
