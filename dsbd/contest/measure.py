@@ -1,4 +1,4 @@
-"""One measured decode of one contender: speed, counts, quality, memory; and ``transformers.generate`` as an opponent.
+"""One measured decode of one contender: speed, counts, quality; and ``transformers.generate`` as an opponent.
 
 The opponent is used as it is shipped, with temperature, top-k and top-p passed explicitly. Its beam sampling follows
 another law: it warps each beam before joining, draws twice as many pairs without replacement and keeps the best scores.
@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from transformers import StoppingCriteria, StoppingCriteriaList
 
 from dsbd.api import READING, decode
 from dsbd.contest.contenders import Contender
@@ -24,7 +23,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
-from dsbd.util import check_of, cut, value_of
+from dsbd.util import check_of, value_of
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
 
@@ -54,16 +53,14 @@ def measure(
         window = value_of(pair.used_by(settings).fitting(ids, settings.max_new_tokens, check_of(stop)))
     if contender.is_ours:
         options: dict[str, Any] = {"until": until, "observers": observers, "chat": chat, "stop": stop}
-        result, *took = _clocked(pair, lambda: decode(pair, prompt, settings, **options))
+        result, seconds = _clocked(pair, lambda: decode(pair, prompt, settings, **options))
         found = list(result.token_ids)
         names = ("layers", "target_calls", "prefill_seconds", "iterations", "accepted", "rejected", "mean_width",
                  "kv_peak_bytes")  # fmt: skip
         counts = {name: getattr(result.stats, name) for name in names}
     else:
         with as_shipped(pair):
-            called, *took = _clocked(pair, lambda: generate(pair, ids, contender.method, settings, until))
-        found, counts = called
-    seconds, peak = took
+            (found, counts), seconds = _clocked(pair, lambda: generate(pair, ids, contender.method, settings, until))
     prefix = None if window.memory is None else window.memory.embedding
     weight, limit = log_likelihood(pair.target, window.ids, found, prefix), settings.max_new_tokens
     return counts | {
@@ -75,21 +72,16 @@ def measure(
         "prefill_seconds": min(counts["prefill_seconds"], seconds),
         "new_tokens": len(found),
         "perplexity": math.exp(-weight / len(found)),
-        "peak_allocated_bytes": peak,
     }
 
 
-def _clocked(pair: Pair, call: Callable[[], Any]) -> tuple[Any, float, int | None]:
-    """Return what a call returned, its seconds, and the peak of the device's memory."""
-    is_cuda = pair.device.type == "cuda"
-    if is_cuda:
-        torch.cuda.reset_peak_memory_stats(pair.device)
+def _clocked(pair: Pair, call: Callable[[], Any]) -> tuple[Any, float]:
+    """Return what a call returned, and its seconds."""
     synchronise(pair.device)
     start = time.perf_counter()
     found = call()
     synchronise(pair.device)
-    seconds = time.perf_counter() - start
-    return found, seconds, torch.cuda.max_memory_allocated(pair.device) if is_cuda else None
+    return found, time.perf_counter() - start
 
 
 @torch.inference_mode()
@@ -106,23 +98,6 @@ def log_likelihood(
     log_probs = torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)
     own = log_probs.gather(1, tokens[0, len(prompt_ids) :, None])
     return float(own.double().sum())
-
-
-class _Ending(StoppingCriteria):
-    """Ends a single sequence once one of ``until`` stands in it.
-
-    Beams go on to their end: which of them is returned may change until then.
-    """
-
-    def __init__(self, pair: Pair, prompt_size: int, until: Sequence[str]) -> None:
-        self._pair, self._prompt_size, self._until = pair, prompt_size, tuple(until)
-
-    def __call__(self, input_ids: torch.Tensor, scores: Any, **options: Any) -> torch.Tensor:
-        ended = False
-        if len(input_ids) == 1:
-            text = self._pair.decode(input_ids[0, self._prompt_size :].tolist())
-            ended = cut(text, self._until) != text
-        return torch.full((len(input_ids),), ended, device=input_ids.device)
 
 
 @torch.inference_mode()
@@ -148,12 +123,12 @@ def generate(
         options |= {"do_sample": True, **warp}
     if method in _BEAMS:
         options |= {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty}
+    elif until:  # beams go on to their end: which of them is returned may change until then
+        options |= {"stop_strings": list(until), "tokenizer": pair.tokenizer}
     if method == "hf_assisted":
         assert pair.draft is not None, "checked before anything is measured"
         options["assistant_model"] = pair.draft.model
     tokens = torch.tensor([list(prompt_ids)], device=pair.device)
-    if until:
-        options["stopping_criteria"] = StoppingCriteriaList([_Ending(pair, len(prompt_ids), until)])
     ends: list[float] = []
 
     def note(*_: Any) -> None:

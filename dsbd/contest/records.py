@@ -82,8 +82,6 @@ class Run:
     mean_width: float | None = None
     kv_peak_bytes: int | None = None
     """Largest size of the keys and values of target and draft together."""
-    peak_allocated_bytes: int | None = None
-    """Largest device memory in use, weights included."""
 
     @property
     def decode_seconds(self) -> float:
@@ -178,7 +176,6 @@ class Row:
     acceptance_rate: float | None = None
     mean_width: float | None = None
     kv_peak_bytes: int | None = None
-    peak_allocated_bytes: int | None = None
     difference: Difference | None = None
     """Of the quality to the baseline's, question by question."""
     ratio: Ratio | None = None

@@ -217,8 +217,7 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
         layers_per_iteration=_over(_sum(own, "layers"), _sum(own, "iterations")),
         acceptance_rate=_over(_sum(own, "accepted"), tried),
         mean_width=_over(sum((run.mean_width or 0.0) * run.layers for run in wide), _sum(wide, "layers")),
-        kv_peak_bytes=_largest(own, "kv_peak_bytes"),
-        peak_allocated_bytes=_largest(own, "peak_allocated_bytes"),
+        kv_peak_bytes=max((run.kv_peak_bytes for run in own if run.kv_peak_bytes is not None), default=None),
         difference=paired_difference(_means(own, figure), _means(base, figure), clusters),
         ratio=speed_ratio(own, base),
     )
@@ -253,10 +252,6 @@ def _means(
 ) -> dict[str, float]:
     """Return the mean of a figure over the seeds of each question."""
     return {question: mean(values) for question, values in _by(runs, "question", figure).items()}
-
-
-def _largest(runs: Sequence[Run], name: str) -> int | None:
-    return max((value for run in runs if (value := getattr(run, name)) is not None), default=None)
 
 
 def _sum(runs: Sequence[Run], name: str) -> int:
@@ -308,7 +303,6 @@ COLUMNS: dict[str, Callable[[Table, Row], str]] = {
     "acceptance": lambda table, row: _cell(row.acceptance_rate),
     "mean width": lambda table, row: _cell(row.mean_width),
     "KV MB": lambda table, row: _cell(row.kv_peak_bytes, 2, 1e-6),
-    "peak allocated MB": lambda table, row: _cell(row.peak_allocated_bytes, 2, 1e-6),
 }
 
 

@@ -1,8 +1,6 @@
 """``bench``, ``eval`` and ``doctor`` as a user meets them, and the model ``dsbd`` of lm-evaluation-harness."""
 
 import json
-import runpy
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -51,16 +49,6 @@ def test_doctor(capsys, pair_flags):
     assert (code, target["check"]["passed"], target["forward_milliseconds"]["1"] > 0) == (0, True, True)
     code, out, _ = run(capsys, "doctor", *pair_flags)
     assert (code, "A forest of 32 tokens costs" in out) == (0, True)
-
-
-def test_without_the_harness_one_line_says_what_to_install(monkeypatch, capsys):
-    """Catches a traceback."""
-    monkeypatch.setitem(sys.modules, "lm_eval.__main__", None)
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_module("dsbd.commands.lm_eval_model", run_name="__main__")
-    said = capsys.readouterr().err
-    assert (ended.value.code, len(said.splitlines())) == (2, 1)
-    assert "pip install 'lm_eval" in said
 
 
 @pytest.fixture(scope="module")
