@@ -1,4 +1,4 @@
-"""What a push to a Hugging Face Space and a container need: front matter, versions, a folder to keep models in."""
+"""What a push to a Hugging Face Space needs: front matter and versions."""
 
 import re
 from pathlib import Path
@@ -53,19 +53,3 @@ def test_a_space_gets_a_torch_that_zerogpu_runs():
     assert pin.version in ZEROGPU_TORCH
     assert after["torch"].specifier.contains(pin.version)
     assert str(max(Version(one.version) for one in after["torch"].specifier)) in ZEROGPU_TORCH
-
-
-def docker_lines() -> list[list[str]]:
-    """The instructions of the Dockerfile: keyword and rest."""
-    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    return [line.split(None, 1) for line in re.sub(r"\\\n", " ", "\n".join(lines)).splitlines()]
-
-
-def test_a_volume_belongs_to_the_user_of_the_image():
-    """Catches a folder that Docker makes when the volume is mounted, for root: the page could keep no model there."""
-    (kept,) = re.findall(r"-v [\w-]+:(/\S+?)`", (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8"))
-    lines = docker_lines()
-    as_user = [rest for keyword, rest in lines[lines.index(["USER", "page"]) :] if keyword == "RUN"]
-    made = [folder for rest in as_user for folder in rest.removeprefix("mkdir -p ").split() if folder.startswith("/")]
-    assert kept in made

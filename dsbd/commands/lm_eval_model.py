@@ -1,6 +1,6 @@
 """The model ``dsbd`` of lm-evaluation-harness: any of its generation tasks, with any decoder of this package.
 
-No ``lm_eval`` up to 0.4.13 reads the entry point that this package declares, so this module starts it:
+No ``lm_eval`` up to 0.4.13 finds the models of other packages, so this module starts it:
 
     python -m dsbd.commands.lm_eval_model --model dsbd --model_args method=dsbd,max_width=4 --tasks gsm8k
 """
@@ -126,8 +126,7 @@ class DsbdLM(LM):
 
 
 if __name__ == "__main__":
-    if "dsbd" not in model_registry:
-        model_registry.register("dsbd", target="dsbd.commands.lm_eval_model:DsbdLM")
+    model_registry.register("dsbd", target="dsbd.commands.lm_eval_model:DsbdLM")
     try:
         cli_evaluate()
     except DsbdError as error:

@@ -6,7 +6,7 @@ A setting is typed like ``4``, ``auto``, ``none``, ``true``, ``1:2:5`` or ``4,2,
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, NoReturn
@@ -87,12 +87,10 @@ _KINDS: dict[str, tuple[str, Callable[[str], Any]]] = {
 """By the kind of a setting: how a value looks, and what reads it."""
 
 
-def add_settings_flags(parser: argparse.ArgumentParser, skip: Sequence[str] = ()) -> None:
-    """Add a flag for each field except those in ``skip``."""
+def add_settings_flags(parser: argparse.ArgumentParser) -> None:
+    """Add a flag for each field."""
     group = parser.add_argument_group("settings")
     for name, about in FIELDS.items():
-        if name in skip:
-            continue
         readers = "" if len(about.methods) > 1 else f"{about.methods[0]}: "
         choices = f": {about.allowed}" if about.kind == "choice" else ""
         told = f"{readers}{about.help}{choices} ({typed(about.default)})"

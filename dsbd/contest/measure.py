@@ -1,4 +1,4 @@
-"""One measured decode of one contender: speed, counts, quality, memory; and ``transformers.generate`` as an opponent.
+"""One measured decode of one contender: speed, counts, quality; and ``transformers.generate`` as an opponent.
 
 The opponent is used as it is shipped, with temperature, top-k and top-p passed explicitly. Its beam sampling follows
 another law: it warps each beam before joining, draws twice as many pairs without replacement and keeps the best scores.
@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from transformers import StoppingCriteria, StoppingCriteriaList
 
 from dsbd.api import READING, decode
 from dsbd.contest.contenders import Contender
@@ -25,7 +24,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
-from dsbd.util import check_of, cut, value_of
+from dsbd.util import check_of, value_of
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
 
@@ -43,8 +42,8 @@ def measure(
 ) -> dict[str, Any]:
     """Decode once and return what a :class:`~dsbd.contest.records.Run` says of it.
 
-    The clock measures nothing but the call itself. The quality of the hypotheses comes from a separate
-    forward of the target for each. Opponents cannot be stopped, and their beams go on past ``until``. A prompt beyond
+    The clock measures nothing but the call itself. The perplexity of what is returned comes from a
+    separate forward of the target. Opponents cannot be stopped, and their beams go on past ``until``. A prompt beyond
     the context is read into the pair's memory before the clock starts: the methods of a prompt share it.
 
     Raises:
@@ -55,45 +54,35 @@ def measure(
         window = value_of(pair.used_by(settings).fitting(ids, settings.max_new_tokens, check_of(stop)))
     if contender.is_ours:
         options: dict[str, Any] = {"until": until, "observers": observers, "chat": chat, "stop": stop}
-        result, *took = _clocked(pair, lambda: decode(pair, prompt, settings, **options))
-        likeliest = max(result.beams, key=lambda beam: beam.log_weight / len(beam.token_ids))
-        found = [list(one) for one in dict.fromkeys((tuple(result.token_ids), tuple(likeliest.token_ids)))]
+        result, seconds = _clocked(pair, lambda: decode(pair, prompt, settings, **options))
+        found = list(result.token_ids)
         names = ("layers", "target_calls", "prefill_seconds", "iterations", "accepted", "rejected", "mean_width",
                  "kv_peak_bytes")  # fmt: skip
         counts = {name: getattr(result.stats, name) for name in names}
     else:
         with as_shipped(pair):
-            called, *took = _clocked(pair, lambda: generate(pair, ids, contender.method, settings, until))
-        found, counts = called
-    seconds, peak = took
+            (found, counts), seconds = _clocked(pair, lambda: generate(pair, ids, contender.method, settings, until))
     prefix = None if window.memory is None else window.memory.embedding
-    weights = [(log_likelihood(pair.target, window.ids, one, prefix), len(one)) for one in found]
-    first, limit = found[0], settings.max_new_tokens
+    weight, limit = log_likelihood(pair.target, window.ids, found, prefix), settings.max_new_tokens
     return counts | {
         "seed": seed,
         "segments": None if window.memory is None else len(window.memory.segments),
-        "text": pair.decode(first),
-        "ended": "eos" if first[-1] in pair.eos else "limit" if counts["layers"] >= limit else "until",
+        "text": pair.decode(found),
+        "ended": "eos" if found[-1] in pair.eos else "limit" if counts["layers"] >= limit else "until",
         "seconds": seconds,
         "prefill_seconds": min(counts["prefill_seconds"], seconds),
-        "new_tokens": len(first),
-        "perplexity": math.exp(-weights[0][0] / len(first)),
-        "best_log_weight_per_token": max(weight / size for weight, size in weights),
-        "peak_allocated_bytes": peak,
+        "new_tokens": len(found),
+        "perplexity": math.exp(-weight / len(found)),
     }
 
 
-def _clocked(pair: Pair, call: Callable[[], Any]) -> tuple[Any, float, int | None]:
-    """Return what a call returned, its seconds, and the peak of the device's memory."""
-    is_cuda = pair.device.type == "cuda"
-    if is_cuda:
-        torch.cuda.reset_peak_memory_stats(pair.device)
+def _clocked(pair: Pair, call: Callable[[], Any]) -> tuple[Any, float]:
+    """Return what a call returned, and its seconds."""
     synchronise(pair.device)
     start = time.perf_counter()
     found = call()
     synchronise(pair.device)
-    seconds = time.perf_counter() - start
-    return found, seconds, torch.cuda.max_memory_allocated(pair.device) if is_cuda else None
+    return found, time.perf_counter() - start
 
 
 @torch.inference_mode()
@@ -112,32 +101,15 @@ def log_likelihood(
     return float(own.double().sum())
 
 
-class _Ending(StoppingCriteria):
-    """Ends a single sequence once one of ``until`` stands in it.
-
-    Beams go on to their end: which of them is returned may change until then.
-    """
-
-    def __init__(self, pair: Pair, prompt_size: int, until: Sequence[str]) -> None:
-        self._pair, self._prompt_size, self._until = pair, prompt_size, tuple(until)
-
-    def __call__(self, input_ids: torch.Tensor, scores: Any, **options: Any) -> torch.Tensor:
-        ended = False
-        if len(input_ids) == 1:
-            text = self._pair.decode(input_ids[0, self._prompt_size :].tolist())
-            ended = cut(text, self._until) != text
-        return torch.full((len(input_ids),), ended, device=input_ids.device)
-
-
 @torch.inference_mode()
 def generate(
     pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, until: Sequence[str] = ()
-) -> tuple[list[list[int]], dict[str, Any]]:
+) -> tuple[list[int], dict[str, Any]]:
     """Run ``transformers.generate``; only a method of one sequence stops at one of ``until``.
 
     Returns:
-        The generated ids of each distinct hypothesis, EOS included, the returned one first; and the tokens that it was
-        decoded to, the forwards of the target, and the seconds until the first of them was over: the prefill.
+        The returned ids, EOS included; and the tokens that they were decoded to, the forwards of the target, and the
+        seconds until the first of them was over: the prefill.
 
     Raises:
         SettingsError: temperature is 0: ``generate`` has it only as greedy search.
@@ -151,14 +123,13 @@ def generate(
         warp = {"temperature": settings.temperature, "top_k": settings.top_k, "top_p": settings.top_p}
         options |= {"do_sample": True, **warp}
     if method in _BEAMS:
-        beams = settings.num_beams
-        options |= {"num_beams": beams, "num_return_sequences": beams, "length_penalty": settings.length_penalty}
+        options |= {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty}
+    elif until:  # beams go on to their end: which of them is returned may change until then
+        options |= {"stop_strings": list(until), "tokenizer": pair.tokenizer}
     if method == "hf_assisted":
         assert pair.draft is not None, "checked before anything is measured"
         options["assistant_model"] = pair.draft.model
     tokens = torch.tensor([list(prompt_ids)], device=pair.device)
-    if until:
-        options["stopping_criteria"] = StoppingCriteriaList([_Ending(pair, len(prompt_ids), until)])
     ends: list[float] = []
 
     def note(*_: Any) -> None:
@@ -174,10 +145,9 @@ def generate(
             output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
     finally:
         handle.remove()
-    found = [trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
-    distinct = [list(ids) for ids in dict.fromkeys(map(tuple, found))]
-    layers = len(found[0]) if method == "hf_assisted" else len(ends)
-    return distinct, {"layers": layers, "target_calls": len(ends), "prefill_seconds": ends[0] - start}
+    found = trimmed(output[0, len(prompt_ids) :].tolist(), pair)
+    layers = len(found) if method == "hf_assisted" else len(ends)
+    return found, {"layers": layers, "target_calls": len(ends), "prefill_seconds": ends[0] - start}
 
 
 @contextmanager

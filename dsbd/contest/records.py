@@ -74,8 +74,6 @@ class Run:
     new_tokens: int
     perplexity: float
     """Of the returned text under the unwarped target."""
-    best_log_weight_per_token: float
-    """The best log-weight per token of any hypothesis, nats: ending early does not improve it."""
     target_calls: int
     iterations: int | None = None
     accepted: int | None = None
@@ -84,8 +82,6 @@ class Run:
     mean_width: float | None = None
     kv_peak_bytes: int | None = None
     """Largest size of the keys and values of target and draft together."""
-    peak_allocated_bytes: int | None = None
-    """Largest device memory in use, weights included."""
 
     @property
     def decode_seconds(self) -> float:
@@ -170,7 +166,6 @@ class Row:
     quality: Mean | None
     """Of the table's metric; Wilson's interval where every answer is right or wrong."""
     perplexity: Mean | None
-    best_log_weight_per_token: Mean | None = None
     tokens_per_second: Mean | None
     """Prefill left out."""
     milliseconds_per_token: Interval | None = None
@@ -181,7 +176,6 @@ class Row:
     acceptance_rate: float | None = None
     mean_width: float | None = None
     kv_peak_bytes: int | None = None
-    peak_allocated_bytes: int | None = None
     difference: Difference | None = None
     """Of the quality to the baseline's, question by question."""
     ratio: Ratio | None = None

@@ -198,7 +198,6 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
     clusters = {run.question: run.cluster for run in own}
     units, figure = list(clusters.values()), _score if has_metric else _perplexity
     perplexity = clustered_perplexity([*_means(own, _perplexity, statistics.geometric_mean).values()], units)
-    weights = _means(own, attrgetter("best_log_weight_per_token")).values()
     tried = _sum(own, "accepted") + _sum(own, "rejected")
     return Row(
         contender=first.contender,
@@ -207,7 +206,6 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
         auto_reason=first.auto_reason,
         quality=clustered_rate([*_means(own, _score).values()], units) if has_metric else perplexity,
         perplexity=perplexity,
-        best_log_weight_per_token=clustered_mean([*weights], units),
         tokens_per_second=clustered_ratio(
             [run.layers for run in own], [run.decode_seconds for run in own], [run.cluster for run in own]
         ),
@@ -219,8 +217,7 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
         layers_per_iteration=_over(_sum(own, "layers"), _sum(own, "iterations")),
         acceptance_rate=_over(_sum(own, "accepted"), tried),
         mean_width=_over(sum((run.mean_width or 0.0) * run.layers for run in wide), _sum(wide, "layers")),
-        kv_peak_bytes=_largest(own, "kv_peak_bytes"),
-        peak_allocated_bytes=_largest(own, "peak_allocated_bytes"),
+        kv_peak_bytes=max((run.kv_peak_bytes for run in own if run.kv_peak_bytes is not None), default=None),
         difference=paired_difference(_means(own, figure), _means(base, figure), clusters),
         ratio=speed_ratio(own, base),
     )
@@ -255,10 +252,6 @@ def _means(
 ) -> dict[str, float]:
     """Return the mean of a figure over the seeds of each question."""
     return {question: mean(values) for question, values in _by(runs, "question", figure).items()}
-
-
-def _largest(runs: Sequence[Run], name: str) -> int | None:
-    return max((value for run in runs if (value := getattr(run, name)) is not None), default=None)
 
 
 def _sum(runs: Sequence[Run], name: str) -> int:
@@ -305,13 +298,11 @@ COLUMNS: dict[str, Callable[[Table, Row], str]] = {
     "% right [95 %]": _quality,
     "difference [95 %]": _difference,
     "perplexity [95 %]": lambda table, row: _cell(row.perplexity, 3),
-    "best log-weight/token [95 %]": lambda table, row: _cell(row.best_log_weight_per_token, 3),
     "prefill ms": lambda table, row: _cell(row.prefill_seconds, 1, 1e3),
     "layers/iteration": lambda table, row: _cell(row.layers_per_iteration),
     "acceptance": lambda table, row: _cell(row.acceptance_rate),
     "mean width": lambda table, row: _cell(row.mean_width),
     "KV MB": lambda table, row: _cell(row.kv_peak_bytes, 2, 1e-6),
-    "peak allocated MB": lambda table, row: _cell(row.peak_allocated_bytes, 2, 1e-6),
 }
 
 

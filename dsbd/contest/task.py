@@ -1,10 +1,8 @@
 """What a task is: questions, where an answer ends, how it is scored; and reading files of questions. No torch."""
 
-import gzip
 import hashlib
 import io
 import json
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from dsbd.util import cut
 ORDER_SEED = 1
 """Questions are asked in the order of a hash of this number and their id."""
 MAX_BYTES = 200_000_000
-"""The most bytes of a file, unpacked."""
+"""The most bytes of a file."""
 MAX_LINE = 1_000_000
 """The most characters of a line of JSON lines."""
 MAX_LINES = 1_000_000
@@ -91,13 +89,13 @@ def in_order(questions: Iterable[Question]) -> list[Question]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, unpacked if its name ends in .gz. Raises: TaskError."""
+    """Return the text of a file. Raises: TaskError."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise TaskError(f"there is no file {path}; check the path") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise TaskError(f"{path} cannot be read: {error}") from error
     if len(raw) > MAX_BYTES:
         raise TaskError(f"{path} has more than {MAX_BYTES} bytes; split it")

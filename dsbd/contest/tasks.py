@@ -12,9 +12,7 @@ from dsbd.contest.task import Question, Task, in_order, json_lines, path_of, rea
 from dsbd.errors import QueryError, TaskError
 from dsbd.util import asset_path
 
-ANSWERS = ("references", "answer")
-ALLOWED = "prompt, one of references and answer, and id"
-MT_BENCH = "the path of MT-Bench's question.jsonl (Apache-2.0)"
+ALLOWED = ("prompt", "references", "id")
 SQUAD = "the path of SQuAD's dev-v1.1.json (CC BY-SA 4.0)"
 SQUAD_HEAD = """Read each passage. Answer the question with the shortest piece of the passage that answers it.
 
@@ -108,26 +106,6 @@ class Needle(Task):
         return float(re.findall(r"\w+", answer)[:1] == [*question.references]), ""
 
 
-class MtBench(Task):
-    """MT-Bench: the first turns of 80 conversations, as prompts. The benchmark's own judge is not asked.
-
-    *Source:* Zheng et al., arXiv 2306.05685.
-    """
-
-    name = "mt_bench"
-    max_new_tokens = 256
-
-    def __init__(self, data: str | Path | None) -> None:
-        """Read the prompts of the official JSON-lines file. Raises: TaskError."""
-        place, read = path_of(self.name, data, MT_BENCH), []
-        for line, entry in json_lines(place):
-            turns = entry.get("turns")
-            if not isinstance(turns, list) or not turns or not isinstance(turns[0], str):
-                raise TaskError(f"{place}, line {line}: turns must be a list of texts; give {MT_BENCH}")
-            read.append(Question(f"{entry.get('question_id', line)}", turns[0]))
-        super().__init__(in_order(read))
-
-
 class Squad(Task):
     """SQuAD v1.1: a question about a passage, answered with words of the passage, which is the cluster.
 
@@ -140,7 +118,7 @@ class Squad(Task):
     main_metric = "exact_match"
 
     def __init__(self, data: str | Path | None) -> None:
-        """Read the questions of the official JSON file, gzip or plain. Raises: TaskError."""
+        """Read the questions of the official JSON file. Raises: TaskError."""
         place = path_of(self.name, data, SQUAD)
         try:
             super().__init__(in_order(_squad_questions(read_json(place))))
@@ -176,8 +154,8 @@ def _squad_plain(text: str) -> str:
 class OwnQuestions(Task):
     """A user's own prompts, in the order of the file; where there are right answers, an answer is one line.
 
-    A line is ``{"prompt": text, "references": text or list of texts, "id": text}``; ``answer`` is
-    another name for ``references``, and ``id`` may be left out. Either every line has right answers or none has.
+    A line is ``{"prompt": text, "references": text or list of texts, "id": text}``; ``id`` may be left out.
+    Either every line has right answers or none has.
     """
 
     name = "jsonl"
@@ -186,10 +164,10 @@ class OwnQuestions(Task):
     main_metric = "exact_match"
 
     def __init__(self, data: str | Path | None) -> None:
-        """Read a .jsonl file, which may be packed (.jsonl.gz). Raises: TaskError: it is missing, or a line is wrong."""
+        """Read a .jsonl file. Raises: TaskError: it is missing, or a line is wrong."""
         path = path_of(self.name, data, "the path of a .jsonl file with your questions")
-        if not path.name.endswith((".jsonl", ".jsonl.gz")):
-            raise TaskError(f"the data of task jsonl is {path.name!r}; give a .jsonl or .jsonl.gz file: JSON lines")
+        if path.suffix != ".jsonl":
+            raise TaskError(f"the data of task jsonl is {path.name!r}; give a .jsonl file: JSON lines")
         lines = list(json_lines(path))
         questions = [_own_question(path, line, entry) for line, entry in lines]
         answered = [bool(question.references) for question in questions]
@@ -211,23 +189,19 @@ class OwnQuestions(Task):
 
 def _own_question(path: Path, line: int, entry: dict[str, Any]) -> Question:
     def wrong(what: str) -> TaskError:
-        return TaskError(f"{path}, line {line}: {what}; a line has {ALLOWED}")
+        return TaskError(f"{path}, line {line}: {what}; a line has {', '.join(ALLOWED)}")
 
-    if unknown := sorted(set(entry) - {"prompt", "id", *ANSWERS}):
+    if unknown := sorted(set(entry) - {*ALLOWED}):
         raise wrong(f"unknown field {unknown[0]!r:.100}")
-    prompt, given = entry.get("prompt"), [name for name in ANSWERS if name in entry]
+    prompt, id, found = entry.get("prompt"), entry.get("id", f"{line}"), entry.get("references", [])
     if not isinstance(prompt, str) or not prompt:
         raise wrong("prompt must be a text that is not empty")
-    if len(given) > 1:
-        raise wrong(f"{given[0]} and {given[1]} are both given")
-    id = entry.get("id", f"{line}")
     if not isinstance(id, (str, int)) or isinstance(id, bool):
         raise wrong("id must be a text or a whole number")
-    found = entry[given[0]] if given else []
     references = found if isinstance(found, list) else [found]
     for reference in references:
         if not isinstance(reference, str) or "\n" in reference.strip() or not reference.strip():
-            raise wrong(f"{given[0]} must be a text of one line that is not empty, or a list of such texts")
+            raise wrong("references must be a text of one line that is not empty, or a list of such texts")
     try:
         "".join((f"{id}", prompt, *references)).encode()
     except UnicodeEncodeError:
@@ -385,7 +359,6 @@ def _joined(query: str) -> str:
 
 TASKS: dict[str, Callable[[str | Path | None], Task]] = {
     "jsonl": OwnQuestions,
-    "mt_bench": MtBench,
     "needle": lambda data: Needle(),
     "spider": Spider,
     "sql": Library,

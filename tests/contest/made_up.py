@@ -46,7 +46,7 @@ def made_up_run(contender: str, question: int = 0, score: float | None = None, *
         "settings": {"num_beams": 4} | {name: int(value) for name, value in (part.split("=") for part in parts)},
         "cluster": f"db{question // 4}", "seed": 0, "prompt": "p", "text": "", "answer": "", "score": score,
         "ended": "limit", "seconds": 40 / SPEED.get(contender, 50) + question / 100, "prefill_seconds": 0.0,
-        "layers": 40, "new_tokens": 40, "perplexity": 2.0 + question / 10, "best_log_weight_per_token": -1.0,
+        "layers": 40, "new_tokens": 40, "perplexity": 2.0 + question / 10,
         "target_calls": 16, "iterations": 16, "accepted": 30, "rejected": 10, "mean_width": 1.0,
     }  # fmt: skip
     return Run(**(figures | changes))

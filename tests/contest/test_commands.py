@@ -1,11 +1,6 @@
 """``bench``, ``eval`` and ``doctor`` as a user meets them, and the model ``dsbd`` of lm-evaluation-harness."""
 
-import ast
 import json
-import re
-import runpy
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,8 +9,6 @@ import dsbd
 from dsbd.errors import SettingsError
 from dsbd.util import cut
 from tests.command_line import refused, run
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
@@ -56,24 +49,6 @@ def test_doctor(capsys, pair_flags):
     assert (code, report["models"]["target"]["check"]["passed"], report["milliseconds"]["1"] > 0) == (0, True, True)
     code, out, _ = run(capsys, "doctor", *pair_flags)
     assert (code, "A forest of 32 tokens costs" in out) == (0, True)
-
-
-def test_the_entry_point_names_a_class_that_is_there():
-    """Catches a model that lm_eval looks for where it no longer is; needs no lm_eval."""
-    table = (ROOT / "pyproject.toml").read_text().split('[project.entry-points."lm_eval.models"]')[1]
-    module, name = re.search(r'dsbd = "([\w.]+):(\w+)"', table).groups()
-    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
-    assert name in {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-
-
-def test_without_the_harness_one_line_says_what_to_install(monkeypatch, capsys):
-    """Catches a traceback."""
-    monkeypatch.setitem(sys.modules, "lm_eval.__main__", None)
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_module("dsbd.commands.lm_eval_model", run_name="__main__")
-    said = capsys.readouterr().err
-    assert (ended.value.code, len(said.splitlines())) == (2, 1)
-    assert "pip install 'lm_eval" in said
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,6 @@ def test_a_sweep_multiplies_only_the_methods_that_read_the_setting(methods, valu
 @pytest.mark.parametrize(
     ("methods", "values", "named"),
     [
-        ([], {}, "methods is empty"),
         (["dsbd:best"], {}, "'dsbd:best'"),
         (["greedy:same-law"], {}, "'greedy:same-law'"),
         (["greedy", "greedy"], {}, "each once"),
@@ -109,16 +108,12 @@ def test_figures_of_every_method_are_those_of_the_decode_that_was_asked_for():
         assert 1 <= run.new_tokens <= run.layers <= 5
         assert 0 <= run.prefill_seconds <= run.seconds
         assert run.perplexity > 1
-        assert run.best_log_weight_per_token < 0
         assert (run.iterations is None) == (run.mean_width is None) == run.method.startswith("hf_")
         assert (run.layers == 5) == (run.ended == "limit") or run.ended == "eos"
-        assert run.peak_allocated_bytes is None  # a CPU has no such figure
         if not run.method.startswith("hf_"):
             own = next(one for one in contest.contenders if one.name == run.contender)
             result = dsbd.decode(toy_pair(), run.prompt, replace(own.settings, seed=run.seed))
             assert (run.text, run.accepted, run.rejected) == (result.text, result.stats.accepted, result.stats.rejected)
-            best = max(beam.log_weight / len(beam.token_ids) for beam in result.beams)
-            assert run.best_log_weight_per_token == pytest.approx(best, abs=1e-6)
 
 
 def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
@@ -232,15 +227,8 @@ def test_long_prompts_lose_their_beginning_and_say_so():
     assert run.shortened
     assert run.prompt.endswith(" word . Who?")
     assert len(run.prompt) + Quiz.max_new_tokens == 128
-
-
-def test_a_file_that_is_there_is_kept(tmp_path):
-    (tmp_path / "old").write_text("kept")
-    with pytest.raises(SettingsError, match="exists; name another --output"):
-        hold_contest(toy_pair(), contest_of(), str(tmp_path / "old"))
-    assert (tmp_path / "old").read_text() == "kept"
     with pytest.raises(SettingsError, match="leaves no room"):
-        make_contest(toy_pair(), contenders(["sampling"], {}), [Quiz()], max_new_tokens=200)
+        make_contest(toy_pair(), racing, [Quiz()], max_new_tokens=200)
 
 
 @pytest.mark.slow

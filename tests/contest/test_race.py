@@ -135,15 +135,9 @@ def test_answers_are_scored_by_the_task():
     assert last.racers[0].answers[1].reason == "another text"
     assert [prompt.gold for prompt in last.prompts] == ["yes 0", "yes 1"]
     assert (last.task, last.metric, last.higher_is_better, last.baseline) == ("quiz", "exact", True, None)
-
-
-@pytest.mark.parametrize(
-    ("names", "prompts", "rounds", "said"),
-    [([], ["Once"], 1, "no decoder"), (["sampling"], ["a", "a"], 1, "prompts"), (["sampling"], ["a"], 0, "rounds")],
-)
-def test_what_cannot_race(names, prompts, rounds, said):
-    with pytest.raises(SettingsError, match=said):
-        race(toy_pair(), contenders(names, VALUES) if names else (), prompts, rounds=rounds)
+    for racing, prompts, rounds, said in (((), "a", 1, "no decoder"), (1, "aa", 1, "prompts"), (1, "a", 0, "rounds")):
+        with pytest.raises(SettingsError, match=said):
+            race(toy_pair(), racing and contenders(["sampling"], VALUES), list(prompts), rounds=rounds)
 
 
 def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():

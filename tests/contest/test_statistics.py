@@ -98,22 +98,13 @@ def test_a_ratio_is_sum_over_sum_with_the_error_of_resampled_clusters():
     assert clustered_ratio([1.0], [0.0], ["a"]) is None
 
 
-def scores(*values):
-    return {f"q{place}": value for place, value in enumerate(values)}
-
-
-def test_a_pair_needs_both():
-    names = dict.fromkeys("abcd", "one")
-    found = paired_difference({"a": 1.0, "b": 1.0}, {"a": 0.0, "c": 1.0, "d": 1.0}, names)
-    assert (found.of.count, found.of.mean, found.above, found.below) == (1, 1.0, 1, 0)
-    assert paired_difference({"a": 1.0}, {"b": 1.0}, names) is None
-
-
-def test_verdicts():
-    """Catches "equal" where nothing was shown, and a verdict from one cluster."""
-    ours, theirs = scores(1.0, 0.0, 1.0, 0.0), scores(0.0, 1.0, 1.0, 0.0)
-    assert paired_difference(ours, theirs, {name: name for name in ours}).verdict == "no difference seen"
+def test_a_pair_needs_both_and_a_verdict_more_than_one_cluster():
+    """Catches "equal" where nothing was shown, and a question that one of them did not answer."""
+    ours, theirs = {"a": 1.0, "b": 0.0, "c": 1.0}, {"a": 0.0, "b": 1.0, "d": 1.0}
+    found = paired_difference(ours, theirs, {name: name for name in ours})
+    assert (found.of.count, found.above, found.below, found.verdict) == (2, 1, 1, "no difference seen")
     assert paired_difference(ours, theirs, dict.fromkeys(ours, "one passage")).verdict == "not measured"
+    assert paired_difference({"a": 1.0}, {"b": 1.0}, {"a": "a"}) is None
 
 
 def test_no_interval_of_perplexities_reaches_below_one():
