@@ -50,33 +50,21 @@ function nodeCard(viewer, place) {
     parts.push(make("p", {class: "dsbd-hint", text: say("node.completes", {character: node.completes})}));
   }
   const known = [
-    ["draft", node.draft_prob, node.draft_log_prob],
-    ["target", scored ? node.target_prob : null, node.target_log_prob],
+    ["draft", node.draft_prob],
+    ["target", scored ? node.target_prob : null],
   ].filter(([, value]) => value !== null);
   const texts = tellApart(...known.map(([, value]) => value));
   known.forEach(([kind, value], at) => parts.push(bar(say(`ui.${kind}`), value, kind, texts[at])));
-  const own = ownOf(viewer, node, known);
-  if (own) parts.push(make("p", {class: "dsbd-hint", text: say("node.own", {own})}));
   const facts = now.facts[place].filter((fact) => fact.step <= viewer.step).reverse();
   parts.push(
     make("ul", {class: "dsbd-facts"}, ...facts.map((fact) => factItem(viewer, fact))),
     formulaFold(
       viewer,
       ...facts.flatMap((fact) => arithmetic(viewer, node, fact)),
-      make("p", {class: "dsbd-small", text: small(viewer, node, scored).join(" · ")}),
-      ...weight(viewer, node),
+      make("p", {class: "dsbd-small", text: small(viewer, node, scored)}),
     ),
   );
   return parts;
-}
-
-/* What the models themselves give the token after its text, where the bars are shares among several versions. */
-function ownOf({now, say}, {column}, known) {
-  const versions = now.nodes.filter((other) => other.column === column - 1).length;
-  const alone = known.filter(([, , log_prob]) => log_prob !== null);
-  const differs = alone.some(([, value, log_prob]) => number(Math.exp(log_prob)) !== number(value));
-  if (versions < 2 || !differs) return "";
-  return alone.map(([kind, , log_prob]) => `${say(`ui.${kind}`)} ${number(Math.exp(log_prob))}`).join(" · ");
 }
 
 /* A fact's formulas and the residual before and after it. */
@@ -88,6 +76,7 @@ function arithmetic({now, words, say}, node, fact) {
   return lines.filter(Boolean).map((text) => make("p", {class: "dsbd-detail", text}));
 }
 
+/* The logarithms of both models, the id of the token, and the log-weight of an input beam. */
 function small({say}, node, scored) {
   const found = [];
   const fact = (key, value) => {
@@ -97,14 +86,8 @@ function small({say}, node, scored) {
   fact("ui.draft_log_prob", node.draft_log_prob);
   if (node.token_id !== null) found.push(`${say("ui.token")} ${node.token_id}`);
   if (node.ends) found.push(say("node.ends"));
-  return found;
-}
-
-/* The log-weight of an input beam. */
-function weight({say}, {log_weight}) {
-  if (log_weight === null) return [];
-  const text = `${say("ui.log_weight")} ${number(log_weight)}. ${say("term.log_weight")}`;
-  return [make("p", {class: "dsbd-small", text})];
+  fact("ui.log_weight", node.log_weight);
+  return found.join(" · ") + (node.log_weight === null ? "" : `. ${say("term.log_weight")}`);
 }
 
 /* The end of the running text up to a node, from the beginning of a word. */
