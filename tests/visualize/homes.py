@@ -80,7 +80,7 @@ def served(folder: Path):
 
 
 def unfold(page) -> None:
-    """Open the fold of a viewer that holds the views and the tools."""
+    """Open the fold of a viewer that holds the views."""
     page.evaluate("() => { document.querySelector('.dsbd-more').open = true; }")
 
 

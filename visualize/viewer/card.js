@@ -1,6 +1,6 @@
 /* The card beside the forest: a node's arithmetic, or a layer's width. */
 
-import {clamp, iconButton, make, symbol, term} from "./dom.js";
+import {clamp, iconButton, make, symbol} from "./dom.js";
 import {number, tellApart} from "./words.js";
 
 const SAID = 48; // characters of running text shown above a node's numbers
@@ -50,36 +50,21 @@ function nodeCard(viewer, place) {
     parts.push(make("p", {class: "dsbd-hint", text: say("node.completes", {character: node.completes})}));
   }
   const known = [
-    ["draft", node.draft_prob, node.draft_log_prob],
-    ["target", scored ? node.target_prob : null, node.target_log_prob],
+    ["draft", node.draft_prob],
+    ["target", scored ? node.target_prob : null],
   ].filter(([, value]) => value !== null);
   const texts = tellApart(...known.map(([, value]) => value));
   known.forEach(([kind, value], at) => parts.push(bar(say(`ui.${kind}`), value, kind, texts[at])));
-  const own = ownOf(viewer, node, known);
-  if (own) parts.push(make("p", {class: "dsbd-hint", text: say("node.own", {own})}));
   const facts = now.facts[place].filter((fact) => fact.step <= viewer.step).reverse();
-  const layer = now.layer(node.column);
-  const more = layer && layer.step <= viewer.step ? alternatives(viewer, layer, place) : [];
   parts.push(
     make("ul", {class: "dsbd-facts"}, ...facts.map((fact) => factItem(viewer, fact))),
     formulaFold(
       viewer,
       ...facts.flatMap((fact) => arithmetic(viewer, node, fact)),
-      make("p", {class: "dsbd-small", text: small(viewer, node, scored).join(" · ")}),
-      ...weight(viewer, node),
-      ...more,
+      make("p", {class: "dsbd-small", text: small(viewer, node, scored)}),
     ),
   );
   return parts;
-}
-
-/* What the models themselves give the token after its text, where the bars are shares among several versions. */
-function ownOf({now, say}, {column}, known) {
-  const versions = now.nodes.filter((other) => other.column === column - 1).length;
-  const alone = known.filter(([, , log_prob]) => log_prob !== null);
-  const differs = alone.some(([, value, log_prob]) => number(Math.exp(log_prob)) !== number(value));
-  if (versions < 2 || !differs) return "";
-  return alone.map(([kind, , log_prob]) => `${say(`ui.${kind}`)} ${number(Math.exp(log_prob))}`).join(" · ");
 }
 
 /* A fact's formulas and the residual before and after it. */
@@ -91,6 +76,7 @@ function arithmetic({now, words, say}, node, fact) {
   return lines.filter(Boolean).map((text) => make("p", {class: "dsbd-detail", text}));
 }
 
+/* The logarithms of both models, the id of the token, and the log-weight of an input beam. */
 function small({say}, node, scored) {
   const found = [];
   const fact = (key, value) => {
@@ -100,14 +86,8 @@ function small({say}, node, scored) {
   fact("ui.draft_log_prob", node.draft_log_prob);
   if (node.token_id !== null) found.push(`${say("ui.token")} ${node.token_id}`);
   if (node.ends) found.push(say("node.ends"));
-  return found;
-}
-
-/* The log-weight of an input beam. */
-function weight(viewer, {log_weight}) {
-  if (log_weight === null) return [];
-  const [word, line] = term(viewer, "log_weight", viewer.say("ui.log_weight"));
-  return [make("p", {class: "dsbd-small"}, word, ` ${number(log_weight)}`, line)];
+  fact("ui.log_weight", node.log_weight);
+  return found.join(" · ") + (node.log_weight === null ? "" : `. ${say("term.log_weight")}`);
 }
 
 /* The end of the running text up to a node, from the beginning of a word. */
@@ -131,12 +111,6 @@ export function bar(name, value, kind, text = number(value)) {
     make("div", {class: "dsbd-rail"}, fill),
     make("b", {text}),
   );
-}
-
-function addTick(row, kind, at) {
-  const tick = make("i", {class: `dsbd-${kind}`});
-  tick.style.insetInlineStart = `${100 * clamp(at, 0, 1)}%`;
-  row.children[1].append(tick);
 }
 
 function factItem(viewer, fact) {
@@ -185,32 +159,16 @@ function layerCard(viewer, layer) {
     const [text] = tellApart(value, threshold);
     const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain", text);
     row.classList.toggle("dsbd-chosen", at < layer.width);
-    addTick(row, "threshold", threshold);
+    const line = make("i", {class: "dsbd-threshold"});
+    line.style.insetInlineStart = `${100 * threshold}%`;
+    row.children[1].append(line);
     return row;
   });
   const about = viewer.say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land");
-  const more = alternatives(viewer, layer, -1);
   return [
     make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer, viewer.now.before)}),
     make("p", {text: viewer.words.width(layer, viewer.scene.settings)}),
     ...(rows.length ? [make("p", {class: "dsbd-fact-title", text: about})] : []),
     ...rows,
-    ...(more.length ? [formulaFold(viewer, ...more)] : []),
   ];
-}
-
-/* The likeliest pairs of the layer's joint laws: the bar is P, the tick Q. */
-function alternatives(viewer, layer, here) {
-  if (!layer.alternatives.length) return [];
-  const rows = layer.alternatives.map((pair) => {
-    const row = bar("", pair.target_prob, "target");
-    addTick(row, "tick", pair.draft_prob);
-    row.classList.add("dsbd-wide");
-    row.classList.toggle("dsbd-here", pair.node >= 0 && pair.node === here);
-    row.firstChild.replaceWith(
-      make("bdi", {class: "dsbd-pair", text: `${pair.parent ? `${pair.parent} → ` : ""}${pair.token}`}),
-    );
-    return row;
-  });
-  return [make("p", {class: "dsbd-fact-title", text: viewer.say("ui.alternatives")}), ...rows];
 }

@@ -104,24 +104,6 @@ export function download(name, content, type) {
 
 export const calm = () => globalThis.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/* A dotted word that explains itself: the word, and the line that it opens and closes beside it, which stays open from
- * step to step. key: of the sentence `term.KEY`. */
-export function term(viewer, key, word) {
-  const line = make("span", {class: "dsbd-term-line", text: viewer.say(`term.${key}`)});
-  const show = () => {
-    const open = viewer.terms.has(key);
-    line.hidden = !open;
-    opener.setAttribute("aria-expanded", open);
-  };
-  const onclick = () => {
-    if (!viewer.terms.delete(key)) viewer.terms.add(key);
-    show();
-  };
-  const opener = button({class: "dsbd-term", text: word, onclick});
-  show();
-  return [opener, line];
-}
-
 /* How the states of nodes are shown: by five marks, the same in every drawing, in light or dark. theme.json says
  * which states share one, and how each looks. */
 export const STYLES = theme.marks;

@@ -1,7 +1,7 @@
 /* The views of an iteration that the fold offers: its text, its nodes as a table, and the attention mask of its forest.
  * Each is built when it is first opened. */
 
-import {button, clamp, draw, make, placeAt, scrolled, term} from "./dom.js";
+import {button, clamp, draw, make, placeAt, scrolled} from "./dom.js";
 import {number} from "./words.js";
 
 /* ---- the beams as running text, each token underlined by where it came from ------------------------------------- */
@@ -38,34 +38,18 @@ export class TextPanel {
     let shared = 0;
     if (best) while (shared < path.length - 1 && shared < best.length && path[shared] === best[shared]) shared++;
     line.append(make("span", {class: "dsbd-origin-prompt", text: shared ? "…" : begun}));
-    let run = null;
-    path.slice(shared).forEach((token, index) => {
-      const last = shared + index === path.length - 1;
-      const fresh = added?.has(token.id) ?? false;
-      const mark = this.viewer.mark(token.origin);
-      if (run?.origin !== mark.mark || run.fresh !== fresh) {
-        // one element per run of tokens: long texts stay light
-        run = {
-          origin: mark.mark,
-          fresh,
-          span: make("span", {class: `dsbd-origin dsbd-origin-${mark.mark}`, title: mark.name}),
-        };
-        run.span.classList.toggle("dsbd-new", fresh);
-        line.append(run.span);
-      }
-      run.span.append(token.text + (last ? token.pending : ""));
+    path.slice(shared).forEach(({id, text, pending, origin}, at, shown) => {
+      const {mark, name} = this.viewer.mark(origin);
+      const own = make("span", {class: `dsbd-origin dsbd-origin-${mark}`, title: name, text});
+      own.classList.toggle("dsbd-new", Boolean(added?.has(id)));
+      if (at === shown.length - 1) own.append(pending);
+      line.append(own);
     });
-    const times = beam.multiplicity > 1 ? say("node.multiplicity", {count: beam.multiplicity}) : "";
-    return make("div", {class: "dsbd-beam"}, line, beamNotes(this.viewer, times, beam, !best));
+    const notes = [`${say("ui.log_weight")} ${number(beam.log_weight)}`];
+    if (beam.multiplicity > 1) notes.unshift(say("node.multiplicity", {count: beam.multiplicity}));
+    if (beam.finished) notes.push(say("ui.finished_beams"));
+    return make("div", {class: "dsbd-beam"}, line, make("small", {text: notes.join(" · ")}));
   }
-}
-
-/* The notes below the text of a beam. explains: whether the word log-weight opens its line here. */
-function beamNotes(viewer, first, {log_weight, finished}, explains) {
-  const name = viewer.say("ui.log_weight");
-  const [word, ...line] = explains ? term(viewer, "log_weight", name) : [name];
-  const last = finished ? ` · ${viewer.say("ui.finished_beams")}` : "";
-  return make("small", {}, first && `${first} · `, word, ` ${number(log_weight)}${last}`, ...line);
 }
 
 /* ---- the nodes of the iteration as a table of numbers, at the step shown; its tokens are buttons ---------------- */
@@ -85,7 +69,7 @@ export class TablePanel {
     this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
     this.cells.forEach(([head]) => head.append(button({class: "dsbd-token-button"})));
     const caption = make("caption", {text: say("table.title", {index: now.number})});
-    const said = make("p", {class: "dsbd-hint"}, ...term(viewer, "exact", say("ui.exact")));
+    const said = make("p", {class: "dsbd-hint", text: say("term.exact")});
     const head = make("thead", {}, make("tr", {}, ...heads));
     const whole = make("table", {class: "dsbd-table"}, caption, head, make("tbody", {}, ...this.rows));
     sheet.replaceChildren(said, scrolled(say("tab.table"), whole));

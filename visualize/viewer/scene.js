@@ -145,7 +145,7 @@ class Iteration {
       ...layer,
       chances: chancesOf(layer, scene.settings, draws),
       alive: layer.alive.map((node) => places.get(node)),
-      alternatives: alternativesOf(layer, places, scene.running),
+      alternatives: alternativesOf(layer, scene.running),
       step: widths[at],
     }));
     this.seconds = Object.fromEntries(PHASES.map((name) => [name, phases[`${name}_seconds`]]));
@@ -274,13 +274,12 @@ function chancesOf({forest_mass, accepted_distribution, layer}, settings, draws)
 }
 
 /* The likeliest pairs of a layer; a beam is named only where several are alive. */
-function alternativesOf({alive, alternatives}, places, running) {
-  return alternatives.map(({parent, text, target_prob, draft_prob, node}) => ({
+function alternativesOf({alive, alternatives}, running) {
+  return alternatives.map(({parent, text, target_prob, draft_prob}) => ({
     parent: alive.length > 1 ? (running.at(parent).label ?? "") : "",
     token: visible(text),
     target_prob,
     draft_prob,
-    node: places.get(node) ?? -1,
   }));
 }
 

@@ -60,7 +60,6 @@ class Viewer {
     this.element = element;
     this.options = options;
     this.formulas = false; // whether the folded formulas are open
-    this.terms = new Set(); // the words whose explanations are open
     this.scene = null;
     this.it = this.step = 0;
     this.hovered = this.pinned = -1;
