@@ -12,6 +12,7 @@ from dsbd.contest.task import Question, Task, in_order, json_lines, path_of, rea
 from dsbd.errors import QueryError, TaskError
 from dsbd.util import asset_path
 
+MT_BENCH = "the path of MT-Bench's question.jsonl (Apache-2.0)"
 ALLOWED = ("prompt", "references", "id")
 SQUAD = "the path of SQuAD's dev-v1.1.json (CC BY-SA 4.0)"
 SQUAD_HEAD = """Read each passage. Answer the question with the shortest piece of the passage that answers it.
@@ -104,6 +105,26 @@ class Needle(Task):
     def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 if the first word is the one that was told."""
         return float(re.findall(r"\w+", answer)[:1] == [*question.references]), ""
+
+
+class MtBench(Task):
+    """MT-Bench: the first turns of 80 conversations, as prompts. The benchmark's own judge is not asked.
+
+    *Source:* Zheng et al., arXiv 2306.05685.
+    """
+
+    name = "mt_bench"
+    max_new_tokens = 256
+
+    def __init__(self, data: str | Path | None) -> None:
+        """Read the prompts of the official JSON-lines file. Raises: TaskError."""
+        place, read = path_of(self.name, data, MT_BENCH), []
+        for line, entry in json_lines(place):
+            turns = entry.get("turns")
+            if not isinstance(turns, list) or not turns or not isinstance(turns[0], str):
+                raise TaskError(f"{place}, line {line}: turns must be a list of texts; give {MT_BENCH}")
+            read.append(Question(f"{entry.get('question_id', line)}", turns[0]))
+        super().__init__(in_order(read))
 
 
 class Squad(Task):
@@ -359,6 +380,7 @@ def _joined(query: str) -> str:
 
 TASKS: dict[str, Callable[[str | Path | None], Task]] = {
     "jsonl": OwnQuestions,
+    "mt_bench": MtBench,
     "needle": lambda data: Needle(),
     "spider": Spider,
     "sql": Library,

@@ -14,6 +14,7 @@ from dsbd.contest.tasks import (
     PER_DISTANCE,
     SEGMENT_CHARACTERS,
     SQUAD_HEAD,
+    MtBench,
     OwnQuestions,
     Squad,
     load_task,
@@ -85,12 +86,12 @@ def test_a_damaged_file_is_an_error_that_names_the_line(name, content, message, 
 
 
 def test_data_that_is_missing_is_an_error_with_its_remedy():
-    for name in ("jsonl", "spider", "squad"):
+    for name in ("jsonl", "mt_bench", "spider", "squad"):
         with pytest.raises(TaskError, match=r"give (the|a) (path|folder)"):
             load_task(name)
         with pytest.raises(TaskError, match=f"nothing at 'no/such', the data of task {name}; give"):
             load_task(name, "no/such")
-    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are jsonl, needle, "):
+    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are jsonl, mt_bench, needle, "):
         load_task("sqad")
 
 
@@ -179,6 +180,14 @@ def test_the_needle_is_told_first_and_asked_last():
     question = next(question for question in task.questions() if question.references == ("cat",))
     for text, score in ((" cat. It", 1), (" cat\n", 1), (" Cat.", 0), (" big cat.", 0), ("", 0)):
         assert task.score(question, task.answer(text)) == (score, "")
+
+
+def test_mt_bench_asks_the_first_turns(tmp_path):
+    (file := tmp_path / "question.jsonl").write_text('{"question_id": 81, "turns": ["Write a letter.", "Shorten it."]}')
+    assert [(one.id, one.prompt) for one in MtBench(file).questions()] == [("81", "Write a letter.")]
+    file.write_text('{"turns": []}')
+    with pytest.raises(TaskError, match="line 1: turns must be a list of texts"):
+        MtBench(file)
 
 
 def test_bundled_prompts_are_enough_and_in_a_fixed_order():
