@@ -4,10 +4,11 @@ import hashlib
 import re
 import string
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dsbd.contest.sql import QueryLimits, Row, orders_rows, run_query, same_rows
+from dsbd.contest.sql import QueryLimits, orders_rows, run_query, same_rows
 from dsbd.contest.task import Question, Task, in_order, json_lines, path_of, read_json, read_text, text_of
 from dsbd.errors import QueryError, TaskError
 from dsbd.util import asset_path
@@ -235,22 +236,11 @@ def _own_plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-class SqlTask(Task):
-    """Questions to SQL, scored by execution; a subclass compares the rows."""
-
-    main_metric = "execution_accuracy"
-
-    def difference(self, question: Question, answer: str) -> str:
-        """Return what is wrong with the rows of an answer, or nothing."""
-        raise NotImplementedError
-
-    def score(self, question: Question, answer: str) -> tuple[float, str]:
-        """Score 1 for an answer with the right rows."""
-        reason = self.difference(question, answer)
-        return float(not reason), reason
+right_rows = lru_cache(maxsize=None)(run_query)
+"""Returns the rows of a right query, which is run once."""
 
 
-class Library(SqlTask):
+class Library(Task):
     """Questions about one bundled database, or one of the same form.
 
     An answer is right if it gives the rows of the right query on the database and on each of its siblings, which have
@@ -260,6 +250,7 @@ class Library(SqlTask):
     name = "sql"
     until = ("\n", ";")
     max_new_tokens = 96
+    main_metric = "execution_accuracy"
 
     def __init__(self, folder: str | Path | None = None) -> None:
         """Read the questions of a folder, or the bundled ones. Raises: TaskError."""
@@ -277,33 +268,30 @@ class Library(SqlTask):
             )
             read.append(Question(id, prompt, (sql,), skeleton))
         super().__init__(in_order(read))
-        self._gold: dict[tuple[Path, str], list[Row]] = {}
 
-    def difference(self, question: Question, answer: str) -> str:
-        """Compare the rows on all databases. Raises: TaskError: the right query fails."""
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
+        """Score 1 for an answer with the right rows. Raises: TaskError: the right query fails."""
+        reason = self._difference(question, answer)
+        return float(not reason), reason
+
+    def _difference(self, question: Question, answer: str) -> str:
         right = question.references[0]
         for database in self.databases:
+            try:
+                gold = right_rows(database, right)
+            except QueryError as error:
+                told = f"the right query {right!r} fails on {database}: {error}; the files do not match"
+                raise TaskError(told) from error
             try:
                 rows = run_query(database, answer)
             except QueryError as error:
                 return f"error: {error}"
-            if not same_rows(self._rows_of(database, right), rows, ordered=orders_rows(right)):
+            if not same_rows(gold, rows, ordered=orders_rows(right)):
                 return f"other rows on {database.stem}"
         return ""
 
-    def _rows_of(self, database: Path, right: str) -> list[Row]:
-        """Return the rows of a right query, run once."""
-        if (database, right) not in self._gold:
-            try:
-                self._gold[database, right] = run_query(database, right)
-            except QueryError as error:
-                raise TaskError(
-                    f"the right query {right!r} fails on {database}: {error}; the files do not match"
-                ) from error
-        return self._gold[database, right]
 
-
-class Spider(SqlTask):
+class Spider(Task):
     """Questions about databases that a model has not seen, a cluster for each.
 
     *Source:* Yu et al., arXiv 1809.08887; columns in any order as in Zhong et al., arXiv 2010.02840, on one database
@@ -313,6 +301,7 @@ class Spider(SqlTask):
     name = "spider"
     until = (";", "\n\n")
     max_new_tokens = 128
+    main_metric = "execution_accuracy"
 
     def __init__(self, data: str | Path | None) -> None:
         """Read the questions of :data:`SPIDER`, and find their databases. Raises: TaskError."""
@@ -326,17 +315,19 @@ class Spider(SqlTask):
         missing = [one.cluster for one in self._questions if not self._database(one).is_file()]
         if missing:
             raise TaskError(f"{self._folder} has no {missing[0]}/{missing[0]}.sqlite; give {SPIDER}")
-        self._gold: dict[str, list[Row]] = {}
 
     def _database(self, question: Question) -> Path:
         return self._folder / question.cluster / f"{question.cluster}.sqlite"
 
-    def difference(self, question: Question, answer: str) -> str:
-        """Compare the rows on the question's database. Where the right query fails, no answer is right."""
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
+        """Score 1 for an answer with the right rows. Where the right query fails, no answer is right."""
+        reason = self._difference(question, answer)
+        return float(not reason), reason
+
+    def _difference(self, question: Question, answer: str) -> str:
         right, database = question.references[0], self._database(question)
         try:
-            if question.id not in self._gold:
-                self._gold[question.id] = run_query(database, _joined(right), SPIDER_LIMITS)
+            gold = right_rows(database, _joined(right), SPIDER_LIMITS)
         except QueryError as error:
             return f"the right query fails: {error}"
         try:
@@ -344,7 +335,7 @@ class Spider(SqlTask):
         except QueryError as error:
             return f"error: {error}"
         ordered = "order by" in right.lower()
-        return "" if same_rows(self._gold[question.id], rows, ordered=ordered, any_columns=True) else "other rows"
+        return "" if same_rows(gold, rows, ordered=ordered, any_columns=True) else "other rows"
 
 
 def _spider_questions(entries: Any, schemas: dict[str, str]) -> Iterator[Question]:

@@ -16,7 +16,7 @@ from dsbd.contest.records import Table, read_record
 from dsbd.contest.statistics import clustered_perplexity, clustered_rate, make_table, markdown_of, paired_difference
 from dsbd.contest.task import Question
 from dsbd.contest.tasks import Prompts
-from dsbd.errors import PairError, PromptError, RecordError, SettingsError, StoppedError
+from dsbd.errors import PairError, PromptError, RecordError, SettingsError
 from dsbd.models.cache import PACKED
 from dsbd.models.loading import load_pair
 from dsbd.util import cut, value_of
@@ -84,14 +84,6 @@ def test_contenders_warm_up_and_then_take_turns_in_both_orders():
     assert [(run.prompt, run.seed) for run in runs[::2]] == [(run.prompt, run.seed) for run in runs[1::2]]
     turns = [turn.contender.name for turn in replace(contest, rounds=9).turns()]
     assert {tuple(turns[at : at + 2]) for at in range(0, 36, 2)} == {tuple(names), tuple(names[::-1])}
-
-
-def test_a_stop_ends_inside_a_decode():
-    """Catches a stop that waits for the end of a decode."""
-    asked, runs = iter([False] * 30 + [True] * 9), []
-    with pytest.raises(StoppedError):
-        runs += [step.run for step in run_contest(toy_pair(), contest_of(), stop=lambda: next(asked))]
-    assert len(list(asked)) == 8
 
 
 def test_what_cannot_run_is_found_before_anything_runs():
