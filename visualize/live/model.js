@@ -282,7 +282,7 @@ class Row {
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /* Tokenizer: the class of the library. definition, settings: tokenizer.json and tokenizer_config.json. */
-export function openTokenizer(Tokenizer, definition, settings) {
+function openTokenizer(Tokenizer, definition, settings) {
   const tokenizer = new Tokenizer(definition, settings);
   const added = tokenizer.get_added_tokens_decoder();
   const bytes = byteOfCharacter();

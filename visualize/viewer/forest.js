@@ -247,7 +247,7 @@ const TALL = 250; // pixels of height that rows share out
 const INDENT = 30; // pixels per layer where every node has a row
 const LINE = 27; // pixels per node there
 
-export function measure(iteration, room) {
+function measure(iteration, room) {
   const [always, perhaps] = NARROW;
   const fits = columns(iteration, room).width <= room;
   return room < always || (room < perhaps && !fits) ? outline(iteration, room) : columns(iteration, room);

@@ -290,13 +290,13 @@ const memoryOf = ({segments, sensory}) => ({
 
 /* The steps of an iteration in the order they happened: draft (one for each layer), score, then for each layer its
  * width, its trials, its draws and its outcome, and at last the commit. */
-export const FACTS = {trial: "trials", draw: "draws"}; // the list that has the record of such a step
-export const VERIFYING = ["width", "trial", "draw", "layer"];
+const FACTS = {trial: "trials", draw: "draws"}; // the list that has the record of such a step
+const VERIFYING = ["width", "trial", "draw", "layer"];
 
 /* The steps, the place of the step that scores and of those that choose the width of each layer, and the last look of
  * each node: {state, slots, landed}, slots is how often it counts. places: of the nodes, by id. A step: {phase, layer,
  * focus, about, changes}; focus is the place of a node or -1, about has the numbers of the step. */
-export function stepsOf(record, places, {branching}) {
+function stepsOf(record, places, {branching}) {
   const {input_beams, nodes, trials, draws, layers, draft_depth} = record;
   const looks = new Map();
   for (const {node, multiplicity} of input_beams) looks.set(node, {state: "input", slots: multiplicity, landed: false});

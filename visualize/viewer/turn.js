@@ -188,7 +188,7 @@ export function cutFill({say, scene}, layer) {
  * Q and the dice. The forest shows what was recorded. */
 
 /* P′, Q and u with the fewest digits from which the verdict follows. */
-export function numbersOf({residual_prob, draft_prob, uniform, verdict}) {
+function numbersOf({residual_prob, draft_prob, uniform, verdict}) {
   const follows = (residual, draft, u) => u < Math.min(1, residual / draft) === (verdict === "accepted");
   return enough([residual_prob, draft_prob, uniform], follows);
 }
