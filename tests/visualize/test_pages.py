@@ -35,7 +35,7 @@ ARTICLE = read_lesson(asset_path("article/article.md"))
 TOLD = Trace.load(ARTICLE.trace)
 BENCH, TABLE, RECORDED = "read('bench.json')", "read('table.json')", "'trace.json.gz'"
 GIVEN = {
-    **dict.fromkeys(("decode", "width"), RECORDED), "forest": f"{RECORDED}, 1", "race": "read('race.json')",
+    **dict.fromkeys(("decode", "width"), RECORDED), "forest": f"{RECORDED}, 1",
     "pareto": TABLE, "speed": BENCH,
 }  # fmt: skip
 """What each public figure is drawn of, in a notebook beside these files."""
@@ -245,7 +245,6 @@ def test_every_figure_and_viewer_is_seen_in_a_notebook_that_was_executed_and_sav
     pytest.importorskip("ipykernel", reason="runs wherever a kernel is installed")
     TRACE.save(tmp_path / "trace.json.gz")
     nasty_trace().save(tmp_path / "nasty.json.gz")
-    shutil.copy(ROOT / "assets/races/stories.json", tmp_path / "race.json")
     shutil.copy(ROOT / "benchmarks/results/sql-table.json", tmp_path / "table.json")
     bench = json.loads((ROOT / "benchmarks/results/0.3B-cpu.json").read_text(encoding="utf-8"))["methods"]
     (tmp_path / "bench.json").write_text(json.dumps(bench), encoding="utf-8")
