@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from visualize.embed import embed_snippet, show
-    from visualize.figures.contest import pareto_figure, race_figure, speed_figure
+    from visualize.figures.contest import pareto_figure, speed_figure
     from visualize.figures.trace import decode_figure, forest_figure, width_figure
     from visualize.forest import forest_graph
     from visualize.pages.lesson_page import export_lesson
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "svg": "forest_svg forest_text",
     "embed": "embed_snippet show",
-    "figures.contest": "pareto_figure race_figure speed_figure",
+    "figures.contest": "pareto_figure speed_figure",
     "figures.trace": "decode_figure forest_figure width_figure",
     "forest": "forest_graph",
     "pages.lesson_page": "export_lesson",

@@ -193,7 +193,7 @@ def test_the_front_by_comparing_all_with_all(points):
 def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     """Catches a baseline beside itself, a name that is markup, and a figure without a title."""
     table, shown = made_up_table(), made_up(**SPEEDS)
-    drawn = visualize.race_figure(shown)
+    drawn = visualize.pareto_figure(shown)
     assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same distribution", "Sampling"]
     rows = [replace(row, contender=f"{row.contender} <b>") for row in table.rows if row.ratio]
     (ratios,) = visualize.speed_figure(replace(table, rows=tuple(rows))).data

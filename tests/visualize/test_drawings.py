@@ -2,7 +2,6 @@
 refused; and the examples of the docstrings."""
 
 import doctest
-import itertools
 import json
 import re
 import xml.etree.ElementTree as ElementTree
@@ -17,7 +16,6 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
-from tests.contest.made_up import made_up_table
 from tests.visualize.traces import TRACES, nasty_trace, toy_trace, trace_of
 from visualize.tokens import columns
 from visualize.words import Words, known_languages
@@ -131,6 +129,7 @@ def test_the_whole_decode_has_every_node_and_every_word(name):
 def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
     for figure in (visualize.forest_figure(EMPTY), visualize.width_figure(EMPTY), visualize.decode_figure(EMPTY)):
         assert figure.layout.annotations[0].text == "nothing recorded"
+    assert "sendChartToCloud" in pio.templates["dsbd"].layout.modebar.remove
     assert "no passes" in visualize.forest_text(EMPTY)
     layers, chosen, means = (figure := visualize.width_figure(TOY)).data
     assert (layers.yaxis, chosen.yaxis, means.yaxis) == (None, "y2", "y2"), "two quantities on one axis"
@@ -141,16 +140,6 @@ def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
     found = Counter((at, width) for at, found in enumerate(widths, 1) for width in found)
     assert dict(zip(zip(chosen.x, chosen.y, strict=True), chosen.customdata, strict=True)) == found
     assert means.y == tuple(sum(found) / len(found) for found in widths)
-
-
-def test_twelve_series_look_different():
-    """Catches looks that begin again after the seventh series: one decoder that looks like another."""
-    row = made_up_table().rows[0]
-    rows = tuple(replace(row, contender=f"decoder {letter}") for letter in "abcdefghijkl")
-    *points, front = visualize.pareto_figure(replace(made_up_table(), rows=rows)).data
-    assert (len(points), front.mode) == (12, "lines")
-    assert len({point.marker.symbol for point in points}) == 12
-    assert all(one.marker.color != other.marker.color for one, other in itertools.pairwise(points))
 
 
 def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
@@ -164,19 +153,6 @@ def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
     assert whole.layout.width >= 168 * forest.graph["last_column"]
     tree = visualize.forest_graph(TOY)
     assert visualize.forest_figure(tree).to_json() == visualize.decode_figure(TOY).to_json()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_figure_has_the_registered_template(theme):
-    figures = [visualize.forest_figure(TOY, theme=theme), visualize.decode_figure(TOY, theme=theme),
-               visualize.width_figure(TOY, theme=theme), visualize.pareto_figure(made_up_table(), theme=theme),
-               visualize.speed_figure(made_up_table(), theme=theme)]  # fmt: skip
-    known = pio.templates["dsbd" if theme == "light" else "dsbd_dark"].to_plotly_json()
-    assert [figure.layout.template.to_plotly_json() == known for figure in figures] == [True] * 5
-    assert {"lasso2d", "sendChartToCloud"} <= set(known["layout"]["modebar"]["remove"])
-
-
-TOY, TABLE = toy_trace(), made_up_table()
 
 
 @pytest.mark.parametrize(
@@ -199,7 +175,6 @@ TOY, TABLE = toy_trace(), made_up_table()
         (TraceError, "decode with record=True", visualize.forest_graph, (SimpleNamespace(trace=None),), {}),
         (ValueError, "no table: task", visualize.speed_figure, ({"methods": []},), {}),
         (ValueError, "a str is no table of 'dsbd-contest/2'", visualize.pareto_figure, ("runs.jsonl",), {}),
-        (ValueError, "is no race of", visualize.race_figure, ({"format": "other"},), {}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TOY,), {"height": 10}),
         (TraceError, "cannot write", visualize.export_html, (TOY, "none/x.html"), {}),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),

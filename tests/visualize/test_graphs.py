@@ -7,7 +7,6 @@ import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import cache
-from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -15,13 +14,12 @@ from hypothesis import strategies as st
 
 import visualize
 from dsbd.errors import TraceError
-from dsbd.law.verified import DrawKind, Verdict
-from dsbd.tracing.records import NodeKind, path_to
+from dsbd.tracing.records import path_to
 from dsbd.tracing.trace import Trace
 from tests.visualize.traces import ASSETS, TRACES, toy_trace, trace_of
 from visualize.forest import COVER_HEIGHT, forest_places, steps_of, text_of
 from visualize.layout import COUSINS, SIBLINGS, TREES, tidy
-from visualize.theme import MARK_OF, STATES, STYLES, YIELDED
+from visualize.theme import YIELDED
 
 
 @pytest.fixture(params=sorted(TRACES))
@@ -111,14 +109,6 @@ def test_the_text_of_a_beam_is_the_recorded_text(name):
     for beam in trace.result.beams:
         said = text_of(beam.node, trace.node_index())
         assert re.sub("(⟨.*⟩)", "\ufffd", said) == beam.text + ("<end>" if beam.finished else "")
-
-
-def test_every_state_has_one_mark_and_what_was_not_tested_is_no_cross():
-    """Catches a verdict without a mark, and a guess that is crossed out although nothing was decided about it."""
-    recorded = {*get_args(Verdict), *get_args(DrawKind), *get_args(NodeKind)} - {"drawn"}
-    assert sorted(STATES) == sorted({*recorded, "input"})
-    assert {MARK_OF[state] for state in ("drafted", "cover", "unneeded")} == {"guess"}
-    assert not STYLES["guess"].filled
 
 
 CLOSE = 1e-9

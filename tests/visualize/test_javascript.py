@@ -53,13 +53,6 @@ def numbers() -> list[tuple]:
     return [(pair, number(pair[0])) for pair in itertools.pairwise(values)]
 
 
-def chi_squares(freedom: int) -> dict:
-    """Values of chi-square with their p-values, and the one that is exceeded once in a hundred."""
-    squares = [0.1, 1.0, freedom / 2, freedom, freedom + 3, 2 * freedom + 5, 200.0, 4_000.0]
-    p_values, limit = stats.chi2.sf(squares, freedom).tolist(), stats.chi2.isf(0.01, freedom)
-    return {"freedom": freedom, "squares": squares, "p_values": p_values, "limit": limit}
-
-
 def traces() -> dict[str, dict]:
     """Every recorded trace, and some that are made here, each with the places that Python's drawings give it."""
     folders = (ASSETS / "traces", ASSETS / "lessons" / "traces", FOLDER / "traces")
@@ -114,7 +107,7 @@ def what_python_says() -> dict:
             "pair": PAIR,
             "zeros": ZEROS,
             "laws": [[pair, width, oracle_law(pair, width)] for pair in (PAIR, ZEROS) for width in (1, 2)],
-            "chi_squares": [chi_squares(freedom) for freedom in (1, 2, 5, 21, 60)],
+            "limits": [[freedom, stats.chi2.isf(0.01, freedom)] for freedom in (1, 2, 5, 21, 60)],
         },
     }  # fmt: skip
 

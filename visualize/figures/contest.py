@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dsbd.contest.records import Mean, Race, Row, Table, read_record
+from dsbd.contest.records import Mean, Race, Table, read_record
 from visualize.figures import COLORS, SYMBOLS, Figure, dress, empty_figure
 from visualize.race import label_of
 from visualize.theme import Theme, palette
@@ -18,40 +18,23 @@ PLOT, ENTRY, ROW_PIXELS = 380, 20, 36
 """Pixels of a scatter without its legend, of an entry of the legend, and of a row of speeds."""
 
 
-def pareto_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
+def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
     """Draw quality against tokens per second, with 95 % intervals, and a line through those that none beats in both.
 
-    A contender without speed or quality is left out.
+    ``source`` is a table, or a race: then the intervals are over seeds or questions. A contender without speed or
+    quality is left out.
 
     Example:
         >>> visualize.pareto_figure(table)
 
     Raises:
-        ValueError: the data is no table of a contest.
+        ValueError: the data is no table of a contest, and no race.
     """
-    read = read_record(Table, table)
-    named = [(label_of(row.contender), row) for row in read.rows]
-    return _scatter(named, read.metric.replace("_", " "), read.higher_is_better, theme)
-
-
-def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
-    """Draw quality against tokens per second, with 95 % intervals over seeds or questions, as :func:`pareto_figure`.
-
-    Example:
-        >>> visualize.race_figure(race)
-
-    Raises:
-        ValueError: the data is no race.
-    """
-    read = read_record(Race, race)
-    metric = "share of right answers" if read.higher_is_better else "perplexity"
-    named = [(label_of(racer.name), racer.row) for racer in read.racers]
-    return _scatter(named, metric, read.higher_is_better, theme)
-
-
-def _scatter(named: Sequence[tuple[str, Row]], metric: str, higher_is_better: bool, theme: Theme) -> Figure:
+    is_race = isinstance(source, Race) or (isinstance(source, Mapping) and source.get("format") == Race.format)
+    read: Table | Race = read_record(Race, source) if is_race else read_record(Table, source)
+    rows = [racer.row for racer in read.racers] if isinstance(read, Race) else read.rows
     title, figure, points = "Quality against tokens per second", Figure(), list[tuple[float, float]]()
-    for place, (label, row) in enumerate(named):
+    for place, row in enumerate(rows):
         speed, quality = row.tokens_per_second, row.quality
         if speed is None or quality is None:
             continue
@@ -61,14 +44,14 @@ def _scatter(named: Sequence[tuple[str, Row]], metric: str, higher_is_better: bo
             x=[speed.mean],
             y=[quality.mean],
             error_x=_mean_bar(speed, color, least=0.0),
-            error_y=_mean_bar(quality, color, least=0.0 if higher_is_better else 1.0),
+            error_y=_mean_bar(quality, color, least=0.0 if read.higher_is_better else 1.0),
             mode="markers",
-            name=escape(label, quote=False),
+            name=escape(label_of(row.contender), quote=False),
             marker={"color": color, "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 11},
         )
     if not points:
         return empty_figure(title, theme)
-    upward = 1 if higher_is_better else -1
+    upward = 1 if read.higher_is_better else -1
     front = [points[place] for place in pareto_front([(speed, upward * quality) for speed, quality in points])]
     figure.add_scatter(
         x=[speed for speed, _ in front],
@@ -80,7 +63,7 @@ def _scatter(named: Sequence[tuple[str, Row]], metric: str, higher_is_better: bo
     return dress(
         figure, title, theme, height=PLOT + ENTRY * (len(points) + 1), margin_t=48,
         xaxis={"title": "tokens per second (more is better)", "rangemode": "tozero"},
-        yaxis={"title": f"{metric} ({'more' if higher_is_better else 'less'} is better)"},
+        yaxis={"title": f"{read.metric.replace('_', ' ')} ({'more' if read.higher_is_better else 'less'} is better)"},
         legend={"y": 0, "yref": "container", "yanchor": "bottom", "maxheight": 1},
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from dsbd.contest.task import Question, Task
 from dsbd.errors import PromptError, SettingsError, StoppedError
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.util import asset_path
-from visualize import race_figure
+from visualize import pareto_figure
 from visualize.race import label_of
 
 from .engine import Engine
@@ -135,7 +135,7 @@ def opening(pair: Any) -> tuple[str, Any, str]:
     found = load_race(asset_path(f"races/{pair.partition(':')[2]}.json"))
     machine = found.conditions.get("machine", {})
     named = f"{machine.get('gpu') or machine.get('processor') or 'another machine'}, {machine.get('threads')} threads"
-    return race_markup(found, task_of(pair), is_recorded=True), race_figure(found), SAID.format(machine=escape(named))
+    return race_markup(found, task_of(pair), is_recorded=True), pareto_figure(found), SAID.format(machine=escape(named))
 
 
 def asked_of(
@@ -224,4 +224,4 @@ def _going(progress: Progress) -> str:
 
 def _shown(found: Race | None, task: Task | None, note: str) -> list[Any]:
     assert found is not None, "a race ends with its record"
-    return [race_markup(found, task), gr.update(value=race_figure(found), visible=True), note, "", *READY]
+    return [race_markup(found, task), gr.update(value=pareto_figure(found), visible=True), note, "", *READY]

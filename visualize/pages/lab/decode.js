@@ -170,36 +170,11 @@ export function chiSquare(bins, counts, runs) {
   return seen < runs ? Infinity : sum;
 }
 
-/* The probability of a chi-square this large or larger: a sum of half as many terms as degrees of freedom. */
-export function pValue(square, freedom) {
-  if (square === Infinity) return 0;
-  if (square <= 0 || freedom < 1) return 1;
-  const x = square / 2;
-  let at = freedom % 2 ? 0.5 : 0;
-  let sum = at ? erfc(Math.sqrt(x)) : 0;
-  let term = Math.exp(-x) * (at ? 2 * Math.sqrt(x / Math.PI) : 1);
-  for (; at < freedom / 2; at++) {
-    sum += term;
-    term *= x / (at + 1);
-  }
-  return sum;
-}
-
-/* The complementary error function to seven digits (Press et al., Numerical Recipes, erfcc). */
-const ERFC = [
-  -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
-  0.17087277,
-];
-
-function erfc(z) {
-  const t = 1 / (1 + z / 2);
-  return t * Math.exp(ERFC.reduceRight((sum, one) => one + t * sum, 0) - z * z);
-}
-
-/* The chi-square that a lossless decoder exceeds once in a hundred runs (Wilson and Hilferty, to 1 %). */
-export function limitOf(freedom) {
+/* The chi-square that a lossless decoder exceeds once in a hundred runs, or as rarely as a normal value exceeds
+ * `deviations` (Wilson and Hilferty; once in a hundred to 1 %). */
+export function limitOf(freedom, deviations = 2.3263) {
   const spread = 2 / (9 * Math.max(1, freedom));
-  return Math.max(1, freedom) * (1 - spread + 2.3263 * Math.sqrt(spread)) ** 3;
+  return Math.max(1, freedom) * (1 - spread + deviations * Math.sqrt(spread)) ** 3;
 }
 
 const SLICE_MS = 8;
@@ -251,9 +226,5 @@ export class Experiment {
 
   get square() {
     return chiSquare(this.bins, this.counts, this.done);
-  }
-
-  get p() {
-    return pValue(this.square, this.freedom);
   }
 }

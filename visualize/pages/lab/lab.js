@@ -1,7 +1,7 @@
 /* The lab: a button that decodes many times with two tables, here in the browser, and counts how every decode ends. */
 
 import {button, draw, filled, localised, make} from "../../viewer/dom.js";
-import {Experiment, nameOf} from "./decode.js";
+import {Experiment, limitOf, nameOf} from "./decode.js";
 
 /* ---- what is shown of an experiment ---- */
 
@@ -75,7 +75,7 @@ function chart({runs, freedom, limit}, lines) {
 
 /* ---- the lab ---- */
 
-const [SURE, RARE, TINY] = [1e-6, 0.01, 1e-4];
+const SURE = 4.7534; // deviations that a normal value exceeds once in a million
 
 function mountLab(root, {pair, runs, words}) {
   let lines = {};
@@ -124,10 +124,10 @@ function mountLab(root, {pair, runs, words}) {
     bar.value = done;
   }
 
-  function verdict({settings, done, square, freedom, p}) {
-    const judged = freedom < 1 ? "certain" : p < SURE ? "departs" : p < RARE ? "rare" : "fits";
-    const shown = p < TINY ? `p < ${localised(TINY, 4)}` : `p = ${localised(p, p < 0.1 ? 4 : 2)}`;
-    const given = {decoder: words[settings.decoder], done: localised(done), square: squared(square), freedom, p: shown};
+  function verdict({settings, done, square, freedom, limit}) {
+    const found = square > limitOf(freedom, SURE) ? "departs" : square > limit ? "rare" : "fits";
+    const judged = freedom < 1 ? "certain" : found;
+    const given = {decoder: words[settings.decoder], done: localised(done), square: squared(square), freedom};
     return `${filled(words.result, given)} ${words[done < runs ? "stopped" : judged]}`;
   }
 
