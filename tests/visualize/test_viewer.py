@@ -1,7 +1,11 @@
 """The viewer in a browser: steps, keys, themes, hostile tokens, the strip and the lanes, its views, the game, a long
 prompt; and axe-core, which finds nothing serious."""
 
+import xml.etree.ElementTree as ElementTree
+from io import BytesIO
+
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 import visualize
@@ -152,6 +156,9 @@ def test_hostile_tokens_stay_text_in_the_drawing_and_in_every_view(browser, tmp_
         for view in VIEWS:
             show_view(page, view)
             assert hostile_marks(page) == 0
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="SVG", exact=True).click()
+        ElementTree.fromstring(waiting.value.path().read_bytes())
         assert opened.errors == []
 
 
@@ -236,6 +243,30 @@ def test_the_mask_shows_whom_a_node_sees_and_the_table_its_row(page):
     rows.nth(3).locator("button").focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**&node=*")
+
+
+@pytest.mark.slow
+def test_the_drawing_is_saved_as_svg_and_png(page):
+    page.focus(".dsbd")
+    page.keyboard.press("End")
+    unfold(page)
+    files = {}
+    for kind in ("SVG", "PNG"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=kind, exact=True).click()
+        assert waiting.value.suggested_filename == f"dsbd-pass-2.{kind.lower()}"
+        files[kind] = waiting.value.path().read_bytes()
+    texts = "".join(ElementTree.fromstring(files["SVG"]).itertext())
+    assert all(node.label in texts for node in SCENE.iterations[1].nodes)
+    assert "Token 1" in texts
+    legend = page.locator(".dsbd-legend li").all_inner_texts()
+    assert "width_threshold = 0.70" in legend[-1]
+    assert all(part in texts for entry in legend for part in entry.split("\n"))
+    assert b"var(--" not in files["SVG"]
+    picture = Image.open(BytesIO(files["PNG"])).convert("RGB")
+    assert len(picture.getcolors(1 << 24)) > 20
+    below = picture.crop((0, picture.height - 40, picture.width, picture.height))
+    assert len(below.getcolors(1 << 24)) > 20, "the legend is part of the picture"
 
 
 @pytest.mark.slow

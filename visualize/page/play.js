@@ -314,6 +314,7 @@ const DO = {
   further,
   link,
   page: savePage,
+  picture: () => viewer.picture(),
   trace: saveTrace,
   live: () => DsbdPage.live?.(),
 };

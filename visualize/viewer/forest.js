@@ -239,7 +239,7 @@ function bars(layer, left, room, viewer) {
 
 /* ---- where everything stands, in pixels ------------------------------------------------------------------------- */
 
-const HEAD = 80; // above columns: title, width, bars
+export const HEAD = 80; // above columns: title, width, bars
 const NARROW = [420, 560]; // below the first every node has a row; below the second where columns do not fit
 const PITCH = [106, 236]; // pixels per column, least and most
 const ROW = [21, 32];

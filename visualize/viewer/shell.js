@@ -1,9 +1,12 @@
 /* The layout of a viewer: the memory of a long prompt, the strip, the sentence and the controls, forest and card, the
- * legend, and a fold with a menu of linked views. A bare viewer has sentence, forest and card only. */
+ * legend, and a fold with everything else: a menu of linked views, and the tools that save the drawing. A bare viewer
+ * has sentence, forest and card only. */
 
 import {CutPanel} from "./turn.js";
-import {STYLES, draw, make, set, symbol} from "./dom.js";
+import {STYLES, button, download, draw, make, set, symbol} from "./dom.js";
+import {HEAD} from "./forest.js";
 import {MaskPanel, TablePanel, TextPanel} from "./panels.js";
+import {columnsOf} from "./tokens.js";
 import {STRINGS, nameOf, number, remember} from "./words.js";
 
 const PANELS = [TextPanel, CutPanel, MaskPanel, TablePanel];
@@ -74,11 +77,12 @@ class Views {
     const told = {"aria-label": say("ui.views"), title: say("ui.views")};
     this.menu = make("select", {class: "dsbd-view", ...told, onchange}, ...options);
     this.sheet = make("div", {role: "group", tabindex: "0"});
+    const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
     this.element = make(
       "details",
       {class: "dsbd-more", ontoggle: () => this.refresh(), open: before?.element.open},
       make("summary", {text: say("ui.more")}),
-      this.menu,
+      make("div", {class: "dsbd-tools"}, this.menu, save("svg", saveSvg), save("png", savePng)),
       this.sheet,
       make("p", {class: "dsbd-keys", text: say("ui.keys")}),
     );
@@ -141,3 +145,92 @@ export function drawLegend(viewer, place) {
   }
   place.replaceChildren(...entries);
 }
+
+/* ---- files that the browser makes of the drawing ---------------------------------------------------------------- */
+
+const PAINT = [
+  ..."fill stroke stroke-width stroke-dasharray opacity visibility".split(" "),
+  ..."font-family font-size font-weight text-decoration white-space".split(" "),
+];
+const PNG_SCALE = 2;
+const KEY = {room: 31, letter: 7.2, gap: 18, line: 22}; // pixels of the entries of the legend
+
+/* The forest with its head and its legend as one stand-alone document: the styles are copied onto the elements. */
+function forestSheet(viewer) {
+  const {forest} = viewer;
+  const {width, height, upright} = forest.geometry;
+  const top = upright ? 0 : HEAD;
+  const paper = getComputedStyle(viewer.root).getPropertyValue("--dsbd-paper").trim();
+  const legend = legendOf(viewer.parts.legend.children, width);
+  const tall = height + top + legend.height;
+  return draw(
+    "svg",
+    {xmlns: "http://www.w3.org/2000/svg", width, height: tall, viewBox: `0 0 ${width} ${tall}`},
+    draw("title", {text: viewer.altText()}),
+    draw("rect", {width, height: tall, fill: paper}),
+    ...(upright ? [] : [painted(forest.head)]),
+    draw("g", {transform: `translate(0,${top})`}, painted(forest.body)),
+    draw("g", {transform: `translate(0,${top + height})`}, ...legend.entries),
+  );
+}
+
+/* The legend below the drawing, in lines as wide as it. */
+function legendOf(items, width) {
+  let [x, y] = [8, KEY.line / 2];
+  const entries = [...items].map(({children: [sign, words]}) => {
+    const wide = KEY.room + KEY.letter * columnsOf(words.textContent);
+    if (x > 8 && x + wide > width) [x, y] = [8, y + KEY.line];
+    const css = getComputedStyle(words);
+    const said = (source, left) => {
+      const font = {"font-family": css.fontFamily, "font-size": css.fontSize, fill: css.color};
+      const line = getComputedStyle(source).textDecorationLine;
+      return draw("text", {x: left, y: 4, ...font, "text-decoration": line, text: source.textContent});
+    };
+    const {width: across} = sign.viewBox?.baseVal ?? {};
+    const scale = `translate(8,0) scale(${16 / across})`;
+    const mark = across ? draw("g", {transform: scale}, painted(sign)) : said(sign, 0);
+    const entry = draw("g", {transform: `translate(${x},${y})`}, mark, said(words, KEY.room));
+    x += wide + KEY.gap;
+    return entry;
+  });
+  return {entries, height: entries.length ? y + KEY.line / 2 : 0};
+}
+
+const textOf = (svg) => new XMLSerializer().serializeToString(svg);
+
+function painted(source) {
+  const group = draw("g");
+  for (const child of source.children) if (!child.hasAttribute("hidden")) group.append(copied(child));
+  return group;
+}
+
+function copied(source) {
+  const copy = source.cloneNode(false);
+  const css = getComputedStyle(source);
+  copy.removeAttribute("class");
+  copy.removeAttribute("style");
+  for (const name of PAINT) copy.setAttribute(name, css.getPropertyValue(name));
+  for (const child of source.childNodes) {
+    if (child.nodeType === Node.TEXT_NODE) copy.append(child.cloneNode());
+    else if (!child.hasAttribute("hidden") && !child.classList.contains("dsbd-hit")) copy.append(copied(child));
+  }
+  return copy;
+}
+
+function saveSvg(viewer) {
+  download(`${name(viewer)}.svg`, textOf(forestSheet(viewer)), "image/svg+xml");
+}
+
+export async function savePng(viewer) {
+  const svg = forestSheet(viewer);
+  const [width, height] = ["width", "height"].map((side) => PNG_SCALE * svg.getAttribute(side));
+  const canvas = make("canvas", {width, height});
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(textOf(svg))}`;
+  await image.decode();
+  canvas.getContext("2d").drawImage(image, 0, 0, width, height);
+  const content = await new Promise((done) => canvas.toBlob(done, "image/png"));
+  download(`${name(viewer)}.png`, content, "image/png");
+}
+
+const name = (viewer) => `dsbd-pass-${viewer.now.number}`;

@@ -10,7 +10,7 @@
  *
  * viewer.where() returns {it, step, layer, node} of the reader, and how many {iterations, steps} there are.
  * viewer.text() returns the best text so far: {prompt, tokens: [{text, origin}], ended}.
- * viewer.replay() plays the two lanes once.
+ * viewer.picture() saves the forest that is shown as a PNG. viewer.replay() plays the two lanes once.
  * viewer.lanes(true) plays the two lanes over the strip, where they stay until viewer.lanes(false).
  * viewer.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
  *
@@ -26,7 +26,7 @@ import {Controls, Place, Story, onKey, placeIn} from "./controls.js";
 import {STYLES, clamp, dress, guest, make, markOf, watchTheme} from "./dom.js";
 import {Forest} from "./forest.js";
 import {Scene} from "./scene.js";
-import {buildShell, drawLegend} from "./shell.js";
+import {buildShell, drawLegend, savePng} from "./shell.js";
 import {MemoryRow, Strip} from "./strip.js";
 import {Game, cutFill} from "./turn.js";
 import {Words, remembered} from "./words.js";
@@ -46,6 +46,7 @@ export function mount(element, trace = null, options = {}) {
     story: () => viewer.story.start(),
     replay: () => viewer.story.again(),
     lanes: (shown) => viewer.strip.lanes.stay(shown),
+    picture: () => savePng(viewer),
     cutFill: ({it, layer}) => guest(viewer, cutFill(viewer, viewer.scene.iterations[it].layer(layer))),
     show: (view) => viewer.parts.views.show(view),
     text: () => viewer.scene.text(),
