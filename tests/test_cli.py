@@ -83,7 +83,7 @@ def folder(tmp_path, monkeypatch):
         ([*SITE, "--output", ""], "is not a path"),
         ([*SITE, "--output", "binary"], "cannot write into 'binary'"),
         ([*SITE, "--language", "../en"], "'../en'"),
-        (["doctor", "--pair", "sql", *NOWHERE], "two pairs"),
+        (["bench", "--pair", "sql", *NOWHERE], "two pairs"),
         (["bench", "--methods", ","], "methods is empty"),
         (["bench", "--prompts", "binary"], "UTF-8"),
         (["bench", "--seeds", "9" * 40], "seeds is 9999"),

@@ -165,7 +165,7 @@ def as_shipped(pair: Pair) -> Iterator[None]:
 
 
 def time_passes(pair: Pair, prompt: str, sizes: Sequence[int]) -> dict[int, float]:
-    """Return the seconds of a pass of the target over so many tokens, and under 0 those of a draft step; medians.
+    """Return the median seconds of a pass of the target over so many tokens, by size.
 
     Tokens above 1 are guesses that are checked, so they need a draft model. The sizes take turns, three times.
     Raises: as :func:`dsbd.decode`.
@@ -175,8 +175,6 @@ def time_passes(pair: Pair, prompt: str, sizes: Sequence[int]) -> dict[int, floa
         how: dict[str, Any] = {"method": "speculative", "draft_depth": size - 1} if size > 1 else {"method": "sampling"}
         stats = decode(pair, prompt, DecodingSettings(max_new_tokens=8 + 2 * size, **how)).stats
         found.setdefault(size, []).append(stats.score_seconds / stats.iterations)
-        if stats.draft_calls:
-            found.setdefault(0, []).append(stats.draft_seconds / stats.draft_calls)
     return {size: statistics.median(seconds) for size, seconds in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""``bench``, ``eval`` and ``doctor`` as a user meets them, and the model ``dsbd`` of lm-evaluation-harness."""
+"""``bench`` and ``eval`` as a user meets them, and the model ``dsbd`` of lm-evaluation-harness."""
 
 import json
 from types import SimpleNamespace
@@ -40,15 +40,6 @@ def test_an_evaluation_prints_its_table(capsys, pair_flags):
     report = json.loads(out)
     assert (code, report["complete"]) == (0, True)
     assert [row["contender"] for row in report["tables"]["stories"]["rows"]] == ["dsbd same-law", "beam_sampling"]
-
-
-@pytest.mark.slow
-def test_doctor(capsys, pair_flags):
-    code, out, _ = run(capsys, "doctor", "--json", *pair_flags)
-    report = json.loads(out)
-    assert (code, report["models"]["target"]["check"]["passed"], report["milliseconds"]["1"] > 0) == (0, True, True)
-    code, out, _ = run(capsys, "doctor", *pair_flags)
-    assert (code, "A forest of 32 tokens costs" in out) == (0, True)
 
 
 @pytest.fixture(scope="module")
