@@ -162,25 +162,6 @@ def embed_snippet(
     return f"{frame}\n"
 
 
-def file_cell(name: str, *, title: str = "DSBD viewer", height: int = HEIGHT) -> str:
-    """Return a notebook cell that takes a whole page into the notebook: after a run it needs no file and no server.
-
-    Args:
-        name: of the page's HTML file beside the notebook; it must load nothing, as those of ``export_html``.
-        title: the name of the frame, for screen readers.
-        height: of the frame, in pixels, 200 to 4000.
-
-    Raises:
-        ValueError: ``height`` is out of range.
-    """
-    end = f'"{_look(title, check_height(height))}></iframe></div>'
-    return (
-        "from html import escape\nfrom pathlib import Path\n\nfrom IPython.display import HTML\n\n"
-        f'page = escape(Path({json.dumps(name)}).read_text(encoding="utf-8"))\n'
-        f"""HTML('<div><iframe srcdoc="' + page + {end!r})\n"""
-    )
-
-
 def _look(title: str, height: int, mark: str = "") -> str:
     """Return the attributes of a frame, except its address."""
     size = f'width="100%" height="{height}" style="border:0"'

@@ -1,6 +1,5 @@
 """A race as lanes on one clock and as paths of SVG, and the sentences that say who was faster."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 from dsbd.contest.records import Lane, Race, Racer, Ratio
@@ -215,17 +214,6 @@ def meaning_of(race: Race) -> str:
     law = ", under the same law" if several is None or several.name in SAME_LAW else ""
     lead = f"Guesses save passes of the large model, on every machine: {', '.join(saved)}{law}. "
     return lead + ("" if several is None or several.ratio is None else _time_said(several.ratio, "beam sampling"))
-
-
-def heat_said(heat: Heat, lanes: Sequence[tuple[Racer, Lane]], is_alone: bool) -> str:
-    """Return which lane of a heat took the least time, and that heats are not compared; empty if neither is true."""
-    parts = []
-    if len(lanes) > 1:
-        first, lane = min(lanes, key=lambda one: one[1].seconds)
-        parts.append(f"least time here: {label_of(first.name)} in {lane.seconds:.2f} s")
-    if heat == "several texts" and not is_alone:
-        parts.append("more work than one text, so compare within this group")
-    return "; ".join(parts)
 
 
 def _time_said(ratio: Ratio, other: str) -> str:

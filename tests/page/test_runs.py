@@ -21,7 +21,6 @@ from gradio_client.exceptions import AppError
 from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
 from dsbd.tracing.trace import Trace
-from dsbd.util import asset_path
 from tests.page.conftest import PATIENCE_SECONDS, PacedEngine, events, toy_pairs, wait_until
 from visualize.page import play
 from visualize.page.engine import StopSignal
@@ -374,9 +373,6 @@ def test_many_visitors_who_leave_in_every_way(toys, toy_page):
 def test_programs_get_what_they_asked_for(toys, toy_page):
     """Catches texts that are mixed up, ``{"error": null}``, and a handler that passes by the queue."""
     client = Client(toy_page, verbose=False)
-    assert {one["name"] for one in client.predict(api_name="/list_traces")} == {
-        path.name.removesuffix(".json.gz") for path in asset_path("traces").glob("*.gz")
-    }
     alone = {}
     for number in range(4):
         alone[number] = client.predict(f"Once {number}", SHORT | {"seed": number}, api_name="/decode")
@@ -385,7 +381,7 @@ def test_programs_get_what_they_asked_for(toys, toy_page):
     for number, job in jobs.items():
         assert job.result()["text"] == alone[number]["text"]
     info = httpx.get(f"{toy_page}/gradio_api/info").json()
-    assert set(info["named_endpoints"]) == {"/decode", "/list_traces"}
+    assert set(info["named_endpoints"]) == {"/decode"}
     for given, said in (
         (["Once", {"max_new_tokens": 999}], "999 asked for, 256 allowed"),
         (["Once", {"sed": 1}], "sed"),

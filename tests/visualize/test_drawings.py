@@ -16,6 +16,7 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
+from tests.contest.made_up import made_up_table
 from tests.visualize.traces import TRACES, nasty_trace, toy_trace, trace_of
 from visualize.tokens import columns
 from visualize.words import Words, known_languages
@@ -140,6 +141,14 @@ def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
     found = Counter((at, width) for at, found in enumerate(widths, 1) for width in found)
     assert dict(zip(zip(chosen.x, chosen.y, strict=True), chosen.customdata, strict=True)) == found
     assert means.y == tuple(sum(found) / len(found) for found in widths)
+
+
+def test_twelve_series_look_different():
+    """Catches looks that begin again after the seventh series: one decoder that looks like another."""
+    row = made_up_table().rows[0]
+    rows = tuple(replace(row, contender=f"decoder {letter}") for letter in "abcdefghijkl")
+    *points, _ = visualize.pareto_figure(replace(made_up_table(), rows=rows)).data
+    assert len({point.marker.symbol for point in points}) == 12
 
 
 def test_a_changed_graph_is_drawn_and_no_label_is_run_through():

@@ -1,4 +1,4 @@
-"""The About tab: the algorithm in one picture, the marks (``about.html``), what runs here, and the limits."""
+"""The About tab: the algorithm in one picture, the marks (``about.html``) and what runs here."""
 
 import platform
 from html import escape
@@ -12,7 +12,6 @@ from visualize import forest_svg
 from visualize.theme import Theme
 
 from .engine import Engine, model_name
-from .limits import setting
 from .parts import figures_table, markup, read
 from .play import recorded
 
@@ -25,8 +24,7 @@ def build_about_tab(engine: Engine) -> None:
         markup(read("about.html").replace("{picture}", picture(engine)))
         markup(
             f'<section class="about-part"><h2>What runs here</h2>{models(engine)}'
-            f'<dl class="about-facts">{facts()}</dl>'
-            f"<details><summary>Limits of this page</summary>{limits(engine)}</details></section>"
+            f'<dl class="about-facts">{facts()}</dl></section>'
         )
         gr.Textbox(
             read("citation.bib").strip(), label="Please cite the paper", buttons=["copy"], interactive=False,
@@ -53,21 +51,6 @@ def facts() -> str:
         "Licences": "The code and the bundled weights: Apache-2.0. Other models have other licences.",
     }
     return "".join(f"<div><dt>{name}</dt><dd>{escape(words)}</dd></div>" for name, words in rows.items())
-
-
-def limits(engine: Engine) -> str:
-    """A table of what a visitor may ask for."""
-    rows = "".join(
-        f'<tr><th scope="row">{escape(field.description or "")}</th><td>{_value(getattr(engine.limits, name))}</td>'
-        f"<td><code>{setting(name)}</code></td></tr>"
-        for name, field in type(engine.limits).model_fields.items()
-    )
-    table = figures_table("Limits", ("At most", "Here", "Setting of the host"), rows)
-    return f'<div lang="en" translate="no">{table}</div>'
-
-
-def _value(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else escape(str(value))
 
 
 def models(engine: Engine) -> str:

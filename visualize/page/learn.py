@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from dsbd.errors import DsbdError
 from dsbd.util import asset_path
 from visualize import embed_snippet, export_html, export_lesson, export_site
-from visualize.embed import HEIGHT, Kind, file_cell
+from visualize.embed import HEIGHT, Kind
 from visualize.pages.lesson import read_lesson
 from visualize.pages.site import FORESTS, LESSONS, page_name
 
@@ -106,7 +106,7 @@ def build_learn_tab(tabs: gr.Tabs) -> None:
 
     def pasted(request: gr.Request, page: str, kind: Kind) -> tuple[str, str]:
         address = request.headers.get("referer")
-        return hosting_said(kind, address), snippet(page, kind, address)
+        return hosting_said(address), snippet(page, kind, address)
 
     outputs, told = [staged, shown, lesson, recording, play], [hosting, text]
     for given, is_lesson in ((lesson, True), (recording, False)):
@@ -157,19 +157,12 @@ def snippet(page: Any, kind: Any, address: str | None) -> str:
     place = _place(page)
     if place is None or kind not in KINDS:
         return ""
-    if kind == "jupyter":
-        return file_cell(Path(place.whole).name, title=place.title)
     height = DECK_HEIGHT if kind == "reveal" else HEIGHT
     return embed_snippet(f"{_base(address)}{LEARN.lstrip('/')}{place.page}", kind, title=place.title, height=height)
 
 
-def hosting_said(kind: Any, address: str | None) -> str:
+def hosting_said(address: str | None) -> str:
     """Return markup: what the text to paste needs; empty if nothing."""
-    if kind == "jupyter":
-        return (
-            '<p class="said">First press “Download as one HTML file” above, and put the file beside the notebook. '
-            "Once the cell has run, the notebook carries the page and needs neither the file nor this server.</p>"
-        )
     name = urlsplit(_base(address)).hostname
     if name not in LOCAL:
         return ""

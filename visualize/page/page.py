@@ -13,7 +13,7 @@ from .engine import Engine
 from .learn import build_learn_tab
 from .middleware import LEARN
 from .parts import read, scripted, without_folders
-from .play import build_play_tab, offer_decode, recorded, title_of
+from .play import build_play_tab, offer_decode
 from .race import build_race_tab
 
 TITLE = "DSBD: speculative beams, made visible"
@@ -54,7 +54,6 @@ def build_page(engine: Engine) -> gr.Blocks:
             with gr.Tab("About", id="about"):
                 build_about_tab(engine)
         offer_decode(engine)
-        gr.api(list_traces, api_name="list_traces")
 
         def left(request: gr.Request) -> None:
             engine.stop(request.session_hash or "")
@@ -68,24 +67,3 @@ def _live_facts() -> dict[str, Any]:
     """What the decoder in the browser needs: where its files are, the pairs it has, and its sentences."""
     bundled = {f"bundled:{name}": name for name in BUNDLED_PAIRS}
     return {"base": f"{LEARN.strip('/')}/live/", "pairs": bundled, "words": live_words("en")}
-
-
-def list_traces() -> list[dict[str, Any]]:
-    """Return the bundled recordings.
-
-    Returns:
-        For each its ``name``, ``title``, ``prompt``, ``method``, ``models``, how many ``iterations``, and the ``file``
-        below the page's address.
-    """
-    return [
-        {
-            "name": name,
-            "title": title_of(name),
-            "prompt": trace.prompt.text,
-            "method": trace.settings.method,
-            "models": [model.id for model in (trace.models.target, trace.models.draft) if model is not None],
-            "iterations": len(trace.iterations),
-            "file": f"gradio_api/dsbd/traces/{name}.json.gz",
-        }
-        for name, trace in recorded().items()
-    ]

@@ -19,7 +19,6 @@ from visualize.race import (
     bar_paths,
     busy_of,
     headline_of,
-    heat_said,
     label_of,
     lanes_of,
     led_by,
@@ -57,8 +56,7 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
     plays = "" if is_recorded else " data-plays"
     means = f'<p class="race-means">{escape(meaning_of(race))}</p>'
     heats = "".join(
-        f'<h3 class="race-heat">{heat.capitalize()} '
-        f'<span class="race-said">{escape(heat_said(heat, lanes, len(by_heat) == 1))}</span></h3>'
+        f'<h3 class="race-heat">{heat.capitalize()}</h3>'
         f'<ol class="race-lanes">{"".join(_lane(race, *one) for one in lanes if one[0] not in (lead or ()))}</ol>'
         for heat, lanes in by_heat.items()
     )

@@ -26,7 +26,7 @@ FIRST_PORT, PORTS = 7860, 100
 GRACE_SECONDS = 60.0
 """A run checks its time limit between two forwards; one that is so late hangs in a forward."""
 SENTENCE = "A small model guesses, a large model checks: fewer passes. The large one decides every word."
-MCP_TOOLS = ("decode", "list_traces")
+MCP_TOOLS = ("decode",)
 _SCRIPT: dict[str, Any] = {"media_type": "text/javascript", "headers": {"Cache-Control": "public, max-age=3600"}}
 WAITING = (
     '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>DSBD</title>'
