@@ -101,7 +101,7 @@ def test_the_page_opens_with_what_pays(visits):
     visit.says(".kept", "Same quality: exactly the distribution of beam sampling with 4 beams")
     assert visit.text().startswith("SELECT city, COUNT(*) FROM branches")
     expect(page.locator(".answer-rows td").first).to_be_visible()
-    visit.says(".fewer", "Checking 5 words takes the large model [0-9.]+ × as long as writing one")
+    visit.says(".fewer", "Checking 5 words at once takes the large model [0-9.]+ × as long as writing one")
     page.click("[data-do=why]")
     page.wait_for_selector(".dsbd-cut")
     page.fill("#prompt textarea", "Which authors wrote more than two books?")

@@ -53,8 +53,8 @@ globalThis.DsbdPage.Answer = class {
     const {checked} = this.facts;
     const [one, several] = times ?? [null, null];
     const said = times
-      ? `Checking ${checked} words takes the large model ${(several / one).toFixed(1)} × as long as writing one, on this machine.`
-      : `Checking ${checked} words takes a large model about as long as writing one. Not measured here.`;
+      ? `Checking ${checked} words at once takes the large model ${(several / one).toFixed(1)} × as long as writing one, on this machine.`
+      : `Checking ${checked} words at once takes a large model about as long as writing one. Not measured here.`;
     this.find(".fewer figcaption").textContent = said;
     const bar = (words, seconds, label) => {
       const row = make("div", "fewer-bar");
@@ -107,7 +107,7 @@ function compared(beside) {
   const [own, alone] = beside.perplexity.map((value) => value.toFixed(value < 10 ? 2 : 1));
   const runs = globalThis.DsbdPage.counted(beside.runs, "run");
   const what = `Measured here in turn with ${beside.name} of the large model alone, ${runs} each.`;
-  return `${what} Perplexity of the texts: ${own}, alone ${alone}.`;
+  return `${what} Perplexity of the texts: ${own}, alone ${alone} (draws differ by chance).`;
 }
 
 /* The program that repeats what is shown. */

@@ -58,7 +58,7 @@ function openEnd() {
   const it = won.indexOf(Math.max(...won));
   viewer.goto({it, step: Infinity});
   const {trials} = iterations[it];
-  const told = trials.find(({verdict}) => verdict === "rejected") ?? trials[0];
+  const told = trials.find(({verdict}) => verdict === "rejected");
   viewer.goto({step: viewer.where().step - 1, node: told?.node});
   if (models.draft) viewer.replay();
 }
