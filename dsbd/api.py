@@ -14,6 +14,7 @@ from dsbd.errors import PairError, SettingsError
 from dsbd.machine import memory_errors
 from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
+from dsbd.models.lookup import Lookup
 from dsbd.models.pair import Pair, WindowedPrompt
 from dsbd.models.rows.row import Processor
 from dsbd.results import DecodingResult
@@ -153,6 +154,8 @@ def _checked(
             f"method {asked.method} needs a draft model; load one, or use "
             f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
         )
+    if asked.method == "mjsd" and isinstance(pair.draft, Lookup):
+        raise SettingsError("method mjsd compares the probabilities of two models, and lookup has none; take dsbd")
     return asked, pair.encode(prompt, chat=chat), check_of(stop)
 
 

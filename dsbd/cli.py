@@ -32,6 +32,7 @@ from dsbd.version import __version__
 
 if TYPE_CHECKING:
     from dsbd.models.language_model import LanguageModel
+    from dsbd.models.lookup import Lookup
 
 FORMATS = ("html", "svg", "text")
 """Of ``export``: ``html`` shows every iteration, the others one."""
@@ -127,7 +128,7 @@ def _decode(parsed: argparse.Namespace) -> int:
     return OK
 
 
-def _model(model: "LanguageModel | None") -> dict[str, Any] | None:
+def _model(model: "LanguageModel | Lookup | None") -> dict[str, Any] | None:
     from dsbd.tracing.recorder import model_record
 
     return None if model is None else asdict(model_record(model))

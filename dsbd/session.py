@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import torch
 
-from dsbd.draft import BlockSearch, Drafter
+from dsbd.draft import BlockSearch, Drafter, DraftModel
 from dsbd.errors import SettingsError
 from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
 from dsbd.law.verified import VerifiedLayer, draft_layers_passed
@@ -18,6 +18,7 @@ from dsbd.methods import DepthPolicy
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.engines.choice import threaded_row
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.lookup import Copies, Lookup
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import ProcessedRow, Processor, Row
 from dsbd.results import PHASES, DecodedBeam, DecodingResult, Stats, VerdictCounts, brief, count_verdicts
@@ -246,12 +247,16 @@ def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
 def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> Drafter | BlockSearch | None:
     """Return what drafts the forests of the decode; None if nothing is drafted."""
     pair, settings = start.pair, start.settings
-    model = pair.target if settings.searches_blocks else pair.draft
-    if settings.draft_depth == 0 or model is None:
+    if settings.draft_depth == 0:
         return None
     if settings.searches_blocks:
-        return BlockSearch(model, pair.eos, check, pair.device)
-    return Drafter(row_of(model, start, check), settings, pair.eos, generator, pair.device)
+        return BlockSearch(pair.target, pair.eos, check, pair.device)
+    if pair.draft is None:
+        return None
+    if isinstance(pair.draft, Lookup):
+        return Drafter(Copies(start.prompt_ids, start.root), settings, pair.eos, generator)
+    model = DraftModel(row_of(pair.draft, start, check), settings.top_k, pair.device)
+    return Drafter(model, settings, pair.eos, generator)
 
 
 class Tally:

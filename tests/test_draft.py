@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dsbd
 import dsbd.next_tokens
 from dsbd import draft
-from dsbd.draft import Drafter
+from dsbd.draft import Drafter, DraftModel
 from dsbd.errors import ModelError
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB
@@ -49,7 +49,8 @@ class TableRow:
 
 
 def drafter(row, seed: int = 0, **settings) -> Drafter:
-    return Drafter(row, ResolvedSettings(**settings), TABLES.eos, torch.Generator().manual_seed(seed), CPU)
+    chosen = ResolvedSettings(**settings)
+    return Drafter(DraftModel(row, chosen.top_k, CPU), chosen, TABLES.eos, torch.Generator().manual_seed(seed))
 
 
 @pytest.mark.parametrize(

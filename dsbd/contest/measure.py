@@ -27,6 +27,8 @@ from dsbd.settings import DecodingSettings
 from dsbd.util import check_of, value_of
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
+COPIED = 10
+"""Tokens that ``generate`` copies at a time, where the pair has no draft model."""
 
 
 def measure(
@@ -127,8 +129,8 @@ def generate(
     elif until:  # beams go on to their end: which of them is returned may change until then
         options |= {"stop_strings": list(until), "tokenizer": pair.tokenizer}
     if method == "hf_assisted":
-        assert pair.draft is not None, "checked before anything is measured"
-        options["assistant_model"] = pair.draft.model
+        drafts = [model.model for model in pair.models[1:]]
+        options |= {"assistant_model": drafts[0]} if drafts else {"prompt_lookup_num_tokens": COPIED}
     tokens = torch.tensor([list(prompt_ids)], device=pair.device)
     ends: list[float] = []
 
@@ -153,7 +155,7 @@ def generate(
 @contextmanager
 def as_shipped(pair: Pair) -> Iterator[None]:
     """Give the models the attention that ``transformers`` would give them, until the end of the block."""
-    models = [model.model for model in (pair.target, pair.draft) if model is not None]
+    models = [model.model for model in pair.models]
     ours = [one for one in models if one.config.get_text_config(decoder=True)._attn_implementation == PACKED]
     for model in ours:
         model.set_attn_implementation("sdpa")

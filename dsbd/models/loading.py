@@ -32,6 +32,7 @@ from dsbd.models.files import (
     without_weights,
 )
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.lookup import LOOKUP
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.util import BUNDLED_PAIRS, asset_path
@@ -63,7 +64,8 @@ def load_pair(
     Args:
         target: folder or hub id of a causal language model, or ``bundled:stories`` or ``bundled:sql`` without a
             ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with its memory.
-        draft: a smaller model with the same vocabulary; with None only methods without drafts work.
+        draft: a smaller model with the same vocabulary, or ``lookup``: guesses copied from prompt and text, without
+            a second model. With None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
             float32 for a small model on a CPU where ONNX Runtime runs it.
@@ -99,7 +101,7 @@ def load_pair(
         require_folder(memory)
     limit_threads()
     loaded = list[tuple[LanguageModel, Any]]()
-    for source in (target, draft):
+    for source in (target, None if draft == LOOKUP else draft):
         if source is not None:
             show(f"loading {display_name(source)}")
             with without_progress():
@@ -109,7 +111,7 @@ def load_pair(
         model = remembering(model, memory, f"{WITH_MEMORY}/target" if is_bundled else model.id)
         tokenizer.model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
     show("checking")
-    own, its = loaded[1] if draft is not None else (None, None)
+    own, its = loaded[1] if len(loaded) > 1 else (None if draft is None else LOOKUP, None)
     return make_pair(model, own, tokenizer, engine, its)
 
 
@@ -133,7 +135,7 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
         if source is not None and (source == "" or not isinstance(source, (str, Path))):
             given = repr(source) if isinstance(source, (str, int)) else f"of type {type(source).__name__}"
             raise PairError(f"{role} is {given}; give a folder or a hub id, and loaded models to make_pair")
-    if target is None and draft is not None:
+    if target is None and draft not in (None, LOOKUP):
         raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
     name = BUNDLED if target is None else target
     if not isinstance(name, str) or name.partition(":")[0] != BUNDLED:
@@ -142,10 +144,10 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
     if pair not in BUNDLED_PAIRS:
         known = ", ".join([*(f"{BUNDLED}:{each}" for each in BUNDLED_PAIRS), WITH_MEMORY])
         raise PairError(f"there is no bundled pair {name[:100]!r}; choose one of {known}")
-    if draft is not None:
-        raise PairError(f"{name!r} brings its own draft model; leave draft {str(draft)!r} out")
+    if draft not in (None, LOOKUP):
+        raise PairError(f"{name!r} brings its own draft model; leave draft {str(draft)!r} out, or give {LOOKUP!r}")
     folder = asset_path(f"models/{pair}")
-    return folder / "target", folder / "draft"
+    return folder / "target", draft or folder / "draft"
 
 
 def resolve_device(device: str) -> torch.device:

@@ -15,6 +15,7 @@ from dsbd.models.check import ForestCheck, check_causal, check_engine, check_for
 from dsbd.models.engines.choice import engine_for, resolve_engine
 from dsbd.models.files import loading_errors
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.lookup import LOOKUP, Lookup
 from dsbd.models.pair import Pair
 
 KEPT = {
@@ -29,7 +30,7 @@ INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is tr
 
 def make_pair(
     target: PreTrainedModel | LanguageModel,
-    draft: PreTrainedModel | LanguageModel | None = None,
+    draft: PreTrainedModel | LanguageModel | str | None = None,
     tokenizer: Any = None,
     engine: str | None = None,
     draft_tokenizer: Any = None,
@@ -45,7 +46,7 @@ def make_pair(
 
     Args:
         target: a causal language model.
-        draft: a smaller model with the same vocabulary; with None only methods without drafts work.
+        draft: a smaller model with the same vocabulary, or ``lookup``; with None only methods without drafts work.
         tokenizer: of both models.
         engine: as for :func:`dsbd.load_pair`. None is ``auto`` for a model of transformers, and leaves the engine of a
             :class:`LanguageModel`.
@@ -55,13 +56,15 @@ def make_pair(
         PairError: a model is not a loaded causal language model, or sees later tokens; the tokenizer is missing or has
             tokens that a model lacks; the vocabularies differ; or the engine is unknown or does not work here.
     """
-    given = {"target": target} if draft is None else {"target": target, "draft": draft}
+    is_copied = isinstance(draft, str) and draft == LOOKUP
+    given: dict[str, Any] = {"target": target} if draft is None or is_copied else {"target": target, "draft": draft}
     models = {role: _wrapped(model, role, engine) for role, model in given.items()}
     vocabulary = _shared_vocabulary(tokenizer, draft_tokenizer, models)
     checks, fallbacks = dict[str, ForestCheck](), list[str]()
     models = {role: _fitted(model, role, vocabulary, checks, fallbacks) for role, model in models.items()}
     eos = _eos_ids(models["target"], tokenizer)
-    return Pair(models["target"], models.get("draft"), tokenizer, eos, checks, fallbacks)
+    copied = Lookup(models["target"].vocabulary_size) if is_copied else None
+    return Pair(models["target"], models.get("draft", copied), tokenizer, eos, checks, fallbacks)
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:

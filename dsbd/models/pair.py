@@ -18,6 +18,7 @@ from dsbd.memory.reading import PromptMemory
 from dsbd.methods import needs_draft_model
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.lookup import Lookup
 from dsbd.results import brief
 from dsbd.settings import DecodingSettings
 from dsbd.util import Check, Progress, never_stop
@@ -99,7 +100,7 @@ class Pair:
     """The models, the tokenizer, and the ids that end a text. A pair equals only itself."""
 
     target: LanguageModel
-    draft: LanguageModel | None
+    draft: LanguageModel | Lookup | None
     tokenizer: Any
     eos: frozenset[int]
     checks: Mapping[str, ForestCheck] = field(default_factory=dict)
@@ -108,6 +109,11 @@ class Pair:
     """Sentences on what is slower or shorter than it could be, and why; empty if every check passed."""
 
     __repr__ = brief
+
+    @property
+    def models(self) -> list[LanguageModel]:
+        """Return the target, and the draft model if there is one."""
+        return [self.target, *([self.draft] if isinstance(self.draft, LanguageModel) else [])]
 
     @property
     def device(self) -> torch.device:
@@ -157,9 +163,7 @@ class Pair:
 
     def require_ids(self, ids: Sequence[int], vocabulary_size: int | None = None) -> None:
         """Check that both models have all ids, and that none is padding. Raises: PromptError."""
-        rows = [
-            one.model.get_input_embeddings().weight.shape[0] for one in (self.target, self.draft) if one is not None
-        ]
+        rows = [one.model.get_input_embeddings().weight.shape[0] for one in self.models]
         most = min(rows if vocabulary_size is None else [*rows, vocabulary_size])
         for place, token in enumerate(ids):
             if not 0 <= token < most:
@@ -184,8 +188,8 @@ class Pair:
     @property
     def _limit(self) -> tuple[int, str]:
         """Return the shortest context and whose it is; a very long one if no model has a limit."""
-        models = [model for model in (self.target, self.draft) if model is not None]
-        return min(((model.context_size or sys.maxsize, model.id) for model in models), key=lambda limit: limit[0])
+        limits = [(model.context_size or sys.maxsize, model.id) for model in self.models]
+        return min(limits, key=lambda limit: limit[0])
 
     def room_after(self, prompt_size: int) -> int:
         """Return how many tokens fit after a prompt in both models' contexts; very many if neither has a limit."""
@@ -231,7 +235,7 @@ class Pair:
         if window + max_new_tokens <= limit:
             return
         if window == prompt_size:
-            turns = limit in [model.turning_point for model in (self.target, self.draft) if model is not None]
+            turns = limit in [model.turning_point for model in self.models]
             why = ", beyond which its rotations are others (longrope)" if turns else ""
             raise PromptError(
                 f"prompt of {prompt_size} tokens plus max_new_tokens {max_new_tokens} exceeds the context of "
@@ -256,8 +260,10 @@ def conditions(pair: Pair) -> dict[str, Any]:
     }
 
 
-def model_identity(model: LanguageModel) -> dict[str, Any]:
-    """Return name, size, type, and a digest of the configuration and of a part of every weight."""
+def model_identity(model: LanguageModel | Lookup) -> dict[str, Any]:
+    """Return name, size, type, and a digest of the configuration and of a part of every weight; of lookup its name."""
+    if isinstance(model, Lookup):
+        return {"id": model.id}
     found: dict[str, Any] = {
         "id": model.id,
         "revision": model.revision,

@@ -120,7 +120,13 @@ class _Audit:
         return kept
 
     def _depth_drafted(self, iteration: Iteration, depth: int) -> int:
-        """Return how many layers of ``depth`` are drafted: on a CPU none below a layer whose drafts all end."""
+        """Return how many layers of ``depth`` are drafted: none below a layer whose drafts all end.
+
+        Copied drafts also end where nothing in the text agrees with them, which only a replay decides.
+        """
+        draft = self.trace.models.draft
+        if draft is not None and draft.attention == "copies":
+            return min(iteration.draft_depth, depth)
         deepest, kind = iteration.draft_depth, "cover" if self.checks.is_likely else "drafted"
         last = [node for node in iteration.nodes if node.layer == deepest and node.kind == kind]
         return deepest if 0 < deepest < depth and all(node.ends for node in last) else depth

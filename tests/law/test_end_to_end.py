@@ -15,6 +15,7 @@ import torch
 
 import dsbd
 from dsbd.law.laws import Residual
+from dsbd.models.lookup import Lookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.session import IterationEnd
@@ -25,7 +26,8 @@ from tests.toy_pair import Digits, Iterations, read_by_host, read_settings, smal
 FALSE_ALARM = 1e-6
 VOCABULARY = 8
 EOS = 1
-PROMPT = [3, 5, 2]
+PROMPT = [3, 5, 2, 3, 4, 3, 5]
+TEXT = "".join(map(str, PROMPT))
 RUNS = 300
 
 
@@ -63,15 +65,16 @@ def ends_of(seen: list[IterationEnd]) -> tuple[Multiset, Multiset]:
     return tuple(sorted(finished.items())), tuple(sorted(alive))
 
 
-def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int) -> float:
+def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bool = False) -> float:
     """Of the decodes' ends against the oracle, every layer having this width."""
     warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
+    decoding = replace(pair, draft=Lookup(VOCABULARY)) if lookup else pair
     process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp)
     law = process.after((((), 1),), settings.max_new_tokens, width)
     found = []
     for seed in range(RUNS):
         watcher = Iterations()
-        result = dsbd.decode(pair, "352", replace(settings, seed=seed), observers=[watcher])
+        result = dsbd.decode(decoding, TEXT, replace(settings, seed=seed), observers=[watcher])
         found.append(ends_of(watcher.seen))
         paths = {path for part in found[-1] for path, _ in part}
         assert {tuple(beam.token_ids) for beam in result.beams} == paths
@@ -96,6 +99,14 @@ LAWS = [
 ]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [{}, LAWS[2], LAWS[-1]], ids=str)
+def test_a_decode_with_copied_drafts_has_the_law_of_its_method(changes: dict, pair: Pair) -> None:
+    """Catches copied drafts that look at what they must not see, and iterations without a draft that lose something."""
+    values = {**FIXED, **changes}
+    assert _p_value(pair, read_settings(**values), values["max_width"], lookup=True) > FALSE_ALARM
+
+
 @pytest.mark.parametrize("changes", [pytest.param(one, marks=pytest.mark.slow if one else ()) for one in LAWS], ids=str)
 def test_a_decode_has_the_law_of_its_method(changes: dict, pair: Pair) -> None:
     """Catches a wrong join of draft, score, verify, commit and cache that exact laws of the parts do not show."""
@@ -108,7 +119,7 @@ def test_decodes_meet_every_verdict(pair: Pair) -> None:
     chosen = dsbd.DecodingSettings(**{**FIXED, "draft_width": 3, "draft_depth": 3, "max_new_tokens": 20})
     counts = Counter()
     for seed in range(10):
-        counts.update(vars(dsbd.decode(pair, "352", replace(chosen, seed=seed)).stats))
+        counts.update(vars(dsbd.decode(pair, TEXT, replace(chosen, seed=seed)).stats))
     names = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed")
     assert min(counts[name] for name in names) >= 5
     assert 1.5 < counts["layers"] / counts["iterations"] < 3.5
@@ -146,7 +157,7 @@ def test_forest_holds_what_the_models_say(
     tables = ModelTables(pair)
     for seed in range(9):  # the first decode that is not over after one iteration
         watcher = Iterations()
-        dsbd.decode(pair, "352", replace(chosen, seed=seed), observers=[watcher])
+        dsbd.decode(pair, TEXT, replace(chosen, seed=seed), observers=[watcher])
         if len(watcher.seen) > 1:
             break
     assert len(watcher.seen) > 1

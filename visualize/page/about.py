@@ -58,8 +58,7 @@ def models(engine: Engine) -> str:
     rows = "".join(
         _row(engine.pairs.title(name), role, model)
         for name, pair in engine.pairs.loaded().items()
-        for role, model in (("large", pair.target), ("small", pair.draft))
-        if model is not None
+        for role, model in zip(("large", "small"), pair.models, strict=False)
     )
     heads = ("Pair", "Role", "Model", "Parameters", "Numbers", "Device", "Engine")
     return figures_table("Models", heads, rows)
