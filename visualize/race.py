@@ -182,7 +182,7 @@ def _several(race: Race) -> Racer | None:
 def headline_of(race: Race) -> str:
     """Return how much faster guesses made a race, and whether the answers were as good; empty if nothing leads it."""
     lanes = led_by(race)
-    ratio = lanes and lanes[1].ratio
+    ratio = lanes and lanes[1].row.ratio
     if not lanes or ratio is None:
         return ""
     alone, guessing = lanes
@@ -210,18 +210,20 @@ def meaning_of(race: Race) -> str:
         return "A decoder that guesses ahead saves passes of the large model; whether it saves time, the clock says."
     law = ", under the same law" if several is None or several.name in SAME_LAW else ""
     lead = f"Guesses save passes of the large model, on every machine: {', '.join(saved)}{law}. "
-    return lead + ("" if several is None or several.ratio is None else _time_said(several.ratio, "beam sampling"))
+    return lead if several is None or several.row.ratio is None else lead + _time_said(several.row.ratio)
 
 
-def _time_said(ratio: Ratio, other: str) -> str:
+def _time_said(ratio: Ratio) -> str:
     times = _short(ratio.median)
     if ratio.low is None or ratio.high is None:
-        return f"In time {times} × the speed of {other}, from too few runs for an interval; ask for more."
+        return f"In time {times} × the speed of beam sampling, from too few runs for an interval; ask for more."
     interval = f"95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
     match ratio.verdict:
         case "faster":
-            return f"In time, over all runs here: {times} × as fast as {other} ({interval})."
+            return f"In time, over all runs here: {times} × as fast as beam sampling ({interval})."
         case "slower":
-            return f"Here the guesses cost more time than they save: {times} × the speed of {other} ({interval})."
+            return f"Here the guesses cost more time than they save: {times} × the speed of beam sampling ({interval})."
     ends = f"{_short(ratio.low)} to {_short(ratio.high)}"
-    return f"In time no clear difference from {other}: {times} × its speed, {ends} × possible; more runs narrow it."
+    return (
+        f"In time no clear difference from beam sampling: {times} × its speed, {ends} × possible; more runs narrow it."
+    )

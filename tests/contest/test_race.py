@@ -95,7 +95,7 @@ def test_everybody_runs_as_often_as_asked_and_has_the_lane_of_a_measured_run(ran
         (shown,) = [answer for answer in racer.answers if answer.seed == racer.lane.seed]
         assert racer.lane.text == shown.text
         assert racer.lane.has_phases == (racer.name != "hf_sampling")
-        assert (racer.ratio is None) == (racer.name == "beam_sampling")
+        assert (racer.row.ratio is None) == (racer.name == "beam_sampling")
     assert (ran.baseline, ran.complete, ran.task) == ("beam_sampling", True, None)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from dsbd.methods import READS
-from dsbd.settings import EVERY_METHOD, DecodingSettings
+from dsbd.settings import EVERY_METHOD
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
 from visualize.files import write
@@ -56,7 +56,7 @@ def live_element(trace: Trace, base: str, language: str, *, prompt: str = "", is
         "megabytes": round(sum(file.stat().st_size for file in fetched) / 1e6),
         "pair": pair,
         "prompt": prompt or trace.prompt.text,
-        "settings": _defaults() | asked(vars(trace.settings)),
+        "settings": asked(vars(trace.settings)),
         "reads": {method: _fields(method) for method in METHODS},
         "methods": [[method, words[f"method.{method}"]] for method in METHODS],
         "words": live_words(language) | {name: words[key] for name, key in ALSO_SAID.items()} | counts,
@@ -79,11 +79,6 @@ def live_words(language: str) -> dict[str, str]:
 def _fields(method: str) -> list[str]:
     """Return the fields that the form shows; num_beams of DSBD only stands in for max_width in a likely forest."""
     return [name for name in (*READS[method], *EVERY_METHOD) if (method, name) != ("dsbd", "num_beams")]
-
-
-def _defaults() -> dict[str, Any]:
-    names = [name for method in METHODS for name in _fields(method) if name != "depth_costs"]
-    return {name: value for name in names if (value := getattr(DecodingSettings(), name)) is not None}
 
 
 def asked(resolved: dict[str, Any]) -> dict[str, Any]:
