@@ -20,9 +20,8 @@ from tests.toy_pair import toy_traces
 from tests.visualize.test_pages import PAIR, ZEROS, oracle_law
 from tests.visualize.traces import NASTY, nasty_trace, remembered, scene, trace_of
 from visualize.forest import text_of
-from visualize.pages.lesson_page import lab_script
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
-from visualize.viewer.bundle import joined, viewer_assets
+from visualize.viewer.bundle import classic, joined, viewer_assets
 from visualize.words import known_languages, number, plural_category
 
 FOLDER = Path(__file__).parent
@@ -99,7 +98,7 @@ def what_python_says() -> dict:
         "numbers": numbers(),
         "plurals": {language: [plural_category(language, count) for count in range(300)] for language in languages},
         "module": viewer_assets()["js"],
-        "joined": {"viewer": viewer_assets()["js_classic"], "lab": lab_script(), **live},
+        "joined": {"viewer": viewer_assets()["js_classic"], "lab": classic("pages/lab/lab.js"), "page": classic("page/page.js"), **live},
         "stopped": stopped(),
         "pieces": pieces(),
         "random": [random_numbers(seed) for seed in (0, 7, 2**32 - 1, 2**32 + 5, 2**53 - 1)],

@@ -313,7 +313,7 @@ def test_several_viewers_keep_to_themselves_and_their_traces_can_be_replaced(bro
         run("() => { location.hash = '#iteration=1&step=6'; }")
         page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
         assert run("() => b.where().it") == 1
-        run("() => { a.destroy(); c.destroy(); b.setTrace(null); b.setTrace({...grown(0), result: null}); }")
+        run("() => { a.destroy(); c.destroy(); b.setTrace({...grown(0), result: null}); }")
         expect(page.locator(".dsbd")).to_have_count(1)
         assert page.is_visible(".dsbd-empty")
         assert seen.errors == []

@@ -12,8 +12,8 @@ from typing import Any
 import gradio as gr
 
 from dsbd.errors import DsbdError
-from visualize import viewer_assets
 from visualize.pages.document import page_file
+from visualize.viewer.bundle import classic
 
 from .middleware import OWN
 
@@ -36,9 +36,8 @@ def read(name: str) -> str:
 
 @lru_cache
 def page_script() -> str:
-    """Return the viewer, the unpacking, ``page.js`` and ``answer.js`` as one classic script."""
-    answer = f"(() => {{\n{read('answer.js')}}})();"
-    return viewer_assets()["js_classic"] + page_file("unpack.js") + read("page.js") + answer
+    """Return the unpacking, and ``page.js`` with the viewer, as one classic script."""
+    return page_file("unpack.js") + classic("page/page.js")
 
 
 def scripted(value: str, template: str, script: str, elem_id: str, facts: Mapping[str, Any] | None = None) -> gr.HTML:

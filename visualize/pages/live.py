@@ -16,7 +16,7 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
 from visualize.files import write
 from visualize.pages.document import Kit, data_element, style
-from visualize.viewer.bundle import joined, source
+from visualize.viewer.bundle import classic, joined, source
 from visualize.words import Words
 
 FOLDER = "live"
@@ -101,8 +101,7 @@ def live_files() -> dict[str, Path | str]:
     The libraries are in ``runtime/``, the models in ``pairs/NAME/ROLE/``, and the scripts beside them. ``files.json``
     has the size and the SHA-256 of each bundled file, and the names of the pairs in traces.
     """
-    names = "globalThis.DsbdLive = {Client, sentenceOf};"
-    form = f'(() => {{\n"use strict";\n{joined("live/panel.js")}\n{names}\n}})();\n'
+    form = classic("live/panel.js", "globalThis.DsbdLive = {Client, sentenceOf};")
     called = {name: "bundled" if name == BUNDLED_PAIRS[0] else f"bundled:{name}" for name in BUNDLED_PAIRS}
     sums = {path: _sum(file) for path, file in _bundled().items()}
     listed = json.dumps({"format": "dsbd-live/1", "pairs": called, "files": sums}, indent=1)

@@ -1,7 +1,7 @@
 """Joins the viewer's source files, plain ES modules, into the one module that every page serves or contains.
 
-Each file stands once, after those that it imports. Import lines, comments and indentation are removed, ``export`` stays
-only on ``mount``, and an imported JSON file becomes a constant. In the joined module the files share one scope, so no
+Each file stands once, after those that it imports. Import lines, ``export``, comments and indentation are removed, and
+an imported JSON file becomes a constant. In the joined module the files share one scope, so no
 two of them may use the same name at their top level.
 """
 
@@ -20,7 +20,6 @@ _IMPORT = re.compile(r'^import (?:\{[^}]*\}|\w+) from "(?P<file>\.{1,2}/[\w./-]+
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
 _COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
 _REMARK = re.compile(r"[ \t]+(?:// .*|/\*[^*]*\*/)$", re.M)
-_MOUNT = "export function mount"
 
 
 def viewer_assets() -> dict[str, str]:
@@ -35,12 +34,9 @@ def viewer_assets() -> dict[str, str]:
     Example:
         >>> sorted(visualize.viewer_assets())
     """
-    js = joined(ENTRY)
-    assert js.count("\nexport ") == js.count(_MOUNT) == 1, "the module must export mount and nothing else"
-    body = js.replace(_MOUNT, "function mount")
     return {
-        "js": js,
-        "js_classic": f'(() => {{\n"use strict";\n{body}\nglobalThis.DsbdViewer = {{mount}};\n}})();\n',
+        "js": f"{joined(ENTRY)}export {{mount}};\n",
+        "js_classic": classic(ENTRY, "globalThis.DsbdViewer = {mount};"),
         "css": _bare(source("viewer/viewer.css")),
         "plotly_js_path": str(distribution("plotly").locate_file("plotly/package_data/plotly.min.js")),
     }
@@ -52,6 +48,11 @@ def joined(entry: str) -> str:
     order: list[str] = []
     _visit(entry, order, ())
     return "\n".join(map(_joined, order))
+
+
+def classic(entry: str, last: str = "") -> str:
+    """Return :func:`joined` as a classic script; ``last`` is its last line, which may give names to other scripts."""
+    return f'(() => {{\n"use strict";\n{joined(entry)}{last}\n}})();\n'
 
 
 def source(name: str) -> str:
@@ -77,8 +78,7 @@ def _joined(name: str) -> str:
     if name.endswith(".json"):
         constant = posixpath.basename(name).removesuffix(".json")
         return f"const {constant} = {json.dumps(_read(name), ensure_ascii=False, separators=(',', ':'))};\n"
-    body = _bare(_IMPORT.sub("", source(name)))
-    return body if name == ENTRY else _EXPORT.sub("", body)
+    return _EXPORT.sub("", _bare(_IMPORT.sub("", source(name))))
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@
  *
  * A trace is the plain data of dsbd-trace/1 (Trace.to_dict() in Python). It may grow: without a result, with no
  * iterations at first. `add` takes the next records, and the result once there is one. `follow` goes to the newest
- * step; else the reader stays. A null trace clears the viewer.
+ * step; else the reader stays.
  *
  * viewer.where() returns {it, step, layer, node} of the reader, and how many {iterations, steps} there are.
  * viewer.text() returns the best text so far: {prompt, tokens: [{text, origin}], ended}.
@@ -31,7 +31,7 @@ import {MemoryRow, Strip} from "./strip.js";
 import {Game, cutFill} from "./turn.js";
 import {Words, remembered} from "./words.js";
 
-export function mount(element, trace = null, options = {}) {
+export function mount(element, trace, options = {}) {
   const viewer = new Viewer(element, options);
   viewer.setTrace(trace);
   if (options.story) viewer.story.start();
@@ -113,14 +113,8 @@ class Viewer {
   setTrace(trace, how) {
     this.story.stop();
     this.isNew = !this.scene;
-    this.scene = trace && new Scene(trace);
-    if (trace) {
-      this.update(how);
-      return;
-    }
-    this.halt();
-    this.parts = null;
-    this.root.replaceChildren();
+    this.scene = new Scene(trace);
+    this.update(how);
   }
 
   /* The trace goes on. */
@@ -185,7 +179,7 @@ class Viewer {
 
   setLanguage(language) {
     this.build(language);
-    if (this.scene) this.update();
+    this.update();
   }
 
   /* Stops everything that runs on a timer; the parts must be drawn again. */
