@@ -1,6 +1,6 @@
 /* The viewer: draws a trace and steps through it. No framework.
  *
- *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, story, language, onchange});
+ *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, language, onchange});
  *   viewer.setTrace(trace, {follow: true});  viewer.add(iterations, {result, follow: true});
  *   viewer.goto({it: 2, layer: 1});  viewer.move(1);  viewer.destroy();
  *
@@ -15,7 +15,7 @@
  * viewer.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
  *
  * bare: sentence, forest and card only, for slides.
- * story: the opening story of eight seconds, once; viewer.story() tells it later. Places in goto count from 0.
+ * viewer.story() tells the opening story of eight seconds, once. Places in goto count from 0.
  * language: the one to begin with; else the reader's choice on this site, else the page's.
  * hash: true keeps the place in the address of the page.
  * start: the place where the address names none, as iteration=4&step=10, counted from 1 as in addresses.
@@ -34,7 +34,6 @@ import {Words, remembered} from "./words.js";
 export function mount(element, trace, options = {}) {
   const viewer = new Viewer(element, options);
   viewer.setTrace(trace);
-  if (options.story) viewer.story.start();
   return {
     setTrace: (next, how) => viewer.setTrace(next, how),
     add: (iterations, how) => viewer.add(iterations, how),
