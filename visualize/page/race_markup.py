@@ -12,7 +12,7 @@ from dsbd.contest.sql import Row, run_query
 from dsbd.contest.task import Task
 from dsbd.contest.tasks import Library, load_task
 from dsbd.errors import QueryError
-from visualize import race as told
+from visualize import race as sayings
 from visualize.files import TEMPLATES
 from visualize.race import label_of
 from visualize.tokens import flowing
@@ -33,9 +33,9 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
     """
     verdicts: dict[str, list[str]] = {}  # decoders of which the same is said share a line
     for racer in race.racers:
-        if said := told.quality_said(racer, race):
+        if said := sayings.quality_said(racer, race):
             verdicts.setdefault(said, []).append(label_of(racer.name))
-    seconds = told.seconds_of(race)
+    seconds = sayings.seconds_of(race)
     return TEMPLATES.get_template("page/race.html").render(
         race=race,
         task=task,
@@ -43,12 +43,14 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
         is_scored=any(answer.right is not None for racer in race.racers for answer in racer.answers),
         seconds=seconds,
         slower=max(1.0, SHORTEST_PLAY / seconds),
-        lanes=told.lanes_of(race),
-        lead=told.led_by(race) or (),
-        headline=told.headline_of(race),
-        means=told.meaning_of(race),
-        busy=told.busy_of(race),
+        lanes=sayings.lanes_of(race),
+        lead=sayings.led_by(race) or (),
         verdicts=verdicts,
+        sayings=sayings,
+        counted=Words().counted,
+        rows_of=rows_of,
+        rows_markup=rows_markup,
+        passes_of=passes_of,
     )
 
 
@@ -87,12 +89,3 @@ def rows_of(task: Task | None, query: str) -> list[Row] | str | None:
 
 
 TEMPLATES.filters |= {"flowing": flowing, "label": label_of, "question": question_line}
-TEMPLATES.globals |= {
-    "counted": Words().counted,
-    "meanings": told.MEANINGS,
-    "busy_words": told.BUSY_WORDS,
-    "width": told.WIDTH,
-    "height": told.HEIGHT,
-    **{one.__name__: one for one in (told.passes_said, told.answers_said, told.bar_paths, told.tick_path)},
-    **{one.__name__: one for one in (rows_markup, rows_of, passes_of)},
-}
