@@ -1,7 +1,6 @@
 /* The decode on the stage. While one runs, the records of new iterations arrive and the viewer adds them. This browser
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
 const {DsbdPage} = globalThis;
-const {make} = DsbdPage;
 const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
 const [mount, plotlyMount] = [".forest-mount", ".plotly-mount"].map((name) => element.querySelector(name));
 const answer = new DsbdPage.Answer(element.querySelector(".answer"), facts);
@@ -349,6 +348,7 @@ const CONFIG = {
   toImageButtonOptions: {format: "svg", filename: "dsbd"},
 };
 const isPlotly = () => document.querySelector(".play").classList.contains("as-plotly");
+const tellPlotly = (text) => plotlyMount.replaceChildren(DsbdPage.make("p", {class: "said", text}));
 
 function clearPlotly() {
   for (const figure of plotlyMount.querySelectorAll(".js-plotly-plot")) globalThis.Plotly.purge(figure);
@@ -358,7 +358,7 @@ function clearPlotly() {
 
 function askPlotly() {
   if (plotlyMount.children.length) return;
-  plotlyMount.append(make("p", {class: "said", text: "Drawing …"}));
+  tellPlotly("Drawing …");
   document.querySelector("#plotly-ask").click();
 }
 
@@ -370,10 +370,9 @@ DsbdPage.plotlyAsked = () => [
 DsbdPage.drawPlotly = async (figures) => {
   const Plotly = await DsbdPage.plotly();
   plotlyMount.replaceChildren();
-  const none = "Plotly draws recorded decodes and your last run here.";
-  if (!figures.length) plotlyMount.append(make("p", {class: "said", text: none}));
+  if (!figures.length) tellPlotly("Plotly draws recorded decodes and your last run here.");
   for (const {data, layout, frames} of figures) {
-    const figure = make("div", {class: "figure"});
+    const figure = DsbdPage.make("div", {class: "figure"});
     plotlyMount.append(figure);
     await Plotly.newPlot(figure, {data, layout: {...layout, autosize: true}, frames, config: CONFIG});
     figure.on("plotly_click", ({points}) => {
