@@ -95,7 +95,7 @@ def test_everybody_runs_as_often_as_asked_and_has_the_lane_of_a_measured_run(ran
         (shown,) = [answer for answer in racer.answers if answer.seed == racer.lane.seed]
         assert racer.lane.text == shown.text
         assert racer.lane.has_phases == (racer.name != "hf_sampling")
-        assert (racer.ratio is None) == (racer.name == "beam_sampling")
+        assert (racer.row.ratio is None) == (racer.name == "beam_sampling")
     assert (ran.baseline, ran.complete, ran.task) == ("beam_sampling", True, None)
 
 
@@ -143,13 +143,13 @@ def test_answers_are_scored_by_the_task():
 def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
     """Catches a lane that is drawn on another clock, and one text that seems to win against several."""
     shown = made_up(**SPEEDS)
-    lanes = {racer.name: (lane, passes_said(racer, shown)) for ran in lanes_of(shown).values() for racer, lane in ran}
-    ends = {name: tick_path(lane, 4.0).split(" ")[0] for name, (lane, _) in lanes.items()}
+    lanes = {racer.name: racer.lane for racer in shown.racers}
+    ends = {name: tick_path(lane, 4.0).split(" ")[0] for name, lane in lanes.items()}
     assert (seconds_of(shown), busy_of(shown)) == (4.0, ["prefill", "score"])
     assert ends == {"sampling": "M500.00", "beam_sampling": "M1000.00", "dsbd same-law": "M500.00"}
-    bars = bar_paths(lanes["beam_sampling"][0], 4.0)
+    bars = bar_paths(lanes["beam_sampling"], 4.0)
     assert bars["score"] == f"M{WIDTH * 0.125:.2f} 0h{WIDTH * 0.875:.2f}V{BAR}h-{WIDTH * 0.875:.2f}z"
-    heats = {heat: {racer.name: lanes[racer.name][1] for racer, _ in ran} for heat, ran in lanes_of(shown).items()}
+    heats = {heat: {one.name: passes_said(one, shown) for one in ran} for heat, ran in lanes_of(shown).items()}
     passes = "1 pass of the large model instead of 1"
     several = {"beam_sampling": "without guesses", "dsbd same-law": passes}
     assert heats == {"several texts": several, "one text": {"sampling": "without guesses"}}

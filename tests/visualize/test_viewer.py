@@ -313,7 +313,7 @@ def test_several_viewers_keep_to_themselves_and_their_traces_can_be_replaced(bro
         run("() => { location.hash = '#iteration=1&step=6'; }")
         page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
         assert run("() => b.where().it") == 1
-        run("() => { a.destroy(); c.destroy(); b.setTrace(null); b.setTrace({...grown(0), result: null}); }")
+        run("() => { a.destroy(); c.destroy(); b.setTrace({...grown(0), result: null}); }")
         expect(page.locator(".dsbd")).to_have_count(1)
         assert page.is_visible(".dsbd-empty")
         assert seen.errors == []
@@ -341,9 +341,6 @@ def test_a_trace_that_grows_leaves_the_reader_alone(browser, exported):
         seen.quiet()
 
 
-STORY = {"a": [9, {"story": True}], "b": [9, {"story": True}]}
-
-
 @pytest.mark.slow
 def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exported):
     """Catches a story that talks on while the reader acts or about another trace, starts again, writes into the
@@ -351,7 +348,8 @@ def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exporte
     with viewer(browser, exported) as seen:
         page, address, said = seen.page, seen.page.url, seen.sentence
         mood = "() => document.querySelector('.dsbd').dataset.story"
-        page.evaluate(MOUNT, STORY)
+        page.evaluate(MOUNT, {"a": [9, {}], "b": [9, {}]})
+        page.evaluate("() => { a.story(); b.story(); }")
         assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("opening", "Pause")
         page.evaluate("() => b.setTrace(grown(2))")
         told = "() => [...document.querySelectorAll('.dsbd')].map((one) => one.dataset.story ?? '')"
