@@ -18,7 +18,9 @@ from transformers import PreTrainedTokenizerFast
 import dsbd
 import visualize
 from dsbd import decoder, results, util
+from dsbd import settings as settings_module
 from dsbd.auto import known_plan
+from dsbd.contest import sql
 from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
@@ -422,5 +424,6 @@ def test_a_repr_is_one_short_line():
 
 def test_the_examples_hold():
     """Catches an example that says something else than the code does."""
-    for module in (results, util):
-        assert doctest.testmod(module).failed == 0
+    for module in (results, settings_module, sql, util):
+        done = doctest.testmod(module)
+        assert (done.failed, done.attempted > 0) == (0, True), module

@@ -1,6 +1,5 @@
 """SQL: untrusted queries read one file, within limits, and can do nothing else; answers are scored by their rows."""
 
-import doctest
 import hashlib
 import json
 import os
@@ -162,8 +161,9 @@ def slowly(gold, answer, ordered, any_columns):
 
     if len(gold) != len(answer):
         return False
-    for columns in permutations(range(len(answer[0]))) if answer and any_columns else [None]:
-        turned = answer if columns is None else [tuple(row[column] for column in columns) for row in answer]
+    places = range(len(answer[0]) if answer else 0)
+    for columns in permutations(places) if any_columns else [places]:
+        turned = [tuple(row[column] for column in columns) for row in answer]
         for rows in [turned] if ordered else permutations(turned):
             if all(len(a) == len(b) and all(map(close, a, b)) for a, b in zip(gold, rows, strict=True)):
                 return True
@@ -202,6 +202,9 @@ def test_the_comparison_is_its_slow_twin(ordered, any_columns):
     assert 0.1 < sum(outcomes) / len(outcomes) < 0.9
 
 
+WIDE_ROWS = [tuple(f"{row * column % 7}" for column in range(10)) for row in range(50)]
+
+
 @pytest.mark.parametrize(
     ("gold", "answer", "same"),
     [
@@ -210,17 +213,13 @@ def test_the_comparison_is_its_slow_twin(ordered, any_columns):
         ([(1e12,)], [(1e12 + 1,)], True),
         ([(float("inf"),)], [(float("inf"),)], True),
         ([], [(1,)], False),
+        (WIDE_ROWS, [row[::-1] for row in WIDE_ROWS], True),
+        (WIDE_ROWS, [(*row[1:], "x") for row in WIDE_ROWS], False),
     ],
 )
 def test_values_that_the_twin_does_not_meet(gold, answer, same):
-    assert same_rows(gold, answer, ordered=False) is same
-
-
-def test_many_columns_do_not_take_long():
-    """Catches a search over all orders of ten columns."""
-    gold = [tuple(f"{row * column % 7}" for column in range(10)) for row in range(50)]
-    assert same_rows(gold, [row[::-1] for row in gold], ordered=False, any_columns=True)
-    assert not same_rows(gold, [(*row[1:], "x") for row in gold], ordered=False, any_columns=True)
+    """Catches a search over all orders of ten columns, too: it would not end."""
+    assert same_rows(gold, answer, ordered=False, any_columns=True) is same
 
 
 @pytest.mark.parametrize(
@@ -234,11 +233,6 @@ def test_many_columns_do_not_take_long():
 )
 def test_only_an_order_of_the_whole_query_counts(query, ordered):
     assert orders_rows(query) is ordered
-
-
-def test_the_examples_hold():
-    done = doctest.testmod(sql)
-    assert (done.failed, done.attempted > 0) == (0, True)
 
 
 ENDLESS = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) "
