@@ -12,8 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, processors
-from transformers import PreTrainedTokenizerFast
+from tokenizers import processors
 
 import dsbd
 import visualize
@@ -34,7 +33,7 @@ from dsbd.models.rows import forest
 from dsbd.session import RunStart, Session
 from dsbd.settings import AUTO
 from dsbd.util import cut
-from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, small_model, toy_pair, toy_pair_on
+from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, llama_2_tokenizer, small_model, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
 CASES = [
@@ -105,19 +104,6 @@ def test_a_stream_says_what_is_best_and_how_much_of_it_is_settled(changes):
         text = update.settled_text
     assert (settled, text) == (result.token_ids, result.text)
     assert (result.trace.iterations, result.stats.iterations) == (records, len(updates))
-
-
-def llama_2_tokenizer() -> PreTrainedTokenizerFast:
-    """Of the kind of Llama 2: a text begins with a space that is not shown, and unknown characters are bytes."""
-    words = [*(f"<0x{byte:02X}>" for byte in range(256)), "<end>", "\u2581", "\u2581a", "a"]
-    model = models.BPE(
-        vocab={word: place for place, word in enumerate(words)}, merges=[("\u2581", "a")], byte_fallback=True
-    )
-    made = Tokenizer(model)
-    made.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
-    shown = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    made.decoder = decoders.Sequence(shown)
-    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>", bos_token="<end>")
 
 
 def test_a_bos_that_stands_in_the_prompt_is_not_doubled():
