@@ -180,7 +180,11 @@ def test_the_front_by_comparing_all_with_all(points):
 
 
 def test_figures_show_the_rows_with_their_intervals_in_both_themes():
-    """Catches a baseline beside itself, a name that is markup, and a figure without a title."""
+    """Catches a baseline beside itself, a name that is markup, looks that begin again after the seventh series, and a
+    figure without a title."""
+    twelve = tuple(replace(made_up_table().rows[0], contender=f"decoder {letter}") for letter in "abcdefghijkl")
+    *points, _ = visualize.pareto_figure(replace(made_up_table(), rows=twelve)).data
+    assert len({point.marker.symbol for point in points}) == 12
     table, shown = made_up_table(), made_up(**SPEEDS)
     drawn = visualize.pareto_figure(shown)
     assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same distribution", "Sampling"]
