@@ -12,13 +12,14 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, processors
-from transformers import PreTrainedTokenizerFast
+from tokenizers import processors
 
 import dsbd
 import visualize
 from dsbd import decoder, results, util
+from dsbd import settings as settings_module
 from dsbd.auto import known_plan
+from dsbd.contest import sql
 from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
@@ -32,7 +33,7 @@ from dsbd.models.rows import forest
 from dsbd.session import RunStart, Session
 from dsbd.settings import AUTO
 from dsbd.util import cut
-from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, small_model, toy_pair, toy_pair_on
+from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, llama_2_tokenizer, small_model, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
 CASES = [
@@ -103,19 +104,6 @@ def test_a_stream_says_what_is_best_and_how_much_of_it_is_settled(changes):
         text = update.settled_text
     assert (settled, text) == (result.token_ids, result.text)
     assert (result.trace.iterations, result.stats.iterations) == (records, len(updates))
-
-
-def llama_2_tokenizer() -> PreTrainedTokenizerFast:
-    """Of the kind of Llama 2: a text begins with a space that is not shown, and unknown characters are bytes."""
-    words = [*(f"<0x{byte:02X}>" for byte in range(256)), "<end>", "\u2581", "\u2581a", "a"]
-    model = models.BPE(
-        vocab={word: place for place, word in enumerate(words)}, merges=[("\u2581", "a")], byte_fallback=True
-    )
-    made = Tokenizer(model)
-    made.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
-    shown = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    made.decoder = decoders.Sequence(shown)
-    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>", bos_token="<end>")
 
 
 def test_a_bos_that_stands_in_the_prompt_is_not_doubled():
@@ -192,53 +180,40 @@ def above(nodes) -> set[Node]:
     return found
 
 
-@pytest.fixture
-def sessions(monkeypatch) -> list[Session]:
-    """Return every session that a decode of this test makes."""
-    made: list[Session] = []
-
-    class Noted(Session):
-        def __init__(self, start, target_row, drafter, clock) -> None:
-            super().__init__(start, target_row, drafter, clock)
-            self.rows = [target_row] if drafter is None else [target_row, drafter.row]
-            made.append(self)
-
-    monkeypatch.setattr(decoder, "Session", Noted)
-    return made
-
-
 @pytest.mark.parametrize("changes", CASES, ids=str)
-def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, sessions):
+def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, monkeypatch):
     """Catches slots of the draft model that are never freed, or pass for nodes it was not fed, and buffers that grow in
     the middle of an ordinary decode: the old and the new exist together."""
+    rows = []
+
+    def noted(start, target_row, drafter, clock) -> Session:
+        rows[:] = [target_row] if drafter is None else [target_row, drafter.row]
+        return Session(start, target_row, drafter, clock)
 
     class Slots(dsbd.Observer):
         def on_start(self, start) -> None:
             self.fed, self.bonus = {start.root}, 0
 
         def on_iteration(self, iteration) -> None:
-            (session,) = sessions
             inputs, outputs = (
-                [beam.node for beam in beams] for beams in (iteration.input_beams, iteration.output_beams)
+                {beam.node for beam in beams} for beams in (iteration.input_beams, iteration.output_beams)
             )
             if iteration.scored.forest.layers:
-                self.fed |= above(inputs) | set(inputs)
+                self.fed |= above(inputs) | inputs
             for layer in iteration.scored.forest.layers[:-1]:
                 self.fed |= set(layer.covers if changes.get("forest") else layer.drafts)
             self.bonus += iteration.layers[-1].outcome == "bonus"
-            if len(session.rows) == 2 and outputs:
-                target_row, draft_row = session.rows
-                assert target_row.slots == len(PROMPT) - 1 + len(above(outputs))
-                assert draft_row.slots == len(PROMPT) - 1 + len(above(outputs) & self.fed)
+            if len(rows) == 2 and outputs:
+                kept = above(outputs), above(outputs) & self.fed
+                assert [row.slots for row in rows] == [len(PROMPT) - 1 + len(nodes) for nodes in kept]
 
+    monkeypatch.setattr(decoder, "Session", noted)
     equal = replace(toy_pair(), draft=toy_pair().target)  # every draft is accepted, so the last layer is stood on
     for pair in (toy_pair(), equal):
-        sessions.clear()
         watch = Slots()
         stats = dsbd.decode(pair, PROMPT, settings(**changes), observers=[watch]).stats
-        (session,) = sessions
-        assert len(session.rows) == (1 if changes.get("method") else 2)
-        assert stats.kv_peak_bytes == sum(row.cache.capacity * row.cache.slot_bytes for row in session.rows)
+        assert len(rows) == (1 if changes.get("method") else 2)
+        assert stats.kv_peak_bytes == sum(row.cache.capacity * row.cache.slot_bytes for row in rows)
     assert watch.bonus
 
 
@@ -309,15 +284,9 @@ def test_the_answer_until_a_text_is_that_of_the_whole_decode(method):
 STOPPED = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, draft_width=4, seed=3)
 
 
-class StopAt:
-    """Says stop when asked for the ``number``-th time, and from then on."""
-
-    def __init__(self, number: float) -> None:
-        self.number, self.asked = number, 0
-
-    def __call__(self) -> bool:
-        self.asked += 1
-        return self.asked >= self.number
+def stop_at(number: int) -> Mock:
+    """Say stop when asked for the ``number``-th time."""
+    return Mock(side_effect=[False] * (number - 1) + [True])
 
 
 def test_a_stop_ends_the_decode_before_the_next_forward():
@@ -326,15 +295,15 @@ def test_a_stop_ends_the_decode_before_the_next_forward():
     forwards = expected.stats.target_calls + expected.stats.draft_calls
     per_iteration = 1 + STOPPED.draft_depth
     for number in range(1, forwards + 1):
-        stop, watch = StopAt(number), Iterations()
+        stop, watch = stop_at(number), Iterations()
         with pytest.raises(dsbd.StoppedError, match="stopped before its end"):
             dsbd.decode(pair, PROMPT, STOPPED, observers=[watch], stop=stop)
-        assert stop.asked == number
+        assert stop.call_count == number
         if number <= 2 + 2 * per_iteration:  # the iterations near the end are shallower
             assert len(watch.seen) == max(number - 3, 0) // per_iteration
-    never = StopAt(math.inf)
+    never = stop_at(forwards + 1)
     again = dsbd.decode(pair, PROMPT, STOPPED, stop=never)
-    assert never.asked == forwards
+    assert never.call_count == forwards
     assert (again.beams, again.stats.kv_peak_slots) == (expected.beams, expected.stats.kv_peak_slots)
 
 
@@ -343,7 +312,7 @@ def test_a_stop_gives_captured_buffers_back(monkeypatch):
     monkeypatch.setattr(graph, "cuda_graph", lambda forward: forward)
     pair = toy_pair_on("graph")
     with pytest.raises(dsbd.StoppedError):
-        dsbd.decode(pair, PROMPT, STOPPED, stop=StopAt(4))
+        dsbd.decode(pair, PROMPT, STOPPED, stop=stop_at(4))
     gc.collect()
     assert isinstance(new_row(pair.target), GraphRow)
     assert isinstance(new_row(pair.draft), GraphRow)
@@ -353,10 +322,10 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     """Catches a long prompt that nobody can stop, and one whose parts are counted as forwards."""
     monkeypatch.setattr(forest, "PREFILL_TOKENS", 4)
     prompt = "Once upon a time"  # 16 tokens, of which 15 are stored: four parts
-    stop, watch = StopAt(4), Iterations()
+    stop, watch = stop_at(4), Iterations()
     with pytest.raises(dsbd.StoppedError):
         dsbd.decode(toy_pair(), prompt, STOPPED, observers=[watch], stop=stop)
-    assert (stop.asked, watch.seen) == (4, [])
+    assert (stop.call_count, watch.seen) == (4, [])
     parts = dsbd.decode(toy_pair(), prompt, STOPPED).stats
     assert parts.target_calls == parts.iterations + 1
 
@@ -364,10 +333,10 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
 def test_measurements_of_auto_can_be_stopped():
     """Catches a plan that nobody can stop, or one made of measurements that were cut short."""
     pair, asked = replace(toy_pair()), replace(STOPPED, draft_width=AUTO)
-    stop = StopAt(40)
+    stop = stop_at(40)
     with pytest.raises(dsbd.StoppedError):
         dsbd.stream(pair, PROMPT, asked, stop=stop)
-    assert (stop.asked, known_plan(pair, asked)) == (40, None)
+    assert (stop.call_count, known_plan(pair, asked)) == (40, None)
 
 
 @pytest.mark.parametrize(
@@ -422,5 +391,6 @@ def test_a_repr_is_one_short_line():
 
 def test_the_examples_hold():
     """Catches an example that says something else than the code does."""
-    for module in (results, util):
-        assert doctest.testmod(module).failed == 0
+    for module in (results, settings_module, sql, util):
+        done = doctest.testmod(module)
+        assert (done.failed, done.attempted > 0) == (0, True), module

@@ -6,6 +6,7 @@ good or fails for good; over all choices of seeds a right decoder would fail one
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -44,12 +45,12 @@ class ModelTables:
 
     eos = frozenset([EOS])
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: Pair, prompt: Sequence[int] = PROMPT) -> None:
         @lru_cache(None)
         @torch.inference_mode()
         def table(role: str, path: tuple[int, ...]) -> list[float]:
             model = getattr(pair, role).model
-            return model(torch.tensor([[*PROMPT, *path]])).logits[0, -1].softmax(0).tolist()
+            return model(torch.tensor([[*prompt, *path]])).logits[0, -1].softmax(0).tolist()
 
         self.next_token = {role: partial(table, role) for role in ("target", "draft")}
 
@@ -83,8 +84,6 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bo
 
 
 FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4}
-
-
 WIDE = {"draft_width": 3, "min_width": 3, "max_width": 3, "top_k": 3, "temperature": 1.4, "max_new_tokens": 2}
 TREE = {"method": "specinfer", "branching": (3, 2), "top_k": 3, "max_width": 1}
 LAWS = [
