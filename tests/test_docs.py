@@ -156,15 +156,13 @@ def test_the_assignment_is_marked(tmp_path, monkeypatch):
     exec(next("".join(cell["source"]) for cell in json.loads(solution)["cells"] if cell["id"] == "mark"), marking)
     (tmp_path / "wrong.ipynb").write_text(solution.replace("choices.draw(left)", "choices.draw(P)"), encoding="utf-8")
     papers = COURSE / "assignment.ipynb", COURSE / "solution.ipynb", tmp_path / "wrong.ipynb"
-    points = [marking["mark"](paper, COURSE / "assignment.ipynb").split()[0] for paper in papers]
-    assert points == ["0", "10", "6"]
+    assert [int(marking["mark"](paper, papers[0]).split()[0]) for paper in papers] == [0, 10, 6]
 
 
 def test_the_course_kit_is_whole():
     """Catches a sign that Moodle takes for syntax, two right answers, and a frame of a page that is gone."""
-    quiz = re.sub(r"^(//|\$).*\n", "", (COURSE / "quiz.gift").read_text(encoding="utf-8"), flags=re.M)
-    questions = [question.strip() for question in quiz.strip().split("\n\n")]
-    assert [question for question in questions if not re.fullmatch(GIFT, question)] == []
+    questions = re.findall(r"^::(?:.+\n)+", (COURSE / "quiz.gift").read_text(encoding="utf-8"), re.M)
+    assert [question for question in questions if not re.fullmatch(GIFT, question.strip())] == []
     assert {len(re.findall("^  =", question, re.M)) for question in questions if "\n  ~" in question} == {1}
     traces = {f"forests/{path.name.removesuffix('.json.gz')}.html" for path in asset_path("lessons/traces").iterdir()}
     shown = "".join((COURSE / name).read_text(encoding="utf-8") for name in ("deck.html", "page.qmd"))
