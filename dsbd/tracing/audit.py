@@ -15,7 +15,7 @@ from dsbd.methods import DepthPolicy, needs_draft_model, resolve
 from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.tracing.law_audit import BrokenError, Checks, check_forest, check_numbers, check_target
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit
-from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Result, path_to
+from dsbd.tracing.records import ROOT, InputBeam, Iteration, KeptSlots, Node, Result, path_to
 from dsbd.tracing.trace import Trace, canonical_digest
 
 
@@ -121,14 +121,16 @@ class _Audit:
         return kept
 
     def _slots(self, iteration: Iteration) -> None:
-        """The prompt and the nodes above the output beams stay in a row that holds all beams."""
+        """One row keeps the prompt and the nodes above the output beams; a row for each path counts no slots."""
         checks, slots, nodes = self.checks, iteration.kept, self.checks.nodes
+        if self.trace.models.target.attention != "forest":
+            checks.same("slots of separate caches", vars(slots), vars(KeptSlots(0, 0, 0, [])))
+            return
         own = {*(node.id for node in iteration.nodes), *(beam.node for beam in iteration.input_beams)}
         above = {one.parent for beam in iteration.output_beams for one in path_to(beam.node, nodes)}
-        if self.trace.models.target.attention == "forest":
-            checks.same("slots of the prompt", slots.prompt_slots, len(self.trace.prompt.pieces) - 1 + self.has_memory)
-            held = slots.prompt_slots + len(above) if above else slots.slots_scored
-            checks.same("slots that stay", slots.slots_kept, held)
+        checks.same("slots of the prompt", slots.prompt_slots, len(self.trace.prompt.pieces) - 1 + self.has_memory)
+        held = slots.prompt_slots + len(above) if above else slots.slots_scored
+        checks.same("slots that stay", slots.slots_kept, held)
         checks.same("nodes that stay", above & own <= {*slots.nodes} <= above, True)
 
     def _depth_drafted(self, iteration: Iteration, depth: int) -> int:

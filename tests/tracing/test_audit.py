@@ -404,6 +404,16 @@ def test_honest_traces_of_every_method_follow(method):
         assert all(json.dumps(iteration.to_dict(), allow_nan=False) for iteration in trace.iterations)
 
 
+@pytest.mark.parametrize("way", ["states", "steps", "paths"])
+@pytest.mark.parametrize("method", ["dsbd", "beam_sampling", "mjsd"])
+def test_honest_traces_of_separate_caches_follow(way, method):
+    """Catches an audit that looks for slots where there are none."""
+    pair = toy_pair()
+    one = replace(pair, target=replace(pair.target, attention=way), draft=replace(pair.draft, attention=way))
+    trace = dsbd.decode(one, "Once", read_settings(method, max_new_tokens=4, draft_depth=2), record=True).trace
+    assert dsbd.verify_trace(trace).failure is None
+
+
 @pytest.mark.parametrize(("kind", "field"), [("trials", "c"), ("draws", "S"), ("nodes", "target_log_prob")])
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_no_record_holds_a_number_that_json_has_not(kind, field, number):
