@@ -299,7 +299,12 @@ def generate(
     if draft_model is ...:
         raise SettingsError(
             "draft_model is not given; give draft_model=draft, as transformers does not pass on assistant_model, or "
-            " draft_model=None to draft nothing"
+            "draft_model=None to draft nothing"
+        )
+    if (own_inputs := "prepare_inputs_for_generation") in vars(model):
+        raise SettingsError(
+            f"{own_inputs} of this {type(model).__name__} was replaced, as prompt tuning does; dsbd.generate feeds the "
+            f"ids alone; give a model without it"
         )
     if streamer is not None and len(input_ids) > 1:
         raise SettingsError(

@@ -159,6 +159,14 @@ def test_what_changes_a_model_is_seen(monkeypatch):
     assert len({str(ids) for ids in seen}) > 5
 
 
+def test_a_model_with_other_inputs_than_ids_is_refused():
+    """Catches virtual tokens of prompt tuning that are left out in silence."""
+    model = toy_model(1, 1)
+    model.prepare_inputs_for_generation = lambda *given, **named: None
+    with pytest.raises(SettingsError, match="prepare_inputs_for_generation of this LlamaForCausalLM was replaced"):
+        dsbd.generate(model, IDS, draft_model=None)
+
+
 def test_a_model_can_be_saved_and_copied_after_a_call():
     """Catches a kept pair that is saved with its target, one that a saved target loses for good, and a read of the
     version of inference tensors, which have none."""

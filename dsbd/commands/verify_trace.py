@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsbd.commands.flags import input_path, path_or_id
 from dsbd.commands.parser import CHECK_FAILED, OK, new_command, print_json
-from dsbd.errors import TraceError
+from dsbd.errors import DsbdError, TraceError
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
@@ -123,7 +123,7 @@ def _pair_of(trace: "Trace", target: str | None, draft: str | None) -> "Pair":
         draft = trace.models.draft.id
     try:
         pair = load_pair(target or source, draft, dtype=recorded.dtype)
-    except Exception as error:
+    except (DsbdError, OSError) as error:
         raise TraceError(f"cannot replay: {printable(str(error))}; name the models with --target and --draft") from None
     if pair.target.vocabulary_size != recorded.vocabulary_size:
         raise TraceError(

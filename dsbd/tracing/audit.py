@@ -15,7 +15,7 @@ from dsbd.methods import DepthPolicy, needs_draft_model, resolve
 from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.tracing.law_audit import BrokenError, Checks, check_forest, check_numbers, check_target
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit
-from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Result, path_to
+from dsbd.tracing.records import ROOT, InputBeam, Iteration, KeptSlots, Node, Result, path_to
 from dsbd.tracing.trace import Trace, canonical_digest
 
 
@@ -57,7 +57,7 @@ class _Audit:
     def __init__(self, checks: Checks) -> None:
         self.trace, self.settings, self.checks = checks.trace, checks.settings, checks
         self.finished: dict[int, InputBeam] = {}
-        self.length = 0
+        self.length, self.has_memory = 0, self.trace.prompt.memory is not None
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
 
     def run(self) -> None:
@@ -117,7 +117,21 @@ class _Audit:
         best = sorted(alive, key=lambda beam: -beam.log_weight)[: settings.input_beams]
         kept = [beam for beam in alive if beam in best]
         checks.same("output beams", iteration.output_beams, kept)
+        self._slots(iteration)
         return kept
+
+    def _slots(self, iteration: Iteration) -> None:
+        """One row keeps the prompt and the nodes above the output beams; a row for each path counts no slots."""
+        checks, slots, nodes = self.checks, iteration.kept, self.checks.nodes
+        if self.trace.models.target.attention != "forest":
+            checks.same("slots of separate caches", vars(slots), vars(KeptSlots(0, 0, 0, [])))
+            return
+        own = {*(node.id for node in iteration.nodes), *(beam.node for beam in iteration.input_beams)}
+        above = {one.parent for beam in iteration.output_beams for one in path_to(beam.node, nodes)}
+        checks.same("slots of the prompt", slots.prompt_slots, len(self.trace.prompt.pieces) - 1 + self.has_memory)
+        held = slots.prompt_slots + len(above) if above else slots.slots_scored
+        checks.same("slots that stay", slots.slots_kept, held)
+        checks.same("nodes that stay", above & own <= {*slots.nodes} <= above, True)
 
     def _depth_drafted(self, iteration: Iteration, depth: int) -> int:
         """Return how many layers of ``depth`` are drafted: none below a layer whose drafts all end.

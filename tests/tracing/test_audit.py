@@ -83,6 +83,14 @@ def of_forest(layer):
     return layer["kind"] == "draft"
 
 
+def of_bonus(layer):
+    return layer["kind"] == "bonus"
+
+
+def after_rejection(one):
+    return one["c"] and one["S"] > 0.1 and one.get("verdict") != "orphaned"
+
+
 def early(one):
     return one["cdf_low"] < 0.2 and one["cdf_high"] < 0.6
 
@@ -99,6 +107,9 @@ ALTERED = [
     ("toy", "trials", tried, plus("draft_prob", 1e-4)),
     ("toy", "trials", tried, lambda one: {"uniform": None}),
     ("distinct-tree", "trials", tried, plus("draft_prob", 1e-4)),
+    ("distinct-tree", "draws", after_rejection, lambda one: {"S": 0.0, "cdf_low": 0.0, "cdf_high": 1.0}),
+    ("3-without-replacement", "draws", after_rejection, lambda one: {"S": 0.0, "cdf_low": 0.0, "cdf_high": 1.0}),
+    ("3-without-replacement", "trials", after_rejection, lambda one: {"S": 0.0, "acceptance": 1.0}),
     ("toy", "draws", None, lambda one: {"uniform": (one["cdf_high"] + 1) / 2 if one["cdf_high"] < 1 else 0.0}),
     ("toy", "draws", early, moved),
     ("6-beam-sampling", "draws", early, moved),
@@ -120,6 +131,7 @@ ALTERED = [
     ("toy", "layers", None, lambda one: {"target_support": 4}),
     ("toy", "layers", None, lambda one: {"alternatives": one["alternatives"][::-1]}),
     ("toy", "layers", lambda one: len(one["beams"]) > 1, lambda one: {"beams": one["beams"][::-1]}),
+    ("toy", "layers", of_bonus, lambda one: one["alternatives"][0].update(draft_prob=0.3) or {}),
     ("likely", "layers", lambda one: one["forest_mass"] and one["forest_mass"] < 0.9, plus("forest_mass", 1e-4)),
     ("toy", "nodes", lambda one: one["target_prob"], lambda one: {"target_prob": one["target_prob"] * 0.99}),
     ("toy", "nodes", lambda one: one["target_prob"], plus("target_log_prob", -1e-4)),
@@ -152,6 +164,27 @@ def settings(**changes):
 
 def stat(name):
     return lambda data: data["result"]["stats"].update({name: data["result"]["stats"][name] + 1})
+
+
+def slots(name, change):
+    """Change what stays in the cache after the second iteration."""
+
+    def altered(data):
+        kept = data["iterations"][1]["kept"]
+        kept[name] = change(kept[name])
+
+    return altered
+
+
+def drawn_elsewhere(data):
+    """Give another Q to the draw of a pair that is also listed among the likeliest."""
+    for iteration in data["iterations"]:
+        nodes = {node["id"]: node for node in iteration["nodes"] if node["kind"] == "drawn"}
+        listed = {(pair["parent"], pair["token_id"]) for layer in iteration["layers"] for pair in layer["alternatives"]}
+        for draw in iteration["draws"]:
+            node = nodes.get(draw["node"])
+            if node and draw["kind"] != "bonus" and (node["parent"], node["token_id"]) in listed:
+                draw["draft_prob"] += 0.01
 
 
 def other_order(data):
@@ -198,6 +231,10 @@ WHOLE = [
     ("toy", stat("accepted")),
     ("toy", stat("target_calls")),
     ("toy", stat("mean_width")),
+    ("toy", slots("prompt_slots", lambda count: count + 1)),
+    ("toy", slots("slots_kept", lambda count: count - 1)),
+    ("toy", slots("nodes", lambda nodes: nodes[:-1])),
+    ("likely", drawn_elsewhere),
     ("toy", settings(width_threshold=0.01)),
     ("toy", settings(temperature=1.000001)),
     ("toy", settings(top_p=0.9)),
@@ -359,6 +396,16 @@ def test_honest_traces_of_every_method_follow(method):
     for trace in toy_traces(method):
         assert dsbd.verify_trace(trace).failure is None
         assert all(json.dumps(iteration.to_dict(), allow_nan=False) for iteration in trace.iterations)
+
+
+@pytest.mark.parametrize("way", ["states", "steps", "paths"])
+@pytest.mark.parametrize("method", ["dsbd", "beam_sampling", "mjsd"])
+def test_honest_traces_of_separate_caches_follow(way, method):
+    """Catches an audit that looks for slots where there are none."""
+    pair = toy_pair()
+    one = replace(pair, target=replace(pair.target, attention=way), draft=replace(pair.draft, attention=way))
+    trace = dsbd.decode(one, "Once", read_settings(method, max_new_tokens=4, draft_depth=2), record=True).trace
+    assert dsbd.verify_trace(trace).failure is None
 
 
 @pytest.mark.parametrize(("kind", "field"), [("trials", "c"), ("draws", "S"), ("nodes", "target_log_prob")])
