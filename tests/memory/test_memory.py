@@ -318,5 +318,5 @@ def test_reading_tells_how_far_it_is_and_stops(pair) -> None:
         return calls["asked"] > 2
 
     with pytest.raises(StoppedError):
-        dsbd.decode(pair, LONG + "?", dsbd.DecodingSettings(max_new_tokens=4), stop=stop)
+        dsbd.decode(pair, LONG + "?", dsbd.DecodingSettings(max_new_tokens=4), cancel=stop)
     assert calls["asked"] == 3
