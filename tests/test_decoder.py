@@ -334,18 +334,18 @@ def test_the_type_of_a_prompt_decides(monkeypatch):
     """Catches ids that are read as text, a system message that is lost, and texts of a list that change each other."""
     pair, asked = toy_pair(), dsbd.DecodingSettings(max_new_tokens=6)
     monkeypatch.setattr(pair.tokenizer, "chat_template", TEMPLATE)
-    ids, written = pair.encode("Once"), "<system>Be brief.<user>Once:"
+    ids, written = pair.encode("Once", chat=False), "<system>Be brief.<user>Once:"
     tensor = torch.tensor(ids)
     same = {"Once": [ids, tuple(ids), [ids], tensor, tensor[None], tensor.numpy(), list(tensor.numpy())],
             written: [MESSAGES, tuple(MESSAGES)], "<user>Once:": [MESSAGES[1:]]}  # fmt: skip
     for text, prompts in same.items():
-        expected = dsbd.decode(pair, text, asked)
+        expected = dsbd.decode(pair, text, asked, chat=False)
         for prompt in prompts:
             found = dsbd.decode(pair, prompt, asked, record=True)
             assert (found.beams, found.trace.prompt.text) == (expected.beams, text)
             assert verify_trace.replay(found.trace, pair) == {"difference": None, "largest": 0.0}
-    alone = [dsbd.decode(pair, text, asked).beams for text in ("Once", "One")]
-    assert [one.beams for one in dsbd.decode(pair, ["Once", "One"], asked)] == alone
+    alone = [dsbd.decode(pair, text, asked, chat=True).beams for text in ("Once", "One")]
+    assert [one.beams for one in dsbd.decode(pair, ["Once", "One"], asked, chat=True)] == alone
     with pytest.raises(PromptError, match="exceeds"):
         dsbd.decode(pair, ["Once", "a" * 200], asked, observers=[Mock(spec=dsbd.Observer, on_start=pytest.fail)])
 

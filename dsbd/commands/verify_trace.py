@@ -76,7 +76,7 @@ def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
     pieces = [piece.token_id for piece in trace.prompt.pieces]
     prompt: Prompt = trace.prompt.text
     chat, again = False, None
-    if trace.prompt.memory is None and pair.encode(prompt) != pieces:
+    if trace.prompt.memory is None and pair.encode(prompt, chat=False) != pieces:
         chat = pair.detokenize(pieces) != prompt
         prompt = prompt if chat else pieces  # it was given as ids, or as messages
     for update in stream(pair, prompt, trace.settings, record=True, chat=chat, stop=trace.stop):
