@@ -103,11 +103,10 @@ def _decode(parsed: argparse.Namespace) -> int:
 
     pair = pair_of(parsed)
     prepare(pair, parsed.prompt, settings, parsed.chat)
-    shown, result = "", None
+    result = None
     for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
         if not parsed.json:
-            print(update.settled_text[len(shown) :], end="", flush=True)
-            shown = update.settled_text
+            print(update.delta, end="", flush=True)
         result = update.result
     assert result is not None
     if result.trace is not None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import partial, wraps
 from typing import Any
 
@@ -102,6 +103,11 @@ def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
         nothing = value is None or (isinstance(value, dict) and not value)  # models of images get {} without one
         if not nothing and name not in KNOWN_INPUTS:
             raise SettingsError(f"{name} is given; dsbd.generate reads only ids and their mask; leave it out")
+
+
+def taken(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings of :data:`OWN` out of arguments; misspelt ones too, to which DecodingSettings has an answer."""
+    return {name: given.pop(name) for name in [*given] if get_close_matches(name, OWN, 1, 0.85)}
 
 
 def requested_settings(config: GenerationConfig, draft_model: Any, own: dict[str, Any]) -> DecodingSettings:
@@ -312,8 +318,7 @@ def generate(
             "draft_model=draft); by hand, call dsbd.decode(pair, prompt)"
         )
     config = generation_config
-    named = {name: inputs.pop(name) for name in OWN if name in inputs}
-    named = {name: value for name, value in named.items() if value is not None}
+    named = {name: value for name, value in taken(inputs).items() if value is not None}
     refuse_unknown(config, inputs)
     if draft_model is ...:
         raise SettingsError(
@@ -452,7 +457,7 @@ def _handing_over(own: Callable[..., dict[str, Any]]) -> Callable[..., dict[str,
         if (function.func if isinstance(function, partial) else function) is not generate:
             return own(*given, **named)
         handed = {"streamer": asked.get("streamer"), "tokenizer": more.get("tokenizer")}
-        handed |= {name: more.pop(name) for name in OWN if name in more}
+        handed |= taken(more)
         return own(*given, **named) | {name: value for name, value in handed.items() if value is not None}
 
     return extracted

@@ -303,6 +303,7 @@ def test_what_generate_prepares_for_a_family_is_taken(name):
         ({"do_sample": True, "num_beams": 3, "num_return_sequences": 3, "top_k": 1}, "the law leaves 1 texts"),
         ({"draft_model": ...}, "draft_model is not given"),
         ({"width_threshold": 0.5}, "method speculative does not read it"),
+        ({"widht_threshold": 0.5}, "unknown setting 'widht_threshold'; did you mean width_threshold"),
         ({"num_beams": 2, "do_sample": True, "width_threshold": 3}, "width_threshold is 3; allowed are"),
         ({"record": True}, "record is True, and the trace comes with"),
         ({"record": True, "return_dict_in_generate": True}, "give tokenizer=tokenizer"),
