@@ -26,5 +26,5 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.json:
         print_json({"output": parsed.output})
     else:
-        print(f"written: {parsed.output}; its README.md says how to call it, and to upload it")
+        print(f"written: {parsed.output}; its README.md says how to call it")
     return OK
