@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands import contests, page, verify_trace
+from dsbd.commands import contests, custom_generate, page, verify_trace
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare, typed_text
 from dsbd.commands.parser import (
     BAD_INPUT,
@@ -83,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
     _add_export(commands)
     _add_lesson(commands)
     _add_site(commands)
+    custom_generate.add(commands)
     page.add(commands)
     return whole
 
@@ -103,11 +104,10 @@ def _decode(parsed: argparse.Namespace) -> int:
 
     pair = pair_of(parsed)
     prepare(pair, parsed.prompt, settings, parsed.chat)
-    shown, result = "", None
+    result = None
     for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
         if not parsed.json:
-            print(update.settled_text[len(shown) :], end="", flush=True)
-            shown = update.settled_text
+            print(update.delta, end="", flush=True)
         result = update.result
     assert result is not None
     if result.trace is not None:

@@ -19,6 +19,7 @@ import visualize
 from dsbd import decoder, results, util
 from dsbd import settings as settings_module
 from dsbd.auto import known_plan
+from dsbd.commands import verify_trace
 from dsbd.contest import sql
 from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
@@ -134,9 +135,9 @@ def test_a_text_is_what_the_tokens_add_to_the_prompt(method):
         for update in dsbd.stream(pair, "a a", asked, **options):
             assert update.settled_text.startswith(settled)
             settled = update.settled_text
-        assert settled == update.text == pair.decode([*prompt, *update.result.token_ids])[len(pair.decode(prompt)) :]
-        early = dsbd.decode(pair, "a a", asked, until=[" a"], **options)
-        assert cut(early.text, [" a"]) == cut(settled, [" a"])
+        whole = pair.detokenize([*prompt, *update.result.token_ids])
+        assert settled == update.text == whole[len(pair.detokenize(prompt)) :]
+        assert dsbd.decode(pair, "a a", asked, stop=" a", **options).text == cut(settled, [" a"])
         texts.append(settled)
     assert all(text.startswith(" a") for text in texts)
     assert all(any(part in text for text in texts) for part in ("\u20ac", "\ufffd"))
@@ -269,16 +270,59 @@ ENDS = list("=AEFKSXfs")
 
 
 @pytest.mark.parametrize("method", ["sampling", "speculative", "beam_sampling", "dsbd", "beam_search"])
-def test_the_answer_until_a_text_is_that_of_the_whole_decode(method):
-    """Catches a decode that ends because the best hypothesis has the text, while another one may still be returned."""
+def test_an_answer_that_ends_at_a_text_is_that_of_the_whole_decode(method):
+    """Catches a decode that ends because the best hypothesis has the text, while another one may still be returned, a
+    stream that shows what is cut off, and a trace of it that does not follow."""
     saved = 0
     for seed in range(4):
         asked = dsbd.DecodingSettings(method=method, max_new_tokens=16, seed=seed)
-        whole, early = (dsbd.decode(toy_pair(), "Once", asked, until=ends) for ends in ([], ENDS))
-        assert cut(early.text, ENDS) == cut(whole.text, ENDS)
+        whole, shown = dsbd.decode(toy_pair(), "Once", asked), ""
+        for update in dsbd.stream(toy_pair(), "Once", asked, stop=ENDS, record=True):
+            shown += update.delta
+            assert shown == update.settled_text
+            assert str(update) == update.text == cut(update.best.text, ENDS)
+        early = update.result
+        assert shown == early.text == cut(whole.text, ENDS)
         assert early.stats.layers <= whole.stats.layers
+        assert dsbd.verify_trace(early.trace).failure is None
         saved += whole.stats.layers - early.stats.layers
     assert saved > 0, "the texts are never there: this test sees nothing"
+
+
+def test_an_end_in_several_tokens_is_never_shown():
+    """Catches the first half of an end text in the settled text, and an end that depends on which one is longer."""
+    whole = dsbd.decode(toy_pair(), "Once", STOPPED).text
+    for ends in (whole[4:7], [whole[3:9], whole[5:7]], lambda update: len(update.settled_ids) >= 6):
+        shown = [update.delta for update in dsbd.stream(toy_pair(), "Once", STOPPED, stop=ends)]
+        place = {str: 4, list: 5}.get(type(ends))
+        assert "".join(shown) == (whole[:place] if place else whole[: len("".join(shown))])
+        assert 4 <= len("".join(shown)) < len(whole)
+
+
+MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Once"}]
+TEMPLATE = (
+    "{% for one in messages %}<{{ one.role }}>{{ one.content }}{% endfor %}{% if add_generation_prompt %}:{% endif %}"
+)
+
+
+def test_the_type_of_a_prompt_decides(monkeypatch):
+    """Catches ids that are read as text, a system message that is lost, and texts of a list that change each other."""
+    pair, asked = toy_pair(), dsbd.DecodingSettings(max_new_tokens=6)
+    monkeypatch.setattr(pair.tokenizer, "chat_template", TEMPLATE)
+    ids, written = pair.encode("Once", chat=False), "<system>Be brief.<user>Once:"
+    tensor = torch.tensor(ids)
+    same = {"Once": [ids, tuple(ids), [ids], tensor, tensor[None], tensor.numpy(), list(tensor.numpy())],
+            written: [MESSAGES, tuple(MESSAGES)], "<user>Once:": [MESSAGES[1:]]}  # fmt: skip
+    for text, prompts in same.items():
+        expected = dsbd.decode(pair, text, asked, chat=False)
+        for prompt in prompts:
+            found = dsbd.decode(pair, prompt, asked, record=True)
+            assert (found.beams, found.trace.prompt.text) == (expected.beams, text)
+            assert verify_trace.replay(found.trace, pair) == {"difference": None, "largest": 0.0}
+    alone = [dsbd.decode(pair, text, asked, chat=True).beams for text in ("Once", "One")]
+    assert [one.beams for one in dsbd.decode(pair, ["Once", "One"], asked, chat=True)] == alone
+    with pytest.raises(PromptError, match="exceeds"):
+        dsbd.decode(pair, ["Once", "a" * 200], asked, observers=[Mock(spec=dsbd.Observer, on_start=pytest.fail)])
 
 
 STOPPED = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, draft_width=4, seed=3)
@@ -289,30 +333,30 @@ def stop_at(number: int) -> Mock:
     return Mock(side_effect=[False] * (number - 1) + [True])
 
 
-def test_a_stop_ends_the_decode_before_the_next_forward():
-    """Catches a stop that waits for the end of an iteration, is missed, or leaves something behind."""
+def test_a_cancel_ends_the_decode_before_the_next_forward():
+    """Catches a cancel that waits for the end of an iteration, is missed, or leaves something behind."""
     pair, expected = toy_pair(), dsbd.decode(toy_pair(), PROMPT, STOPPED)
     forwards = expected.stats.target_calls + expected.stats.draft_calls
     per_iteration = 1 + STOPPED.draft_depth
     for number in range(1, forwards + 1):
         stop, watch = stop_at(number), Iterations()
         with pytest.raises(dsbd.StoppedError, match="stopped before its end"):
-            dsbd.decode(pair, PROMPT, STOPPED, observers=[watch], stop=stop)
+            dsbd.decode(pair, PROMPT, STOPPED, observers=[watch], cancel=stop)
         assert stop.call_count == number
         if number <= 2 + 2 * per_iteration:  # the iterations near the end are shallower
             assert len(watch.seen) == max(number - 3, 0) // per_iteration
     never = stop_at(forwards + 1)
-    again = dsbd.decode(pair, PROMPT, STOPPED, stop=never)
+    again = dsbd.decode(pair, PROMPT, STOPPED, cancel=never)
     assert never.call_count == forwards
     assert (again.beams, again.stats.kv_peak_slots) == (expected.beams, expected.stats.kv_peak_slots)
 
 
-def test_a_stop_gives_captured_buffers_back(monkeypatch):
+def test_a_cancel_gives_captured_buffers_back(monkeypatch):
     """Catches buffers of fixed shape that stay taken, so that every later decode is slower."""
     monkeypatch.setattr(graph, "cuda_graph", lambda forward: forward)
     pair = toy_pair_on("graph")
     with pytest.raises(dsbd.StoppedError):
-        dsbd.decode(pair, PROMPT, STOPPED, stop=stop_at(4))
+        dsbd.decode(pair, PROMPT, STOPPED, cancel=stop_at(4))
     gc.collect()
     assert isinstance(new_row(pair.target), GraphRow)
     assert isinstance(new_row(pair.draft), GraphRow)
@@ -324,7 +368,7 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     prompt = "Once upon a time"  # 16 tokens, of which 15 are stored: four parts
     stop, watch = stop_at(4), Iterations()
     with pytest.raises(dsbd.StoppedError):
-        dsbd.decode(toy_pair(), prompt, STOPPED, observers=[watch], stop=stop)
+        dsbd.decode(toy_pair(), prompt, STOPPED, observers=[watch], cancel=stop)
     assert (stop.call_count, watch.seen) == (4, [])
     parts = dsbd.decode(toy_pair(), prompt, STOPPED).stats
     assert parts.target_calls == parts.iterations + 1
@@ -335,7 +379,7 @@ def test_measurements_of_auto_can_be_stopped():
     pair, asked = replace(toy_pair()), replace(STOPPED, draft_width=AUTO)
     stop = stop_at(40)
     with pytest.raises(dsbd.StoppedError):
-        dsbd.stream(pair, PROMPT, asked, stop=stop)
+        dsbd.stream(pair, PROMPT, asked, cancel=stop)
     assert (stop.call_count, known_plan(pair, asked)) == (40, None)
 
 
@@ -343,17 +387,22 @@ def test_measurements_of_auto_can_be_stopped():
     ("prompt", "given", "error", "said"),
     [
         ("a" * 100, {}, PromptError, "exceeds the context of 128 tokens of toy/target"),
-        (5, {}, PromptError, "give a text"),
-        ([{"role": "user", "content": "hi"}], {}, PromptError, "give the text of the user's turn, and chat=True"),
+        *[(wrong, {}, PromptError, r"prompt is an? .*; give a text, the ids of one \(list")
+          for wrong in (5, None, b"hi", [], [1.5], [True], ["hi", 5], [[1], [2]], {"role": "user"}, [{"role": "user"}],
+                        torch.ones(2, 2))],
+        ([{"role": "user", "content": "hi"}], {}, PromptError, "toy/target has no chat template; give a text"),
+        ([1, 2, 400], {}, PromptError, "id 2 of the prompt is 400; allowed are 0 to"),
+        ([1, 2], {"chat": True}, PromptError, "prompt is ids.*leave chat off"),
         ("a\ud800", {}, PromptError, "not valid Unicode at character 1"),
         ("hi", {"chat": True}, PromptError, "no chat template"),
         ("hi", {"settings": {"max_new_tokens": 4}}, dsbd.SettingsError, r"give dsbd.DecodingSettings.from_dict"),
         ("hi", {"settings": 4}, dsbd.SettingsError, r"settings is 4; give dsbd.DecodingSettings\("),
         ("hi", {"observers": [1]}, dsbd.SettingsError, r"observers is \[1\]; give a list"),
-        ("hi", {"stop": True}, dsbd.SettingsError, "stop is True; give a function"),
-        ("hi", {"until": "\n"}, dsbd.SettingsError, "until is"),
-        ("hi", {"until": ["\n", ""]}, dsbd.SettingsError, "until is"),
-        ("hi", {"until": ["\n"], "record": True}, dsbd.SettingsError, "leave out until or record"),
+        ("hi", {"cancel": True}, dsbd.SettingsError, "cancel is True; give a function"),
+        *[("hi", {"stop": wrong}, dsbd.SettingsError, "stop is .*; give a text, a list of texts")
+          for wrong in ("", 5, ["\n", ""], [5])],
+        ("hi", {"stop": lambda: True}, dsbd.SettingsError, "a function without arguments is cancel"),
+        ("hi", {"stop": bool, "record": True}, dsbd.SettingsError, "give texts, or leave out record"),
         ("hi", {"processors": [3]}, dsbd.SettingsError, r"processors is \[3\]"),
         ("hi", {"processors": [print], "record": True}, dsbd.SettingsError, "leave out record"),
         ("hi", {"processors": [lambda ids, logits: logits[:, :5]]}, dsbd.ModelError, "the logits processor <lambda>"),

@@ -88,7 +88,12 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--pair", choices=BUNDLED_PAIRS, help=f"a bundled pair ({BUNDLED_PAIRS[0]})")
     add("--target", type=path_or_id, metavar="PATH_OR_ID", help="target model, instead of a bundled pair")
-    add("--draft", type=path_or_id, metavar="PATH_OR_ID", help="draft model of the same vocabulary, or lookup: copied guesses")
+    add(
+        "--draft",
+        type=path_or_id,
+        metavar="PATH_OR_ID",
+        help="draft model of the same vocabulary, or lookup",
+    )
     add("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
     add("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     add("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")

@@ -10,7 +10,7 @@ from dsbd.commands.parser import CHECK_FAILED, OK, new_command, print_json
 from dsbd.errors import DsbdError, TraceError
 
 if TYPE_CHECKING:
-    from dsbd.models.pair import Pair
+    from dsbd.models.pair import Pair, Prompt
     from dsbd.tracing.records import Iteration
     from dsbd.tracing.trace import Trace
 
@@ -74,9 +74,12 @@ def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
     from dsbd.api import stream
 
     pieces = [piece.token_id for piece in trace.prompt.pieces]
-    text, again = trace.prompt.text, None
-    has_chat = trace.prompt.memory is None and list(pair.encode(text)) != pieces
-    for update in stream(pair, text, trace.settings, record=True, chat=has_chat):
+    prompt: Prompt = trace.prompt.text
+    chat, again = False, None
+    if trace.prompt.memory is None and pair.encode(prompt, chat=False) != pieces:
+        chat = pair.detokenize(pieces) != prompt
+        prompt = prompt if chat else pieces  # it was given as ids, or as messages
+    for update in stream(pair, prompt, trace.settings, record=True, chat=chat, stop=trace.stop):
         again = update.result.trace if update.result is not None else None
     assert again is not None, "the last update carries the result"
     if [piece.token_id for piece in again.prompt.pieces] != pieces:

@@ -196,6 +196,7 @@ class Recorder(Observer):
             prompt=self._prompt(),
             iterations=list(self._iterations),
             result=None if self._finish is None else self._result(self._finish),
+            stop=list(start.stop),
         )
         return replace(trace, digest=canonical_digest(trace))
 
@@ -211,7 +212,7 @@ class Recorder(Observer):
         if memory is None or pair.target.memory is None:
             return None
         segments = [
-            SegmentRecord(len(one.ids), pair.decode(one.ids), one.first_memory, list(one.weights))
+            SegmentRecord(len(one.ids), pair.detokenize(one.ids), one.first_memory, list(one.weights))
             for one in memory.segments
         ]
         return MemoryRecord(pair.target.memory.name, segments, memory.sensory, memory.digest)

@@ -312,7 +312,7 @@ class BeamRecord(DecodedBeam):
 
 @dataclass(frozen=True, config=STRICT)
 class Result:
-    """What was returned; ``beams`` are ranked, the first is the returned one."""
+    """What was returned; ``beams`` are ranked, the first is the returned one. ``text`` ends at ``stop``."""
 
     __repr__ = brief
 

@@ -123,7 +123,7 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
         ids, attention_mask=torch.ones_like(ids), do_sample=True, num_beams=4, num_return_sequences=4,
         temperature=0.8, top_k=7, top_p=1.0, max_new_tokens=5, pad_token_id=256,
     )  # fmt: skip
-    assert found["text"] == pair.decode(trimmed(by_hand[0, ids.shape[1] :].tolist(), pair))
+    assert found["text"] == pair.detokenize(trimmed(by_hand[0, ids.shape[1] :].tolist(), pair))
     assert trimmed([5, EOS, EOS, 7], toy_pair()) == [5, EOS]
     assert trimmed([5, 6], toy_pair()) == [5, 6]
     with pytest.raises(SettingsError, match="temperature is 0; hf_beam_sampling samples"):
@@ -134,7 +134,7 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
 def test_a_decode_ends_where_its_answer_ends(method):
     """Catches an end text that is not passed on."""
     (one,) = contenders([method], {"max_new_tokens": [12]})
-    found = [measure(toy_pair(), one, "Once", seed, until=Quiz.until) for seed in range(8)]
+    found = [measure(toy_pair(), one, "Once", seed, stop=Quiz.until) for seed in range(8)]
     ended = [one["text"] for one in found if one["ended"] == "until"]
     assert ended != []
     assert all(cut(text, Quiz.until) != text for text in ended)

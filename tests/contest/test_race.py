@@ -109,7 +109,7 @@ def test_a_race_is_kept_as_plain_data(ran, tmp_path):
 def test_a_race_that_is_stopped_shows_what_ran():
     """Catches a stop that takes the runs with it, or waits for the end of a decode."""
     asked, steps = iter([False] * 28 + [True] * 99), []
-    running = race(toy_pair(), contenders(NAMES[:2], VALUES), ["a", "b"], stop=lambda: next(asked))
+    running = race(toy_pair(), contenders(NAMES[:2], VALUES), ["a", "b"], cancel=lambda: next(asked))
     with pytest.raises(StoppedError):
         deque(map(steps.append, running), maxlen=0)
     *before, last = steps

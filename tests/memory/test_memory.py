@@ -308,5 +308,5 @@ def test_reading_tells_how_far_it_is_and_stops(pair) -> None:
     assert [step.done for step in steps] == list(range(1, steps[0].total + 1))
     stop = Mock(side_effect=[False, False, True])
     with pytest.raises(StoppedError):
-        dsbd.decode(pair, LONG + "?", dsbd.DecodingSettings(max_new_tokens=4), stop=stop)
+        dsbd.decode(pair, LONG + "?", dsbd.DecodingSettings(max_new_tokens=4), cancel=stop)
     assert stop.call_count == 3

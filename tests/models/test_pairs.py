@@ -144,7 +144,7 @@ def test_a_loaded_pair_decodes(toy_folders, plain):
     assert (pair.target.engine, pair.draft.engine, pair.fallbacks) == ("traced", "traced", [])
     assert ids(pair) == plain
     result = dsbd.decode(pair, "One day", SETTINGS)
-    assert result.text == pair.decode(result.token_ids)
+    assert result.text == pair.detokenize(result.token_ids)
     assert dsbd.decode(pair, "", replace(SETTINGS, max_new_tokens=1)).token_ids  # empty becomes BOS
     with pytest.raises(dsbd.PromptError, match="exceeds the context of 128"):
         dsbd.decode(pair, "One day", dsbd.DecodingSettings(method="greedy", max_new_tokens=122))

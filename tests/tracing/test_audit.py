@@ -290,6 +290,32 @@ def test_models_that_forbid_most_tokens_follow(changes):
     alone = torch.full((VOCABULARY,), -torch.inf).index_fill(0, torch.tensor([97, 98]), 0.0)
     dsbd.decode(toy_pair(), "Once", asked, observers=[recorder], processors=[lambda ids, scores: scores + alone])
     assert dsbd.verify_trace(Trace.loads(recorder.trace().dumps())).failure is None
+
+
+@pytest.mark.parametrize("method", ["sampling", "beam_sampling", "dsbd"])
+def test_where_an_answer_ends_is_decided_again(method):
+    """Catches an answer that ends too early or too late, at no text that was given, or with another text."""
+    asked = dsbd.DecodingSettings(method=method, max_new_tokens=16, seed=3)
+    whole = dsbd.decode(toy_pair(), "Once", asked, record=True)
+    at = whole.text[3]
+    ended = dsbd.decode(toy_pair(), "Once", asked, stop=at, record=True)
+    early, late, text = ended.trace.to_dict(), whole.trace.to_dict(), ended.text
+    assert early["stop"] == [at]
+    assert text == whole.text[: whole.text.index(at)]
+    assert early == Trace.loads(ended.trace.dumps()).to_dict()
+    other = [one | {"text": f"{place}{at}"} for place, one in enumerate(early["result"]["beams"])]
+    claims = {"iterations": late["iterations"], "result": late["result"] | {"text": text}}
+    for failed, changes in (
+        ("tokens decoded", {"stop": [], "result": early["result"] | {"text": early["result"]["beams"][0]["text"]}}),
+        ("tokens decoded", {"stop": ["no such text"], "result": early["result"] | {"text": whole.text[:9]}}),
+        *[("tokens decoded", {"result": early["result"] | {"text": "0", "beams": other}})] * (len(other) > 1),
+        ("returned text", {"result": early["result"] | {"text": text + "!"}}),
+        ("the answer has ended", claims),
+    ):
+        assert failed in dsbd.verify_trace(resealed(early | changes)).failure, failed
+
+
+def test_what_is_no_trace_is_refused_with_what_to_give():
     with pytest.raises(TraceError, match=r"is not a trace; give dsbd\.Trace\.load\(path\), or the trace of a"):
         dsbd.verify_trace("trace.json.gz")
 
