@@ -115,6 +115,7 @@ def _probabilities(iteration: "Iteration") -> Iterator[float | None]:
 
 def _pair_of(trace: "Trace", target: str | None, draft: str | None) -> "Pair":
     """Load the recorded models, or those that are named in their place. Raises: TraceError: they differ."""
+    from dsbd.models.engines.choice import WEIGHTS
     from dsbd.models.loading import load_pair
 
     recorded = trace.models.target
@@ -122,7 +123,8 @@ def _pair_of(trace: "Trace", target: str | None, draft: str | None) -> "Pair":
     if target is None and draft is None and not source.startswith("bundled") and trace.models.draft is not None:
         draft = trace.models.draft.id
     try:
-        pair = load_pair(target or source, draft, dtype=recorded.dtype)
+        how = {"weights" if recorded.dtype in WEIGHTS else "dtype": recorded.dtype}
+        pair = load_pair(target or source, draft, **how)
     except Exception as error:
         raise TraceError(f"cannot replay: {printable(str(error))}; name the models with --target and --draft") from None
     if pair.target.vocabulary_size != recorded.vocabulary_size:

@@ -16,7 +16,7 @@ from dsbd.errors import PairError, first_line
 from dsbd.machine import SMALL, computes_bfloat16, free_bytes, limit_threads, without_progress
 from dsbd.memory.files import load_memory, require_folder
 from dsbd.models.cache import pack_groups
-from dsbd.models.engines.choice import ONNX_BELOW, resolve_engine
+from dsbd.models.engines.choice import ONNX_BELOW, resolve_engine, resolve_weights
 from dsbd.models.engines.onnx import why_no_graph
 from dsbd.models.files import (
     GGUF,
@@ -56,6 +56,7 @@ def load_pair(
     device_map: DeviceMap | None = None,
     load_kwargs: Mapping[str, Any] | None = None,
     memory: str | Path | None = None,
+    weights: str = "float",
     show: Callable[[str], object] = lambda _: None,
 ) -> Pair:
     """Load a pair and check that each model can see a forest in one cache row.
@@ -77,11 +78,13 @@ def load_pair(
         memory: folder of a memory that was trained for the target. It adds small matrices to the target's weights, so
             the target's law is that of the model with memory; a prompt beyond the context is then read into the memory
             instead of being refused (docs/memory.md).
+        weights: ``float``, or ``int8``: both models are rounded to eight bits, and ONNX Runtime runs them on a CPU.
+            They are models of their own, and decodes are exact for them; ``pair.fallbacks`` says how near they are.
         show: called with what comes next, in words.
 
     Raises:
         PairError: a model cannot be found or loaded, is not a causal language model, or does not fit the free memory;
-            the vocabularies differ; device, device map, dtype or engine is unknown; the engine does not work here; or
+            the vocabularies differ; device, device map, dtype, engine or weights are unknown, or do not work here; or
             the memory is missing, damaged, or made for another model.
     """
     if target == WITH_MEMORY:
@@ -91,6 +94,7 @@ def load_pair(
     is_bundled, (target, draft) = target == WITH_MEMORY, sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
+    engine, dtype = resolve_weights(weights, engine, dtype, place)
     resolve_engine(engine, place)
     if device_map is not None and device != "auto":
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
@@ -103,7 +107,7 @@ def load_pair(
         if source is not None:
             show(f"loading {display_name(source)}")
             with without_progress():
-                loaded.append(_load(source, place, dtype, engine, more))
+                loaded.append(_load(source, place, dtype, engine, weights, more))
     model, tokenizer = loaded[0]
     if memory is not None:
         model = remembering(model, memory, f"{WITH_MEMORY}/target" if is_bundled else model.id)
@@ -193,7 +197,7 @@ def _arguments(given: Mapping[str, Any] | None, device_map: DeviceMap | None) ->
 
 
 def _load(
-    given: str | Path, device: torch.device, dtype: str | torch.dtype, engine: str, more: dict[str, Any]
+    given: str | Path, device: torch.device, dtype: str | torch.dtype, engine: str, weights: str, more: dict[str, Any]
 ) -> tuple[LanguageModel, Any]:
     """Return a model and its tokenizer. Raises: PairError."""
     source = source_of(require_name(given))
@@ -219,7 +223,7 @@ def _load(
         if "device_map" not in more and not getattr(model, "is_quantized", False):
             model = model.to(device)
         pack_groups(model)
-    return LanguageModel(model, display_name(given)), tokenizer
+    return LanguageModel(model, display_name(given), weights=weights), tokenizer
 
 
 def _is_faster_in_float32(outline: Any, engine: str) -> bool:

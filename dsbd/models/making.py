@@ -11,7 +11,15 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from dsbd.errors import PairError
 from dsbd.models.cache import pack_groups
-from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_states, eager_forests
+from dsbd.models.check import (
+    ForestCheck,
+    check_causal,
+    check_engine,
+    check_forest,
+    check_int8,
+    check_states,
+    eager_forests,
+)
 from dsbd.models.engines.choice import engine_for, resolve_engine
 from dsbd.models.files import loading_errors
 from dsbd.models.language_model import LanguageModel
@@ -137,6 +145,13 @@ def _fitted(
     if model.turning_point is not None:
         fallbacks.append(f"{role} model is used up to {model.turning_point} tokens: beyond, its rotations are others")
     eager = eager_forests(model)
+    if model.weights == "int8":
+        checks[role], share = check_int8(model, eager)
+        if not checks[role].passed:
+            raise PairError(f"{model.id} does not run in int8: {checks[role].reason}; leave weights at float")
+        near = f"its law overlaps the float model's by {share:.1%} in the check"
+        fallbacks.append(f"{role} model is rounded to int8: {near}")
+        return model
     checks[role] = check_forest(model, eager)
     if not checks[role].passed:
         way = next((way for way in ("states", "steps") if check_states(model, way).passed), "paths")

@@ -5,6 +5,7 @@ A plain call replaces the captured CUDA graph, so buckets, padding, slots and ma
 
 import gc
 import random
+import re
 import warnings
 import weakref
 from dataclasses import replace
@@ -39,12 +40,16 @@ from tests.toy_pair import Digits, toy_model, toy_pair_on, toy_tokenizer
 
 EAGER_SOFTMAX, FLOAT32 = 1e-5, 1e-3
 """Bounds of rounding: the eager attention of transformers computes its softmax in float32 in any model."""
-ROWS = {"eager": ForestRow, "traced": TracedRow, "fused": TracedRow, "graph": GraphRow, "onnx": OnnxRow}
+ROWS = {"eager": ForestRow, "traced": TracedRow, "fused": TracedRow, "graph": GraphRow} | dict.fromkeys(
+    ("onnx", "int8"), OnnxRow
+)
+FLIPPED = 0.1
+"""In int8 a rounding that falls the other way changes logits of tiny models by less; a wrong mask by more than 0.3."""
 ONNX = ("llama", "qwen2", "qwen3", "mistral windows", "phi3")
 RUNS = [
     *((engine, family) for family in FORESTS for engine in ("eager", "traced", "graph")),
     ("fused", "llama"),
-    *(("onnx", family) for family in ONNX),
+    *((engine, family) for family in ONNX for engine in ("onnx", "int8")),
 ]
 NONE = torch.empty(0, dtype=torch.int64)
 
@@ -55,11 +60,13 @@ def _plain_capture(monkeypatch):
 
 
 def model_on(engine: str, family: str = "llama", dtype: torch.dtype | None = None) -> LanguageModel:
-    """Return a tiny model with an engine; its norms and biases differ from each other."""
-    model = tiny_model(family, dtype=dtype or (torch.float32 if engine == "onnx" else torch.float64))
+    """Return a tiny model with an engine, or in int8; its norms and biases differ from each other."""
+    model = tiny_model(family, dtype=dtype or (torch.float32 if engine in ("onnx", "int8") else torch.float64))
     for weight in model.model.parameters():
         if weight.dim() == 1:
             weight.data += torch.rand_like(weight)
+    if engine == "int8":
+        return replace(model, engine="onnx", weights="int8")
     return replace(model, engine=engine)
 
 
@@ -67,10 +74,10 @@ def model_on(engine: str, family: str = "llama", dtype: torch.dtype | None = Non
 def test_a_row_sees_what_each_path_sees(engine, family):
     """Catches masks, positions, windows, settled slots, moves; a wrong rotation, scale, norm or order of heads; sizes
     that a trace took for constants; padding that is seen and masks of an earlier forest left behind."""
-    model, close = model_on(engine, family), FLOAT32 if engine == "onnx" else CLOSE
+    model, close = model_on(engine, family), {"onnx": FLOAT32, "int8": FLIPPED}.get(engine, CLOSE)
     is_eager = model.config._attn_implementation == "eager"
     bound = FLOAT32 if engine == "onnx" else EAGER_SOFTMAX if is_eager else 1e-10
-    assert engine == "eager" or check_engine(model).error < bound
+    assert engine in ("eager", "int8") or check_engine(model).error < bound
     for seed in range(2):
         driver = wandered(model, seed)
         assert type(driver.rows[0]) is ROWS[engine]
@@ -195,6 +202,37 @@ def test_a_family_decodes_as_transformers_does(name):
     way = found.pair.target.attention
     assert way == found.pair.draft.attention == families.told_ways()[name]
     assert way == "forest" or all(KEPT[way] in line for line in found.pair.fallbacks)
+
+
+def one_scale(self, name, states, layers, outputs=None):
+    """Return what int8 matrices make of states that are rounded with one scale for all tokens."""
+    weight = torch.cat([layer.weight for layer in layers])
+    scales = weight.abs().amax(dim=1) / 127
+    whole = self._weight(name, (weight / scales[:, None]).round().to(torch.int8).t().contiguous())
+    rounded, scale, zero = self._add("DynamicQuantizeLinear", [states], 3)
+    made = self._add("Cast", self._add("MatMulInteger", [rounded, whole, zero]), to=onnx_graph.FLOAT)
+    made = self._add("Mul", [*made, self._weight(f"{name}_scales", scales)])
+    return self._add("Mul", [*made, scale], outputs or 1)[0]
+
+
+INT8 = {
+    "one scale": (onnx_graph._Int8Builder, "_linear", one_scale, "depends on other paths of the forest"),
+    "mask": (ForestRow, "_masks", EVERYTHING, "forests and single paths differ"),
+    "rotations": (onnx_graph.Builder, "_rotations", flat, "int8 and float laws differ"),
+}
+
+
+@pytest.mark.parametrize("fault", INT8)
+def test_an_int8_model_is_checked_against_itself_and_its_float_model(fault, monkeypatch):
+    """Catches laws that depend on the rest of the forest, by less than a tolerance sees; and a wrong graph."""
+    model = LanguageModel(toy_model(1, 2, head_size=16).float(), "toy", engine="onnx", weights="int8")
+    pair = make_pair(model, None, toy_tokenizer())
+    assert (pair.checks["target"].passed, pair.target.numbers, len(pair.fallbacks)) == (True, "int8", 1)
+    assert 90 < float(re.search(r"int8: its law overlaps the float model's by (\S+)% in", pair.fallbacks[0])[1]) < 100
+    *place, said = INT8[fault]
+    monkeypatch.setattr(*place)
+    with pytest.raises(PairError, match=f"toy does not run in int8: .*{said}; leave weights at float"):
+        make_pair(replace(model), None, toy_tokenizer())
 
 
 def test_models_that_no_check_of_logits_would_find():

@@ -67,7 +67,6 @@ def models(engine: Engine) -> str:
 
 def _row(pair: str, role: str, model: LanguageModel) -> str:
     parameters = sum(parameter.numel() for parameter in model.model.parameters())
-    numbers = str(model.dtype).removeprefix("torch.")
-    facts = (role, model_name(model.id), f"{parameters:,}", numbers, str(model.device), model.engine)
+    facts = (role, model_name(model.id), f"{parameters:,}", model.numbers, str(model.device), model.engine)
     cells = "".join(f"<td>{escape(fact)}</td>" for fact in facts)
     return f'<tr><th scope="row">{escape(pair)}</th>{cells}</tr>'
