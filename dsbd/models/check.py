@@ -15,7 +15,7 @@ from dsbd.errors import first_line
 from dsbd.law.beams import Node
 from dsbd.models.engines.choice import new_row, slow_row
 from dsbd.models.engines.onnx import why_not_onnx
-from dsbd.models.engines.traced import routes, why_not_fused
+from dsbd.models.engines.traced import routes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.row import Row
@@ -84,8 +84,7 @@ def check_engine(model: LanguageModel, eager: Logits | None = None) -> ForestChe
         return _failed("hooks move its layers between devices, and only the model's Python runs them")
     if model.engine == "traced" and routes(model.config):
         return _failed("experts are chosen by the tokens, and a trace knows only one way")
-    why_not = {"fused": why_not_fused, "onnx": why_not_onnx}.get(model.engine, lambda model: None)
-    if (reason := why_not(model)) is not None:
+    if model.engine == "onnx" and (reason := why_not_onnx(model)) is not None:
         return _failed(reason)
     names = f"{model.engine} and eager forwards"
     return _compare(model, lambda: _two_iterations(new_row(model)), eager or eager_forests(model), names)

@@ -37,8 +37,8 @@ class LanguageModel:
     vocabulary_limit: int | None = None
     """Number of columns of the logits that are tokens of the pair, if the model pads its vocabulary."""
     engine: str = "eager"
-    """How forwards run: ``eager``; ``traced``: without the model's Python; ``fused``: traced, with fewer operations;
-    ``graph``: captured and replayed; ``onnx``: by ONNX Runtime. ``auto`` until a pair is made."""
+    """How forwards run: ``eager``; ``traced``: without the model's Python; ``graph``: captured and
+    replayed; ``onnx``: by ONNX Runtime. ``auto`` until a pair is made."""
     weights: str = "float"
     """``int8``: the engine ``onnx`` runs the model rounded to eight bits, which has a law of its own."""
     memory: Memory | None = None

@@ -16,7 +16,7 @@ from dsbd.errors import PairError, first_line
 from dsbd.machine import SMALL, computes_bfloat16, free_bytes, limit_threads, without_progress
 from dsbd.memory.files import load_memory, require_folder
 from dsbd.models.cache import pack_groups
-from dsbd.models.engines.choice import ONNX_BELOW, resolve_engine, resolve_weights
+from dsbd.models.engines.choice import resolve_engine, resolve_weights
 from dsbd.models.engines.onnx import why_no_graph
 from dsbd.models.files import (
     GGUF,
@@ -67,10 +67,10 @@ def load_pair(
         draft: a smaller model with the same vocabulary; with None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
-            float32 for a small model on a CPU where ONNX Runtime runs it.
-        engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``fused``, ``onnx``, ``graph``
+            float32 on a CPU where ONNX Runtime runs the model and both its copies fit the memory.
+        engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``onnx``, ``graph``
             (docs/methods.md), or ``auto``, the rule of ``engine_for``. If an engine fails its check at load,
-            fused and onnx become traced, and the others eager. A model that is spread runs eagerly.
+            onnx becomes traced, and the others eager. A model that is spread runs eagerly.
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
@@ -207,7 +207,7 @@ def _load(
             needed = sum(file.stat().st_size for file in weight_files(source.folder) if file.is_file())
         else:
             outline = without_weights(source.name, config, number)
-            if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine):
+            if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine, device):
                 number = torch.float32
             needed = outline.num_parameters() * number.itemsize
         if needed > (free := free_bytes(device)):
@@ -226,10 +226,11 @@ def _load(
     return LanguageModel(model, display_name(given), weights=weights), tokenizer
 
 
-def _is_faster_in_float32(outline: Any, engine: str) -> bool:
-    """Return True for a very small model, and for a small one that ONNX Runtime will run (decision 0009)."""
+def _is_faster_in_float32(outline: Any, engine: str, device: torch.device) -> bool:
+    """Return True for a very small model, and for one that ONNX Runtime will run: it fits, and packed a second time."""
+    count = int(outline.num_parameters())
     onnx = engine in ("auto", "onnx") and why_no_graph(LanguageModel(outline, "")) is None
-    return int(outline.num_parameters()) < (ONNX_BELOW if onnx else SMALL)
+    return count < SMALL or (onnx and 2 * count * torch.float32.itemsize < free_bytes(device))
 
 
 def require_name(source: str | Path) -> str:

@@ -31,7 +31,7 @@ KEPT = {
     "paths": "each computed from its first token in every iteration",
 }
 """How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
-INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
+INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "onnx": "runs on torch"}
 """What a model does instead, by the engine that failed."""
 
 
@@ -46,7 +46,7 @@ def make_pair(
 
     The models stay where they are, with their values and dtypes: on one device or several, offloaded or quantised.
     Three things change in them. They are set to evaluation mode. Grouped queries on ``sdpa`` get an attention
-    implementation of this package. The engine ``fused`` joins weights, and the model's weights become views of them. If
+    implementation of this package. The engine ``onnx`` joins weights, and the model's weights become views of them. If
     weights change later, make a new pair.
 
     A model runs eagerly if hooks move its layers between devices.
@@ -158,7 +158,7 @@ def _fitted(
         fallbacks.append(f"{role} model falls back to one row per path, {KEPT[way]}: {checks[role].reason}")
         return replace(model, attention=way, engine="eager")
     engine = engine_for(model) if model.engine == "auto" else model.engine
-    for tried in (engine, "traced") if engine in ("fused", "onnx") else (engine,):
+    for tried in (engine, "traced") if engine == "onnx" else (engine,):
         fast = replace(model, attention="forest", engine=tried)
         if tried == "eager":
             return fast

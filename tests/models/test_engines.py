@@ -40,15 +40,12 @@ from tests.toy_pair import Digits, toy_model, toy_pair_on, toy_tokenizer
 
 EAGER_SOFTMAX, FLOAT32 = 1e-5, 1e-3
 """Bounds of rounding: the eager attention of transformers computes its softmax in float32 in any model."""
-ROWS = {"eager": ForestRow, "traced": TracedRow, "fused": TracedRow, "graph": GraphRow} | dict.fromkeys(
-    ("onnx", "int8"), OnnxRow
-)
+ROWS = {"eager": ForestRow, "traced": TracedRow, "graph": GraphRow} | dict.fromkeys(("onnx", "int8"), OnnxRow)
 FLIPPED = 0.1
 """In int8 a rounding that falls the other way changes logits of tiny models by less; a wrong mask by more than 0.3."""
 ONNX = ("llama", "qwen2", "qwen3", "mistral windows", "phi3")
 RUNS = [
     *((engine, family) for family in FORESTS for engine in ("eager", "traced", "graph")),
-    ("fused", "llama"),
     *((engine, family) for family in ONNX for engine in ("onnx", "int8")),
 ]
 NONE = torch.empty(0, dtype=torch.int64)
@@ -163,7 +160,6 @@ def flat(self):
 
 WRONG = {
     "traced": (traced._OnBuffers, "forward", twisted, "eager", "runs eagerly"),
-    "fused": (traced, "_rotated", lambda states, cosines, sines: states * cosines, "traced", "is traced"),
     "graph": (graph, "cuda_graph", lambda forward: lambda: 0.7 * forward(), "eager", "runs eagerly"),
     "onnx": (onnx_graph.Builder, "_rotations", flat, "traced", "runs on torch"),
 }
@@ -182,7 +178,6 @@ def test_the_check_sees_a_wrong_engine(engine, monkeypatch):
 @pytest.mark.parametrize(
     ("engine", "family", "dtype"),
     [
-        *(("fused", family, torch.float64) for family in FORESTS if family != "llama"),
         *(("onnx", family, torch.float32) for family in FORESTS if family not in ONNX),
         ("onnx", "llama", torch.float64),
     ],
@@ -329,23 +324,21 @@ class Cuda(LanguageModel):
 
 
 @pytest.mark.parametrize(
-    ("kind", "dtype", "bias", "free", "engine"),
+    ("kind", "dtype", "free", "engine"),
     [
-        (LanguageModel, torch.float32, False, 1e12, "onnx"),
-        (LanguageModel, torch.float32, False, 1e3, "traced"),
-        (LanguageModel, torch.bfloat16, False, 1e12, "fused"),
-        (LanguageModel, torch.bfloat16, True, 1e12, "traced"),
-        (LanguageModel, torch.float64, False, 1e12, "traced"),
-        (Cuda, torch.bfloat16, False, 1e12, "graph"),
-        (Cuda, torch.bfloat16, False, 0, "eager"),
+        (LanguageModel, torch.float32, 1e12, "onnx"),
+        (LanguageModel, torch.float32, 1e3, "traced"),
+        (LanguageModel, torch.bfloat16, 1e12, "traced"),
+        (LanguageModel, torch.float64, 1e12, "traced"),
+        (Cuda, torch.bfloat16, 1e12, "graph"),
+        (Cuda, torch.bfloat16, 0, "eager"),
     ],
 )
-def test_auto_is_an_engine_by_rule(kind, dtype, bias, free, engine, monkeypatch):
+def test_auto_is_an_engine_by_rule(kind, dtype, free, engine, monkeypatch):
     """Catches an engine where it loses, weights a second time that do not fit, graphs on a GPU lent for seconds."""
     monkeypatch.setattr(choice, "free_bytes", lambda device: free)
     monkeypatch.setenv("SPACES_ZERO_GPU", "" if free else "1")
     model = toy_model(1, 1, head_size=16).to(dtype)
-    model.config.attention_bias = bias
     assert engine_for(kind(model, "toy")) == engine
     if kind is LanguageModel:
         pair = make_pair(model, None, toy_tokenizer())
@@ -367,15 +360,15 @@ def test_a_runtime_that_fails_leaves_the_model_another_engine(monkeypatch):
 
 
 def test_joined_weights_are_in_memory_once():
-    """Catches joined weights beside the model's own, and a second copy where a model is fused twice."""
-    model = model_on("fused").model
+    """Catches joined weights beside the model's own, and a second copy where a model gets a graph twice."""
+    model = model_on("onnx").model
     before = {name: value.clone() for name, value in model.state_dict().items()}
     attention, mlp = model.model.layers[0].self_attn, model.model.layers[0].mlp
     for parts in ([attention.q_proj, attention.k_proj, attention.v_proj], [mlp.gate_proj, mlp.up_proj]):
-        whole = traced.joined(parts)
+        whole = onnx_graph.joined(parts)
         places = {part.weight.untyped_storage().data_ptr() for part in parts}
-        assert places == {whole.untyped_storage().data_ptr(), traced.joined(parts).untyped_storage().data_ptr()}
-        assert torch.equal(traced.joined(parts), torch.cat([part.weight for part in parts]))
+        assert places == {whole.untyped_storage().data_ptr(), onnx_graph.joined(parts).untyped_storage().data_ptr()}
+        assert torch.equal(onnx_graph.joined(parts), torch.cat([part.weight for part in parts]))
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 

@@ -40,7 +40,7 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
         ({"dtype": "float8"}, "dtype is 'float8'; choose .*bfloat16"),
         ({"device_map": "cuda:one"}, "device_map is 'cuda:one'; choose one of auto, balanced, .* such as cuda:0"),
         ({"engine": "warp"}, "engine is 'warp'"),
-        ({"engine": "graph", "device": "cpu"}, "device is a CPU; use traced, fused"),
+        ({"engine": "graph", "device": "cpu"}, "device is a CPU; use traced, onnx"),
         ({"weights": "int4"}, "weights is 'int4'; choose one of float, int8"),
         ({"weights": "int8", "device": "cpu", "engine": "eager"}, "engine is eager, and int8 weights need onnx"),
         ({"weights": "int8", "device": "cpu", "dtype": torch.float64}, "dtype is torch.float64, and int8 .* float32"),

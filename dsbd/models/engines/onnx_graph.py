@@ -21,7 +21,6 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from torch.nn.functional import pad
 from transformers import AutoModelForCausalLM
 
-from dsbd.models.engines.traced import joined
 from dsbd.models.files import weight_files
 from dsbd.util import BUNDLED_PAIRS, asset_path, write_file
 
@@ -300,6 +299,20 @@ class _BrowserBuilder(Builder):
         """Return states [1, n, heads * size] rotated to their positions."""
         inputs = [states, "positions", *self._tables]
         return self._add("RotaryEmbedding", inputs, domain=RUNTIME, num_heads=heads)[0]
+
+
+def joined(linears: Sequence[Any]) -> torch.Tensor:
+    """Return the weights of linear layers as one tensor [sum of outputs, inputs]; theirs become views of it."""
+    weights = [linear.weight.detach() for linear in linears]
+    ends = [weight.data_ptr() + weight.numel() * weight.element_size() for weight in weights]
+    one_storage = len({weight.untyped_storage().data_ptr() for weight in weights}) == 1
+    if not one_storage or any(end != weight.data_ptr() for end, weight in zip(ends, weights[1:], strict=False)):
+        whole = torch.cat(weights)
+        for linear, part in zip(linears, whole.split([len(weight) for weight in weights]), strict=True):
+            linear.weight.data = part
+        return whole
+    columns = weights[0].shape[1]
+    return weights[0].as_strided((sum(len(weight) for weight in weights), columns), (columns, 1))
 
 
 def _tensors(file: Path) -> list[TensorProto]:
