@@ -123,7 +123,7 @@ def _pair_of(trace: "Trace", target: str | None, draft: str | None) -> "Pair":
     if target is None and draft is None and not source.startswith("bundled") and trace.models.draft is not None:
         draft = trace.models.draft.id
     try:
-        how = {"weights" if recorded.dtype in WEIGHTS else "dtype": recorded.dtype}
+        how: dict[str, Any] = {"weights" if recorded.dtype in WEIGHTS else "dtype": recorded.dtype}
         pair = load_pair(target or source, draft, **how)
     except Exception as error:
         raise TraceError(f"cannot replay: {printable(str(error))}; name the models with --target and --draft") from None

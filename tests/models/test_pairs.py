@@ -102,9 +102,15 @@ def test_auto_is_bfloat16_where_the_processor_multiplies_it(amx, avx512, monkeyp
     assert resolve_dtype("bfloat16", CPU) == torch.bfloat16, "asked for by name"
 
 
-@pytest.mark.parametrize(("installed", "dtype"), [(True, torch.float32), (False, torch.bfloat16)])
-def test_a_small_model_is_in_float32_where_onnx_runtime_runs_it(monkeypatch, installed, dtype):
-    """Catches a model in float32 that torch then runs, which is slower than bfloat16 on such a processor."""
+@pytest.mark.parametrize(
+    ("installed", "free", "dtype"),
+    [(True, 10.0, torch.float32), (True, 7.0, torch.bfloat16), (False, 10.0, torch.bfloat16)],
+)
+def test_a_model_is_in_float32_where_onnx_runtime_runs_it(monkeypatch, installed, free, dtype):
+    """Catches a model in float32 that torch then runs, which is slower than bfloat16 on such a processor.
+    ``free``: bytes for each number of the model."""
+    count = sum(one.numel() for one in load_pair("bundled:stories", device="cpu").target.model.parameters())
+    monkeypatch.setattr("dsbd.models.loading.free_bytes", lambda device: free * count)
     monkeypatch.setattr("dsbd.models.loading.computes_bfloat16", lambda: True)
     if not installed:
         monkeypatch.setattr("dsbd.models.engines.onnx.find_spec", lambda name: None)

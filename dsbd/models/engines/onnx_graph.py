@@ -231,8 +231,10 @@ class _Int8Builder(Builder):
         inputs = [states, self._weight(name, whole), self._weight(f"{name}_scales", scales)]
         if layers[0].bias is not None:
             inputs += ["", "", self._weight(f"{name}_bias", torch.cat([layer.bias for layer in layers]))]
-        how = {"domain": RUNTIME, "K": columns, "N": rows, "bits": 8, "block_size": BLOCK, "accuracy_level": ROUNDED}
-        return self._add("MatMulNBits", inputs, outputs or 1, **how)[0]
+        return self._add(
+            "MatMulNBits", inputs, outputs or 1, domain=RUNTIME,
+            K=columns, N=rows, bits=8, block_size=BLOCK, accuracy_level=ROUNDED,
+        )[0]  # fmt: skip
 
 
 class _BrowserBuilder(Builder):
