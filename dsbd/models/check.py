@@ -42,7 +42,7 @@ class ForestCheck(NamedTuple):
     reason: str
 
 
-def eager_forests(model: LanguageModel) -> Logits:
+def eager_of(model: LanguageModel) -> Logits:
     """Return what computes the forests in one cache row with the model's Python: once, for several checks."""
     return cache(lambda: _two_iterations(ForestRow(model)))
 
@@ -55,7 +55,7 @@ def check_forest(model: LanguageModel, eager: Logits | None = None) -> ForestChe
         return _failed(f"layers of kind {', '.join(sorted(unknown))}")
     if "local" in (getattr(model.config, "attention_layers", None) or ()):
         return _failed("local layers count their window in slots")
-    return _compare(model, eager or eager_forests(model), _paths_of(model), "forest and single paths")
+    return _compare(model, eager or eager_of(model), _paths_of(model), "forest and single paths")
 
 
 @torch.inference_mode()
@@ -87,7 +87,7 @@ def check_engine(model: LanguageModel, eager: Logits | None = None) -> ForestChe
     if model.engine == "onnx" and (reason := why_not_onnx(model)) is not None:
         return _failed(reason)
     names = f"{model.engine} and eager forwards"
-    return _compare(model, lambda: _two_iterations(new_row(model)), eager or eager_forests(model), names)
+    return _compare(model, lambda: _two_iterations(new_row(model)), eager or eager_of(model), names)
 
 
 @torch.inference_mode()

@@ -11,15 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from dsbd.errors import PairError
 from dsbd.models.cache import pack_groups
-from dsbd.models.check import (
-    ForestCheck,
-    check_causal,
-    check_engine,
-    check_forest,
-    check_int8,
-    check_states,
-    eager_forests,
-)
+from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_int8, check_states, eager_of
 from dsbd.models.engines.choice import engine_for, resolve_engine
 from dsbd.models.files import loading_errors
 from dsbd.models.language_model import LanguageModel
@@ -144,7 +136,7 @@ def _fitted(
     _require_causal(model)
     if model.turning_point is not None:
         fallbacks.append(f"{role} model is used up to {model.turning_point} tokens: beyond, its rotations are others")
-    eager = eager_forests(model)
+    eager = eager_of(model)
     if model.weights == "int8":
         checks[role], share = check_int8(model, eager)
         if not checks[role].passed:
