@@ -17,10 +17,10 @@ from dsbd.errors import SettingsError
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftLaw, ForestLayer
 from dsbd.law.laws import Floats, Law, TopTokens, joint_law
+from dsbd.models.engines.choice import slow_row
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import Copies
 from dsbd.models.rows.row import Row
-from dsbd.models.rows.states import PathRows
 from dsbd.next_tokens import host_rows
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check
@@ -273,7 +273,7 @@ class BlockSearch:
     """
 
     def __init__(self, model: LanguageModel, eos: Collection[int], check: Check, device: torch.device) -> None:
-        self.row = PathRows(model, check)
+        self.row = slow_row(model, check)
         self._eos, self._device = eos, device
 
     @torch.inference_mode()

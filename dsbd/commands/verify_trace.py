@@ -118,14 +118,18 @@ def _probabilities(iteration: "Iteration") -> Iterator[float | None]:
 
 def _pair_of(trace: "Trace", target: str | None, draft: str | None) -> "Pair":
     """Load the recorded models, or those that are named in their place. Raises: TraceError: they differ."""
+    from dsbd.models.engines.choice import WEIGHTS
     from dsbd.models.loading import load_pair
+    from dsbd.models.lookup import LOOKUP
 
     recorded = trace.models.target
     source = recorded.id.rpartition("/")[0] if recorded.id.startswith("bundled") else recorded.id
-    if target is None and draft is None and not source.startswith("bundled") and trace.models.draft is not None:
-        draft = trace.models.draft.id
+    made_by = None if trace.models.draft is None else trace.models.draft.id
+    if target is None and draft is None and (made_by == LOOKUP or not source.startswith("bundled")):
+        draft = made_by
     try:
-        pair = load_pair(target or source, draft, dtype=recorded.dtype)
+        how: dict[str, Any] = {"weights" if recorded.dtype in WEIGHTS else "dtype": recorded.dtype}
+        pair = load_pair(target or source, draft, **how)
     except (DsbdError, OSError) as error:
         raise TraceError(f"cannot replay: {printable(str(error))}; name the models with --target and --draft") from None
     if pair.target.vocabulary_size != recorded.vocabulary_size:

@@ -16,7 +16,7 @@ from dsbd.errors import PairError, first_line
 from dsbd.machine import SMALL, computes_bfloat16, free_bytes, limit_threads, without_progress
 from dsbd.memory.files import load_memory, require_folder
 from dsbd.models.cache import pack_groups
-from dsbd.models.engines.choice import ONNX_BELOW, resolve_engine
+from dsbd.models.engines.choice import resolve_engine, resolve_weights
 from dsbd.models.engines.onnx import why_no_graph
 from dsbd.models.files import (
     GGUF,
@@ -57,6 +57,7 @@ def load_pair(
     device_map: DeviceMap | None = None,
     load_kwargs: Mapping[str, Any] | None = None,
     memory: str | Path | None = None,
+    weights: str = "float",
     show: Callable[[str], object] = lambda _: None,
 ) -> Pair:
     """Load a pair and check that each model can see a forest in one cache row.
@@ -68,10 +69,10 @@ def load_pair(
             a second model. With None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
-            float32 for a small model on a CPU where ONNX Runtime runs it.
-        engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``fused``, ``onnx``, ``graph``
+            float32 on a CPU where ONNX Runtime runs the model and both its copies fit the memory.
+        engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``onnx``, ``graph``
             (docs/methods.md), or ``auto``, the rule of ``engine_for``. If an engine fails its check at load,
-            fused and onnx become traced, and the others eager. A model that is spread runs eagerly.
+            onnx becomes traced, and the others eager. A model that is spread runs eagerly.
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
@@ -79,11 +80,13 @@ def load_pair(
         memory: folder of a memory that was trained for the target. It adds small matrices to the target's weights, so
             the target's law is that of the model with memory; a prompt beyond the context is then read into the memory
             instead of being refused (docs/memory.md).
+        weights: ``float``, or ``int8``: both models are rounded to eight bits, and ONNX Runtime runs them on a CPU.
+            They are models of their own, and decodes are exact for them; ``pair.fallbacks`` says how near they are.
         show: called with what comes next, in words.
 
     Raises:
         PairError: a model cannot be found or loaded, is not a causal language model, or does not fit the free memory;
-            the vocabularies differ; device, device map, dtype or engine is unknown; the engine does not work here; or
+            the vocabularies differ; device, device map, dtype, engine or weights are unknown, or do not work here; or
             the memory is missing, damaged, or made for another model.
     """
     if target == WITH_MEMORY:
@@ -93,6 +96,7 @@ def load_pair(
     is_bundled, (target, draft) = target == WITH_MEMORY, sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
+    engine, dtype = resolve_weights(weights, engine, dtype, place)
     resolve_engine(engine, place)
     if device_map is not None and device != "auto":
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
@@ -105,7 +109,7 @@ def load_pair(
         if source is not None:
             show(f"loading {display_name(source)}")
             with without_progress():
-                loaded.append(_load(source, place, dtype, engine, more))
+                loaded.append(_load(source, place, dtype, engine, weights, more))
     model, tokenizer = loaded[0]
     if memory is not None:
         model = remembering(model, memory, f"{WITH_MEMORY}/target" if is_bundled else model.id)
@@ -195,7 +199,7 @@ def _arguments(given: Mapping[str, Any] | None, device_map: DeviceMap | None) ->
 
 
 def _load(
-    given: str | Path, device: torch.device, dtype: str | torch.dtype, engine: str, more: dict[str, Any]
+    given: str | Path, device: torch.device, dtype: str | torch.dtype, engine: str, weights: str, more: dict[str, Any]
 ) -> tuple[LanguageModel, Any]:
     """Return a model and its tokenizer. Raises: PairError."""
     source = source_of(require_name(given))
@@ -205,7 +209,7 @@ def _load(
             needed = sum(file.stat().st_size for file in weight_files(source.folder) if file.is_file())
         else:
             outline = without_weights(source.name, config, number)
-            if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine):
+            if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine, device):
                 number = torch.float32
             needed = outline.num_parameters() * number.itemsize
         if needed > (free := free_bytes(device)):
@@ -221,13 +225,14 @@ def _load(
         if "device_map" not in more and not getattr(model, "is_quantized", False):
             model = model.to(device)
         pack_groups(model)
-    return LanguageModel(model, display_name(given)), tokenizer
+    return LanguageModel(model, display_name(given), weights=weights), tokenizer
 
 
-def _is_faster_in_float32(outline: Any, engine: str) -> bool:
-    """Return True for a very small model, and for a small one that ONNX Runtime will run (decision 0009)."""
+def _is_faster_in_float32(outline: Any, engine: str, device: torch.device) -> bool:
+    """Return True for a very small model, and for one that ONNX Runtime will run: it fits, and packed a second time."""
+    count = int(outline.num_parameters())
     onnx = engine in ("auto", "onnx") and why_no_graph(LanguageModel(outline, "")) is None
-    return int(outline.num_parameters()) < (ONNX_BELOW if onnx else SMALL)
+    return count < SMALL or (onnx and 2 * count * torch.float32.itemsize < free_bytes(device))
 
 
 def require_name(source: str | Path) -> str:

@@ -29,7 +29,7 @@ class Lookup:
     vocabulary_size: int
     id = LOOKUP
     revision = None
-    dtype = "none"
+    numbers = "none"
     device = torch.device("cpu")
     attention = "copies"
 

@@ -11,7 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from dsbd.errors import PairError
 from dsbd.models.cache import pack_groups
-from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_states, eager_forests
+from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_int8, check_states, eager_of
 from dsbd.models.engines.choice import engine_for, resolve_engine
 from dsbd.models.files import loading_errors
 from dsbd.models.language_model import LanguageModel
@@ -24,7 +24,7 @@ KEPT = {
     "paths": "each computed from its first token in every iteration",
 }
 """How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
-INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
+INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "onnx": "runs on torch"}
 """What a model does instead, by the engine that failed."""
 
 
@@ -39,7 +39,7 @@ def make_pair(
 
     The models stay where they are, with their values and dtypes: on one device or several, offloaded or quantised.
     Three things change in them. They are set to evaluation mode. Grouped queries on ``sdpa`` get an attention
-    implementation of this package. The engine ``fused`` joins weights, and the model's weights become views of them. If
+    implementation of this package. The engine ``onnx`` joins weights, and the model's weights become views of them. If
     weights change later, make a new pair.
 
     A model runs eagerly if hooks move its layers between devices.
@@ -139,14 +139,21 @@ def _fitted(
     _require_causal(model)
     if model.turning_point is not None:
         fallbacks.append(f"{role} model is used up to {model.turning_point} tokens: beyond, its rotations are others")
-    eager = eager_forests(model)
+    eager = eager_of(model)
+    if model.weights == "int8":
+        checks[role], share = check_int8(model, eager)
+        if not checks[role].passed:
+            raise PairError(f"{model.id} does not run in int8: {checks[role].reason}; leave weights at float")
+        near = f"its law overlaps the float model's by {share:.1%} in the check"
+        fallbacks.append(f"{role} model is rounded to int8: {near}")
+        return model
     checks[role] = check_forest(model, eager)
     if not checks[role].passed:
         way = next((way for way in ("states", "steps") if check_states(model, way).passed), "paths")
         fallbacks.append(f"{role} model falls back to one row per path, {KEPT[way]}: {checks[role].reason}")
         return replace(model, attention=way, engine="eager")
     engine = engine_for(model) if model.engine == "auto" else model.engine
-    for tried in (engine, "traced") if engine in ("fused", "onnx") else (engine,):
+    for tried in (engine, "traced") if engine == "onnx" else (engine,):
         fast = replace(model, attention="forest", engine=tried)
         if tried == "eager":
             return fast

@@ -303,7 +303,7 @@ def model_identity(model: LanguageModel | Lookup) -> dict[str, Any]:
     found: dict[str, Any] = {
         "id": model.id,
         "revision": model.revision,
-        "dtype": str(model.dtype).removeprefix("torch."),
+        "dtype": model.numbers,
         "attention": model.attention,
         "engine": model.engine,
         "parameters": sum(weight.numel() for weight in model.model.parameters()),

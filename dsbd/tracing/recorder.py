@@ -236,9 +236,8 @@ class Recorder(Observer):
 
 def model_record(model: "LanguageModel | Lookup") -> ModelRecord:
     """Return the record of a model."""
-    dtype = str(model.dtype).removeprefix("torch.")
     name = model.id.encode(errors="replace").decode()  # the name of a folder may hold bytes that are no text
-    return ModelRecord(name, model.revision, dtype, str(model.device), model.vocabulary_size, model.attention)
+    return ModelRecord(name, model.revision, model.numbers, str(model.device), model.vocabulary_size, model.attention)
 
 
 @lru_cache(maxsize=1)

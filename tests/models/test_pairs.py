@@ -40,7 +40,10 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
         ({"dtype": "float8"}, "dtype is 'float8'; choose .*bfloat16"),
         ({"device_map": "cuda:one"}, "device_map is 'cuda:one'; choose one of auto, balanced, .* such as cuda:0"),
         ({"engine": "warp"}, "engine is 'warp'"),
-        ({"engine": "graph", "device": "cpu"}, "device is a CPU; use traced, fused"),
+        ({"engine": "graph", "device": "cpu"}, "device is a CPU; use traced, onnx"),
+        ({"weights": "int4"}, "weights is 'int4'; choose one of float, int8"),
+        ({"weights": "int8", "device": "cpu", "engine": "eager"}, "engine is eager, and int8 weights need onnx"),
+        ({"weights": "int8", "device": "cpu", "dtype": torch.float64}, "dtype is torch.float64, and int8 .* float32"),
         ({"device": "cpu", "device_map": "auto"}, "device 'cpu' and device_map 'auto' both"),
         ({"load_kwargs": {"trust_" + "remote_code": True}}, "remote_code.*never run"),
         *(({"target": name}, NO_NAME) for name in ("x" * 5000, "a\0b", "\ud800", "../x", "a--b", "/no/such", "a/b/c")),
@@ -99,9 +102,15 @@ def test_auto_is_bfloat16_where_the_processor_multiplies_it(amx, avx512, monkeyp
     assert resolve_dtype("bfloat16", CPU) == torch.bfloat16, "asked for by name"
 
 
-@pytest.mark.parametrize(("installed", "dtype"), [(True, torch.float32), (False, torch.bfloat16)])
-def test_a_small_model_is_in_float32_where_onnx_runtime_runs_it(monkeypatch, installed, dtype):
-    """Catches a model in float32 that torch then runs, which is slower than bfloat16 on such a processor."""
+@pytest.mark.parametrize(
+    ("installed", "free", "dtype"),
+    [(True, 10.0, torch.float32), (True, 7.0, torch.bfloat16), (False, 10.0, torch.bfloat16)],
+)
+def test_a_model_is_in_float32_where_onnx_runtime_runs_it(monkeypatch, installed, free, dtype):
+    """Catches a model in float32 that torch then runs, which is slower than bfloat16 on such a processor.
+    ``free``: bytes for each number of the model."""
+    count = sum(one.numel() for one in load_pair("bundled:stories", device="cpu").target.model.parameters())
+    monkeypatch.setattr("dsbd.models.loading.free_bytes", lambda device: free * count)
     monkeypatch.setattr("dsbd.models.loading.computes_bfloat16", lambda: True)
     if not installed:
         monkeypatch.setattr("dsbd.models.engines.onnx.find_spec", lambda name: None)

@@ -37,7 +37,7 @@ def about_markup(engine: Engine) -> str:
             role,
             model_name(model.id),
             f"{sum(parameter.numel() for parameter in model.model.parameters()):,}",
-            str(model.dtype).removeprefix("torch."),
+            model.numbers,
             model.device,
             model.engine,
         )
