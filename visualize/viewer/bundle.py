@@ -5,13 +5,11 @@ only on ``mount``, and an imported JSON file becomes a constant. In the joined m
 two of them may use the same name at their top level.
 """
 
-import importlib.util
 import json
 import posixpath
 import re
 from functools import lru_cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 ENTRY = "viewer/viewer.js"
@@ -33,7 +31,6 @@ def viewer_assets() -> dict[str, str]:
         ``js``: the ES module, which exports ``mount``.
         ``js_classic``: the same source for a classic script; it sets ``globalThis.DsbdViewer = {mount}``.
         ``css``: the style sheet; all of it stays below ``.dsbd``.
-        ``plotly_js_path``: path of ``plotly.min.js`` in the plotly package; the page must serve it.
 
     Example:
         >>> sorted(visualize.viewer_assets())
@@ -45,16 +42,7 @@ def viewer_assets() -> dict[str, str]:
         "js": js,
         "js_classic": f'(() => {{\n"use strict";\n{body}\nglobalThis.DsbdViewer = {{mount}};\n}})();\n',
         "css": _bare(source("viewer/viewer.css")),
-        "plotly_js_path": str(plotly_js_path()),
     }
-
-
-def plotly_js_path() -> Path:
-    """Return the path of ``plotly.min.js`` in the installed plotly package."""
-    spec = importlib.util.find_spec("plotly")
-    assert spec is not None, "plotly is one of the requirements"
-    assert spec.origin is not None, "plotly is a package of files"
-    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
 
 
 @lru_cache
