@@ -30,7 +30,7 @@ _NAMES = {
     "viewer.bundle": "viewer_assets",
 }
 """The public names of each module."""
-_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "decode_figure", "embed_snippet", "export_html", "export_lesson", "export_site", "forest_figure", "forest_graph",
@@ -39,10 +39,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _HOME:
         raise AttributeError(f"module 'visualize' has no attribute {name!r}")
     with needs("page"):
-        return getattr(import_module(f"visualize.{_HOMES[name]}"), name)
+        return getattr(import_module(f"visualize.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
