@@ -8,9 +8,9 @@ FROM python:${PYTHON}-slim
 ARG TORCH=cpu
 RUN useradd --create-home --uid 1000 page
 WORKDIR /home/page/dsbd
-COPY requirements.txt visualize/page/mcp.requirements.txt ./
+COPY requirements.txt ./
 RUN pip install --no-cache-dir uv && \
-    uv pip install --system --no-cache --torch-backend=${TORCH} -r requirements.txt -r mcp.requirements.txt
+    uv pip install --system --no-cache --torch-backend=${TORCH} -r requirements.txt "mcp>=1.21,<2"
 COPY --chown=page . .
 
 USER page

@@ -42,7 +42,11 @@ _NAMES = {
 }  # fmt: skip
 _HOME = {name: home for home, names in _NAMES.items() for name in names}
 
-__all__ = sorted(_HOME)
+__all__ = [
+    "METHODS", "DecodedBeam", "DecodingResult", "DecodingSettings", "DsbdError", "ModelError", "Observer", "Pair",
+    "PairError", "PromptError", "SettingsError", "Stats", "StoppedError", "Trace", "TraceError", "Update", "decode",
+    "generate", "load_pair", "make_pair", "stream", "verify_trace",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

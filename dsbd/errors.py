@@ -27,6 +27,14 @@ class ModelError(DsbdError):
     """A model fails while it decodes: its logits are not numbers, or memory runs out."""
 
 
+class ArgumentError(DsbdError, ValueError):
+    """An argument has a value that is not allowed."""
+
+
+class MissingError(DsbdError, ImportError):
+    """A package that an extra brings is not installed."""
+
+
 class StoppedError(DsbdError):
     """The decode was stopped before its end."""
 
@@ -62,6 +70,15 @@ def first_line(error: BaseException) -> str:
     """
     first, *others = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return " ".join([first, *others[: first.endswith(":")]])[:200]
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Say which extra brings what a block imports. Raises: MissingError: it cannot be imported."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingError(f"{first_line(error)}; run: pip install 'dsbd[{extra}]'", name=error.name) from None
 
 
 @contextmanager

@@ -137,7 +137,14 @@ class DecodingSettings:
     )
     min_width: int = _field(1, "whole", _DSBD, "Least width", "fewest beams that a layer yields", 1, WIDEST)
     max_width: int | None = _field(
-        None, "whole", _DSBD, "Most width", "most beams; None: draft_width, or 4 if likely or auto", 1, WIDEST, None
+        None,
+        "whole",
+        _DSBD,
+        "Most width",
+        f"most beams; None: draft_width, or {BEAMS} if likely or auto",
+        1,
+        WIDEST,
+        None,
     )
     width_threshold: float = _field(
         0.7, "number", _DSBD, "Width threshold", "a layer yields as many beams as pass with this probability", 0.0, 1.0

@@ -19,9 +19,9 @@ BUNDLED_PAIRS = ("stories", "sql")
 
 def asset_path(name: str = "") -> Path:
     """Return the path of a bundled file or folder, whether it exists or not."""
-    beside = Path(__file__).resolve().parents[1]
-    clone = beside / "assets"
-    return (clone if clone.is_dir() else beside / "dsbd_assets") / name
+    package = Path(__file__).resolve().parent
+    installed = package / "assets"
+    return (installed if installed.is_dir() else package.parent / "assets") / name
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:

@@ -1,8 +1,10 @@
-"""What a push to a Hugging Face Space needs: front matter and versions."""
+"""What a push to a Hugging Face Space needs: front matter and versions; and what the wheel requires."""
 
 import re
+import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
@@ -46,3 +48,17 @@ def test_a_space_installs_what_the_project_accepts():
     assert (pin.operator, pin.version in ZEROGPU_TORCH) == ("==", True)
     assert wanted["torch"].specifier.contains(pin.version)
     assert str(max(Version(one.version) for one in wanted["torch"].specifier)) in ZEROGPU_TORCH
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="runs on Python 3.11 and later, which read TOML")
+def test_the_clone_installs_what_the_wheel_and_its_extras_require():
+    """Catches a requirement that the wheel lacks, one that the app lacks, and a bound in one place only."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wheel = {one.name: one for one in map(Requirement, [*project["dependencies"], *extras["page"], *extras["onnx"]])}
+    clone = requirements("requirements.txt")
+    assert str(wheel.pop("torch")) == "torch>=2.8"
+    assert clone.pop("torch").specifier.contains("2.8")
+    assert wheel == clone

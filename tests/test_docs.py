@@ -3,7 +3,6 @@
 import json
 import re
 import runpy
-import shlex
 import socket
 import sys
 from pathlib import Path
@@ -77,21 +76,6 @@ def test_the_table_of_hosting_has_every_setting_with_its_default():
     assert {name: default for name, default in rows if name in told} == told
 
 
-@pytest.mark.parametrize("page", ["teaching.md", "tutorial.md", "commands.md"])
-def test_commands_of_a_page_are_accepted(page, tmp_path, monkeypatch):
-    """Catches flags that do not exist, and a file in a folder that the page does not make first."""
-    monkeypatch.chdir(tmp_path)
-    text = (DOCS / page).read_text(encoding="utf-8").replace(" \\\n", " ")
-    found = re.findall(r"^(mkdir|python -m dsbd) ([^\[\n]+?)(?:\s+#.*)?$", text, re.M)
-    assert found
-    for program, rest in found:
-        words = shlex.split(rest.replace("$TARGET", "target").replace("$DRAFT", "draft"))
-        if program == "mkdir":
-            Path(words[0]).mkdir()
-        else:
-            parser().parse_args(words)
-
-
 def test_exercises_and_solutions_follow_from_the_traces():
     """Catches a number that is not the trace's."""
     first, fourth = (Trace.load(read_lesson(LESSONS[at]).trace).to_dict()["iterations"] for at in (0, 3))
@@ -120,7 +104,7 @@ def unreachable(*address, **how):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said", "written"),
-    [("decode_and_look", "layers per iteration", "story.html"), ("own_pair", "result:  ", None)],
+    [("own_pair", "result:  ", None)],
 )
 def test_a_script_runs_to_its_end(name, said, written, toy_folders, tmp_path, monkeypatch, capsys):
     """Catches an example that prints what the result does not have, or writes no page."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import networkx
 import pytest
 
+import dsbd
 import visualize
 from dsbd.util import BUNDLED_PAIRS
 
@@ -121,12 +122,43 @@ def test_reading_and_drawing_a_trace_loads_no_model_library():
     assert not {"torch", "gradio", "transformers"} & set(done.stdout.split())
 
 
+def test_without_the_extra_page_a_forest_is_drawn_and_a_figure_says_what_it_needs():
+    """Catches an SVG or a page that needs Plotly, one that loads what opens addresses, and a traceback."""
+    code = """import sys
+sys.modules.update(dict.fromkeys(("plotly", "gradio", "pandas", "starlette")))
+import visualize
+assert "<svg" in visualize.forest_svg("assets/traces/1-dynamic-width.json.gz")
+assert not {"ssl", "urllib.request", "http.client"} & {*sys.modules}
+visualize.export_html, visualize.show
+try:
+    visualize.decode_figure
+except ImportError as error:
+    print(error)
+from dsbd.cli import main
+sys.exit(main(["page"]))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.endswith("; run: pip install 'dsbd[page]'\n"), done.stderr
+    assert done.stderr.endswith("; run: pip install 'dsbd[page]'\n")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("package", [dsbd, visualize], ids=lambda package: package.__name__)
+def test_every_public_name_is_there(package):
+    """Catches a name of ``__all__`` that is loaded from elsewhere than its type, and one that is not listed."""
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
+    (typed,) = (node.body for node in tree.body if isinstance(node, ast.If))
+    own = f"{package.__name__}."
+    homes = {alias.name: line.module.removeprefix(own) for line in typed for alias in line.names}
+    assert homes == {name: home.removeprefix(own) for name, home in package._HOME.items()}
+    assert sorted(package.__all__) == sorted(homes)
+
+
 def test_the_wheel_has_every_package():
     """Catches a package that is missing in the list of pyproject.toml, which is written by hand."""
     table = re.search(r"^packages = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S)
     listed = set(re.findall(r'"([\w.]+)"', table[1]))
     folders = {module_of(path) for path in FILES if path.name == "__init__.py"}
-    assert folders == listed - {"dsbd_assets"}
+    assert folders == listed - {"dsbd.assets"}
 
 
 def test_the_wheel_has_every_file_that_visualize_reads():

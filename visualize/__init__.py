@@ -7,6 +7,8 @@ first used, so ``import visualize`` is fast.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dsbd.errors import needs
+
 if TYPE_CHECKING:
     from visualize.embed import embed_snippet, show
     from visualize.figures.contest import pareto_figure, speed_figure
@@ -28,14 +30,19 @@ _NAMES = {
     "viewer.bundle": "viewer_assets",
 }
 """The public names of each module."""
-_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
-__all__ = sorted(_HOMES)
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
+
+__all__ = [
+    "decode_figure", "embed_snippet", "export_html", "export_lesson", "export_site", "forest_figure", "forest_graph",
+    "forest_svg", "forest_text", "pareto_figure", "show", "speed_figure", "viewer_assets", "width_figure",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"visualize.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'visualize' has no attribute {name!r}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'visualize' has no attribute {name!r}")
+    with needs("page"):
+        return getattr(import_module(f"visualize.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

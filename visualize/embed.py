@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from dsbd.errors import ArgumentError
 from dsbd.results import brief
 from dsbd.tracing.trace import Trace
 from visualize.forest import Source, check_place, load_trace, steps_of
@@ -75,7 +76,7 @@ def show(
 
     Raises:
         TraceError: the source is no trace, or has no such iteration.
-        ValueError: ``language`` or ``height`` is out of range.
+        ArgumentError: ``language`` or ``height`` is out of range.
     """
     trace = load_trace(source)
     if trace.iterations:
@@ -97,9 +98,9 @@ def _framed(page: str, svg: str, height: int) -> str:
 
 
 def check_height(height: int) -> int:
-    """Return the height of a frame in pixels, if it is allowed. Raises: ValueError."""
+    """Return the height of a frame in pixels, if it is allowed. Raises: ArgumentError."""
     if isinstance(height, bool) or not isinstance(height, int) or not 200 <= height <= 4000:
-        raise ValueError(f"height is {height!r}; choose whole pixels from 200 to 4000")
+        raise ArgumentError(f"height is {height!r}; choose whole pixels from 200 to 4000")
     return height
 
 
@@ -129,15 +130,15 @@ def embed_snippet(
         >>> visualize.embed_snippet("https://example.org/forests/1.html", "myst")
 
     Raises:
-        ValueError: a value is out of range, or ``address`` is not that of a page.
+        ArgumentError: a value is out of range, or ``address`` is not that of a page.
     """
     if kind not in get_args(Kind):
-        raise ValueError(f"kind is {kind!r}; choose one of {', '.join(get_args(Kind))}")
+        raise ArgumentError(f"kind is {kind!r}; choose one of {', '.join(get_args(Kind))}")
     if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
-        raise ValueError(f"address is {address!r}; write that of a page: https://… or ….html")
+        raise ArgumentError(f"address is {address!r}; write that of a page: https://… or ….html")
     for name, value, most in (("iteration", iteration, 10**6), ("step", step, 10**6), ("steps", steps, MOST_STEPS)):
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-            raise ValueError(f"{name} is {value!r}; choose a whole number from 0 to {most}")
+            raise ArgumentError(f"{name} is {value!r}; choose a whole number from 0 to {most}")
     deck = kind == "reveal"
     height = check_height((SLIDE_HEIGHT if deck else HEIGHT) if height is None else height)
     page, _, place = address.partition("#")

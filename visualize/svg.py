@@ -38,7 +38,7 @@ def forest_svg(
 
     Raises:
         TraceError: no such iteration or step, or no such trace.
-        ValueError: ``theme`` or ``language`` is unknown.
+        ArgumentError: ``theme`` or ``language`` is unknown.
     """
     trace, words = load_trace(source), Words(language)
     template, look = TEMPLATES.get_template("forest.svg"), {
@@ -133,7 +133,7 @@ def forest_text(source: Source, iteration: int | None = None, *, language: str =
 
     Raises:
         TraceError: no such iteration, or no such trace.
-        ValueError: ``language`` is unknown.
+        ArgumentError: ``language`` is unknown.
     """
     trace, words = load_trace(source), Words(language)
     count = len(trace.iterations)

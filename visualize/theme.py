@@ -10,6 +10,8 @@ from importlib import resources
 from types import SimpleNamespace
 from typing import Any, Literal
 
+from dsbd.errors import ArgumentError
+
 Theme = Literal["light", "dark"]
 
 
@@ -76,7 +78,7 @@ _DARK = Palette("#14171b", "#e6e9ed", "#a4adb8", "#79828d", "#20262c", "#7ab8ee"
 
 
 def palette(theme: Theme) -> Palette:
-    """Return the colours of a theme. Raises: ValueError."""
+    """Return the colours of a theme. Raises: ArgumentError."""
     if theme not in ("light", "dark"):
-        raise ValueError(f"theme is {theme!r}; choose 'light' or 'dark'")
+        raise ArgumentError(f"theme is {theme!r}; choose 'light' or 'dark'")
     return _DARK if theme == "dark" else _LIGHT

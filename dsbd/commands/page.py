@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 from dsbd.commands.parser import OK
+from dsbd.errors import needs
 
 
 def add(commands: Any) -> None:
@@ -30,7 +31,8 @@ def add(commands: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Serve the page until it is stopped. Returns the exit code."""
-    from visualize.page.serve import serve
+    with needs("page"):
+        from visualize.page.serve import serve
 
     serve(parsed)
     return OK

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from dsbd.errors import TraceError
+from dsbd.errors import ArgumentError, TraceError, needs
 from dsbd.law.verified import STRICT
 from dsbd.results import brief
 from dsbd.settings import ResolvedSettings
@@ -106,13 +106,14 @@ class Trace:
         """Return a table of the trace as a ``pandas.DataFrame``, a row for each record; ``iteration`` counts from 0.
 
         Raises:
-            ValueError: there is no such table.
-            ImportError: pandas is not installed.
+            ArgumentError: there is no such table.
+            MissingError: pandas is not installed.
         """
-        import pandas as pd
+        with needs("page"):
+            import pandas as pd
 
         if table not in (known := ("nodes", "trials", "draws", "layers", "iterations")):
-            raise ValueError(f"table is {table!r}; choose one of {', '.join(known)}")
+            raise ArgumentError(f"table is {table!r}; choose one of {', '.join(known)}")
         plain = [one.to_dict() for one in self.iterations]
         if table == "iterations":  # of each list its length
             rows = [{name: len(value) if isinstance(value, list) else value for name, value in one.items()}

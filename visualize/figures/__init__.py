@@ -99,7 +99,7 @@ def brings_script() -> bool:
 
 
 def dress(figure: Figure, title: str, theme: Theme, **layout: Any) -> Figure:
-    """Give a figure its template, its title and more of its layout; return it. Raises: ValueError for the theme."""
+    """Give a figure its template, its title and more of its layout; return it. Raises: ArgumentError for the theme."""
     palette(theme)
     return figure.update_layout(template=TEMPLATES[theme], title_text=title, **{"height": HEIGHT, **layout})
 

@@ -28,7 +28,7 @@ def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "l
         >>> visualize.pareto_figure(table)
 
     Raises:
-        ValueError: the data is no table of a contest, and no race.
+        RecordError: the data is no table of a contest, and no race.
     """
     is_race = isinstance(source, Race) or (isinstance(source, Mapping) and source.get("format") == Race.format)
     read: Table | Race = read_record(Race, source) if is_race else read_record(Table, source)
@@ -75,7 +75,7 @@ def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") ->
         >>> visualize.speed_figure(bench)
 
     Raises:
-        ValueError: the data is no table of a contest.
+        RecordError: the data is no table of a contest.
     """
     read = read_record(Table, table)
     found = [(escape(label_of(row.contender), quote=False), row.ratio) for row in read.rows if row.ratio is not None]

@@ -62,7 +62,7 @@ def forest_figure(
 
     Raises:
         TraceError: no such iteration, or no such trace.
-        ValueError: ``theme`` or ``language`` is unknown.
+        ArgumentError: ``theme`` or ``language`` is unknown.
     """
     words = Words(language)
     if isinstance(source, nx.DiGraph):
@@ -254,7 +254,7 @@ def decode_figure(source: Source | nx.DiGraph, *, theme: Theme = "light", langua
 
     Raises:
         TraceError: no such trace.
-        ValueError: ``theme`` or ``language`` is invalid.
+        ArgumentError: ``theme`` or ``language`` is invalid.
     """
     tree, words = source if isinstance(source, nx.DiGraph) else forest_graph(source), Words(language)
     colors, figure, title = palette(theme), Figure(), decode_title(tree, words)
@@ -358,7 +358,7 @@ def width_figure(source: Source, *, theme: Theme = "light", language: str = "en"
     Example:
         >>> visualize.width_figure(trace)
 
-    Raises: TraceError; ValueError for a language without a table.
+    Raises: TraceError; ArgumentError for a language without a table.
     """
     iterations, words = load_trace(source).iterations, Words(language)
     if not iterations:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from dsbd.errors import PageError
+from dsbd.errors import PageError, needs
 from dsbd.util import asset_path
 from dsbd.version import __version__
 
@@ -48,18 +49,13 @@ def serve(options: argparse.Namespace) -> None:
     if options.mcp:
         limits = limits.model_copy(update={"mcp": True})
     if limits.mcp and importlib.util.find_spec("mcp") is None:
-        raise PageError("--mcp needs the package mcp; run: pip install 'mcp>=1.21,<2'")
+        raise PageError("--mcp needs the package mcp; run: pip install 'dsbd[mcp]'")
     private = is_private(listens, options.share)
     with waiting_page(listens or "127.0.0.1", port) as (port, say):
         say("loading the page's libraries")
-        try:
-            import gradio  # noqa: F401
-        except ImportError as error:
-            raise PageError(
-                f"the page needs Gradio, which cannot be imported ({error}); run: pip install gradio"
-            ) from None
-        from .engine import Engine, Pairs, set_up_log
-        from .page import build_page
+        with needs("page"):
+            from .engine import Engine, Pairs, set_up_log
+            from .page import build_page
 
         set_up_log(limits.log)
         how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
@@ -163,13 +159,11 @@ def launch_options(engine: Any, private: bool = False) -> dict[str, Any]:
 
 def routes(engine: Any) -> list[Route]:
     """Return what the page serves besides Gradio: its script, recorded traces, lessons, and its health."""
-    from visualize import viewer_assets
-
     from .learn import learn_page
     from .middleware import LEARN, OWN
     from .parts import page_script
 
-    folder = Path(__file__).parent
+    folder, drawer = Path(__file__).parent, f"{resources.files('plotly')}/package_data/plotly.min.js"
 
     def trace(request: Request) -> Response:
         file = asset_path("traces") / f"{request.path_params['name']}.json.gz"
@@ -179,7 +173,7 @@ def routes(engine: Any) -> list[Route]:
 
     return [
         Route(f"{OWN}page.js", lambda _: Response(page_script(), **_SCRIPT)),
-        Route(f"{OWN}plotly.min.js", lambda _: FileResponse(viewer_assets()["plotly_js_path"], **_SCRIPT)),
+        Route(f"{OWN}plotly.min.js", lambda _: FileResponse(drawer, **_SCRIPT)),
         Route(f"{OWN}preview.png", lambda _: FileResponse(folder / "preview.png")),
         Route(f"{OWN}page.html", lambda _: PlainTextResponse(_empty_page())),
         Route(f"{OWN}traces/{{name}}.json.gz", trace),

@@ -39,7 +39,7 @@ def export_html(source: Source, path: str | Path, *, language: str = "en", place
 
     Raises:
         TraceError: the source is no trace, or the file cannot be written.
-        ValueError: ``language`` is unknown.
+        ArgumentError: ``language`` is unknown.
     """
     write(path, html_page(load_trace(source), language=language, place=place))
 
@@ -95,7 +95,7 @@ def export_site(
     Raises:
         TraceError: a folder does not exist, cannot be written, has no trace, or has a damaged one.
         LessonError: a lesson or the article has a mistake.
-        ValueError: the language has no table.
+        ArgumentError: the language has no table.
     """
     words, folder = Words(language), Path(output)
     cards = list(_cards(Path(traces)))

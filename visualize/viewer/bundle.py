@@ -10,7 +10,6 @@ import posixpath
 import re
 from functools import lru_cache
 from importlib import resources
-from importlib.metadata import distribution
 from typing import Any
 
 ENTRY = "viewer/viewer.js"
@@ -29,7 +28,6 @@ def viewer_assets() -> dict[str, str]:
         ``js``: the ES module, which exports ``mount``.
         ``js_classic``: the same source for a classic script; it sets ``globalThis.DsbdViewer = {mount}``.
         ``css``: the style sheet; all of it stays below ``.dsbd``.
-        ``plotly_js_path``: path of ``plotly.min.js`` in the plotly package; the page must serve it.
 
     Example:
         >>> sorted(visualize.viewer_assets())
@@ -38,7 +36,6 @@ def viewer_assets() -> dict[str, str]:
         "js": f"{joined(ENTRY)}export {{mount}};\n",
         "js_classic": classic(ENTRY, "globalThis.DsbdViewer = {mount};"),
         "css": _bare(source("viewer/viewer.css")),
-        "plotly_js_path": str(distribution("plotly").locate_file("plotly/package_data/plotly.min.js")),
     }
 
 

@@ -11,6 +11,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+from dsbd.errors import ArgumentError
+
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN_FROM, _PLAIN_TO = 5e-4, 1e9
 
@@ -22,7 +24,7 @@ class Words:
         language: its code; :func:`known_languages` lists them.
 
     Raises:
-        ValueError: the language has no table.
+        ArgumentError: the language has no table.
     """
 
     def __init__(self, language: str = "en") -> None:
@@ -85,7 +87,7 @@ def _fixed(value: float, places: int) -> str:
 @lru_cache
 def _load(language: str) -> dict[str, str]:
     if language not in known_languages():
-        raise ValueError(f"no strings for language {language!r}; there are {', '.join(known_languages())}")
+        raise ArgumentError(f"no strings for language {language!r}; there are {', '.join(known_languages())}")
     table: dict[str, str] = json.loads((_folder() / f"{language}.json").read_text(encoding="utf-8"))
     return table
 
