@@ -37,7 +37,7 @@ def stream(
     *,
     record: bool = False,
     observers: Sequence[Observer] = (),
-    chat: bool = False,
+    chat: bool | None = None,
     stop: Callable[[], bool] | None = None,
     until: Sequence[str] = (),
     processors: Sequence[Processor] = (),
@@ -54,7 +54,7 @@ def stream(
             measurements of some seconds unless a plan for this pair is known; :func:`planning` does it in steps.
         record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
         observers: they see the start, each iteration and the result, outside the timed phases.
-        chat: apply the model's chat template to the prompt.
+        chat: send the prompt as a user's turn, by the model's chat template. None: where there is one.
         stop: called before each forward of a model, also while ``auto`` measures; once it returns True the decode ends
             with a StoppedError, inside an iteration.
         until: texts that end the answer, such as ``["\\n"]``. The decode ends once the text before the first of them is
@@ -92,7 +92,7 @@ def planning(
     pair: Pair,
     prompt: str,
     settings: DecodingSettings,
-    chat: bool = False,
+    chat: bool | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Generator[Progress, None, Plan | None]:
     """Do step by step what :func:`stream` does before its first update; closing it cancels.
@@ -136,7 +136,7 @@ def _updates(
 
 
 def _checked(
-    pair: Any, prompt: Any, settings: Any, chat: bool, stop: Any, **named: Any
+    pair: Any, prompt: Any, settings: Any, chat: bool | None, stop: Any, **named: Any
 ) -> tuple[DecodingSettings, list[int], Check]:
     """Return the settings asked for, the defaults for None; the ids of the prompt; and what ``stop`` checks."""
     if not isinstance(pair, Pair):

@@ -75,8 +75,8 @@ def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
 
     pieces = [piece.token_id for piece in trace.prompt.pieces]
     text, again = trace.prompt.text, None
-    has_chat = trace.prompt.memory is None and list(pair.encode(text)) != pieces
-    for update in stream(pair, text, trace.settings, record=True, chat=has_chat):
+    is_chat = trace.prompt.memory is None and list(pair.encode(text, chat=False)) != pieces
+    for update in stream(pair, text, trace.settings, record=True, chat=is_chat):
         again = update.result.trace if update.result is not None else None
     assert again is not None, "the last update carries the result"
     if [piece.token_id for piece in again.prompt.pieces] != pieces:

@@ -35,7 +35,7 @@ def measure(
     prompt: str,
     seed: int,
     *,
-    chat: bool = False,
+    chat: bool | None = None,
     until: Sequence[str] = (),
     stop: Callable[[], bool] | None = None,
     observers: Sequence[Observer] = (),

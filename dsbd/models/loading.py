@@ -34,11 +34,14 @@ from dsbd.models.files import (
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.util import BUNDLED_PAIRS, asset_path
+from dsbd.models.smollm2 import fetched, require_fetched
+from dsbd.util import BUNDLED_PAIRS, SMOLLM2, asset_path
 
 BUNDLED = "bundled"
 WITH_MEMORY = f"{BUNDLED}:memory"
 """The bundled story pair with its memory."""
+GUESSES: str | None = None
+"""The draft of ``smollm2`` where none is named."""
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 DEVICE_TYPES = ("cpu", "cuda")
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
@@ -63,6 +66,7 @@ def load_pair(
     Args:
         target: folder or hub id of a causal language model, or ``bundled:stories`` or ``bundled:sql`` without a
             ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with its memory.
+            ``smollm2`` is a chat model, once ``python -m dsbd fetch smollm2`` has run.
         draft: a smaller model with the same vocabulary; with None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
@@ -126,8 +130,8 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
     """Return the folders or hub ids of both models. Without a target they are those of the default bundled pair.
 
     Raises:
-        PairError: one is not a name, a draft comes without a target or with a bundled pair, or the bundled pair is
-            unknown.
+        PairError: one is not a name, a draft comes without a target or with a bundled pair, the bundled pair is
+            unknown, or ``smollm2`` was not fetched.
     """
     for role, source in {"target": target, "draft": draft}.items():
         if source is not None and (source == "" or not isinstance(source, (str, Path))):
@@ -136,6 +140,8 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
     if target is None and draft is not None:
         raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
     name = BUNDLED if target is None else target
+    if name == SMOLLM2:
+        return require_fetched(), draft or GUESSES
     if not isinstance(name, str) or name.partition(":")[0] != BUNDLED:
         return name, draft
     pair = BUNDLED_PAIRS[0] if name == WITH_MEMORY else name.partition(":")[2] or BUNDLED_PAIRS[0]
@@ -271,6 +277,8 @@ def display_name(source: str | Path) -> str:
     path = Path(source)
     if not os.path.isdir(path):  # False for names that cannot be paths, too
         return str(source)
+    if path == fetched():
+        return SMOLLM2
     pair = path.parent.name
     if path.parent.parent != asset_path("models"):
         return path.name

@@ -119,12 +119,17 @@ class Pair:
         """Return the exact bytes of each token."""
         return TokenBytes(self.tokenizer)
 
-    def encode(self, prompt: str, chat: bool = False) -> list[int]:
+    @property
+    def is_chat(self) -> bool:
+        """Return whether the tokenizer has a chat template, in which prompts are sent."""
+        return bool(getattr(self.tokenizer, "chat_template", None))
+
+    def encode(self, prompt: str, chat: bool | None = None) -> list[int]:
         """Return the token ids of a prompt, at least one.
 
         Args:
             prompt: text; empty becomes BOS. A BOS at its beginning, as in a rendered chat template, is not doubled.
-            chat: apply the tokenizer's chat template, the prompt being the user's turn.
+            chat: apply the tokenizer's chat template, the prompt being the user's turn. None: where there is one.
 
         Raises:
             PromptError: the prompt is not a string, cannot be encoded, or is empty and there is no BOS token; or the
@@ -139,8 +144,8 @@ class Pair:
             prompt.encode()
         except UnicodeEncodeError as error:
             raise PromptError(f"prompt is not valid Unicode at character {error.start}; remove it") from None
-        if chat:
-            if not getattr(self.tokenizer, "chat_template", None):
+        if self.is_chat if chat is None else chat:
+            if not self.is_chat:
                 raise PromptError(f"{self.target.id} has no chat template; leave chat off")
             turns = [{"role": "user", "content": prompt}]
             with told_as(self._cannot_encode):
