@@ -108,7 +108,7 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
     opening = traces[own[0]] if own else None
     settings = preset("exact", pair)
     with gr.Column(elem_classes="workbench main play"):
-        form, presets, chips, knows, note = _build_form(engine, settings)
+        form, presets, chips, knows, note = _build_form(engine, settings, bool(own))
         problem = scripted("", "${value}", "problem.js", "problem")
         stage = _build_stage(engine, opening, own[0] if own else "", traces)
         last = gr.State(None)
@@ -120,7 +120,9 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
     return form
 
 
-def _build_form(engine: Engine, settings: DecodingSettings) -> tuple[Form, gr.Radio, list[gr.Button], gr.HTML, gr.HTML]:
+def _build_form(
+    engine: Engine, settings: DecodingSettings, has_opening: bool
+) -> tuple[Form, gr.Radio, list[gr.Button], gr.HTML, gr.HTML]:
     pairs, words = engine.pairs, examples_for(engine.pairs.first)
     offered = [(pairs.title(name), name) for name in pairs.names]
     with gr.Row(elem_classes="pair-line", equal_height=False):
@@ -139,7 +141,7 @@ def _build_form(engine: Engine, settings: DecodingSettings) -> tuple[Form, gr.Ra
         markup(read("drawer_switch.html"), "gear")
     with gr.Row(elem_classes="chips"):
         chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in words]
-        note = markup("A recorded decode. Press Run to measure it here.", "note")
+        note = markup("A recorded decode. Press Run to measure it here." if has_opening else "Press Run.", "note")
     with gr.Column(elem_id="drawer", elem_classes="group"):
         markup(read("drawer.html"))
         with gr.Column(elem_classes="settings"):
