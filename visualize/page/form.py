@@ -38,11 +38,11 @@ EXAMPLES = {
     "bundled:memory": {"A whole chapter": asset_path("chapters/oz.txt").read_text(encoding="utf-8").rstrip("\n")}
     | dict(list(STORIES.items())[:3]),
     SMOLLM2: {
-        "Correct the spelling": "Correct the spelling: I recieved your letter yesterday, and I definately want to "
-        "come to the libary on Wensday afternoon with my freinds.",
+        "Correct the spelling": "Correct the spelling: The comittee meets on the second Tuesday of every month in the "
+        "small room above the town libary, and everyone who lives in the village is welcome to come and speak.",
         "Answer from a passage": "Answer from this passage: The lighthouse on Gull Rock was finished in 1874. Its "
         "keeper, Ada Moreau, lit the lamp every evening for thirty-one years, until an electric lamp took over in "
-        "1921. Who lit the lamp, and for how long?",
+        "1921.\n\nHow long did Ada Moreau light the lamp?",
         "Summarise": "Summarise: The town library opens a new reading room on Monday. It has forty seats, a quiet "
         "corner for children, and windows on the river. Members may stay until nine in the evening.",
         "A free question": "Why is the sky blue?",

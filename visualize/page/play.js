@@ -161,8 +161,8 @@ DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value
 DsbdPage.begin = (name, pair) => {
   target = facts.targets[pair];
   offer();
-  const first = recordingOf(target);
-  if (first && !running) choose(first.name, false);
+  if (recordingOf(target) && !running) choose(recordingOf(target).name, false);
+  else if (!running) answer.element.hidden = true; // with the forest below it: nothing was decoded with this pair yet
   return [facts.examples[pair][0], ...DsbdPage.preset(name, pair)];
 };
 
