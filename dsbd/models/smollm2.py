@@ -117,10 +117,10 @@ def _require_digest(file: Path) -> None:
 
 def _convert(packed: Path, folder: Path) -> None:
     """Save a GGUF file as a model of transformers, in bfloat16."""
-    how = {"gguf_file": packed.name, "trust_remote_code": False}
-    AutoTokenizer.from_pretrained(packed.parent, **how).save_pretrained(folder)
-    plain = GgufConfig(dequantize=True)
-    model = AutoModelForCausalLM.from_pretrained(packed.parent, dtype=torch.bfloat16, quantization_config=plain, **how)
+    tokenizer = AutoTokenizer.from_pretrained(packed.parent, gguf_file=packed.name, trust_remote_code=False)
+    tokenizer.save_pretrained(folder)
+    how = {"gguf_file": packed.name, "quantization_config": GgufConfig(dequantize=True), "dtype": torch.bfloat16}
+    model = AutoModelForCausalLM.from_pretrained(packed.parent, trust_remote_code=False, **how)
     for holder, name in ((model, "hf_quantizer"), (model.config, "quantization_config")):
         vars(holder).pop(name, None)  # both would say that the weights are still packed
     model.save_pretrained(folder)
