@@ -55,7 +55,7 @@ def stream(
     *,
     record: bool = False,
     observers: Sequence[Observer] = (),
-    chat: bool = False,
+    chat: bool | None = None,
     stop: str | Sequence[str] | Enough = (),
     cancel: Callable[[], bool] | None = None,
     processors: Sequence[Processor] = (),
@@ -73,7 +73,7 @@ def stream(
             measurements of some seconds unless a plan for this pair is known; :func:`planning` does it in steps.
         record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
         observers: they see the start, each iteration and the result, outside the timed phases.
-        chat: apply the model's chat template to the prompt.
+        chat: send the prompt as a user's turn, by the model's chat template. None: where there is one.
         stop: a text that ends the answer, such as ``"\\n"``, or several. The decode ends once the text before the first
             of them is settled, that is, the same in every possible result. The result's text ends there; its tokens
             and beams are whole. Or a function of the :class:`Update`: once it returns True the decode ends as it is.
@@ -112,7 +112,7 @@ def planning(
     pair: Pair,
     prompt: Prompt,
     settings: DecodingSettings,
-    chat: bool = False,
+    chat: bool | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> Generator[Progress, None, Plan | None]:
     """Do step by step what :func:`stream` does before its first update; closing it cancels.
@@ -156,7 +156,7 @@ def _updates(
 
 
 def _checked(
-    pair: Any, prompt: Any, settings: Any, chat: bool, cancel: Any, **named: Any
+    pair: Any, prompt: Any, settings: Any, chat: bool | None, cancel: Any, **named: Any
 ) -> tuple[DecodingSettings, list[int], Check]:
     """Return the settings asked for, the defaults for None; the ids of the prompt; and what ``cancel`` checks."""
     if not isinstance(pair, Pair):

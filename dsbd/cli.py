@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands import contests, custom_generate, page, verify_trace
+from dsbd.commands import contests, custom_generate, fetch, page, verify_trace
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare, typed_text
 from dsbd.commands.parser import (
     BAD_INPUT,
@@ -78,8 +78,8 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=__version__)
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
     _add_decode(commands)
-    for measuring in (contests, verify_trace):
-        measuring.add(commands)
+    for one in (contests, verify_trace, fetch):
+        one.add(commands)
     _add_export(commands)
     _add_lesson(commands)
     _add_site(commands)
@@ -92,7 +92,6 @@ def _add_decode(commands: Any) -> None:
     parser = new_command(commands, "decode", "decode a prompt", _decode)
     parser.add_argument("--prompt", type=typed_text, required=True, help="text to continue")
     parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
-    parser.add_argument("--chat", action="store_true", help="apply the model's chat template")
     add_pair_flags(parser)
     add_settings_flags(parser)
 

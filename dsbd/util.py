@@ -15,6 +15,8 @@ from dsbd.errors import StoppedError
 
 BUNDLED_PAIRS = ("stories", "sql")
 """The bundled pairs, the default one first: folders of ``assets/models``, each with a model card."""
+SMOLLM2 = "smollm2"
+"""A chat model that ``python -m dsbd fetch`` gets."""
 
 
 def asset_path(name: str = "") -> Path:

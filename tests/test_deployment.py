@@ -9,9 +9,11 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from dsbd.models.smollm2 import FILES, REPOSITORY, REVISION
+
 ROOT = Path(__file__).resolve().parents[1]
 FIELDS = {"title", "emoji", "colorFrom", "colorTo", "sdk", "sdk_version", "python_version", "app_file",
-          "short_description", "license", "suggested_hardware", "tags"}  # fmt: skip
+          "short_description", "license", "suggested_hardware", "tags", "preload_from_hub"}  # fmt: skip
 """Fields of https://huggingface.co/docs/hub/spaces-config-reference; add one before it is used."""
 ZEROGPU_TORCH = ("2.8.0", "2.11.0", "2.12.1", "2.13.0")
 """Versions of torch that https://huggingface.co/docs/hub/spaces-zerogpu lists; not all that it lists."""
@@ -28,10 +30,11 @@ def requirements(name: str) -> dict[str, Requirement]:
 
 
 def test_the_front_matter_has_documented_fields_and_values():
-    """Catches a field that Hugging Face ignores, or refuses the push for."""
+    """Catches a field that Hugging Face ignores, or refuses the push for, and a model that no page looks for."""
     assert GIVEN.keys() <= FIELDS
     assert (GIVEN["sdk"], GIVEN["app_file"]) == ("gradio", "app.py")
     assert len(GIVEN["short_description"]) <= 60
+    assert GIVEN["preload_from_hub"] == [f"{REPOSITORY} {','.join(FILES)} {REVISION}"]
 
 
 def test_a_space_installs_what_the_project_accepts():

@@ -65,6 +65,14 @@ def llama_2_tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>", bos_token="<end>")
 
 
+def chat_tokenizer() -> PreTrainedTokenizerFast:
+    """Make the toy's tokenizer with a chat template."""
+    tokenizer = toy_tokenizer()
+    turn = "<end>{{ turn.role }}: {{ turn.content }}\n"
+    tokenizer.chat_template = f"{{% for turn in messages %}}{turn}{{% endfor %}}reply: "
+    return tokenizer
+
+
 class Digits:
     """A tokenizer that reads ids from the digits of a prompt."""
 

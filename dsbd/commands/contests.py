@@ -43,7 +43,6 @@ def add(commands: Any) -> None:
     add("--tasks", default="", metavar="LIST", help=f"comma-separated, from {', '.join(sorted(TASKS))}")
     add("--data", action="append", default=[], metavar="TASK=PATH", help="where a task's data is; once for each task")
     add("--seeds", type=int, default=1, metavar="N", help="how often every question is answered (1)")
-    add("--chat", action="store_true", help="apply the model's chat template")
     _add_contest_flags(parser, {"max_new_tokens": "each task has its own"})
 
 
@@ -90,7 +89,7 @@ def evaluate(parsed: argparse.Namespace) -> int:
         data[name] = place
     length = None if parsed.max_new_tokens is None else lengths.pop()
     asked = [load_task(name, data.get(name)) for name in tasks]
-    return _hold(parsed, racing, asked, max_new_tokens=length, chat=parsed.chat)
+    return _hold(parsed, racing, asked, max_new_tokens=length)
 
 
 def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
@@ -123,7 +122,7 @@ def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequen
     from dsbd.contest.statistics import markdown_of
 
     pair = pair_of(parsed)
-    contest = make_contest(pair, racing, tasks, limit=parsed.limit, rounds=parsed.seeds, **options)
+    contest = make_contest(pair, racing, tasks, limit=parsed.limit, rounds=parsed.seeds, chat=parsed.chat, **options)
     if read := contest.count_read(pair):
         print(f"dsbd: into the memory go {read} prompts beyond the context; the law is p(. | memory)", file=sys.stderr)
     if shortened := sum(asked.prompt != asked.question.prompt for asked in contest.asked):

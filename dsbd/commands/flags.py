@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsbd.errors import PairError
-from dsbd.util import BUNDLED_PAIRS, ProgressLine
+from dsbd.util import BUNDLED_PAIRS, SMOLLM2, ProgressLine
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
@@ -84,9 +84,10 @@ def _mode_of(text: str) -> int:
 
 
 def add_pair_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of ``load_pair``."""
+    """Add the flags of ``load_pair``, and how a prompt is sent."""
     add = parser.add_argument
-    add("--pair", choices=BUNDLED_PAIRS, help=f"a bundled pair ({BUNDLED_PAIRS[0]})")
+    what = f"a bundled pair ({BUNDLED_PAIRS[0]}), or {SMOLLM2} once it is fetched"
+    add("--pair", choices=(*BUNDLED_PAIRS, SMOLLM2), help=what)
     add("--target", type=path_or_id, metavar="PATH_OR_ID", help="target model, instead of a bundled pair")
     add(
         "--draft",
@@ -101,6 +102,8 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     add("--weights", default="float", help="float, or int8: rounded to eight bits, on a CPU (float)")
     what = "folder of a memory of the target, or bundled: a prompt beyond the context is read into it"
     add("--memory", type=path_or_id, metavar="PATH", help=what)
+    what = "send a prompt as a user's turn (where the model has a chat template)"
+    add("--chat", action=argparse.BooleanOptionalAction, help=what)
 
 
 def pair_of(parsed: argparse.Namespace) -> "Pair":
@@ -111,7 +114,7 @@ def pair_of(parsed: argparse.Namespace) -> "Pair":
     if parsed.pair is not None:
         if target is not None:
             raise PairError(f"--pair {parsed.pair} and --target {target} name two pairs; give one of them")
-        target = f"bundled:{parsed.pair}"
+        target = SMOLLM2 if parsed.pair == SMOLLM2 else f"bundled:{parsed.pair}"
     named = {name: getattr(parsed, name) for name in ("device", "dtype", "engine", "device_map", "memory", "weights")}
     with ProgressLine("loading") as progress:
         pair = load_pair(target, draft, **named, show=progress.show)
@@ -120,7 +123,7 @@ def pair_of(parsed: argparse.Namespace) -> "Pair":
     return pair
 
 
-def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool = False) -> None:
+def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool | None = None) -> None:
     """Read a prompt beyond the context and resolve ``auto``, with progress on stderr; the decode reuses both."""
     from dsbd.api import planning
     from dsbd.auto import TRYING

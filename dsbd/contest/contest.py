@@ -73,8 +73,8 @@ class Contest:
     contenders: tuple[Contender, ...]
     asked: tuple[Asked, ...]
     rounds: int
-    chat: bool = False
-    """Apply the model's chat template."""
+    chat: bool | None = None
+    """As for :meth:`Pair.encode`."""
 
     @property
     def total(self) -> int:
@@ -108,7 +108,7 @@ def make_contest(
     limit: int | None = None,
     rounds: int = 1,
     max_new_tokens: int | None = None,
-    chat: bool = False,
+    chat: bool | None = None,
 ) -> Contest:
     """Return the contest of contenders on the first questions of tasks, after checks of all that could stop it later.
 
@@ -149,13 +149,13 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
                 )
 
 
-def end_that_fits(pair: Pair, prompt: str, max_new_tokens: int, chat: bool) -> str:
+def end_that_fits(pair: Pair, prompt: str, max_new_tokens: int, chat: bool | None) -> str:
     """Return a prompt, without its beginning where the models have no room for all of it.
 
     Raises:
         SettingsError: there is no room for any prompt.
     """
-    room, ids = pair.room_after(max_new_tokens), pair.encode(prompt)
+    room, ids = pair.room_after(max_new_tokens), pair.encode(prompt, chat=False)
     if len(pair.encode(prompt, chat)) <= room:
         return prompt
     for first in range(max(len(ids) - max(room, 0), 0), len(ids)):

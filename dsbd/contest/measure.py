@@ -37,7 +37,7 @@ def measure(
     prompt: str,
     seed: int,
     *,
-    chat: bool = False,
+    chat: bool | None = None,
     stop: Sequence[str] = (),
     cancel: Callable[[], bool] | None = None,
     observers: Sequence[Observer] = (),

@@ -35,7 +35,8 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import LOOKUP
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.util import BUNDLED_PAIRS, asset_path
+from dsbd.models.smollm2 import fetched, require_fetched
+from dsbd.util import BUNDLED_PAIRS, SMOLLM2, asset_path
 
 BUNDLED = "bundled"
 WITH_MEMORY = f"{BUNDLED}:memory"
@@ -65,6 +66,7 @@ def load_pair(
     Args:
         target: folder or hub id of a causal language model, or ``bundled:stories`` or ``bundled:sql`` without a
             ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with its memory.
+            ``smollm2`` is a chat model, once ``python -m dsbd fetch smollm2`` has run.
         draft: a smaller model with the same vocabulary, or ``lookup``: guesses copied from prompt and text, without
             a second model. With None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
@@ -132,8 +134,8 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
     """Return the folders or hub ids of both models. Without a target they are those of the default bundled pair.
 
     Raises:
-        PairError: one is not a name, a draft comes without a target or with a bundled pair, or the bundled pair is
-            unknown.
+        PairError: one is not a name, a draft comes without a target or with a bundled pair, the bundled pair is
+            unknown, or ``smollm2`` was not fetched.
     """
     for role, source in {"target": target, "draft": draft}.items():
         if source is not None and (source == "" or not isinstance(source, (str, Path))):
@@ -142,6 +144,8 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
     if target is None and draft not in (None, LOOKUP):
         raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
     name = BUNDLED if target is None else target
+    if name == SMOLLM2:
+        return require_fetched(), draft or LOOKUP
     if not isinstance(name, str) or name.partition(":")[0] != BUNDLED:
         return name, draft
     pair = BUNDLED_PAIRS[0] if name == WITH_MEMORY else name.partition(":")[2] or BUNDLED_PAIRS[0]
@@ -278,6 +282,8 @@ def display_name(source: str | Path) -> str:
     path = Path(source)
     if not os.path.isdir(path):  # False for names that cannot be paths, too
         return str(source)
+    if path == fetched():
+        return SMOLLM2
     pair = path.parent.name
     if path.parent.parent != asset_path("models"):
         return path.name

@@ -130,14 +130,19 @@ class Pair:
         """Return the exact bytes of each token."""
         return TokenBytes(self.tokenizer)
 
-    def encode(self, prompt: Prompt, chat: bool = False) -> list[int]:
+    @property
+    def is_chat(self) -> bool:
+        """Return whether the tokenizer has a chat template, in which prompts are sent."""
+        return bool(getattr(self.tokenizer, "chat_template", None))
+
+    def encode(self, prompt: Prompt, chat: bool | None = None) -> list[int]:
         """Return the token ids of a prompt, at least one.
 
         Args:
             prompt: text; empty becomes BOS, and a BOS at its beginning, as in a rendered chat template, is not doubled.
                 Or ids: a list, an array or a tensor, [length] or [1, length], fed as they are. Or messages: a list of
                 dictionaries with ``role`` and ``content``, which the tokenizer's chat template writes.
-            chat: apply the chat template to a text, the prompt being the user's turn.
+            chat: apply the chat template to a text, the prompt being the user's turn. None: where there is one.
 
         Raises:
             PromptError: the prompt is something else, cannot be encoded, or is empty and there is no BOS token; the
@@ -148,7 +153,8 @@ class Pair:
                 prompt.encode()
             except UnicodeEncodeError as error:
                 raise PromptError(f"prompt is not valid Unicode at character {error.start}; remove it") from None
-            ids = self._written([{"role": "user", "content": prompt}]) if chat else self._tokens(prompt)
+            by_template = self.is_chat if chat is None else chat
+            ids = self._written([{"role": "user", "content": prompt}]) if by_template else self._tokens(prompt)
         elif _are_messages(prompt):
             ids = self._written(prompt)
         elif (given := _ids_of(prompt)) is None:
@@ -175,7 +181,7 @@ class Pair:
         return ids or [bos]
 
     def _written(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
-        if not getattr(self.tokenizer, "chat_template", None):
+        if not self.is_chat:
             raise PromptError(f"{self.target.id} has no chat template; give a text, and leave chat off")
         with told_as(self._cannot_encode):
             return list(self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))

@@ -7,7 +7,9 @@ import random
 import re
 import sys
 import time
+from argparse import Namespace
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -22,13 +24,15 @@ from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
 from dsbd.tracing.trace import Trace
 from tests.page.conftest import PATIENCE_SECONDS, PacedEngine, events, toy_pairs, wait_until
+from tests.toy_pair import chat_tokenizer
 from visualize.page import play
-from visualize.page.engine import StopSignal
-from visualize.page.form import SHOWN, build_control, is_read, read_query, settings_of, shown_value, values_of
+from visualize.page.engine import TITLES, StopSignal
+from visualize.page.form import SHOWN, build_control, far_from, is_read, read_query, settings_of, shown_value, values_of
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
 from visualize.page.page import build_page
 from visualize.page.parts import sentence
 from visualize.page.race import asked_of, race_frames
+from visualize.page.serve import pairs_of
 from visualize.page.zerogpu import on_gpu
 
 VOCABULARY = 4096
@@ -211,6 +215,20 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
     assert not {"Traceback", "&lt;", "site-packages"} & set(problem.split())
     assert (note, run["visible"], stop["visible"]) == ("", True, False)
     assert toys.running() == (0, None)
+
+
+def test_a_chat_is_told_and_its_model_is_offered_once_it_is_there(monkeypatch):
+    """Catches a prompt that is sent as a chat without a word, and a pair in the form that cannot be loaded."""
+    pairs = toy_pairs("toy", "plain")
+    pairs._loaded["toy"] = replace(pairs.get("toy"), tokenizer=chat_tokenizer())
+    for name in pairs.names:
+        frames = list(play.decode_frames(PacedEngine(pairs), "me", name, "Once", "dsbd", form_values(**SHORT)))
+        assert ("Sent as a chat. Decoded just now" in str(frames)) == (name == "toy")
+    for folder in (None, "folder"):
+        monkeypatch.setattr("dsbd.models.smollm2.fetched", lambda folder=folder: folder)
+        names = pairs_of(Namespace(target=None, draft=None, pairs=""))
+        assert names == list(TITLES)[: 4 if folder else 3]
+    assert far_from(names[-1], "Why is the sky blue?") == ""
 
 
 def test_a_race_asks_what_its_visitor_chose(toys):

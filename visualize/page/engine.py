@@ -34,7 +34,7 @@ from dsbd.methods import ABOUT
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, load_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings, ResolvedSettings, fields_of
-from dsbd.util import BUNDLED_PAIRS, check_of
+from dsbd.util import BUNDLED_PAIRS, SMOLLM2, check_of
 
 from .limits import Limits, check_race, check_run, setting
 from .zerogpu import on_gpu
@@ -54,9 +54,10 @@ TITLES = {
     f"{BUNDLED}:{BUNDLED_PAIRS[1]}": "Questions to SQL",
     f"{BUNDLED}:{BUNDLED_PAIRS[0]}": "Stories",
     WITH_MEMORY: "Long stories",
+    SMOLLM2: "Chat",
 }
-"""The bundled pairs, as a visitor reads them; first the one where guessing pays most."""
-TARGETS = dict(zip(TITLES, ("bundled:sql/target", "bundled/target", "bundled:memory/target"), strict=True))
+"""The bundled pairs, as a visitor reads them, first the one where guessing pays most; last the one to fetch."""
+TARGETS = dict(zip(TITLES, ("bundled:sql/target", "bundled/target", "bundled:memory/target", SMOLLM2), strict=True))
 """What traces call their target models."""
 BETWEEN = "+"
 """Stands between target and draft in the name of a pair."""
@@ -70,11 +71,12 @@ def model_name(model: str) -> str:
 class Pairs:
     """The pairs of the host, by name: ``bundled:sql``, ``TARGET`` or ``TARGET+DRAFT``; the first is the page's own.
 
-    A pair is loaded when somebody uses it, and the least recently used one goes if there are too many.
+    A pair is loaded when somebody uses it, and the least recently used one goes if there are too many. ``tip`` is
+    markup that stands where a pair is chosen.
     """
 
-    def __init__(self, names: Sequence[str], most: int = 2, **how: Any) -> None:
-        self.names = tuple(dict.fromkeys(names))
+    def __init__(self, names: Sequence[str], most: int = 2, tip: str = "", **how: Any) -> None:
+        self.names, self.tip = tuple(dict.fromkeys(names)), tip
         self._loaded: OrderedDict[str, Pair] = OrderedDict()
         self._most, self._how, self._lock = most, how, threading.RLock()
 

@@ -13,7 +13,7 @@ import gradio as gr
 from dsbd.errors import SettingsError
 from dsbd.methods import ABOUT
 from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings, branching_of, fields_of
-from dsbd.util import asset_path
+from dsbd.util import SMOLLM2, asset_path
 
 from .limits import Limits, check_prompt, check_tokens
 
@@ -37,6 +37,16 @@ EXAMPLES = {
     "bundled:stories": STORIES,
     "bundled:memory": {"A whole chapter": asset_path("chapters/oz.txt").read_text(encoding="utf-8").rstrip("\n")}
     | dict(list(STORIES.items())[:3]),
+    SMOLLM2: {
+        "Correct the spelling": "Correct the spelling: The comittee meets on the second Tuesday of every month in the "
+        "small room above the town libary, and everyone who lives in the village is welcome to come and speak.",
+        "Answer from a passage": "Answer from this passage: The lighthouse on Gull Rock was finished in 1874. Its "
+        "keeper, Ada Moreau, lit the lamp every evening for thirty-one years, until an electric lamp took over in "
+        "1921.\n\nHow long did Ada Moreau light the lamp?",
+        "Summarise": "Summarise: The town library opens a new reading room on Monday. It has forty seats, a quiet "
+        "corner for children, and windows on the river. Members may stay until nine in the evening.",
+        "A free question": "Why is the sky blue?",
+    },
 }
 """Example prompts of each pair by the words on their button, of each as many. The chapter does not fit the context of
 the bundled models, so only a memory can read it."""
@@ -51,8 +61,9 @@ KNOWS = {
     SQL: "Turns questions about a library's authors, books, members and loans into SQL.",
     "bundled:stories": "Writes stories for small children. It knows no facts.",
     "bundled:memory": "Writes stories for small children, and reads whole chapters through a memory.",
+    SMOLLM2: "Chat with a small real model: rewrite, answer from a passage, summarise; SmolLM2-135M-Instruct.",
 }
-"""What a bundled pair can do, in a sentence."""
+"""What a pair can do, in a sentence."""
 LIBRARY = re.compile(
     r"\b(author|writer|book|novel|title|cop(y|ies)|member|reader|loan|borrow|lent|branch|librar|prize|genre|fine|staff)",
     re.IGNORECASE,
@@ -109,7 +120,7 @@ def far_from(pair: str, text: str) -> str:
     """Return a note where a prompt is far from what a bundled pair knows, else nothing."""
     if pair == SQL and not LIBRARY.search(text):
         return "This pair knows a library only, and the question names nothing of it. "
-    if pair != SQL and pair in KNOWS and (ASKS.fullmatch(text) or text.rstrip().endswith("?")):
+    if pair not in (SQL, SMOLLM2) and pair in KNOWS and (ASKS.fullmatch(text) or text.rstrip().endswith("?")):
         return "This pair writes stories; it knows no facts. Give it the beginning of one. "
     return ""
 

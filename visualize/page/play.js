@@ -121,6 +121,7 @@ DsbdPage.follow(props, watch, take);
 
 let target = Object.values(facts.targets)[0];
 
+const recordingOf = (model) => facts.recorded.find((one) => one.target === model);
 const recordedAs = (name, trace) => {
   const {rows} = facts.recorded.find((one) => one.name === name) ?? {};
   return {name, trace, settled: Infinity, rows};
@@ -150,7 +151,7 @@ function offer() {
 /* The form holds what the link asked for; a link that asks for nothing, or for what is wrong, shows a recording. */
 DsbdPage.followLink = (runs) => {
   if (runs) setTimeout(pressRun, 150);
-  else if (!shown && facts.recorded.length) choose(facts.recorded.find((one) => one.target === target).name, false);
+  else if (!shown && recordingOf(target)) choose(recordingOf(target).name, false);
 };
 
 /* A preset was chosen in the form, or another pair: method and fields, and with a pair its first example. */
@@ -159,8 +160,8 @@ DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value
 DsbdPage.begin = (name, pair) => {
   target = facts.targets[pair];
   offer();
-  const first = facts.recorded.find((one) => one.target === target);
-  if (first && !running) choose(first.name, false);
+  if (recordingOf(target) && !running) choose(recordingOf(target).name, false);
+  else if (!running) answer.element.hidden = true; // with the forest below it: nothing was decoded with this pair yet
   return [facts.examples[pair][0], ...DsbdPage.preset(name, pair)];
 };
 

@@ -20,12 +20,12 @@ from dsbd.errors import DsbdError, StoppedError
 from dsbd.methods import ABOUT
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
-from dsbd.util import asset_path
+from dsbd.util import SMOLLM2, asset_path
 from visualize import decode_figure, forest_figure
 from visualize.pages.document import packed_json
 from visualize.theme import Theme
 
-from .engine import CHECKED, TARGETS, Beside, Engine, Step, pass_times
+from .engine import CHECKED, TARGETS, Beside, Engine, Pairs, Step, pass_times
 from .form import (
     KNOWS,
     NAMES,
@@ -108,19 +108,21 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
     opening = traces[own[0]] if own else None
     settings = preset("exact", pair)
     with gr.Column(elem_classes="workbench main play"):
-        form, presets, chips, knows, note = _build_form(engine, settings)
+        form, presets, chips, knows, note = _build_form(engine, settings, bool(own))
         problem = scripted("", "${value}", "problem.js", "problem")
         stage = _build_stage(engine, opening, own[0] if own else "", traces)
         last = gr.State(None)
         _wire_plotly(last, traces)
     parts = [stage, note, problem, form.run, form.stop, last]
     _wire_run(engine, form, parts)
-    _wire_form(form, presets, chips, knows)
+    _wire_form(engine.pairs, form, presets, chips, knows)
     _wire_link(engine, form, page, problem)
     return form
 
 
-def _build_form(engine: Engine, settings: DecodingSettings) -> tuple[Form, gr.Radio, list[gr.Button], gr.HTML, gr.HTML]:
+def _build_form(
+    engine: Engine, settings: DecodingSettings, has_opening: bool
+) -> tuple[Form, gr.Radio, list[gr.Button], gr.HTML, gr.HTML]:
     pairs, words = engine.pairs, examples_for(engine.pairs.first)
     offered = [(pairs.title(name), name) for name in pairs.names]
     with gr.Row(elem_classes="pair-line", equal_height=False):
@@ -128,7 +130,7 @@ def _build_form(engine: Engine, settings: DecodingSettings) -> tuple[Form, gr.Ra
             offered, value=pairs.first, label="Models", show_label=False, container=False, visible=len(offered) > 1,
             elem_id="pair",
         )  # fmt: skip
-        knows = markup(_knows(pairs.first), "knows")
+        knows = markup(_knows(pairs, pairs.first), "knows")
     with gr.Row(elem_classes="ask-line", equal_height=False):
         prompt = gr.Textbox(
             next(iter(words.values())), label="Prompt", show_label=False, container=False,
@@ -139,7 +141,7 @@ def _build_form(engine: Engine, settings: DecodingSettings) -> tuple[Form, gr.Ra
         markup(read("drawer_switch.html"), "gear")
     with gr.Row(elem_classes="chips"):
         chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in words]
-        note = markup("A recorded decode. Press Run to measure it here.", "note")
+        note = markup("A recorded decode. Press Run to measure it here." if has_opening else "Press Run.", "note")
     with gr.Column(elem_id="drawer", elem_classes="group"):
         markup(read("drawer.html"))
         with gr.Column(elem_classes="settings"):
@@ -157,12 +159,14 @@ def _build_form(engine: Engine, settings: DecodingSettings) -> tuple[Form, gr.Ra
     return Form(pair, prompt, method, [controls[name] for name in SHOWN], run, stop), presets, chips, knows, note
 
 
-def _knows(pair: str) -> str:
-    return f"<p>{KNOWS.get(pair, 'Continues any text, as well as its large model can.')}</p>"
+def _knows(pairs: Pairs, pair: str) -> str:
+    tip = f"<p><small>{pairs.tip}</small></p>" if pairs.tip else ""
+    return f"<p>{KNOWS.get(pair, 'Continues any text, as well as its large model can.')}</p>{tip}"
 
 
 def _placeholder(pair: str) -> str:
-    return "Ask about the library" if pair == SQL else "Write how a text begins"
+    asks = {SQL: "Ask about the library", SMOLLM2: "Ask, or give a text to work on"}
+    return asks.get(pair, "Write how a text begins")
 
 
 def _build_stage(engine: Engine, opening: Trace | None, name: str, traces: dict[str, Trace]) -> gr.HTML:
@@ -242,6 +246,7 @@ def decode_frames(
                 passes += 1
                 news.append(step.iteration.to_dict())
                 if trace is None:
+                    far += "Sent as a chat. " if engine.pairs.get(name).is_chat else ""
                     trace = replace(step.trace, iterations=[], result=None)
                     yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
                 if step.trace is not None and step.trace.result is not None:
@@ -277,7 +282,7 @@ def _more(news: list[Any], step: Step, whole: Any = None, rows: str = "") -> str
     return message("more", settled=step.settled, rows=rows, bulk={"iterations": news, "trace": whole})
 
 
-def _wire_form(form: Form, presets: gr.Radio, chips: list[gr.Button], knows: gr.HTML) -> None:
+def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Button], knows: gr.HTML) -> None:
     """Examples belong to the pair, fields to the method."""
 
     def fields_of(method: Any) -> list[Any]:
@@ -285,7 +290,7 @@ def _wire_form(form: Form, presets: gr.Radio, chips: list[gr.Button], knows: gr.
 
     def other(pair: Any) -> list[Any]:
         words = [gr.update(value=word) for word in examples_for(pair)]
-        return [_knows(pair), *words, gr.update(placeholder=_placeholder(pair))]
+        return [_knows(pairs, pair), *words, gr.update(placeholder=_placeholder(pair))]
 
     form.method.change(fields_of, form.method, form.fields, queue=False, **PRIVATE)
     choose = "(name, pair) => globalThis.DsbdPage.preset(name, pair)"

@@ -20,13 +20,14 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from dsbd.errors import PageError, needs
-from dsbd.util import asset_path
+from dsbd.util import SMOLLM2, asset_path
 from dsbd.version import __version__
 
 FIRST_PORT, PORTS = 7860, 100
 GRACE_SECONDS = 60.0
 """A run checks its time limit between two forwards; one that is so late hangs in a forward."""
 SENTENCE = "A small model guesses, a large model checks: fewer passes. The large one decides every word."
+TIP = f"To chat with a small real model: <code>python -m dsbd fetch {SMOLLM2}</code>, then open the page again."
 _SCRIPT: dict[str, Any] = {"media_type": "text/javascript", "headers": {"Cache-Control": "public, max-age=3600"}}
 WAITING = (
     '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>DSBD</title>'
@@ -53,13 +54,16 @@ def serve(options: argparse.Namespace) -> None:
     private = is_private(listens, options.share)
     with waiting_page(listens or "127.0.0.1", port) as (port, say):
         say("loading the page's libraries")
+        from dsbd.models.smollm2 import fetched
+
         with needs("page"):
             from .engine import Engine, Pairs, set_up_log
             from .page import build_page
 
         set_up_log(limits.log)
         how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
-        pairs = Pairs(pairs_of(options), limits.max_loaded_pairs, **how)
+        tip = TIP if private and not fetched() else ""
+        pairs = Pairs(pairs_of(options), limits.max_loaded_pairs, tip, **how)
         pairs.get(pairs.first, say)
         say("putting the page together")
         engine = Engine(pairs, limits)
@@ -75,12 +79,14 @@ def serve(options: argparse.Namespace) -> None:
 
 
 def pairs_of(options: argparse.Namespace) -> list[str]:
-    """Return the names of the pairs that the host offers: those of ``--pairs``, or its own one, then the bundled."""
+    """Return the names of the pairs that the host offers: its own one, then those of ``--pairs`` or all on the disk."""
+    from dsbd.models.smollm2 import fetched
+
     from .engine import BETWEEN, TITLES
 
     own = [] if options.target is None else [BETWEEN.join(filter(None, (options.target, options.draft)))]
     named = [name.strip() for name in (options.pairs or "").split(",") if name.strip()]
-    return [*own, *(named or TITLES)]
+    return [*own, *(named or (name for name in TITLES if name != SMOLLM2 or fetched()))]
 
 
 @contextmanager

