@@ -293,8 +293,8 @@ def generate(
             length, time and EOS.
         generation_config: as ``generate`` prepared it.
         streamer: gets the new tokens of one sequence as they settle, several after an iteration, then the end.
-        draft_model: a smaller model with the same tokenizer; None drafts nothing. ``generate`` does not pass on its
-            arguments ``assistant_model`` and ``synced_gpus``.
+        draft_model: a smaller model with the same tokenizer, or ``lookup``; None drafts nothing. ``generate`` does not
+            pass on its arguments ``assistant_model`` and ``synced_gpus``.
         vocabulary_size: ids from here on are padding, ``len(tokenizer)``; needed where the draft has fewer ids.
         record: keep a trace, in the output's ``trace``; needs ``return_dict_in_generate`` and ``tokenizer``.
         inputs: settings of :class:`DecodingSettings` that a GenerationConfig lacks, such as ``draft_depth``, or

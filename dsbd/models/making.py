@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn import Module
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from dsbd.errors import PairError
@@ -220,9 +221,10 @@ def kept_pair(target: Any, draft: Any) -> Pair:
     kept = target.__dict__.get(ON_MODEL)
     if not isinstance(kept, _Pairs):
         kept = target.__dict__[ON_MODEL] = _Pairs()
+    draft = LOOKUP if isinstance(draft, str) and draft == LOOKUP else draft  # one object, which has one identity
     mark, pair = kept.get(id(draft), (None, None))
     if pair is None or mark != _mark(target, draft):
-        modules = [module for model in (target, draft) if model is not None for module in model.modules()]
+        modules = [module for model in (target, draft) if isinstance(model, Module) for module in model.modules()]
         own = any("forward" in vars(one) or one._forward_hooks or one._forward_pre_hooks for one in modules)
         pair = make_pair(target, draft, Ids(), "eager" if own else None)
         kept[id(draft)] = _mark(target, draft), pair
@@ -231,7 +233,7 @@ def kept_pair(target: Any, draft: Any) -> Pair:
 
 def _mark(*models: Any) -> list[Any]:
     """Return a value that changes with all that modules hold: weights, hooks, methods, numbers, texts."""
-    modules = [module for model in models if model is not None for module in model.modules()]
+    modules = [module for model in models if isinstance(model, Module) for module in model.modules()]
     return [(id(type(module).forward), *map(_state, vars(module).items())) for module in modules]
 
 
