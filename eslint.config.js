@@ -28,7 +28,7 @@ export default [
     },
   },
   {
-    files: ["visualize/viewer/**/*.js", "visualize/live/**/*.js", "visualize/pages/lab/*.js"],
+    files: ["visualize/{viewer,live,pages/lab}/*.js", "visualize/page/{page,answer}.js"],
     ignores: ["visualize/viewer/{law,scene,layout,tokens}.js"], // these need no page
     languageOptions: {globals: globals.browser},
   },
@@ -37,12 +37,9 @@ export default [
   {files: ["tests/**/*.js"], languageOptions: {globals: globals.node}},
   script(
     ["visualize/pages/*.js"],
-    ["DsbdCards", "DsbdHost", "DsbdSlides", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
+    ["DsbdCards", "DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
   ),
-  script(
-    ["visualize/page/*.js"],
-    ["DsbdHost", "DsbdPage", "dsbdReady", "dsbdUnpack", "element", "props", "server", "trigger", "watch"],
-  ),
+  script(["visualize/page/!(page|answer).js"], ["element", "props", "watch"]),
   {
     files: ["visualize/page/*.js"],
     languageOptions: {globals: {name: "writable"}},

@@ -99,7 +99,7 @@ def record_race(name: str) -> None:
     made = replace(made, conditions={"machine": machine(pair.device), "versions": versions()})
     made.save(ASSETS / "races" / f"{name}.json")
     for racer in made.racers:
-        print(name, racer.name, racer.ratio)
+        print(name, racer.name, racer.row.ratio)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands import contests, fetch, page, verify_trace
+from dsbd.commands import contests, custom_generate, fetch, page, verify_trace
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare, typed_text
 from dsbd.commands.parser import (
     BAD_INPUT,
@@ -32,6 +32,7 @@ from dsbd.version import __version__
 
 if TYPE_CHECKING:
     from dsbd.models.language_model import LanguageModel
+    from dsbd.models.lookup import Lookup
 
 FORMATS = ("html", "svg", "text")
 """Of ``export``: ``html`` shows every iteration, the others one."""
@@ -82,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
     _add_export(commands)
     _add_lesson(commands)
     _add_site(commands)
+    custom_generate.add(commands)
     page.add(commands)
     return whole
 
@@ -101,11 +103,10 @@ def _decode(parsed: argparse.Namespace) -> int:
 
     pair = pair_of(parsed)
     prepare(pair, parsed.prompt, settings, parsed.chat)
-    shown, result = "", None
+    result = None
     for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
         if not parsed.json:
-            print(update.settled_text[len(shown) :], end="", flush=True)
-            shown = update.settled_text
+            print(update.delta, end="", flush=True)
         result = update.result
     assert result is not None
     if result.trace is not None:
@@ -126,7 +127,7 @@ def _decode(parsed: argparse.Namespace) -> int:
     return OK
 
 
-def _model(model: "LanguageModel | None") -> dict[str, Any] | None:
+def _model(model: "LanguageModel | Lookup | None") -> dict[str, Any] | None:
     from dsbd.tracing.recorder import model_record
 
     return None if model is None else asdict(model_record(model))

@@ -9,7 +9,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import partial, wraps
 from typing import Any
 
@@ -37,7 +38,8 @@ from dsbd.models.pair import Pair
 from dsbd.models.rows.row import Processor
 from dsbd.results import DecodedBeam
 from dsbd.session import RunStart, Update, functions_of_ids
-from dsbd.settings import DecodingSettings, fields_of
+from dsbd.settings import FIELDS, DecodingSettings, fields_of
+from dsbd.tracing.recorder import Recorder
 
 HONOURED = {
     "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "do_sample", "eos_token_id", "epsilon_cutoff",
@@ -64,6 +66,8 @@ NOTHING = GenerationConfig._get_default_generation_params() | {
     "use_mtp": False,
 }
 """Values besides None that ask for nothing. With any other value, fields that are not listed above are refused."""
+OWN = tuple(name for name in FIELDS if name != "method" and not hasattr(GenerationConfig(), name))
+"""Settings that a GenerationConfig lacks: they are given by name beside its fields."""
 KNOWN_INPUTS = {
     "attention_mask", "cache", "cache_params", "cache_position", "logits_to_keep", "past_key_values", "position_ids",
     "tokenizer", "use_cache",
@@ -101,10 +105,13 @@ def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
             raise SettingsError(f"{name} is given; dsbd.generate reads only ids and their mask; leave it out")
 
 
-def requested_settings(
-    config: GenerationConfig, draft_model: Any, draft_depth: int, draft_width: int | None
-) -> DecodingSettings:
-    """Return the method and the settings that have the law of what was asked."""
+def taken(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings of :data:`OWN` out of arguments; misspelt ones too, to which DecodingSettings has an answer."""
+    return {name: given.pop(name) for name in [*given] if get_close_matches(name, OWN, 1, 0.85)}
+
+
+def requested_settings(config: GenerationConfig, draft_model: Any, own: dict[str, Any]) -> DecodingSettings:
+    """Return the method and the settings that have the law of what was asked; ``own`` are of :data:`OWN`."""
     beams, samples = config.num_beams or 1, bool(config.do_sample)
     if draft_model is None:
         several, one = ("beam_sampling", "sampling") if samples else ("beam_search", "greedy")
@@ -116,8 +123,7 @@ def requested_settings(
         "min_width": beams,
         "max_width": beams,
         "replacement": False,
-        "draft_depth": draft_depth,
-        "draft_width": beams + 2 if draft_width is None else draft_width,
+        "draft_width": beams + 2,
         "temperature": 0.0,
         "top_k": 0,
         "length_penalty": 1.0 if config.length_penalty is None else config.length_penalty,
@@ -126,8 +132,10 @@ def requested_settings(
         temperature, top_k, top_p = config.temperature, config.top_k, config.top_p
         given |= {"temperature": 1.0 if temperature is None else temperature}
         given |= {"top_k": top_k or 0, "top_p": 1.0 if top_p is None else top_p}
+    if "width_threshold" in own:
+        given["min_width"] = 1
     read = {one.name for one in fields_of(method)}
-    return DecodingSettings(method=method, **{name: value for name, value in given.items() if name in read})
+    return DecodingSettings(method=method, **{name: value for name, value in given.items() if name in read} | own)
 
 
 def eos_ids(config: GenerationConfig) -> frozenset[int]:
@@ -242,23 +250,30 @@ def _shortened(numbers: list[int]) -> str:
     return str(numbers if len(numbers) <= 12 else [*numbers[:6], ..., *numbers[-6:]]).replace("Ellipsis", "...")
 
 
+@dataclass
+class Output(GenerateBeamDecoderOnlyOutput):
+    """What ``generate`` returns with ``return_dict_in_generate``."""
+
+    trace: Any = None
+    """With ``record`` the :class:`dsbd.Trace` of the decode; of several prompts or samples a list."""
+
+
 _READING = "_extract_generation_mode_kwargs"
 """The method in which ``generate`` of transformers collects the arguments of the decoding function."""
 
 
 def generate(
     model: Any,
-    input_ids: torch.Tensor,
+    input_ids: Any = None,
     logits_processor: Sequence[Processor] = (),
     stopping_criteria: Sequence[Any] = (),
     generation_config: GenerationConfig | None = None,
     streamer: Any = None,
     draft_model: Any = ...,
-    draft_depth: int = 4,
-    draft_width: int | None = None,
     vocabulary_size: int | None = None,
+    record: bool = False,
     **inputs: Any,
-) -> torch.Tensor | GenerateBeamDecoderOnlyOutput:
+) -> torch.Tensor | Output:
     """Decode for ``model.generate(**inputs, custom_generate=dsbd.generate, draft_model=draft, num_beams=4, ...)``.
 
     With several beams ``do_sample=True`` is DSBD of fixed width ``num_beams`` without replacement: the law of
@@ -266,7 +281,8 @@ def generate(
     one beam they are speculative sampling, and the same at temperature 0; each returned sequence is then a separate
     sample. The models are checked at the first call, and again after their weights changed; both are set to evaluation
     mode.
-    The seed comes from torch's global generator, so ``transformers.set_seed`` governs it.
+    Without ``seed`` torch's global generator gives it, so ``transformers.set_seed`` governs it; several texts then have
+    the seeds ``seed``, ``seed + 1``, ...
 
     Args:
         model: the target, on which ``generate`` was called.
@@ -279,10 +295,11 @@ def generate(
         streamer: gets the new tokens of one sequence as they settle, several after an iteration, then the end.
         draft_model: a smaller model with the same tokenizer; None drafts nothing. ``generate`` does not pass on its
             arguments ``assistant_model`` and ``synced_gpus``.
-        draft_depth: tokens that the draft looks ahead.
-        draft_width: drafts for each of them; None is num_beams + 2, and 1 for one beam.
         vocabulary_size: ids from here on are padding, ``len(tokenizer)``; needed where the draft has fewer ids.
-        inputs: what else ``generate`` passes on; the attention mask may hide padding in front.
+        record: keep a trace, in the output's ``trace``; needs ``return_dict_in_generate`` and ``tokenizer``.
+        inputs: settings of :class:`DecodingSettings` that a GenerationConfig lacks, such as ``draft_depth``, or
+            ``width_threshold``, with which ``num_beams`` is the largest width; ``draft_width`` is num_beams + 2 if not
+            given. And what else ``generate`` passes on; the attention mask may hide padding in front.
 
     Returns:
         ids [prompts * num_return_sequences, longest], prompts as given included, padded on the right; or with
@@ -290,44 +307,62 @@ def generate(
         over length ** length_penalty).
 
     Raises:
-        SettingsError: an option cannot be honoured, or no draft model was given; the message names it.
+        SettingsError: an option cannot be honoured, no draft model was given, or this was called by hand; the message
+            says which, and how.
         SettingsError: the law leaves fewer texts than ``num_return_sequences``.
         PairError: the draft has fewer ids than the target, or a model is no causal language model.
     """
-    config = generation_config if generation_config is not None else model.generation_config
+    if generation_config is None:
+        raise SettingsError(
+            "dsbd.generate is called by transformers: model.generate(input_ids, custom_generate=dsbd.generate, "
+            "draft_model=draft); by hand, call dsbd.decode(pair, prompt)"
+        )
+    config = generation_config
+    named = {name: value for name, value in taken(inputs).items() if value is not None}
     refuse_unknown(config, inputs)
     if draft_model is ...:
         raise SettingsError(
             "draft_model is not given; give draft_model=draft, as transformers does not pass on assistant_model, or "
-            " draft_model=None to draft nothing"
+            "draft_model=None to draft nothing"
+        )
+    if (own_inputs := "prepare_inputs_for_generation") in vars(model):
+        raise SettingsError(
+            f"{own_inputs} of this {type(model).__name__} was replaced, as prompt tuning does; dsbd.generate feeds the "
+            f"ids alone; give a model without it"
         )
     if streamer is not None and len(input_ids) > 1:
         raise SettingsError(
             f"streamer is given with {len(input_ids)} sequences; one can be streamed: give one prompt, num_beams=1 and "
             f"num_return_sequences=1, or leave streamer out"
         )
-    asked = requested_settings(config, draft_model, draft_depth, draft_width)
+    asked = requested_settings(config, draft_model, named)
     own = of_the_caller(logits_processor, config)
     pair = replace(kept_pair(model, draft_model), eos=eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     beams_asked, returned = config.num_beams or 1, config.num_return_sequences or 1
     samples = returned if beams_asked == 1 and config.do_sample else 1
     stops = requested_stops(stopping_criteria, beams_asked)
+    if record:
+        _require_recordable(config, inputs.get("tokenizer"), own, stops)
+        pair = replace(pair, tokenizer=inputs["tokenizer"])
     copies = max(beams_asked, returned)
     prompts = prompts_of(input_ids, inputs.get("attention_mask"), inputs.get("position_ids"), copies)
     room = room_for(config, stopping_criteria, input_ids.shape[1])
-    beams = list[tuple[torch.Tensor, DecodedBeam]]()
+    beams, recorders = list[tuple[torch.Tensor, DecodedBeam]](), list[Recorder]()
     for place, (given, padding) in enumerate(prompts):
         prompt = given[padding:].tolist()
         pair.require_ids(prompt, vocabulary_size)
         pair.require_fitting(len(prompt), room)
         for sample in range(samples):
             processors = processors_of(own, given[:padding], row=place * copies + sample)
-            settings = resolve(replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item())))
+            number = place * samples + sample
+            seed = asked.seed + number if "seed" in named else int(torch.randint(2**31, ()).item())
+            settings = resolve(replace(asked, max_new_tokens=room, seed=seed))
             processors = functions_of_ids(processors, settings, several=len(prompts) * samples > 1)
-            start = RunStart(pair, "", prompt, settings, processors)
+            start = RunStart(pair, pair.detokenize(prompt), prompt, settings, processors)
+            recorders += [Recorder()] if record else []
             text = _Text(given, *stops, streamer)
-            *_, last = iterations(start, enough=text.enough)
+            *_, last = iterations(start, recorders[-1:], enough=text.enough)
             assert last.result is not None, "the last update carries the result"
             text.take(last.result.token_ids)
             best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
@@ -339,7 +374,22 @@ def generate(
             beams += [(given, beam) for beam in best]
     if streamer is not None:
         streamer.end()
-    return _output(beams, config)
+    traces = [recorder.trace() for recorder in recorders]
+    return _output(beams, config, traces[0] if len(traces) == 1 else traces or None)
+
+
+def _require_recordable(
+    config: GenerationConfig, tokenizer: Any, processors: Sequence[Processor], stops: tuple[float, tuple[Any, ...]]
+) -> None:
+    """Check that a trace holds all that decides, and reaches the caller. Raises: SettingsError."""
+    reasons = {
+        "the trace comes with the output of return_dict_in_generate=True; set it": not config.return_dict_in_generate,
+        "a trace has the texts of tokens; give tokenizer=tokenizer": tokenizer is None,
+        "a trace does not hold what logits processors did; leave them out": bool(processors),
+        "a trace does not hold stopping criteria, stop_strings or max_time; leave them out": stops != (math.inf, ()),
+    }
+    for reason in (reason for reason, applies in reasons.items() if applies):
+        raise SettingsError(f"record is True, and {reason}")
 
 
 def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
@@ -386,8 +436,8 @@ class _Text:
 
 
 def _output(
-    beams: Sequence[tuple[torch.Tensor, DecodedBeam]], config: GenerationConfig
-) -> torch.Tensor | GenerateBeamDecoderOnlyOutput:
+    beams: Sequence[tuple[torch.Tensor, DecodedBeam]], config: GenerationConfig, trace: Any
+) -> torch.Tensor | Output:
     padding = config.pad_token_id if config.pad_token_id is not None else min(eos_ids(config), default=0)
     rows = [torch.cat([given, given.new_tensor(beam.token_ids)]) for given, beam in beams]
     sequences: Any = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=padding)
@@ -395,24 +445,25 @@ def _output(
         return sequences
     several = (config.num_beams or 1) > 1
     scores = sequences.new_tensor([beam.score for _, beam in beams], dtype=torch.float32) if several else None
-    return GenerateBeamDecoderOnlyOutput(sequences=sequences, sequences_scores=scores)
+    return Output(sequences=sequences, sequences_scores=scores, trace=trace)
 
 
 def _handing_over(own: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Return a method that also hands ``streamer`` and ``tokenizer`` to :func:`generate`.
+    """Return a method that also hands ``streamer``, ``tokenizer`` and :data:`OWN` to :func:`generate`.
 
-    transformers gives them to its own decoding methods only; ``stop_strings`` need the tokenizer. Any other function
-    gets what it got before.
+    transformers gives the first two to its own decoding methods only, ``stop_strings`` need the tokenizer; and takes
+    settings for inputs of the model. Any other function gets what it got before.
     """
 
     @wraps(own)
     def extracted(*given: Any, **named: Any) -> dict[str, Any]:
         asked = inspect.signature(own).bind(*given, **named).arguments
-        function = asked.get("custom_generate")
-        handed = {"streamer": asked.get("streamer"), "tokenizer": asked.get("kwargs", {}).get("tokenizer")}
-        found = own(*given, **named)
-        is_ours = (function.func if isinstance(function, partial) else function) is generate
-        return found | {name: value for name, value in handed.items() if is_ours and value is not None}
+        function, more = asked.get("custom_generate"), asked.get("kwargs", {})
+        if (function.func if isinstance(function, partial) else function) is not generate:
+            return own(*given, **named)
+        handed = {"streamer": asked.get("streamer"), "tokenizer": more.get("tokenizer")}
+        handed |= taken(more)
+        return own(*given, **named) | {name: value for name, value in handed.items() if value is not None}
 
     return extracted
 

@@ -3,11 +3,12 @@
 *Source:* the paper's Algorithm 1; docs/algorithm.md, *One iteration*.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 
 import torch
 
 from dsbd.draft import Drafted
+from dsbd.law.beams import Hypothesis
 from dsbd.law.joint import verify_joint
 from dsbd.law.verified import Uniforms, VerifiedLayer
 from dsbd.law.verify import verify
@@ -23,7 +24,7 @@ def iterations(
     observers: Sequence[Observer] = (),
     check: Check = never_stop,
     enough: Enough | None = None,
-) -> Iterator[Update]:
+) -> Generator[Update, None, None]:
     """Decode to the end; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
 
     Args:
@@ -39,6 +40,7 @@ def iterations(
     clock = PhaseClock(pair.device, exact=any(observer.reads_seconds for observer in observers))
     target_row, drafter = row_of(pair.target, start, check), drafter_of(start, generator, check)
     session = Session(start, target_row, drafter, clock)
+    before: Sequence[Hypothesis] = ()
     with torch_threads(1), clock.phase("prefill"):  # the rows take more threads for their forwards
         session.prefill()
     while not session.done:
@@ -57,14 +59,15 @@ def iterations(
             observer.on_iteration(iteration)
         if session.done:
             break
-        update = session.update()
+        update = session.update(before)
         if enough is not None and enough(update):
             break
         yield update
+        before = update.candidates
     result = session.result()
     for observer in observers:
         observer.on_finish(result)
-    yield session.update(result)
+    yield session.update(before, result)
 
 
 def _decide(scored: Scored, settings: ResolvedSettings, eos: Collection[int]) -> list[VerifiedLayer]:

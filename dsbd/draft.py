@@ -17,9 +17,10 @@ from dsbd.errors import SettingsError
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftLaw, ForestLayer
 from dsbd.law.laws import Floats, Law, TopTokens, joint_law
+from dsbd.models.engines.choice import slow_row
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.lookup import Copies
 from dsbd.models.rows.row import Row
-from dsbd.models.rows.states import PathRows
 from dsbd.next_tokens import host_rows
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check
@@ -56,48 +57,76 @@ class Drafted:
         return node
 
 
+class DraftModel:
+    """The source of a drafter's next tokens: a draft model.
+
+    Args:
+        row: its memory of this decode.
+        top_k: next tokens that are asked for; 0 is all.
+        device: where ``row`` takes tokens and returns logits.
+    """
+
+    def __init__(self, row: Row, top_k: int, device: torch.device) -> None:
+        self.row, self._top_k, self._device = row, top_k, device
+
+    def begin(self, beams: Sequence[Node], room: int) -> list[TopTokens]:
+        """Return the next tokens after the input beams of an iteration, which feeds at most ``room`` nodes."""
+        self.row.open(beams, room)
+        self._row_of = {node: row for row, node in enumerate(beams)}
+        return self._feed([], ())
+
+    def extend(self, nodes: Sequence[Node]) -> list[TopTokens]:
+        """Return the next tokens after the drafts of a layer."""
+        rows = self._feed(nodes, (len(nodes),))
+        self._row_of.update({node: row for row, node in enumerate(nodes, len(self._row_of))})
+        return rows
+
+    def _feed(self, nodes: Sequence[Node], sizes: Sequence[int]) -> list[TopTokens]:
+        logits = self.row.feed(*tokens_and_parents(nodes, self._row_of, self._device), sizes)
+        return host_rows(logits, self._top_k, "draft")
+
+
 class Drafter:
     """Draws the forests of one decode from joint laws or, in a forest drawn per parent, from the law of each parent.
 
     Args:
-        row: the draft model's memory of this decode.
+        source: of next tokens.
         settings: forest, draft_width, branching, cover_width, replacement and the warp are read.
         eos: token ids that end a beam.
         generator: of the host; source of the races. Its uniforms are not recorded.
-        device: where ``row`` takes tokens and returns logits.
 
     *Source:* the paper's Algorithm 1, drafting stage; docs/algorithm.md, *One iteration* and *Joint tests*.
     """
 
     def __init__(
         self,
-        row: Row,
+        source: DraftModel | Copies,
         settings: ResolvedSettings,
         eos: Collection[int],
         generator: torch.Generator,
-        device: torch.device,
     ) -> None:
-        self.row = row
+        self.row = source.row
+        self._source, self._generator = source, generator
         self._settings, self._eos = settings, eos
-        self._generator, self._device = generator, device
         self._uncut = replace(settings, temperature=settings.temperature or 1.0, top_p=1.0)
 
     @torch.inference_mode()
     def draft(self, beams: Sequence[Beam], depth: int) -> Drafted:
-        """Draw at most ``depth`` layers, at least 1, below the input beams, starting from the target's log-weights."""
+        """Draw at most ``depth`` layers below the input beams, starting from the target's log-weights.
+
+        Fewer where all drafts end a beam, or where the source knows no next token.
+        """
         settings, drafted, above = self._settings, Drafted(), list(beams)
-        self.row.open([beam.node for beam in beams], sum(settings.layer_slots[: depth - 1]))
-        row_of = {beam.node: row for row, beam in enumerate(beams)}
-        logits = self.row.feed(*tokens_and_parents([], row_of, self._device), ())
+        rows = self._source.begin([beam.node for beam in beams], sum(settings.layer_slots[: depth - 1]))
         for number in range(depth):
-            above = self._add_layer(drafted, above, host_rows(logits, settings.top_k, "draft"), number)
+            if not any(row.tokens.size for row in rows):
+                break
+            above = self._add_layer(drafted, above, rows, number)
             if number + 1 == depth or not above:
                 break
             nodes = [beam.node for beam in above]
             drafted.fed_to_draft += nodes
-            tokens, parents = tokens_and_parents(nodes, row_of, self._device)
-            row_of.update({node: row for row, node in enumerate(nodes, len(row_of))})
-            logits = self.row.feed(tokens, parents, (len(nodes),))
+            rows = self._source.extend(nodes)
         if not settings.lossless:
             drafted.best = best_beam(drafted, self._eos)
         return drafted
@@ -118,8 +147,9 @@ class Drafter:
             families = [
                 self._draw(drafted, _law([beam], [row], settings), [beam], [row], settings.branching[number])
                 for beam, row in zip(above, rows, strict=True)
+                if row.tokens.size
             ]
-            layer = BranchedLayer({beam.node: family for beam, (family, _) in zip(above, families, strict=True)})
+            layer = BranchedLayer({family.law.parents[0]: family for family, _ in families})
             drafts = [beam for _, own in families for beam in own]
         drafted.layers.append(layer)
         drafted.drafts.append([beam.node for beam in drafts])
@@ -243,7 +273,7 @@ class BlockSearch:
     """
 
     def __init__(self, model: LanguageModel, eos: Collection[int], check: Check, device: torch.device) -> None:
-        self.row = PathRows(model, check)
+        self.row = slow_row(model, check)
         self._eos, self._device = eos, device
 
     @torch.inference_mode()

@@ -131,7 +131,7 @@ class DecodingResult:
     __repr__ = brief
 
     text: str
-    """The text of the returned hypothesis, without special tokens."""
+    """The text of the returned hypothesis, without special tokens, up to the first text of ``stop``."""
     token_ids: list[int]
     """Generated ids of the returned hypothesis, EOS included if drawn."""
     beams: list[DecodedBeam]

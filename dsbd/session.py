@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import torch
 
-from dsbd.draft import BlockSearch, Drafter
+from dsbd.draft import BlockSearch, Drafter, DraftModel
 from dsbd.errors import SettingsError
 from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
 from dsbd.law.verified import VerifiedLayer, draft_layers_passed
@@ -18,6 +18,7 @@ from dsbd.methods import DepthPolicy
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.engines.choice import threaded_row
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.lookup import Copies, Lookup
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import ProcessedRow, Processor, Row
 from dsbd.results import PHASES, DecodedBeam, DecodingResult, Stats, VerdictCounts, brief, count_verdicts
@@ -45,6 +46,8 @@ class RunStart:
     """What changes the logits of both models."""
     memory: PromptMemory | None = None
     """What stands in front of ``prompt_ids``, in the target only; None if they are the whole prompt."""
+    stop: Sequence[str] = ()
+    """Texts that end the answer; its text is what stands before the first of them."""
     root: Node = field(default_factory=lambda: Node(None, -1, 0))
 
     @property
@@ -55,22 +58,31 @@ class RunStart:
     @cached_property
     def _before(self) -> tuple[list[int], str]:
         """The last ids of the prompt that show something, or all, and their text."""
-        ids, decode = list(self.prompt_ids), self.pair.decode
+        ids, decode = list(self.prompt_ids), self.pair.detokenize
         last = next((ids[-size:] for size in (8, 64) if decode(ids[-size:]).strip()), ids)
         return last, decode(last)
 
     def text_of(self, token_ids: Sequence[int]) -> str:
-        """Return what new tokens add to the text of the prompt: alone they may lose a space in front."""
+        """Return what new tokens add to the text of the prompt: alone they may lose a space in front.
+
+        All of it, whatever texts end the answer.
+        """
         ids, before = self._before
-        whole = self.pair.decode([*ids, *token_ids])
-        return whole[len(before) :] if whole.startswith(before) else self.pair.decode(token_ids)
+        whole = self.pair.detokenize([*ids, *token_ids])
+        return whole[len(before) :] if whole.startswith(before) else self.pair.detokenize(token_ids)
 
     def settled_text_of(self, token_ids: Sequence[int]) -> str:
-        """Return the text that stays whatever follows: a token that is a byte can change those that stand before it."""
+        """Return the text that stays whatever follows.
+
+        A token that is a byte can change those that stand before it, and what may begin an end text waits for its rest.
+        """
         end = len(token_ids)
-        while end and (self._is_byte(token_ids[end - 1]) or not self.pair.decode([token_ids[end - 1]])):
+        while end and (self._is_byte(token_ids[end - 1]) or not self.pair.detokenize([token_ids[end - 1]])):
             end -= 1
-        return self.text_of(token_ids[:end]).rstrip("\ufffd")
+        whole = self.text_of(token_ids[:end]).rstrip("\ufffd")
+        parts = {one[:size] for one in self.stop for size in range(1, len(one)) if whole.endswith(one[:size])}
+        answer = cut(whole, self.stop)
+        return answer if len(answer) < len(whole) else whole[: len(whole) - max(map(len, parts), default=0)]
 
     def _is_byte(self, token_id: int) -> bool:
         name = getattr(self.pair.tokenizer, "convert_ids_to_tokens", str)(token_id)
@@ -131,7 +143,12 @@ class IterationEnd:
 
 
 class Observer:
-    """The base class of observers; every call does nothing."""
+    """Sees a decode; override what you want to see, every call here does nothing.
+
+    Stable are the three calls, ``start.prompt``, ``start.prompt_ids`` and ``start.settings``, and of an iteration
+    ``index``, ``layers`` (one per token, each with its ``beams``), ``input_beams``, ``output_beams`` and ``seconds``.
+    Everything else follows the decoder and may change; what a trace holds of an iteration is ``update.iteration``.
+    """
 
     reads_seconds = True
     """Whether it reads the seconds of the phases. If so, a GPU is synchronised after each phase, which takes time."""
@@ -157,6 +174,8 @@ class Update:
     """Hypotheses that can still be the result, or can still grow into it; best score first."""
     result: DecodingResult | None
     """Set in the last update."""
+    before: Sequence[Hypothesis] = field(default=(), repr=False)
+    """The candidates of the update before."""
     recorder: Any = field(default=None, repr=False)
     """Of :mod:`dsbd.tracing`; None unless recording."""
 
@@ -177,24 +196,38 @@ class Update:
 
     @property
     def text(self) -> str:
-        """Return the text of the hypothesis that is best so far; it may change."""
-        return self.best.text
+        """Return the text of the hypothesis that is best so far, which ``print`` shows; it may change."""
+        return cut(self.best.text, self.start.stop)
+
+    def __str__(self) -> str:
+        return self.text
 
     @property
     def settled_ids(self) -> list[int]:
         """Return the tokens that every possible result begins with; they only grow. In the last update, all."""
         if self.result is not None:
             return self.result.token_ids
-        return common_prefix(hypothesis.node for hypothesis in self.candidates).token_ids()
+        return _shared(self.candidates)
 
     @property
     def settled_text(self) -> str:
         """Return the beginning that every possible result shares; it only grows. In the last update, all."""
         return self.result.text if self.result is not None else self.start.settled_text_of(self.settled_ids)
 
+    @property
+    def delta(self) -> str:
+        """Return what the settled text gained since the update before; all together are the text of the result."""
+        before = self.start.settled_text_of(_shared(self.before)) if self.before else ""
+        return self.settled_text[len(before) :]
+
+
+def _shared(hypotheses: Sequence[Hypothesis]) -> list[int]:
+    """Return the tokens that all begin with."""
+    return common_prefix(hypothesis.node for hypothesis in hypotheses).token_ids()
+
 
 def decoded(start: RunStart, hypothesis: Hypothesis) -> DecodedBeam:
-    """Return a hypothesis with its tokens and its text."""
+    """Return a hypothesis with its tokens and their text."""
     ids = hypothesis.node.token_ids()
     return DecodedBeam(
         start.text_of(ids), ids, hypothesis.log_weight, hypothesis.score, hypothesis.finished, hypothesis.multiplicity
@@ -205,30 +238,20 @@ Enough = Callable[[Update], bool]
 """A function that says after each iteration whether the decode may end there."""
 
 
-class Until:
-    """Ends a decode once it has reached one of some texts, without changing what comes before it.
+def is_answered(update: Update) -> bool:
+    """Return True if the text before an end text is settled: decoding further would not change it, nor its law.
 
-    The hypothesis that is best now may not be the one returned in the end. So a decode ends only when every hypothesis
-    that can still be returned, or can grow into one, has the same text before its end text. Decoding further would not
-    change that text, so its law is the law of the whole decode.
-
-    Args:
-        ends: the texts, none of them empty.
+    The hypothesis that is best now may not be the one returned in the end. So every hypothesis that can still be
+    returned, or can grow into one, must have the same text before its end text.
     """
-
-    def __init__(self, ends: Sequence[str]) -> None:
-        self._ends = tuple(ends)
-
-    def __call__(self, update: Update) -> bool:
-        """Return True if the text before an end text is settled."""
-        settled = None
-        for hypothesis in update.candidates:
-            whole = update.start.text_of(hypothesis.node.token_ids())
-            before = cut(whole, self._ends)
-            if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
-                return False
-            settled = before
-        return True
+    settled = None
+    for hypothesis in update.candidates:
+        whole = update.start.text_of(hypothesis.node.token_ids())
+        before = cut(whole, update.start.stop)
+        if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
+            return False
+        settled = before
+    return True
 
 
 def slots_expected(prompt_tokens: int, settings: ResolvedSettings) -> int:
@@ -246,12 +269,16 @@ def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
 def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> Drafter | BlockSearch | None:
     """Return what drafts the forests of the decode; None if nothing is drafted."""
     pair, settings = start.pair, start.settings
-    model = pair.target if settings.searches_blocks else pair.draft
-    if settings.draft_depth == 0 or model is None:
+    if settings.draft_depth == 0:
         return None
     if settings.searches_blocks:
-        return BlockSearch(model, pair.eos, check, pair.device)
-    return Drafter(row_of(model, start, check), settings, pair.eos, generator, pair.device)
+        return BlockSearch(pair.target, pair.eos, check, pair.device)
+    if pair.draft is None:
+        return None
+    if isinstance(pair.draft, Lookup):
+        return Drafter(Copies(start.prompt_ids, start.root), settings, pair.eos, generator)
+    model = DraftModel(row_of(pair.draft, start, check), settings.top_k, pair.device)
+    return Drafter(model, settings, pair.eos, generator)
 
 
 class Tally:
@@ -362,16 +389,19 @@ class Session:
             self._draft_row.commit(nodes)
         return self._target_row.commit(nodes)
 
-    def update(self, result: DecodingResult | None = None) -> Update:
-        """Return the present state. Of the finished hypotheses only the best one can still be returned."""
-        return Update(self._start, self._ranked(_best_first(self._finished)[:1]), result)
+    def update(self, before: Sequence[Hypothesis], result: DecodingResult | None = None) -> Update:
+        """Return the present state, after that with the candidates ``before``.
+
+        Of the finished hypotheses only the best one can still be returned.
+        """
+        return Update(self._start, self._ranked(_best_first(self._finished)[:1]), result, before)
 
     def result(self) -> DecodingResult:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""
         beams = [decoded(self._start, hypothesis) for hypothesis in self._ranked(self._finished)]
         ids = beams[0].token_ids
         stats = self._tally.stats(len(ids), self._clock, self._target_row, self._draft_row)
-        return DecodingResult(beams[0].text, ids, beams, stats, self._settings)
+        return DecodingResult(cut(beams[0].text, self._start.stop), ids, beams, stats, self._settings)
 
     def _ranked(self, finished: Sequence[Hypothesis]) -> list[Hypothesis]:
         """Return finished hypotheses and the alive beams, best first."""

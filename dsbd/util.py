@@ -88,25 +88,26 @@ def never_stop() -> None:
     """Do nothing: the check of a decode that cannot be stopped."""
 
 
-def check_of(stop: Callable[[], bool] | None) -> Check:
-    """Return a check that raises StoppedError once ``stop`` returns True."""
-    if stop is None:
+def check_of(cancel: Callable[[], bool] | None) -> Check:
+    """Return a check that raises StoppedError once ``cancel`` returns True."""
+    if cancel is None:
         return never_stop
 
     def check() -> None:
-        if stop():
-            raise StoppedError("the decode was stopped before its end: stop() returned True")
+        if cancel():
+            raise StoppedError("the decode was stopped before its end: cancel() returned True")
 
     return check
 
 
 def cut(text: str, ends: Iterable[str]) -> str:
-    """Return the text before the first of ``ends`` in it; all of it if it holds none.
+    """Return the text before the one of ``ends`` that is complete first in it; all of it if it holds none.
 
     >>> cut("SELECT 1;\\n\\nQ: and", ["\\n", ";"])
     'SELECT 1'
     """
-    return text[: min((place for end in ends if (place := text.find(end)) >= 0), default=len(text))]
+    found = [(place + len(end), place) for end in ends if (place := text.find(end)) >= 0]
+    return text[: min(found, default=(0, len(text)))[1]]
 
 
 SECONDS = 10.0

@@ -6,18 +6,7 @@ import pytest
 
 import dsbd
 from dsbd import api, auto
-from dsbd.auto import (
-    DEEPEST,
-    MEASURED_NODES,
-    RUNS,
-    MeasuredForest,
-    MeasuredRun,
-    candidates,
-    choose_forest,
-    known_plan,
-    largest_tried,
-    make_plan,
-)
+from dsbd.auto import MeasuredForest, MeasuredRun, choose_forest, known_plan, make_plan
 from dsbd.methods import WORTHWHILE, expected_layers
 from dsbd.settings import AUTO, ResolvedSettings
 from dsbd.util import value_of
@@ -39,6 +28,7 @@ def measured(width, cover, seconds, continuation, *, method="dsbd", depth=4, dec
 
 BASELINE = measured(1, 0, 0.01, 0.5, depth=0, decided=0)
 GOOD = measured(6, 8, 0.02, 0.8, depth=6)
+FEWER_BEAMS = measured(24, 0, 0.011, 0.99, forest="likely", beams=2.0)
 
 
 @pytest.mark.parametrize(
@@ -46,11 +36,7 @@ GOOD = measured(6, 8, 0.02, 0.8, depth=6)
     [  # a choice by layers alone or by time alone
         (ALL, [measured(6, 0, 0.02, 0.3), GOOD, measured(6, 24, 0.06, 0.9)], {"draft_width": 6, "cover_width": 8}),
         # speed from fewer beams, and a gain within the noise of short measurements
-        (
-            ALL,
-            [measured(6, 0, 0.02, 0.8), measured(24, 0, 0.011, 0.99, forest="likely", beams=2.0)],
-            {"draft_width": 6},
-        ),
+        (ALL, [measured(6, 0, 0.02, 0.8), FEWER_BEAMS], {"draft_width": 6}),
         (ALL, [measured(6, 0, 0.02, 0.8), measured(6, 8, 0.0199, 0.8)], {"cover_width": 0}),
         (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, forest="likely")], {"depth_costs": (1.0,)}),
         (FOUR, [measured(6, 0, 0.02, 0.9)], {"draft_depth": 4}),
@@ -79,7 +65,7 @@ def test_a_gain_within_the_noise_of_its_measurement_is_not_taken(decided, depth)
 @pytest.mark.parametrize("given", [{"draft_width": 9}, {"draft_depth": 3}, {"cover_width": 2, "forest": "sampled"}])
 def test_given_fields_are_left_alone(given):
     """Catches a plan that overrides what the user chose."""
-    for one in candidates(replace(ALL, **given)):
+    for one in auto.candidates(replace(ALL, **given)):
         assert given.items() <= vars(one).items()
 
 
@@ -96,28 +82,25 @@ def run(continuation: float, depth: int) -> MeasuredRun:
 @pytest.mark.parametrize("continuation", [0.7, 0.96, 0.99])
 def test_measurements_go_as_deep_as_can_pay(asked, continuation):
     """Catches a plan that never leaves the measured depth, a deep one for text that no draft foresees, one beyond a
-    limit of the page, a run that repeats another's seed, and a cost of a deep forest from its shallow iterations."""
+    limit of the page, a run that repeats another's seed, a cost of a deep forest from its shallow iterations, and a
+    division by a depth that no measurement reached where a prompt leaves little room."""
+    for room in (1, 2, 5):
+        little = value_of(make_plan(asked, lambda one, room=room: run(0.9, min(one.draft_depth, room - 1)), room))
+        assert little.values["draft_depth"] < room
     runs = []
     plan = value_of(make_plan(asked, lambda one: runs.append(one) or run(continuation, one.draft_depth), room=100))
-    bounds = {auto._shape(one): one.draft_depth for one in largest_tried(asked)}
-    assert {one.seed for one in runs} == set(range(RUNS))
+    bounds = {auto._shape(one): one.draft_depth for one in auto.largest_tried(asked)}
+    assert {one.seed for one in runs} == set(range(auto.RUNS))
     assert all(one.draft_depth <= bounds.get(auto._shape(one), 0) for one in runs)
     deepest = plan.values["draft_depth"]
     (kind, width, cover) = auto._shape(replace(asked, **plan.values))
-    assert deepest <= min(bounds[kind, width, cover], DEEPEST, MEASURED_NODES // (width + cover))
+    assert deepest <= min(bounds[kind, width, cover], auto.DEEPEST, auto.MEASURED_NODES // (width + cover))
     if asked.draft_depth != AUTO:
         assert deepest == 4
     else:
         assert deepest == bounds[kind, width, cover] or continuation < 0.9
         costs = plan.values["depth_costs"]
         assert costs == pytest.approx([1 + 0.1 * depth for depth in range(deepest + 1)])
-
-
-@pytest.mark.parametrize("room", [1, 2, 5])
-def test_a_prompt_that_leaves_little_room_is_planned(room):
-    """Catches a division by a depth that no measurement reached."""
-    plan = value_of(make_plan(ALL, lambda asked: run(0.9, min(asked.draft_depth, room - 1)), room))
-    assert plan.values["draft_depth"] < room
 
 
 @pytest.mark.slow
@@ -148,9 +131,7 @@ def test_a_plan_that_drafts_nothing_is_beam_sampling():
     ours = dsbd.decode(toy_pair(), "Once upon", replace(ALL, **plan.values))
     plain = dsbd.decode(toy_pair(), "Once upon", dsbd.DecodingSettings(method="beam_sampling"))
     assert ours.beams == plain.beams
-    for stats in (ours.stats, plain.stats):
-        assert stats.draft_calls == 0
-    assert ours.stats.kv_peak_bytes == plain.stats.kv_peak_bytes
+    assert (ours.stats.draft_calls, ours.stats.kv_peak_bytes) == (0, plain.stats.kv_peak_bytes)
 
 
 def test_a_plan_is_kept_for_its_pair_and_settings_alone():

@@ -5,6 +5,7 @@ import io
 import weakref
 from copy import deepcopy
 from functools import partial
+from importlib import metadata
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from transformers import (
     TemperatureLogitsWarper,
     TopKLogitsWarper,
     TopPLogitsWarper,
+    dynamic_module_utils,
     set_seed,
 )
 from transformers.generation import BaseStreamer
@@ -24,6 +26,7 @@ from dsbd import custom_generate as request
 from dsbd.errors import SettingsError
 from dsbd.methods import resolve
 from dsbd.models import making
+from tests.command_line import run
 from tests.toy_pair import EOS, VOCABULARY, toy_model, toy_pair, toy_tokenizer
 
 IDS = torch.tensor([[10, 20, 30], [0, 40, 50]])
@@ -159,6 +162,14 @@ def test_what_changes_a_model_is_seen(monkeypatch):
     assert len({str(ids) for ids in seen}) > 5
 
 
+def test_a_model_with_other_inputs_than_ids_is_refused():
+    """Catches virtual tokens of prompt tuning that are left out in silence."""
+    model = toy_model(1, 1)
+    model.prepare_inputs_for_generation = lambda *given, **named: None
+    with pytest.raises(SettingsError, match="prepare_inputs_for_generation of this LlamaForCausalLM was replaced"):
+        dsbd.generate(model, IDS, draft_model=None)
+
+
 def test_a_model_can_be_saved_and_copied_after_a_call():
     """Catches a kept pair that is saved with its target, one that a saved target loses for good, and a read of the
     version of inference tensors, which have none."""
@@ -211,6 +222,36 @@ def test_a_criterion_ends_one_sequence_at_its_first_place():
     assert generated(do_sample=False, max_time=1e-9).shape[1] < 3 + 8
 
 
+@pytest.mark.parametrize("asked", [{}, {"width_threshold": 0.3}, {"cover_width": 2}], ids=str)
+def test_settings_and_a_trace_pass_through(asked):
+    """Catches settings that are dropped, a width that stays fixed, and a trace that is lost or does not follow."""
+    kept = {"return_dict_in_generate": True, "record": True, "tokenizer": toy_tokenizer(), "seed": 5}
+    found = generated(do_sample=True, num_beams=4, **kept, **asked)
+    assert [trace.seed for trace in found.trace] == [5, 6]
+    for trace, row in zip(found.trace, found.sequences.tolist(), strict=True):
+        assert dsbd.verify_trace(trace).failure is None
+        assert row[3 : 3 + len(trace.result.token_ids)] == trace.result.token_ids
+        assert {name: getattr(trace.settings, name) for name in asked} == asked
+        assert (trace.settings.min_width, trace.settings.max_width) == (1 if "width_threshold" in asked else 4, 4)
+        again = dsbd.decode(toy_pair(), [one.token_id for one in trace.prompt.pieces], trace.settings)
+        assert again.token_ids == trace.result.token_ids
+
+
+def test_a_folder_for_the_hub_decodes(tmp_path, capsys, monkeypatch):
+    """Catches a folder that transformers does not load, and arguments that it loses. Here the user trusts its code."""
+    monkeypatch.setattr(metadata, "version", lambda name, own=metadata.version: "1" if name == "dsbd" else own(name))
+    monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    assert run(capsys, "custom-generate", str(tmp_path / "hub"))[0] == 0
+    asked = {"do_sample": False, "num_beams": 2, "draft_depth": 2, "return_dict_in_generate": True, "record": True}
+    asked |= {"tokenizer": toy_tokenizer(), "ids": IDS[1:, 1:], "mask": None}
+    hub = {"custom_generate": str(tmp_path / "hub"), "trust_remote_code": 1}
+    found = generated(**hub, **asked)
+    assert found.sequences.tolist() == generated(**asked).sequences.tolist()
+    assert found.trace.settings.draft_depth == 2
+    with pytest.raises(ValueError, match="trust_remote_code"):
+        generated(**hub | {"trust_remote_code": 0}, **asked)
+
+
 @pytest.mark.parametrize("draft", [True, False])
 def test_a_text_ends_each_sequence(draft):
     """Catches a tokenizer that does not arrive, ids behind the text, and a criterion that does not see the prompt."""
@@ -240,7 +281,7 @@ class Heard(BaseStreamer):
 def test_a_streamer_is_given_what_is_returned(draft, asked):
     """Catches a reader that waits for ever, tokens behind the end, and a function bound to some arguments."""
     asked = {"ids": IDS[1:, 1:], "mask": None, "do_sample": False, "tokenizer": toy_tokenizer()} | asked
-    heard, bound = Heard(), partial(dsbd.generate, draft_depth=3)
+    heard, bound = Heard(), partial(dsbd.generate, vocabulary_size=VOCABULARY)
     returned = generated(draft=draft, custom_generate=bound, streamer=heard, **asked)[0].tolist()
     prompt, *put, end = heard.given
     assert (prompt, [token for ids in put for token in ids], end) == ([returned[:2]], returned[2:], "end")
@@ -269,6 +310,15 @@ def test_what_generate_prepares_for_a_family_is_taken(name):
         ({"do_sample": True, "min_p": 0.1}, "MinPLogitsWarper"),
         ({"do_sample": True, "num_beams": 3, "num_return_sequences": 3, "top_k": 1}, "the law leaves 1 texts"),
         ({"draft_model": ...}, "draft_model is not given"),
+        ({"width_threshold": 0.5}, "method speculative does not read it"),
+        ({"widht_threshold": 0.5}, "unknown setting 'widht_threshold'; did you mean width_threshold"),
+        ({"num_beams": 2, "do_sample": True, "width_threshold": 3}, "width_threshold is 3; allowed are"),
+        ({"record": True}, "record is True, and the trace comes with"),
+        ({"record": True, "return_dict_in_generate": True}, "give tokenizer=tokenizer"),
+        (
+            {"record": True, "return_dict_in_generate": True, "tokenizer": toy_tokenizer(), "max_time": 9},
+            "leave them out",
+        ),
         ({"num_beams": 2, "stop_strings": ["a"], "tokenizer": toy_tokenizer()}, "StopStringCriteria.*num_beams=1"),
         ({"streamer": Heard()}, "streamer is given with 2 sequences"),
         ({"max_new_tokens": 500}, "exceeds the context"),
@@ -282,6 +332,12 @@ def test_what_generate_prepares_for_a_family_is_taken(name):
 def test_what_cannot_be_honoured_is_refused_by_name(asked, name):
     with pytest.raises(dsbd.DsbdError, match=name):
         generated(**asked)
+
+
+@pytest.mark.parametrize("given", [("model", IDS), (toy_pair(), "Once"), ("model",)], ids=["ids", "pair", "model"])
+def test_by_hand_it_says_how_to_call_it(given):
+    with pytest.raises(SettingsError, match=r"model.generate\(input_ids, custom_generate=dsbd.generate.*dsbd.decode"):
+        dsbd.generate(*given)
 
 
 ONES = torch.ones(1, 2)
@@ -320,8 +376,9 @@ def test_what_transformers_may_let_through_is_refused_too(said, check, given):
         check(*given)
 
 
-def settings_of(draft=True, draft_depth=3, draft_width=None, **asked):
-    return request.requested_settings(GenerationConfig(**asked), "draft" if draft else None, draft_depth, draft_width)
+def settings_of(draft=True, **asked):
+    own = {"draft_depth": 3} if draft else {}
+    return request.requested_settings(GenerationConfig(**asked), "draft" if draft else None, own)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +412,7 @@ def test_what_is_left_out_asks_for_nothing():
     config = GenerationConfig(do_sample=True)
     for name in ("temperature", "top_k", "top_p", "length_penalty", "num_beams"):
         setattr(config, name, None)
-    found = request.requested_settings(config, "draft", 4, 7)
+    found = request.requested_settings(config, "draft", {})
     assert (found.temperature, found.top_k, found.top_p, found.length_penalty) == (1.0, 0, 1.0, 1.0)
     assert (found.method, found.draft_depth) == ("speculative", 4)
     assert settings_of(num_beams=2, length_penalty=0.0).length_penalty == 0.0

@@ -12,13 +12,15 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, processors
-from transformers import PreTrainedTokenizerFast
+from tokenizers import processors
 
 import dsbd
 import visualize
 from dsbd import decoder, results, util
+from dsbd import settings as settings_module
 from dsbd.auto import known_plan
+from dsbd.commands import verify_trace
+from dsbd.contest import sql
 from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
@@ -32,7 +34,7 @@ from dsbd.models.rows import forest
 from dsbd.session import RunStart, Session
 from dsbd.settings import AUTO
 from dsbd.util import cut
-from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, small_model, toy_pair, toy_pair_on
+from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, llama_2_tokenizer, small_model, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
 CASES = [
@@ -105,19 +107,6 @@ def test_a_stream_says_what_is_best_and_how_much_of_it_is_settled(changes):
     assert (result.trace.iterations, result.stats.iterations) == (records, len(updates))
 
 
-def llama_2_tokenizer() -> PreTrainedTokenizerFast:
-    """Of the kind of Llama 2: a text begins with a space that is not shown, and unknown characters are bytes."""
-    words = [*(f"<0x{byte:02X}>" for byte in range(256)), "<end>", "\u2581", "\u2581a", "a"]
-    model = models.BPE(
-        vocab={word: place for place, word in enumerate(words)}, merges=[("\u2581", "a")], byte_fallback=True
-    )
-    made = Tokenizer(model)
-    made.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
-    shown = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    made.decoder = decoders.Sequence(shown)
-    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>", bos_token="<end>")
-
-
 def test_a_bos_that_stands_in_the_prompt_is_not_doubled():
     """Catches a rendered chat template that begins with two, and one of two that the text has that is lost."""
     pair = make_pair(toy_pair().target, None, llama_2_tokenizer())
@@ -146,9 +135,9 @@ def test_a_text_is_what_the_tokens_add_to_the_prompt(method):
         for update in dsbd.stream(pair, "a a", asked, **options):
             assert update.settled_text.startswith(settled)
             settled = update.settled_text
-        assert settled == update.text == pair.decode([*prompt, *update.result.token_ids])[len(pair.decode(prompt)) :]
-        early = dsbd.decode(pair, "a a", asked, until=[" a"], **options)
-        assert cut(early.text, [" a"]) == cut(settled, [" a"])
+        whole = pair.detokenize([*prompt, *update.result.token_ids])
+        assert settled == update.text == whole[len(pair.detokenize(prompt)) :]
+        assert dsbd.decode(pair, "a a", asked, stop=" a", **options).text == cut(settled, [" a"])
         texts.append(settled)
     assert all(text.startswith(" a") for text in texts)
     assert all(any(part in text for text in texts) for part in ("\u20ac", "\ufffd"))
@@ -192,53 +181,40 @@ def above(nodes) -> set[Node]:
     return found
 
 
-@pytest.fixture
-def sessions(monkeypatch) -> list[Session]:
-    """Return every session that a decode of this test makes."""
-    made: list[Session] = []
-
-    class Noted(Session):
-        def __init__(self, start, target_row, drafter, clock) -> None:
-            super().__init__(start, target_row, drafter, clock)
-            self.rows = [target_row] if drafter is None else [target_row, drafter.row]
-            made.append(self)
-
-    monkeypatch.setattr(decoder, "Session", Noted)
-    return made
-
-
 @pytest.mark.parametrize("changes", CASES, ids=str)
-def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, sessions):
+def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, monkeypatch):
     """Catches slots of the draft model that are never freed, or pass for nodes it was not fed, and buffers that grow in
     the middle of an ordinary decode: the old and the new exist together."""
+    rows = []
+
+    def noted(start, target_row, drafter, clock) -> Session:
+        rows[:] = [target_row] if drafter is None else [target_row, drafter.row]
+        return Session(start, target_row, drafter, clock)
 
     class Slots(dsbd.Observer):
         def on_start(self, start) -> None:
             self.fed, self.bonus = {start.root}, 0
 
         def on_iteration(self, iteration) -> None:
-            (session,) = sessions
             inputs, outputs = (
-                [beam.node for beam in beams] for beams in (iteration.input_beams, iteration.output_beams)
+                {beam.node for beam in beams} for beams in (iteration.input_beams, iteration.output_beams)
             )
             if iteration.scored.forest.layers:
-                self.fed |= above(inputs) | set(inputs)
+                self.fed |= above(inputs) | inputs
             for layer in iteration.scored.forest.layers[:-1]:
                 self.fed |= set(layer.covers if changes.get("forest") else layer.drafts)
             self.bonus += iteration.layers[-1].outcome == "bonus"
-            if len(session.rows) == 2 and outputs:
-                target_row, draft_row = session.rows
-                assert target_row.slots == len(PROMPT) - 1 + len(above(outputs))
-                assert draft_row.slots == len(PROMPT) - 1 + len(above(outputs) & self.fed)
+            if len(rows) == 2 and outputs:
+                kept = above(outputs), above(outputs) & self.fed
+                assert [row.slots for row in rows] == [len(PROMPT) - 1 + len(nodes) for nodes in kept]
 
+    monkeypatch.setattr(decoder, "Session", noted)
     equal = replace(toy_pair(), draft=toy_pair().target)  # every draft is accepted, so the last layer is stood on
     for pair in (toy_pair(), equal):
-        sessions.clear()
         watch = Slots()
         stats = dsbd.decode(pair, PROMPT, settings(**changes), observers=[watch]).stats
-        (session,) = sessions
-        assert len(session.rows) == (1 if changes.get("method") else 2)
-        assert stats.kv_peak_bytes == sum(row.cache.capacity * row.cache.slot_bytes for row in session.rows)
+        assert len(rows) == (1 if changes.get("method") else 2)
+        assert stats.kv_peak_bytes == sum(row.cache.capacity * row.cache.slot_bytes for row in rows)
     assert watch.bonus
 
 
@@ -294,56 +270,93 @@ ENDS = list("=AEFKSXfs")
 
 
 @pytest.mark.parametrize("method", ["sampling", "speculative", "beam_sampling", "dsbd", "beam_search"])
-def test_the_answer_until_a_text_is_that_of_the_whole_decode(method):
-    """Catches a decode that ends because the best hypothesis has the text, while another one may still be returned."""
+def test_an_answer_that_ends_at_a_text_is_that_of_the_whole_decode(method):
+    """Catches a decode that ends because the best hypothesis has the text, while another one may still be returned, a
+    stream that shows what is cut off, and a trace of it that does not follow."""
     saved = 0
     for seed in range(4):
         asked = dsbd.DecodingSettings(method=method, max_new_tokens=16, seed=seed)
-        whole, early = (dsbd.decode(toy_pair(), "Once", asked, until=ends) for ends in ([], ENDS))
-        assert cut(early.text, ENDS) == cut(whole.text, ENDS)
+        whole, shown = dsbd.decode(toy_pair(), "Once", asked), ""
+        for update in dsbd.stream(toy_pair(), "Once", asked, stop=ENDS, record=True):
+            shown += update.delta
+            assert shown == update.settled_text
+            assert str(update) == update.text == cut(update.best.text, ENDS)
+        early = update.result
+        assert shown == early.text == cut(whole.text, ENDS)
         assert early.stats.layers <= whole.stats.layers
+        assert dsbd.verify_trace(early.trace).failure is None
         saved += whole.stats.layers - early.stats.layers
     assert saved > 0, "the texts are never there: this test sees nothing"
+
+
+def test_an_end_in_several_tokens_is_never_shown():
+    """Catches the first half of an end text in the settled text, and an end that depends on which one is longer."""
+    whole = dsbd.decode(toy_pair(), "Once", STOPPED).text
+    for ends in (whole[4:7], [whole[3:9], whole[5:7]], lambda update: len(update.settled_ids) >= 6):
+        shown = [update.delta for update in dsbd.stream(toy_pair(), "Once", STOPPED, stop=ends)]
+        place = {str: 4, list: 5}.get(type(ends))
+        assert "".join(shown) == (whole[:place] if place else whole[: len("".join(shown))])
+        assert 4 <= len("".join(shown)) < len(whole)
+
+
+MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Once"}]
+TEMPLATE = (
+    "{% for one in messages %}<{{ one.role }}>{{ one.content }}{% endfor %}{% if add_generation_prompt %}:{% endif %}"
+)
+
+
+def test_the_type_of_a_prompt_decides(monkeypatch):
+    """Catches ids that are read as text, a system message that is lost, and texts of a list that change each other."""
+    pair, asked = toy_pair(), dsbd.DecodingSettings(max_new_tokens=6)
+    monkeypatch.setattr(pair.tokenizer, "chat_template", TEMPLATE)
+    ids, written = pair.encode("Once", chat=False), "<system>Be brief.<user>Once:"
+    tensor = torch.tensor(ids)
+    same = {"Once": [ids, tuple(ids), [ids], tensor, tensor[None], tensor.numpy(), list(tensor.numpy())],
+            written: [MESSAGES, tuple(MESSAGES)], "<user>Once:": [MESSAGES[1:]]}  # fmt: skip
+    for text, prompts in same.items():
+        expected = dsbd.decode(pair, text, asked, chat=False)
+        for prompt in prompts:
+            found = dsbd.decode(pair, prompt, asked, record=True)
+            assert (found.beams, found.trace.prompt.text) == (expected.beams, text)
+            assert verify_trace.replay(found.trace, pair) == {"difference": None, "largest": 0.0}
+    alone = [dsbd.decode(pair, text, asked, chat=True).beams for text in ("Once", "One")]
+    assert [one.beams for one in dsbd.decode(pair, ["Once", "One"], asked, chat=True)] == alone
+    with pytest.raises(PromptError, match="exceeds"):
+        dsbd.decode(pair, ["Once", "a" * 200], asked, observers=[Mock(spec=dsbd.Observer, on_start=pytest.fail)])
 
 
 STOPPED = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, draft_width=4, seed=3)
 
 
-class StopAt:
-    """Says stop when asked for the ``number``-th time, and from then on."""
-
-    def __init__(self, number: float) -> None:
-        self.number, self.asked = number, 0
-
-    def __call__(self) -> bool:
-        self.asked += 1
-        return self.asked >= self.number
+def stop_at(number: int) -> Mock:
+    """Say stop when asked for the ``number``-th time."""
+    return Mock(side_effect=[False] * (number - 1) + [True])
 
 
-def test_a_stop_ends_the_decode_before_the_next_forward():
-    """Catches a stop that waits for the end of an iteration, is missed, or leaves something behind."""
+def test_a_cancel_ends_the_decode_before_the_next_forward():
+    """Catches a cancel that waits for the end of an iteration, is missed, or leaves something behind."""
     pair, expected = toy_pair(), dsbd.decode(toy_pair(), PROMPT, STOPPED)
     forwards = expected.stats.target_calls + expected.stats.draft_calls
     per_iteration = 1 + STOPPED.draft_depth
     for number in range(1, forwards + 1):
-        stop, watch = StopAt(number), Iterations()
+        stop, watch = stop_at(number), Iterations()
         with pytest.raises(dsbd.StoppedError, match="stopped before its end"):
-            dsbd.decode(pair, PROMPT, STOPPED, observers=[watch], stop=stop)
-        assert stop.asked == number
+            dsbd.decode(pair, PROMPT, STOPPED, observers=[watch], cancel=stop)
+        assert stop.call_count == number
         if number <= 2 + 2 * per_iteration:  # the iterations near the end are shallower
             assert len(watch.seen) == max(number - 3, 0) // per_iteration
-    never = StopAt(math.inf)
-    again = dsbd.decode(pair, PROMPT, STOPPED, stop=never)
-    assert never.asked == forwards
+    never = stop_at(forwards + 1)
+    again = dsbd.decode(pair, PROMPT, STOPPED, cancel=never)
+    assert never.call_count == forwards
     assert (again.beams, again.stats.kv_peak_slots) == (expected.beams, expected.stats.kv_peak_slots)
 
 
-def test_a_stop_gives_captured_buffers_back(monkeypatch):
+def test_a_cancel_gives_captured_buffers_back(monkeypatch):
     """Catches buffers of fixed shape that stay taken, so that every later decode is slower."""
     monkeypatch.setattr(graph, "cuda_graph", lambda forward: forward)
     pair = toy_pair_on("graph")
     with pytest.raises(dsbd.StoppedError):
-        dsbd.decode(pair, PROMPT, STOPPED, stop=StopAt(4))
+        dsbd.decode(pair, PROMPT, STOPPED, cancel=stop_at(4))
     gc.collect()
     assert isinstance(new_row(pair.target), GraphRow)
     assert isinstance(new_row(pair.draft), GraphRow)
@@ -353,10 +366,10 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     """Catches a long prompt that nobody can stop, and one whose parts are counted as forwards."""
     monkeypatch.setattr(forest, "PREFILL_TOKENS", 4)
     prompt = "Once upon a time"  # 16 tokens, of which 15 are stored: four parts
-    stop, watch = StopAt(4), Iterations()
+    stop, watch = stop_at(4), Iterations()
     with pytest.raises(dsbd.StoppedError):
-        dsbd.decode(toy_pair(), prompt, STOPPED, observers=[watch], stop=stop)
-    assert (stop.asked, watch.seen) == (4, [])
+        dsbd.decode(toy_pair(), prompt, STOPPED, observers=[watch], cancel=stop)
+    assert (stop.call_count, watch.seen) == (4, [])
     parts = dsbd.decode(toy_pair(), prompt, STOPPED).stats
     assert parts.target_calls == parts.iterations + 1
 
@@ -364,27 +377,32 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
 def test_measurements_of_auto_can_be_stopped():
     """Catches a plan that nobody can stop, or one made of measurements that were cut short."""
     pair, asked = replace(toy_pair()), replace(STOPPED, draft_width=AUTO)
-    stop = StopAt(40)
+    stop = stop_at(40)
     with pytest.raises(dsbd.StoppedError):
-        dsbd.stream(pair, PROMPT, asked, stop=stop)
-    assert (stop.asked, known_plan(pair, asked)) == (40, None)
+        dsbd.stream(pair, PROMPT, asked, cancel=stop)
+    assert (stop.call_count, known_plan(pair, asked)) == (40, None)
 
 
 @pytest.mark.parametrize(
     ("prompt", "given", "error", "said"),
     [
         ("a" * 100, {}, PromptError, "exceeds the context of 128 tokens of toy/target"),
-        (5, {}, PromptError, "give a text"),
-        ([{"role": "user", "content": "hi"}], {}, PromptError, "give the text of the user's turn, and chat=True"),
+        *[(wrong, {}, PromptError, r"prompt is an? .*; give a text, the ids of one \(list")
+          for wrong in (5, None, b"hi", [], [1.5], [True], ["hi", 5], [[1], [2]], {"role": "user"}, [{"role": "user"}],
+                        torch.ones(2, 2))],
+        ([{"role": "user", "content": "hi"}], {}, PromptError, "toy/target has no chat template; give a text"),
+        ([1, 2, 400], {}, PromptError, "id 2 of the prompt is 400; allowed are 0 to"),
+        ([1, 2], {"chat": True}, PromptError, "prompt is ids.*leave chat off"),
         ("a\ud800", {}, PromptError, "not valid Unicode at character 1"),
         ("hi", {"chat": True}, PromptError, "no chat template"),
         ("hi", {"settings": {"max_new_tokens": 4}}, dsbd.SettingsError, r"give dsbd.DecodingSettings.from_dict"),
         ("hi", {"settings": 4}, dsbd.SettingsError, r"settings is 4; give dsbd.DecodingSettings\("),
         ("hi", {"observers": [1]}, dsbd.SettingsError, r"observers is \[1\]; give a list"),
-        ("hi", {"stop": True}, dsbd.SettingsError, "stop is True; give a function"),
-        ("hi", {"until": "\n"}, dsbd.SettingsError, "until is"),
-        ("hi", {"until": ["\n", ""]}, dsbd.SettingsError, "until is"),
-        ("hi", {"until": ["\n"], "record": True}, dsbd.SettingsError, "leave out until or record"),
+        ("hi", {"cancel": True}, dsbd.SettingsError, "cancel is True; give a function"),
+        *[("hi", {"stop": wrong}, dsbd.SettingsError, "stop is .*; give a text, a list of texts")
+          for wrong in ("", 5, ["\n", ""], [5])],
+        ("hi", {"stop": lambda: True}, dsbd.SettingsError, "a function without arguments is cancel"),
+        ("hi", {"stop": bool, "record": True}, dsbd.SettingsError, "give texts, or leave out record"),
         ("hi", {"processors": [3]}, dsbd.SettingsError, r"processors is \[3\]"),
         ("hi", {"processors": [print], "record": True}, dsbd.SettingsError, "leave out record"),
         ("hi", {"processors": [lambda ids, logits: logits[:, :5]]}, dsbd.ModelError, "the logits processor <lambda>"),
@@ -422,5 +440,6 @@ def test_a_repr_is_one_short_line():
 
 def test_the_examples_hold():
     """Catches an example that says something else than the code does."""
-    for module in (results, util):
-        assert doctest.testmod(module).failed == 0
+    for module in (results, settings_module, sql, util):
+        done = doctest.testmod(module)
+        assert (done.failed, done.attempted > 0) == (0, True), module

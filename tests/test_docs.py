@@ -1,5 +1,6 @@
 """The documentation: every public name has its place, links lead somewhere, tables are true, examples run."""
 
+import json
 import re
 import runpy
 import shlex
@@ -106,7 +107,10 @@ def test_exercises_and_solutions_follow_from_the_traces():
     assert ", ".join(f"{sum(chances[k:]):.3f}" for k in range(1, len(chances))) in TEACHING
 
 
-NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "examples").rglob("*.ipynb"))
+COURSE = ROOT / "examples" / "course"
+FREE = r"(?:[^{}=~#:\\]|\\[{}=~#:])+"
+GIFT = rf"::{FREE}::{FREE}{{(?:(?:\s*[=~]{FREE}#{FREE})+|T#{FREE}#{FREE}|#[\d.]+:[\d.]+####{FREE})}}"
 
 
 def unreachable(*address, **how):
@@ -116,9 +120,8 @@ def unreachable(*address, **how):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said", "written"),
-    [("decode_and_look", "layers per iteration", "story.html"), ("own_pair", "result:  ", None),
-     ("lesson", "", "fox.html")],
-)  # fmt: skip
+    [("decode_and_look", "layers per iteration", "story.html"), ("own_pair", "result:  ", None)],
+)
 def test_a_script_runs_to_its_end(name, said, written, toy_folders, tmp_path, monkeypatch, capsys):
     """Catches an example that prints what the result does not have, or writes no page."""
     models = [toy_folders["target"], toy_folders["draft"], "One day"]
@@ -143,3 +146,24 @@ def test_notebooks_run_to_their_end_and_are_kept_without_outputs(path, tmp_path,
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(not cell.outputs and cell.execution_count is None for cell in cells)
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+
+
+@pytest.mark.slow
+def test_the_assignment_is_marked(tmp_path, monkeypatch):
+    """Catches a solution that its grader refuses, and points for nothing or for a layer drawn from P instead of P'."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    solution, marking = (COURSE / "solution.ipynb").read_text(encoding="utf-8"), {}
+    exec(next("".join(cell["source"]) for cell in json.loads(solution)["cells"] if cell["id"] == "mark"), marking)
+    (tmp_path / "wrong.ipynb").write_text(solution.replace("choices.draw(left)", "choices.draw(P)"), encoding="utf-8")
+    papers = COURSE / "assignment.ipynb", COURSE / "solution.ipynb", tmp_path / "wrong.ipynb"
+    assert [int(marking["mark"](paper, papers[0]).split()[0]) for paper in papers] == [0, 10, 6]
+
+
+def test_the_course_kit_is_whole():
+    """Catches a sign that Moodle takes for syntax, two right answers, and a frame of a page that is gone."""
+    questions = re.findall(r"^::(?:.+\n)+", (COURSE / "quiz.gift").read_text(encoding="utf-8"), re.M)
+    assert [question for question in questions if not re.fullmatch(GIFT, question.strip())] == []
+    assert {len(re.findall("^  =", question, re.M)) for question in questions if "\n  ~" in question} == {1}
+    traces = {f"forests/{path.name.removesuffix('.json.gz')}.html" for path in asset_path("lessons/traces").iterdir()}
+    shown = "".join((COURSE / name).read_text(encoding="utf-8") for name in ("deck.html", "page.qmd"))
+    assert {*re.findall(r"site/(\w+/[\w-]+\.html)", shown)} <= traces | {f"lessons/{one.stem}.html" for one in LESSONS}

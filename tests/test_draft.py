@@ -1,7 +1,6 @@
 """The draws of a forest, its best beam, and the search of blocks, against slow twins."""
 
 import math
-from functools import lru_cache, partial
 from itertools import product
 
 import numpy as np
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 import dsbd
 import dsbd.next_tokens
 from dsbd import draft
-from dsbd.draft import Drafter
+from dsbd.draft import Drafter, DraftModel
 from dsbd.errors import ModelError
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB
@@ -23,6 +22,7 @@ from dsbd.models.pair import Pair
 from dsbd.next_tokens import copied_rows, host_rows, read_keys, token_log_probs, top_keys
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
+from tests.law.test_end_to_end import ModelTables
 from tests.toy_pair import Digits, read_by_host, small_model, tied_pair
 
 EXACT = 1e-12
@@ -49,7 +49,8 @@ class TableRow:
 
 
 def drafter(row, seed: int = 0, **settings) -> Drafter:
-    return Drafter(row, ResolvedSettings(**settings), TABLES.eos, torch.Generator().manual_seed(seed), CPU)
+    chosen = ResolvedSettings(**settings)
+    return Drafter(DraftModel(row, chosen.top_k, CPU), chosen, TABLES.eos, torch.Generator().manual_seed(seed))
 
 
 @pytest.mark.parametrize(
@@ -163,32 +164,22 @@ def pair(request) -> Pair:
     return make_pair(target, draft, Digits(START, EOS))
 
 
-@lru_cache(None)
-@torch.inference_mode()
-def after(pair: Pair, role: str, path: Path) -> list[float]:
-    return getattr(pair, role).model(torch.tensor([[START, *path]])).logits[0, -1].log_softmax(0).tolist()
-
-
 def ids(pair: Pair, **settings) -> Path:
     return tuple(dsbd.decode(pair, str(START), dsbd.DecodingSettings(**settings)).token_ids)
-
-
-def weight(table, path: Path, block: Path) -> float:
-    return sum(table((*path, *block[:at]))[token] for at, token in enumerate(block))
 
 
 def likeliest(table, path: Path, depth: int) -> Path:
     """The likeliest block of ``depth`` tokens, or of fewer that end, by trying all."""
     every = [block for size in range(1, depth + 1) for block in product(range(VOCABULARY), repeat=size)
              if EOS not in block[:-1] and (size == depth or block[-1] == EOS)]  # fmt: skip
-    return max(every, key=lambda block: weight(table, path, block))
+    return max(every, key=lambda one: math.prod(table((*path, *one[:at]))[token] for at, token in enumerate(one)))
 
 
 @pytest.mark.parametrize("at_hand", [True, False])
 def test_mjgd_is_greedy_at_one_and_the_mode_at_the_whole_length(pair, at_hand, monkeypatch) -> None:
     """Catches a search that ends with a block that is not the likeliest of all."""
     read_by_host(at_hand, monkeypatch)
-    target, text = partial(after, pair, "target"), ()
+    target, text = ModelTables(pair, [START]).next_token["target"], ()
     assert ids(pair, method="mjgd", block=1, max_new_tokens=6) == ids(pair, method="greedy", max_new_tokens=6)
     assert ids(pair, method="mjgd", block=3, max_new_tokens=3) == likeliest(target, (), 3)
     while len(text) < 5 and text[-1:] != (EOS,):

@@ -113,9 +113,10 @@ def test_nothing_heavy_is_imported(room):
 
 
 def test_reading_and_drawing_a_trace_loads_no_model_library():
-    """Catches a drawing, or the audit, that loads a model library: each runs in a new process."""
+    """Catches a drawing, the audit, or the help of a command, that loads a model library: all run in a new process."""
     names = "; ".join(f"visualize.{name}" for name in visualize.__all__)
-    code = f"import sys, dsbd, visualize; {names}; dsbd.Trace; dsbd.verify_trace; print(*sys.modules)"
+    code = f"import sys, dsbd, visualize; {names}; dsbd.Trace; dsbd.verify_trace; "
+    code += "from dsbd.cli import parser; parser(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert not {"torch", "gradio", "transformers"} & set(done.stdout.split())
 

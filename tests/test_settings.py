@@ -1,6 +1,5 @@
 """Settings are checked once, at construction, and say what is allowed; every method resolves to what it runs."""
 
-import doctest
 import json
 import math
 import runpy
@@ -13,7 +12,6 @@ import pytest
 import torch
 
 import dsbd
-from dsbd import settings
 from dsbd.cli import parser
 from dsbd.commands.parser import settings_of_flags, value_of_text
 from dsbd.errors import SettingsError
@@ -78,7 +76,6 @@ def test_the_table_holds_every_setting():
         assert about.name == name
         assert about.label and about.help and about.allowed  # noqa: PT018
         assert set(about.methods) <= set(METHODS)
-    assert doctest.testmod(settings).failed == 0
 
 
 def test_what_is_told_of_the_settings_is_what_they_are():

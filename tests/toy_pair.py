@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 import dsbd
@@ -62,12 +62,23 @@ def chat_tokenizer() -> PreTrainedTokenizerFast:
     return tokenizer
 
 
+def llama_2_tokenizer() -> PreTrainedTokenizerFast:
+    """Of the kind of Llama 2: a text begins with a space that is not shown, and unknown characters are bytes."""
+    words = [*(f"<0x{byte:02X}>" for byte in range(256)), "<end>", "\u2581", "\u2581a", "a"]
+    numbers = {word: place for place, word in enumerate(words)}
+    made = Tokenizer(models.BPE(numbers, [("\u2581", "a")], byte_fallback=True))
+    made.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    shown = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    made.decoder = decoders.Sequence(shown)
+    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>", bos_token="<end>")
+
+
 class Digits:
     """A tokenizer that reads ids from the digits of a prompt."""
 
     chat_template = None
 
-    def __init__(self, bos: int, eos: int) -> None:
+    def __init__(self, bos: int | None, eos: int | None) -> None:
         self.bos_token_id, self.eos_token_id = bos, eos
 
     def __call__(self, prompt: str) -> SimpleNamespace:

@@ -145,7 +145,8 @@ def embed_snippet(
     place = place or (f"iteration={iteration + 1}&step={step + 1}" if iteration or step else "")
     shown = f"{page}#{place}" if place else page
     mark = ' class="dsbd-frame"' if deck else ' loading="lazy"'
-    frame = f'<iframe src="{html.escape(shown)}"{_look(title, height, mark)}></iframe>'
+    look = f'title="{html.escape(title)}" width="100%" height="{height}" style="border:0"{mark} allowfullscreen'
+    frame = f'<iframe src="{html.escape(shown)}" {look}></iframe>'
     match kind:
         case "jupyter":
             call = f'IFrame({json.dumps(shown)}, width="100%", height={height})'
@@ -160,9 +161,3 @@ def embed_snippet(
         case "wordpress":
             return f"<!-- wp:html -->\n{frame}\n<!-- /wp:html -->\n"
     return f"{frame}\n"
-
-
-def _look(title: str, height: int, mark: str = "") -> str:
-    """Return the attributes of a frame, except its address."""
-    size = f'width="100%" height="{height}" style="border:0"'
-    return f' title="{html.escape(title)}" {size}{mark} allowfullscreen'

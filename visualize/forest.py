@@ -8,11 +8,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import networkx as nx
 
 from dsbd.errors import TraceError
+from dsbd.results import DecodingResult
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Node, Trial
 from dsbd.tracing.trace import Trace
@@ -28,29 +29,20 @@ Look = tuple[str, int, bool]
 """State, slots (how many beams end at the node) and landed mark of a node."""
 
 
-@runtime_checkable
-class Recorded(Protocol):
-    """What a decode returns: it holds its trace if it was recorded."""
-
-    @property
-    def trace(self) -> Trace | None: ...
-
-
-Source = Trace | str | Path | Recorded
+Source = Trace | str | Path | DecodingResult
 """What drawings are made of."""
 
 
 def load_trace(source: Source) -> Trace:
     """Return the trace itself, the one in the file, or that of a recorded result. Raises: TraceError."""
-    if isinstance(source, Trace):
-        return source
     if isinstance(source, (str, Path)):
         return Trace.load(source)
-    if not isinstance(source, Recorded):
-        raise TraceError(f"{type(source).__name__} is no trace; give a trace, the path of a trace file or a result")
-    if source.trace is None:
+    trace = source if isinstance(source, Trace) else getattr(source, "trace", source)
+    if trace is None:
         raise TraceError("the result holds no trace; decode with record=True")
-    return source.trace
+    if not isinstance(trace, Trace):
+        raise TraceError(f"{type(source).__name__} is no trace; give a trace, the path of a trace file or a result")
+    return trace
 
 
 def check_place(name: str, value: int, where: str, count: int) -> int:

@@ -2,25 +2,16 @@
 
 from typing import Literal
 
-from dsbd.contest.records import Lane, Race, Racer, Ratio
+from dsbd.contest.records import Lane, Phase, Race, Racer, Ratio
 
-Busy = Literal["prefill", "draft", "score", "verify", "forward"]
-BUSY: dict[str, Busy] = {
-    "prefill": "prefill",
-    "draft": "draft",
-    "score": "score",
-    "verify": "verify",
-    "commit": "verify",
-    "forward": "forward",
-}
-"""The bar of each phase; verification and commit have the same."""
-BUSY_WORDS: dict[Busy, str] = {
+BUSY_WORDS: dict[Phase, str] = {
     "prefill": "reads the prompt",
     "draft": "small model guesses",
     "score": "large model checks",
     "verify": "decides and keeps",
     "forward": "forward, phases not told apart",
 }
+"""What each bar means; verification and commit have the same."""
 LABELS = {
     "speculative": "Speculative sampling",
     "dsbd defaults": "DSBD, dynamic width",
@@ -59,11 +50,10 @@ PLAIN = ("sampling", "greedy")
 """Of these the first that runs is compared with in the heat of one text; the other heat has the baseline."""
 
 
-def lanes_of(race: Race) -> dict[Heat, list[tuple[Racer, Lane]]]:
-    """Return the racers that have a lane, each with it, by heat; heats without one are left out."""
-    running = [(racer, racer.lane) for racer in race.racers if racer.lane is not None]
-    found = {heat: [one for one in running if heat_of(one[0]) == heat] for heat in HEATS}
-    return {heat: lanes for heat, lanes in found.items() if lanes}
+def lanes_of(race: Race) -> dict[Heat, list[Racer]]:
+    """Return the racers that have a lane by heat; heats without one are left out."""
+    found = {heat: [one for one in race.racers if one.lane and heat_of(one) == heat] for heat in HEATS}
+    return {heat: racers for heat, racers in found.items() if racers}
 
 
 def seconds_of(race: Race) -> float:
@@ -71,10 +61,14 @@ def seconds_of(race: Race) -> float:
     return max((racer.lane.seconds for racer in race.racers if racer.lane), default=0.0) or 1.0
 
 
-def busy_of(race: Race) -> list[Busy]:
+def busy_of(race: Race) -> list[Phase]:
     """Return the kinds of bars that occur, in the order of :data:`BUSY_WORDS`."""
-    found = {BUSY[stretch.phase] for racer in race.racers if racer.lane for stretch in racer.lane.stretches}
+    found = {_bar(stretch.phase) for racer in race.racers if racer.lane for stretch in racer.lane.stretches}
     return [name for name in BUSY_WORDS if name in found]
+
+
+def _bar(phase: Phase) -> Phase:
+    return "verify" if phase == "commit" else phase
 
 
 WIDTH = 1000
@@ -84,15 +78,15 @@ HEIGHT = 38
 BAR = 24
 MOST_TOKENS = 8
 """Tokens of one moment with the longest tick."""
-TOPS: dict[Busy, int] = {"prefill": 0, "draft": 12, "score": 0, "verify": 18, "forward": 0}
+TOPS: dict[Phase, int] = {"prefill": 0, "draft": 12, "score": 0, "verify": 18, "forward": 0}
 """Where each kind of bar begins: kinds differ in height too, not only in colour."""
 
 
-def bar_paths(lane: Lane, whole: float) -> dict[Busy, str]:
+def bar_paths(lane: Lane, whole: float) -> dict[Phase, str]:
     """Return the path of all bars of each kind, in a lane of :data:`WIDTH` by :data:`HEIGHT` for ``whole`` seconds."""
-    found: dict[Busy, list[str]] = {}
+    found: dict[Phase, list[str]] = {}
     for stretch in lane.stretches:
-        busy = BUSY[stretch.phase]
+        busy = _bar(stretch.phase)
         x, width = WIDTH * stretch.start / whole, WIDTH * (stretch.end - stretch.start) / whole
         found.setdefault(busy, []).append(f"M{x:.2f} {TOPS[busy]}h{width:.2f}V{BAR}h-{width:.2f}z")
     return {busy: "".join(parts) for busy, parts in found.items()}
@@ -174,21 +168,25 @@ def quality_said(racer: Racer, race: Race) -> str:
 
 def led_by(race: Race) -> tuple[Racer, Racer] | None:
     """Return the large model alone and the decoder with guesses that a race leads with; None without both lanes."""
-    racers = {racer.name: racer for racer in race.racers if racer.lane is not None}
-    guessing = next((racers[name] for name in (*SAME_LAW, "dsbd defaults") if name in racers), None)
-    alone = racers.get(race.baseline or "")
-    return None if alone is None or guessing is None else (alone, guessing)
+    alone = next((racer for racer in race.racers if racer.name == race.baseline), None)
+    guessing = _several(race)
+    return (alone, guessing) if alone and alone.lane and guessing and guessing.lane else None
+
+
+def _several(race: Race) -> Racer | None:
+    """Return the decoder with guesses and several texts that a race tells of."""
+    racers = {racer.name: racer for racer in race.racers}
+    return next((racers[name] for name in (*SAME_LAW, "dsbd defaults") if name in racers), None)
 
 
 def headline_of(race: Race) -> str:
     """Return how much faster guesses made a race, and whether the answers were as good; empty if nothing leads it."""
     lanes = led_by(race)
-    ratio = lanes and lanes[1].ratio
+    ratio = lanes and lanes[1].row.ratio
     if not lanes or ratio is None:
         return ""
     alone, guessing = lanes
-    texts = {"".join(landing.text for landing in racer.lane.landings) for racer in lanes if racer.lane is not None}
-    if len(texts) == 1:
+    if len({racer.lane.text for racer in lanes if racer.lane is not None}) == 1:
         good = "the same answer"
     elif race.task is not None:
         good = f"{answers_said(guessing)}, alone {answers_said(alone)}"
@@ -201,11 +199,10 @@ def headline_of(race: Race) -> str:
 
 def meaning_of(race: Race) -> str:
     """Return what a race shows: the passes first, of which every machine makes as many, and then the time."""
-    racers = {racer.name: racer for racer in race.racers}
-    several = next((racers[name] for name in (*SAME_LAW, "dsbd defaults") if name in racers), None)
-    guessing: dict[Heat, Racer | None] = {"one text": racers.get("speculative"), "several texts": several}
-    saved = []
-    for heat, racer in guessing.items():
+    several = _several(race)
+    one = next((racer for racer in race.racers if racer.name == "speculative"), None)
+    saved, guessing = [], ((HEATS[1], one), (HEATS[0], several))
+    for heat, racer in guessing:
         passes, others = _passes(racer), _passes(plain_of(race, heat))
         if passes is not None and others is not None:
             saved.append(f"{passes} instead of {others} for {heat}")
@@ -213,18 +210,20 @@ def meaning_of(race: Race) -> str:
         return "A decoder that guesses ahead saves passes of the large model; whether it saves time, the clock says."
     law = ", under the same law" if several is None or several.name in SAME_LAW else ""
     lead = f"Guesses save passes of the large model, on every machine: {', '.join(saved)}{law}. "
-    return lead + ("" if several is None or several.ratio is None else _time_said(several.ratio, "beam sampling"))
+    return lead if several is None or several.row.ratio is None else lead + _time_said(several.row.ratio)
 
 
-def _time_said(ratio: Ratio, other: str) -> str:
+def _time_said(ratio: Ratio) -> str:
     times = _short(ratio.median)
     if ratio.low is None or ratio.high is None:
-        return f"In time {times} × the speed of {other}, from too few runs for an interval; ask for more."
+        return f"In time {times} × the speed of beam sampling, from too few runs for an interval; ask for more."
     interval = f"95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
     match ratio.verdict:
         case "faster":
-            return f"In time, over all runs here: {times} × as fast as {other} ({interval})."
+            return f"In time, over all runs here: {times} × as fast as beam sampling ({interval})."
         case "slower":
-            return f"Here the guesses cost more time than they save: {times} × the speed of {other} ({interval})."
+            return f"Here the guesses cost more time than they save: {times} × the speed of beam sampling ({interval})."
     ends = f"{_short(ratio.low)} to {_short(ratio.high)}"
-    return f"In time no clear difference from {other}: {times} × its speed, {ends} × possible; more runs narrow it."
+    return (
+        f"In time no clear difference from beam sampling: {times} × its speed, {ends} × possible; more runs narrow it."
+    )

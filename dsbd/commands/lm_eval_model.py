@@ -20,7 +20,6 @@ from dsbd.contest.contest import digest, end_that_fits
 from dsbd.errors import DsbdError, SettingsError
 from dsbd.models.loading import load_pair
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
-from dsbd.util import cut
 
 try:
     from lm_eval.__main__ import cli_evaluate
@@ -85,8 +84,8 @@ class DsbdLM(LM):
             fitting = end_that_fits(self._pair.used_by(settings), prompt, settings.max_new_tokens, self._chat)
             if fitting != prompt:
                 logging.getLogger(__name__).warning("a prompt of %d characters loses its beginning", len(prompt))
-            result = decode(self._pair, fitting, replace(settings, seed=seed), chat=self._chat, until=until)
-            texts.append(cut(result.text, until))
+            result = decode(self._pair, fitting, replace(settings, seed=seed), chat=self._chat, stop=until)
+            texts.append(result.text)
             self.cache_hook.add_partial("generate_until", request.args, texts[-1])
         return texts
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from dsbd.commands.flags import input_path, path_or_id
 from dsbd.commands.parser import CHECK_FAILED, OK, new_command, print_json
-from dsbd.errors import TraceError
+from dsbd.errors import DsbdError, TraceError
 
 if TYPE_CHECKING:
-    from dsbd.models.pair import Pair
+    from dsbd.models.pair import Pair, Prompt
     from dsbd.tracing.records import Iteration
     from dsbd.tracing.trace import Trace
 
@@ -74,9 +74,12 @@ def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
     from dsbd.api import stream
 
     pieces = [piece.token_id for piece in trace.prompt.pieces]
-    text, again = trace.prompt.text, None
-    is_chat = trace.prompt.memory is None and list(pair.encode(text, chat=False)) != pieces
-    for update in stream(pair, text, trace.settings, record=True, chat=is_chat):
+    prompt: Prompt = trace.prompt.text
+    chat, again = False, None
+    if trace.prompt.memory is None and pair.encode(prompt, chat=False) != pieces:
+        chat = pair.detokenize(pieces) != prompt
+        prompt = prompt if chat else pieces  # it was given as ids, or as messages
+    for update in stream(pair, prompt, trace.settings, record=True, chat=chat, stop=trace.stop):
         again = update.result.trace if update.result is not None else None
     assert again is not None, "the last update carries the result"
     if [piece.token_id for piece in again.prompt.pieces] != pieces:
@@ -115,15 +118,19 @@ def _probabilities(iteration: "Iteration") -> Iterator[float | None]:
 
 def _pair_of(trace: "Trace", target: str | None, draft: str | None) -> "Pair":
     """Load the recorded models, or those that are named in their place. Raises: TraceError: they differ."""
+    from dsbd.models.engines.choice import WEIGHTS
     from dsbd.models.loading import load_pair
+    from dsbd.models.lookup import LOOKUP
 
     recorded = trace.models.target
     source = recorded.id.rpartition("/")[0] if recorded.id.startswith("bundled") else recorded.id
-    if target is None and draft is None and not source.startswith("bundled") and trace.models.draft is not None:
-        draft = trace.models.draft.id
+    made_by = None if trace.models.draft is None else trace.models.draft.id
+    if target is None and draft is None and (made_by == LOOKUP or not source.startswith("bundled")):
+        draft = made_by
     try:
-        pair = load_pair(target or source, draft, dtype=recorded.dtype)
-    except Exception as error:
+        how: dict[str, Any] = {"weights" if recorded.dtype in WEIGHTS else "dtype": recorded.dtype}
+        pair = load_pair(target or source, draft, **how)
+    except (DsbdError, OSError) as error:
         raise TraceError(f"cannot replay: {printable(str(error))}; name the models with --target and --draft") from None
     if pair.target.vocabulary_size != recorded.vocabulary_size:
         raise TraceError(

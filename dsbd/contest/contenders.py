@@ -122,10 +122,11 @@ def require_names(what: str, names: Sequence[str], known: Sequence[str]) -> None
         raise SettingsError(f"{what} are {', '.join(names)}; name each once")
 
 
-def require_count(name: str, value: Any, most: int | None = None) -> None:
-    """Check a number. Raises: SettingsError where it is no whole number from 1 to ``most``."""
+def require_count(name: str, value: Any, most: int | None = None) -> int:
+    """Return a number. Raises: SettingsError where it is no whole number from 1 to ``most``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
         raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from 1{f' to {most}' if most else ''}")
+    return value
 
 
 def value_text(value: Any) -> str:

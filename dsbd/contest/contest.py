@@ -25,7 +25,7 @@ from dsbd.settings import DecodingSettings
 from dsbd.util import ProgressLine
 
 WARM_UP_TOKENS = 8
-Stop = Callable[[], bool] | None
+Cancel = Callable[[], bool] | None
 
 
 class Asked(NamedTuple):
@@ -159,7 +159,7 @@ def end_that_fits(pair: Pair, prompt: str, max_new_tokens: int, chat: bool | Non
     if len(pair.encode(prompt, chat)) <= room:
         return prompt
     for first in range(max(len(ids) - max(room, 0), 0), len(ids)):
-        end = pair.decode(ids[first:])
+        end = pair.detokenize(ids[first:])
         if len(pair.encode(end, chat)) <= room:
             return end
     raise SettingsError(
@@ -170,12 +170,12 @@ def end_that_fits(pair: Pair, prompt: str, max_new_tokens: int, chat: bool | Non
 def run_contest(
     pair: Pair,
     contest: Contest,
-    stop: Stop = None,
+    cancel: Cancel = None,
     watching: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
 ) -> Iterator[Progress]:
     """Decode everything; closing the iterator ends it after a decode.
 
-    ``stop`` is asked before each forward of a model; opponents are not asked. ``watching`` gives the observers of a
+    ``cancel`` is asked before each forward of a model; opponents are not asked. ``watching`` gives the observers of a
     turn of one of our decoders.
 
     Yields:
@@ -183,34 +183,34 @@ def run_contest(
         decode has its ``run``.
 
     Raises:
-        StoppedError: ``stop`` returned True.
+        StoppedError: ``cancel`` returned True.
         ModelError: a model returns logits that are not numbers, or memory runs out.
     """
     at = Progress(0, contest.total, "auto")
     settled = list[Contender]()
     for one in contest.contenders:
-        settled.append((yield from _settle(pair, contest, one, at, stop)))
+        settled.append((yield from _settle(pair, contest, one, at, cancel)))
     contest = replace(contest, contenders=tuple(settled))
     for one in contest.contenders:
         yield replace(at, doing="warm-up", name=one.name)
         first = Turn(one, contest.asked[0], 0)
         short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
-        measure(pair, replace(one, settings=short), first.asked.prompt, first.seed, chat=contest.chat, stop=stop)
+        measure(pair, replace(one, settings=short), first.asked.prompt, first.seed, chat=contest.chat, cancel=cancel)
     run = None
     for done, turn in enumerate(contest.turns()):
         yield replace(at, done=done, doing="decode", name=turn.contender.name, run=run)
-        run = _decode(pair, contest, turn, stop, watching(turn))
+        run = _decode(pair, contest, turn, cancel, watching(turn))
     yield replace(at, done=contest.total, doing="decode", run=run)
 
 
 def _settle(
-    pair: Pair, contest: Contest, one: Contender, at: Progress, stop: Stop
+    pair: Pair, contest: Contest, one: Contender, at: Progress, cancel: Cancel
 ) -> Generator[Progress, None, Contender]:
     """Resolve what is ``auto``, by measuring on the first question; return the contender."""
     first = Turn(one, contest.asked[0], 0)
     if not first.settings.is_auto:
         return one
-    trials = planning(pair, first.asked.prompt, first.settings, contest.chat, stop)
+    trials = planning(pair, first.asked.prompt, first.settings, contest.chat, cancel)
     while True:
         try:
             next(trials)
@@ -219,11 +219,11 @@ def _settle(
         yield replace(at, name=one.name)
 
 
-def _decode(pair: Pair, contest: Contest, turn: Turn, stop: Stop, observers: Sequence[Observer]) -> Run:
+def _decode(pair: Pair, contest: Contest, turn: Turn, cancel: Cancel, observers: Sequence[Observer]) -> Run:
     """Decode a turn, and score the answer."""
     one, (task, question, prompt, _) = turn.contender, turn.asked
     limited = replace(one, settings=turn.settings)
-    options: dict[str, Any] = {"chat": contest.chat, "until": task.until, "stop": stop, "observers": observers}
+    options: dict[str, Any] = {"chat": contest.chat, "stop": task.until, "cancel": cancel, "observers": observers}
     found = measure(pair, limited, prompt, turn.seed, **options)
     answer = task.answer(found["text"])
     score, reason = task.score(question, answer)

@@ -27,6 +27,8 @@ from dsbd.settings import DecodingSettings
 from dsbd.util import check_of, value_of
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
+COPIED = 10
+"""Tokens that ``generate`` copies at a time, where the pair has no draft model."""
 
 
 def measure(
@@ -36,24 +38,24 @@ def measure(
     seed: int,
     *,
     chat: bool | None = None,
-    until: Sequence[str] = (),
-    stop: Callable[[], bool] | None = None,
+    stop: Sequence[str] = (),
+    cancel: Callable[[], bool] | None = None,
     observers: Sequence[Observer] = (),
 ) -> dict[str, Any]:
     """Decode once and return what a :class:`~dsbd.contest.records.Run` says of it.
 
     The clock measures nothing but the call itself. The perplexity of what is returned comes from a
-    separate forward of the target. Opponents cannot be stopped, and their beams go on past ``until``. A prompt beyond
+    separate forward of the target. Opponents cannot be stopped, and their beams go on past ``stop``. A prompt beyond
     the context is read into the pair's memory before the clock starts: the methods of a prompt share it.
 
     Raises:
-        StoppedError: ``stop`` returned True.
+        StoppedError: ``cancel`` returned True.
     """
     settings, ids = replace(contender.settings, seed=seed), pair.encode(prompt, chat)
     with memory_errors(READING):
-        window = value_of(pair.used_by(settings).fitting(ids, settings.max_new_tokens, check_of(stop)))
+        window = value_of(pair.used_by(settings).fitting(ids, settings.max_new_tokens, check_of(cancel)))
     if contender.is_ours:
-        options: dict[str, Any] = {"until": until, "observers": observers, "chat": chat, "stop": stop}
+        options: dict[str, Any] = {"stop": stop, "observers": observers, "chat": chat, "cancel": cancel}
         result, seconds = _clocked(pair, lambda: decode(pair, prompt, settings, **options))
         found = list(result.token_ids)
         names = ("layers", "target_calls", "prefill_seconds", "iterations", "accepted", "rejected", "mean_width",
@@ -61,13 +63,13 @@ def measure(
         counts = {name: getattr(result.stats, name) for name in names}
     else:
         with as_shipped(pair):
-            (found, counts), seconds = _clocked(pair, lambda: generate(pair, ids, contender.method, settings, until))
+            (found, counts), seconds = _clocked(pair, lambda: generate(pair, ids, contender.method, settings, stop))
     prefix = None if window.memory is None else window.memory.embedding
     weight, limit = log_likelihood(pair.target, window.ids, found, prefix), settings.max_new_tokens
     return counts | {
         "seed": seed,
         "segments": None if window.memory is None else len(window.memory.segments),
-        "text": pair.decode(found),
+        "text": pair.detokenize(found),
         "ended": "eos" if found[-1] in pair.eos else "limit" if counts["layers"] >= limit else "until",
         "seconds": seconds,
         "prefill_seconds": min(counts["prefill_seconds"], seconds),
@@ -103,9 +105,9 @@ def log_likelihood(
 
 @torch.inference_mode()
 def generate(
-    pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, until: Sequence[str] = ()
+    pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, stop: Sequence[str] = ()
 ) -> tuple[list[int], dict[str, Any]]:
-    """Run ``transformers.generate``; only a method of one sequence stops at one of ``until``.
+    """Run ``transformers.generate``; only a method of one sequence stops at one of ``stop``.
 
     Returns:
         The returned ids, EOS included; and the tokens that they were decoded to, the forwards of the target, and the
@@ -124,11 +126,11 @@ def generate(
         options |= {"do_sample": True, **warp}
     if method in _BEAMS:
         options |= {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty}
-    elif until:  # beams go on to their end: which of them is returned may change until then
-        options |= {"stop_strings": list(until), "tokenizer": pair.tokenizer}
+    elif stop:  # beams go on to their end: which of them is returned may change until then
+        options |= {"stop_strings": list(stop), "tokenizer": pair.tokenizer}
     if method == "hf_assisted":
-        assert pair.draft is not None, "checked before anything is measured"
-        options["assistant_model"] = pair.draft.model
+        drafts = [model.model for model in pair.models[1:]]
+        options |= {"assistant_model": drafts[0]} if drafts else {"prompt_lookup_num_tokens": COPIED}
     tokens = torch.tensor([list(prompt_ids)], device=pair.device)
     ends: list[float] = []
 
@@ -153,7 +155,7 @@ def generate(
 @contextmanager
 def as_shipped(pair: Pair) -> Iterator[None]:
     """Give the models the attention that ``transformers`` would give them, until the end of the block."""
-    models = [model.model for model in (pair.target, pair.draft) if model is not None]
+    models = [model.model for model in pair.models]
     ours = [one for one in models if one.config.get_text_config(decoder=True)._attn_implementation == PACKED]
     for model in ours:
         model.set_attn_implementation("sdpa")

@@ -30,12 +30,12 @@ def race(
     prompts: Sequence[str | Question],
     task: Task | None = None,
     rounds: int = 3,
-    stop: Callable[[], bool] | None = None,
+    cancel: Callable[[], bool] | None = None,
 ) -> Iterator[Progress | Race]:
     """Run every contender ``rounds`` times on every prompt, each time with another seed; closing the iterator stops it.
 
     ``prompts`` are texts, or questions of the task that scores the answers; without one, perplexity stands for quality.
-    ``stop`` is asked inside the runs. Once it returns True the race ends: it yields what ran, if anything did, and
+    ``cancel`` is asked inside the runs. Once it returns True the race ends: it yields what ran, if anything did, and
     raises a StoppedError.
 
     Yields:
@@ -45,7 +45,7 @@ def race(
         SettingsError: nothing to run, a repeated name or prompt, or rounds out of range.
         PairError: a contender drafts and the pair has no draft model.
         PromptError: a prompt does not fit the models.
-        StoppedError: ``stop`` returned True.
+        StoppedError: ``cancel`` returned True.
     """
     asked, names = Prompts(prompts).questions() if prompts else [], [one.name for one in contenders]
     for what, chosen in (("decoder", names), ("prompt", [one.prompt for one in asked])):
@@ -57,10 +57,10 @@ def race(
     of = task or Prompts(asked)
     contest = Contest(tuple(contenders), tuple(Asked(of, one, one.prompt, None) for one in asked), rounds)
     require_runnable(pair, contest)
-    return _race(pair, contest, stop)
+    return _race(pair, contest, cancel)
 
 
-def _race(pair: Pair, contest: Contest, stop: Callable[[], bool] | None) -> Iterator[Progress | Race]:
+def _race(pair: Pair, contest: Contest, cancel: Callable[[], bool] | None) -> Iterator[Progress | Race]:
     runs, watches = list[Run](), dict[tuple[str, int], LaneWatch]()
 
     def watching(turn: Turn) -> list[LaneWatch]:
@@ -70,7 +70,7 @@ def _race(pair: Pair, contest: Contest, stop: Callable[[], bool] | None) -> Iter
         return [watch]
 
     try:
-        for step in run_contest(pair, contest, stop, watching=watching):
+        for step in run_contest(pair, contest, cancel, watching=watching):
             if step.run is not None:
                 runs.append(step.run)
             yield replace(step, run=None)

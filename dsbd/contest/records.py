@@ -277,11 +277,6 @@ class Racer:
         """The contender's name."""
         return self.row.contender
 
-    @property
-    def ratio(self) -> Ratio | None:
-        """Its speed over the baseline's."""
-        return self.row.ratio
-
 
 @dataclass(frozen=True, kw_only=True)
 class RacedPrompt:

@@ -37,8 +37,10 @@ class LanguageModel:
     vocabulary_limit: int | None = None
     """Number of columns of the logits that are tokens of the pair, if the model pads its vocabulary."""
     engine: str = "eager"
-    """How forwards run: ``eager``; ``traced``: without the model's Python; ``fused``: traced, with fewer operations;
-    ``graph``: captured and replayed; ``onnx``: by ONNX Runtime. ``auto`` until a pair is made."""
+    """How forwards run: ``eager``; ``traced``: without the model's Python; ``graph``: captured and
+    replayed; ``onnx``: by ONNX Runtime. ``auto`` until a pair is made."""
+    weights: str = "float"
+    """``int8``: the engine ``onnx`` runs the model rounded to eight bits, which has a law of its own."""
     memory: Memory | None = None
     """What reads prompts beyond the context; None if nothing does."""
     runners: dict[type, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
@@ -78,6 +80,11 @@ class LanguageModel:
         """Return the dtype of the weights."""
         dtype: torch.dtype = self.model.dtype
         return dtype
+
+    @property
+    def numbers(self) -> str:
+        """Return the name of what the weights are in: a dtype, or ``int8``."""
+        return self.weights if self.weights != "float" else str(self.dtype).removeprefix("torch.")
 
     @cached_property
     def config(self) -> Any:

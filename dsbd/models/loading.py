@@ -16,7 +16,7 @@ from dsbd.errors import PairError, first_line
 from dsbd.machine import SMALL, computes_bfloat16, free_bytes, limit_threads, without_progress
 from dsbd.memory.files import load_memory, require_folder
 from dsbd.models.cache import pack_groups
-from dsbd.models.engines.choice import ONNX_BELOW, resolve_engine
+from dsbd.models.engines.choice import resolve_engine, resolve_weights
 from dsbd.models.engines.onnx import why_no_graph
 from dsbd.models.files import (
     GGUF,
@@ -32,6 +32,7 @@ from dsbd.models.files import (
     without_weights,
 )
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.lookup import LOOKUP
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.smollm2 import fetched, require_fetched
@@ -40,8 +41,6 @@ from dsbd.util import BUNDLED_PAIRS, SMOLLM2, asset_path
 BUNDLED = "bundled"
 WITH_MEMORY = f"{BUNDLED}:memory"
 """The bundled story pair with its memory."""
-GUESSES: str | None = None
-"""The draft of ``smollm2`` where none is named."""
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 DEVICE_TYPES = ("cpu", "cuda")
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
@@ -59,6 +58,7 @@ def load_pair(
     device_map: DeviceMap | None = None,
     load_kwargs: Mapping[str, Any] | None = None,
     memory: str | Path | None = None,
+    weights: str = "float",
     show: Callable[[str], object] = lambda _: None,
 ) -> Pair:
     """Load a pair and check that each model can see a forest in one cache row.
@@ -67,13 +67,14 @@ def load_pair(
         target: folder or hub id of a causal language model, or ``bundled:stories`` or ``bundled:sql`` without a
             ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with its memory.
             ``smollm2`` is a chat model, once ``python -m dsbd fetch smollm2`` has run.
-        draft: a smaller model with the same vocabulary; with None only methods without drafts work.
+        draft: a smaller model with the same vocabulary, or ``lookup``: guesses copied from prompt and text, without
+            a second model. With None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
-            float32 for a small model on a CPU where ONNX Runtime runs it.
-        engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``fused``, ``onnx``, ``graph``
+            float32 on a CPU where ONNX Runtime runs the model and both its copies fit the memory.
+        engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``onnx``, ``graph``
             (docs/methods.md), or ``auto``, the rule of ``engine_for``. If an engine fails its check at load,
-            fused and onnx become traced, and the others eager. A model that is spread runs eagerly.
+            onnx becomes traced, and the others eager. A model that is spread runs eagerly.
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
@@ -81,11 +82,13 @@ def load_pair(
         memory: folder of a memory that was trained for the target. It adds small matrices to the target's weights, so
             the target's law is that of the model with memory; a prompt beyond the context is then read into the memory
             instead of being refused (docs/memory.md).
+        weights: ``float``, or ``int8``: both models are rounded to eight bits, and ONNX Runtime runs them on a CPU.
+            They are models of their own, and decodes are exact for them; ``pair.fallbacks`` says how near they are.
         show: called with what comes next, in words.
 
     Raises:
         PairError: a model cannot be found or loaded, is not a causal language model, or does not fit the free memory;
-            the vocabularies differ; device, device map, dtype or engine is unknown; the engine does not work here; or
+            the vocabularies differ; device, device map, dtype, engine or weights are unknown, or do not work here; or
             the memory is missing, damaged, or made for another model.
     """
     if target == WITH_MEMORY:
@@ -95,6 +98,7 @@ def load_pair(
     is_bundled, (target, draft) = target == WITH_MEMORY, sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
+    engine, dtype = resolve_weights(weights, engine, dtype, place)
     resolve_engine(engine, place)
     if device_map is not None and device != "auto":
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
@@ -103,17 +107,17 @@ def load_pair(
         require_folder(memory)
     limit_threads()
     loaded = list[tuple[LanguageModel, Any]]()
-    for source in (target, draft):
+    for source in (target, None if draft == LOOKUP else draft):
         if source is not None:
             show(f"loading {display_name(source)}")
             with without_progress():
-                loaded.append(_load(source, place, dtype, engine, more))
+                loaded.append(_load(source, place, dtype, engine, weights, more))
     model, tokenizer = loaded[0]
     if memory is not None:
         model = remembering(model, memory, f"{WITH_MEMORY}/target" if is_bundled else model.id)
         tokenizer.model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
     show("checking")
-    own, its = loaded[1] if draft is not None else (None, None)
+    own, its = loaded[1] if len(loaded) > 1 else (None if draft is None else LOOKUP, None)
     return make_pair(model, own, tokenizer, engine, its)
 
 
@@ -137,21 +141,21 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
         if source is not None and (source == "" or not isinstance(source, (str, Path))):
             given = repr(source) if isinstance(source, (str, int)) else f"of type {type(source).__name__}"
             raise PairError(f"{role} is {given}; give a folder or a hub id, and loaded models to make_pair")
-    if target is None and draft is not None:
+    if target is None and draft not in (None, LOOKUP):
         raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
     name = BUNDLED if target is None else target
     if name == SMOLLM2:
-        return require_fetched(), draft or GUESSES
+        return require_fetched(), draft or LOOKUP
     if not isinstance(name, str) or name.partition(":")[0] != BUNDLED:
         return name, draft
     pair = BUNDLED_PAIRS[0] if name == WITH_MEMORY else name.partition(":")[2] or BUNDLED_PAIRS[0]
     if pair not in BUNDLED_PAIRS:
         known = ", ".join([*(f"{BUNDLED}:{each}" for each in BUNDLED_PAIRS), WITH_MEMORY])
         raise PairError(f"there is no bundled pair {name[:100]!r}; choose one of {known}")
-    if draft is not None:
-        raise PairError(f"{name!r} brings its own draft model; leave draft {str(draft)!r} out")
+    if draft not in (None, LOOKUP):
+        raise PairError(f"{name!r} brings its own draft model; leave draft {str(draft)!r} out, or give {LOOKUP!r}")
     folder = asset_path(f"models/{pair}")
-    return folder / "target", folder / "draft"
+    return folder / "target", draft or folder / "draft"
 
 
 def resolve_device(device: str) -> torch.device:
@@ -199,7 +203,7 @@ def _arguments(given: Mapping[str, Any] | None, device_map: DeviceMap | None) ->
 
 
 def _load(
-    given: str | Path, device: torch.device, dtype: str | torch.dtype, engine: str, more: dict[str, Any]
+    given: str | Path, device: torch.device, dtype: str | torch.dtype, engine: str, weights: str, more: dict[str, Any]
 ) -> tuple[LanguageModel, Any]:
     """Return a model and its tokenizer. Raises: PairError."""
     source = source_of(require_name(given))
@@ -209,7 +213,7 @@ def _load(
             needed = sum(file.stat().st_size for file in weight_files(source.folder) if file.is_file())
         else:
             outline = without_weights(source.name, config, number)
-            if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine):
+            if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine, device):
                 number = torch.float32
             needed = outline.num_parameters() * number.itemsize
         if needed > (free := free_bytes(device)):
@@ -225,13 +229,14 @@ def _load(
         if "device_map" not in more and not getattr(model, "is_quantized", False):
             model = model.to(device)
         pack_groups(model)
-    return LanguageModel(model, display_name(given)), tokenizer
+    return LanguageModel(model, display_name(given), weights=weights), tokenizer
 
 
-def _is_faster_in_float32(outline: Any, engine: str) -> bool:
-    """Return True for a very small model, and for a small one that ONNX Runtime will run (decision 0009)."""
+def _is_faster_in_float32(outline: Any, engine: str, device: torch.device) -> bool:
+    """Return True for a very small model, and for one that ONNX Runtime will run: it fits, and packed a second time."""
+    count = int(outline.num_parameters())
     onnx = engine in ("auto", "onnx") and why_no_graph(LanguageModel(outline, "")) is None
-    return int(outline.num_parameters()) < (ONNX_BELOW if onnx else SMALL)
+    return count < SMALL or (onnx and 2 * count * torch.float32.itemsize < free_bytes(device))
 
 
 def require_name(source: str | Path) -> str:

@@ -11,10 +11,11 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from dsbd.errors import PairError
 from dsbd.models.cache import pack_groups
-from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_states, eager_forests
+from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_int8, check_states, eager_of
 from dsbd.models.engines.choice import engine_for, resolve_engine
 from dsbd.models.files import loading_errors
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.lookup import LOOKUP, Lookup
 from dsbd.models.pair import Pair
 
 KEPT = {
@@ -23,13 +24,13 @@ KEPT = {
     "paths": "each computed from its first token in every iteration",
 }
 """How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
-INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
+INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "onnx": "runs on torch"}
 """What a model does instead, by the engine that failed."""
 
 
 def make_pair(
     target: PreTrainedModel | LanguageModel,
-    draft: PreTrainedModel | LanguageModel | None = None,
+    draft: PreTrainedModel | LanguageModel | str | None = None,
     tokenizer: Any = None,
     engine: str | None = None,
     draft_tokenizer: Any = None,
@@ -38,14 +39,14 @@ def make_pair(
 
     The models stay where they are, with their values and dtypes: on one device or several, offloaded or quantised.
     Three things change in them. They are set to evaluation mode. Grouped queries on ``sdpa`` get an attention
-    implementation of this package. The engine ``fused`` joins weights, and the model's weights become views of them. If
+    implementation of this package. The engine ``onnx`` joins weights, and the model's weights become views of them. If
     weights change later, make a new pair.
 
     A model runs eagerly if hooks move its layers between devices.
 
     Args:
         target: a causal language model.
-        draft: a smaller model with the same vocabulary; with None only methods without drafts work.
+        draft: a smaller model with the same vocabulary, or ``lookup``; with None only methods without drafts work.
         tokenizer: of both models.
         engine: as for :func:`dsbd.load_pair`. None is ``auto`` for a model of transformers, and leaves the engine of a
             :class:`LanguageModel`.
@@ -55,13 +56,15 @@ def make_pair(
         PairError: a model is not a loaded causal language model, or sees later tokens; the tokenizer is missing or has
             tokens that a model lacks; the vocabularies differ; or the engine is unknown or does not work here.
     """
-    given = {"target": target} if draft is None else {"target": target, "draft": draft}
+    is_copied = isinstance(draft, str) and draft == LOOKUP
+    given: dict[str, Any] = {"target": target} if draft is None or is_copied else {"target": target, "draft": draft}
     models = {role: _wrapped(model, role, engine) for role, model in given.items()}
     vocabulary = _shared_vocabulary(tokenizer, draft_tokenizer, models)
     checks, fallbacks = dict[str, ForestCheck](), list[str]()
     models = {role: _fitted(model, role, vocabulary, checks, fallbacks) for role, model in models.items()}
     eos = _eos_ids(models["target"], tokenizer)
-    return Pair(models["target"], models.get("draft"), tokenizer, eos, checks, fallbacks)
+    copied = Lookup(models["target"].vocabulary_size) if is_copied else None
+    return Pair(models["target"], models.get("draft", copied), tokenizer, eos, checks, fallbacks)
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:
@@ -136,14 +139,21 @@ def _fitted(
     _require_causal(model)
     if model.turning_point is not None:
         fallbacks.append(f"{role} model is used up to {model.turning_point} tokens: beyond, its rotations are others")
-    eager = eager_forests(model)
+    eager = eager_of(model)
+    if model.weights == "int8":
+        checks[role], share = check_int8(model, eager)
+        if not checks[role].passed:
+            raise PairError(f"{model.id} does not run in int8: {checks[role].reason}; leave weights at float")
+        near = f"its law overlaps the float model's by {share:.1%} in the check"
+        fallbacks.append(f"{role} model is rounded to int8: {near}")
+        return model
     checks[role] = check_forest(model, eager)
     if not checks[role].passed:
         way = next((way for way in ("states", "steps") if check_states(model, way).passed), "paths")
         fallbacks.append(f"{role} model falls back to one row per path, {KEPT[way]}: {checks[role].reason}")
         return replace(model, attention=way, engine="eager")
     engine = engine_for(model) if model.engine == "auto" else model.engine
-    for tried in (engine, "traced") if engine in ("fused", "onnx") else (engine,):
+    for tried in (engine, "traced") if engine == "onnx" else (engine,):
         fast = replace(model, attention="forest", engine=tried)
         if tried == "eager":
             return fast

@@ -8,8 +8,9 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
+import numpy as np
 import torch
 
 from dsbd.errors import PromptError, first_line, told_as
@@ -18,6 +19,7 @@ from dsbd.memory.reading import PromptMemory
 from dsbd.methods import needs_draft_model
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.lookup import Lookup
 from dsbd.results import brief
 from dsbd.settings import DecodingSettings
 from dsbd.util import Check, Progress, never_stop
@@ -25,6 +27,10 @@ from dsbd.util import Check, Progress, never_stop
 SAMPLED_WEIGHTS = 64
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _WORD_START = "\u2581"
+
+
+Prompt = str | Sequence[int] | Sequence[Mapping[str, Any]] | np.ndarray | torch.Tensor
+"""A prompt: a text, the ids of one, or the messages of a chat."""
 
 
 class WindowedPrompt(NamedTuple):
@@ -99,7 +105,7 @@ class Pair:
     """The models, the tokenizer, and the ids that end a text. A pair equals only itself."""
 
     target: LanguageModel
-    draft: LanguageModel | None
+    draft: LanguageModel | Lookup | None
     tokenizer: Any
     eos: frozenset[int]
     checks: Mapping[str, ForestCheck] = field(default_factory=dict)
@@ -108,6 +114,11 @@ class Pair:
     """Sentences on what is slower or shorter than it could be, and why; empty if every check passed."""
 
     __repr__ = brief
+
+    @property
+    def models(self) -> list[LanguageModel]:
+        """Return the target, and the draft model if there is one."""
+        return [self.target, *([self.draft] if isinstance(self.draft, LanguageModel) else [])]
 
     @property
     def device(self) -> torch.device:
@@ -124,47 +135,60 @@ class Pair:
         """Return whether the tokenizer has a chat template, in which prompts are sent."""
         return bool(getattr(self.tokenizer, "chat_template", None))
 
-    def encode(self, prompt: str, chat: bool | None = None) -> list[int]:
+    def encode(self, prompt: Prompt, chat: bool | None = None) -> list[int]:
         """Return the token ids of a prompt, at least one.
 
         Args:
-            prompt: text; empty becomes BOS. A BOS at its beginning, as in a rendered chat template, is not doubled.
-            chat: apply the tokenizer's chat template, the prompt being the user's turn. None: where there is one.
+            prompt: text; empty becomes BOS, and a BOS at its beginning, as in a rendered chat template, is not doubled.
+                Or ids: a list, an array or a tensor, [length] or [1, length], fed as they are. Or messages: a list of
+                dictionaries with ``role`` and ``content``, which the tokenizer's chat template writes.
+            chat: apply the chat template to a text, the prompt being the user's turn. None: where there is one.
 
         Raises:
-            PromptError: the prompt is not a string, cannot be encoded, or is empty and there is no BOS token; or the
-                tokenizer has no chat template, or returns ids that a model lacks.
+            PromptError: the prompt is something else, cannot be encoded, or is empty and there is no BOS token; the
+                tokenizer has no chat template; or a model lacks an id.
         """
-        if not isinstance(prompt, str):
-            one = prompt[0] if isinstance(prompt, (list, tuple)) and prompt else prompt
-            messages = "; instead of messages, give the text of the user's turn, and chat=True for its template"
-            kind = type(prompt).__name__
-            raise PromptError(f"prompt is of type {kind}; give a text{messages if isinstance(one, Mapping) else ''}")
-        try:
-            prompt.encode()
-        except UnicodeEncodeError as error:
-            raise PromptError(f"prompt is not valid Unicode at character {error.start}; remove it") from None
-        if self.is_chat if chat is None else chat:
-            if not self.is_chat:
-                raise PromptError(f"{self.target.id} has no chat template; leave chat off")
-            turns = [{"role": "user", "content": prompt}]
-            with told_as(self._cannot_encode):
-                return list(self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False))
+        if isinstance(prompt, str):
+            try:
+                prompt.encode()
+            except UnicodeEncodeError as error:
+                raise PromptError(f"prompt is not valid Unicode at character {error.start}; remove it") from None
+            is_turn = self.is_chat if chat is None else chat
+            ids = self._written([{"role": "user", "content": prompt}]) if is_turn else self._tokens(prompt)
+        elif _are_messages(prompt):
+            ids = self._written(prompt)
+        elif (given := _ids_of(prompt)) is None:
+            told = "a list of texts, which only decode takes" if is_list(prompt, str) else f"a {type(prompt).__name__}"
+            raise PromptError(
+                f"prompt is {told}; give a text, the ids of one (list, array or tensor), or a list of messages with "
+                f"role and content"
+            )
+        elif chat:
+            raise PromptError("prompt is ids, and chat=True writes a text as the user's turn; leave chat off")
+        else:
+            ids = given
+        self.require_ids(ids)
+        return ids
+
+    def _tokens(self, text: str) -> list[int]:
         with told_as(self._cannot_encode):
-            ids = list(self.tokenizer(prompt).input_ids)
+            ids = list(self.tokenizer(text).input_ids)
         bos, written = self.tokenizer.bos_token_id, getattr(self.tokenizer, "bos_token", None)
         if not ids and bos is None:
             raise PromptError(f"prompt is empty and {self.target.id} has no BOS token; give some text")
-        if written and ids[:2] == [bos, bos] and not prompt.startswith(2 * written):
+        if written and ids[:2] == [bos, bos] and not text.startswith(2 * written):
             ids = ids[1:]
-        self.require_ids(ids)
         return ids or [bos]
+
+    def _written(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
+        if not self.is_chat:
+            raise PromptError(f"{self.target.id} has no chat template; give a text, and leave chat off")
+        with told_as(self._cannot_encode):
+            return list(self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))
 
     def require_ids(self, ids: Sequence[int], vocabulary_size: int | None = None) -> None:
         """Check that both models have all ids, and that none is padding. Raises: PromptError."""
-        rows = [
-            one.model.get_input_embeddings().weight.shape[0] for one in (self.target, self.draft) if one is not None
-        ]
+        rows = [one.model.get_input_embeddings().weight.shape[0] for one in self.models]
         most = min(rows if vocabulary_size is None else [*rows, vocabulary_size])
         for place, token in enumerate(ids):
             if not 0 <= token < most:
@@ -177,7 +201,7 @@ class Pair:
         said = f"{type(error).__name__}: {first_line(error)}"
         return PromptError(f"the tokenizer of {self.target.id} fails on this prompt ({said}); change one of them")
 
-    def decode(self, token_ids: Sequence[int]) -> str:
+    def detokenize(self, token_ids: Sequence[int]) -> str:
         """Return the text of generated tokens, without special tokens."""
         text: str = self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text
@@ -189,8 +213,8 @@ class Pair:
     @property
     def _limit(self) -> tuple[int, str]:
         """Return the shortest context and whose it is; a very long one if no model has a limit."""
-        models = [model for model in (self.target, self.draft) if model is not None]
-        return min(((model.context_size or sys.maxsize, model.id) for model in models), key=lambda limit: limit[0])
+        limits = [(model.context_size or sys.maxsize, model.id) for model in self.models]
+        return min(limits, key=lambda limit: limit[0])
 
     def room_after(self, prompt_size: int) -> int:
         """Return how many tokens fit after a prompt in both models' contexts; very many if neither has a limit."""
@@ -236,7 +260,7 @@ class Pair:
         if window + max_new_tokens <= limit:
             return
         if window == prompt_size:
-            turns = limit in [model.turning_point for model in (self.target, self.draft) if model is not None]
+            turns = limit in [model.turning_point for model in self.models]
             why = ", beyond which its rotations are others (longrope)" if turns else ""
             raise PromptError(
                 f"prompt of {prompt_size} tokens plus max_new_tokens {max_new_tokens} exceeds the context of "
@@ -251,6 +275,23 @@ class Pair:
         )
 
 
+def is_list(value: Any, kind: Any) -> bool:
+    """Return True for a list that holds values of one kind, and is not empty."""
+    return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(one, kind) for one in value)
+
+
+def _are_messages(value: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    return is_list(value, Mapping) and all({"role", "content"} <= one.keys() for one in value)
+
+
+def _ids_of(prompt: Any) -> list[int] | None:
+    """Return the ids of a list, an array or a tensor, [length] or [1, length]; None of anything else."""
+    plain = prompt.tolist() if hasattr(prompt, "tolist") else prompt
+    (row,) = plain if is_list(plain, list) and len(plain) == 1 else (plain,)
+    is_ids = is_list(row, (int, np.integer)) and not any(isinstance(one, bool) for one in row)
+    return [int(one) for one in row] if is_ids else None
+
+
 def conditions(pair: Pair) -> dict[str, Any]:
     """Return plain data: what a measurement depends on."""
     models = {"target": pair.target, "draft": pair.draft}
@@ -261,12 +302,14 @@ def conditions(pair: Pair) -> dict[str, Any]:
     }
 
 
-def model_identity(model: LanguageModel) -> dict[str, Any]:
-    """Return name, size, type, and a digest of the configuration and of a part of every weight."""
+def model_identity(model: LanguageModel | Lookup) -> dict[str, Any]:
+    """Return name, size, type, and a digest of the configuration and of a part of every weight; of lookup its name."""
+    if isinstance(model, Lookup):
+        return {"id": model.id}
     found: dict[str, Any] = {
         "id": model.id,
         "revision": model.revision,
-        "dtype": str(model.dtype).removeprefix("torch."),
+        "dtype": model.numbers,
         "attention": model.attention,
         "engine": model.engine,
         "parameters": sum(weight.numel() for weight in model.model.parameters()),

@@ -7,7 +7,7 @@ gave these probabilities: ``replay`` decodes again with them.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dsbd.errors import TraceError
@@ -15,8 +15,9 @@ from dsbd.methods import DepthPolicy, needs_draft_model, resolve
 from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.tracing.law_audit import BrokenError, Checks, check_forest, check_numbers, check_target
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit
-from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Result, path_to
+from dsbd.tracing.records import ROOT, BeamRecord, InputBeam, Iteration, KeptSlots, Node, Result, path_to
 from dsbd.tracing.trace import Trace, canonical_digest
+from dsbd.util import cut
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class _Audit:
     def __init__(self, checks: Checks) -> None:
         self.trace, self.settings, self.checks = checks.trace, checks.settings, checks
         self.finished: dict[int, InputBeam] = {}
-        self.length = 0
+        self.length, self.has_memory = 0, self.trace.prompt.memory is not None
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
 
     def run(self) -> None:
@@ -65,14 +66,17 @@ class _Audit:
         implied = resolve(self.settings)
         for name, value in vars(implied).items():
             self.checks.same(f"setting {name} of method {implied.method}", getattr(self.settings, name), value)
-        beams = [InputBeam(ROOT, 1, 0.0)]
+        beams, result, last = [InputBeam(ROOT, 1, 0.0)], self.trace.result, len(self.trace.iterations)
+        is_told = bool(self.trace.stop) and result is not None and self._tokens_tell(result)
         for number, iteration in enumerate(self.trace.iterations, 1):
             self.checks.place = f"iteration {number}"
             self.checks.same("index", iteration.index, number - 1)
             self.checks.same("input beams", iteration.input_beams, beams)
             beams = self._iteration(iteration)
-        if self.trace.result is not None:
-            self._result(self.trace.result, beams)
+            if is_told and number < last:
+                self.checks.same("the answer has ended", self._is_answered(beams, self._text), False)
+        if result is not None:
+            self._result(result, beams)
         self.checks.place = "trace"
         self.checks.same("seed", self.trace.seed, self.settings.seed)
         self.checks.same("list of tokens with two texts or two ends", _ambiguous(self.checks.nodes.values()), [])
@@ -117,10 +121,30 @@ class _Audit:
         best = sorted(alive, key=lambda beam: -beam.log_weight)[: settings.input_beams]
         kept = [beam for beam in alive if beam in best]
         checks.same("output beams", iteration.output_beams, kept)
+        self._slots(iteration)
         return kept
 
+    def _slots(self, iteration: Iteration) -> None:
+        """One row keeps the prompt and the nodes above the output beams; a row for each path counts no slots."""
+        checks, slots, nodes = self.checks, iteration.kept, self.checks.nodes
+        if self.trace.models.target.attention != "forest":
+            checks.same("slots of separate caches", vars(slots), vars(KeptSlots(0, 0, 0, [])))
+            return
+        own = {*(node.id for node in iteration.nodes), *(beam.node for beam in iteration.input_beams)}
+        above = {one.parent for beam in iteration.output_beams for one in path_to(beam.node, nodes)}
+        checks.same("slots of the prompt", slots.prompt_slots, len(self.trace.prompt.pieces) - 1 + self.has_memory)
+        held = slots.prompt_slots + len(above) if above else slots.slots_scored
+        checks.same("slots that stay", slots.slots_kept, held)
+        checks.same("nodes that stay", above & own <= {*slots.nodes} <= above, True)
+
     def _depth_drafted(self, iteration: Iteration, depth: int) -> int:
-        """Return how many layers of ``depth`` are drafted: on a CPU none below a layer whose drafts all end."""
+        """Return how many layers of ``depth`` are drafted: none below a layer whose drafts all end.
+
+        Copied drafts also end where nothing in the text agrees with them, which only a replay decides.
+        """
+        draft = self.trace.models.draft
+        if draft is not None and draft.attention == "copies":
+            return min(iteration.draft_depth, depth)
         deepest, kind = iteration.draft_depth, "cover" if self.checks.is_likely else "drafted"
         last = [node for node in iteration.nodes if node.layer == deepest and node.kind == kind]
         return deepest if 0 < deepest < depth and all(node.ends for node in last) else depth
@@ -144,21 +168,42 @@ class _Audit:
         checks, checks.place = self.checks, "result"
         held = self.finished | {beam.node: beam for beam in alive}
         checks.same("hypotheses", sorted(beam.node for beam in result.beams), sorted(held))
-        if alive:
+        texts = {beam.node: beam.text for beam in result.beams}
+        if alive and not self._is_answered(alive, texts.__getitem__):
             checks.same("tokens decoded", self.length, self.settings.max_new_tokens)
         for beam in result.beams:
             ids = [node.token_id for node in path_to(beam.node, checks.nodes)]
             checks.same(f"tokens of beam {beam.node}", beam.token_ids, ids)
             checks.close(f"log-weight of beam {beam.node}", beam.log_weight, held[beam.node].log_weight)
             checks.same(f"multiplicity of beam {beam.node}", beam.multiplicity, held[beam.node].multiplicity)
-            score = beam.log_weight / max(len(ids), 1) ** self.settings.length_penalty
-            checks.close(f"score of beam {beam.node}", beam.score, score)
+            checks.close(f"score of beam {beam.node}", beam.score, self._score(beam))
             checks.same(f"end of beam {beam.node}", beam.finished, beam.node in self.finished)
         scores = [beam.score for beam in result.beams]
         checks.same("ranking", scores, sorted(scores, reverse=True))
         checks.same("returned tokens", result.token_ids, result.beams[0].token_ids)
-        checks.same("returned text", result.text, result.beams[0].text)
+        checks.same("returned text", result.text, cut(result.beams[0].text, self.trace.stop))
         _check_stats(checks, result, self.length)
+
+    def _score(self, beam: InputBeam | BeamRecord) -> float:
+        length = len(list(path_to(beam.node, self.checks.nodes)))
+        return beam.log_weight / max(length, 1) ** self.settings.length_penalty
+
+    def _text(self, node: int) -> str:
+        """Return what the tokens of a beam are when they are joined, without its end."""
+        path = [one for one in path_to(node, self.checks.nodes) if not one.ends]
+        parts = [bytes.fromhex(one.bytes) if one.bytes else one.text.encode() for one in path]
+        return b"".join(parts).decode(errors="replace")
+
+    def _tokens_tell(self, result: Result) -> bool:
+        """Return True if joined tokens are the recorded texts. Some tokenizers add spaces, or show no special token."""
+        return all(self._text(beam.node) == beam.text for beam in result.beams)
+
+    def _is_answered(self, alive: Sequence[InputBeam], text_of: Callable[[int], str]) -> bool:
+        """Return True if every hypothesis that can still be returned has the same text before a text of ``stop``."""
+        over = sorted(self.finished.values(), key=self._score, reverse=True)[:1]
+        texts = [(text_of(beam.node), beam in alive) for beam in (*alive, *over)]
+        answers = {cut(text, self.trace.stop) for text, _ in texts}
+        return len(answers) == 1 and all(text not in answers for text, is_alive in texts if is_alive)
 
 
 def _check_joint_test(checks: Checks, iteration: Iteration) -> None:

@@ -273,6 +273,8 @@ def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[Node], beams:
             checks.close(f"P of {name}", pair.target_prob, node.target_prob or 0.0)
             if layer.kind == "draft" and node.draft_prob is not None:
                 checks.close(f"Q of {name}", pair.draft_prob, node.draft_prob)
+        if layer.kind == "bonus":
+            checks.same(f"Q of {name}", pair.draft_prob, 0.0)
     if checks.is_greedy:
         return
     known = [target for target, _ in known_pairs(checks, layer, nodes).values() if target > 0]

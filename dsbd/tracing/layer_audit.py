@@ -54,10 +54,13 @@ class LayerAudit:
         self.is_below_forest = layer.layer > iteration.draft_depth
         self.state = _Residual()
         self.known = known_pairs(checks, layer, self.own.values())
+        listed = {(pair.parent, pair.token_id): pair.draft_prob for pair in layer.alternatives}
         for draw in self.draws:  # a drawn node holds no Q; its draw does
             node = checks.nodes[draw.node]
-            if node.kind == "drawn" and not self.is_greedy and (node.parent, node.token_id) in self.known:
-                self.known[node.parent, node.token_id] = draw.target_prob, draw.draft_prob
+            pair = node.parent, node.token_id
+            checks.close(f"Q of the draw of node {draw.node}", draw.draft_prob, listed.get(pair, draw.draft_prob))
+            if node.kind == "drawn" and not self.is_greedy and pair in self.known:
+                self.known[pair] = draw.target_prob, draw.draft_prob
         self.finished: dict[int, InputBeam] = {}
         """The beams that ended, by node."""
 
@@ -246,9 +249,12 @@ class LayerAudit:
         later: list[Trial | Draw] = [other for other in self.trials if other.order > trial.order]
         for item in [*later, *self.draws]:
             if item.c is not None and item.S is not None:
+                most, state.c, state.S = state.S, c, 1.0
+                least = math.fsum(self._known_left().values())  # pairs that are not recorded add at most the rest of P
+                most = min(most, least + 1.0 - math.fsum(target for target, _ in self.known.values()))
                 self.checks.close("c after a rejection", item.c, c)
-                self.checks.at_most("S after a rejection", item.S, state.S)
-                self.checks.at_most("0 to S after a rejection", 0.0, item.S)
+                self.checks.at_most("S after a rejection", item.S, most)
+                self.checks.at_most("least S after a rejection", least, item.S)
                 state.adopt(item)
                 return
 
@@ -290,18 +296,22 @@ class LayerAudit:
         """Check the interval's place: all recorded pairs before it lie below it, and the others fill what is left."""
         if self.state.S < LEAST_LEFT and not self.settings.replacement:
             return 0.0
-        place, before, whole = self._place(node), list[float](), list[float]()
-        ids = {(own.parent, own.token_id): own.id for own in self.own.values()}
-        bonus = self.layer.kind == "bonus"
-        for (parent, token), (target, draft) in self.known.items():
-            left = self._left(ids.get((parent, token), -1), target, 0.0 if bonus else draft, None)
-            whole.append(left)
-            if (self.layer.alive.index(parent), token) < place:
-                before.append(left)
-        unknown = draw.cdf_low - math.fsum(before)
+        place, whole = self._place(node), self._known_left()
+        unknown = draw.cdf_low - math.fsum(left for pair, left in whole.items() if pair < place)
         self.checks.at_most(f"mass of the pairs before the interval, {name}", 0.0, unknown)
-        self.checks.at_most(f"start of the interval less recorded pairs, {name}", unknown, 1.0 - math.fsum(whole))
+        rest = 1.0 - math.fsum(whole.values())
+        self.checks.at_most(f"start of the interval less recorded pairs, {name}", unknown, rest)
         return unknown
+
+    def _known_left(self) -> dict[tuple[int, int], float]:
+        """What the residual gives to each recorded pair, by its place."""
+        ids, bonus = {(own.parent, own.token_id): own.id for own in self.own.values()}, self.layer.kind == "bonus"
+        return {
+            (self.layer.alive.index(parent), token): self._left(
+                ids.get((parent, token), -1), target, 0.0 if bonus else draft, None
+            )
+            for (parent, token), (target, draft) in self.known.items()
+        }
 
     def _place(self, node: Node) -> tuple[int, int]:
         return self.layer.alive.index(node.parent), node.token_id

@@ -38,6 +38,7 @@ from dsbd.tracing.trace import FORMAT, Trace, canonical_digest
 
 if TYPE_CHECKING:
     from dsbd.models.language_model import LanguageModel
+    from dsbd.models.lookup import Lookup
     from dsbd.results import DecodingResult
 
 
@@ -186,16 +187,16 @@ class Recorder(Observer):
     def trace(self) -> Trace:
         """Return what is recorded so far; without a result if the decode was cancelled or stopped."""
         start, pair = self._start, self._start.pair
-        models = [pair.target] if pair.draft is None else [pair.target, pair.draft]
         trace = Trace(
             format=FORMAT,
-            software={**_software(), "engine": " + ".join(model.engine for model in models)},
+            software={**_software(), "engine": " + ".join(model.engine for model in pair.models)},
             models=Models(model_record(pair.target), None if pair.draft is None else model_record(pair.draft)),
             settings=start.settings,
             seed=start.settings.seed,
             prompt=self._prompt(),
             iterations=list(self._iterations),
             result=None if self._finish is None else self._result(self._finish),
+            stop=list(start.stop),
         )
         return replace(trace, digest=canonical_digest(trace))
 
@@ -211,7 +212,7 @@ class Recorder(Observer):
         if memory is None or pair.target.memory is None:
             return None
         segments = [
-            SegmentRecord(len(one.ids), pair.decode(one.ids), one.first_memory, list(one.weights))
+            SegmentRecord(len(one.ids), pair.detokenize(one.ids), one.first_memory, list(one.weights))
             for one in memory.segments
         ]
         return MemoryRecord(pair.target.memory.name, segments, memory.sensory, memory.digest)
@@ -233,11 +234,10 @@ class Recorder(Observer):
         return self._ids[node]
 
 
-def model_record(model: "LanguageModel") -> ModelRecord:
+def model_record(model: "LanguageModel | Lookup") -> ModelRecord:
     """Return the record of a model."""
-    dtype = str(model.dtype).removeprefix("torch.")
     name = model.id.encode(errors="replace").decode()  # the name of a folder may hold bytes that are no text
-    return ModelRecord(name, model.revision, dtype, str(model.device), model.vocabulary_size, model.attention)
+    return ModelRecord(name, model.revision, model.numbers, str(model.device), model.vocabulary_size, model.attention)
 
 
 @lru_cache(maxsize=1)

@@ -96,7 +96,8 @@ class ModelRecord:
     vocabulary_size: int
     attention: ShortText
     """``forest`` (one cache row for all beams), or a row for each path: ``states`` (with a separate cache), ``steps``
-    (the same, fed token by token), ``paths`` (computed each time from its first token)."""
+    (the same, fed token by token), ``paths`` (computed each time from its first token). Or no model, but
+    guesses copied from the text: ``copies``."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -311,7 +312,7 @@ class BeamRecord(DecodedBeam):
 
 @dataclass(frozen=True, config=STRICT)
 class Result:
-    """What was returned; ``beams`` are ranked, the first is the returned one."""
+    """What was returned; ``beams`` are ranked, the first is the returned one. ``text`` ends at ``stop``."""
 
     __repr__ = brief
 

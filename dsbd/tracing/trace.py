@@ -21,7 +21,7 @@ from dsbd.law.verified import STRICT
 from dsbd.results import brief
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.reading import check_consistency, parse, read_file
-from dsbd.tracing.records import Iteration, Limits, Listed, Models, Node, Prompt, Result, ShortText
+from dsbd.tracing.records import Iteration, Limits, Listed, Models, Node, Prompt, Result, ShortText, Text
 from dsbd.util import write_file
 
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
@@ -43,6 +43,8 @@ class Trace:
     result: Result | None
     """None if the run was stopped before its end."""
     digest: ShortText = ""
+    stop: Listed[Annotated[Text, Field(min_length=1)]] = Field(default_factory=list, exclude_if=lambda stop: not stop)
+    """The texts that end the answer; left out if there are none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as plain data that ``json.dumps`` takes."""

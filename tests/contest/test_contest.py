@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -122,7 +123,7 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
         ids, attention_mask=torch.ones_like(ids), do_sample=True, num_beams=4, num_return_sequences=4,
         temperature=0.8, top_k=7, top_p=1.0, max_new_tokens=5, pad_token_id=256,
     )  # fmt: skip
-    assert found["text"] == pair.decode(trimmed(by_hand[0, ids.shape[1] :].tolist(), pair))
+    assert found["text"] == pair.detokenize(trimmed(by_hand[0, ids.shape[1] :].tolist(), pair))
     assert trimmed([5, EOS, EOS, 7], toy_pair()) == [5, EOS]
     assert trimmed([5, 6], toy_pair()) == [5, 6]
     with pytest.raises(SettingsError, match="temperature is 0; hf_beam_sampling samples"):
@@ -133,25 +134,22 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
 def test_a_decode_ends_where_its_answer_ends(method):
     """Catches an end text that is not passed on."""
     (one,) = contenders([method], {"max_new_tokens": [12]})
-    found = [measure(toy_pair(), one, "Once", seed, until=Quiz.until) for seed in range(8)]
-    assert "until" in {one["ended"] for one in found}
-    assert all(cut(one["text"], Quiz.until) != one["text"] for one in found if one["ended"] == "until")
+    found = [measure(toy_pair(), one, "Once", seed, stop=Quiz.until) for seed in range(8)]
+    ended = [one["text"] for one in found if one["ended"] == "until"]
+    assert ended != []
+    assert all(cut(text, Quiz.until) != text for text in ended)
 
 
-@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("prefix", [[], [torch.linspace(-1.0, 1.0, 32, dtype=torch.float64)]], ids=len)
 @torch.inference_mode()
-def test_the_likelihood_is_the_sum_over_its_tokens(seed):
+def test_the_likelihood_is_the_sum_over_its_tokens(prefix):
     """Catches logits that are shifted by the memory's slot, and a memory that the text is not judged behind."""
     prompt, text, model, total = [79, 110, 99, 101], [32, 97, 32, 98], toy_pair().target.model, 0.0
-    prefix = None
-    if seed is not None:
-        prefix = torch.randn(32, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
     for place, token in enumerate(text):
         embedded = model.get_input_embeddings()(torch.tensor([[*prompt, *text[:place]]]))
-        if prefix is not None:
-            embedded = torch.cat([prefix[None, None], embedded], dim=1)
-        total += float(model(inputs_embeds=embedded).logits[0, -1].log_softmax(dim=-1)[token])
-    assert log_likelihood(toy_pair().target, prompt, text, prefix) == pytest.approx(total, abs=1e-6)
+        whole = torch.cat([*(one[None, None] for one in prefix), embedded], dim=1)
+        total += float(model(inputs_embeds=whole).logits[0, -1].log_softmax(dim=-1)[token])
+    assert log_likelihood(toy_pair().target, prompt, text, *prefix) == pytest.approx(total, abs=1e-6)
 
 
 def test_a_long_prompt_is_read_before_the_clock_starts_and_judged_behind_its_memory(monkeypatch):
@@ -199,14 +197,8 @@ def test_an_evaluation_from_the_first_question_to_the_table(tmp_path):
 
 def test_ctrl_c_keeps_what_is_done(monkeypatch):
     """Catches a stop that looks like success, and a table that is lost with it."""
-    real, left = driver.measure, iter(range(4))
-
-    def stopped(*given, **named):
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return real(*given, **named)
-
-    monkeypatch.setattr(driver, "measure", stopped)
+    ends = iter([driver.measure] * 4 + [Mock(side_effect=KeyboardInterrupt)])
+    monkeypatch.setattr(driver, "measure", lambda *given, **named: next(ends)(*given, **named))
     report = hold_contest(toy_pair(), contest_of())
     assert (report.complete, len(report.runs)) == (False, 2)
     assert sum(row.ratio is not None for row in report.tables["prompts"].rows) == 1
@@ -233,40 +225,22 @@ def test_auto_is_resolved_once_and_said():
     assert f"dsbd auto: {runs[0].auto_reason}" in markdown_of([make_table(runs, Prompts(["x"]), BASELINE)])
 
 
-def row_of(table, contender):
-    return next(one for one in table.rows if one.contender == contender)
-
-
 def test_quality_is_clustered_and_compared_question_by_question():
     """Catches questions of one database taken as independent, and seeds that count as questions."""
-    table = made_up_table()
-    found, right = row_of(table, "sampling"), [0, 0, 0, 1, 0, 1, 1, 0]
-    assert found.quality == clustered_rate(right, "aaaabbbb")
-    assert (row_of(table, BASELINE).difference, row_of(table, BASELINE).ratio) == (None, None)
-    ours, theirs = (
-        {f"q{place}": float(right) for place, right in enumerate(RIGHT[name].replace(" ", ""))}
-        for name in ("speculative", BASELINE)
-    )
+    rows = {row.contender: row for row in made_up_table().rows}
+    right = {name: {f"q{place}": float(one) for place, one in enumerate(marks.replace(" ", ""))}
+             for name, marks in RIGHT.items()}  # fmt: skip
+    assert rows["sampling"].quality == clustered_rate([*right["sampling"].values()], "aaaabbbb")
+    assert (rows[BASELINE].difference, rows[BASELINE].ratio) == (None, None)
     clusters = {f"q{place}": place // 4 for place in range(8)}
-    assert row_of(table, "speculative").difference == paired_difference(ours, theirs, clusters)
+    expected = paired_difference(right["speculative"], right[BASELINE], clusters)
+    assert rows["speculative"].difference == expected
     twice = [made_up_run("sampling", at, float(at == seed), round=seed) for at in range(8) for seed in (0, 1)]
     averaged = make_table(twice, Quiz(), BASELINE).rows[0].quality
     assert (averaged.count, averaged.mean) == (8, pytest.approx(1 / 8))
     stories = make_table([made_up_run("sampling", at) for at in range(8)], Prompts(["x"]), BASELINE)
     assert (stories.metric, stories.higher_is_better, stories.baseline) == ("perplexity", False, None)
     assert stories.rows[0].quality == clustered_perplexity([2 + at / 10 for at in range(8)], "aaaabbbb")
-
-
-def beside(ours, theirs):
-    """Return the ratio of tokens over a baseline; both listed by prompt and round, None was not made."""
-    runs = [
-        made_up_run(name, place, cluster=f"{place}", round=round, layers=layers, seconds=1.0)
-        for name, listed in (("sampling", ours), (BASELINE, theirs))
-        for place, row in enumerate(listed)
-        for round, layers in enumerate(row)
-        if layers is not None
-    ]
-    return row_of(make_table(runs, Prompts(["x"]), "beam_sampling"), "sampling").ratio
 
 
 @pytest.mark.parametrize(
@@ -283,8 +257,15 @@ def beside(ours, theirs):
     ids=["paired", "half", "rounds", "one of three", "turned", "faster", "seeds of one prompt"],
 )
 def test_ratios_are_paired_and_rounds_are_no_further_prompts(ours, theirs, median, above, of, verdict):
-    """Catches a ratio of medians, and rounds that count as prompts."""
-    found = beside(ours, theirs)
+    """Catches a ratio of medians, and rounds that count as prompts; tokens are listed by prompt and round."""
+    runs = [
+        made_up_run(name, place, cluster=f"{place}", round=round, layers=layers, seconds=1.0)
+        for name, listed in (("sampling", ours), (BASELINE, theirs))
+        for place, row in enumerate(listed)
+        for round, layers in enumerate(row)
+        if layers is not None  # it was not made
+    ]
+    found = make_table(runs, Prompts(["x"]), "beam_sampling").rows[0].ratio
     assert (found.median, found.above_1, found.of, found.verdict) == (median, above, of, verdict)
 
 

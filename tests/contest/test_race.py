@@ -21,19 +21,8 @@ from dsbd.errors import RecordError, SettingsError, StoppedError
 from dsbd.util import asset_path
 from tests.contest.made_up import BASELINE, Quiz, made_up_run, made_up_table
 from tests.toy_pair import toy_pair
+from visualize import race as drawing
 from visualize.figures.contest import pareto_front
-from visualize.race import (
-    BAR,
-    WIDTH,
-    bar_paths,
-    busy_of,
-    lanes_of,
-    meaning_of,
-    passes_said,
-    quality_said,
-    seconds_of,
-    tick_path,
-)  # fmt: skip
 
 NAMES = ["sampling", "beam_sampling", "dsbd:same-law", "hf_sampling"]
 VALUES = {"max_new_tokens": [6], "draft_depth": [2], "draft_width": [3]}
@@ -95,7 +84,7 @@ def test_everybody_runs_as_often_as_asked_and_has_the_lane_of_a_measured_run(ran
         (shown,) = [answer for answer in racer.answers if answer.seed == racer.lane.seed]
         assert racer.lane.text == shown.text
         assert racer.lane.has_phases == (racer.name != "hf_sampling")
-        assert (racer.ratio is None) == (racer.name == "beam_sampling")
+        assert (racer.row.ratio is None) == (racer.name == "beam_sampling")
     assert (ran.baseline, ran.complete, ran.task) == ("beam_sampling", True, None)
 
 
@@ -120,7 +109,7 @@ def test_a_race_is_kept_as_plain_data(ran, tmp_path):
 def test_a_race_that_is_stopped_shows_what_ran():
     """Catches a stop that takes the runs with it, or waits for the end of a decode."""
     asked, steps = iter([False] * 28 + [True] * 99), []
-    running = race(toy_pair(), contenders(NAMES[:2], VALUES), ["a", "b"], stop=lambda: next(asked))
+    running = race(toy_pair(), contenders(NAMES[:2], VALUES), ["a", "b"], cancel=lambda: next(asked))
     with pytest.raises(StoppedError):
         deque(map(steps.append, running), maxlen=0)
     *before, last = steps
@@ -143,13 +132,19 @@ def test_answers_are_scored_by_the_task():
 def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
     """Catches a lane that is drawn on another clock, and one text that seems to win against several."""
     shown = made_up(**SPEEDS)
-    lanes = {racer.name: (lane, passes_said(racer, shown)) for ran in lanes_of(shown).values() for racer, lane in ran}
-    ends = {name: tick_path(lane, 4.0).split(" ")[0] for name, (lane, _) in lanes.items()}
-    assert (seconds_of(shown), busy_of(shown)) == (4.0, ["prefill", "score"])
+    lanes = {racer.name: racer.lane for racer in shown.racers}
+    ends = {name: drawing.tick_path(lane, 4.0).split(" ")[0] for name, lane in lanes.items()}
+    assert (drawing.seconds_of(shown), drawing.busy_of(shown)) == (4.0, ["prefill", "score"])
     assert ends == {"sampling": "M500.00", "beam_sampling": "M1000.00", "dsbd same-law": "M500.00"}
-    bars = bar_paths(lanes["beam_sampling"][0], 4.0)
-    assert bars["score"] == f"M{WIDTH * 0.125:.2f} 0h{WIDTH * 0.875:.2f}V{BAR}h-{WIDTH * 0.875:.2f}z"
-    heats = {heat: {racer.name: lanes[racer.name][1] for racer, _ in ran} for heat, ran in lanes_of(shown).items()}
+    bars = drawing.bar_paths(lanes["beam_sampling"], 4.0)
+    assert (
+        bars["score"]
+        == f"M{drawing.WIDTH * 0.125:.2f} 0h{drawing.WIDTH * 0.875:.2f}V{drawing.BAR}h-{drawing.WIDTH * 0.875:.2f}z"
+    )
+    heats = {
+        heat: {one.name: drawing.passes_said(one, shown) for one in ran}
+        for heat, ran in drawing.lanes_of(shown).items()
+    }
     passes = "1 pass of the large model instead of 1"
     several = {"beam_sampling": "without guesses", "dsbd same-law": passes}
     assert heats == {"several texts": several, "one text": {"sampling": "without guesses"}}
@@ -166,7 +161,7 @@ def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
 )
 def test_the_sentence_says_the_passes_and_then_the_time(ours, sentence):
     """Catches a sentence that claims more, or less, than the interval."""
-    said = meaning_of(made_up(**{"beam_sampling": [20] * len(ours), "dsbd:same-law": ours}))
+    said = drawing.meaning_of(made_up(**{"beam_sampling": [20] * len(ours), "dsbd:same-law": ours}))
     assert said.startswith("Guesses save passes of the large model, on every machine: 1 instead of 1 for several texts")
     assert sentence in said
 
@@ -177,9 +172,9 @@ def test_quality_says_which_way_is_better():
     racer = shown.racers[1]
     difference = replace(racer.row.difference, of=replace(racer.row.difference.of, mean=-1.0, low=-1.5, high=-0.5))
     lower = replace(racer, row=replace(racer.row, difference=difference))
-    assert quality_said(lower, shown) == "perplexity lower, which is better"
+    assert drawing.quality_said(lower, shown) == "perplexity lower, which is better"
     asked = replace(shown, task="sql", higher_is_better=True)
-    assert quality_said(lower, asked) == "share of right answers lower, which is worse"
+    assert drawing.quality_said(lower, asked) == "share of right answers lower, which is worse"
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
@@ -191,7 +186,11 @@ def test_the_front_by_comparing_all_with_all(points):
 
 
 def test_figures_show_the_rows_with_their_intervals_in_both_themes():
-    """Catches a baseline beside itself, a name that is markup, and a figure without a title."""
+    """Catches a baseline beside itself, a name that is markup, looks that begin again after the seventh series, and a
+    figure without a title."""
+    twelve = tuple(replace(made_up_table().rows[0], contender=f"decoder {letter}") for letter in "abcdefghijkl")
+    *points, _ = visualize.pareto_figure(replace(made_up_table(), rows=twelve)).data
+    assert len({point.marker.symbol for point in points}) == 12
     table, shown = made_up_table(), made_up(**SPEEDS)
     drawn = visualize.pareto_figure(shown)
     assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same distribution", "Sampling"]

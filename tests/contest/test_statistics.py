@@ -9,16 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dsbd.contest import statistics as ours
 from dsbd.contest.records import Interval, Mean
-from dsbd.contest.statistics import (
-    clustered_mean,
-    clustered_perplexity,
-    clustered_rate,
-    clustered_ratio,
-    median_interval,
-    paired_difference,
-    student_95,
-)
+from dsbd.contest.statistics import clustered_mean, clustered_perplexity, clustered_rate, median_interval
 
 
 def wilson(right: int, of: int) -> Mean:
@@ -50,7 +43,8 @@ def test_clusters_that_are_alike_make_no_more_questions_than_there_are(odd):
 
 
 def test_a_clustered_rate_counts_correlated_questions_as_fewer():
-    """Catches Wilson's interval over questions that repeat each other: five copies of a question are one."""
+    """Catches Wilson's interval over questions that repeat each other: five copies of a question are one; and an
+    interval of no width where every answer is right."""
     right = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0]
     copied = [value for value in right for _ in range(5)]
     names = [place for place in range(7) for _ in range(5)]
@@ -59,16 +53,14 @@ def test_a_clustered_rate_counts_correlated_questions_as_fewer():
     assert (found.count, found.mean) == (35, pytest.approx(5 / 7))
     assert clustered_rate(right, range(7)) == wilson(5, 7)
     assert clustered_rate(copied, ["a"] * 35) == Mean(pytest.approx(5 / 7), None, None, None, 35, 1)
-
-
-def test_all_right_is_no_certainty():
-    """Catches an interval of no width where every answer is right, and 35 questions counted where there are 7."""
-    found = clustered_rate([1.0] * 35, [place // 5 for place in range(35)])
+    found = clustered_rate([1.0] * 35, names)
     assert found.high == 1
     assert found.low < wilson(7, 7).low < wilson(35, 35).low
 
 
-def test_without_clusters_it_is_the_usual_error():
+def test_without_clusters_it_is_the_usual_error_and_student_the_quantile_of_scipy():
+    for degrees in (1, 2, 3, 20, 1033):
+        assert ours.student_95(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
     values = [1.0, 0.0, 0.0, 1.0, 1.0, 0.5]
     found = clustered_mean(values, range(6))
     half = stats.t.ppf(0.975, 5) * stats.sem(values)
@@ -89,22 +81,22 @@ def test_a_ratio_is_sum_over_sum_with_the_error_of_resampled_clusters():
     source = random.Random(4)
     bottoms, clusters = [source.uniform(1, 9) for _ in range(120)], [place // 3 for place in range(120)]
     tops = [3 * bottom + source.gauss(0, 2) for bottom in bottoms]
-    found = clustered_ratio(tops, bottoms, clusters)
+    found = ours.clustered_ratio(tops, bottoms, clusters)
     slow = resampled_error(
         list(zip(tops, bottoms, strict=True)), clusters, lambda rows: sum(t for t, _ in rows) / sum(b for _, b in rows)
     )
     assert found.mean == pytest.approx(sum(tops) / sum(bottoms))
     assert found.standard_error == pytest.approx(slow, rel=0.15)
-    assert clustered_ratio([1.0], [0.0], ["a"]) is None
+    assert ours.clustered_ratio([1.0], [0.0], ["a"]) is None
 
 
 def test_a_pair_needs_both_and_a_verdict_more_than_one_cluster():
     """Catches "equal" where nothing was shown, and a question that one of them did not answer."""
-    ours, theirs = {"a": 1.0, "b": 0.0, "c": 1.0}, {"a": 0.0, "b": 1.0, "d": 1.0}
-    found = paired_difference(ours, theirs, {name: name for name in ours})
+    some, others = {"a": 1.0, "b": 0.0, "c": 1.0}, {"a": 0.0, "b": 1.0, "d": 1.0}
+    found = ours.paired_difference(some, others, {name: name for name in some})
     assert (found.of.count, found.above, found.below, found.verdict) == (2, 1, 1, "no difference seen")
-    assert paired_difference(ours, theirs, dict.fromkeys(ours, "one passage")).verdict == "not measured"
-    assert paired_difference({"a": 1.0}, {"b": 1.0}, {"a": "a"}) is None
+    assert ours.paired_difference(some, others, dict.fromkeys(some, "one passage")).verdict == "not measured"
+    assert ours.paired_difference({"a": 1.0}, {"b": 1.0}, {"a": "a"}) is None
 
 
 def test_no_interval_of_perplexities_reaches_below_one():
@@ -115,11 +107,6 @@ def test_no_interval_of_perplexities_reaches_below_one():
     assert found.high == pytest.approx(math.exp(logs.high))
     assert (logs.low < 0, found.low) == (True, 1.0)
     assert clustered_perplexity([3.0, 12.0], "aa") == Mean(pytest.approx(6.0), None, None, None, 2, 1)
-
-
-@pytest.mark.parametrize("degrees", [1, 2, 3, 20, 1033])
-def test_student_is_the_quantile_of_scipy(degrees):
-    assert student_95(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
 
 
 @pytest.mark.parametrize("rounds", [1, 5])
@@ -136,15 +123,11 @@ def test_a_median_is_held_at_least_as_often_as_it_says(prompts, rounds):
 
 @pytest.mark.parametrize(("prompts", "left_out"), [(5, None), (6, 0), (8, 0), (12, 2), (34, 10)])
 def test_a_median_has_the_interval_of_fair_coins(prompts, left_out):
-    """Catches another count: the exact interval leaves out as many at either end as coins allow in 2.5 %, or fewer."""
-    found = median_interval([[float(place)] for place in range(prompts)])
+    """Catches another count (the exact interval leaves out as many at either end as coins allow in 2.5 %, or fewer);
+    rounds that count as prompts, and an interval of no width where the rounds of each fall on both sides."""
+    once = [[float(place)] for place in range(prompts)]
     low, high = (None, None) if left_out is None else (left_out, prompts - 1 - left_out)
-    assert found == Interval((prompts - 1) / 2, low, high)
-    assert left_out is None or 2 * stats.binom.cdf(left_out, prompts, 0.5) <= 0.05
-
-
-def test_rounds_that_repeat_each_other_narrow_no_interval():
-    """Catches rounds that count as prompts, and an interval of no width where the rounds of each fall on both sides."""
-    once = [[float(place)] for place in range(12)]
+    assert median_interval(once) == Interval((prompts - 1) / 2, low, high)
     assert median_interval([group * 5 for group in once]) == median_interval(once)
     assert median_interval([[0.0, 1.0]] * 8) == Interval(0.5, 0.0, 1.0)
+    assert left_out is None or 2 * stats.binom.cdf(left_out, prompts, 0.5) <= 0.05

@@ -6,19 +6,9 @@ from collections import Counter
 import pytest
 
 from dsbd.contest import task as task_module
+from dsbd.contest import tasks
 from dsbd.contest.task import Question, in_order, json_lines, read_json
-from dsbd.contest.tasks import (
-    DISTANCES,
-    NEEDLE,
-    NEEDLE_WORDS,
-    PER_DISTANCE,
-    SEGMENT_CHARACTERS,
-    SQUAD_HEAD,
-    MtBench,
-    OwnQuestions,
-    Squad,
-    load_task,
-)
+from dsbd.contest.tasks import NEEDLE, MtBench, OwnQuestions, Squad, load_task
 from dsbd.errors import TaskError
 from dsbd.util import asset_path
 from tests.contest.made_up import chance, mean_score
@@ -123,7 +113,7 @@ def test_a_passage_is_a_cluster(tmp_path):
     task = squad(tmp_path)
     found = {question.id: question for question in task.questions()}
     assert found["a"].cluster == found["b"].cluster != found["c"].cluster == found["d"].cluster
-    assert found["a"].prompt.startswith(SQUAD_HEAD)
+    assert found["a"].prompt.startswith(tasks.SQUAD_HEAD)
     assert found["a"].prompt.endswith("It fell in 1901.\nQuestion: Who built it?\nAnswer:")
     assert task.answer(" the Hart brothers\nQuestion: more?") == "the Hart brothers"
     for data in ({}, {"data": [1]}):
@@ -173,10 +163,10 @@ def test_the_needle_is_told_first_and_asked_last():
         assert question.prompt.endswith(f"\n{NEEDLE}")
         assert question.prompt.count(NEEDLE) == 2
         filler = len(question.prompt) - len(f"{NEEDLE} {word}.\n\n\n{NEEDLE}")
-        assert -30 < filler - int(question.id.partition("-")[0]) * SEGMENT_CHARACTERS <= 0
+        assert -30 < filler - int(question.id.partition("-")[0]) * tasks.SEGMENT_CHARACTERS <= 0
     distances = Counter(question.id.partition("-")[0] for question in task.questions())
-    assert distances == {f"{distance}": PER_DISTANCE for distance in DISTANCES}
-    assert {question.references[0] for question in task.questions()} == set(NEEDLE_WORDS)
+    assert distances == {f"{distance}": tasks.PER_DISTANCE for distance in tasks.DISTANCES}
+    assert {question.references[0] for question in task.questions()} == set(tasks.NEEDLE_WORDS)
     question = next(question for question in task.questions() if question.references == ("cat",))
     for text, score in ((" cat. It", 1), (" cat\n", 1), (" Cat.", 0), (" big cat.", 0), ("", 0)):
         assert task.score(question, task.answer(text)) == (score, "")

@@ -89,7 +89,10 @@ def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
             yield _build(shared, process, probability, layers)
             return
         for mass, drafted, below in _layers_below(case, process, above, len(layers)):
-            yield from grow(below, [*layers, drafted], probability * mass)
+            if drafted:
+                yield from grow(below, [*layers, drafted], probability * mass)
+            else:  # no draft is known below any node
+                yield _build(shared, process, probability, layers)
 
     yield from grow(tuple((beam.path, beam.multiplicity) for beam in case.inputs), [], 1.0)
 
@@ -100,7 +103,7 @@ def _layers_below(
     """Every layer that can be drawn below some nodes: its probability, the drafts of its laws, what it extends to."""
     chosen = case.settings
     if chosen.branching is not None:
-        families = [((parent,), process.law((parent,), "draft")) for parent in above]
+        families = [((parent,), law) for parent in above if (law := process.law((parent,), "draft"))]
         laws = [sequences(law, chosen.branching[number], case.warp).items() for _, law in families]
         for drawn in product(*laws):
             drafted = [(*family, paths) for family, (paths, _) in zip(families, drawn, strict=True)]

@@ -6,6 +6,7 @@ good or fails for good; over all choices of seeds a right decoder would fail one
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -15,6 +16,7 @@ import torch
 
 import dsbd
 from dsbd.law.laws import Residual
+from dsbd.models.lookup import Lookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.session import IterationEnd
@@ -25,7 +27,8 @@ from tests.toy_pair import Digits, Iterations, read_by_host, read_settings, smal
 FALSE_ALARM = 1e-6
 VOCABULARY = 8
 EOS = 1
-PROMPT = [3, 5, 2]
+PROMPT = [3, 5, 2, 3, 4, 3, 5]
+TEXT = "".join(map(str, PROMPT))
 RUNS = 300
 
 
@@ -42,12 +45,12 @@ class ModelTables:
 
     eos = frozenset([EOS])
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: Pair, prompt: Sequence[int] = PROMPT) -> None:
         @lru_cache(None)
         @torch.inference_mode()
         def table(role: str, path: tuple[int, ...]) -> list[float]:
             model = getattr(pair, role).model
-            return model(torch.tensor([[*PROMPT, *path]])).logits[0, -1].softmax(0).tolist()
+            return model(torch.tensor([[*prompt, *path]])).logits[0, -1].softmax(0).tolist()
 
         self.next_token = {role: partial(table, role) for role in ("target", "draft")}
 
@@ -63,15 +66,16 @@ def ends_of(seen: list[IterationEnd]) -> tuple[Multiset, Multiset]:
     return tuple(sorted(finished.items())), tuple(sorted(alive))
 
 
-def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int) -> float:
+def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bool = False) -> float:
     """Of the decodes' ends against the oracle, every layer having this width."""
     warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
+    decoding = replace(pair, draft=Lookup(VOCABULARY)) if lookup else pair
     process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp)
     law = process.after((((), 1),), settings.max_new_tokens, width)
     found = []
     for seed in range(RUNS):
         watcher = Iterations()
-        result = dsbd.decode(pair, "352", replace(settings, seed=seed), observers=[watcher])
+        result = dsbd.decode(decoding, TEXT, replace(settings, seed=seed), observers=[watcher])
         found.append(ends_of(watcher.seen))
         paths = {path for part in found[-1] for path, _ in part}
         assert {tuple(beam.token_ids) for beam in result.beams} == paths
@@ -80,8 +84,6 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int) -> float:
 
 
 FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4}
-
-
 WIDE = {"draft_width": 3, "min_width": 3, "max_width": 3, "top_k": 3, "temperature": 1.4, "max_new_tokens": 2}
 TREE = {"method": "specinfer", "branching": (3, 2), "top_k": 3, "max_width": 1}
 LAWS = [
@@ -96,6 +98,14 @@ LAWS = [
 ]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [{}, LAWS[2], LAWS[-1]], ids=str)
+def test_a_decode_with_copied_drafts_has_the_law_of_its_method(changes: dict, pair: Pair) -> None:
+    """Catches copied drafts that look at what they must not see, and iterations without a draft that lose something."""
+    values = {**FIXED, **changes}
+    assert _p_value(pair, read_settings(**values), values["max_width"], lookup=True) > FALSE_ALARM
+
+
 @pytest.mark.parametrize("changes", [pytest.param(one, marks=pytest.mark.slow if one else ()) for one in LAWS], ids=str)
 def test_a_decode_has_the_law_of_its_method(changes: dict, pair: Pair) -> None:
     """Catches a wrong join of draft, score, verify, commit and cache that exact laws of the parts do not show."""
@@ -108,7 +118,7 @@ def test_decodes_meet_every_verdict(pair: Pair) -> None:
     chosen = dsbd.DecodingSettings(**{**FIXED, "draft_width": 3, "draft_depth": 3, "max_new_tokens": 20})
     counts = Counter()
     for seed in range(10):
-        counts.update(vars(dsbd.decode(pair, "352", replace(chosen, seed=seed)).stats))
+        counts.update(vars(dsbd.decode(pair, TEXT, replace(chosen, seed=seed)).stats))
     names = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed")
     assert min(counts[name] for name in names) >= 5
     assert 1.5 < counts["layers"] / counts["iterations"] < 3.5
@@ -146,7 +156,7 @@ def test_forest_holds_what_the_models_say(
     tables = ModelTables(pair)
     for seed in range(9):  # the first decode that is not over after one iteration
         watcher = Iterations()
-        dsbd.decode(pair, "352", replace(chosen, seed=seed), observers=[watcher])
+        dsbd.decode(pair, TEXT, replace(chosen, seed=seed), observers=[watcher])
         if len(watcher.seen) > 1:
             break
     assert len(watcher.seen) > 1

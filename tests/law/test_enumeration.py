@@ -20,6 +20,7 @@ from dsbd.law.verified import Uniforms
 from dsbd.law.verify import verify
 from dsbd.law.width import choose_width
 from dsbd.methods import resolve
+from dsbd.models.lookup import Copies
 from dsbd.settings import DecodingSettings, ResolvedSettings
 from tests.law.enumeration import Case, forests, path_of, plain_law, rows_of, run_law, slots_of, worst_layers
 from tests.law.oracle import Tables, Weighted, sequences, total_variation
@@ -34,11 +35,24 @@ def settings(**changes) -> ResolvedSettings:
     return ResolvedSettings(**values)
 
 
+class Copying(Tables):
+    """Drafts copied from a prompt: the draft's table is what :class:`Copies` knows, and nothing after the token 2."""
+
+    def _draft(self, path: tuple[int, ...]) -> list[float]:
+        node = toy.ROOT
+        for token in path:
+            node = node.child(token)
+        (row,) = Copies([0, 1, 1, 0, 0, 1, 0], toy.ROOT).extend([node])
+        known = dict(zip(row.tokens.tolist(), np.exp(row.log_probs).tolist(), strict=True))
+        return [known.get(token, 0.0) for token in range(self.vocabulary)]
+
+
 SEEN = Tables(1, 3)
 ENDING = Tables(2, 3, eos=2)
 TWO_TOKENS = Tables(3, 2)
 UNRELATED = Tables(4, 3, likeness=0.0)
 EQUAL = Tables(5, 3, likeness=1.0)
+COPYING = Copying(3, 3)
 TWO_INPUTS = (Weighted((0,), -0.7, 2), Weighted((1,), -0.9, 1))
 TWO_SINGLE_INPUTS = tuple(beam._replace(multiplicity=1) for beam in TWO_INPUTS)
 
@@ -60,6 +74,8 @@ RUNS = {
     "likely, EOS, top-p": (ENDING, {"forest": "likely", "draft_width": 4, "top_k": 0, "top_p": 0.9}, 3),
     "likely, greedy": (SEEN, {"forest": "likely", "draft_width": 2, "temperature": 0.0, "width": 3}, 3),
     "no drafts": (SEEN, {"draft_depth": 0, "width": 3}, 1),
+    "copied": (COPYING, {}, 3),
+    "copied, likely": (COPYING, {"forest": "likely", "draft_width": 3}, 3),
 }
 
 
@@ -80,6 +96,7 @@ TREES = {
     "<3,1>, EOS, top-k two": (ENDING, (3, 1), {"top_k": 2, "temperature": 1.4}),
     "<1,1,2>": (UNRELATED, (1, 1, 2), {"top_k": 0}),
     "<2,2>, greedy": (SEEN, (2, 2), {"temperature": 0.0}),
+    "<2,2>, copied": (COPYING, (2, 2), {}),
     "<1,3>, greedy, EOS": (ENDING, (1, 3), {"temperature": 0.0}),
 }
 
@@ -120,6 +137,7 @@ LAYERS = {
     "unrelated draft": (UNRELATED, {"cover_width": 2, "top_k": 3}, (2, 3)),
     "draft is target": (EQUAL, {"width_threshold": 0.9, "top_k": 3}, (1, 2, 3)),
     "likely": (SEEN, {"forest": "likely", "draft_width": 3}, (1, 2, 3)),
+    "copied": (COPYING, {"top_k": 3}, (1, 2)),
     "likely, low threshold": (UNRELATED, {"forest": "likely", "draft_width": 5, "width_threshold": 0.1}, (1, 2)),
 }
 

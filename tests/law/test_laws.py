@@ -145,14 +145,11 @@ PAIRS, NONE = np.array([0.5, 0.25, 0.25]), np.zeros(3)
     ],
 )
 def test_equal_laws_accept_everything_and_disjoint_ones_nothing(draft, changes, width, reason) -> None:
-    """Catches 0/0 where P = Q, a threshold that must be passed and not reached, and a bound that does not hold."""
+    """Catches 0/0 where P = Q, or taken for 0, a threshold that must be passed and not reached, in a likely forest too,
+    and a bound that does not hold."""
     found = choose_width(PAIRS, draft, 5, 3, ResolvedSettings(draft_width=5, width_threshold=1.0, **changes))
     assert (found.width, found.numbers.width_reason) == (width, reason)
     assert found.numbers.accepted_distribution == ([1, 0, 0, 0, 0, 0] if draft is NONE else [0, 0, 0, 0, 0, 1])
-
-
-def test_the_edges_count() -> None:
-    """Catches 0/0 taken for 0 where P and Q are equal, and a likely forest that asks for more than the threshold."""
     assert acceptance_chain([1.0, 0.0, 0.0]) == [1.0, 1.0]
     assert likely_forest_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2
 

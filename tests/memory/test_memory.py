@@ -4,8 +4,8 @@ import json
 import math
 import os
 import shutil
-from collections import Counter
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -13,13 +13,14 @@ from safetensors.torch import load_file, save_file
 
 import dsbd
 from dsbd.api import planning
+from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError, StoppedError, TraceError
 from dsbd.memory.files import CONFIG, WEIGHTS, LowRank, load_memory, save_memory
 from dsbd.memory.reading import Memory, MemoryNetwork, MemorySettings, segments_of
 from dsbd.models.making import make_pair
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import value_of
-from tests.toy_pair import EOS, toy_model, toy_pair
+from tests.toy_pair import EOS, read_settings, toy_model, toy_pair
 
 
 def random_network(hidden_size: int, seed: int = 0, **sizes) -> MemoryNetwork:
@@ -232,15 +233,9 @@ def pair() -> dsbd.Pair:
 @pytest.mark.parametrize("method", dsbd.METHODS)
 def test_log_weights_are_those_behind_the_memory(pair, method) -> None:
     """Catches a method whose target reads the window without its memory."""
-    settings = dsbd.DecodingSettings(method=method, max_new_tokens=6, block=1) if method == "mjgd" else None
-    settings = settings or dsbd.DecodingSettings(method=method, max_new_tokens=6)
     window = value_of(pair.fitting(pair.encode(LONG), 6))
-    for beam in dsbd.decode(pair, LONG, settings).beams:
-        tokens = torch.tensor([[*window.ids, *beam.token_ids]])
-        with torch.inference_mode():
-            logits = pair.target.forward(pair.target.behind(window.memory.embedding, tokens))[0]
-        laws = logits[len(window.ids) : -1].double().log_softmax(-1)
-        again = laws.gather(1, torch.tensor(beam.token_ids)[:, None]).sum().item()
+    for beam in dsbd.decode(pair, LONG, read_settings(method, max_new_tokens=6, block=1)).beams:
+        again = log_likelihood(pair.target, window.ids, beam.token_ids, window.memory.embedding)
         assert beam.log_weight == pytest.approx(again, abs=1e-6)
 
 
@@ -311,12 +306,7 @@ def test_reading_tells_how_far_it_is_and_stops(pair) -> None:
     """Catches a long prompt that cannot be cancelled while it is read."""
     steps = list(planning(pair, LONG + "!", dsbd.DecodingSettings(max_new_tokens=4, draft_depth=2)))
     assert [step.done for step in steps] == list(range(1, steps[0].total + 1))
-    calls = Counter()
-
-    def stop() -> bool:
-        calls["asked"] += 1
-        return calls["asked"] > 2
-
+    stop = Mock(side_effect=[False, False, True])
     with pytest.raises(StoppedError):
-        dsbd.decode(pair, LONG + "?", dsbd.DecodingSettings(max_new_tokens=4), stop=stop)
-    assert calls["asked"] == 3
+        dsbd.decode(pair, LONG + "?", dsbd.DecodingSettings(max_new_tokens=4), cancel=stop)
+    assert stop.call_count == 3

@@ -180,11 +180,16 @@ def many(times: int, kind: str, content: str, **pattern: str) -> Any:
     return {"type": "Sequence", kind: [part] * times}
 
 
+def bytes_of_bytes(kind: str) -> Any:
+    one = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    return {"type": "Sequence", kind: [one] * 4}
+
+
 DEEP = "{" + '"x": {' * 900 + "}" * 901
 NESTED = '{"type": "Sequence", "normalizers": [' * 60 + '{"type": "Lowercase"}' + "]}" * 60
 TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}], "pair": [],
             "special_tokens": {}}  # fmt: skip
-GROWS = "replaces one character by more than 64; .*; download it again"
+GROWS = "makes of one character more than 64; .*; download it again"
 OUTSIDE = "names '.*', which is no file of it; download it again"
 REFUSED = {
     "layers": (changing("config.json", num_hidden_layers=10**9), "says num_hidden_layers 1000000000; allowed are 0 to"),
@@ -201,6 +206,9 @@ REFUSED = {
     "negative": (changing("tokenizer.json", model={"type": "BPE", "vocab": {"a": -1}, "merges": []}), "integer `-1`"),
     "normalizer grows": (changing("tokenizer.json", normalizer=many(9, "normalizers", "Q" * 16, String="Q")), GROWS),
     "decoder grows": (changing("tokenizer.json", decoder=many(9, "decoders", "Q" * 16, String="Q")), GROWS),
+    "a prefix": (changing("tokenizer.json", normalizer={"type": "Prepend", "prepend": "Q" * 64}), GROWS),
+    **{f"bytes of bytes, {name}": (changing("tokenizer.json", **{name: bytes_of_bytes(parts)}), GROWS)
+       for name, parts in (("normalizer", "normalizers"), ("pre_tokenizer", "pretokenizers"))},
     "nothing grows": (changing("tokenizer.json", normalizer=many(4, "normalizers", "QQQ", Regex="Q*")), GROWS),
     **{f"pipe {name}": (pipe(name), f"has {name}, which is not a plain file but a pipe or a device; remove it")
        for name in ("config.json", "tokenizer.json", "model.safetensors")},

@@ -8,11 +8,10 @@ import torch
 from benchmarks import families
 from benchmarks.families import VOCABULARY, WINDOW
 from dsbd.law.beams import Node
-from dsbd.models.engines.choice import new_row
+from dsbd.models.engines.choice import new_row, slow_row
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.row import Row
-from dsbd.models.rows.states import PathRows
 
 _ALTERNATING = {"layer_types": ["sliding_attention", "full_attention"], "head_dim": 8}
 FORESTS: dict[str, dict[str, Any]] = {
@@ -46,7 +45,7 @@ class Driver:
 
     def __init__(self, model: LanguageModel, seed: int, prompt_size: int) -> None:
         self.source = random.Random(seed)
-        self.rows: list[Row] = [new_row(model), PathRows(model)]
+        self.rows: list[Row] = [new_row(model), slow_row(model)]
         root = Node(None, -1, 0)
         self.prompt = [self.source.randrange(VOCABULARY) for _ in range(prompt_size)]
         self.beams = [root]

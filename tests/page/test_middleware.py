@@ -26,6 +26,7 @@ CLOSED = [
     "/gradio_api/dev/reload", "/gradio_api/deep_link?session_hash=x", "/gradio_api/runs", "/gradio_api/run/decode",
     "/gradio_api/api/decode", "/gradio_api/stream/x", "/gradio_api/process_recording", "/gradio_api/vibe-code/",
     "/gradio_api/custom_component/a/b/c/d", "/login", "/logout", "/pwa_icon", "/docs", "/openapi.json",
+    "/%252563onfig", "/" + "%25" * 999,
     "/gradio_api/openapi.json", "/gradio_api/component_server", "/gradio_api/mcpx", "/gradio_api/infox",
 ]  # fmt: skip
 OPEN_ONES = [

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import dsbd
 import visualize
 from dsbd.errors import TraceError
-from dsbd.models.rows import forest
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import asset_path
@@ -84,6 +83,14 @@ def of_forest(layer):
     return layer["kind"] == "draft"
 
 
+def of_bonus(layer):
+    return layer["kind"] == "bonus"
+
+
+def after_rejection(one):
+    return one["c"] and one["S"] > 0.1 and one.get("verdict") != "orphaned"
+
+
 def early(one):
     return one["cdf_low"] < 0.2 and one["cdf_high"] < 0.6
 
@@ -100,6 +107,9 @@ ALTERED = [
     ("toy", "trials", tried, plus("draft_prob", 1e-4)),
     ("toy", "trials", tried, lambda one: {"uniform": None}),
     ("distinct-tree", "trials", tried, plus("draft_prob", 1e-4)),
+    ("distinct-tree", "draws", after_rejection, lambda one: {"S": 0.0, "cdf_low": 0.0, "cdf_high": 1.0}),
+    ("3-without-replacement", "draws", after_rejection, lambda one: {"S": 0.0, "cdf_low": 0.0, "cdf_high": 1.0}),
+    ("3-without-replacement", "trials", after_rejection, lambda one: {"S": 0.0, "acceptance": 1.0}),
     ("toy", "draws", None, lambda one: {"uniform": (one["cdf_high"] + 1) / 2 if one["cdf_high"] < 1 else 0.0}),
     ("toy", "draws", early, moved),
     ("6-beam-sampling", "draws", early, moved),
@@ -121,6 +131,7 @@ ALTERED = [
     ("toy", "layers", None, lambda one: {"target_support": 4}),
     ("toy", "layers", None, lambda one: {"alternatives": one["alternatives"][::-1]}),
     ("toy", "layers", lambda one: len(one["beams"]) > 1, lambda one: {"beams": one["beams"][::-1]}),
+    ("toy", "layers", of_bonus, lambda one: one["alternatives"][0].update(draft_prob=0.3) or {}),
     ("likely", "layers", lambda one: one["forest_mass"] and one["forest_mass"] < 0.9, plus("forest_mass", 1e-4)),
     ("toy", "nodes", lambda one: one["target_prob"], lambda one: {"target_prob": one["target_prob"] * 0.99}),
     ("toy", "nodes", lambda one: one["target_prob"], plus("target_log_prob", -1e-4)),
@@ -153,6 +164,27 @@ def settings(**changes):
 
 def stat(name):
     return lambda data: data["result"]["stats"].update({name: data["result"]["stats"][name] + 1})
+
+
+def slots(name, change):
+    """Change what stays in the cache after the second iteration."""
+
+    def altered(data):
+        kept = data["iterations"][1]["kept"]
+        kept[name] = change(kept[name])
+
+    return altered
+
+
+def drawn_elsewhere(data):
+    """Give another Q to the draw of a pair that is also listed among the likeliest."""
+    for iteration in data["iterations"]:
+        nodes = {node["id"]: node for node in iteration["nodes"] if node["kind"] == "drawn"}
+        listed = {(pair["parent"], pair["token_id"]) for layer in iteration["layers"] for pair in layer["alternatives"]}
+        for draw in iteration["draws"]:
+            node = nodes.get(draw["node"])
+            if node and draw["kind"] != "bonus" and (node["parent"], node["token_id"]) in listed:
+                draw["draft_prob"] += 0.01
 
 
 def other_order(data):
@@ -199,6 +231,10 @@ WHOLE = [
     ("toy", stat("accepted")),
     ("toy", stat("target_calls")),
     ("toy", stat("mean_width")),
+    ("toy", slots("prompt_slots", lambda count: count + 1)),
+    ("toy", slots("slots_kept", lambda count: count - 1)),
+    ("toy", slots("nodes", lambda nodes: nodes[:-1])),
+    ("likely", drawn_elsewhere),
     ("toy", settings(width_threshold=0.01)),
     ("toy", settings(temperature=1.000001)),
     ("toy", settings(top_p=0.9)),
@@ -256,6 +292,29 @@ def test_models_that_forbid_most_tokens_follow(changes):
     assert dsbd.verify_trace(Trace.loads(recorder.trace().dumps())).failure is None
 
 
+@pytest.mark.parametrize("method", ["sampling", "beam_sampling", "dsbd"])
+def test_where_an_answer_ends_is_decided_again(method):
+    """Catches an answer that ends too early or too late, at no text that was given, or with another text."""
+    asked = dsbd.DecodingSettings(method=method, max_new_tokens=16, seed=3)
+    whole = dsbd.decode(toy_pair(), "Once", asked, record=True)
+    at = whole.text[3]
+    ended = dsbd.decode(toy_pair(), "Once", asked, stop=at, record=True)
+    early, late, text = ended.trace.to_dict(), whole.trace.to_dict(), ended.text
+    assert early["stop"] == [at]
+    assert text == whole.text[: whole.text.index(at)]
+    assert early == Trace.loads(ended.trace.dumps()).to_dict()
+    other = [one | {"text": f"{place}{at}"} for place, one in enumerate(early["result"]["beams"])]
+    claims = {"iterations": late["iterations"], "result": late["result"] | {"text": text}}
+    for failed, changes in (
+        ("tokens decoded", {"stop": [], "result": early["result"] | {"text": early["result"]["beams"][0]["text"]}}),
+        ("tokens decoded", {"stop": ["no such text"], "result": early["result"] | {"text": whole.text[:9]}}),
+        *[("tokens decoded", {"result": early["result"] | {"text": "0", "beams": other}})] * (len(other) > 1),
+        ("returned text", {"result": early["result"] | {"text": text + "!"}}),
+        ("the answer has ended", claims),
+    ):
+        assert failed in dsbd.verify_trace(resealed(early | changes)).failure, failed
+
+
 def test_what_is_no_trace_is_refused_with_what_to_give():
     with pytest.raises(TraceError, match=r"is not a trace; give dsbd\.Trace\.load\(path\), or the trace of a"):
         dsbd.verify_trace("trace.json.gz")
@@ -284,10 +343,8 @@ def test_a_replay_finds_what_the_record_cannot_show(capsys, tmp_path):
     data = trace_of("1-dynamic-width").to_dict()
     trace = Trace.from_dict(data)
     short = replace(trace, iterations=trace.iterations[:3], result=None)
-    for seed, code, word in (
-        (trace.seed, 0, "all ids are the same"),
-        (trace.seed + 1, 1, "decoded again: iteration 1"),
-    ):
+    for code, word in enumerate(("all ids are the same", "decoded again: iteration 1")):
+        seed = trace.seed + code
         resealed(replace(short, seed=seed, settings=replace(trace.settings, seed=seed)).to_dict()).save(path)
         found, said, _ = run(capsys, "verify-trace", str(path), "--replay")
         assert (found, word in said) == (code, True)
@@ -367,6 +424,16 @@ def test_honest_traces_of_every_method_follow(method):
         assert all(json.dumps(iteration.to_dict(), allow_nan=False) for iteration in trace.iterations)
 
 
+@pytest.mark.parametrize("way", ["states", "steps", "paths"])
+@pytest.mark.parametrize("method", ["dsbd", "beam_sampling", "mjsd"])
+def test_honest_traces_of_separate_caches_follow(way, method):
+    """Catches an audit that looks for slots where there are none."""
+    pair = toy_pair()
+    one = replace(pair, target=replace(pair.target, attention=way), draft=replace(pair.draft, attention=way))
+    trace = dsbd.decode(one, "Once", read_settings(method, max_new_tokens=4, draft_depth=2), record=True).trace
+    assert dsbd.verify_trace(trace).failure is None
+
+
 @pytest.mark.parametrize(("kind", "field"), [("trials", "c"), ("draws", "S"), ("nodes", "target_log_prob")])
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_no_record_holds_a_number_that_json_has_not(kind, field, number):
@@ -382,14 +449,3 @@ def test_no_settings_raise_a_false_alarm(count):
     """Catches an audit, a record or a drawing that fails at the edge of what settings allow."""
     how = how_often(max_examples=count, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
     how(given(prompts, any_settings)(check))()
-
-
-def test_a_prompt_taken_in_parts_is_one_call(monkeypatch):
-    """Catches a decoder and an audit that count the parts of a long prompt differently."""
-    monkeypatch.setattr(forest, "PREFILL_TOKENS", 16)
-    asked = dsbd.DecodingSettings(max_new_tokens=6, draft_depth=2)
-    result = dsbd.decode(toy_pair(), "Once upon a time there was a small fox.", asked, record=True)
-    assert result.trace is not None
-    assert len(result.trace.prompt.pieces) > 2 * 16
-    assert result.stats.target_calls == result.stats.iterations + 1
-    assert dsbd.verify_trace(result.trace).failure is None

@@ -30,13 +30,8 @@ def test_round_trip(trace, tmp_path, name):
     assert Trace.load(tmp_path / name) == trace
     assert trace.software["engine"] == "eager + eager", "another engine has other last digits"
     assert (tmp_path / name).read_bytes()[:2] == (b"\x1f\x8b" if name.endswith("gz") else b'{"')
-
-
-def test_missing_file_and_unwritable_place(trace, tmp_path):
-    with pytest.raises(TraceError, match="cannot read"):
-        Trace.load(tmp_path / "none.json")
     with pytest.raises(TraceError, match="cannot write"):
-        trace.save(tmp_path / "none" / "t.json")
+        trace.save(tmp_path / "none" / name)
 
 
 START = b'{"format":"dsbd-trace/1",'

@@ -16,7 +16,6 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
-from tests.contest.made_up import made_up_table
 from tests.visualize.traces import TRACES, nasty_trace, toy_trace, trace_of
 from visualize.tokens import columns
 from visualize.words import Words, known_languages
@@ -27,21 +26,16 @@ EVERY = visualize.forest_figure(TOY, "all")
 OWN_MARKUP = re.compile(r"<b>((Token|Free token) \d+[^<]*)</b>|<br>|</?extra>")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", sorted(TRACES))
-def test_an_svg_is_well_formed_and_has_every_label(name, theme):
-    trace = trace_of(name)
-    root = ElementTree.fromstring(visualize.forest_svg(trace, 0, theme=theme))
-    assert {element.tag.split("}")[1] for element in root.iter()} <= {"svg", "g", "title", "rect", "path", "text"}
-    texts = "".join(root.itertext())
-    assert all(node["label"] in texts for node in visualize.forest_graph(trace, 0).nodes.values())
-
-
-@pytest.mark.parametrize("name", sorted(TRACES))
-def test_a_text_names_every_node_and_every_beam(name):
-    trace = trace_of(name)
+def test_svg_and_text_have_every_label(name):
+    """Catches a file that is not well formed or holds markup of a token, and a node or beam that is left out."""
+    trace, nodes = trace_of(name), visualize.forest_graph(trace_of(name), 0).nodes.values()
+    for theme in ("light", "dark"):
+        root = ElementTree.fromstring(visualize.forest_svg(trace, 0, theme=theme))
+        assert {element.tag.split("}")[1] for element in root.iter()} <= {"svg", "g", "title", "rect", "path", "text"}
+        assert all(node["label"] in "".join(root.itertext()) for node in nodes)
     text = visualize.forest_text(trace, 0)
-    assert all(f"{node['token']}" in text for node in visualize.forest_graph(trace, 0).nodes.values())
+    assert all(f"{node['token']}" in text for node in nodes)
     assert text.count("log-weight") >= len(trace.iterations[0].output_beams)
     assert "\x00" not in text
     assert visualize.forest_text(trace).count("Pass ") == len(trace.iterations)
@@ -141,14 +135,6 @@ def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
     found = Counter((at, width) for at, found in enumerate(widths, 1) for width in found)
     assert dict(zip(zip(chosen.x, chosen.y, strict=True), chosen.customdata, strict=True)) == found
     assert means.y == tuple(sum(found) / len(found) for found in widths)
-
-
-def test_twelve_series_look_different():
-    """Catches looks that begin again after the seventh series: one decoder that looks like another."""
-    row = made_up_table().rows[0]
-    rows = tuple(replace(row, contender=f"decoder {letter}") for letter in "abcdefghijkl")
-    *points, _ = visualize.pareto_figure(replace(made_up_table(), rows=rows)).data
-    assert len({point.marker.symbol for point in points}) == 12
 
 
 def test_a_changed_graph_is_drawn_and_no_label_is_run_through():

@@ -20,7 +20,6 @@ from tests.toy_pair import toy_traces
 from tests.visualize.test_pages import PAIR, ZEROS, oracle_law
 from tests.visualize.traces import NASTY, nasty_trace, remembered, scene, trace_of
 from visualize.forest import text_of
-from visualize.pages.lesson_page import lab_script
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.viewer.bundle import joined, viewer_assets
 from visualize.words import known_languages, number, plural_category
@@ -93,13 +92,13 @@ def pieces() -> list[dict]:
 
 def what_python_says() -> dict:
     languages = known_languages()
-    live = {entry: joined(f"live/{entry}.js") for entry in ("worker", "panel")}
+    parts = {entry: joined(f"{entry}.js") for entry in ("live/worker", "live/panel", "pages/lab/lab", "page/page")}
     return {
         "traces": traces(),
         "numbers": numbers(),
         "plurals": {language: [plural_category(language, count) for count in range(300)] for language in languages},
         "module": viewer_assets()["js"],
-        "joined": {"viewer": viewer_assets()["js_classic"], "lab": lab_script(), **live},
+        "joined": {"viewer": viewer_assets()["js_classic"], **parts},
         "stopped": stopped(),
         "pieces": pieces(),
         "random": [random_numbers(seed) for seed in (0, 7, 2**32 - 1, 2**32 + 5, 2**53 - 1)],

@@ -175,7 +175,7 @@ def test_the_forest_of_the_article_changes_as_one_scrolls(browser, site, width, 
 @pytest.mark.slow
 def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported):
     """Catches a drawing of no width on a slide that was hidden when it loaded, a slide that cannot step or gets the
-    wrong place, and messages that are taken from another sender."""
+    wrong place, messages that are taken from another sender, and a low frame that scrolls."""
     exported.with_name("host.html").write_text(HOST, encoding="utf-8")
     with visit(browser, exported.with_name("host.html")) as seen:
         page, steps = seen.page, STEPS[0]
@@ -184,6 +184,8 @@ def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported):
         (viewer,) = seen.drawn()
         page.wait_for_timeout(200)
         assert viewer.evaluate("() => document.querySelector('.dsbd-forest').getBoundingClientRect().width") > 400
+        page.evaluate("() => { document.getElementById('a').height = 450; }")
+        viewer.wait_for_function("() => innerHeight === 450 && document.documentElement.scrollHeight === 450")
 
         def after(*message) -> dict:
             asked = dict(zip(("dsbd", "it", "step"), message, strict=False))

@@ -71,11 +71,11 @@ def test_the_viewers_files_are_all_joined_and_what_needs_no_page_imports_none():
     """Joining drops comments and indentation: a text over lines, or one like a comment, would lose something."""
 
     def reached(name: str) -> set[str]:
-        return {name}.union(*(reached(imported) for imported, _ in imports_of(name)))
+        return {name}.union(*(reached(imported) for imported in imports_of(name)))
 
     assert {name for name in reached(ENTRY) if name.endswith(".js")} == set(FILES)
     for name in PURE:
-        for imported, _ in imports_of(f"viewer/{name}.js"):
+        for imported in imports_of(f"viewer/{name}.js"):
             assert imported.endswith(".json") or posixpath.basename(imported).removesuffix(".js") in PURE
     assert not re.search(r"^(?: |/\*)| // ", joined(ENTRY), re.M)
     for name in FILES:

@@ -42,7 +42,7 @@ function mountLive(root, data) {
       number: () => make("input", {type: "number", min, max, step: STEP}),
     };
     const control = controls[kind]();
-    if (kind !== "switch") control.value = settings[name] ?? (kind === "choice" ? standard : "");
+    if (kind !== "switch") control.value = settings[name] ?? standard ?? "";
     const label = labelled(called(name), control);
     fields.set(name, {control, label});
     return label;

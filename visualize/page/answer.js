@@ -1,14 +1,17 @@
 /* The answer, above its forest: the headline, what is kept of the large model's distribution, the text by who wrote it,
- * the rows of a query, and why fewer passes are faster. page.js stands before it in the same script. */
-globalThis.DsbdPage.Answer = class {
-  static ORIGINS = {
-    accepted: "a guess of the small model that was kept",
-    carried: "a guess of the small model, kept with those before it",
-    recovered: "picked by the large model, where the guesses ran out",
-    fresh: "picked by the large model, to keep as many versions as planned",
-    bonus: "picked by the large model, after every guess had passed",
-  };
+ * the rows of a query, and why fewer passes are faster. */
 
+import {make} from "../viewer/dom.js";
+
+const ORIGINS = {
+  accepted: "a guess of the small model that was kept",
+  carried: "a guess of the small model, kept with those before it",
+  recovered: "picked by the large model, where the guesses ran out",
+  fresh: "picked by the large model, to keep as many versions as planned",
+  bonus: "picked by the large model, after every guess had passed",
+};
+
+export class Answer {
   constructor(element, facts) {
     this.element = element;
     this.facts = facts;
@@ -33,23 +36,20 @@ globalThis.DsbdPage.Answer = class {
   }
 
   pieces({prompt, tokens, ended}, settled, isLive) {
-    const {make} = globalThis.DsbdPage;
-    const parts = globalThis.DsbdPage.typed(prompt, this.facts) === prompt ? [make("span", "text-prompt", prompt)] : [];
+    const parts = typedIn(prompt, this.facts) === prompt ? [make("span", {class: "text-prompt", text: prompt})] : [];
     tokens.forEach(({text, origin}, at) => {
       const word = at || parts.length ? text : text.trimStart();
-      const span = make("span", `mark mark-${origin}${at < settled ? "" : " mark-open"}`, word);
-      span.title = `${this.constructor.ORIGINS[origin]}${at < settled ? "" : ", may still change"}`;
-      if (at === settled) parts.push(make("span", "text-edge"));
-      parts.push(span);
+      const [look, note] = at < settled ? ["", ""] : [" mark-open", ", may still change"];
+      if (at === settled) parts.push(make("span", {class: "text-edge"}));
+      parts.push(make("span", {class: `mark mark-${origin}${look}`, title: ORIGINS[origin] + note, text: word}));
     });
-    if (ended) parts.push(make("span", "text-end", " ∎"));
-    if (isLive) parts.push(make("span", "text-caret"));
+    if (ended) parts.push(make("span", {class: "text-end", text: " ∎"}));
+    if (isLive) parts.push(make("span", {class: "text-caret"}));
     return parts;
   }
 
   /* Two bars: a pass that writes one word, and one that checks several. */
   drawTimes(times) {
-    const {make} = globalThis.DsbdPage;
     const {checked} = this.facts;
     const [one, several] = times ?? [null, null];
     const said = times
@@ -57,30 +57,27 @@ globalThis.DsbdPage.Answer = class {
       : `Checking ${checked} words at once takes a large model about as long as writing one. Not measured here.`;
     this.find(".fewer figcaption").textContent = said;
     const bar = (words, seconds, label) => {
-      const row = make("div", "fewer-bar");
-      const blocks = make("span", "fewer-blocks");
+      const blocks = make("span", {class: "fewer-blocks"}, ...Array.from({length: words}, () => make("i")));
       blocks.style.width = `${Math.round((100 * seconds) / Math.max(one, several))}%`;
-      blocks.append(...Array.from({length: words}, () => make("i")));
-      row.append(make("span", "fewer-label", label), blocks, make("b", "", `${(1000 * seconds).toFixed(1)} ms`));
-      return row;
+      const took = make("b", {text: `${(1000 * seconds).toFixed(1)} ms`});
+      return make("div", {class: "fewer-bar"}, make("span", {class: "fewer-label", text: label}), blocks, took);
     };
     const bars = times ? [bar(1, one, "write 1"), bar(checked, several, `check ${checked}`)] : [];
     this.find(".fewer-bars").replaceChildren(...bars);
   }
-};
+}
 
 /* What a visitor typed: of a pair that answers questions the question alone, which stands above its answer. */
-globalThis.DsbdPage.typed = (prompt, {question}) => {
+export const typedIn = (prompt, {question}) => {
   const [before, after] = question.split("{}");
   const isQuestion = prompt.startsWith(before) && prompt.endsWith(after);
   return isQuestion ? prompt.slice(before.length, -after.length) : prompt;
 };
 
-globalThis.DsbdPage.counted = (count, word) => `${count} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
+export const counted = (count, word) => `${count} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
 
 /* "22 passes instead of 64, 1.7 × as fast, the same answer" */
 function headline({iterations, settings}, beside) {
-  const {counted} = globalThis.DsbdPage;
   const passes = iterations.length;
   const words = iterations.reduce((sum, {layers}) => sum + layers.length, 0);
   if (!passes) return "";
@@ -105,13 +102,13 @@ function kept(settings, {methods, plain}) {
 function compared(beside) {
   if (!beside) return "";
   const [own, alone] = beside.perplexity.map((value) => value.toFixed(value < 10 ? 2 : 1));
-  const runs = globalThis.DsbdPage.counted(beside.runs, "run");
+  const runs = counted(beside.runs, "run");
   const what = `Measured here in turn with ${beside.name} of the large model alone, ${runs} each.`;
   return `${what} Perplexity of the texts: ${own}, alone ${alone} (draws differ by chance).`;
 }
 
 /* The program that repeats what is shown. */
-globalThis.DsbdPage.program = ({settings, prompt, models}, facts) => {
+export const program = ({settings, prompt, models}, facts) => {
   const [owner] = models.target.id.split("/");
   const names = [models.target, models.draft].filter(Boolean).map(({id}) => literal(id));
   const pair = owner === "bundled" ? "" : owner.startsWith("bundled:") ? literal(owner) : names.join(", ");

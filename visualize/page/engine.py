@@ -232,7 +232,7 @@ class Engine:
         self, session: str, pair: str, prompts: Sequence[str], settings: Sequence[DecodingSettings], rounds: int,
         work: Callable[..., Iterator[Any]],
     ) -> Generator[Any, None, None]:  # fmt: skip
-        """Yield what a race yields: ``work`` of the pair and ``stop``. Close it to end it. Raises as :meth:`decode`."""
+        """Yield what a race yields: ``work`` of the pair and ``cancel``. Close it to end. Raises as :meth:`decode`."""
 
         def check(chosen: Pair) -> None:
             check_race(self.limits, settings, len(prompts), rounds)
@@ -248,20 +248,20 @@ class Engine:
         limit = "decode_seconds" if call == "decode" else "evaluate_seconds"
         seconds = getattr(self.limits, limit)
         try:
-            with self._signal(session, seconds) as stop, self._alone(stop):
+            with self._signal(session, seconds) as signal, self._alone(signal):
                 chosen = self.pairs.get(pair)
                 check(chosen)
                 wanted = min(seconds, SECONDS_TO_START + _gpu_seconds(settings, times))
-                with closing(self._lent(wanted, pair, work, stop)) as values:
+                with closing(self._lent(wanted, pair, work, signal)) as values:
                     for value in values:
                         if isinstance(value, DsbdError):
                             raise value
                         yield value
             outcome = "done"
         except StoppedError:
-            outcome = "stopped" if stop.is_revoked else "time limit"
+            outcome = "stopped" if signal.is_revoked else "time limit"
             late = f"Stopped after {seconds} s, the longest a run may take on this page ({setting(limit)})."
-            raise StoppedError("Stopped." if stop.is_revoked else late) from None
+            raise StoppedError("Stopped." if signal.is_revoked else late) from None
         except DsbdError:
             outcome = "refused"
             raise
@@ -283,9 +283,9 @@ class Engine:
                 del self._signals[signal]
 
     @contextmanager
-    def _alone(self, stop: StopSignal) -> Iterator[None]:
-        """Wait for the models and hold them. Raises: StoppedError: ``stop`` said so meanwhile."""
-        check = check_of(stop)
+    def _alone(self, signal: StopSignal) -> Iterator[None]:
+        """Wait for the models and hold them. Raises: StoppedError: ``signal`` said so meanwhile."""
+        check = check_of(signal)
         while not self._in_use.acquire(timeout=LOOK_SECONDS):
             check()
         try:
@@ -295,22 +295,22 @@ class Engine:
             self._in_use.release()
 
     def _work(
-        self, seconds: int, pair: str, work: Callable[..., Iterator[Any]], stop: StopSignal
+        self, seconds: int, pair: str, work: Callable[..., Iterator[Any]], cancel: StopSignal
     ) -> Generator[Any, None, None]:
         """Use the models, at most so many seconds of ZeroGPU."""
         try:
-            yield from work(self.pairs.get(pair), stop=stop)
+            yield from work(self.pairs.get(pair), cancel=cancel)
         except DsbdError as error:
             yield error
 
 
 def _decoded(
-    pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSignal, compare: bool = False
+    pair: Pair, prompt: str, settings: DecodingSettings, cancel: StopSignal, compare: bool = False
 ) -> Iterator[Step]:
-    for before in planning(pair, prompt, settings, stop=stop):
+    for before in planning(pair, prompt, settings, cancel=cancel):
         yield Step(f"{before.doing.capitalize()}: {before.done} of {before.total} …")
     is_first = True
-    for update in dsbd.stream(pair, prompt, settings, record=True, stop=stop):
+    for update in dsbd.stream(pair, prompt, settings, record=True, cancel=cancel):
         is_told = is_first or update.result is not None
         yield Step("", update.trace if is_told else None, update.iteration, update.text, len(update.settled_ids))
         is_first = False
@@ -318,17 +318,17 @@ def _decoded(
     if compare and result is not None and result.settings.draft_depth and result.stats.seconds <= COMPARED_SECONDS[1]:
         yield Step("Measuring it beside the large model alone …")
         runs = 3 if result.stats.seconds <= COMPARED_SECONDS[0] else 1
-        yield Step(beside=_compare(pair, prompt, result.settings, runs, stop))
+        yield Step(beside=_compare(pair, prompt, result.settings, runs, cancel))
 
 
-def _compare(pair: Pair, prompt: str, settings: ResolvedSettings, runs: int, stop: StopSignal) -> Beside:
+def _compare(pair: Pair, prompt: str, settings: ResolvedSettings, runs: int, cancel: StopSignal) -> Beside:
     method = ABOUT[settings.method].plain or settings.method
     shared = {field.name: getattr(settings, field.name) for field in fields_of(method)}
     if settings.method == "dsbd" and settings.min_width == settings.max_width:
         shared["num_beams"] = settings.max_width
     alone = DecodingSettings(method=method, **shared)
     results = [
-        [dsbd.decode(pair, prompt, replace(one, seed=settings.seed + run), stop=stop) for one in (settings, alone)]
+        [dsbd.decode(pair, prompt, replace(one, seed=settings.seed + run), cancel=cancel) for one in (settings, alone)]
         for run in range(runs)
     ]
     best = [[result.beams[0] for result in side] for side in zip(*results, strict=True)]

@@ -19,7 +19,8 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from dsbd.errors import DsbdError
 from dsbd.util import asset_path
 from visualize import embed_snippet, export_html, export_lesson, export_site
-from visualize.embed import HEIGHT, Kind
+from visualize.embed import Kind
+from visualize.files import TEMPLATES
 from visualize.pages.lesson import read_lesson
 from visualize.pages.site import FORESTS, LESSONS, page_name
 
@@ -36,7 +37,6 @@ KINDS: dict[Kind, str] = {
     "iframe": "Any HTML page", "jupyter": "Jupyter notebook", "quarto": "Quarto", "myst": "MyST",
     "reveal": "Slides (reveal.js)", "moodle": "Moodle", "wordpress": "WordPress",
 }  # fmt: skip
-DECK_HEIGHT = 620
 WHOLE = "whole"
 """Folder of the pages that are one file, for download."""
 _PAGE = re.compile(r"[a-z0-9-]+(/\w[\w.-]*)*\.(html|css|m?js|svg|json(\.gz)?|wasm\.gz|onnx|safetensors)", re.ASCII)
@@ -131,22 +131,7 @@ def _place(page: Any) -> Place | None:
 
 def stage(page: Any) -> str:
     """Return markup: the links of a lesson or recording, and its page in a frame."""
-    place = _place(page)
-    if place is None:
-        return '<p class="said">There is no such lesson or recording.</p>'
-    title, address, learn = escape(place.title), f"{LEARN}{place.page}".strip("/"), LEARN.strip("/")
-    head = f'<h2 translate="no">{title}</h2>' if place.name else ""
-    hand_out = "Open alone" if place.name else "Open alone, or print the hand-out"
-    links = (
-        f'<a href="{address}" target="_blank" rel="noopener">{hand_out}</a>'
-        f'<a href="{learn}/{place.whole}" download>Download as one HTML file</a>'
-    )
-    summary = f'<p lang="en" translate="no">{escape(place.summary)}</p>' if place.summary else ""
-    return (
-        f'<div class="learn-head">{head}{summary}<p class="learn-links">{links}</p></div>'
-        f'<p class="learn-loading" role="status">Loading …</p>'
-        f'<iframe class="learn-frame" src="{address}" title="{title}" translate="no" loading="lazy"></iframe>'
-    )
+    return TEMPLATES.get_template("page/learn.html").render(place=_place(page), learn=LEARN.strip("/"))
 
 
 def snippet(page: Any, kind: Any, address: str | None) -> str:
@@ -157,8 +142,7 @@ def snippet(page: Any, kind: Any, address: str | None) -> str:
     place = _place(page)
     if place is None or kind not in KINDS:
         return ""
-    height = DECK_HEIGHT if kind == "reveal" else HEIGHT
-    return embed_snippet(f"{_base(address)}{LEARN.lstrip('/')}{place.page}", kind, title=place.title, height=height)
+    return embed_snippet(f"{_base(address)}{LEARN.lstrip('/')}{place.page}", kind, title=place.title)
 
 
 def hosting_said(address: str | None) -> str:

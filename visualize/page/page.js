@@ -1,16 +1,12 @@
-/* What the parts of the page share; served after the viewer and unpack.js as one script. It also gives each tab an
+/* What the parts of the page share; served with the viewer as one script. It also gives each tab an
  * address, opens the drawer, and fits the frame of a lesson. */
+
+import {Answer, counted, program, typedIn} from "./answer.js";
+import {download, make} from "../viewer/dom.js";
+import {mount} from "../viewer/viewer.js";
+
 globalThis.DsbdPage = (() => {
-  "use strict";
-
   const isDark = () => document.body.classList.contains("dark");
-
-  function make(tag, className, text) {
-    const node = document.createElement(tag);
-    if (className) node.className = className;
-    if (text !== undefined) node.textContent = text;
-    return node;
-  }
 
   /* Calls show(message, bulk) for each new value, in order, although unpacking takes time. */
   function follow(props, watch, show) {
@@ -21,7 +17,7 @@ globalThis.DsbdPage = (() => {
       if (!message || message.number === last) return;
       last = message.number;
       turn = turn
-        .then(async () => show(message, JSON.parse(await dsbdUnpack(message.packed))))
+        .then(async () => show(message, JSON.parse(await globalThis.dsbdUnpack(message.packed))))
         .catch((error) => console.error(error));
     };
     watch("value", take);
@@ -32,22 +28,11 @@ globalThis.DsbdPage = (() => {
   let fetched = null;
   function plotly() {
     fetched ??= new Promise((done, failed) => {
-      const script = document.createElement("script");
-      script.src = new URL("gradio_api/dsbd/plotly.min.js", document.baseURI).href;
-      script.onload = () => done(globalThis.Plotly);
-      script.onerror = () => failed(new Error("plotly.min.js did not load"));
-      document.head.append(script);
+      const src = new URL("gradio_api/dsbd/plotly.min.js", document.baseURI).href;
+      const onerror = () => failed(new Error("plotly.min.js did not load"));
+      document.head.append(make("script", {src, onload: () => done(globalThis.Plotly), onerror}));
     });
     return fetched;
-  }
-
-  /* Saves text or bytes as a file. */
-  function save(name, content, type) {
-    const link = make("a");
-    link.href = URL.createObjectURL(new Blob([content], {type}));
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
   async function gzipped(text) {
@@ -75,7 +60,8 @@ globalThis.DsbdPage = (() => {
     document.querySelector("#form-fill").click();
   };
 
-  return {isDark, make, follow, plotly, save, gzipped, gunzipped, form, told, fill, filling: () => filling};
+  const shared = {Answer, counted, program, typedIn, make, mount, save: download};
+  return {...shared, isDark, follow, plotly, gzipped, gunzipped, form, told, fill, filling: () => filling};
 })();
 
 /* Light or dark, and an address for each tab: #race, #learn, #about; Play has none. Back goes to the tab before. */

@@ -4,7 +4,7 @@ import html
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -12,8 +12,8 @@ from typing import Any
 import gradio as gr
 
 from dsbd.errors import DsbdError
-from visualize import viewer_assets
 from visualize.pages.document import page_file
+from visualize.viewer.bundle import classic
 
 from .middleware import OWN
 
@@ -36,9 +36,8 @@ def read(name: str) -> str:
 
 @lru_cache
 def page_script() -> str:
-    """Return the viewer, the unpacking, ``page.js`` and ``answer.js`` as one classic script."""
-    answer = f"(() => {{\n{read('answer.js')}}})();"
-    return viewer_assets()["js_classic"] + page_file("unpack.js") + read("page.js") + answer
+    """Return the unpacking, and ``page.js`` with the viewer, as one classic script."""
+    return page_file("unpack.js") + classic("page/page.js")
 
 
 def scripted(value: str, template: str, script: str, elem_id: str, facts: Mapping[str, Any] | None = None) -> gr.HTML:
@@ -58,15 +57,6 @@ def scripted(value: str, template: str, script: str, elem_id: str, facts: Mappin
 def markup(value: str = "", elem_id: str | None = None) -> gr.HTML:
     """Return fixed or escaped markup."""
     return gr.HTML(value, js_on_load=None, apply_default_css=False, elem_id=elem_id)
-
-
-def figures_table(label: str, heads: Sequence[str], rows: str) -> str:
-    """Return markup of a table that scrolls by itself. ``rows`` is markup."""
-    columns = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    return (
-        f'<div class="table-holder" tabindex="0" role="region" aria-label="{label}"><table class="figures-table">'
-        f"<thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
 
 
 def without_folders(words: str) -> str:

@@ -1,7 +1,6 @@
 /* The decode on the stage. While one runs, the records of new iterations arrive and the viewer adds them. This browser
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
-const {DsbdPage, DsbdViewer} = globalThis;
-const {make} = DsbdPage;
+const {DsbdPage} = globalThis;
 const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
 const [mount, plotlyMount] = [".forest-mount", ".plotly-mount"].map((name) => element.querySelector(name));
 const answer = new DsbdPage.Answer(element.querySelector(".answer"), facts);
@@ -26,7 +25,7 @@ const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
 function draw(decode) {
   if (viewer) viewer.setTrace(decode.trace);
-  else viewer = DsbdViewer.mount(mount, decode.trace, {start: location.hash.slice(1), language: "en"});
+  else viewer = DsbdPage.mount(mount, decode.trace, {start: location.hash.slice(1), language: "en"});
   shown = decode;
   showAnswer();
   if (find("#python")?.open) showPython();
@@ -234,7 +233,7 @@ function valuesOf({settings}) {
 function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.seed) {
   const {settings, models} = shown.trace;
   const pair = Object.keys(facts.targets).find((one) => facts.targets[one] === models.target.id);
-  const typed = DsbdPage.typed(prompt, facts);
+  const typed = DsbdPage.typedIn(prompt, facts);
   if (facts.reads[settings.method]) {
     const values = valuesOf({settings: {...settings, seed}});
     DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values]);
@@ -278,7 +277,7 @@ async function link() {
     if (isOwn) query.set(field, values[at]);
   });
   const {settings, prompt: made, models} = shown.trace;
-  const isSame = DsbdPage.typed(made.text, facts) === DsbdPage.typed(prompt, facts) && settings.method === method;
+  const isSame = DsbdPage.typedIn(made.text, facts) === DsbdPage.typedIn(prompt, facts) && settings.method === method;
   const isShown = isSame && facts.targets[pair] === models.target.id;
   const address = `${location.origin}${location.pathname}?${query}${isShown ? `#${place()}` : ""}`;
   const field = find(".share-link");
@@ -350,6 +349,7 @@ const CONFIG = {
   toImageButtonOptions: {format: "svg", filename: "dsbd"},
 };
 const isPlotly = () => document.querySelector(".play").classList.contains("as-plotly");
+const tellPlotly = (text) => plotlyMount.replaceChildren(DsbdPage.make("p", {class: "said", text}));
 
 function clearPlotly() {
   for (const figure of plotlyMount.querySelectorAll(".js-plotly-plot")) globalThis.Plotly.purge(figure);
@@ -359,7 +359,7 @@ function clearPlotly() {
 
 function askPlotly() {
   if (plotlyMount.children.length) return;
-  plotlyMount.append(make("p", "said", "Drawing …"));
+  tellPlotly("Drawing …");
   document.querySelector("#plotly-ask").click();
 }
 
@@ -371,9 +371,9 @@ DsbdPage.plotlyAsked = () => [
 DsbdPage.drawPlotly = async (figures) => {
   const Plotly = await DsbdPage.plotly();
   plotlyMount.replaceChildren();
-  if (!figures.length) plotlyMount.append(make("p", "said", "Plotly draws recorded decodes and your last run here."));
+  if (!figures.length) tellPlotly("Plotly draws recorded decodes and your last run here.");
   for (const {data, layout, frames} of figures) {
-    const figure = make("div", "figure");
+    const figure = DsbdPage.make("div", {class: "figure"});
     plotlyMount.append(figure);
     await Plotly.newPlot(figure, {data, layout: {...layout, autosize: true}, frames, config: CONFIG});
     figure.on("plotly_click", ({points}) => {

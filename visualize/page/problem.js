@@ -11,9 +11,8 @@ function take(toast) {
   if (element.closest(".main").offsetParent === null) return;
   toast.style.display = "none"; // it would fade out
   toast.querySelector(".toast-close").click();
-  const problem = globalThis.DsbdPage.make("p", "problem", /^This application/.test(words) ? FULL : words);
-  problem.setAttribute("role", "alert");
-  props.value = problem.outerHTML;
+  const text = /^This application/.test(words) ? FULL : words;
+  props.value = globalThis.DsbdPage.make("p", {class: "problem", role: "alert", text}).outerHTML;
 }
 
 new MutationObserver(() => {

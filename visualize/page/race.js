@@ -1,4 +1,5 @@
 /* Plays a race on its own clock: the marks are there, finished; this only hides what has not happened yet. */
+const {counted} = globalThis.DsbdPage;
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 function mount(race) {
@@ -39,8 +40,8 @@ function mount(race) {
           passes += 1;
         }
       }
-      const written = `${tokens} ${tokens === 1 ? "token" : "tokens"}`;
-      const running = lane.isPhased ? `${written} in ${passes} ${passes === 1 ? "pass" : "passes"}` : written;
+      const written = counted(tokens, "token");
+      const running = lane.isPhased ? `${written} in ${counted(passes, "pass")}` : written;
       lane.count.textContent = now >= lane.ends - 1e-4 ? lane.finished : running;
     }
   }

@@ -9,11 +9,11 @@ from typing import Any
 
 import gradio as gr
 
-from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders
+from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders, require_count
 from dsbd.contest.race import race
 from dsbd.contest.records import Progress, Race, load_race
 from dsbd.contest.task import Question, Task
-from dsbd.errors import PromptError, SettingsError, StoppedError
+from dsbd.errors import SettingsError, StoppedError
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.util import asset_path
 from visualize import pareto_figure
@@ -144,22 +144,13 @@ def asked_of(
     """Return what a visitor asks, and what scores the answers. Raises: PromptError, SettingsError, TaskError."""
     if source == "task":
         task = task_of(pair)
-        questions = task.questions(whole("questions", count))
+        questions = task.questions(require_count("questions", count))
         return (questions, task) if task.main_metric else ([one.prompt for one in questions], None)
     text = check_prompt(engine.limits, prompt)
     if source != "own":
         return [as_prompt(pair, text)], None
-    lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))[: whole("questions", count)]
-    if not lines:
-        raise PromptError("there is no question; write one a line")
-    return [as_prompt(pair, line) for line in lines], None
-
-
-def whole(name: str, value: Any) -> int:
-    """Return a whole number from 1. Raises: SettingsError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from 1")
-    return value
+    lines = [*dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())]
+    return [as_prompt(pair, line) for line in lines[: require_count("questions", count)]], None
 
 
 def racers_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[Contender, ...]:
@@ -194,10 +185,10 @@ def race_frames(
     try:
         name = engine.pairs.check(pair)
         asked, task = asked_of(engine, name, source, prompt, count)
-        shared = settings_of("dsbd", values, engine.limits)
-        running = racers_of([*(racers or []), *(more or [])], replace(shared, max_new_tokens=whole("tokens", tokens)))
+        shared = replace(settings_of("dsbd", values, engine.limits), max_new_tokens=require_count("tokens", tokens))
+        running = racers_of([*(racers or []), *(more or [])], shared)
         texts = [one if isinstance(one, str) else one.prompt for one in asked]
-        rounds = whole("runs", runs)
+        rounds = require_count("runs", runs)
         work = partial(race, contenders=list(running), prompts=list(asked), task=task, rounds=rounds)
         each = [one.settings for one in running]
         with closing(engine.race(session, name, texts, each, rounds, work)) as steps:

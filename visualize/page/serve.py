@@ -7,8 +7,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ FIRST_PORT, PORTS = 7860, 100
 GRACE_SECONDS = 60.0
 """A run checks its time limit between two forwards; one that is so late hangs in a forward."""
 SENTENCE = "A small model guesses, a large model checks: fewer passes. The large one decides every word."
-MCP_TOOLS = ("decode",)
 TIP = f"To chat with a small real model: <code>python -m dsbd fetch {SMOLLM2}</code>, then open the page again."
 _SCRIPT: dict[str, Any] = {"media_type": "text/javascript", "headers": {"Cache-Control": "public, max-age=3600"}}
 WAITING = (
@@ -158,7 +157,7 @@ def launch_options(engine: Any, private: bool = False) -> dict[str, Any]:
     return {
         "theme": page_theme(),
         "head": f"{preview}<style>{''.join(sheets)}</style>",
-        "app_kwargs": {"routes": routes(engine), "middleware": [gate], "lifespan": _only_our_tools},
+        "app_kwargs": {"routes": routes(engine), "middleware": [gate]},
         "mcp_server": engine.limits.mcp,
         "footer_links": [],
         "state_session_capacity": engine.limits.max_visitors,
@@ -234,12 +233,3 @@ def _health(engine: Any) -> Callable[[Request], Response]:
         return JSONResponse(told, 503 if problem else 200, {"Cache-Control": "no-store"})
 
     return answer
-
-
-@asynccontextmanager
-async def _only_our_tools(app: Any) -> AsyncIterator[None]:
-    """Before the first request, make only the endpoints for programs tools of an MCP client."""
-    server = app.get_blocks().mcp_server_obj
-    if server is not None:
-        server.tool_to_endpoint = {server.tool_prefix + name: f"/{name}" for name in MCP_TOOLS}
-    yield

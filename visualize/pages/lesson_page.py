@@ -26,7 +26,7 @@ from visualize.pages.document import (
 from visualize.pages.lesson import Block, Lesson, LessonCard, Place, markdown, place_in, read_lesson, read_tables
 from visualize.pages.live import live_element, live_kit
 from visualize.svg import describe, forest_svg
-from visualize.viewer.bundle import joined
+from visualize.viewer.bundle import classic
 from visualize.words import Words
 
 LESSON, LAB = "page.lesson.", "page.lab."
@@ -97,13 +97,8 @@ def _page(lesson: Lesson, kit: Kit, live: str, labels: dict[str, str], *, is_art
     return render(
         "lesson.html", kit, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards,
         is_article=is_article, trace=trace_element(trace), labels=labels,
-        lab=packed_element("lab-script", packed(lab_script())) if has_lab else "", **values,
+        lab=packed_element("lab-script", packed(classic(LAB_ENTRY))) if has_lab else "", **values,
     )  # fmt: skip
-
-
-def lab_script() -> str:
-    """Return the script of all labs of a page."""
-    return f'(() => {{\n"use strict";\n{joined(LAB_ENTRY)}\n}})();\n'
 
 
 def read_trace(lesson: Lesson) -> Trace:

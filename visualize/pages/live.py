@@ -11,12 +11,12 @@ from typing import Any
 from markupsafe import Markup
 
 from dsbd.methods import READS
-from dsbd.settings import EVERY_METHOD, DecodingSettings
+from dsbd.settings import EVERY_METHOD
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
 from visualize.files import write
 from visualize.pages.document import Kit, data_element, style
-from visualize.viewer.bundle import joined, source
+from visualize.viewer.bundle import classic, joined, source
 from visualize.words import Words
 
 FOLDER = "live"
@@ -56,7 +56,7 @@ def live_element(trace: Trace, base: str, language: str, *, prompt: str = "", is
         "megabytes": round(sum(file.stat().st_size for file in fetched) / 1e6),
         "pair": pair,
         "prompt": prompt or trace.prompt.text,
-        "settings": _defaults() | asked(vars(trace.settings)),
+        "settings": asked(vars(trace.settings)),
         "reads": {method: _fields(method) for method in METHODS},
         "methods": [[method, words[f"method.{method}"]] for method in METHODS],
         "words": live_words(language) | {name: words[key] for name, key in ALSO_SAID.items()} | counts,
@@ -81,11 +81,6 @@ def _fields(method: str) -> list[str]:
     return [name for name in (*READS[method], *EVERY_METHOD) if (method, name) != ("dsbd", "num_beams")]
 
 
-def _defaults() -> dict[str, Any]:
-    names = [name for method in METHODS for name in _fields(method) if name != "depth_costs"]
-    return {name: value for name in names if (value := getattr(DecodingSettings(), name)) is not None}
-
-
 def asked(resolved: dict[str, Any]) -> dict[str, Any]:
     """Return what a form asks for to repeat resolved settings; the defaults where a browser has no such method."""
     if resolved["method"] not in METHODS:
@@ -106,8 +101,7 @@ def live_files() -> dict[str, Path | str]:
     The libraries are in ``runtime/``, the models in ``pairs/NAME/ROLE/``, and the scripts beside them. ``files.json``
     has the size and the SHA-256 of each bundled file, and the names of the pairs in traces.
     """
-    names = "globalThis.DsbdLive = {Client, sentenceOf};"
-    form = f'(() => {{\n"use strict";\n{joined("live/panel.js")}\n{names}\n}})();\n'
+    form = classic("live/panel.js", "globalThis.DsbdLive = {Client, sentenceOf};")
     called = {name: "bundled" if name == BUNDLED_PAIRS[0] else f"bundled:{name}" for name in BUNDLED_PAIRS}
     sums = {path: _sum(file) for path, file in _bundled().items()}
     listed = json.dumps({"format": "dsbd-live/1", "pairs": called, "files": sums}, indent=1)

@@ -1,29 +1,25 @@
 """Joins the viewer's source files, plain ES modules, into the one module that every page serves or contains.
 
-Each file stands once, after those that it imports. Import lines, comments and indentation are removed, ``export`` stays
-only on ``mount``, and an imported JSON file becomes a constant. In the joined module the files share one scope, so no
+Each file stands once, after those that it imports. Import lines, ``export``, comments and indentation are removed, and
+an imported JSON file becomes a constant. In the joined module the files share one scope, so no
 two of them may use the same name at their top level.
 """
 
-import importlib.util
 import json
 import posixpath
 import re
 from functools import lru_cache
 from importlib import resources
-from pathlib import Path
+from importlib.metadata import distribution
 from typing import Any
 
 ENTRY = "viewer/viewer.js"
 NOT_CARRIED = ("page.",)
 """Keys that start with this are read by Python only."""
-_IMPORT = re.compile(
-    r'^import (?P<names>\{[^}]*\}|\w+) from "(?P<file>\.{1,2}/[\w./-]+)"(?: with \{type: "json"\})?;\n', re.M
-)
+_IMPORT = re.compile(r'^import (?:\{[^}]*\}|\w+) from "(?P<file>\.{1,2}/[\w./-]+)"(?: with \{type: "json"\})?;\n', re.M)
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
 _COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
 _REMARK = re.compile(r"[ \t]+(?:// .*|/\*[^*]*\*/)$", re.M)
-_MOUNT = "export function mount"
 
 
 def viewer_assets() -> dict[str, str]:
@@ -38,23 +34,12 @@ def viewer_assets() -> dict[str, str]:
     Example:
         >>> sorted(visualize.viewer_assets())
     """
-    js = joined(ENTRY)
-    assert js.count("\nexport ") == js.count(_MOUNT) == 1, "the module must export mount and nothing else"
-    body = js.replace(_MOUNT, "function mount")
     return {
-        "js": js,
-        "js_classic": f'(() => {{\n"use strict";\n{body}\nglobalThis.DsbdViewer = {{mount}};\n}})();\n',
+        "js": f"{joined(ENTRY)}export {{mount}};\n",
+        "js_classic": classic(ENTRY, "globalThis.DsbdViewer = {mount};"),
         "css": _bare(source("viewer/viewer.css")),
-        "plotly_js_path": str(plotly_js_path()),
+        "plotly_js_path": str(distribution("plotly").locate_file("plotly/package_data/plotly.min.js")),
     }
-
-
-def plotly_js_path() -> Path:
-    """Return the path of ``plotly.min.js`` in the installed plotly package."""
-    spec = importlib.util.find_spec("plotly")
-    assert spec is not None, "plotly is one of the requirements"
-    assert spec.origin is not None, "plotly is a package of files"
-    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
 
 
 @lru_cache
@@ -65,28 +50,25 @@ def joined(entry: str) -> str:
     return "\n".join(map(_joined, order))
 
 
+def classic(entry: str, last: str = "") -> str:
+    """Return :func:`joined` as a classic script; ``last`` is its last line, which may give names to other scripts."""
+    return f'(() => {{\n"use strict";\n{joined(entry)}{last}\n}})();\n'
+
+
 def source(name: str) -> str:
     """Return one source file, named by its path below ``visualize``."""
     return (resources.files("visualize") / name).read_text(encoding="utf-8")
 
 
-def imports_of(name: str) -> list[tuple[str, list[str]]]:
-    """Return the files that a source file imports, in order, and the names it imports from each."""
-    if not name.endswith(".js"):
-        return []
-    folder = posixpath.dirname(name)
-    return [
-        (
-            posixpath.normpath(posixpath.join(folder, found["file"])),
-            [name.strip() for name in found["names"].strip("{}").split(",") if name.strip()],
-        )
-        for found in _IMPORT.finditer(source(name))
-    ]
+def imports_of(name: str) -> list[str]:
+    """Return the files that a source file imports, in order."""
+    found = _IMPORT.finditer(source(name)) if name.endswith(".js") else ()
+    return [posixpath.normpath(posixpath.join(posixpath.dirname(name), one["file"])) for one in found]
 
 
 def _visit(name: str, order: list[str], trail: tuple[str, ...]) -> None:
     assert name not in trail, f"{name} imports itself: {' → '.join((*trail, name))}"
-    for imported, _ in imports_of(name):
+    for imported in imports_of(name):
         _visit(imported, order, (*trail, name))
     if name not in order:
         order.append(name)
@@ -96,8 +78,7 @@ def _joined(name: str) -> str:
     if name.endswith(".json"):
         constant = posixpath.basename(name).removesuffix(".json")
         return f"const {constant} = {json.dumps(_read(name), ensure_ascii=False, separators=(',', ':'))};\n"
-    body = _bare(_IMPORT.sub("", source(name)))
-    return body if name == ENTRY else _EXPORT.sub("", body)
+    return _EXPORT.sub("", _bare(_IMPORT.sub("", source(name))))
 
 
 def _read(name: str) -> dict[str, Any]:

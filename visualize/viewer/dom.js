@@ -99,7 +99,7 @@ export function download(name, content, type) {
   const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));
   const link = make("a", {href: address, download: name});
   link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
 export const calm = () => globalThis.matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,12 +1,12 @@
 /* The viewer: draws a trace and steps through it. No framework.
  *
- *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, story, language, onchange});
+ *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, language, onchange});
  *   viewer.setTrace(trace, {follow: true});  viewer.add(iterations, {result, follow: true});
  *   viewer.goto({it: 2, layer: 1});  viewer.move(1);  viewer.destroy();
  *
  * A trace is the plain data of dsbd-trace/1 (Trace.to_dict() in Python). It may grow: without a result, with no
  * iterations at first. `add` takes the next records, and the result once there is one. `follow` goes to the newest
- * step; else the reader stays. A null trace clears the viewer.
+ * step; else the reader stays.
  *
  * viewer.where() returns {it, step, layer, node} of the reader, and how many {iterations, steps} there are.
  * viewer.text() returns the best text so far: {prompt, tokens: [{text, origin}], ended}.
@@ -15,7 +15,7 @@
  * viewer.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
  *
  * bare: sentence, forest and card only, for slides.
- * story: the opening story of eight seconds, once; viewer.story() tells it later. Places in goto count from 0.
+ * viewer.story() tells the opening story of eight seconds, once. Places in goto count from 0.
  * language: the one to begin with; else the reader's choice on this site, else the page's.
  * hash: true keeps the place in the address of the page.
  * start: the place where the address names none, as iteration=4&step=10, counted from 1 as in addresses.
@@ -31,10 +31,9 @@ import {MemoryRow, Strip} from "./strip.js";
 import {Game, cutFill} from "./turn.js";
 import {Words, remembered} from "./words.js";
 
-export function mount(element, trace = null, options = {}) {
+export function mount(element, trace, options = {}) {
   const viewer = new Viewer(element, options);
   viewer.setTrace(trace);
-  if (options.story) viewer.story.start();
   return {
     setTrace: (next, how) => viewer.setTrace(next, how),
     add: (iterations, how) => viewer.add(iterations, how),
@@ -113,14 +112,8 @@ class Viewer {
   setTrace(trace, how) {
     this.story.stop();
     this.isNew = !this.scene;
-    this.scene = trace && new Scene(trace);
-    if (trace) {
-      this.update(how);
-      return;
-    }
-    this.halt();
-    this.parts = null;
-    this.root.replaceChildren();
+    this.scene = new Scene(trace);
+    this.update(how);
   }
 
   /* The trace goes on. */
@@ -185,7 +178,7 @@ class Viewer {
 
   setLanguage(language) {
     this.build(language);
-    if (this.scene) this.update();
+    this.update();
   }
 
   /* Stops everything that runs on a timer; the parts must be drawn again. */

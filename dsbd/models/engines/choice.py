@@ -1,24 +1,23 @@
 """Chooses the engine of a model, and makes the kind of row that it needs."""
 
 import os
-from typing import cast
+from typing import Any, cast
 
 import torch
 
 from dsbd.errors import PairError
 from dsbd.machine import free_bytes
 from dsbd.models.engines.graph import GraphRow, GraphRunner
-from dsbd.models.engines.onnx import OnnxRow, why_not_onnx
-from dsbd.models.engines.traced import TracedRow, why_not_fused
+from dsbd.models.engines.onnx import OnnxPaths, OnnxRow, why_not_onnx
+from dsbd.models.engines.traced import TracedRow
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.row import Row, ThreadedRow
 from dsbd.models.rows.states import PathRows, StateRows
 from dsbd.util import Check, never_stop
 
-ENGINES = ("auto", "eager", "traced", "fused", "graph", "onnx")
-ONNX_BELOW = 50_000_000
-"""On a CPU, models with fewer parameters are faster in float32 on ONNX Runtime than in bfloat16 (decision 0009)."""
+ENGINES = ("auto", "eager", "traced", "graph", "onnx")
+WEIGHTS = ("float", "int8")
 
 
 def engine_for(model: LanguageModel) -> str:
@@ -26,14 +25,13 @@ def engine_for(model: LanguageModel) -> str:
 
     - On a GPU ``graph``; on ZeroGPU, which lends one for seconds, ``eager``.
     - On a CPU in float32 ``onnx``, for models that have a graph and fit the memory a second time, packed.
-    - On a CPU in bfloat16 ``fused``, for Llama models.
     - Else ``traced``.
     """
     if model.device.type != "cpu":
         return "eager" if os.environ.get("SPACES_ZERO_GPU") else "graph"
     if why_not_onnx(model) is None and model.model.get_memory_footprint() < free_bytes(model.device):
         return "onnx"
-    return "fused" if model.dtype == torch.bfloat16 and why_not_fused(model) is None else "traced"
+    return "traced"
 
 
 def resolve_engine(engine: str, device: torch.device) -> None:
@@ -41,7 +39,25 @@ def resolve_engine(engine: str, device: torch.device) -> None:
     if engine not in ENGINES:
         raise PairError(f"engine is {engine!r}; choose one of {', '.join(ENGINES)}")
     if engine == "graph" and device.type == "cpu":
-        raise PairError("engine 'graph' captures CUDA graphs, and the device is a CPU; use traced, fused, or auto")
+        raise PairError("engine 'graph' captures CUDA graphs, and the device is a CPU; use traced, onnx, or auto")
+
+
+def resolve_weights(weights: str, engine: str, dtype: Any, device: torch.device) -> tuple[str, Any]:
+    """Return the engine and the dtype that weights need. Raises: PairError: they are unknown, or not possible here."""
+    if weights not in WEIGHTS:
+        raise PairError(f"weights is {weights!r}; choose one of {', '.join(WEIGHTS)}")
+    if weights == "float":
+        return engine, dtype
+    asked = {"device": (device.type, "cpu"), "engine": (engine, "onnx"), "dtype": (dtype, "float32")}
+    for name, (given, needed) in asked.items():
+        if str(given).removeprefix("torch.") not in ("auto", needed):
+            raise PairError(f"{name} is {given}, and int8 weights need {needed}; change it, or leave weights at float")
+    return "onnx", "float32"
+
+
+def slow_row(model: LanguageModel, check: Check = never_stop) -> PathRows:
+    """Make the row that computes every path from its first token, to compare others with it."""
+    return (PathRows if model.weights == "float" else OnnxPaths)(model, check)
 
 
 def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
@@ -57,7 +73,7 @@ def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> 
         return GraphRow(model, slots, check)
     if model.engine == "onnx":
         return OnnxRow(model, slots, check)
-    if model.engine in ("traced", "fused"):
+    if model.engine == "traced":
         return TracedRow(model, slots, check)
     return ForestRow(model, slots, check)
 

@@ -5,6 +5,7 @@ The cache stays where it is: its buffers are inputs and outputs of the graph, wh
 *Source:* https://onnxruntime.ai; ``engines/onnx_graph.py``.
 """
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,10 +13,12 @@ import numpy as np
 import torch
 
 from dsbd.errors import first_line
+from dsbd.law.beams import Node
 from dsbd.models.cache import ForestCache
 from dsbd.models.engines.traced import why_not_plain
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.forest import ForestRow
+from dsbd.models.rows.states import PathRows
 
 PACKAGES = ("onnx", "onnxruntime")
 ONLY_ERRORS = 3
@@ -59,7 +62,7 @@ class OnnxForward:
 
             from dsbd.models.engines.onnx_graph import forward_graph
 
-            proto, self._weights = forward_graph(model.model)  # the session reads the weights where they are
+            proto, self._weights = forward_graph(model.model, model.weights)  # the session reads them where they are
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = 1 if model.is_small else torch.get_num_threads()
             options.log_severity_level = ONLY_ERRORS
@@ -117,3 +120,17 @@ class OnnxRow(ForestRow):
         forward.session.run_with_iobinding(self._binding)
         self.cache.extend(tokens.numel())
         return logits[:, : forward.limit]
+
+
+class OnnxPaths(PathRows):
+    """Every path alone through the graph, for a model in eight bits: torch has only the float model behind it."""
+
+    def _last_logits(self, paths: Sequence[list[int]]) -> torch.Tensor:
+        found, nothing = [], torch.empty(0, dtype=torch.int64)
+        for path in paths:
+            row, root = OnnxRow(self.model, len(path), self._check), Node(None, -1, 0)
+            row.prefill(path, root, self._prefix)
+            row.open([root], 0)
+            found.append(row.feed(nothing, nothing, ()))
+            self.forwards += row.forwards
+        return torch.cat(found)

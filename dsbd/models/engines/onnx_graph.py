@@ -21,7 +21,6 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from torch.nn.functional import pad
 from transformers import AutoModelForCausalLM
 
-from dsbd.models.engines.traced import joined
 from dsbd.models.files import weight_files
 from dsbd.util import BUNDLED_PAIRS, asset_path, write_file
 
@@ -30,13 +29,15 @@ RUNTIME = "com.microsoft"
 OPSET, IR_VERSION = 21, 10
 SPARE_SLOTS = 16_384
 """How many more slots than positions the beams and forests at the end of a context may take."""
+BLOCK, ROUNDED = 32, 4
+"""Weights that share a scale; how the runtime is told to multiply whole numbers."""
 BROWSER = "browser.onnx"
 """The file of a bundled model's graph for a browser, beside the weights."""
 STORED = {"BF16": TensorProto.BFLOAT16, "F16": TensorProto.FLOAT16, "F32": TensorProto.FLOAT}
 """How safetensors and ONNX name the types of weights."""
 
 
-def forward_graph(model: Any) -> tuple[ModelProto, dict[str, np.ndarray]]:
+def forward_graph(model: Any, weights: str = "float") -> tuple[ModelProto, dict[str, np.ndarray]]:
     """Return the graph of a model's forward, and the weights that it names but does not hold.
 
     It takes ``tokens`` [n] and ``positions`` [1, n] (int64), ``mask`` [1, 1, n, used + n] (additive; a token sees no
@@ -47,9 +48,10 @@ def forward_graph(model: Any) -> tuple[ModelProto, dict[str, np.ndarray]]:
 
     Args:
         model: in float32, one for which ``why_no_graph`` is None; its weights are shared with the graph.
+        weights: ``float``, or ``int8``: matrices are rounded to eight bits, and what they multiply, too.
     """
     with torch.inference_mode(False), torch.no_grad():
-        builder = Builder(model)
+        builder = (_Int8Builder if weights == "int8" else Builder)(model)
         return builder.build(), builder.weights
 
 
@@ -190,10 +192,12 @@ class Builder:
 
     def _weight(self, name: str, weight: torch.Tensor) -> str:
         """Declare a weight, whose numbers stay where they are."""
-        tensor = TensorProto(name=name, data_type=FLOAT, dims=weight.shape, data_location=TensorProto.EXTERNAL)
+        numbers = weight.detach().numpy()
+        kind = helper.np_dtype_to_tensor_dtype(numbers.dtype)
+        tensor = TensorProto(name=name, data_type=kind, dims=weight.shape, data_location=TensorProto.EXTERNAL)
         tensor.external_data.add(key="location", value="given")
         self._held.append(tensor)
-        self.weights[name] = weight.detach().numpy()
+        self.weights[name] = numbers
         return name
 
     def _proto(self, layers: int) -> ModelProto:
@@ -209,6 +213,28 @@ class Builder:
         graph = helper.make_graph(self._nodes, "forward", inputs, outputs, self._held)
         domains = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)]
         return helper.make_model(graph, opset_imports=domains, ir_version=IR_VERSION)
+
+
+class _Int8Builder(Builder):
+    """A builder whose matrices are in eight bits: whole numbers from -127 to 127, with a scale for each block of a row.
+
+    The operator rounds what it multiplies in the same way, block by block **of each token**. With one scale for all
+    tokens (``DynamicQuantizeLinear``) the law of a node would depend on the rest of the forest.
+    """
+
+    def _linear(self, name: str, states: str, layers: Sequence[Any], outputs: list[str] | None = None) -> str:
+        weight = torch.cat([layer.weight for layer in layers])
+        rows, columns = weight.shape
+        blocks = pad(weight, (0, -columns % BLOCK)).view(rows, -1, BLOCK)
+        scales = (blocks.abs().amax(dim=2) / 127).clamp_min(torch.finfo(weight.dtype).tiny)
+        whole = (blocks / scales[:, :, None]).round_().add_(128).to(torch.uint8)  # the operator takes 128 as zero
+        inputs = [states, self._weight(name, whole), self._weight(f"{name}_scales", scales)]
+        if layers[0].bias is not None:
+            inputs += ["", "", self._weight(f"{name}_bias", torch.cat([layer.bias for layer in layers]))]
+        return self._add(
+            "MatMulNBits", inputs, outputs or 1, domain=RUNTIME,
+            K=columns, N=rows, bits=8, block_size=BLOCK, accuracy_level=ROUNDED,
+        )[0]  # fmt: skip
 
 
 class _BrowserBuilder(Builder):
@@ -275,6 +301,20 @@ class _BrowserBuilder(Builder):
         """Return states [1, n, heads * size] rotated to their positions."""
         inputs = [states, "positions", *self._tables]
         return self._add("RotaryEmbedding", inputs, domain=RUNTIME, num_heads=heads)[0]
+
+
+def joined(linears: Sequence[Any]) -> torch.Tensor:
+    """Return the weights of linear layers as one tensor [sum of outputs, inputs]; theirs become views of it."""
+    weights = [linear.weight.detach() for linear in linears]
+    ends = [weight.data_ptr() + weight.numel() * weight.element_size() for weight in weights]
+    one_storage = len({weight.untyped_storage().data_ptr() for weight in weights}) == 1
+    if not one_storage or any(end != weight.data_ptr() for end, weight in zip(ends, weights[1:], strict=False)):
+        whole = torch.cat(weights)
+        for linear, part in zip(linears, whole.split([len(weight) for weight in weights]), strict=True):
+            linear.weight.data = part
+        return whole
+    columns = weights[0].shape[1]
+    return weights[0].as_strided((sum(len(weight) for weight in weights), columns), (columns, 1))
 
 
 def _tensors(file: Path) -> list[TensorProto]:

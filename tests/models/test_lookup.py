@@ -1,0 +1,85 @@
+"""Drafts copied from the text: their law against a slow twin, whole decodes and their traces, and what is refused."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import dsbd
+from dsbd.law.beams import Node
+from dsbd.models.loading import sources_of
+from dsbd.models.lookup import LONGEST, Copies
+from dsbd.models.making import make_pair
+from dsbd.models.pair import Pair
+from tests.toy_pair import read_settings, toy_model, toy_tokenizer
+
+PROMPT = [1, 2, 3, 1, 2, 4, 1, 2, 3, 5, 1, 2]
+
+
+@pytest.fixture(scope="module")
+def pair() -> Pair:
+    return make_pair(toy_model(1, 2), "lookup", toy_tokenizer())
+
+
+def slow_law(text: list[int], path: list[int]) -> dict[int, float]:
+    """Look for the last tokens of a path everywhere in the text, longest first."""
+    probs, left = Counter(), 1.0
+    for size in range(LONGEST, 0, -1):
+        last = path[-size:]
+        ends = range(size, len(text)) if size <= len(path) else ()
+        found = [text[end] for end in ends if text[end - size : end] == last]
+        if found:
+            for token in found:
+                probs[token] += left * size / (size + 1) / len(found)
+            left /= size + 1
+    return probs
+
+
+@pytest.mark.parametrize(
+    ("shared", "tails"),
+    [
+        ([], [[]]),
+        ([], [[3], [4, 1]]),
+        ([3, 1], [[2], [2, 4], []]),
+        ([7], [[7], []]),
+        ([3, 5, 1, 2, 3], [[5, 1, 2, 3, 5, 9], []]),
+    ],
+)
+def test_next_tokens_are_what_followed_in_the_text(shared: list[int], tails: list[list[int]]) -> None:
+    """Catches an index that misses a place, mixes up beams, or takes in more than what the beams share."""
+    root = Node(None, -1, 0)
+    copies = Copies(PROMPT, root)
+    common, beams = root, list[Node]()
+    for token in shared:
+        common = common.child(token)
+        copies.begin([common], 0)  # the text grows over several iterations
+    for tail in tails:
+        node = common
+        for token in tail:
+            node = node.child(token)
+        beams.append(node)
+    for node, row in zip(beams, copies.begin(beams, 0) if shared else copies.extend(beams), strict=True):
+        expected = slow_law([*PROMPT, *shared], [*PROMPT, *node.token_ids()])
+        assert row.tokens.tolist() == sorted(expected)
+        assert np.exp(row.log_probs) == pytest.approx([expected[token] for token in sorted(expected)])
+
+
+METHODS = ["dsbd", "speculative_beam_search", "specinfer", "speculative"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_traces_of_copied_drafts_pass_their_audit(method: str, pair: Pair) -> None:
+    """Catches a record that names a draft model, or an audit that knows no iteration without drafts."""
+    result = dsbd.decode(pair, "a b a b c a b a b", read_settings(method, max_new_tokens=24, seed=2), record=True)
+    report = dsbd.verify_trace(result.trace)
+    assert report.passed, report.failure
+    assert result.trace.models.draft.id == "lookup"
+    assert result.stats.draft_calls == 0
+    assert max(iteration.draft_depth for iteration in result.trace.iterations) > 1
+
+
+def test_what_is_refused_says_why(pair: Pair) -> None:
+    """Catches joint tests of probabilities that lookup does not have."""
+    with pytest.raises(dsbd.SettingsError, match="lookup has none"):
+        dsbd.decode(pair, "a b", method="mjsd")
+    assert sources_of(None, "lookup")[1] == sources_of("bundled:sql", "lookup")[1] == "lookup"
