@@ -221,7 +221,7 @@ def test_a_criterion_ends_one_sequence_at_its_first_place():
     cut = generated(stopping_criteria=there, **alone)[0, 2:].tolist()
     assert cut == whole[: whole.index(whole[3]) + 1]
     for times in ([1e-9], [1e9, 1e-9]):
-        assert generated(do_sample=False, stopping_criteria=map(MaxTimeCriteria, times)).shape[1] < 3 + 8
+        assert generated(do_sample=False, stopping_criteria=[*map(MaxTimeCriteria, times)]).shape[1] < 3 + 8
 
 
 @pytest.mark.parametrize("asked", [{}, {"width_threshold": 0.3}, {"cover_width": 2}], ids=str)
