@@ -167,7 +167,7 @@ def test_a_model_with_other_inputs_than_ids_is_refused():
     model = toy_model(1, 1)
     model.prepare_inputs_for_generation = lambda *given, **named: None
     with pytest.raises(SettingsError, match="prepare_inputs_for_generation of this LlamaForCausalLM was replaced"):
-        dsbd.generate(model, IDS, draft_model=None)
+        dsbd.generate(model, IDS, generation_config=model.generation_config, draft_model=None)
 
 
 def test_a_model_can_be_saved_and_copied_after_a_call():

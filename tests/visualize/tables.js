@@ -7,8 +7,27 @@ function tableModel(id, logits) {
   return {id, revision: null, dtype: "float64", device: "cpu", vocabulary, attention: "forest", row};
 
   function row() {
-    const feed = (nodes) => nodes.map((node) => Float64Array.from(logits[keyOf(node)]));
-    return {peak: 0, slots: 0, bytesPerSlot: 8, prefill() {}, feed, commit() {}};
+    let held = new Set();
+    let prompt = 0;
+    const pathOf = (node) => (node ? [...pathOf(node.parent), node] : []);
+    return {
+      peak: 0,
+      bytesPerSlot: 8,
+      get slots() {
+        return prompt + held.size;
+      },
+      prefill(ids) {
+        prompt = ids.length - 1;
+      },
+      feed(nodes) {
+        for (const node of nodes.flatMap(pathOf)) held.add(node);
+        this.peak = Math.max(this.peak, this.slots);
+        return nodes.map((node) => Float64Array.from(logits[keyOf(node)]));
+      },
+      commit(nodes) {
+        held = new Set(nodes.flatMap((node) => pathOf(node.parent)));
+      },
+    };
   }
 }
 

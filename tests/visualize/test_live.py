@@ -104,7 +104,12 @@ def tables(seed: int, likeness: float) -> dict[str, Any]:
 def table_pair(given: dict[str, Any]) -> Pair:
     def model(role: str) -> Any:
         fixed = {"revision": None, "dtype": torch.float64, "device": torch.device("cpu"), "attention": "forest"}
-        fixed_too = {"engine": "eager", "vocabulary_size": VOCABULARY, "new_cache": lambda slots: Slots()}
+        fixed_too = {
+            "engine": "eager",
+            "numbers": "float64",
+            "vocabulary_size": VOCABULARY,
+            "new_cache": lambda slots: Slots(),
+        }
         return SimpleNamespace(id=f"tables/{role}", table=given[role], **fixed_too, **fixed)
 
     return Pair(model("target"), model("draft"), Tokenizer(), frozenset(given["eos"]))
