@@ -119,6 +119,7 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
 def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequence[Task], **options: Any) -> int:
     """Run the contest, print one JSON object or a table, and return the exit code."""
     from dsbd.contest.contest import hold_contest, make_contest
+    from dsbd.contest.records import to_plain
     from dsbd.contest.statistics import markdown_of
 
     pair = pair_of(parsed)
@@ -129,7 +130,7 @@ def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequen
         print(f"dsbd: {shortened} prompts are shortened to fit the models' context", file=sys.stderr)
     report = hold_contest(pair, contest, parsed.output, parsed.baseline)
     if parsed.json:
-        tables = {name: table.to_dict() for name, table in report.tables.items()}
+        tables = {name: to_plain(table) for name, table in report.tables.items()}
         print_json({"complete": report.complete, "tables": tables})
     else:
         print(markdown_of(list(report.tables.values())))

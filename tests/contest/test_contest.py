@@ -13,7 +13,7 @@ from dsbd.contest import contest as driver
 from dsbd.contest.contenders import POINTS, contenders
 from dsbd.contest.contest import hold_contest, make_contest, run_contest
 from dsbd.contest.measure import log_likelihood, measure, trimmed
-from dsbd.contest.records import Table, read_record
+from dsbd.contest.records import Table, read_record, to_plain
 from dsbd.contest.statistics import clustered_perplexity, clustered_rate, make_table, markdown_of, paired_difference
 from dsbd.contest.task import Question
 from dsbd.contest.tasks import Prompts
@@ -279,9 +279,9 @@ def test_a_sweep_of_beams_is_compared_with_as_many_beams():
 def test_a_table_survives_json_and_shows_what_was_measured():
     """Catches a figure in another column."""
     table = made_up_table()
-    assert read_record(Table, json.loads(json.dumps(table.to_dict()))) == table
+    assert read_record(Table, json.loads(json.dumps(to_plain(table)))) == table
     with pytest.raises(RecordError, match=r"no table: rows\.0\.contender"):
-        read_record(Table, {**table.to_dict(), "rows": [{}]})
+        read_record(Table, {**to_plain(table), "rows": [{}]})
     assert markdown_of([]) == "nothing measured yet"
     runs = [made_up_run("dsbd", at, 1.0, kv_peak_bytes=3_000_000, seconds=2.0, prefill_seconds=0.5)
             for at in (0, 4)]  # fmt: skip

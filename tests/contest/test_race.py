@@ -14,7 +14,7 @@ import visualize
 from dsbd.contest.contenders import contenders
 from dsbd.contest.contest import Asked, Contest
 from dsbd.contest.race import LaneWatch, race, race_of
-from dsbd.contest.records import Landing, Lane, Progress, Race, Stretch, load_race, read_record
+from dsbd.contest.records import Landing, Lane, Progress, Race, Stretch, load_race, read_record, to_plain
 from dsbd.contest.statistics import make_table
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import RecordError, SettingsError, StoppedError
@@ -90,12 +90,12 @@ def test_everybody_runs_as_often_as_asked_and_has_the_lane_of_a_measured_run(ran
 
 def test_a_race_is_kept_as_plain_data(ran, tmp_path):
     ran.save(tmp_path / "race.json")
-    assert load_race(tmp_path / "race.json") == ran == read_record(Race, ran.to_dict())
+    assert load_race(tmp_path / "race.json") == ran == read_record(Race, to_plain(ran))
     for name in ("sql", "stories"):
         assert load_race(asset_path(f"races/{name}.json")).baseline == "beam_sampling"
     for wrong, said in (
         ({"format": "other"}, "dsbd-race/2"),
-        (ran.to_dict() | {"rounds": "many"}, "rounds"),
+        (to_plain(ran) | {"rounds": "many"}, "rounds"),
         (3, "int"),
     ):
         with pytest.raises(RecordError, match=f"no race.*{said}|{said}.*no race"):
@@ -203,7 +203,7 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     first, quality = visualize.pareto_figure(table).data[0], table.rows[0].quality
     assert first.error_y.array[0] == pytest.approx(quality.high - quality.mean)
     for draw in (visualize.pareto_figure, visualize.speed_figure):
-        dark = draw(json.loads(json.dumps(table.to_dict())), theme="dark")
+        dark = draw(json.loads(json.dumps(to_plain(table))), theme="dark")
         assert dark.layout.template != draw(table).layout.template
         empty = draw(make_table([], Quiz(), BASELINE))
         assert (bool(empty.layout.title.text), empty.data) == (True, ())
