@@ -87,7 +87,6 @@ def folder(tmp_path, monkeypatch):
         (["bench", "--methods", ","], "methods is empty"),
         (["bench", "--prompts", "binary"], "UTF-8"),
         (["bench", "--seeds", "9" * 40], "seeds is 9999"),
-        (["bench", "--baseline", "hf_sampling"], "baseline is 'hf_sampling'"),
         (["bench", "--seed", "1,2"], "--seeds N"),
         (["bench", "--limit", "0"], "limit is 0"),
         (["bench", "--methods", "specinfer", "--branching", "4x2x2,3xa"], "branching is '3xa'"),

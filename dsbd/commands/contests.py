@@ -9,7 +9,6 @@ from typing import Any
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of
 from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json, value_of_text
 from dsbd.contest.contenders import (
-    BASELINE,
     CONTENDER_METHODS,
     DEFAULT_METHODS,
     POINTS,
@@ -51,7 +50,6 @@ def _add_contest_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, s
     known = f"{', '.join(CONTENDER_METHODS)}, dsbd:POINT with POINT one of {'|'.join(POINTS)}"
     add = parser.add_argument
     add("--methods", metavar="LIST", help=f"comma-separated, from {known} ({','.join(DEFAULT_METHODS)})")
-    add("--baseline", default=BASELINE, metavar="NAME", help=f"what the others are compared with ({BASELINE})")
     add("--limit", type=int, metavar="N", help="only the first N prompts or questions")
     add("--output", type=output_file, metavar="FILE", help="write one line of JSON per decode, as soon as it is made")
     group = parser.add_argument_group("settings", "for every method that reads them; several values are a sweep")
@@ -108,12 +106,7 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
             FIELDS[name].check(value)  # refuses a bad one also where no method that was asked for reads it
     if len(values.get("seed", ())) > 1:
         raise SettingsError(f"seed is {given['seed']}; give one seed, and --seeds N for N runs of each prompt")
-    found = contenders(DEFAULT_METHODS if parsed.methods is None else names(parsed.methods), values)
-    if parsed.baseline not in (BASELINE, *(one.name for one in found), *(one.method for one in found)):
-        raise SettingsError(
-            f"baseline is {parsed.baseline!r}; choose from {', '.join(one.name for one in found)}, or a method of them"
-        )
-    return found
+    return contenders(DEFAULT_METHODS if parsed.methods is None else names(parsed.methods), values)
 
 
 def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequence[Task], **options: Any) -> int:
@@ -128,7 +121,7 @@ def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequen
         print(f"dsbd: into the memory go {read} prompts beyond the context; the law is p(. | memory)", file=sys.stderr)
     if shortened := sum(asked.prompt != asked.question.prompt for asked in contest.asked):
         print(f"dsbd: {shortened} prompts are shortened to fit the models' context", file=sys.stderr)
-    report = hold_contest(pair, contest, parsed.output, parsed.baseline)
+    report = hold_contest(pair, contest, parsed.output)
     if parsed.json:
         tables = {name: to_plain(table) for name, table in report.tables.items()}
         print_json({"complete": report.complete, "tables": tables})
