@@ -53,7 +53,7 @@ CHAPTER = (ASSETS / "chapters" / "oz.txt").read_text(encoding="utf-8").rstrip("\
 MEMORY_LESSONS: Recordings = {"7-long-prompts": (CHAPTER, {"max_new_tokens": 32, "seed": 7})}
 RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
 QUESTIONS, TOKENS, ROUNDS = 16, 48, 6
-SURE: dict[str, Any] = {"temperature": [0.3], "draft_depth": [8], "draft_width": [4]}
+SURE: dict[str, Any] = {"temperature": 0.3, "draft_depth": 8, "draft_width": 4}
 """Of the race on questions: a query is right or wrong, and nearly every guess of that pair is kept."""
 
 
@@ -92,7 +92,7 @@ def record_race(name: str) -> None:
     pair = dsbd.load_pair(f"bundled:{name}", dtype="float32")
     task = load_task("sql") if name == "sql" else None
     prompts = task.questions(QUESTIONS) if task else [STORY]
-    values = {"max_new_tokens": [TOKENS], **(SURE if task else {})}
+    values = {"max_new_tokens": TOKENS, **(SURE if task else {})}
     racing = contenders(RACERS, values)
     *_, made = race(pair, racing, prompts, task, ROUNDS // 2 if task else ROUNDS)
     assert isinstance(made, Race), "it is the last step"

@@ -25,7 +25,7 @@ from visualize import race as drawing
 from visualize.figures.contest import pareto_front
 
 NAMES = ["sampling", "beam_sampling", "dsbd:same-law", "hf_sampling"]
-VALUES = {"max_new_tokens": [6], "draft_depth": [2], "draft_width": [3]}
+VALUES = {"max_new_tokens": 6, "draft_depth": 2, "draft_width": 3}
 
 
 @pytest.fixture(scope="module")
