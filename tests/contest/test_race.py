@@ -197,7 +197,7 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     rows = [replace(row, contender=f"{row.contender} <b>") for row in table.rows if row.ratio]
     (ratios,) = visualize.speed_figure(replace(table, rows=tuple(rows))).data
     assert ratios.x == tuple(row.ratio.median for row in rows)
-    assert ratios.y[1] == "Dsbd &lt;b&gt; · draft width 4"
+    assert ratios.y[1] == "Dsbd draft width=4 &lt;b&gt;"
     front = visualize.pareto_figure(table).data[-1]
     assert set(front.x) <= {row.tokens_per_second.mean for row in table.rows}
     first, quality = visualize.pareto_figure(table).data[0], table.rows[0].quality
