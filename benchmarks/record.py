@@ -56,9 +56,9 @@ CHAPTER = (ASSETS / "chapters" / "oz.txt").read_text(encoding="utf-8").rstrip("\
 MEMORY_LESSONS: Recordings = {"7-long-prompts": (CHAPTER, {"max_new_tokens": 32, "seed": 7})}
 RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
 QUESTIONS, TOKENS, ROUNDS = 16, 48, 6
-SURE: dict[str, Any] = {"temperature": [0.3], "draft_depth": [8], "draft_width": [4]}
+SURE: dict[str, Any] = {"temperature": 0.3, "draft_depth": 8, "draft_width": 4}
 """Of the race on questions: a query is right or wrong, and nearly every guess of that pair is kept."""
-COPIED: dict[str, Any] = {"temperature": [0.2], "draft_depth": [12], "draft_width": [4]}
+COPIED: dict[str, Any] = {"temperature": 0.2, "draft_depth": 12, "draft_width": 4}
 """Of the race on texts to correct: most of an answer is copied from its prompt."""
 REWRITING = Path(__file__).with_name("rewriting.jsonl")
 
@@ -101,7 +101,7 @@ def record_race(name: str) -> None:
     suited = SURE if task else {}
     if name == SMOLLM2:
         prompts, suited = [one.prompt for one in load_task("jsonl", REWRITING).questions(None)], COPIED
-    racing = contenders(RACERS, {"max_new_tokens": [TOKENS], **suited})
+    racing = contenders(RACERS, {"max_new_tokens": TOKENS, **suited})
     *_, made = race(pair, racing, prompts, task, ROUNDS if len(prompts) == 1 else ROUNDS // 2)
     assert isinstance(made, Race), "it is the last step"
     made = replace(made, conditions={"machine": machine(pair.device), "versions": versions()})

@@ -152,7 +152,7 @@ def test_a_prompt_is_a_chat_where_the_tokenizer_has_a_template():
     told = dsbd.decode(chat, "Hi", method="greedy", max_new_tokens=1, record=True).trace
     assert [piece.token_id for piece in told.prompt.pieces] == sent
     contest = make_contest(
-        chat, contenders(["greedy"], {"max_new_tokens": [9]}), [Prompts(["Hi" * 60])], max_new_tokens=9
+        chat, contenders(["greedy"], {"max_new_tokens": 9}), [Prompts(["Hi" * 60])], max_new_tokens=9
     )
     assert len(chat.encode(contest.asked[0].prompt)) <= 128 - 9
     assert [path for path in asset_path("models").rglob("*") if "chat_template" in path.name] == []

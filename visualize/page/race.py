@@ -170,7 +170,7 @@ def racers_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[Contend
             found.append(replace(PLAY, settings=replace(settings, method="dsbd")))
             continue
         fixed = {"method", *POINTS.get(name.partition(":")[2], {}), *(WIDTHS if name.startswith("dsbd") else ())}
-        values = {one.name: [getattr(settings, one.name)] for one in fields(settings) if one.name not in fixed}
+        values = {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in fixed}
         found += contenders([name], values)
     return tuple(found)
 
