@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands import contests, fetch, page, verify_trace
+from dsbd.commands import contests, custom_generate, fetch, page, verify_trace
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare, typed_text
 from dsbd.commands.parser import (
     BAD_INPUT,
@@ -83,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
     _add_export(commands)
     _add_lesson(commands)
     _add_site(commands)
+    custom_generate.add(commands)
     page.add(commands)
     return whole
 

@@ -27,7 +27,7 @@ from dsbd import custom_generate as request
 from dsbd.errors import SettingsError
 from dsbd.methods import resolve
 from dsbd.models import making
-from dsbd.util import asset_path
+from tests.command_line import run
 from tests.toy_pair import EOS, VOCABULARY, toy_model, toy_pair, toy_tokenizer
 
 IDS = torch.tensor([[10, 20, 30], [0, 40, 50]])
@@ -239,13 +239,14 @@ def test_settings_and_a_trace_pass_through(asked):
         assert again.token_ids == trace.result.token_ids
 
 
-def test_the_folder_for_the_hub_decodes(tmp_path, monkeypatch):
+def test_a_folder_for_the_hub_decodes(tmp_path, capsys, monkeypatch):
     """Catches a folder that transformers does not load, and arguments that it loses. Here the user trusts its code."""
     monkeypatch.setattr(metadata, "version", lambda name, own=metadata.version: "1" if name == "dsbd" else own(name))
     monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    assert run(capsys, "custom-generate", str(tmp_path / "hub"))[0] == 0
     asked = {"do_sample": False, "num_beams": 2, "draft_depth": 2, "return_dict_in_generate": True, "record": True}
     asked |= {"tokenizer": toy_tokenizer(), "ids": IDS[1:, 1:], "mask": None}
-    hub = {"custom_generate": str(asset_path("custom_generate")), "trust_remote_code": 1}
+    hub = {"custom_generate": str(tmp_path / "hub"), "trust_remote_code": 1}
     found = generated(**hub, **asked)
     assert found.sequences.tolist() == generated(**asked).sequences.tolist()
     assert found.trace.settings.draft_depth == 2
