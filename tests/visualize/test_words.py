@@ -9,7 +9,7 @@ from importlib import resources
 import pytest
 
 from visualize.viewer.bundle import ENTRY, imports_of, joined, source
-from visualize.words import known_languages, number, plural_category
+from visualize.words import known_languages, plural_category
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "ja", "zh")
 TABLES = {language: json.loads(source(f"words/{language}.json")) for language in known_languages()}
@@ -42,15 +42,6 @@ def test_every_table_has_every_string_with_its_placeholders_and_every_noun_its_f
     alike = {"trial.ratio", "trial.residual", "block.prefix", "step.trial", "step.draw"}  # formulas; “Token” in German
     sentences = [key for key in plain - alike if len(english[key].split()) > 4 and not key.startswith("formula.")]
     assert language == "en" or [key for key in sentences if table[key] == english[key]] == []
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (1.0, "1"), (0.42, "0.42"), (0.0312, "0.031"), (0.00051, "0.00051"), (3.1e-5, "3.1·10⁻⁵"),
-     (-2.0712, "−2.07"), (0.999, "1.00"), (999e6, "999000000"), (1.25e9, "1.3·10⁹"), (1.7e308, "1.7·10³⁰⁸")],
-)  # fmt: skip
-def test_numbers(value, text):
-    assert number(value) == text
 
 
 def test_the_code_names_only_strings_that_exist():
