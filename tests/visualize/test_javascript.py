@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scipy import stats
 
 import visualize
 from dsbd.tracing.records import Piece
@@ -97,7 +96,6 @@ def what_python_says() -> dict:
             "pair": PAIR,
             "zeros": ZEROS,
             "laws": [[pair, width, oracle_law(pair, width)] for pair in (PAIR, ZEROS) for width in (1, 2)],
-            "limits": [[freedom, stats.chi2.isf(0.01, freedom)] for freedom in (1, 2, 5, 21, 60)],
         },
     }  # fmt: skip
 
