@@ -9,7 +9,9 @@ import fr from "../words/fr.json" with {type: "json"};
 import ja from "../words/ja.json" with {type: "json"};
 import zh from "../words/zh.json" with {type: "json"};
 
-export const STRINGS = {en, zh, es, de, fr, ja, ar};
+/* What a language has not is English. */
+const tables = Object.entries({en, zh, es, de, fr, ja, ar});
+export const STRINGS = Object.fromEntries(tables.map(([code, table]) => [code, {...en, ...table}]));
 
 /* The name of a language in itself. */
 export const nameOf = (code) => capital(new Intl.DisplayNames([code], {type: "language"}).of(code));

@@ -1,7 +1,7 @@
 """The words of drawings and pages, and numbers as a reader sees them.
 
 Each language has one table of templates, ``words/<language>.json``, for Python and for the viewer, which makes the
-sentences. Templates whose key starts with ``page.`` are for pages made in Python; the viewer never reads them.
+sentences; what a language has not is English. Templates whose key starts with ``page.`` are for pages made in Python; the viewer never reads them.
 """
 
 import json
@@ -89,7 +89,7 @@ def _load(language: str) -> dict[str, str]:
     if language not in known_languages():
         raise ArgumentError(f"no strings for language {language!r}; there are {', '.join(known_languages())}")
     table: dict[str, str] = json.loads((_folder() / f"{language}.json").read_text(encoding="utf-8"))
-    return table
+    return table if language == "en" else _load("en") | table
 
 
 def known_languages() -> tuple[str, ...]:
