@@ -56,22 +56,6 @@ def test_a_sweep_multiplies_only_the_methods_that_read_the_setting(methods, valu
     assert [(one.settings.min_width, one.settings.max_width) for one in found] == [(2, 2), (8, 8)]
 
 
-@pytest.mark.parametrize(
-    ("methods", "values", "named"),
-    [
-        (["dsbd:best"], {}, "'dsbd:best'"),
-        (["greedy:same-law"], {}, "'greedy:same-law'"),
-        (["greedy", "greedy"], {}, "each once"),
-        (["dsbd", "dsbd:defaults"], {}, "dsbd is dsbd:defaults"),
-        (["dsbd:same-law"], {"min_width": [2]}, "'same-law' fixes min_width"),
-        (["dsbd"], {"draft_depth": [2, 2]}, "each value once"),
-    ],
-)
-def test_bad_methods_are_named(methods, values, named):
-    with pytest.raises(SettingsError, match=named):
-        contenders(methods, values)
-
-
 def test_contenders_warm_up_and_then_take_turns_in_both_orders():
     """Catches contenders measured one after the other, while the machine grows warm, and a warm-up that counts."""
     contest = contest_of(seed=7)
