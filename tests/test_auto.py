@@ -1,6 +1,7 @@
 """``auto``: what measurements resolve to, and what is kept."""
 
 from dataclasses import asdict, replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -111,12 +112,12 @@ def test_auto_is_measured_once_and_replays_exactly(asked):
     pair = replace(toy_pair())
     assert dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=1)).stats.layers == 1
     auto._known.pop(pair)
-    steps = api.planning(pair, "Once upon", asked)
-    first = next(steps)
-    steps.close()
-    assert (first.done, known_plan(pair, asked)) == (1, None)
+    stop = Mock(side_effect=[False] * 39 + [True])
+    with pytest.raises(dsbd.StoppedError):
+        dsbd.stream(pair, "Once upon", asked, cancel=stop)
+    assert (stop.call_count, known_plan(pair, asked)) == (40, None)
     seen = list(api.planning(pair, "Once upon", asked))
-    assert [step.done for step in seen] == [*range(1, first.total + 1)]
+    assert [step.done for step in seen] == [*range(1, seen[0].total + 1)]
     assert list(api.planning(pair, "Once upon", asked)) == []
     result = dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=24), record=True)
     assert isinstance(result.settings, ResolvedSettings)

@@ -18,7 +18,6 @@ import dsbd
 import visualize
 from dsbd import decoder, results, util
 from dsbd import settings as settings_module
-from dsbd.auto import known_plan
 from dsbd.commands import verify_trace
 from dsbd.contest import sql
 from dsbd.contest.measure import log_likelihood
@@ -32,7 +31,6 @@ from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
 from dsbd.session import RunStart, Session
-from dsbd.settings import AUTO
 from dsbd.util import cut
 from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, llama_2_tokenizer, small_model, toy_pair, toy_pair_on
 
@@ -372,15 +370,6 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     assert (stop.call_count, watch.seen) == (4, [])
     parts = dsbd.decode(toy_pair(), prompt, STOPPED).stats
     assert parts.target_calls == parts.iterations + 1
-
-
-def test_measurements_of_auto_can_be_stopped():
-    """Catches a plan that nobody can stop, or one made of measurements that were cut short."""
-    pair, asked = replace(toy_pair()), replace(STOPPED, draft_width=AUTO)
-    stop = stop_at(40)
-    with pytest.raises(dsbd.StoppedError):
-        dsbd.stream(pair, PROMPT, asked, cancel=stop)
-    assert (stop.call_count, known_plan(pair, asked)) == (40, None)
 
 
 @pytest.mark.parametrize(
