@@ -1,7 +1,6 @@
 """The decoder from the outside: limits, streams, ends, what is kept between iterations, and what is refused."""
 
 import doctest
-import gc
 import math
 import pickle
 from dataclasses import replace
@@ -24,9 +23,6 @@ from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
 from dsbd.methods import resolve
-from dsbd.models.engines import graph
-from dsbd.models.engines.choice import new_row
-from dsbd.models.engines.graph import GraphRow
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
@@ -347,17 +343,6 @@ def test_a_cancel_ends_the_decode_before_the_next_forward():
     again = dsbd.decode(pair, PROMPT, STOPPED, cancel=never)
     assert never.call_count == forwards
     assert (again.beams, again.stats.kv_peak_slots) == (expected.beams, expected.stats.kv_peak_slots)
-
-
-def test_a_cancel_gives_captured_buffers_back(monkeypatch):
-    """Catches buffers of fixed shape that stay taken, so that every later decode is slower."""
-    monkeypatch.setattr(graph, "cuda_graph", lambda forward: forward)
-    pair = toy_pair_on("graph")
-    with pytest.raises(dsbd.StoppedError):
-        dsbd.decode(pair, PROMPT, STOPPED, cancel=stop_at(4))
-    gc.collect()
-    assert isinstance(new_row(pair.target), GraphRow)
-    assert isinstance(new_row(pair.draft), GraphRow)
 
 
 def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
