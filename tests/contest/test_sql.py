@@ -133,21 +133,15 @@ def test_a_right_query_that_fails_is_named(tmp_path):
         ("dev.json", [], "no questions"),
         ("dev.json", [{**SHOP[0], "db_id": "../shop"}], r"names the database '\.\./shop'"),
         ("database/attic/attic.sqlite", None, r"has no attic/attic\.sqlite"),
+        ("test.jsonl", None, r"needs .*test\.jsonl, which is not there; leave the path out"),
+        ("test.jsonl", {"id": "a", "prompt": "b"}, r"test\.jsonl, line 1: there is no 'sql'; it must be a text"),
     ],
 )
-def test_damaged_data_of_spider_is_an_error(file, content, message, tmp_path):
-    path = write_spider(tmp_path) / file
+def test_damaged_data_is_an_error(file, content, message, tmp_path):
+    path = write_library(write_spider(tmp_path)) / file
     path.unlink() if content is None else path.write_text(json.dumps(content))
     with pytest.raises(TaskError, match=message):
-        Spider(tmp_path)
-
-
-def test_damaged_data_of_the_library_is_an_error(tmp_path):
-    with pytest.raises(TaskError, match=r"needs .*test\.jsonl, which is not there; leave the path out"):
-        load_task("sql", tmp_path)
-    (write_library(tmp_path) / "test.jsonl").write_text(json.dumps({"id": "a", "prompt": "b"}))
-    with pytest.raises(TaskError, match=r"test\.jsonl, line 1: there is no 'sql'; it must be a text"):
-        load_task("sql", tmp_path)
+        load_task("sql" if file == "test.jsonl" else "spider", tmp_path)
 
 
 def slowly(gold, answer, ordered, any_columns):
