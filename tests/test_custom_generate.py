@@ -190,15 +190,12 @@ def test_a_model_can_be_saved_and_copied_after_a_call():
 
 def test_a_draft_with_fewer_ids_is_refused():
     """Catches a target whose last ids can never come."""
-    pair = toy_pair()
-    small = deepcopy(pair.draft.model)
+    small = deepcopy(toy_pair().draft.model)
     small.resize_token_embeddings(VOCABULARY - 3, mean_resizing=False)
-    asked = {"custom_generate": dsbd.generate, "draft_model": small, "max_new_tokens": 2, "pad_token_id": 0}
-    with pytest.raises(dsbd.PairError, match=f"{VOCABULARY - 3} ids.*vocabulary_size"):
-        pair.target.model.generate(IDS[:1], **asked)
-    with pytest.raises(dsbd.PairError, match="vocabulary_size"):
-        pair.target.model.generate(IDS[:1], vocabulary_size=VOCABULARY - 2, **asked)
-    assert pair.target.model.generate(IDS[:1], vocabulary_size=VOCABULARY - 3, **asked).shape == (1, 5)
+    for given in ({}, {"vocabulary_size": VOCABULARY - 2}):
+        with pytest.raises(dsbd.PairError, match=f"{VOCABULARY - 3} ids.*vocabulary_size"):
+            generated(draft_model=small, **given)
+    assert generated(draft_model=small, vocabulary_size=VOCABULARY - 3, max_new_tokens=2).shape == (2, 5)
 
 
 def test_a_constraint_sees_the_number_that_generate_gives():

@@ -148,9 +148,8 @@ def slowly(gold, answer, ordered, any_columns):
     """The twin: some order of the columns and of the rows makes every value the same."""
 
     def close(left, right):
-        if left is None or right is None or isinstance(left, str) or isinstance(right, str):
-            return left == right
-        return abs(left - right) <= (0 if isinstance(left, int) and isinstance(right, int) else 1e-6)
+        is_near = float in {type(left), type(right)} <= {int, float} and abs(left - right) <= 1e-6
+        return left == right or is_near
 
     if len(gold) != len(answer):
         return False

@@ -397,10 +397,10 @@ def test_onnx_takes_a_prompt_that_is_empty_or_fills_the_context():
 
 
 def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
-    """Catches buffers for the whole context, room beside the room asked for, a capture per forward, buffers that two
-    decodes share, that are never given back, or those of every model that was ever loaded."""
+    """Catches buffers for the whole context, room beside the room asked for, buffers that two decodes share, that are
+    never given back, or those of every model that was ever loaded."""
     monkeypatch.setattr(graph, "SLOT_BUCKETS", (16, 32, 64, 128))
-    runner, found, captured = GraphRunner(model_on("graph")), [], []
+    runner, found = GraphRunner(model_on("graph")), []
     for slots, used in ((10, 0), (16, 10), (31, 16), (32, 31), (20, 0)):
         runner.reserve(slots, used)
         found.append(runner.cache.capacity)
@@ -416,14 +416,6 @@ def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
     del second, third, model
     gc.collect()
     assert seen() is None
-    monkeypatch.undo()
-    monkeypatch.setattr(graph, "cuda_graph", lambda forward: captured.append(forward().shape[1]) or forward)
-    pair = toy_pair_on("graph")
-    pair.target.runners.clear()
-    captured.clear()
-    for seed in range(3):
-        dsbd.decode(pair, "One day", dsbd.DecodingSettings(method="beam_sampling", seed=seed, max_new_tokens=16))
-    assert 1 <= len(captured) == len(set(captured)) <= 3
 
 
 @pytest.fixture
