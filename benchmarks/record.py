@@ -3,12 +3,14 @@
 - ``traces`` writes ``assets/traces``; the page opens with the first. Names after it record only these.
 - ``lessons`` writes ``assets/lessons/traces``, but for the fifth. The lessons name nodes of these traces: record them
   again only together with the lessons.
-- ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine.
+- ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine, and the
+  pair ``smollm2`` on it. Names after it record only these.
 
 All are in float32, as nearly every processor and every browser computes the bundled pairs, so that a run repeats them.
 """
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from dsbd.contest.race import race
 from dsbd.contest.records import Race
 from dsbd.contest.tasks import load_task
 from dsbd.machine import machine, versions
+from dsbd.util import SMOLLM2
 
 ASSETS = Path(__file__).parents[1] / "assets"
 STORY = "Once upon a time, there was a little fox who"
@@ -53,8 +56,11 @@ CHAPTER = (ASSETS / "chapters" / "oz.txt").read_text(encoding="utf-8").rstrip("\
 MEMORY_LESSONS: Recordings = {"7-long-prompts": (CHAPTER, {"max_new_tokens": 32, "seed": 7})}
 RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
 QUESTIONS, TOKENS, ROUNDS = 16, 48, 6
-SURE: dict[str, Any] = {"temperature": [0.3], "draft_depth": [8], "draft_width": [4]}
+SURE: dict[str, Any] = {"temperature": 0.3, "draft_depth": 8, "draft_width": 4}
 """Of the race on questions: a query is right or wrong, and nearly every guess of that pair is kept."""
+COPIED: dict[str, Any] = {"temperature": 0.2, "draft_depth": 12, "draft_width": 4}
+"""Of the race on texts to correct: most of an answer is copied from its prompt."""
+REWRITING = Path(__file__).with_name("rewriting.jsonl")
 
 
 def main() -> None:
@@ -63,8 +69,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="only these")
     asked = parser.parse_args()
     if asked.what == "races":
-        record_race("stories")
-        record_race("sql")
+        for name in asked.names or ("stories", "sql", SMOLLM2):
+            record_race(name)
     elif asked.what == "lessons":
         record("stories", LESSONS, ASSETS / "lessons" / "traces", asked.names)
         record("memory", MEMORY_LESSONS, ASSETS / "lessons" / "traces", asked.names)
@@ -88,13 +94,15 @@ def record(pair: str, recordings: Recordings, folder: Path, names: list[str]) ->
 
 
 def record_race(name: str) -> None:
-    """Race on a story, or on questions to SQL, and save the race."""
-    pair = dsbd.load_pair(f"bundled:{name}", dtype="float32")
+    """Race on a story, on questions to SQL, or on texts to correct, and save the race."""
+    pair = dsbd.load_pair(name if name == SMOLLM2 else f"bundled:{name}", dtype="float32")
     task = load_task("sql") if name == "sql" else None
-    prompts = task.questions(QUESTIONS) if task else [STORY]
-    values = {"max_new_tokens": [TOKENS], **(SURE if task else {})}
-    racing = contenders(RACERS, values)
-    *_, made = race(pair, racing, prompts, task, ROUNDS // 2 if task else ROUNDS)
+    prompts: Sequence[Any] = task.questions(QUESTIONS) if task else [STORY]
+    suited = SURE if task else {}
+    if name == SMOLLM2:
+        prompts, suited = [one.prompt for one in load_task("jsonl", REWRITING).questions(None)], COPIED
+    racing = contenders(RACERS, {"max_new_tokens": TOKENS, **suited})
+    *_, made = race(pair, racing, prompts, task, ROUNDS if len(prompts) == 1 else ROUNDS // 2)
     assert isinstance(made, Race), "it is the last step"
     made = replace(made, conditions={"machine": machine(pair.device), "versions": versions()})
     made.save(ASSETS / "races" / f"{name}.json")

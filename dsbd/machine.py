@@ -12,8 +12,9 @@ import platform
 import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ def machine(device: torch.device) -> dict[str, Any]:
     return found
 
 
-def versions() -> dict[str, str]:
+@lru_cache(maxsize=1)
+def versions() -> Mapping[str, str]:
     """Return the versions of Python, of this package, and of the libraries that compute."""
     found = {"python": platform.python_version(), "dsbd": __version__}
     for package in PACKAGES:

@@ -16,8 +16,6 @@ from dsbd.law.beams import Node
 from dsbd.law.laws import TopTokens
 
 _SIGN = 0x7FFFFFFF
-_BLOCK = 64
-"""Entries that :func:`top_keys` looks at together."""
 
 
 class NextTokens:
@@ -169,8 +167,7 @@ def copied_rows(
 def top_keys(values: torch.Tensor, count: int) -> torch.Tensor:
     """Return one integer for each of the largest entries of rows, best first; :func:`read_keys` reads them.
 
-    Value and place together make one key, so no two keys tie: the lowest place comes first. Long rows are searched in
-    two steps: the ``count`` best entries lie in the ``count`` blocks whose largest entries are best.
+    Value and place together make one key, so no two keys tie: the lowest place comes first.
 
     Args:
         values: [rows, n] float32.
@@ -180,9 +177,10 @@ def top_keys(values: torch.Tensor, count: int) -> torch.Tensor:
         keys [rows, count] int64.
     """
     places = torch.arange(values.shape[1], device=values.device)
-    if values.shape[1] >= 4 * _BLOCK * count:
-        values, places = _best_blocks(values, count)
-    return _keys(values, torch.iinfo(torch.int32).max - places).topk(count, dim=1).values
+    bits = values.add(0.0).view(torch.int32)  # -0.0, which sorts below 0.0, becomes 0.0
+    bits.bitwise_xor_((bits >> 31).bitwise_and_(_SIGN))
+    keys = bits.to(torch.int64).bitwise_left_shift_(32).bitwise_or_(torch.iinfo(torch.int32).max - places)
+    return keys.topk(count, dim=1).values
 
 
 def read_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -190,28 +188,6 @@ def read_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     bits = (keys >> 32).astype(np.int32)
     bits ^= (bits >> 31) & np.int32(_SIGN)  # the map of the bits is its own inverse
     return np.iinfo(np.int32).max - (keys & 0xFFFFFFFF), bits.view(np.float32)
-
-
-def _best_blocks(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the entries [rows, count * block] of the blocks that can contain the best, and their places."""
-    rows, size = values.shape
-    blocks = -(-size // _BLOCK)
-    if size % _BLOCK:  # padding makes a copy, even if it adds nothing
-        values = torch.nn.functional.pad(values, (0, blocks * _BLOCK - size), value=-torch.inf)
-    grid = values.view(rows, blocks, _BLOCK)
-    numbers = torch.arange(blocks, device=values.device)
-    keys = _keys(grid.amax(dim=2), blocks - 1 - numbers).topk(count, dim=1, sorted=False).values
-    best = blocks - 1 - (keys & 0xFFFFFFFF)
-    entries = grid.gather(1, best[:, :, None].expand(-1, -1, _BLOCK)).flatten(1)
-    places = best[:, :, None] * _BLOCK + torch.arange(_BLOCK, device=values.device)
-    return entries, places.flatten(1)
-
-
-def _keys(values: torch.Tensor, lowest_first: torch.Tensor) -> torch.Tensor:
-    """Return integers that sort like the values and, among equal values, like ``lowest_first``."""
-    bits = values.add(0.0).view(torch.int32)  # -0.0, which sorts below 0.0, becomes 0.0
-    bits.bitwise_xor_((bits >> 31).bitwise_and_(_SIGN))
-    return bits.to(torch.int64).bitwise_left_shift_(32).bitwise_or_(lowest_first)
 
 
 def token_log_probs(logits: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""The path of an accelerator, on a stand-in: tensors of the device ``meta``, which has shapes and no numbers.
+"""The path of an accelerator: a GPU's ids, and a stand-in: tensors of the device ``meta``, which has shapes alone.
 
 A run on the CPU is recorded: every array that an iteration brings to the host. The same run with both models on
 ``meta`` is handed these arrays. There, reading a number raises an error, and so does a tensor of the CPU among those of
@@ -14,6 +14,7 @@ import torch
 import dsbd
 from dsbd.models.engines import graph
 from dsbd.models.pair import Pair
+from dsbd.util import asset_path
 from tests.toy_pair import Iterations, read_by_host, toy_pair
 
 MODES = [
@@ -69,3 +70,48 @@ def test_an_iteration_copies_little_to_the_host(engine, mode, monkeypatch):
     assert (len(replays) > len(captured) > 0) == (engine == "graph")
     assert left == []
     assert result.beams == on_cpu.beams
+
+
+ON_A_GPU = [
+    {},
+    {"temperature": 0.0},
+    {"method": "beam_sampling"},
+    {"replacement": False},
+    {"cover_width": 8},
+    {"forest": "likely", "draft_width": 12},
+    {"min_width": 4, "max_width": 4},
+    {"method": "speculative"},
+    {"method": "specinfer"},
+]
+"""Settings whose ids are compared; a machine without a GPU rehearses the first three."""
+
+
+@pytest.mark.slow
+def test_ids_on_a_gpu_are_those_of_the_cpu(monkeypatch):
+    """Catches ids that depend on the device; without a GPU, a mistake that only a machine with one would find."""
+    rand, exponential, twins = torch.rand, torch.Tensor.exponential_, {}  # devices differ in what they draw
+
+    def twin(generator):
+        """Return a generator of the CPU with the same seed."""
+        twins.setdefault(id(generator), (generator, torch.Generator().manual_seed(generator.initial_seed())))
+        return twins[id(generator)][1]
+
+    monkeypatch.setattr(
+        torch,
+        "rand",
+        lambda *size, generator, device=None, **named: rand(*size, generator=twin(generator), **named).to(device),
+    )
+    monkeypatch.setattr(
+        torch.Tensor,
+        "exponential_",
+        lambda noise, generator: noise.copy_(
+            exponential(torch.empty_like(noise, device="cpu"), generator=twin(generator))
+        ),
+    )
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    prompt = asset_path("prompts.txt").read_text(encoding="utf-8").splitlines()[0]
+    pairs = [dsbd.load_pair(device=place, dtype="float64") for place in ("cpu", device)]
+    for mode in ON_A_GPU if device == "cuda" else ON_A_GPU[:3]:
+        settings = dsbd.DecodingSettings(max_new_tokens=48 if device == "cuda" else 5, seed=3, **mode)
+        expected, found = (dsbd.decode(pair, prompt, settings).beams for pair in pairs)
+        assert [beam.token_ids for beam in found] == [beam.token_ids for beam in expected], mode

@@ -12,6 +12,7 @@ import torch
 from transformers import (
     GenerationConfig,
     MaxLengthCriteria,
+    MaxTimeCriteria,
     TemperatureLogitsWarper,
     TopKLogitsWarper,
     TopPLogitsWarper,
@@ -217,7 +218,8 @@ def test_a_criterion_ends_one_sequence_at_its_first_place():
     there = [lambda ids, scores, **_: ids[:, -1] == whole[3], lambda ids, scores, **_: ids[:, -1] < 0]
     cut = generated(stopping_criteria=there, **alone)[0, 2:].tolist()
     assert cut == whole[: whole.index(whole[3]) + 1]
-    assert generated(do_sample=False, max_time=1e-9).shape[1] < 3 + 8
+    for times in ([1e-9], [1e9, 1e-9]):
+        assert generated(do_sample=False, stopping_criteria=[*map(MaxTimeCriteria, times)]).shape[1] < 3 + 8
 
 
 @pytest.mark.parametrize("asked", [{}, {"width_threshold": 0.3}, {"cover_width": 2}], ids=str)

@@ -103,12 +103,9 @@ def tick_path(lane: Lane, whole: float) -> str:
 
 
 def label_of(name: str) -> str:
-    """Return a contender's name as a reader sees it; values of a setting that varies stand behind."""
-    words = name.split(" ")
-    base = " ".join(word for word in words if "=" not in word)
-    found = LABELS.get(base) or base.replace("_", " ")
-    values = [word.replace("_", " ").replace("=", " ") for word in words if "=" in word]
-    return " · ".join([found[:1].upper() + found[1:], *values])
+    """Return a contender's name as a reader sees it."""
+    found = LABELS.get(name) or name.replace("_", " ")
+    return found[:1].upper() + found[1:]
 
 
 def heat_of(racer: Racer) -> Heat:

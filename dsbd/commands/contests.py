@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of
-from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json, value_of_text
+from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json, typed, value_of_text
 from dsbd.contest.contenders import (
-    BASELINE,
     CONTENDER_METHODS,
     DEFAULT_METHODS,
     POINTS,
     Contender,
     contenders,
+    contest_settings,
     require_count,
     require_names,
-    swept_settings,
-    value_text,
 )
 from dsbd.contest.task import Task, read_text
 from dsbd.contest.tasks import TASKS, Prompts, load_task
@@ -51,14 +49,13 @@ def _add_contest_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, s
     known = f"{', '.join(CONTENDER_METHODS)}, dsbd:POINT with POINT one of {'|'.join(POINTS)}"
     add = parser.add_argument
     add("--methods", metavar="LIST", help=f"comma-separated, from {known} ({','.join(DEFAULT_METHODS)})")
-    add("--baseline", default=BASELINE, metavar="NAME", help=f"what the others are compared with ({BASELINE})")
     add("--limit", type=int, metavar="N", help="only the first N prompts or questions")
     add("--output", type=output_file, metavar="FILE", help="write one line of JSON per decode, as soon as it is made")
-    group = parser.add_argument_group("settings", "for every method that reads them; several values are a sweep")
-    for name in swept_settings():
-        default = (defaults or {}).get(name, value_text(getattr(DecodingSettings, name)))
+    group = parser.add_argument_group("settings", "for every method that reads them")
+    for name in contest_settings():
+        default = (defaults or {}).get(name, typed(getattr(DecodingSettings, name)))
         group.add_argument(
-            "--" + name.replace("_", "-"), dest=name, metavar="V[,V]", help=f"{FIELDS[name].help} ({default})"
+            "--" + name.replace("_", "-"), dest=name, metavar="V", help=f"{FIELDS[name].help} ({default})"
         )
     add_pair_flags(parser)
 
@@ -73,9 +70,6 @@ def bench(parsed: argparse.Namespace) -> int:
 def evaluate(parsed: argparse.Namespace) -> int:
     """Run ``eval``; returns the exit code."""
     racing, tasks = contenders_of(parsed), names(parsed.tasks)
-    lengths = {one.settings.max_new_tokens for one in racing}
-    if len(lengths) > 1:
-        raise SettingsError(f"max_new_tokens is {parsed.max_new_tokens}; give one value: it belongs to the question")
     require_names("tasks", tasks, sorted(TASKS))
     data: dict[str, str] = {}
     for entry in parsed.data:
@@ -87,7 +81,7 @@ def evaluate(parsed: argparse.Namespace) -> int:
         if name not in tasks:
             raise SettingsError(f"data is given for {name!r}, which is not asked for; tasks are {', '.join(tasks)}")
         data[name] = place
-    length = None if parsed.max_new_tokens is None else lengths.pop()
+    length = None if parsed.max_new_tokens is None else racing[0].settings.max_new_tokens
     asked = [load_task(name, data.get(name)) for name in tasks]
     return _hold(parsed, racing, asked, max_new_tokens=length)
 
@@ -99,26 +93,17 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
         require_count("limit", parsed.limit)
     if parsed.output is not None and Path(parsed.output).exists():
         raise SettingsError(f"{parsed.output!r} exists; name another --output")
-    given = {name: getattr(parsed, name) for name in swept_settings() if getattr(parsed, name) is not None}
-    values: dict[str, Sequence[Any]] = {
-        name: [value_of_text(name, part) for part in names(text)] for name, text in given.items()
-    }
-    for name, several in values.items():
-        for value in several:
-            FIELDS[name].check(value)  # refuses a bad one also where no method that was asked for reads it
-    if len(values.get("seed", ())) > 1:
-        raise SettingsError(f"seed is {given['seed']}; give one seed, and --seeds N for N runs of each prompt")
-    found = contenders(DEFAULT_METHODS if parsed.methods is None else names(parsed.methods), values)
-    if parsed.baseline not in (BASELINE, *(one.name for one in found), *(one.method for one in found)):
-        raise SettingsError(
-            f"baseline is {parsed.baseline!r}; choose from {', '.join(one.name for one in found)}, or a method of them"
-        )
-    return found
+    given = {name: getattr(parsed, name) for name in contest_settings() if getattr(parsed, name) is not None}
+    values = {name: value_of_text(name, text) for name, text in given.items()}
+    for name, value in values.items():
+        FIELDS[name].check(value)  # refuses a bad one also where no method that was asked for reads it
+    return contenders(DEFAULT_METHODS if parsed.methods is None else names(parsed.methods), values)
 
 
 def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequence[Task], **options: Any) -> int:
     """Run the contest, print one JSON object or a table, and return the exit code."""
     from dsbd.contest.contest import hold_contest, make_contest
+    from dsbd.contest.records import to_plain
     from dsbd.contest.statistics import markdown_of
 
     pair = pair_of(parsed)
@@ -127,9 +112,9 @@ def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequen
         print(f"dsbd: into the memory go {read} prompts beyond the context; the law is p(. | memory)", file=sys.stderr)
     if shortened := sum(asked.prompt != asked.question.prompt for asked in contest.asked):
         print(f"dsbd: {shortened} prompts are shortened to fit the models' context", file=sys.stderr)
-    report = hold_contest(pair, contest, parsed.output, parsed.baseline)
+    report = hold_contest(pair, contest, parsed.output)
     if parsed.json:
-        tables = {name: table.to_dict() for name, table in report.tables.items()}
+        tables = {name: to_plain(table) for name, table in report.tables.items()}
         print_json({"complete": report.complete, "tables": tables})
     else:
         print(markdown_of(list(report.tables.values())))

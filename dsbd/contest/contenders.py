@@ -1,8 +1,7 @@
-"""What a contest measures: contenders made from methods, named points and swept settings. Needs no torch."""
+"""What a contest measures: contenders made from methods, named points and settings. Needs no torch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import product
 from typing import Any
 
 from dsbd.errors import SettingsError
@@ -67,19 +66,16 @@ def fields_read(method: str) -> tuple[str, ...]:
     return (*(TRANSFORMERS[method][1] if method in TRANSFORMERS else READS[method]), *EVERY_METHOD)
 
 
-def contenders(methods: Sequence[str], values: Mapping[str, Sequence[Any]]) -> tuple[Contender, ...]:
-    """Return a contender for every method at every value of the settings it reads.
+def contenders(methods: Sequence[str], values: Mapping[str, Any]) -> tuple[Contender, ...]:
+    """Return a contender for every method, with those of the values that it reads.
 
     Methods are those of :data:`CONTENDER_METHODS`, or ``dsbd:POINT``; a bare ``dsbd`` is ``dsbd:defaults``. ``values``
-    are those asked for, by field; more than one is a sweep.
+    are those asked for, by field.
 
     Raises:
         SettingsError: an unknown or repeated name, a bad value, or a field that a point fixes already.
     """
     require_names("methods", methods, (*CONTENDER_METHODS, *(f"dsbd:{point}" for point in POINTS)))
-    for name, chosen in values.items():
-        if not chosen or len(set(chosen)) < len(chosen):
-            raise SettingsError(f"{name} is {list(chosen)}; name each value once, at least one")
     found: list[Contender] = []
     for entry in methods:
         method, _, named = entry.partition(":")
@@ -87,28 +83,18 @@ def contenders(methods: Sequence[str], values: Mapping[str, Sequence[Any]]) -> t
         for name in POINTS.get(point, {}):
             if name in values:
                 raise SettingsError(f"point {point!r} fixes {name}; leave out the point or the flag")
-        found += _swept(method, point, values)
+        found.append(_contender(method, point, values))
     if len({one.name for one in found}) < len(found):
         raise SettingsError(f"methods are {', '.join(methods)}: dsbd is dsbd:defaults; name each once")
     return tuple(found)
 
 
-def _swept(method: str, point: str, values: Mapping[str, Sequence[Any]]) -> list[Contender]:
-    """Return a contender for every combination of values; a field with several stands in the contender's name."""
-    own = TRANSFORMERS[method][0] if method in TRANSFORMERS else method
-    point_fields = POINTS.get(point, {})
-    read = (*fields_read(method), *(["num_beams"] if "num_beams" in point_fields.values() else []))
-    given = {name: chosen for name, chosen in values.items() if name in read}
-    found = []
-    for combination in product(*given.values()):
-        chosen = dict(zip(given, combination, strict=True))
-        several = [f"{name}={value_text(value)}" for name, value in chosen.items() if len(given[name]) > 1]
-        beams = chosen.get("num_beams", DecodingSettings.num_beams)
-        fixed = {name: beams if value == "num_beams" else value for name, value in point_fields.items()}
-        asked = {name: value for name, value in chosen.items() if own in FIELDS[name].methods}
-        settings = DecodingSettings(**{"method": own, **asked, **fixed})
-        found.append(Contender(" ".join([method, *filter(None, [point]), *several]), method, settings))
-    return found
+def _contender(method: str, point: str, values: Mapping[str, Any]) -> Contender:
+    own, read = TRANSFORMERS[method][0] if method in TRANSFORMERS else method, fields_read(method)
+    asked = {name: value for name, value in values.items() if name in read and own in FIELDS[name].methods}
+    beams = values.get("num_beams", DecodingSettings.num_beams)
+    fixed = {name: beams if value == "num_beams" else value for name, value in POINTS.get(point, {}).items()}
+    return Contender(f"{method} {point}".strip(), method, DecodingSettings(**{"method": own, **asked, **fixed}))
 
 
 def require_names(what: str, names: Sequence[str], known: Sequence[str]) -> None:
@@ -129,11 +115,6 @@ def require_count(name: str, value: Any, most: int | None = None) -> int:
     return value
 
 
-def value_text(value: Any) -> str:
-    """Return a setting's value as a bench's flags take it: without a comma, which separates values."""
-    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def swept_settings() -> tuple[str, ...]:
+def contest_settings() -> tuple[str, ...]:
     """Return the settings a bench has flags for: all except the method and the costs that ``auto`` measures."""
     return tuple(field.name for field in fields(DecodingSettings) if field.name not in ("method", "depth_costs"))

@@ -259,11 +259,10 @@ class Report:
     """Every decode with its score; texts are untrusted."""
 
 
-def hold_contest(pair: Pair, contest: Contest, output: str | None = None, baseline: str = BASELINE) -> Report:
+def hold_contest(pair: Pair, contest: Contest, output: str | None = None) -> Report:
     """Run a contest to its end, or to Ctrl-C, and say on stderr how far it is.
 
-    ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it is made. ``baseline`` is
-    the method or name of the contender that the others are compared with.
+    ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it is made.
 
     Raises:
         SettingsError: the file exists or cannot be written.
@@ -284,7 +283,7 @@ def hold_contest(pair: Pair, contest: Contest, output: str | None = None, baseli
     tables = {}
     for task in dict.fromkeys(asked.task for asked in contest.asked):
         if own := [run for run in runs if run.task == task.name]:
-            tables[task.name] = make_table(own, task, baseline, here)
+            tables[task.name] = make_table(own, task, BASELINE, here)
     return Report(complete, tables, tuple(runs))
 
 

@@ -202,10 +202,6 @@ class Table:
     conditions: Mapping[str, Any] = field(default_factory=dict)
     """Machine, versions and models."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The table as plain data, ready for JSON."""
-        return to_plain(self)
-
 
 @dataclass(frozen=True)
 class Stretch:
@@ -304,13 +300,9 @@ class Race:
     conditions: Mapping[str, Any] = field(default_factory=dict)
     """Machine, versions and models; empty where the reader sits at the machine."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The race as plain data, ready for JSON."""
-        return to_plain(self)
-
     def save(self, path: str | Path) -> None:
         """Write the race as JSON. Raises: OSError."""
-        write_file(Path(path), json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":")))
+        write_file(Path(path), json.dumps(to_plain(self), ensure_ascii=False, separators=(",", ":")))
 
 
 def load_race(path: str | Path) -> Race:
@@ -331,7 +323,7 @@ def read_record(kind: type[Record], data: Any) -> Record:
     if isinstance(data, kind):
         return data
     known = getattr(kind, "format", None)
-    remedy = f"give what to_dict() of a {kind.__name__.lower()} returned"
+    remedy = f"give a {kind.__name__.lower()}, or what to_plain returns of one"
     if not isinstance(data, Mapping) or data.get("format", known) != known:
         found = f"format {data.get('format')!r}" if isinstance(data, Mapping) else f"a {type(data).__name__}"
         raise RecordError(f"{found} is no {kind.__name__.lower()} of {known!r}; {remedy}")

@@ -167,29 +167,18 @@ def make_table(runs: Sequence[Run], task: Task, baseline: str, conditions: Mappi
     by_name: dict[str, list[Run]] = {}
     for run in runs:
         by_name.setdefault(run.contender, []).append(run)
-    bases = [own for own in by_name.values() if baseline in (own[0].contender, own[0].method)]
+    base = next((own for own in by_name.values() if baseline in (own[0].contender, own[0].method)), [])
     return Table(
         task=task.name,
         metric=task.main_metric or "perplexity",
         higher_is_better=bool(task.main_metric),
-        baseline=baseline if bases else None,
+        baseline=baseline if base else None,
         questions=len({run.question for run in runs}),
         clusters=len({run.cluster for run in runs}),
         seeds=len({run.round for run in runs}),
-        rows=tuple(_row(own, _nearest(own, bases), bool(task.main_metric)) for own in by_name.values()),
+        rows=tuple(_row(own, [] if own is base else base, bool(task.main_metric)) for own in by_name.values()),
         conditions=conditions or {},
     )
-
-
-def _nearest(own: Sequence[Run], bases: Sequence[Sequence[Run]]) -> Sequence[Run]:
-    """Return the runs of the baseline that has most settings in common; none for a baseline and where none is."""
-    if not bases or any(own is base for base in bases):
-        return ()
-
-    def agreement(base: Sequence[Run]) -> int:
-        return sum(own[0].settings.get(name) == value for name, value in base[0].settings.items())
-
-    return max(bases, key=agreement)
 
 
 def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:

@@ -138,14 +138,6 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, entry
 
 
-def text_of(entry: dict[str, Any], name: str, source: Path | str, line: int) -> str:
-    """Return a field that must be a text. Raises: TaskError."""
-    if not isinstance(entry.get(name), str):
-        found = f"{name!r} is a {type(entry[name]).__name__}" if name in entry else f"there is no {name!r}"
-        raise TaskError(f"{source}, line {line}: {found}; it must be a text")
-    return entry[name]
-
-
 def path_of(task: str, data: str | Path | None, remedy: str) -> Path:
     """Return a path that exists; ``remedy`` says what to give. Raises: TaskError."""
     if data is None:

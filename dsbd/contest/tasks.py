@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.contest.sql import QueryLimits, orders_rows, run_query, same_rows
-from dsbd.contest.task import Question, Task, in_order, json_lines, path_of, read_json, read_text, text_of
+from dsbd.contest.task import Question, Task, in_order, json_lines, path_of, read_json, read_text
 from dsbd.errors import QueryError, TaskError
 from dsbd.util import asset_path
 
@@ -241,7 +241,7 @@ right_rows = lru_cache(maxsize=None)(run_query)
 
 
 class Library(Task):
-    """Questions about one bundled database, or one of the same form.
+    """Questions about one bundled database.
 
     An answer is right if it gives the rows of the right query on the database and on each of its siblings, which have
     the same tables and other rows: luck on one database does not count. The cluster is the right query's skeleton.
@@ -252,22 +252,13 @@ class Library(Task):
     max_new_tokens = 96
     main_metric = "execution_accuracy"
 
-    def __init__(self, folder: str | Path | None = None) -> None:
-        """Read the questions of a folder, or the bundled ones. Raises: TaskError."""
-        home = Path(folder) if folder is not None else asset_path("tasks/sql")
-        file, read = home / "test.jsonl", []
-        self.databases = [home / "databases" / f"{name}.sqlite" for name in DATABASES]
-        missing = [path for path in (file, *self.databases) if not path.is_file()]
-        if missing:
-            raise TaskError(
-                f"task {self.name} needs {missing[0]}, which is not there; leave the path out for the bundled questions"
-            )
-        for line, entry in json_lines(file):
-            id, prompt, sql, skeleton = (
-                text_of(entry, name, file, line) for name in ("id", "prompt", "sql", "skeleton")
-            )
-            read.append(Question(id, prompt, (sql,), skeleton))
-        super().__init__(in_order(read))
+    def __init__(self, folder: Path) -> None:
+        """Read the bundled questions from their folder. Raises: TaskError."""
+        self.databases = [folder / "databases" / f"{name}.sqlite" for name in DATABASES]
+        entries = [entry for _, entry in json_lines(folder / "test.jsonl")]
+        super().__init__(
+            in_order(Question(one["id"], one["prompt"], (one["sql"],), one["skeleton"]) for one in entries)
+        )
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 for an answer with the right rows. Raises: TaskError: the right query fails."""
@@ -374,19 +365,23 @@ TASKS: dict[str, Callable[[str | Path | None], Task]] = {
     "mt_bench": MtBench,
     "needle": lambda data: Needle(),
     "spider": Spider,
-    "sql": Library,
+    "sql": lambda data: Library(asset_path("tasks/sql")),
     "squad": Squad,
     "stories": lambda data: Stories(),
 }
 """{name: makes the task of a path; None for bundled data}."""
+BUNDLED = ("needle", "sql", "stories")
+"""Tasks that bring their data."""
 
 
 def load_task(name: str, data: str | Path | None = None) -> Task:
     """Return a task with its data: a file or folder; None for bundled questions.
 
     Raises:
-        TaskError: there is no such task; or its data is missing, damaged or not as its format says.
+        TaskError: there is no such task; it takes no data; or its data is missing, damaged or not as its format says.
     """
     if name not in TASKS:
         raise TaskError(f"there is no task {name!r}; tasks are {', '.join(sorted(TASKS))}")
+    if name in BUNDLED and data is not None:
+        raise TaskError(f"data of task {name} is {str(data)[:200]!r}, and its data is bundled; leave it out")
     return TASKS[name](data)

@@ -1,10 +1,7 @@
 """Turns a decode into a trace: each iteration becomes its record once it is committed."""
 
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +9,7 @@ import numpy as np
 from dsbd.law.beams import Beam
 from dsbd.law.beams import Node as BeamNode
 from dsbd.law.verified import Draw, Trial, VerifiedLayer
+from dsbd.machine import versions
 from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.session import IterationEnd, Observer, RunStart
 from dsbd.tracing.records import (
@@ -189,7 +187,7 @@ class Recorder(Observer):
         start, pair = self._start, self._start.pair
         trace = Trace(
             format=FORMAT,
-            software={**_software(), "engine": " + ".join(model.engine for model in pair.models)},
+            software={**versions(), "engine": " + ".join(model.engine for model in pair.models)},
             models=Models(model_record(pair.target), None if pair.draft is None else model_record(pair.draft)),
             settings=start.settings,
             seed=start.settings.seed,
@@ -238,14 +236,3 @@ def model_record(model: "LanguageModel | Lookup") -> ModelRecord:
     """Return the record of a model."""
     name = model.id.encode(errors="replace").decode()  # the name of a folder may hold bytes that are no text
     return ModelRecord(name, model.revision, model.numbers, str(model.device), model.vocabulary_size, model.attention)
-
-
-@lru_cache(maxsize=1)
-def _software() -> dict[str, str]:
-    names = {"python": platform.python_version()}
-    for package in ("dsbd", "torch", "transformers"):
-        try:
-            names[package] = version(package)
-        except PackageNotFoundError:
-            names[package] = "source"
-    return names

@@ -1,9 +1,7 @@
-"""Each planted fault still has its place, its program tells caught from missed, and those of a GPU are rehearsed."""
+"""Each planted fault still has its place, and its program tells caught from missed."""
 
 import pytest
-import torch
 
-from benchmarks.gpu import draws_of_the_cpu, main
 from benchmarks.planted_faults import FAULTS, ROOT, Fault, is_caught, planted, suite_of
 
 
@@ -31,19 +29,3 @@ def test_a_fault_is_caught_or_missed(tmp_path, new, caught):
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
     assert is_caught(Fault("dsbd/law/sign.py", "number > 0", new), tmp_path) is caught
     assert file.read_text().count("number > 0") == 1
-
-
-def test_a_generator_draws_what_one_of_the_cpu_draws():
-    """Catches draws that depend on the device: then ids could not be compared."""
-    first, second = torch.Generator().manual_seed(7), torch.Generator().manual_seed(7)
-    expected = [torch.rand(3, generator=first), torch.empty(2, 2).exponential_(generator=first)]
-    with draws_of_the_cpu():
-        found = [torch.rand(3, generator=second), torch.empty(2, 2).exponential_(generator=second)]
-    assert all(map(torch.equal, expected, found))
-
-
-@pytest.mark.slow
-def test_the_checks_are_rehearsed_on_a_cpu(capsys):
-    """Catches a mistake that would be found only on a GPU."""
-    assert main(["--device", "cpu", "--small"]) == 0
-    assert "| beam_sampling | equal |" in capsys.readouterr().out

@@ -11,7 +11,7 @@ import visualize
 from dsbd.contest.contenders import contenders
 from dsbd.contest.contest import Asked, Contest
 from dsbd.contest.race import LaneWatch, race, race_of
-from dsbd.contest.records import Landing, Lane, Progress, Race, Stretch, load_race, read_record
+from dsbd.contest.records import Landing, Lane, Progress, Race, Stretch, load_race, read_record, to_plain
 from dsbd.contest.statistics import make_table
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import RecordError, SettingsError, StoppedError
@@ -21,7 +21,7 @@ from tests.toy_pair import toy_pair
 from visualize import race as drawing
 
 NAMES = ["sampling", "beam_sampling", "dsbd:same-law", "hf_sampling"]
-VALUES = {"max_new_tokens": [6], "draft_depth": [2], "draft_width": [3]}
+VALUES = {"max_new_tokens": 6, "draft_depth": 2, "draft_width": 3}
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +86,12 @@ def test_everybody_runs_as_often_as_asked_and_has_the_lane_of_a_measured_run(ran
 
 def test_a_race_is_kept_as_plain_data(ran, tmp_path):
     ran.save(tmp_path / "race.json")
-    assert load_race(tmp_path / "race.json") == ran == read_record(Race, ran.to_dict())
+    assert load_race(tmp_path / "race.json") == ran == read_record(Race, to_plain(ran))
     for name in ("sql", "stories"):
         assert load_race(asset_path(f"races/{name}.json")).baseline == "beam_sampling"
     for wrong, said in (
         ({"format": "other"}, "dsbd-race/2"),
-        (ran.to_dict() | {"rounds": "many"}, "rounds"),
+        (to_plain(ran) | {"rounds": "many"}, "rounds"),
         (3, "int"),
     ):
         with pytest.raises(RecordError, match=f"no race.*{said}|{said}.*no race"):
@@ -160,7 +160,7 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     rows = [replace(row, contender=f"{row.contender} <b>") for row in table.rows if row.ratio]
     (ratios,) = visualize.speed_figure(replace(table, rows=tuple(rows))).data
     assert ratios.x == tuple(row.ratio.median for row in rows)
-    assert ratios.y[1] == "Dsbd &lt;b&gt; · draft width 4"
+    assert ratios.y[1] == "Dsbd draft width=4 &lt;b&gt;"
     front = visualize.pareto_figure(table).data[-1]
     points = {(row.tokens_per_second.mean, row.quality.mean) for row in table.rows}
     best = {one for one in points if not any(b[0] >= one[0] and b[1] >= one[1] for b in points - {one})}
@@ -168,7 +168,7 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     first, quality = visualize.pareto_figure(table).data[0], table.rows[0].quality
     assert first.error_y.array[0] == pytest.approx(quality.high - quality.mean)
     for draw in (visualize.pareto_figure, visualize.speed_figure):
-        dark = draw(json.loads(json.dumps(table.to_dict())), theme="dark")
+        dark = draw(json.loads(json.dumps(to_plain(table))), theme="dark")
         assert dark.layout.template != draw(table).layout.template
         empty = draw(make_table([], Quiz(), BASELINE))
         assert (bool(empty.layout.title.text), empty.data) == (True, ())

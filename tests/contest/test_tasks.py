@@ -81,6 +81,8 @@ def test_data_that_is_missing_is_an_error_with_its_remedy():
             load_task(name)
         with pytest.raises(TaskError, match=f"nothing at 'no/such', the data of task {name}; give"):
             load_task(name, "no/such")
+    with pytest.raises(TaskError, match="data of task sql is 'x', and its data is bundled; leave it out"):
+        load_task("sql", "x")
     with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are jsonl, mt_bench, needle, "):
         load_task("sqad")
 

@@ -11,7 +11,6 @@ from playwright.sync_api import expect
 from dsbd.cli import main
 from tests.axe import serious
 from tests.page.conftest import wait_until
-from tests.visualize.traces import NASTY, nasty_trace
 from tests.watched import Watched, settle
 
 pytestmark = pytest.mark.slow
@@ -275,17 +274,6 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
     visit.page.goto(page.as_uri())
     visit.page.wait_for_selector(".dsbd-node")
     visit.asked[:] = [url for url in visit.asked if not url.startswith("file:")]
-
-
-def test_hostile_texts_are_shown_as_text(visit, tmp_path):
-    nasty_trace().save(tmp_path / "nasty.json.gz")
-    visit.drawer(True)
-    visit.page.set_input_files("#open-trace", tmp_path / "nasty.json.gz")
-    expect(visit.page.locator("#shown option").first).to_contain_text("Your file")
-    visit.drawer(False)
-    made = "#forest :is(script, img, a[href^=javascript], b:text-is('b'))"
-    assert visit.page.locator(made).count() == 0
-    assert any(NASTY[0] in one for one in visit.page.locator("#forest").all_text_contents())
 
 
 def test_another_decode_another_pair_and_plotly(visit):

@@ -22,7 +22,6 @@ from gradio_client.exceptions import AppError
 
 from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
-from dsbd.tracing.trace import Trace
 from tests.page.conftest import PATIENCE_SECONDS, PacedEngine, events, toy_pairs, wait_until
 from tests.toy_pair import chat_tokenizer
 from visualize.page import play
@@ -255,18 +254,6 @@ def test_a_bug_of_ours_is_said_and_logged(toys, monkeypatch, caplog):
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_a_run_sends_each_record_once(toys):
-    """Catches an iteration that is lost or sent twice, so that the browser keeps another trace than was decoded."""
-    frames = list(play.decode_frames(toys, "me", "toy", "Once", "dsbd", form_values(**SHORT)))
-    messages = [json.loads(frame[0]) for frame in frames if isinstance(frame[0], str)]
-    assert [one["kind"] for one in messages] == ["begin", *["more"] * (len(messages) - 2), "beside"]
-    bulks = [unpacked(frame[0]) for frame in frames if isinstance(frame[0], str)][:-1]
-    told = [record for bulk in bulks[1:] for record in bulk["iterations"]]
-    whole = bulks[-1]["trace"] | {"iterations": told}
-    (kept,) = (frame[-1] for frame in frames if isinstance(frame[-1], Trace))
-    assert json.loads(json.dumps(kept.to_dict())) == whole
-
-
 def test_the_time_limit_and_the_stop_signal_end_a_run(toys):
     quick = PacedEngine(toys.pairs, Limits(decode_seconds=1))
     quick.pace = 0.3
@@ -405,21 +392,13 @@ def test_programs_get_what_they_asked_for(toys, toy_page):
 # ---- ZeroGPU ----------------------------------------------------------------------------------------------------
 
 
-def lender(monkeypatch, lend) -> None:
-    package = ModuleType("spaces")
-    package.__spec__ = ModuleSpec("spaces", None)
-    package.GPU = lend
-    monkeypatch.setitem(sys.modules, "spaces", package)
-
-
-def test_a_space_without_zerogpu_decodes_as_everywhere(monkeypatch):
-    """Catches a Space that has the package too and decodes on one thread for good."""
-    lender(monkeypatch, lambda duration: lambda task: task)
-    assert next(on_gpu(iter)([1])) == 1
-
-
 def test_zerogpu_is_asked_for_the_seconds_of_a_run_and_its_words_are_told(toys, monkeypatch):
-    """Catches a visitor's minutes that are all taken at once, and "internal server error" where they are used up."""
+    """Catches a visitor's minutes that are all taken at once, "internal server error" where they are used up, and a
+    Space that has the package too and decodes on one thread for good."""
+    monkeypatch.setitem(sys.modules, "spaces", package := ModuleType("spaces"))
+    package.__spec__ = ModuleSpec("spaces", None)
+    package.GPU = lambda duration: lambda task: task
+    assert next(on_gpu(iter)([1])) == 1
     asked: list[float] = []
 
     def gpu(duration):
@@ -434,7 +413,7 @@ def test_zerogpu_is_asked_for_the_seconds_of_a_run_and_its_words_are_told(toys, 
 
         return lend
 
-    lender(monkeypatch, gpu)
+    package.GPU = gpu
     engine = PacedEngine(toy_pairs("toy"))
     short = list(engine.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
     assert short[-1].trace.result.token_ids

@@ -22,11 +22,6 @@ class Visit(Watched):
         """Return the step that is shown, from 0."""
         return int(self.page.inner_text(".dsbd-count-step").split(" ")[0]) - 1
 
-    @property
-    def outside(self) -> list[str]:
-        """Return the requests for anything but files of this machine."""
-        return [url for url in self.asked if not url.startswith(("file:", "data:", "blob:", "about:"))]
-
     def drawn(self, count: int = 1):
         """Wait until ``count`` frames have a viewer with its drawing; return these frames."""
         for _ in range(300):
@@ -41,7 +36,7 @@ class Visit(Watched):
     def quiet(self) -> None:
         """Check that no token ran as code, nothing failed, and nothing was loaded from outside."""
         assert self.errors == []
-        assert self.outside == []
+        assert [url for url in self.asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
 
 
 @contextmanager

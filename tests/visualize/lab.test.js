@@ -6,7 +6,7 @@ import test from "node:test";
 import {Experiment, binsOf, chiSquare, exactLaw, limitOf} from "../../visualize/pages/lab/decode.js";
 import {given, near} from "./given.js";
 
-const {pair, laws, limits} = given.lab;
+const {pair, laws} = given.lab;
 const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
 function experimentOf({tables = pair, ...changes}) {
@@ -42,11 +42,6 @@ for (const decoder of ["accept_all", "forget_residual", "warp_twice", "draft_alo
     }
   });
 }
-
-/* Catches a limit of another law. */
-test("the limits are those of scipy", () => {
-  for (const [freedom, limit] of limits) near(limitOf(freedom), limit, 0.01 * limit);
-});
 
 /* Catches a rest of rare ends that is left out, and a forbidden end that passes. */
 test("chi-square counts rare ends together", () => {

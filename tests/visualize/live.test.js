@@ -4,10 +4,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import en from "../../visualize/words/en.json" with {type: "json"};
-import {generatorOf, keepBest, ranked} from "../../visualize/live/decode.js";
+import {keepBest, ranked} from "../../visualize/live/decode.js";
 import {resolved, sentenceOf} from "../../visualize/live/settings.js";
 import {decode} from "../../visualize/live/trace.js";
-import {given, near} from "./given.js";
 import {tablePair} from "./tables.js";
 
 /* The sentence of an error on a page of a language. */
@@ -74,15 +73,6 @@ test("a pair that cannot decode says so", async () => {
   const broken = tablePair({target: {1: [NaN, 0]}, draft: EVEN, eos: []});
   const said = {message: "the target model returns logits that are not numbers; load it again"};
   await assert.rejects(whole(decode(broken, PROMPT, {method: "sampling"})), said);
-});
-
-/* Catches another generator, a seed that is read otherwise, and numbers that two draws share. */
-test("a seed means what it means to torch", () => {
-  for (const {seed, uniforms, exponentials} of given.random) {
-    const generator = generatorOf(seed);
-    assert.deepEqual([...generator.uniforms(uniforms.length)], uniforms);
-    generator.exponentials(exponentials.length).forEach((one, at) => near(one, exponentials[at], 1e-12));
-  }
 });
 
 /* Catches hypotheses of equal weight in another order than Python's: the earlier beam wins, a finished one first. */

@@ -46,13 +46,6 @@ test("a full memory is refused", async () => {
   }
 });
 
-test("loading can be stopped", async () => {
-  const check = () => {
-    throw new Error("stopped");
-  };
-  assert.equal(await told({}, "stories", {check}), "stopped");
-});
-
 for (const [name, expected] of Object.entries(given.pairs)) {
   test(`the pair ${name}`, async (about) => {
     const seen = [];

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
-from scipy import stats
 
 import visualize
 from dsbd.tracing.records import Piece
@@ -61,13 +59,6 @@ def traces() -> dict[str, dict]:
     return {name: {"trace": trace.to_dict(), "drawn": scene(trace)} for name, trace in found.items()}
 
 
-def random_numbers(seed: int) -> dict:
-    """What torch draws from a seed: uniform numbers, then such as ``exponential_`` makes of them."""
-    generator = torch.Generator().manual_seed(seed)
-    uniforms, following = (torch.rand(count, dtype=torch.float64, generator=generator) for count in (2000, 50))
-    return {"seed": seed, "uniforms": uniforms.tolist(), "exponentials": (-torch.log1p(-following)).tolist()}
-
-
 def stopped() -> dict:
     """A decode without a result, with its best node and text."""
     trace = replace(trace_of("toy"), result=None)
@@ -101,12 +92,10 @@ def what_python_says() -> dict:
         "joined": {"viewer": viewer_assets()["js_classic"], **parts},
         "stopped": stopped(),
         "pieces": pieces(),
-        "random": [random_numbers(seed) for seed in (0, 7, 2**32 - 1, 2**32 + 5, 2**53 - 1)],
         "lab": {
             "pair": PAIR,
             "zeros": ZEROS,
             "laws": [[pair, width, oracle_law(pair, width)] for pair in (PAIR, ZEROS) for width in (1, 2)],
-            "limits": [[freedom, stats.chi2.isf(0.01, freedom)] for freedom in (1, 2, 5, 21, 60)],
         },
     }  # fmt: skip
 

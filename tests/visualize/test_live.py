@@ -166,7 +166,7 @@ def assert_equal(found: Any, expected: Any, place: str = "trace") -> None:
         assert found == expected, (place, found, expected)
 
 
-def case(seed: int, **settings: Any) -> dict[str, Any]:
+def case(seed: int, /, **settings: Any) -> dict[str, Any]:
     every = {"max_new_tokens": 12, "seed": seed} | ({} if settings.get("method") == "greedy" else {"top_k": 0})
     return {"tables": tables(seed, 0.6), "prompt": {"text": "312", "ids": PROMPT}, "settings": every | settings}
 
@@ -177,7 +177,8 @@ GRID = [
     {"temperature": 0.0, "forest": "likely", "replacement": False, "max_width": 3, "width_threshold": 0.9},
     {"top_p": 0.7, "top_k": 10, "replacement": False, "temperature": 1.5},
     {"top_p": 0.6, "forest": "likely"},
-    {"temperature": 1e-3},
+    {"temperature": 1e-3, "seed": 2**32 + 5},
+    {"temperature": 1e-3, "replacement": False, "min_width": 3, "draft_width": 3, "seed": 2**53 - 1},
     {"draft_width": 1, "width_threshold": 0.0, "max_new_tokens": 1},
     {"method": "beam_sampling", "replacement": False, "num_beams": 8},
     {"method": "beam_search", "num_beams": 3},

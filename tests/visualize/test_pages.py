@@ -24,7 +24,7 @@ from tests.visualize.homes import hostile_marks, served, visit
 from tests.visualize.traces import NASTY, nasty_trace, toy_trace
 from visualize.forest import steps_of
 from visualize.pages.document import data_element
-from visualize.pages.lesson import Block, parse_lesson, place_in, read_lesson
+from visualize.pages.lesson import place_in, read_lesson
 from visualize.pages.lesson_page import stops_of
 from visualize.pages.site import html_page
 
@@ -343,20 +343,6 @@ def lesson(tmp_path_factory) -> Path:
     return folder
 
 
-def test_a_lesson_is_read_as_written():
-    blocks = parse_lesson(HEAD + "## A\nSaid.\n```lanes alone\nInstead.\n```\nMore.", Path("x.md")).cards[0]
-    assert (blocks.text, blocks.blocks) == ("Said.\n\nMore.", {"lanes": Block("alone", "Instead.")})
-    lesson = parse_lesson(LESSON, Path("x/lesson.md"))
-    assert (lesson.trace, lesson.language, lesson.summary) == (Path("x/t.json"), "en", "About nothing.")
-    assert [card.title for card in lesson.cards] == ["", "Will it be accepted?", "Commit", "Later"]
-    _, first, second, third = lesson.cards
-    assert (first.place, first.text) == (f"iteration=1 layer=1 node={TRIED}", "A question.")
-    options = ("Never `<img src=x onerror=alert(1)>`", "Perhaps")
-    assert (first.options, first.right, first.explanation) == (options, 1, "Because **so**.")
-    assert "## not a card" in second.text
-    assert (third.options, third.right, third.explanation) == (("This one", "That one"), 0, "")
-
-
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -405,25 +391,22 @@ def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesso
     with visit(browser, lesson / "lesson.html") as seen:
         page, (frame,) = seen.page, seen.drawn()
 
-        def shown() -> int:
-            return int(page.inner_text(".dsbd-count-step").split(" ")[0]) - 1
-
         def pressed(*keys) -> int:
             page.focus(".dsbd")
             for key in keys:
                 page.keyboard.press(key)
-            return shown()
+            return seen.step
 
         expect(page.locator("h1")).to_have_text('Hostile <b>title</b> & "quotes"')
         expect(page.locator(".count")).to_have_text("Card 1 of 4")
         page.click("button.next")
         told = (".answer", ".dsbd-more", ".dsbd-whole", ".dsbd-legend")
         assert not any(page.is_visible(one) for one in told)  # the whole decode and the marks to come tell the verdict
-        assert {shown(), *map(pressed, ("ArrowRight", "End", "PageDown"))} == {VERDICT - 1}
+        assert {seen.step, *map(pressed, ("ArrowRight", "End", "PageDown"))} == {VERDICT - 1}
         assert page.inner_text(".locked")
         assert pressed("ArrowLeft") == VERDICT - 2
         page.click("article:not([hidden]) .options button >> nth=0")
-        assert shown() == VERDICT
+        assert seen.step == VERDICT
         assert page.is_visible(".dsbd-more")
         expect(page.locator("article:not([hidden]) .verdict")).to_have_text("No.")
         assert page.inner_text("article:not([hidden]) .answer").endswith("Because so.")
@@ -436,7 +419,7 @@ def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesso
         page.goto(f"{(lesson / 'lesson.html').as_uri()}#card=2&teacher=1")
         page.reload()
         seen.drawn()
-        assert [shown(), pressed("End")] == [VERDICT, LAST]
+        assert [seen.step, pressed("End")] == [VERDICT, LAST]
         seen.quiet()
 
 

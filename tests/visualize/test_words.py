@@ -1,22 +1,19 @@
-"""The words: seven complete tables, which the code names; and the viewer's files, which import one way."""
+"""The words: seven complete tables, which the code names; and the texts of the viewer's files, once joined."""
 
 import json
-import posixpath
 import re
 import string
 from importlib import resources
 
 import pytest
 
-from visualize.viewer.bundle import ENTRY, imports_of, joined, source
-from visualize.words import known_languages, number, plural_category
+from visualize.viewer.bundle import ENTRY, joined, source
+from visualize.words import known_languages, plural_category
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "ja", "zh")
 TABLES = {language: json.loads(source(f"words/{language}.json")) for language in known_languages()}
 ROOT = resources.files("visualize")
 FILES = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "viewer").rglob("*.js"))
-PURE = ("law", "scene", "layout", "tokens", "dom")
-"""What needs no part of the page around."""
 
 
 def placeholders(text: str) -> set[str]:
@@ -44,15 +41,6 @@ def test_every_table_has_every_string_with_its_placeholders_and_every_noun_its_f
     assert language == "en" or [key for key in sentences if table[key] == english[key]] == []
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (1.0, "1"), (0.42, "0.42"), (0.0312, "0.031"), (0.00051, "0.00051"), (3.1e-5, "3.1·10⁻⁵"),
-     (-2.0712, "−2.07"), (0.999, "1.00"), (999e6, "999000000"), (1.25e9, "1.3·10⁹"), (1.7e308, "1.7·10³⁰⁸")],
-)  # fmt: skip
-def test_numbers(value, text):
-    assert number(value) == text
-
-
 def test_the_code_names_only_strings_that_exist():
     """Catches an error of the live form whose words are missing, and a sentence that no error says."""
     viewer, live = (
@@ -67,16 +55,8 @@ def test_the_code_names_only_strings_that_exist():
     assert said == {"whole", "number", "above"} | set(re.findall(r'new Refused\("(\w+)"', live))
 
 
-def test_the_viewers_files_are_all_joined_and_what_needs_no_page_imports_none():
+def test_joining_loses_no_text():
     """Joining drops comments and indentation: a text over lines, or one like a comment, would lose something."""
-
-    def reached(name: str) -> set[str]:
-        return {name}.union(*(reached(imported) for imported in imports_of(name)))
-
-    assert {name for name in reached(ENTRY) if name.endswith(".js")} == set(FILES)
-    for name in PURE:
-        for imported in imports_of(f"viewer/{name}.js"):
-            assert imported.endswith(".json") or posixpath.basename(imported).removesuffix(".js") in PURE
     assert not re.search(r"^(?: |/\*)| // ", joined(ENTRY), re.M)
     for name in FILES:
         for line in source(name).split("\n"):

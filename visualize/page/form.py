@@ -98,8 +98,9 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }
 """Three sets of settings by name: what a visitor reads, and the fields; all others have their defaults."""
-DEEP: dict[str, Any] = {"draft_depth": 8, "draft_width": 4}
-"""Of presets that guess, on questions and in a chat: where guesses are kept at all, almost all are."""
+_DEEP: dict[str, Any] = {"draft_depth": 8, "draft_width": 4}
+SUITED: dict[str, dict[str, Any]] = {SQL: _DEEP, SMOLLM2: _DEEP | {"temperature": 0.2}}
+"""What presets change on a pair: where nearly all guesses are kept they are deep, and a chat model likes it cool."""
 PROMPT, METHOD, PAIR = "prompt", "method", "pair"
 NAMES = (PROMPT, METHOD, PAIR, *SHOWN)
 OTHERS = ("view", "deep_link", "session_hash", "logs")
@@ -158,7 +159,8 @@ def values_of(settings: DecodingSettings) -> list[Any]:
 def preset(name: str, pair: str) -> DecodingSettings:
     """Return the settings of a preset for a pair."""
     given = PRESETS[name][1]
-    return DecodingSettings(**(given | (DEEP if pair in (SQL, SMOLLM2) and given["method"] == "dsbd" else {})))
+    suited = {field: value for field, value in SUITED.get(pair, {}).items() if is_read(given["method"], field)}
+    return DecodingSettings(**(given | suited))
 
 
 def settings_of(method: Any, values: Sequence[Any], limits: Limits) -> DecodingSettings:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -90,6 +91,7 @@ def message(kind: str, **content: Any) -> str:
     return json.dumps({"number": next(_NUMBERS), "kind": kind, **content, "packed": packed}, separators=(",", ":"))
 
 
+@lru_cache(maxsize=1)
 def recorded() -> dict[str, Trace]:
     """Return the bundled recordings by name."""
     return {path.name.removesuffix(".json.gz"): Trace.load(path) for path in sorted(asset_path("traces").glob("*.gz"))}
@@ -115,7 +117,7 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
         _wire_plotly(last, traces)
     parts = [stage, note, problem, form.run, form.stop, last]
     _wire_run(engine, form, parts)
-    _wire_form(engine.pairs, form, presets, chips, knows)
+    _wire_form(engine.pairs, form, presets, chips, [knows, note])
     _wire_link(engine, form, page, problem)
     return form
 
@@ -141,7 +143,7 @@ def _build_form(
         markup(read("drawer_switch.html"), "gear")
     with gr.Row(elem_classes="chips"):
         chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in words]
-        note = markup("A recorded decode. Press Run to measure it here." if has_opening else "Press Run.", "note")
+        note = markup(_note(has_opening), "note")
     with gr.Column(elem_id="drawer", elem_classes="group"):
         markup(read("drawer.html"))
         with gr.Column(elem_classes="settings"):
@@ -282,7 +284,11 @@ def _more(news: list[Any], step: Step, whole: Any = None, rows: str = "") -> str
     return message("more", settled=step.settled, rows=rows, bulk={"iterations": news, "trace": whole})
 
 
-def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Button], knows: gr.HTML) -> None:
+def _note(has_recording: bool) -> str:
+    return "A recorded decode. Press Run to measure it here." if has_recording else "Press Run."
+
+
+def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Button], said: list[gr.HTML]) -> None:
     """Examples belong to the pair, fields to the method."""
 
     def fields_of(method: Any) -> list[Any]:
@@ -290,7 +296,8 @@ def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Butto
 
     def other(pair: Any) -> list[Any]:
         words = [gr.update(value=word) for word in examples_for(pair)]
-        return [_knows(pairs, pair), *words, gr.update(placeholder=_placeholder(pair))]
+        note = _note(any(trace.models.target.id == pairs.target(pair) for trace in recorded().values()))
+        return [_knows(pairs, pair), note, *words, gr.update(placeholder=_placeholder(pair))]
 
     form.method.change(fields_of, form.method, form.fields, queue=False, **PRIVATE)
     choose = "(name, pair) => globalThis.DsbdPage.preset(name, pair)"
@@ -298,7 +305,7 @@ def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Butto
     for place, chip in enumerate(chips):
         click = f"(pair) => globalThis.DsbdPage.facts.examples[pair][{place}]"
         chip.click(None, form.pair, form.prompt, js=click, **PRIVATE)
-    form.pair.change(other, form.pair, [knows, *chips, form.prompt], queue=False, **PRIVATE)
+    form.pair.change(other, form.pair, [*said, *chips, form.prompt], queue=False, **PRIVATE)
     begin = "(name, pair) => globalThis.DsbdPage.begin(name, pair)"
     form.pair.input(None, [presets, form.pair], form.filled, js=begin, **PRIVATE)
     ask = gr.Button(visible="hidden", elem_id="form-ask")  # scripts press these two, for Gradio alone knows the form

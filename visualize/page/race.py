@@ -15,7 +15,7 @@ from dsbd.contest.records import Progress, Race, load_race
 from dsbd.contest.task import Question, Task
 from dsbd.errors import SettingsError, StoppedError
 from dsbd.settings import METHODS, DecodingSettings
-from dsbd.util import asset_path
+from dsbd.util import SMOLLM2, asset_path
 from visualize import pareto_figure
 from visualize.race import label_of
 
@@ -40,7 +40,7 @@ PLAY = Contender("dsbd as in Play", "dsbd", DecodingSettings())
 WIDTHS = ("min_width", "max_width", "width_threshold")
 """What makes the width dynamic. In a race the width of DSBD stays dynamic, even if the Play tab fixes it."""
 SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My questions", "own")]
-RECORDED = {SQL: "Questions to SQL", "bundled:stories": "Stories"}
+RECORDED = {SQL: "Questions to SQL", SMOLLM2: "Chat: a text to correct", "bundled:stories": "Stories"}
 MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
 SAID = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
 MEASURED = "Measured here, now: after a warm-up the decoders took turns. A lane is the run of middle time."
@@ -132,7 +132,7 @@ def opening(pair: Any) -> tuple[str, Any, str]:
     """Return stage, figure and note before anything has run: the recorded race of a pair, if there is one."""
     if pair not in RECORDED:
         return "", gr.update(visible=False), NOTHING
-    found = load_race(asset_path(f"races/{pair.partition(':')[2]}.json"))
+    found = load_race(asset_path(f"races/{pair.rpartition(':')[2]}.json"))
     machine = found.conditions.get("machine", {})
     named = f"{machine.get('gpu') or machine.get('processor') or 'another machine'}, {machine.get('threads')} threads"
     return race_markup(found, task_of(pair), is_recorded=True), pareto_figure(found), SAID.format(machine=escape(named))
@@ -170,7 +170,7 @@ def racers_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[Contend
             found.append(replace(PLAY, settings=replace(settings, method="dsbd")))
             continue
         fixed = {"method", *POINTS.get(name.partition(":")[2], {}), *(WIDTHS if name.startswith("dsbd") else ())}
-        values = {one.name: [getattr(settings, one.name)] for one in fields(settings) if one.name not in fixed}
+        values = {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in fixed}
         found += contenders([name], values)
     return tuple(found)
 
