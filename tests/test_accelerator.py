@@ -36,7 +36,7 @@ def on_meta(pair: Pair, engine: str) -> Pair:
 @pytest.mark.parametrize(("engine", "mode"), MODES, ids=str)
 def test_an_iteration_copies_little_to_the_host(engine, mode, monkeypatch):
     """Catches a number read anywhere else, more than one copy a draft layer and one for the target, and more than top-k
-    numbers a beam in one of them; with ``graph`` in the padding of a bucket, too."""
+    numbers a beam in one of them; with ``graph`` a capture per forward, too."""
     depth = {} if mode.get("method") == "specinfer" else {"draft_depth": 2}
     settings = dsbd.DecodingSettings(max_new_tokens=5, seed=3, **depth, **mode)
     left, copies, watch = [], [], Iterations()
@@ -59,10 +59,15 @@ def test_an_iteration_copies_little_to_the_host(engine, mode, monkeypatch):
         return recorded
 
     monkeypatch.setattr(torch.Tensor, "cpu", handed)
-    replays = []  # for a CUDA graph: what is recorded is run again
-    monkeypatch.setattr(graph, "cuda_graph", lambda forward: lambda: replays.append(forward) or forward())
+    captured, replays = [], []  # of CUDA graphs
+
+    def capture(forward):
+        captured.append(forward)
+        return lambda: replays.append(forward) or forward()
+
+    monkeypatch.setattr(graph, "cuda_graph", capture)
     result = dsbd.decode(on_meta(toy_pair(), engine), "One day", settings)
-    assert bool(replays) == (engine == "graph")
+    assert (len(replays) > len(captured) > 0) == (engine == "graph")
     assert left == []
     assert result.beams == on_cpu.beams
 

@@ -1,6 +1,7 @@
 """``auto``: what measurements resolve to, and what is kept."""
 
 from dataclasses import asdict, replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,6 +17,7 @@ ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO
 FOUR = replace(ALL, draft_depth=4)
 SPECULATIVE = dsbd.DecodingSettings(method="speculative", draft_depth=AUTO)
 SEARCHES = dsbd.DecodingSettings(method="speculative_beam_search", draft_depth=AUTO, draft_width=AUTO)
+GIVEN = [ALL, FOUR, replace(ALL, forest="likely", cover_width=0), replace(ALL, draft_width=9), SPECULATIVE, SEARCHES]
 
 
 def measured(width, cover, seconds, continuation, *, method="dsbd", depth=4, decided=90, beams=4.0, forest="sampled"):
@@ -62,13 +64,6 @@ def test_a_gain_within_the_noise_of_its_measurement_is_not_taken(decided, depth)
     assert choose_forest(replace(ALL, draft_depth=2), [BASELINE, lucky]).values["draft_depth"] == depth
 
 
-@pytest.mark.parametrize("given", [{"draft_width": 9}, {"draft_depth": 3}, {"cover_width": 2, "forest": "sampled"}])
-def test_given_fields_are_left_alone(given):
-    """Catches a plan that overrides what the user chose."""
-    for one in auto.candidates(replace(ALL, **given)):
-        assert given.items() <= vars(one).items()
-
-
 def run(continuation: float, depth: int) -> MeasuredRun:
     """Return a measurement of a pair whose drafts pass this often, where each layer costs a tenth of an iteration.
 
@@ -78,12 +73,12 @@ def run(continuation: float, depth: int) -> MeasuredRun:
     return MeasuredRun(iterations, passed, 1000 - passed, 4.0)
 
 
-@pytest.mark.parametrize("asked", [ALL, FOUR, replace(ALL, forest="likely"), SPECULATIVE, SEARCHES])
+@pytest.mark.parametrize("asked", GIVEN)
 @pytest.mark.parametrize("continuation", [0.7, 0.96, 0.99])
 def test_measurements_go_as_deep_as_can_pay(asked, continuation):
     """Catches a plan that never leaves the measured depth, a deep one for text that no draft foresees, one beyond a
-    limit of the page, a run that repeats another's seed, a cost of a deep forest from its shallow iterations, and a
-    division by a depth that no measurement reached where a prompt leaves little room."""
+    limit of the page or against what the user chose, a run that repeats another's seed, a cost of a deep forest from
+    its shallow iterations, and a division by a depth that no measurement reached where a prompt leaves little room."""
     for room in (1, 2, 5):
         little = value_of(make_plan(asked, lambda one, room=room: run(0.9, min(one.draft_depth, room - 1)), room))
         assert little.values["draft_depth"] < room
@@ -95,9 +90,10 @@ def test_measurements_go_as_deep_as_can_pay(asked, continuation):
     deepest = plan.values["draft_depth"]
     (kind, width, cover) = auto._shape(replace(asked, **plan.values))
     assert deepest <= min(bounds[kind, width, cover], auto.DEEPEST, auto.MEASURED_NODES // (width + cover))
-    if asked.draft_depth != AUTO:
-        assert deepest == 4
-    else:
+    asked_for = {name: getattr(asked, name) for name in ("draft_depth", "draft_width", "cover_width", "forest")}
+    chosen = vars(replace(asked, **plan.values))
+    assert {name: chosen[name] for name, value in asked_for.items() if value != AUTO}.items() <= asked_for.items()
+    if asked.draft_depth == AUTO:
         assert deepest == bounds[kind, width, cover] or continuation < 0.9
         costs = plan.values["depth_costs"]
         assert costs == pytest.approx([1 + 0.1 * depth for depth in range(deepest + 1)])
@@ -111,12 +107,12 @@ def test_auto_is_measured_once_and_replays_exactly(asked):
     pair = replace(toy_pair())
     assert dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=1)).stats.layers == 1
     auto._known.pop(pair)
-    steps = api.planning(pair, "Once upon", asked)
-    first = next(steps)
-    steps.close()
-    assert (first.done, known_plan(pair, asked)) == (1, None)
+    stop = Mock(side_effect=[False] * 39 + [True])
+    with pytest.raises(dsbd.StoppedError):
+        dsbd.stream(pair, "Once upon", asked, cancel=stop)
+    assert (stop.call_count, known_plan(pair, asked)) == (40, None)
     seen = list(api.planning(pair, "Once upon", asked))
-    assert [step.done for step in seen] == [*range(1, first.total + 1)]
+    assert [step.done for step in seen] == [*range(1, seen[0].total + 1)]
     assert list(api.planning(pair, "Once upon", asked)) == []
     result = dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=24), record=True)
     assert isinstance(result.settings, ResolvedSettings)

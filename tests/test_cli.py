@@ -1,11 +1,9 @@
-"""The command line, and the public names: what type checkers read and what runs name the same things."""
+"""The command line, in the process and as a program."""
 
-import ast
 import json
 import os
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -85,6 +83,11 @@ def folder(tmp_path, monkeypatch):
         ([*SITE, "--language", "../en"], "'../en'"),
         (["bench", "--pair", "sql", *NOWHERE], "two pairs"),
         (["bench", "--methods", ","], "methods is empty"),
+        (["bench", "--methods", "dsbd:best"], "'dsbd:best'"),
+        (["bench", "--methods", "greedy:same-law"], "'greedy:same-law'"),
+        (["bench", "--methods", "greedy,greedy"], "each once"),
+        (["bench", "--methods", "dsbd,dsbd:defaults"], "dsbd is dsbd:defaults"),
+        (["bench", "--methods", "dsbd:same-law", "--min-width", "2"], "'same-law' fixes min_width"),
         (["bench", "--prompts", "binary"], "UTF-8"),
         (["bench", "--seeds", "9" * 40], "seeds is 9999"),
         (["bench", "--seed", "1,2"], "seed is '1,2'"),
@@ -195,23 +198,3 @@ def test_a_prompt_that_begins_twice_is_told(capsys, pair_flags):
     flags = ["decode", "--max-new-tokens", "2", *pair_flags, "--prompt"]
     assert "begins twice" in run(capsys, *flags, "<end><end>Once")[2]
     assert "begins twice" not in run(capsys, *flags, "<end>Once")[2]
-
-
-def named_for_type_checkers(package: str) -> dict[str, tuple[str, str]]:
-    """Return {public name: (module, name there)}, as imported below ``if TYPE_CHECKING``."""
-    tree = ast.parse((ROOT / package / "__init__.py").read_text(encoding="utf-8"))
-    guarded = [node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
-    imports = [entry for node in guarded for entry in node.body if isinstance(entry, ast.ImportFrom)]
-    named = [(str(entry.module), alias) for entry in imports for alias in entry.names]
-    return {alias.asname or alias.name: (module, alias.name) for module, alias in named}
-
-
-@pytest.mark.parametrize("package", ["dsbd", "visualize"])
-def test_each_public_name_is_the_same_for_type_checkers_and_at_run_time(package):
-    """Catches a name that is in one list only, or that the two lists take from different places."""
-    module, named = import_module(package), named_for_type_checkers(package)
-    assert sorted(named) == sorted(module.__all__)
-    for public, (home, name) in named.items():
-        assert getattr(module, public) is getattr(import_module(home), name), public
-    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
-        _ = module.nothing

@@ -32,6 +32,7 @@ from tests.toy_pair import EOS, VOCABULARY, toy_model, toy_pair, toy_tokenizer
 
 IDS = torch.tensor([[10, 20, 30], [0, 40, 50]])
 MASK = torch.tensor([[1, 1, 1], [0, 1, 1]])
+RECORDED = {"record": True, "return_dict_in_generate": True}
 
 
 def generated(*, ours=True, draft=True, ids=IDS, mask=MASK, **asked):
@@ -190,15 +191,12 @@ def test_a_model_can_be_saved_and_copied_after_a_call():
 
 def test_a_draft_with_fewer_ids_is_refused():
     """Catches a target whose last ids can never come."""
-    pair = toy_pair()
-    small = deepcopy(pair.draft.model)
+    small = deepcopy(toy_pair().draft.model)
     small.resize_token_embeddings(VOCABULARY - 3, mean_resizing=False)
-    asked = {"custom_generate": dsbd.generate, "draft_model": small, "max_new_tokens": 2, "pad_token_id": 0}
-    with pytest.raises(dsbd.PairError, match=f"{VOCABULARY - 3} ids.*vocabulary_size"):
-        pair.target.model.generate(IDS[:1], **asked)
-    with pytest.raises(dsbd.PairError, match="vocabulary_size"):
-        pair.target.model.generate(IDS[:1], vocabulary_size=VOCABULARY - 2, **asked)
-    assert pair.target.model.generate(IDS[:1], vocabulary_size=VOCABULARY - 3, **asked).shape == (1, 5)
+    for given in ({}, {"vocabulary_size": VOCABULARY - 2}):
+        with pytest.raises(dsbd.PairError, match=f"{VOCABULARY - 3} ids.*vocabulary_size"):
+            generated(draft_model=small, **given)
+    assert generated(draft_model=small, vocabulary_size=VOCABULARY - 3, max_new_tokens=2).shape == (2, 5)
 
 
 def test_a_constraint_sees_the_number_that_generate_gives():
@@ -227,8 +225,7 @@ def test_a_criterion_ends_one_sequence_at_its_first_place():
 @pytest.mark.parametrize("asked", [{}, {"width_threshold": 0.3}, {"cover_width": 2}], ids=str)
 def test_settings_and_a_trace_pass_through(asked):
     """Catches settings that are dropped, a width that stays fixed, and a trace that is lost or does not follow."""
-    kept = {"return_dict_in_generate": True, "record": True, "tokenizer": toy_tokenizer(), "seed": 5}
-    found = generated(do_sample=True, num_beams=4, **kept, **asked)
+    found = generated(do_sample=True, num_beams=4, tokenizer=toy_tokenizer(), seed=5, **RECORDED, **asked)
     assert [trace.seed for trace in found.trace] == [5, 6]
     for trace, row in zip(found.trace, found.sequences.tolist(), strict=True):
         assert dsbd.verify_trace(trace).failure is None
@@ -244,8 +241,8 @@ def test_a_folder_for_the_hub_decodes(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(metadata, "version", lambda name, own=metadata.version: "1" if name == "dsbd" else own(name))
     monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
     assert run(capsys, "custom-generate", str(tmp_path / "hub"))[0] == 0
-    asked = {"do_sample": False, "num_beams": 2, "draft_depth": 2, "return_dict_in_generate": True, "record": True}
-    asked |= {"tokenizer": toy_tokenizer(), "ids": IDS[1:, 1:], "mask": None}
+    asked = RECORDED | {"do_sample": False, "num_beams": 2, "draft_depth": 2, "tokenizer": toy_tokenizer()}
+    asked |= {"ids": IDS[1:, 1:], "mask": None}
     hub = {"custom_generate": str(tmp_path / "hub"), "trust_remote_code": 1}
     found = generated(**hub, **asked)
     assert found.sequences.tolist() == generated(**asked).sequences.tolist()
@@ -316,11 +313,8 @@ def test_what_generate_prepares_for_a_family_is_taken(name):
         ({"widht_threshold": 0.5}, "unknown setting 'widht_threshold'; did you mean width_threshold"),
         ({"num_beams": 2, "do_sample": True, "width_threshold": 3}, "width_threshold is 3; allowed are"),
         ({"record": True}, "record is True, and the trace comes with"),
-        ({"record": True, "return_dict_in_generate": True}, "give tokenizer=tokenizer"),
-        (
-            {"record": True, "return_dict_in_generate": True, "tokenizer": toy_tokenizer(), "max_time": 9},
-            "leave them out",
-        ),
+        (RECORDED, "give tokenizer=tokenizer"),
+        ({**RECORDED, "tokenizer": toy_tokenizer(), "max_time": 9}, "leave them out"),
         ({"num_beams": 2, "stop_strings": ["a"], "tokenizer": toy_tokenizer()}, "StopStringCriteria.*num_beams=1"),
         ({"streamer": Heard()}, "streamer is given with 2 sequences"),
         ({"max_new_tokens": 500}, "exceeds the context"),

@@ -1,7 +1,6 @@
 """The decoder from the outside: limits, streams, ends, what is kept between iterations, and what is refused."""
 
 import doctest
-import gc
 import math
 import pickle
 from dataclasses import replace
@@ -15,24 +14,18 @@ import torch
 from tokenizers import processors
 
 import dsbd
-import visualize
 from dsbd import decoder, results, util
 from dsbd import settings as settings_module
-from dsbd.auto import known_plan
 from dsbd.commands import verify_trace
 from dsbd.contest import sql
 from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
 from dsbd.methods import resolve
-from dsbd.models.engines import graph
-from dsbd.models.engines.choice import new_row
-from dsbd.models.engines.graph import GraphRow
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
 from dsbd.session import RunStart, Session
-from dsbd.settings import AUTO
 from dsbd.util import cut
 from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, llama_2_tokenizer, small_model, toy_pair, toy_pair_on
 
@@ -242,17 +235,15 @@ def searched(kind: str, prompt: str, method: str, **values) -> dsbd.DecodingResu
     return dsbd.decode(search_pair(kind), prompt, dsbd.DecodingSettings(method=method, max_new_tokens=9, **values))
 
 
-FEW = [(2, 2, 4, 50), (4, 3, 6, 0)]
-MANY = list(product((1, 2, 4), (1, 4), (3, 6), (0, 50)))
+SHAPES = [(2, 2, 4, 50), (4, 3, 6, 0), (1, 4, 3, 50), (4, 1, 3, 50)]
 """Beams; depth and width of the forest; top_k."""
 
 
 @pytest.mark.parametrize("kind", ["near", "far", "tied"])
-@pytest.mark.parametrize("shapes", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
-def test_speculative_beam_search_has_the_hypotheses_of_beam_search(kind, shapes):
+def test_speculative_beam_search_has_the_hypotheses_of_beam_search(kind):
     """Catches a hypothesis, a rank or a log-weight that a draft has changed."""
     landed = finished = 0
-    for prompt, (beams, depth, width, top_k) in product(("352", "5", "0634"), shapes):
+    for prompt, (beams, depth, width, top_k) in product(("352", "5", "0634"), SHAPES):
         plain = searched(kind, prompt, "beam_search", num_beams=beams, top_k=top_k)
         drafted = searched(kind, prompt, "speculative_beam_search", num_beams=beams, top_k=top_k,
                            draft_depth=depth, draft_width=width)  # fmt: skip
@@ -351,17 +342,6 @@ def test_a_cancel_ends_the_decode_before_the_next_forward():
     assert (again.beams, again.stats.kv_peak_slots) == (expected.beams, expected.stats.kv_peak_slots)
 
 
-def test_a_cancel_gives_captured_buffers_back(monkeypatch):
-    """Catches buffers of fixed shape that stay taken, so that every later decode is slower."""
-    monkeypatch.setattr(graph, "cuda_graph", lambda forward: forward)
-    pair = toy_pair_on("graph")
-    with pytest.raises(dsbd.StoppedError):
-        dsbd.decode(pair, PROMPT, STOPPED, cancel=stop_at(4))
-    gc.collect()
-    assert isinstance(new_row(pair.target), GraphRow)
-    assert isinstance(new_row(pair.draft), GraphRow)
-
-
 def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     """Catches a long prompt that nobody can stop, and one whose parts are counted as forwards."""
     monkeypatch.setattr(forest, "PREFILL_TOKENS", 4)
@@ -372,15 +352,6 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     assert (stop.call_count, watch.seen) == (4, [])
     parts = dsbd.decode(toy_pair(), prompt, STOPPED).stats
     assert parts.target_calls == parts.iterations + 1
-
-
-def test_measurements_of_auto_can_be_stopped():
-    """Catches a plan that nobody can stop, or one made of measurements that were cut short."""
-    pair, asked = replace(toy_pair()), replace(STOPPED, draft_width=AUTO)
-    stop = stop_at(40)
-    with pytest.raises(dsbd.StoppedError):
-        dsbd.stream(pair, PROMPT, asked, cancel=stop)
-    assert (stop.call_count, known_plan(pair, asked)) == (40, None)
 
 
 @pytest.mark.parametrize(
@@ -425,17 +396,15 @@ def test_a_pair_is_named_and_has_the_models_that_the_method_calls():
 
 
 def test_a_repr_is_one_short_line():
-    """Catches a trace, a page or a text that fills the screen, and a path that is too deep to print."""
+    """Catches a trace or a text that fills the screen, and a path that is too deep to print."""
     *_, update = dsbd.stream(toy_pair(), "One day\n" * 4, dsbd.DecodingSettings(max_new_tokens=24), record=True)
     trace, node = update.result.trace, Node(None, -1, 0)
     for token in range(3000):
         node = node.child(token)
-    held = [toy_pair(), toy_pair().target, update, update.result, trace, trace.iterations[0],
-            visualize.show(update.result), Hypothesis(node, -1.0, -1.0, False, 1)]  # fmt: skip
-    for one in held:
-        shown = repr(one)
-        assert "\n" not in shown
-        assert 20 < len(shown) < 400, type(one)
+    deep = Hypothesis(node, -1.0, -1.0, False, 1)
+    for one in (toy_pair(), toy_pair().target, update, update.result, trace, trace.iterations[0], deep):
+        assert 20 < len(repr(one)) < 400, type(one)
+        assert "\n" not in repr(one)
 
 
 def test_the_examples_hold():

@@ -29,18 +29,14 @@ def requirements(name: str) -> dict[str, Requirement]:
     return {one.name: one for one in found}
 
 
-def test_the_front_matter_has_documented_fields_and_values():
-    """Catches a field that Hugging Face ignores, or refuses the push for, and a model that no page looks for."""
+def test_the_front_matter_has_documented_fields_and_installs_what_the_project_accepts():
+    """Catches a field that Hugging Face ignores, or refuses the push for, and a model that no page looks for; a version
+    of Gradio or Python that requirements.txt or pyproject.toml refuses; a pin of torch that requirements.txt would
+    replace, or that ZeroGPU does not have, and a bound that was raised before anybody looked at the list."""
     assert GIVEN.keys() <= FIELDS
     assert (GIVEN["sdk"], GIVEN["app_file"]) == ("gradio", "app.py")
     assert len(GIVEN["short_description"]) <= 60
     assert GIVEN["preload_from_hub"] == [f"{REPOSITORY} {','.join(FILES)} {REVISION}"]
-
-
-def test_a_space_installs_what_the_project_accepts():
-    """Catches a version of Gradio or Python in the front matter that requirements.txt or pyproject.toml refuses; a pin
-    of torch that requirements.txt would replace, or that ZeroGPU does not have, and a bound that was raised before
-    anybody looked at the list."""
     first, wanted = requirements("pre-requirements.txt"), requirements("requirements.txt")
     assert wanted["gradio"].specifier.contains(GIVEN["sdk_version"])
     supported = re.search(r'requires-python = "(.+?)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))[1]

@@ -144,13 +144,15 @@ sys.exit(main(["page"]))"""
 
 @pytest.mark.parametrize("package", [dsbd, visualize], ids=lambda package: package.__name__)
 def test_every_public_name_is_there(package):
-    """Catches a name of ``__all__`` that is loaded from elsewhere than its type, and one that is not listed."""
+    """Catches a name of ``__all__`` loaded from elsewhere than its type, not listed, or not there."""
     tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
     (typed,) = (node.body for node in tree.body if isinstance(node, ast.If))
     own = f"{package.__name__}."
     homes = {alias.name: line.module.removeprefix(own) for line in typed for alias in line.names}
     assert homes == {name: home.removeprefix(own) for name, home in package._HOME.items()}
     assert sorted(package.__all__) == sorted(homes)
+    assert all(hasattr(package, name) for name in homes)
+    assert not hasattr(package, "nothing")
 
 
 def test_the_wheel_has_every_package():

@@ -162,12 +162,9 @@ def test_what_a_method_implies(given, resolved):
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
-        ("draft_depth", "3", 3),
         ("draft_depth", "Auto", "auto"),
-        ("forest", "auto", "auto"),
         ("max_width", "None", None),
         ("temperature", "1e-1", 0.1),
-        ("replacement", "False", False),
         ("branching", "3x2", (3, 2)),
         ("branching", "4,2,2", (4, 2, 2)),
         ("depth_costs", "1:2:5", (1.0, 2.0, 5.0)),

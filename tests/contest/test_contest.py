@@ -47,21 +47,6 @@ def test_a_contender_has_what_its_method_and_its_point_say():
     assert len(contenders([f"dsbd:{point}" for point in POINTS], {})) == len(POINTS)
 
 
-@pytest.mark.parametrize(
-    ("methods", "values", "named"),
-    [
-        (["dsbd:best"], {}, "'dsbd:best'"),
-        (["greedy:same-law"], {}, "'greedy:same-law'"),
-        (["greedy", "greedy"], {}, "each once"),
-        (["dsbd", "dsbd:defaults"], {}, "dsbd is dsbd:defaults"),
-        (["dsbd:same-law"], {"min_width": 2}, "'same-law' fixes min_width"),
-    ],
-)
-def test_bad_methods_are_named(methods, values, named):
-    with pytest.raises(SettingsError, match=named):
-        contenders(methods, values)
-
-
 def test_contenders_warm_up_and_then_take_turns_in_both_orders():
     """Catches contenders measured one after the other, while the machine grows warm, and a warm-up that counts."""
     contest = contest_of(seed=7)

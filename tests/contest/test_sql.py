@@ -14,16 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsbd.contest import sql
-from dsbd.contest.sql import QueryLimits, orders_rows, run_query, same_rows
+from dsbd.contest.sql import QueryLimits, run_query, same_rows
 from dsbd.contest.tasks import DATABASES, SPIDER_HEAD, Library, Spider
 from dsbd.errors import QueryError, TaskError
 from tests.contest.made_up import chance, mean_score, write_database
 
+UNORDERED = "SELECT title FROM books WHERE title <> ' order by ' AND pages IN (SELECT pages FROM books ORDER BY 1)"
 BOOKS = [
     {"id": "q1", "question": "How many books?", "sql": "SELECT COUNT(*) FROM books", "skeleton": "count"},
     {"id": "q2", "question": "How many titles?", "sql": "SELECT COUNT(title) FROM books", "skeleton": "count"},
     {"id": "q3", "question": "Titles by length?", "sql": "SELECT title FROM books ORDER BY pages", "skeleton": "order"},
-    {"id": "q4", "question": "The titles?", "sql": "SELECT title FROM books", "skeleton": "projection"},
+    {"id": "q4", "question": "The titles?", "sql": UNORDERED, "skeleton": "projection"},
     {"id": "q5", "question": "Mean length?", "sql": "SELECT AVG(pages) FROM books", "skeleton": "average"},
 ]
 """q1 and q2 have the same answer everywhere; the rows of q3 answer q4 too, but not the other way round."""
@@ -93,7 +94,8 @@ def test_right_answers_score_all_and_shuffled_ones_what_chance_gives(tasks, name
     ],
 )
 def test_answers_are_scored_by_their_rows(tasks, task, id, answer, reason):
-    """Catches luck on one database, a comparison of sets or of columns in order, and a reason that is lost."""
+    """Catches luck on one database, a comparison of sets or of columns in order, an order asked for where only a part
+    of the right query has one, and a reason that is lost."""
     question = next(one for one in tasks[task].questions() if one.id == id)
     assert tasks[task].score(question, answer) == (float(not reason), reason)
 
@@ -144,9 +146,8 @@ def slowly(gold, answer, ordered, any_columns):
     """The twin: some order of the columns and of the rows makes every value the same."""
 
     def close(left, right):
-        if left is None or right is None or isinstance(left, str) or isinstance(right, str):
-            return left == right
-        return abs(left - right) <= (0 if isinstance(left, int) and isinstance(right, int) else 1e-6)
+        is_near = float in {type(left), type(right)} <= {int, float} and abs(left - right) <= 1e-6
+        return left == right or is_near
 
     if len(gold) != len(answer):
         return False
@@ -198,19 +199,6 @@ WIDE_ROWS = [tuple(f"{row * column % 7}" for column in range(10)) for row in ran
 def test_values_that_the_twin_does_not_meet(gold, answer, same):
     """Catches a search over all orders of ten columns, too: it would not end."""
     assert same_rows(gold, answer, ordered=False, any_columns=True) is same
-
-
-@pytest.mark.parametrize(
-    ("query", "ordered"),
-    [
-        ("SELECT a FROM t order\n by a DESC LIMIT 3", True),
-        ("SELECT a FROM t WHERE b IN (SELECT b FROM u ORDER BY c LIMIT 1)", False),
-        ("SELECT a FROM t WHERE b = 'order by'", False),
-        ("SELECT a FROM t)) ORDER BY a", False),
-    ],
-)
-def test_only_an_order_of_the_whole_query_counts(query, ordered):
-    assert orders_rows(query) is ordered
 
 
 ENDLESS = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) "

@@ -175,16 +175,13 @@ def test_the_check_sees_a_wrong_engine(engine, monkeypatch):
     assert pair.fallbacks == [f"target model {told}: {engine} and eager forwards differ"]
 
 
-@pytest.mark.parametrize(
-    ("engine", "family", "dtype"),
-    [
-        *(("onnx", family, torch.float32) for family in FORESTS if family not in ONNX),
-        ("onnx", "llama", torch.float64),
-    ],
-)
-def test_other_models_are_refused(engine, family, dtype):
+OTHERS = [(family, torch.float32) for family in FORESTS if family not in ONNX]
+
+
+@pytest.mark.parametrize(("family", "dtype"), [*OTHERS, ("llama", torch.float64)])
+def test_other_models_are_refused(family, dtype):
     """Catches another block that is computed as Llama's, and a float64 model that a graph rounds to float32."""
-    assert not check_engine(model_on(engine, family, dtype)).passed
+    assert not check_engine(model_on("onnx", family, dtype)).passed
 
 
 @pytest.mark.parametrize("name", ["bloom", "gpt_neo", "mamba", "mpt", "roberta", "rwkv"])
@@ -199,19 +196,16 @@ def test_a_family_decodes_as_transformers_does(name):
     assert way == "forest" or all(KEPT[way] in line for line in found.pair.fallbacks)
 
 
-def one_scale(self, name, states, layers, outputs=None):
-    """Return what int8 matrices make of states that are rounded with one scale for all tokens."""
-    weight = torch.cat([layer.weight for layer in layers])
-    scales = weight.abs().amax(dim=1) / 127
-    whole = self._weight(name, (weight / scales[:, None]).round().to(torch.int8).t().contiguous())
-    rounded, scale, zero = self._add("DynamicQuantizeLinear", [states], 3)
-    made = self._add("Cast", self._add("MatMulInteger", [rounded, whole, zero]), to=onnx_graph.FLOAT)
-    made = self._add("Mul", [*made, self._weight(f"{name}_scales", scales)])
-    return self._add("Mul", [*made, scale], outputs or 1)[0]
+def leaking(self, name, states, layers, outputs=None, own=onnx_graph._Int8Builder._linear):
+    """Return what int8 matrices make of states, and a little of what they make of those of all tokens."""
+    made = own(self, name, states, layers)
+    (mean,) = self._add("ReduceMean", [made])
+    (little,) = self._add("Mul", [mean, self._weight(f"{name}_little", torch.tensor(1e-3))])
+    return self._add("Add", [made, little], outputs or 1)[0]
 
 
 INT8 = {
-    "one scale": (onnx_graph._Int8Builder, "_linear", one_scale, "depends on other paths of the forest"),
+    "leak": (onnx_graph._Int8Builder, "_linear", leaking, "depends on other paths of the forest"),
     "mask": (ForestRow, "_masks", EVERYTHING, "forests and single paths differ"),
     "rotations": (onnx_graph.Builder, "_rotations", flat, "int8 and float laws differ"),
 }
@@ -400,10 +394,10 @@ def test_onnx_takes_a_prompt_that_is_empty_or_fills_the_context():
 
 
 def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
-    """Catches buffers for the whole context, room beside the room asked for, a capture per forward, buffers that two
-    decodes share, that are never given back, or those of every model that was ever loaded."""
+    """Catches buffers for the whole context, room beside the room asked for, buffers that two decodes share, that are
+    never given back, or those of every model that was ever loaded."""
     monkeypatch.setattr(graph, "SLOT_BUCKETS", (16, 32, 64, 128))
-    runner, found, captured = GraphRunner(model_on("graph")), [], []
+    runner, found = GraphRunner(model_on("graph")), []
     for slots, used in ((10, 0), (16, 10), (31, 16), (32, 31), (20, 0)):
         runner.reserve(slots, used)
         found.append(runner.cache.capacity)
@@ -419,24 +413,6 @@ def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
     del second, third, model
     gc.collect()
     assert seen() is None
-    monkeypatch.undo()
-    monkeypatch.setattr(graph, "cuda_graph", lambda forward: captured.append(forward().shape[1]) or forward)
-    pair = toy_pair_on("graph")
-    pair.target.runners.clear()
-    captured.clear()
-    for seed in range(3):
-        dsbd.decode(pair, "One day", dsbd.DecodingSettings(method="beam_sampling", seed=seed, max_new_tokens=16))
-    assert 1 <= len(captured) == len(set(captured)) <= 3
-
-
-@pytest.mark.parametrize(
-    ("said", "share"), [("200000 100000\n", 2.0), ("max 100000\n", None), ("rubbish", None), (None, None)]
-)
-def test_a_quota_is_read(tmp_path, said, share):
-    """Catches a quota that is missed, and "no limit" that becomes a limit."""
-    if said is not None:
-        (tmp_path / "cpu.max").write_text(said)
-    assert cpu_quota(tmp_path) == share
 
 
 @pytest.fixture
@@ -447,8 +423,11 @@ def _threads():
 
 
 @pytest.mark.usefixtures("_threads")
-def test_threads_follow_the_quota(monkeypatch):
-    """Catches sixty-four threads on two cores' worth of time, and a user's choice overridden."""
+def test_threads_follow_the_quota(monkeypatch, tmp_path):
+    """Catches sixty-four threads on two cores' worth of time, "no limit" that is one, a user's choice overridden."""
+    for said, share in ((None, None), ("200000 100000\n", 2.0), ("max 100000\n", None), ("rubbish", None)):
+        assert said is None or (tmp_path / "cpu.max").write_text(said)
+        assert cpu_quota(tmp_path) == share
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     torch.set_num_threads(6)
     for quota, left in ((None, 6), (8.0, 6), (2.5, 3), (0.2, 1)):
@@ -493,12 +472,9 @@ def test_a_cache_grows_moves_and_counts_its_peak():
         found.append((cache.layers[0].keys.data_ptr(), cache.capacity, cache.peak_bytes // cache.slot_bytes))
     assert found[0][1:] == (5, 5)
     assert found[1] == found[2] == (found[1][0], 6 + GROWTH_SLOTS, 11 + GROWTH_SLOTS)
-    expected = list(range(cache.length))
-    for start, sources in ((0, expected), (1, [9, 2, 40, 8, 1]), (3, [5, 3])):
-        cache.move(start, sources)
-        expected = expected[:start] + [expected[source] for source in sources]
-        whole = given[:, :, expected]
-        for layer, shape in zip(cache.layers, shapes, strict=True):
-            assert layer.get_seq_length() == cache.length == len(expected)
-            assert torch.equal(layer.keys[:, :, : layer.length], whole[:, : shape.keys[0]])
-            assert torch.equal(layer.values[:, :, : layer.length], -whole[..., : shape.values[1]])
+    cache.move(1, [9, 2, 40, 8, 1])
+    whole = given[:, :, [0, 9, 2, 40, 8, 1]]
+    for layer, shape in zip(cache.layers, shapes, strict=True):
+        assert layer.get_seq_length() == cache.length == 6
+        assert torch.equal(layer.keys[:, :, :6], whole[:, : shape.keys[0]])
+        assert torch.equal(layer.values[:, :, :6], -whole[..., : shape.values[1]])

