@@ -1,8 +1,8 @@
 """The settings of a decode, checked once when they are made.
 
 Each field carries its range, label, help and the methods that read it; :data:`FIELDS` has them by name. The check of
-values, the flags of the command line, the page's form, the table in docs/api/settings.md and the settings of the decoder in
-the browser are all made from it.
+values, the flags of the command line, the page's form, the table in docs/api/settings.md and the settings of the
+decoder in the browser are all made from it.
 """
 
 from dataclasses import dataclass, field, fields, replace

@@ -19,8 +19,6 @@ LABELS = {
     "dsbd auto-same-law": "DSBD, same distribution, auto",
     "dsbd auto": "DSBD, dynamic width, auto",
     "dsbd paper-same-law": "DSBD, same distribution, as in the paper",
-    "dsbd equal-quality": "DSBD, equal quality",
-    "dsbd auto-equal-quality": "DSBD, equal quality, auto",
     "dsbd as in Play": "DSBD, as set in Play",
     "hf_beam_sampling": "transformers: beam sampling",
     "hf_beam_search": "transformers: beam search",

@@ -19,22 +19,17 @@ TRANSFORMERS = {
 CONTENDER_METHODS = (*METHODS, *TRANSFORMERS)
 DEFAULT_METHODS = ("dsbd", "dsbd:same-law", "beam_sampling", "hf_beam_sampling")
 _SAME_LAW = {"min_width": "num_beams", "max_width": "num_beams"}
-_EQUAL_QUALITY = {"min_width": "num_beams", "max_width": 8, "width_threshold": 0.5}
 _AUTO = dict.fromkeys(AUTO_FIELDS, AUTO)
 POINTS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "same-law": _SAME_LAW,
     "paper-same-law": _SAME_LAW | {"landing": False, "cover_width": 0},
-    "equal-quality": _EQUAL_QUALITY | {"draft_depth": 3, "draft_width": 8},
     "auto": _AUTO,
     "auto-same-law": _SAME_LAW | _AUTO,
-    "auto-equal-quality": _EQUAL_QUALITY | _AUTO,
 }
 """Settings of ``dsbd`` by the name of the question they answer; the word ``num_beams`` stands for that setting's value.
 
-``paper-same-law``: nothing beyond the paper: no landing, no cover nodes. ``equal-quality``: with the bundled pair, 64
-tokens and temperature 1, the best of five tried whose perplexity and best log-weight were no worse than beam sampling's
-over 12 prompts x 3 seeds. Widths below ``num_beams`` made them worse.
+``paper-same-law``: nothing beyond the paper: no landing, no cover nodes.
 """
 
 

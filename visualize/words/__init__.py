@@ -1,7 +1,8 @@
 """The words of drawings and pages, and numbers as a reader sees them.
 
 Each language has one table of templates, ``words/<language>.json``, for Python and for the viewer, which makes the
-sentences; what a language has not is English. Templates whose key starts with ``page.`` are for pages made in Python; the viewer never reads them.
+sentences; what a language has not is English. Templates whose key starts with ``page.`` are for pages made in Python;
+the viewer never reads them.
 """
 
 import json
