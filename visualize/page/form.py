@@ -38,8 +38,8 @@ EXAMPLES = {
     "bundled:memory": {"A whole chapter": asset_path("chapters/oz.txt").read_text(encoding="utf-8").rstrip("\n")}
     | dict(list(STORIES.items())[:3]),
     SMOLLM2: {
-        "Correct the spelling": "Correct the spelling: The comittee meets on the second Tuesday of every month in the "
-        "small room above the town libary, and everyone who lives in the village is welcome to come and speak.",
+        "Correct the spelling": "Correct the spelling: The old bridge was built by four brothers who had never builded "
+        "a bridge before, and it has carried carts, cars and lorrys for two hundred years.",
         "Answer from a passage": "Answer from this passage: The lighthouse on Gull Rock was finished in 1874. Its "
         "keeper, Ada Moreau, lit the lamp every evening for thirty-one years, until an electric lamp took over in "
         "1921.\n\nHow long did Ada Moreau light the lamp?",

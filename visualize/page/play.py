@@ -19,6 +19,7 @@ import gradio as gr
 
 from dsbd.errors import DsbdError, StoppedError
 from dsbd.methods import ABOUT
+from dsbd.models.lookup import Lookup
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 from dsbd.util import SMOLLM2, asset_path
@@ -50,6 +51,7 @@ from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
 from .race_markup import rows_markup, rows_of, task_of
 
+COPIED = "Guesses are copied from the text: there is no small model. "
 FRAME_SECONDS = 0.12
 """Shortest time between two updates of a browser, however fast the model is."""
 RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 1}
@@ -248,7 +250,9 @@ def decode_frames(
                 passes += 1
                 news.append(step.iteration.to_dict())
                 if trace is None:
-                    far += "Sent as a chat. " if engine.pairs.get(name).is_chat else ""
+                    used = engine.pairs.get(name)
+                    far += "Sent as a chat. " if used.is_chat else ""
+                    far += COPIED if isinstance(used.draft, Lookup) else ""
                     trace = replace(step.trace, iterations=[], result=None)
                     yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
                 if step.trace is not None and step.trace.result is not None:

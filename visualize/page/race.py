@@ -40,7 +40,7 @@ PLAY = Contender("dsbd as in Play", "dsbd", DecodingSettings())
 WIDTHS = ("min_width", "max_width", "width_threshold")
 """What makes the width dynamic. In a race the width of DSBD stays dynamic, even if the Play tab fixes it."""
 SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My questions", "own")]
-RECORDED = {SQL: "Questions to SQL", SMOLLM2: "Chat: a text to correct", "bundled:stories": "Stories"}
+RECORDED = {SQL: "Questions to SQL", SMOLLM2: "Chat: a text to correct, guesses copied", "bundled:stories": "Stories"}
 MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
 SAID = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
 MEASURED = "Measured here, now: after a warm-up the decoders took turns. A lane is the run of middle time."
