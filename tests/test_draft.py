@@ -17,6 +17,7 @@ from dsbd.errors import ModelError
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.law.laws import TopTokens, joint_law
+from dsbd.models.lookup import Copies
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.next_tokens import copied_rows, host_rows, read_keys, token_log_probs, top_keys
@@ -260,3 +261,10 @@ def test_nan_is_refused(rows_of, top_k) -> None:
     rows_of(torch.tensor([[-torch.inf, 1.0, 2.0]]), top_k, "draft")
     with pytest.raises(ModelError, match="the draft model returns logits that are not numbers"):
         rows_of(torch.tensor([[0.0, 1.0, 2.0], [0.0, torch.nan, 1.0]]), top_k, "draft")
+
+
+def test_a_beam_without_a_guess_does_not_stop_the_others():
+    """Catches copied drafts that wait until every beam has one."""
+    beams = [Beam(ROOT.child(1), -1.0), Beam(ROOT.child(2), -1.0)]
+    made = Drafter(Copies([1, 0, 3], ROOT), ResolvedSettings(), TABLES.eos, torch.Generator()).draft(beams, 1)
+    assert [node.parent for node in made.drafts[0]] == [beams[0].node]
