@@ -133,7 +133,7 @@ export class Lanes {
 
   /* The text in lines as wide as the clock: each token is a piece, in the lower lane with a line below it. */
   rows(isUnderlined) {
-    const {size, race, unit} = this;
+    const {race, unit} = this;
     const end = race.tokens.length - 1;
     const textOf = (token, at) => (race.ended && at === end ? " ∎" : typed(token, at === end));
     const spans = race.tokens.map((token, at) => draw("tspan", {text: textOf(token, at)}));
@@ -159,7 +159,6 @@ export class Lanes {
       }
       return row;
     });
-    rows.forEach((row) => row.setAttribute("transform", `translate(${size.left},0)`));
     return {rows, pieces};
   }
 
@@ -235,12 +234,13 @@ function raceOf(scene) {
   const sum = (phase) => seconds.reduce((total, one) => total + one[phase], 0);
   const pass = sum("score") / seconds.length || Infinity;
   let now = 0;
-  const turns = bands.map(({first, last}, at) => {
+  const turns = bands.map(({last}, at) => {
     const {draft, verify, commit} = seconds[at];
     const from = now;
     const check = from + draft / pass;
     now = check + 1 + (verify + commit) / pass;
-    return {from, check, lands: now, last, won: last - first + 1, guesses: guessesOf(scene.iterations[at])};
+    const guesses = scene.iterations[at].scoredStep; // each step before it is a pass of the small model
+    return {from, check, lands: now, last, guesses};
   });
   const tokens = scene.path(best.node);
   const guided = tokens.map((_, at) => turns.find(({last}) => at < last)?.lands ?? now);
@@ -255,10 +255,6 @@ function raceOf(scene) {
     choosing: (sum("verify") + sum("commit")) / sum("score"),
   };
 }
-
-/* How many passes of the small model made the guesses: one for each column of them. */
-const guessesOf = ({nodes}) => new Set(nodes.flatMap((node) => (isGuess(node) ? [node.column] : []))).size;
-const isGuess = ({kind}) => kind === "drafted" || kind === "cover";
 
 /* ---- text in lines, token by token ------------------------------------------------------------------------------ */
 
@@ -296,9 +292,8 @@ function broken(spans, wide, room) {
 function extent(span) {
   const text = span.textContent;
   const from = text.length - text.trimStart().length;
-  const boxes = [];
-  for (let at = from; at < text.length; at++) boxes.push(span.getExtentOfChar(at));
-  if (!boxes.length) return "";
+  if (from === text.length) return "";
+  const boxes = Array.from({length: text.length - from}, (_, at) => span.getExtentOfChar(from + at));
   const left = Math.min(...boxes.map(({x}) => x));
   const right = Math.max(...boxes.map(({x, width}) => x + width));
   return `M${left},3.5H${right}`;
