@@ -190,12 +190,6 @@ class Iteration {
     return runs;
   }
 
-  /* The first step about a layer: the choice of its width, else its draft. */
-  stepOfLayer(layer) {
-    const width = this.steps.findIndex((step) => step.layer === layer && step.phase === "width");
-    return width >= 0 ? width : this.steps.findIndex((step) => step.layer === layer);
-  }
-
   /* Places on the way from an input beam to a node, itself included. */
   pathTo(place) {
     const path = [];
@@ -273,14 +267,12 @@ function chancesOf({forest_mass, accepted_distribution, layer}, settings, draws)
   return Array.from({length: max_width}, (_, at) => chance(at + 1));
 }
 
-/* The likeliest pairs of a layer; a beam is named only where several are alive. */
+/* The likeliest pairs of a layer: {name, target, draft}. A beam is named only where several are alive. */
 function alternativesOf({alive, alternatives}, running) {
-  return alternatives.map(({parent, text, target_prob, draft_prob}) => ({
-    parent: alive.length > 1 ? (running.at(parent).label ?? "") : "",
-    token: visible(text),
-    target_prob,
-    draft_prob,
-  }));
+  return alternatives.map(({parent, text, target_prob: target, draft_prob: draft}) => {
+    const beam = alive.length > 1 ? `${running.at(parent).label ?? ""} ` : "";
+    return {name: beam + visible(text), target, draft};
+  });
 }
 
 const memoryOf = ({segments, sensory}) => ({
