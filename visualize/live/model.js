@@ -298,9 +298,7 @@ function openTokenizer(Tokenizer, definition, settings) {
   return {
     encode(text) {
       const at = text.search(LONE_SURROGATE);
-      if (at >= 0) {
-        throw new Refused("unicode", {at: [...text.slice(0, at)].length});
-      }
+      if (at >= 0) throw new Refused("unicode", {at: [...text.slice(0, at)].length});
       return tokenizer.encode(text).ids;
     },
     decode(ids) {
