@@ -29,8 +29,6 @@ from visualize.svg import describe, forest_svg
 from visualize.viewer.bundle import classic
 from visualize.words import Words
 
-LESSON, LAB = "page.lesson.", "page.lab."
-"""How the keys of the words of a lesson page, and of the lab, start."""
 RUNS = 5000
 """Decodes of a lab."""
 LAB_ENTRY = "pages/lab/lab.js"
@@ -65,16 +63,14 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
         lesson: as read.
         kit: what the page needs.
         back: address of the page that lists all lessons; empty = no link to it.
-        live: address of the folder with which a browser decodes (``write_live``), with a slash; empty = there is none.
+        live: address of the folder with which a browser decodes (``live_files``), with a slash; empty = there is none.
 
     Raises:
         LessonError: a card names what the trace does not have, or the trace cannot be read.
     """
-    words = Words(lesson.language)
-    labels = {key.removeprefix(LESSON): text for key, text in words.table.items() if key.startswith(LESSON)}
     if live and any("live" in card.blocks for card in lesson.cards):
         kit = live_kit(kit, live)
-    return _page(lesson, kit, live, labels, is_article=False, back=back)
+    return _page(lesson, kit, live, Words(lesson.language).below("page.lesson."), is_article=False, back=back)
 
 
 def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
@@ -174,8 +170,8 @@ def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, 
     """Return a block with what is shown instead on paper and without scripts."""
     folder, element = lesson.path.parent, Markup()
     if kind == "lab":
-        spoken = {key.removeprefix(LAB): text for key, text in words.table.items() if key.startswith(LAB)}
-        element = data_element("lab", {"pair": read_tables(folder / block.given), "runs": RUNS, "words": spoken})
+        pair = read_tables(folder / block.given)
+        element = data_element("lab", {"pair": pair, "runs": RUNS, "words": words.below("page.lab.")})
     elif kind == "cut":
         it, step = place_in(trace, block.given)
         layer = steps_of(trace.iterations[it], trace.settings)[step].layer
