@@ -13,12 +13,6 @@ const ALTERNATIVES = 5;
  * call of a model; `now` gives milliseconds. */
 export async function* decode(pair, prompt, asked, {check = () => {}, now = () => performance.now()} = {}) {
   const settings = resolved(asked);
-  if (settings.draft_depth > 0 && !pair.draft) {
-    throw new Error(
-      `method ${settings.method} needs a draft model; choose sampling, greedy, beam_sampling or beam_search`,
-    );
-  }
-  if (!prompt.ids.length) throw new Error("the prompt has no tokens; give some text");
   const context = Math.min(pair.target.context ?? Infinity, pair.draft?.context ?? Infinity);
   if (prompt.ids.length + settings.max_new_tokens > context) {
     const [size, value] = [prompt.ids.length, settings.max_new_tokens];
