@@ -85,7 +85,10 @@ def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
 
 
 def _page(lesson: Lesson, kit: Kit, live: str, labels: dict[str, str], *, is_article: bool, **values: Any) -> str:
-    trace, words = read_trace(lesson), Words(lesson.language)
+    try:
+        trace, words = Trace.load(lesson.trace), Words(lesson.language)
+    except TraceError as error:
+        raise LessonError(f"{lesson.path.name}: trace: {error}") from None
     stops = stops_of(lesson, trace)
     has_lab = any("lab" in card.blocks for card in lesson.cards)
     shown = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
@@ -95,14 +98,6 @@ def _page(lesson: Lesson, kit: Kit, live: str, labels: dict[str, str], *, is_art
         is_article=is_article, trace=trace_element(trace), labels=labels,
         lab=packed_element("lab-script", packed(classic(LAB_ENTRY))) if has_lab else "", **values,
     )  # fmt: skip
-
-
-def read_trace(lesson: Lesson) -> Trace:
-    """Return the trace of a lesson. Raises: LessonError."""
-    try:
-        return Trace.load(lesson.trace)
-    except TraceError as error:
-        raise LessonError(f"{lesson.path.name}: trace: {error}") from None
 
 
 def stops_of(lesson: Lesson, trace: Trace) -> list[Stop]:
