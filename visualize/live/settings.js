@@ -7,14 +7,10 @@ import settings from "./settings.json" with {type: "json"};
 /* Fields of what does not run here, with the values that all methods here have. */
 const ELSEWHERE = {...{branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true}};
 const BEST = {replacement: false, temperature: 0, top_p: 1};
-/* What the methods imply besides their width, and the fields that they read nevertheless; dsbd implies little. */
-const METHODS = {
-  dsbd: null,
-  beam_sampling: {reads: ["replacement"]},
+/* What the methods imply besides their width, for fields that they do not read; dsbd implies little. */
+const IMPLIED = {
   beam_search: BEST,
-  speculative_beam_search: {...BEST, forest: "likely", landing: true, reads: ["draft_depth", "draft_width"]},
-  speculative: {reads: ["draft_depth"]},
-  sampling: {},
+  speculative_beam_search: {...BEST, forest: "likely", landing: true},
   greedy: {temperature: 0, top_k: 1, top_p: 1},
 };
 const PLAIN = {
@@ -26,8 +22,7 @@ const PLAIN = {
 export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));
 
 /* The choices of a field; nothing is measured here. */
-export const choicesOf = (name) =>
-  name === "method" ? Object.keys(METHODS) : FIELDS[name].choices.filter((choice) => choice !== "auto");
+export const choicesOf = (name) => FIELDS[name].choices.filter((choice) => choice !== "auto");
 
 /* What a form or a recorded trace asks for as settings that the decoder runs: fields that the method does not read get
  * the values that it implies. Throws Refused. */
@@ -63,10 +58,10 @@ function implied({method, ...asked}) {
     const max_width = asked.max_width ?? Math.min(beams, FIELDS.max_width.high);
     return isLikely ? {max_width, landing: true, cover_width: 0} : {max_width};
   }
-  const {reads = [], ...fixed} = METHODS[method];
-  const width = FIELDS.num_beams.methods.includes(method) ? asked.num_beams : 1;
-  const read = Object.fromEntries(reads.map((name) => [name, asked[name]]));
-  return {...PLAIN, min_width: width, max_width: width, ...fixed, ...read};
+  const isRead = (name) => FIELDS[name].methods.includes(method);
+  const width = isRead("num_beams") ? asked.num_beams : 1;
+  const read = Object.entries(asked).filter(([name]) => isRead(name));
+  return {...PLAIN, min_width: width, max_width: width, ...IMPLIED[method], ...Object.fromEntries(read)};
 }
 
 /* What cannot be decoded, as the key of a sentence and its values, which are numbers, names of settings, or texts: the

@@ -71,7 +71,6 @@ export class Controls {
   }
 
   start() {
-    clearInterval(this.timer);
     this.timer = setInterval(() => this.move(1, true) || this.stop(), PLAY_MS);
     this.showPlaying(true);
   }

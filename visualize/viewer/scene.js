@@ -19,6 +19,7 @@ export class Scene {
     this.settings = settings;
     this.models = [target, draft].filter(Boolean).map(({id}) => id);
     this.running = new RunningText(prompt);
+    this.prompt = this.running.prompt; // its pieces, as running text
     this.memory = prompt.memory ? memoryOf(prompt.memory) : null;
     this.tokens = new Map(); // of all beams, by id
     this.known = new Map(); // the records of all nodes, by id
@@ -28,11 +29,6 @@ export class Scene {
     this.iterations = [];
     this.add(iterations);
     this.end(result);
-  }
-
-  /* The pieces of the prompt, as running text. */
-  get prompt() {
-    return this.running.prompt;
   }
 
   /* Takes the next records of iterations. */
