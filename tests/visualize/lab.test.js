@@ -6,7 +6,7 @@ import test from "node:test";
 import {Experiment, binsOf, chiSquare, exactLaw, limitOf} from "../../visualize/pages/lab/decode.js";
 import {given, near} from "./given.js";
 
-const {pair, laws} = given.lab;
+const {pair, laws} = given;
 const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
 function experimentOf({tables = pair, ...changes}) {
