@@ -19,7 +19,7 @@ function experimentOf({tables = pair, ...changes}) {
 /* Catches a lab that compares with another law than the decoder's. */
 test("the exact law is that of the oracle", () => {
   for (const [tables, width, expected] of laws) {
-    const found = exactLaw(tables.target, Array(tables.layers).fill(width));
+    const found = exactLaw(tables, width);
     assert.deepEqual([...found.keys()].sort(), Object.keys(expected).sort());
     for (const [end, prob] of Object.entries(expected)) near(found.get(end), prob, 1e-12, end);
   }

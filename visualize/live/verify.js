@@ -76,8 +76,8 @@ function widthOf({settings}, {law, places, draft_probs, drafts}) {
   const {length} = drafts.drafts;
   const count = settings.replacement ? length : Math.min(length, drafts.law.pairs.length);
   const chain_S = chainOf(law.probs, draft_probs, count);
-  const alphas = alphasOf(chain_S);
-  return chosen(tailsOf(alphas), {forest_mass: null, ...chainNumbers(chain_S, alphas)});
+  const numbers = chainNumbers(chain_S, alphasOf(chain_S));
+  return chosen(tailsOf(numbers.accepted_distribution), {forest_mass: null, ...numbers});
 }
 
 /* What a width follows from, with the names of a trace. */

@@ -114,7 +114,7 @@ export function jointLaw(rows, beams, settings, size) {
 }
 
 /* The probability of each pair, 0 at the removed ones, not normalised. */
-export function massesOf({probs, ranks}, removed) {
+function massesOf({probs, ranks}, removed) {
   if (!ranks) return removed.size ? probs.map((prob, at) => (removed.has(at) ? 0 : prob)) : probs;
   const best = ranks.find((at) => !removed.has(at));
   return probs.map((_, at) => Number(at === best));
@@ -161,15 +161,11 @@ export function exactlyOf(alphas) {
   return exactly;
 }
 
-/* P(accepted >= k) for k = 1..m, from the mean acceptances, or from P(exactly k accepted) for k = 0..m. */
-export const tailsOf = (alphas) => sumsFrom(exactlyOf(alphas));
-export const sumsFrom = (exactly) =>
-  exactly.slice(1).map((_, at) =>
-    Math.min(
-      1,
-      exactly.slice(at + 1).reduceRight((tail, chance) => tail + chance, 0),
-    ),
-  );
+/* P(accepted >= k) for k = 1..m, from P(exactly k accepted) for k = 0..m. */
+export function tailsOf(exactly) {
+  const tailFrom = (k) => exactly.slice(k).reduceRight((tail, chance) => tail + chance, 0);
+  return exactly.slice(1).map((_, at) => Math.min(1, tailFrom(at + 1)));
+}
 
 /* The largest K whose chance reaches the threshold, else 0. */
 export function reached(chances, threshold) {

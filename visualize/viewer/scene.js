@@ -5,7 +5,7 @@
  */
 
 import {YIELDED, markOf} from "./dom.js";
-import {sumsFrom} from "./law.js";
+import {tailsOf} from "./law.js";
 import {placeWhole, rowsOf} from "./layout.js";
 import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
 
@@ -255,7 +255,7 @@ function beamsAfter({layers, output_beams}, scene) {
  * certain, so they tell which of them land. */
 function chancesOf({forest_mass, accepted_distribution, layer}, settings, draws) {
   const {temperature, replacement, max_width} = settings;
-  if (forest_mass === null) return sumsFrom(accepted_distribution);
+  if (forest_mass === null) return tailsOf(accepted_distribution);
   const own = draws.filter((draw) => draw.layer === layer);
   const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
   const isCertain = temperature === 0 && !replacement;
