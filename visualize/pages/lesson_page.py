@@ -39,7 +39,6 @@ class Stop(NamedTuple):
 
     at: Place
     answer: Place
-    asks: bool
 
 
 def export_lesson(source: str | Path, path: str | Path) -> None:
@@ -109,9 +108,9 @@ def stops_of(lesson: Lesson, trace: Trace) -> list[Stop]:
             with _naming(lesson, card.line):
                 here = place_in(trace, card.place)
         before = _before(trace, *here) if card.options and card.place is not None else here
-        stops.append(Stop(before, here, bool(card.options)))
+        stops.append(Stop(before, here))
     if not lesson.cards[0].title:  # the introduction stands where the first card begins
-        stops[0] = Stop(stops[1].at, stops[1].at, asks=False)
+        stops[0] = Stop(stops[1].at, stops[1].at)
     return stops
 
 
@@ -134,7 +133,7 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Place | None]:
             it, step = stop.answer
             first[it] = min(first.get(it, step), step)
     steps: list[Place | None] = []
-    for card, ((it, at), _, _) in zip(lesson.cards, stops, strict=True):
+    for card, ((it, at), _) in zip(lesson.cards, stops, strict=True):
         place = (it, min(at, first.get(it, at + 1) - 1))
         steps.append(None if card.place is None or place[1] < 0 or place in steps else place)
     return steps
@@ -149,7 +148,7 @@ def _card(
     pictures += [(printed, "")] if printed and printed != told else []
     with _naming(lesson, card.line):
         return {
-            "stop": {"asks": stop.asks, "at": stop.at, "answer": stop.answer},
+            "stop": {"asks": bool(card.options), "at": stop.at, "answer": stop.answer},
             "has_lab": "lab" in card.blocks,
             "title": markdown(card.title, folder, inline=True),
             "text": markdown(card.text, folder),
