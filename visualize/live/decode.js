@@ -194,8 +194,7 @@ function coversOf({pairs, scores, size}, chosen, {cover_width}, eos) {
  * of Q that was not drawn. */
 function layerOf(law, order, drawn, drafts, covers, {forest}) {
   const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + law.probs[at]), 0);
-  const pairs = order.map((at) => law.pairs[at]);
-  const probs = order.map((at) => law.probs[at]);
+  const [pairs, probs] = [law.pairs, law.probs].map((values) => order.map((at) => values[at]));
   const {parents, isRanked, size} = law;
   const held = {pairs, probs, parents, isRanked, size};
   if (forest === "likely") return {drafts: [], draft_probs: [], covers: drafts, rest, law: held};

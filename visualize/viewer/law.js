@@ -10,19 +10,13 @@
 export function logProbsOf(logits, role) {
   const found = Float64Array.from(logits);
   const most = largestOf(found);
-  let mass = 0;
-  for (let token = 0; token < found.length; token++) mass += Math.exp(found[token] - most);
+  const mass = found.reduce((sum, logit) => sum + Math.exp(logit - most), 0);
   if (!Number.isFinite(mass)) throw new Error(`the ${role} model returns logits that are not numbers; load it again`);
   const total = Math.log(mass);
-  for (let token = 0; token < found.length; token++) found[token] = found[token] - most - total;
-  return found;
+  return found.map((logit) => logit - most - total);
 }
 
-function largestOf(values) {
-  let most = -Infinity;
-  for (let at = 0; at < values.length; at++) if (values[at] > most) most = values[at];
-  return most;
-}
+const largestOf = (values) => values.reduce((most, value) => Math.max(most, value), -Infinity);
 
 /* The places of the `count` largest values, best first, ties to the lowest place; minus infinity is left out. */
 export function bestOf(values, count = Infinity) {
@@ -70,13 +64,13 @@ function scoresOf(rows, beams, temperature, size) {
 }
 
 function softmax(scores) {
-  const most = scores.reduce((best, score) => Math.max(best, score), -Infinity);
+  const most = largestOf(scores);
   if (most === -Infinity) return scores.map(() => 0);
   return normalised(scores.map((score) => Math.exp(score - most)));
 }
 
 function normalised(masses) {
-  const total = masses.reduce((sum, mass) => sum + mass, 0);
+  const total = sum(masses);
   return masses.map((mass) => mass / total);
 }
 
@@ -129,7 +123,7 @@ function massesOfRest({weights, temperature}, removed) {
 
 /* The index whose interval of the cumulative sum holds the random number. */
 export function drawFrom(masses, uniform) {
-  const total = masses.reduce((sum, mass) => sum + mass, 0);
+  const total = sum(masses);
   let reached = 0;
   for (let at = 0; ; at++) {
     const low = reached / total;
@@ -168,13 +162,7 @@ export function tailsOf(exactly) {
 }
 
 /* The largest K whose chance reaches the threshold, else 0. */
-export function reached(chances, threshold) {
-  let count = 0;
-  chances.forEach((chance, at) => {
-    if (chance >= threshold) count = at + 1;
-  });
-  return count;
-}
+export const reached = (chances, threshold) => chances.findLastIndex((chance) => chance >= threshold) + 1;
 
 /* The width of a layer whose threshold allows `count` beams: at least min_width, at most max_width, and without
  * replacement at most one beam per pair of positive probability. */
