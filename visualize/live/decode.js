@@ -110,7 +110,7 @@ export function idsOf(node) {
   return ids.reverse();
 }
 
-/* Drafting: the draft model grows the forest, layer by layer, as dsbd/host_draft.py does with the same numbers.
+/* Drafting: the draft model grows the forest, layer by layer, as dsbd/draft.py does with the same numbers.
  *
  * A layer has draft_width draws of a sampled forest, or the likeliest pairs of a likely one. Equal draws share a
  * *slot*, which carries their multiplicity. Nothing is drafted below a token that ends a beam. */

@@ -140,7 +140,6 @@ class Iteration {
     this.layers = layers.map((layer, at) => ({
       ...layer,
       chances: chancesOf(layer, scene.settings, draws),
-      alive: layer.alive.map((node) => places.get(node)),
       alternatives: alternativesOf(layer, scene.running),
       step: widths[at],
     }));
@@ -159,9 +158,9 @@ class Iteration {
     return this.layers.find((entry) => entry.layer === number);
   }
 
-  /* The trial or the draw that a step tells of, with its place in the record. */
+  /* The trial or the draw that a step tells of. */
   factOf({phase, about: [place]}) {
-    return {[phase]: this[FACTS[phase]][place], place};
+    return {[phase]: this[FACTS[phase]][place]};
   }
 
   /* The look of every node at a step; undefined for nodes that are not there yet. */

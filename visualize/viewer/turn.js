@@ -290,7 +290,7 @@ export class Game {
     const {now, say, words} = viewer;
     const trial = now.trials[place];
     const token = `“${now.nodes[trial.node].token}”`;
-    const title = words.title(now, {trial, place});
+    const title = words.title(now, {trial});
     const texts = numbersOf(trial);
     const whole = Math.max(trial.residual_prob, trial.draft_prob); // the bar of P′ is min(1, P′/Q) of its rail
     const row = (key, share, at) => bar(say(`game.${key}`), share, key, texts[at]);
