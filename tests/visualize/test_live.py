@@ -104,14 +104,11 @@ def tables(seed: int, likeness: float) -> dict[str, Any]:
 
 def table_pair(given: dict[str, Any]) -> Pair:
     def model(role: str) -> Any:
-        fixed = {"revision": None, "dtype": torch.float64, "device": torch.device("cpu"), "attention": "forest"}
-        fixed_too = {
-            "engine": "eager",
-            "numbers": "float64",
-            "vocabulary_size": VOCABULARY,
-            "new_cache": lambda slots: Slots(),
-        }
-        return SimpleNamespace(id=f"tables/{role}", table=given[role], **fixed_too, **fixed)
+        return SimpleNamespace(
+            id=f"tables/{role}", table=given[role], revision=None, dtype=torch.float64, device=torch.device("cpu"),
+            attention="forest", engine="eager", numbers="float64", vocabulary_size=VOCABULARY,
+            new_cache=lambda slots: Slots(),
+        )  # fmt: skip
 
     return Pair(model("target"), model("draft"), Tokenizer(), frozenset(given["eos"]))
 
@@ -282,10 +279,8 @@ def decodes(pair: str) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_the_pairs_under_node(site, tmp_path):
     """Catches another id or piece than Python's, another decode than the recorded one, a bad day without a sentence."""
-    given = {
-        "folder": f"{(site / SHARED_FOLDER).as_uri()}/",
-        "pairs": {name: pair_says(name) for name in BUNDLED_PAIRS},
-    }
+    pairs = {name: pair_says(name) for name in BUNDLED_PAIRS}
+    given = {"folder": f"{(site / SHARED_FOLDER).as_uri()}/", "pairs": pairs}
     run_under_node([FOLDER / "pair_under_node.js"], given, tmp_path)
 
 

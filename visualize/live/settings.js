@@ -5,16 +5,12 @@ import {filled} from "../viewer/dom.js";
 import settings from "./settings.json" with {type: "json"};
 
 /* Fields of what does not run here, with the values that all methods here have. */
-const ELSEWHERE = {...{branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true}};
+const ELSEWHERE = {branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true};
 const BEST = {replacement: false, temperature: 0, top_p: 1};
-/* What the methods imply besides their width; dsbd implies little. */
-const METHODS = {
-  dsbd: null,
-  beam_sampling: {},
+/* What the methods imply besides their width, for fields that they do not read; dsbd implies little. */
+const IMPLIED = {
   beam_search: BEST,
   speculative_beam_search: {...BEST, forest: "likely", landing: true},
-  speculative: {},
-  sampling: {},
   greedy: {temperature: 0, top_k: 1, top_p: 1},
 };
 /* What a method does not read has these values, or else its default. */
@@ -24,15 +20,11 @@ const PLAIN = {draft_depth: 0, draft_width: 1, width_threshold: 1, landing: fals
 export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));
 
 /* The choices of a field; nothing is measured here. */
-export const choicesOf = (name) =>
-  name === "method" ? Object.keys(METHODS) : FIELDS[name].choices.filter((choice) => choice !== "auto");
+export const choicesOf = (name) => FIELDS[name].choices.filter((choice) => choice !== "auto");
 
-/* What a user asks for as settings that the decoder runs: fields that the method does not read get the values that it
- * implies. Throws Refused for what a form can ask for, and a plain Error for what only a wrong page can. */
+/* What a form or a recorded trace asks for as settings that the decoder runs: fields that the method does not read get
+ * the values that it implies. Throws Refused. */
 export function resolved(asked) {
-  for (const name of Object.keys(asked)) {
-    if (!(name in FIELDS || name in ELSEWHERE)) throw new Error(`unknown setting ${shown(name)}; leave it out`);
-  }
   const found = {};
   for (const [name, field] of Object.entries(FIELDS)) {
     found[name] = asked[name] === undefined ? field.standard : asked[name];
@@ -50,15 +42,9 @@ export function resolved(asked) {
   return {...found, ...Object.fromEntries(implicit), ...ELSEWHERE, ...implied(found)};
 }
 
-const shown = (value) => String(JSON.stringify(value)).slice(0, 60);
-
 function check(name, value, {kind, low, high, above}) {
   if (value === "auto") throw new Refused("auto", {name});
-  if (kind === "choice" || kind === "switch") {
-    const choices = kind === "switch" ? [true, false] : choicesOf(name);
-    if (choices.includes(value)) return;
-    throw new Error(`${name} is ${shown(value)}; choose one of ${choices.join(", ")}`);
-  }
+  if (kind === "choice" || kind === "switch") return; // a form offers no other
   if (!Number.isFinite(value)) throw new Refused("unread", {name});
   const isAllowed = kind === "number" || Number.isSafeInteger(value);
   if (isAllowed && low <= value && value <= high && !(above && value === low)) return;
@@ -73,7 +59,7 @@ function implied({method, ...asked}) {
     return isLikely ? {max_width, landing: true, cover_width: 0} : {max_width};
   }
   const width = FIELDS.num_beams.methods.includes(method) ? asked.num_beams : 1;
-  return {min_width: width, max_width: width, ...METHODS[method]};
+  return {min_width: width, max_width: width, ...IMPLIED[method]};
 }
 
 /* What cannot be decoded, as the key of a sentence and its values, which are numbers, names of settings, or texts: the
