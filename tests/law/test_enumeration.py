@@ -22,7 +22,7 @@ from dsbd.law.width import choose_width
 from dsbd.methods import resolve
 from dsbd.models.lookup import Copies
 from dsbd.settings import DecodingSettings, ResolvedSettings
-from tests.law.enumeration import Case, forests, path_of, plain_law, rows_of, run_law, slots_of, worst_layers
+from tests.law.enumeration import Case, path_of, plain_law, rows_of, run_law, worst_layers
 from tests.law.oracle import Tables, Weighted, sequences, total_variation
 
 EXACT = 1e-12
@@ -250,20 +250,6 @@ def test_a_draft_whose_probability_underflows_is_tried_once_it_is_the_best_left(
     forest = Forest([Beam(toy.ROOT, 0.0)], [ForestLayer([first, second], [0.5, 0.5], [], law)])
     layers = verify(forest, Going().rows, chosen, frozenset(), Uniforms([0.5] * 20))
     assert [(trial.verdict, trial.acceptance) for trial in layers[0].trials] == [("accepted", 1.0), ("accepted", 1.0)]
-
-
-@pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("depth", [0, 1])
-def test_no_beam_is_drawn_twice_without_replacement_at_low_temperature(depth: int) -> None:
-    """Catches a width above the number of pairs with positive probability: 0/0, and the same beam again and again."""
-    tables = Fixed([0.999, 9e-4, 1e-4], [0.999, 5e-4, 5e-4])
-    low = settings(draft_depth=depth, draft_width=3, width=3, top_k=0, replacement=False, temperature=0.001)
-    case = Case(tables, low)
-    for run in forests(case, case.process()):
-        layer = verify(run.forest, run.next_tokens, low, frozenset(), Uniforms([0.5] * 20))[0]
-        slots = slots_of(layer)
-        assert len(set(slots)) == len(slots)
-        assert all(beam.multiplicity == 1 for beam in layer.beams)
 
 
 def test_acceptance_chain_and_distribution_are_probabilities() -> None:
