@@ -35,9 +35,9 @@ from dsbd.errors import PairError, SettingsError
 from dsbd.methods import resolve
 from dsbd.models.making import kept_pair
 from dsbd.models.pair import Pair
-from dsbd.models.rows.row import Processor
+from dsbd.models.rows.row import Processor, functions_of_ids
 from dsbd.results import DecodedBeam
-from dsbd.session import RunStart, Update, functions_of_ids
+from dsbd.session import RunStart, Update
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
 from dsbd.tracing.recorder import Recorder
 
