@@ -23,7 +23,7 @@ from transformers.generation import BaseStreamer
 
 import dsbd
 from benchmarks.families import PROMPT, tiny_model
-from dsbd import custom_generate as request
+from dsbd import generate_request as request
 from dsbd.errors import SettingsError
 from dsbd.methods import resolve
 from dsbd.models import making
