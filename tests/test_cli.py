@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,31 @@ def test_a_trace_is_verified_and_drawn(capsys, pair_flags, tmp_path):
     code, out, _ = run(capsys, "verify-trace", str(tmp_path / "forged.json"))
     assert code == 1
     assert "does not follow" in out
+
+
+def test_an_unfinished_trace_is_called_so_and_nothing_erases_a_line(capsys, tmp_path):
+    """Catches a trace without its end that passes for a whole one, and an escape that a terminal obeys."""
+    data, path = dsbd.Trace.load(TRACE).to_dict() | {"result": None, "digest": ""}, tmp_path / "t.json"
+    path.write_text(json.dumps(data))
+    code, said, _ = run(capsys, "verify-trace", str(path))
+    assert (code, "unfinished: the trace has no result" in said) == (0, True)
+    data["iterations"][0]["layers"][0]["width_reason"] = "\x1b[2K\rall follow"
+    for code, more in ((1, {}), (2, {"\x1b[2K\rall follow": 1})):
+        path.write_text(json.dumps(data | more))
+        found, *said = run(capsys, "verify-trace", str(path))
+        assert (found, "\x1b" in "".join(said), "\r" in "".join(said)) == (code, False, False)
+
+
+@pytest.mark.slow
+def test_a_replay_finds_what_the_record_cannot_show(capsys, tmp_path):
+    """Catches a replay that compares nothing: another seed decides the same numbers' verdicts nowhere."""
+    trace, path = dsbd.Trace.load(TRACE), tmp_path / "t.json"
+    for code, word in enumerate(("all ids are the same", "decoded again: iteration 1")):
+        settings = replace(trace.settings, seed=trace.seed + code)
+        short = {"iterations": trace.iterations[:3], "result": None, "digest": ""}
+        replace(trace, **short, seed=settings.seed, settings=settings).save(path)
+        found, said, _ = run(capsys, "verify-trace", str(path), "--replay")
+        assert (found, word in said) == (code, True)
 
 
 def test_a_long_prompt_is_read_and_the_command_says_so(capsys, pair_flags, tmp_path):

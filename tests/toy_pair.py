@@ -140,14 +140,14 @@ def toy_pair() -> Pair:
     return make_pair(LanguageModel(target, "toy/target"), LanguageModel(draft, "toy/draft"), toy_tokenizer())
 
 
-@lru_cache(maxsize=1)
-def tied_pair() -> Pair:
-    """Make a pair whose tokens tie: in both models each token is exactly as likely as its neighbour."""
-    models = [deepcopy(one.model) for one in (toy_pair().target, toy_pair().draft)]
+@lru_cache(maxsize=2)
+def tied(pair: Pair) -> Pair:
+    """Copy a pair so that its tokens tie: in both models each token is exactly as likely as its neighbour."""
+    models = [deepcopy(one.model) for one in pair.models]
     with torch.no_grad():
         for one in models:
             one.lm_head.weight[1::2] = one.lm_head.weight[::2]
-    return make_pair(*(LanguageModel(one, "toy/tied") for one in models), toy_tokenizer())
+    return make_pair(*(LanguageModel(one, "toy/tied") for one in models), pair.tokenizer)
 
 
 def toy_pair_on(engine: str) -> Pair:

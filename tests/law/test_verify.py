@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dsbd.law import toy
-from dsbd.law.beams import Beam
-from dsbd.law.forest import DraftLaw, Forest, ForestLayer
+from dsbd.law.beams import Beam, Node
+from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.joint import BestBeam, verify_joint
 from dsbd.law.laws import TopTokens
 from dsbd.law.verified import Uniforms, VerifiedLayer
@@ -49,6 +49,21 @@ def test_without_replacement_a_layer_may_be_wider_than_q_has_pairs() -> None:
     assert sorted(toy.text(beam.node) for beam in layer.beams) == ["a.", "aa", "ab", "ba"]
     narrow = run([0.0] * 9, forest, replacement=False, draft_width=3, top_k=1)[0]
     assert len(narrow.width.numbers.acceptance_chain) == 3  # each draft counts, though P has one pair
+
+
+def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
+    """Catches children of another node, or of none: the rest of the tree would never be tried."""
+
+    def family(parent: Node, *children: Node) -> ForestLayer:
+        law = DraftLaw([parent], np.zeros(3, dtype=int), np.arange(3), np.full(3, 1 / 3))
+        return ForestLayer(list(children), [1 / 3] * len(children), [], law)
+
+    first = {toy.A: family(toy.A, toy.AB, toy.AA)}
+    second = {node: family(node, node.child(1)) for node in (toy.AB, toy.AA)}
+    forest = Forest([Beam(toy.A, 0.0)], [BranchedLayer(first), BranchedLayer(second)])
+    found = run([0.9, 0.0, 0.0, 0.0, 0.0], forest, min_width=1, max_width=1)
+    assert [[toy.text(trial.node) for trial in layer.trials] for layer in found] == [["ab", "aa"], ["aab"], []]
+    assert [layer.outcome for layer in found] == ["passed", "passed", "bonus"]
 
 
 @pytest.mark.parametrize(

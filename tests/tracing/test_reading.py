@@ -4,6 +4,7 @@ import copy
 import gzip
 import itertools
 import json
+import math
 import tracemalloc
 from dataclasses import replace
 from functools import reduce
@@ -171,3 +172,13 @@ def test_the_limits_follow_the_settings():
     for name in ("draft_depth", "draft_width", "cover_width", "max_width", "max_new_tokens"):
         with pytest.raises(dsbd.SettingsError):
             replace(widest, **{name: getattr(widest, name) + 1})
+
+
+@pytest.mark.parametrize(("kind", "field"), [("trials", "c"), ("draws", "S"), ("nodes", "target_log_prob")])
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_no_record_holds_a_number_that_json_has_not(kind, field, number):
+    """Catches an iteration that goes to the page, or into a file, with a number that no JSON reader takes."""
+    iteration = toy_traces("dsbd", 1)[0].iterations[0]
+    items = getattr(iteration, kind)
+    with pytest.raises(ValueError, match="finite number"):
+        replace(iteration, **{kind: [replace(items[0], **{field: number}), *items[1:]]})
