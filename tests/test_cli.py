@@ -13,6 +13,7 @@ import dsbd
 from dsbd.cli import FORMATS
 from dsbd.memory.files import save_memory
 from tests.command_line import refused, run
+from tests.memory.test_memory import LONG as STORY
 from tests.memory.test_memory import random_network
 from tests.toy_pair import toy_model
 
@@ -175,15 +176,14 @@ def test_a_replay_finds_what_the_record_cannot_show(capsys, tmp_path):
 def test_a_long_prompt_is_read_and_the_command_says_so(capsys, pair_flags, tmp_path):
     """Catches a flag that does not arrive, and a law that is changed in silence."""
     save_memory(tmp_path / "memory", random_network(32, segment_tokens=24), {}, toy_model(1, 2), "toy/target")
-    text = "In a big wood there lived a small bear who did not like honey at all. " * 3
     flags = ["decode", "--max-new-tokens", "5", "--json", *pair_flags]
     memory = ["--memory", str(tmp_path / "memory")]
-    code, out, err = run(capsys, *flags, "--prompt", text, *memory)
+    code, out, err = run(capsys, *flags, "--prompt", STORY, *memory)
     assert (code, len(json.loads(out)["token_ids"])) == (0, 5)
     assert err == "dsbd: the prompt of 210 tokens is read in 9 segments; the law is p(. | memory)\n"
     code, _, err = run(capsys, *flags, "--prompt", "Once", *memory)
     assert (code, err) == (0, "")
-    assert "prompt of 210 tokens plus max_new_tokens 5 exceeds" in refused(capsys, *flags, "--prompt", text)
+    assert "prompt of 210 tokens plus max_new_tokens 5 exceeds" in refused(capsys, *flags, "--prompt", STORY)
 
 
 def test_ctrl_c_is_one_line_and_exit_code_130(capsys, monkeypatch):

@@ -88,8 +88,8 @@ class Digits:
         return "".join(str(token) for token in ids if token != self.eos_token_id)
 
 
-def toy_model(seed: int, layers: int, spread: float = 0.3, head_size: int = 8) -> LlamaForCausalLM:
-    """Make a random Llama in float64; ``spread`` sets how peaked its next-token laws are."""
+def toy_model(seed: int, layers: int, head_size: int = 8) -> LlamaForCausalLM:
+    """Make a random Llama in float64."""
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=VOCABULARY,
@@ -100,7 +100,7 @@ def toy_model(seed: int, layers: int, spread: float = 0.3, head_size: int = 8) -
         num_key_value_heads=2,
         head_dim=head_size,
         max_position_embeddings=128,
-        initializer_range=spread,
+        initializer_range=0.3,
         bos_token_id=EOS,
         eos_token_id=EOS,
         tie_word_embeddings=False,

@@ -71,7 +71,8 @@ def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
 )
 def test_the_width_of_a_likely_forest_is_that_of_its_mass(threshold: float, chosen: tuple[int, str]) -> None:
     """Catches a count that is one off: of K draws all land with probability (3/4)**K."""
-    layer = run([0.0] * 9, toy.likely_forest(), kind="likely", width_threshold=threshold)[0]
+    forest = Forest(toy.BEAMS, [ForestLayer([], [], [toy.AA, toy.AB, toy.A.child(2)], toy.draft_law())])
+    layer = run([0.0] * 9, forest, kind="likely", width_threshold=threshold)[0]
     assert (layer.width.width, layer.width.numbers.width_reason, layer.outcome) == (*chosen, "landed")
 
 

@@ -94,9 +94,9 @@ def test_the_last_prompt_is_read_once() -> None:
     assert own.digest == value_of(Memory("toy", memory.network).reading(toy_pair().draft, range(30))).digest
 
 
-def low_rank(outputs: int = 48) -> LowRank:
+def low_rank() -> LowRank:
     made = torch.Generator().manual_seed(3)
-    return LowRank(torch.randn(outputs, 2, generator=made), torch.randn(2, 32, generator=made))
+    return LowRank(torch.randn(48, 2, generator=made), torch.randn(2, 32, generator=made))
 
 
 @pytest.fixture(scope="module")
