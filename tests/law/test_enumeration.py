@@ -18,7 +18,6 @@ from dsbd.law.forest import LEAST_DRAFT_PROB, DraftLaw, Forest, ForestLayer
 from dsbd.law.laws import TopTokens, joint_law
 from dsbd.law.verified import Uniforms
 from dsbd.law.verify import verify
-from dsbd.law.width import choose_width
 from dsbd.methods import resolve
 from dsbd.models.lookup import Copies
 from dsbd.settings import DecodingSettings, ResolvedSettings
@@ -250,21 +249,6 @@ def test_a_draft_whose_probability_underflows_is_tried_once_it_is_the_best_left(
     forest = Forest([Beam(toy.ROOT, 0.0)], [ForestLayer([first, second], [0.5, 0.5], [], law)])
     layers = verify(forest, Going().rows, chosen, frozenset(), Uniforms([0.5] * 20))
     assert [(trial.verdict, trial.acceptance) for trial in layers[0].trials] == [("accepted", 1.0), ("accepted", 1.0)]
-
-
-def test_acceptance_chain_and_distribution_are_probabilities() -> None:
-    """Catches values below 0 or above 1 by a rounding, which a trace would have to refuse, and which the tail of the
-    distribution at threshold 0 would show."""
-    random = np.random.default_rng(1)
-    for _ in range(200):
-        target, draft = random.random(6) ** 3, random.random(6) ** 3 * (random.random(6) < 0.5)
-        chosen = choose_width(target / target.sum(), draft / max(draft.sum(), 1), 4, 6, ResolvedSettings())
-        numbers = (*chosen.numbers.acceptance_chain, *chosen.numbers.accepted_distribution)
-        assert 0 <= min(numbers) <= max(numbers) <= 1
-        zero = choose_width(
-            target / target.sum(), np.zeros(6), 3, 6, ResolvedSettings(width_threshold=0.0, draft_width=3)
-        )
-        assert zero.width == 3
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

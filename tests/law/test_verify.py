@@ -66,16 +66,6 @@ def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
     assert [layer.outcome for layer in found] == ["passed", "passed", "bonus"]
 
 
-@pytest.mark.parametrize(
-    ("threshold", "chosen"), [(0.9, (1, "min_width")), (0.6, (1, "threshold")), (0.5, (2, "threshold"))]
-)
-def test_the_width_of_a_likely_forest_is_that_of_its_mass(threshold: float, chosen: tuple[int, str]) -> None:
-    """Catches a count that is one off: of K draws all land with probability (3/4)**K."""
-    forest = Forest(toy.BEAMS, [ForestLayer([], [], [toy.AA, toy.AB, toy.A.child(2)], toy.draft_law())])
-    layer = run([0.0] * 9, forest, kind="likely", width_threshold=threshold)[0]
-    assert (layer.width.width, layer.width.numbers.width_reason, layer.outcome) == (*chosen, "landed")
-
-
 def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> None:
     """Catches a wrong reason: three pairs land, and two are the most that a layer may have."""
     forest = Forest(toy.BEAMS, [ForestLayer([], [], [toy.AA, toy.AB, toy.BA], toy.draft_law())])

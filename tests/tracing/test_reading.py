@@ -7,7 +7,7 @@ import json
 import math
 import tracemalloc
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 from operator import getitem
 
 import pytest
@@ -40,10 +40,10 @@ BROKEN = START + b'"iterations":[' + b",".join([b"{}"] * 100_000) + b"]}"
 PACKED = gzip.compress(BROKEN, mtime=0)
 
 
-@pytest.fixture(scope="module")
-def plain() -> dict:
+@cache
+def plain(name: str = "traces/1-dynamic-width") -> dict:
     """A recorded trace as plain data; tests change a copy."""
-    return Trace.load(asset_path("traces") / "1-dynamic-width.json.gz").to_dict()
+    return Trace.load(asset_path(f"{name}.json.gz")).to_dict()
 
 
 def error_of(content: bytes) -> str:
@@ -131,22 +131,29 @@ CHANGED = [
     ("result.beams.0.text", "\ud800", "text: Input should be a valid string"),
     ("result.stats.seconds", True, "result.stats.seconds"),
     (f"{FIRST}.layers.0.beams.0.multiplicity", 65, "less than or equal to 64"),
+    ("prompt.memory.sensory", 2, "2 sensory tokens and a last segment of 224 tokens are not the 240 tokens of the"),
+    ("prompt.memory.segments", lambda data: data["prompt"]["memory"]["segments"][-1:], "segment 1 of the prompt"),
+    ("prompt.memory.segments.1.first_memory", 1, "segment 2 of the prompt is empty, or recalls what comes later"),
+    ("prompt.memory.segments.0.tokens", 0, "segment 1 of the prompt is empty"),
+    ("prompt.memory.segments.1.weights", [1.0, 0.0], "segment 2 of the prompt is empty, or recalls what comes later"),
+    ("prompt.memory.segments.2.weights", [0.5, 0.6], "segment 3 of the prompt do not add up to 1"),
+    ("prompt.memory.more", 1, "prompt.memory.more"),
 ]
 
 
 @pytest.mark.parametrize(("place", "value", "message"), CHANGED, ids=itertools.count())
-def test_what_a_trace_cannot_hold_is_refused(plain, place, value, message):
+def test_what_a_trace_cannot_hold_is_refused(place, value, message):
     """Catches what the drawings and the audit would take minutes or a traceback for, and half of a surrogate pair,
     which no page, file or answer can show."""
-    data = copy.deepcopy(plain)
+    data = copy.deepcopy(plain(*["lessons/traces/7-long-prompts"] * place.startswith("prompt.memory")))
     *path, last = [int(step) if step.isdigit() else step for step in place.split(".")]
     reduce(getitem, path, data)[last] = value(data) if callable(value) else value
     assert message in error_of(json.dumps(data).encode())
 
 
-def test_a_whole_surrogate_pair_is_a_character(plain):
+def test_a_whole_surrogate_pair_is_a_character():
     """Catches a reader that refuses an escape that JSON needs for characters such as emoji."""
-    content = json.dumps(plain | {"prompt": plain["prompt"] | {"text": "\U0001f600"}}).encode()
+    content = json.dumps(plain() | {"prompt": plain()["prompt"] | {"text": "\U0001f600"}}).encode()
     assert b"\\ud83d\\ude00" in content
     assert Trace.loads(content).prompt.text == "\U0001f600"
 
