@@ -155,13 +155,6 @@ class Process:
         return outcome
 
 
-def residual_step(target: list[float], draft: list[float]) -> list[float]:
-    """norm(max(P' - Q, 0)); all zeros where nothing is left."""
-    left = [max(p - q, 0.0) for p, q in zip(target, draft, strict=True)]
-    total = math.fsum(left)
-    return [mass / total for mass in left] if total > 0 else left
-
-
 def acceptance_chain(target: list[float], draft: list[float], drafts: int) -> list[float]:
     """Acceptance probability of the next draft after 0, 1, ... rejections in a row: sum of min(P', Q)."""
     chain, current = [], list(target)
@@ -170,7 +163,8 @@ def acceptance_chain(target: list[float], draft: list[float], drafts: int) -> li
             chain.append(1.0)
             continue
         chain.append(math.fsum(min(p, q) for p, q in zip(current, draft, strict=True)))
-        current = residual_step(current, draft)
+        left = [max(p - q, 0.0) for p, q in zip(current, draft, strict=True)]
+        current = [mass / (math.fsum(left) or 1.0) for mass in left]  # norm(max(P' - Q, 0)), or nothing
     return chain
 
 
