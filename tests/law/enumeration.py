@@ -166,7 +166,15 @@ def _build(shared: Shared, process: Process, probability: float, drafted: Sequen
     beams = [Beam(shared.node_at(beam.path), beam.log_weight, beam.multiplicity) for beam in shared.case.inputs]
     layers, scored = list[ForestLayer | BranchedLayer](), [beam.node for beam in beams]
     for entries in drafted:
-        parts = [_layer(shared, entry) for entry in entries]
+        parts = [
+            ForestLayer(
+                [shared.node_at(path) for path in drawn],
+                [dict(law)[path] for path in drawn],
+                [shared.node_at(path) for path in covers],
+                shared.draft_law(above, law),
+            )
+            for above, law, drawn, covers in entries
+        ]
         scored += [node for part in parts for node in (*part.drafts, *part.covers)]
         if shared.case.settings.branching is None:
             layers += parts
@@ -176,17 +184,6 @@ def _build(shared: Shared, process: Process, probability: float, drafted: Sequen
     drafts = tuple(tuple(path for entry in entries for path in entry[2]) for entries in drafted)
     laws = tuple([pair for entry in entries for pair in entry[1]] for entries in drafted)
     return DraftedRun(probability, Forest(beams, layers), rows, drafts, laws)
-
-
-def _layer(shared: Shared, drafted: Drafted) -> ForestLayer:
-    above, law, drawn, covers = drafted
-    of_pair = dict(law)
-    return ForestLayer(
-        [shared.node_at(path) for path in drawn],
-        [of_pair[path] for path in drawn],
-        [shared.node_at(path) for path in covers],
-        shared.draft_law(above, law),
-    )
 
 
 class _Branching:

@@ -100,29 +100,20 @@ TREES = {
 }
 
 
-def tree(tables: Tables, branching: tuple[int, ...], **changes) -> Case:
-    """A case of the method specinfer, with the settings that the method implies."""
-    asked = DecodingSettings(method="specinfer", branching=branching, **{"top_k": 2, **changes})
-    return Case(tables, resolve(asked))
-
-
-def follows(case: Case, layers: int) -> None:
-    """Whole runs have the law of beam sampling of a fixed width."""
-    law = run_law(case, layers)
-    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
-    assert total_variation(law, plain_law(case, layers)) <= EXACT
-
-
 @pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize("name", [*RUNS, *TREES])
 def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
     """Catches any error of acceptance, residual, recovery, landing or multiplicity that changes the output's law."""
     if name in RUNS:
         tables, changes, layers = RUNS[name]
-        follows(Case(tables, settings(replacement=replacement, **changes)), layers)
+        case = Case(tables, settings(replacement=replacement, **changes))
     else:
         tables, branching, changes = TREES[name]
-        follows(tree(tables, branching, replacement=replacement, **changes), len(branching) + 1)
+        asked = {"branching": branching, "top_k": 2, "replacement": replacement, **changes}
+        case, layers = Case(tables, resolve(DecodingSettings(method="specinfer", **asked))), len(branching) + 1
+    law = run_law(case, layers)
+    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
+    assert total_variation(law, plain_law(case, layers)) <= EXACT
 
 
 LAYERS = {
