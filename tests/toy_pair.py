@@ -159,17 +159,10 @@ def toy_pair_on(engine: str) -> Pair:
 
 OTHERS: dict[str, list[dict[str, Any]]] = {
     "dsbd": [
-        {"cover_width": 2, "replacement": False},
         {"temperature": 0.0, "draft_width": 4},
         {"temperature": 0.0, "replacement": False, "cover_width": 2, "min_width": 3},
-        {"forest": "likely", "draft_width": 6},
-        {"forest": "likely", "replacement": False, "temperature": 0.0, "draft_width": 6},
         {"top_k": 3, "top_p": 0.8, "input_beams": 1, "landing": False},
-        {"top_k": 0, "min_width": 2, "max_width": 2},
         {"draft_depth": 0},
-        {"temperature": 1e-7},
-        {"temperature": 0.01, "replacement": False, "forest": "likely"},
-        {"depth_costs": (1.0, 1.1, 1.2), "temperature": 0.3},
     ],
     "beam_sampling": [{"replacement": False}, {"temperature": 0.0}, {"top_k": 2, "top_p": 0.5}],
     "beam_search": [{"num_beams": 2}, {"top_k": 3}],
