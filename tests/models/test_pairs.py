@@ -55,7 +55,7 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
 def test_what_cannot_be_loaded_is_refused_before_anything_is_read(named, said, monkeypatch):
     """Catches a name that is looked up on the hub, a draft that is silently replaced, a default in place of a typing
     error, a device that holds no numbers, and code of a model that is run by an argument."""
-    monkeypatch.setattr("dsbd.models.loading.source_of", lambda name: pytest.fail("it was read"))
+    monkeypatch.setattr("dsbd.models.files.source_of", lambda name: pytest.fail("it was read"))
     with pytest.raises(PairError, match=said) as caught:
         load_pair(**named)
     assert "\n" not in str(caught.value)
