@@ -32,11 +32,15 @@ def _brief(value: Any) -> str:
     return f"<{type(value).__name__}{f' of {len(value)}' if isinstance(value, Sized) else ''}>"
 
 
-@dataclass(frozen=True)
-class DecodedBeam:
-    """A hypothesis. ``score = log_weight / length**length_penalty``."""
+class Brief:
+    """What is printed as one short line."""
 
     __repr__ = brief
+
+
+@dataclass(frozen=True, repr=False)
+class DecodedBeam(Brief):
+    """A hypothesis. ``score = log_weight / length**length_penalty``."""
 
     text: str
     token_ids: list[int]
@@ -111,11 +115,9 @@ def acceptance_rate(counts: Mapping[str, int]) -> float | None:
     return counts["accepted"] / tried if tried else None
 
 
-@dataclass(frozen=True)
-class DecodingResult:
+@dataclass(frozen=True, repr=False)
+class DecodingResult(Brief):
     """The returned hypothesis, all hypotheses, the counts and times, and the trace."""
-
-    __repr__ = brief
 
     text: str
     """The text of the returned hypothesis, without special tokens, up to the first text of ``stop``."""

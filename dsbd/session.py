@@ -20,7 +20,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import Copies, Lookup
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import ProcessedRow, Processor, Row
-from dsbd.results import PHASES, DecodedBeam, DecodingResult, Stats, acceptance_rate, brief, count_verdicts
+from dsbd.results import PHASES, Brief, DecodedBeam, DecodingResult, Stats, acceptance_rate, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check, cut
@@ -29,11 +29,9 @@ LONG = 1024
 """The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
 
 
-@dataclass(frozen=True)
-class RunStart:
+@dataclass(frozen=True, repr=False)
+class RunStart(Brief):
     """What a decode starts from."""
-
-    __repr__ = brief
 
     pair: Pair
     prompt: str
@@ -88,11 +86,9 @@ class RunStart:
         return re.fullmatch("<0x[0-9A-F]{2}>", str(name)) is not None
 
 
-@dataclass(frozen=True)
-class IterationEnd:
+@dataclass(frozen=True, repr=False)
+class IterationEnd(Brief):
     """A complete iteration."""
-
-    __repr__ = brief
 
     index: int
     input_beams: Sequence[Beam]
@@ -128,11 +124,9 @@ class Observer:
         """Take the final result. Not called for a decode that was cancelled or stopped."""
 
 
-@dataclass(frozen=True)
-class Update:
+@dataclass(frozen=True, repr=False)
+class Update(Brief):
     """The state that a decode has reached after an iteration."""
-
-    __repr__ = brief
 
     start: RunStart
     candidates: Sequence[Hypothesis]

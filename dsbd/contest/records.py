@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from dsbd.errors import RecordError
-from dsbd.results import brief
+from dsbd.results import Brief
 from dsbd.util import write_file
 
 Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
@@ -33,11 +33,9 @@ class Progress:
     """What has just been decoded."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Run(Brief):
     """One decode of one question by one contender, and its score."""
-
-    __repr__ = brief
 
     contender: str
     method: str
@@ -153,11 +151,9 @@ class Ratio(Interval):
         return "faster" if self.low > 1 else "slower" if self.high < 1 else "no difference seen"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Row(Brief):
     """All figures of one contender on one task: medians, means, sums over sums, and the largest peaks of its runs."""
-
-    __repr__ = brief
 
     contender: str
     method: str
@@ -182,11 +178,9 @@ class Row:
     """None for the baseline, and where there is none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Table(Brief):
     """One task; all contenders."""
-
-    __repr__ = brief
 
     format: str = "dsbd-contest/2"
     task: str

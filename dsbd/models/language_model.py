@@ -12,17 +12,15 @@ from transformers import Cache, DynamicCache
 from dsbd.machine import SMALL
 from dsbd.memory.reading import Memory
 from dsbd.models.cache import ForestCache, LayerShape
-from dsbd.results import brief
+from dsbd.results import Brief
 
 Masks = dict[str, torch.Tensor]
 Runner = TypeVar("Runner")
 
 
-@dataclass(frozen=True)
-class LanguageModel:
+@dataclass(frozen=True, repr=False)
+class LanguageModel(Brief):
     """A causal model, with the facts about it that the decoder needs."""
-
-    __repr__ = brief
 
     model: Any
     id: str

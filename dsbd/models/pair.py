@@ -20,7 +20,7 @@ from dsbd.methods import needs_draft_model
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import Lookup
-from dsbd.results import brief
+from dsbd.results import Brief
 from dsbd.settings import DecodingSettings
 from dsbd.util import Check, Progress, never_stop
 
@@ -100,8 +100,8 @@ def _byte_of_character() -> dict[str, int]:
     return table | {chr(0x100 + place): byte for place, byte in enumerate(others)}
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
+@dataclass(frozen=True, repr=False, eq=False)
+class Pair(Brief):
     """The models, the tokenizer, and the ids that end a text. A pair equals only itself."""
 
     target: LanguageModel
@@ -112,8 +112,6 @@ class Pair:
     """The outcome of the forest check, by ``target`` or ``draft``."""
     fallbacks: Sequence[str] = ()
     """Sentences on what is slower or shorter than it could be, and why; empty if every check passed."""
-
-    __repr__ = brief
 
     @property
     def models(self) -> list[LanguageModel]:

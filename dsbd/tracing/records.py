@@ -19,7 +19,7 @@ from pydantic.dataclasses import dataclass
 from dsbd.law.verified import STRICT, Outcome
 from dsbd.law.verified import Draw as Draw
 from dsbd.law.verified import Trial as Trial
-from dsbd.results import DecodedBeam, brief
+from dsbd.results import Brief, DecodedBeam
 from dsbd.settings import FIELDS
 
 ROOT = 0
@@ -81,11 +81,9 @@ class Piece:
     """True for tokens that are not text, such as BOS."""
 
 
-@dataclass(frozen=True, config=STRICT)
-class SegmentRecord:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class SegmentRecord(Brief):
     """A segment of a prompt that was read into a memory."""
-
-    __repr__ = brief
 
     tokens: int
     text: Text
@@ -95,11 +93,9 @@ class SegmentRecord:
     """How much of each memory was recalled, from ``first_memory`` on."""
 
 
-@dataclass(frozen=True, config=STRICT)
-class MemoryRecord:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class MemoryRecord(Brief):
     """What stands in front of the prompt: one embedding for all segments but the last. *Source:* docs/memory.md."""
-
-    __repr__ = brief
 
     name: Text
     segments: Listed[SegmentRecord]
@@ -110,11 +106,9 @@ class MemoryRecord:
     """SHA-256 of the embedding's numbers, as float32 in little-endian order."""
 
 
-@dataclass(frozen=True, config=STRICT)
-class Prompt:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class Prompt(Brief):
     """The prompt: as typed, and as the models saw it."""
-
-    __repr__ = brief
 
     text: Text
     pieces: Listed[Piece]
@@ -173,11 +167,9 @@ class Alternative:
     node: int | None
 
 
-@dataclass(frozen=True, config=STRICT)
-class Layer:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class Layer(Brief):
     """One verified layer: its width, trials, draws and beams."""
-
-    __repr__ = brief
 
     layer: int
     kind: LayerKind
@@ -202,9 +194,6 @@ class Layer:
     accepted: int
     """How many drafts were accepted."""
     outcome: Outcome
-    """passed: accepted drafts reached its width; landed: every drawn beam landed, so verification went on;
-    short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more;
-    block: the last layer of a block that the target searched itself."""
     beams: OfBeams[InputBeam]
     """The beams that this layer yielded, finished ones included."""
     finished: OfBeams[int]
@@ -237,11 +226,9 @@ class KeptSlots:
     """Ids of the nodes, of this iteration's forest and input beams, whose slots stay."""
 
 
-@dataclass(frozen=True, config=STRICT)
-class Iteration:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class Iteration(Brief):
     """One target forward: draft, score, verify, commit."""
-
-    __repr__ = brief
 
     index: int
     input_beams: OfBeams[InputBeam]
@@ -260,22 +247,18 @@ class Iteration:
         return asdict(self)
 
 
-@dataclass(frozen=True, config=STRICT)
+@dataclass(frozen=True, repr=False, config=STRICT)
 class BeamRecord(DecodedBeam):
     """A hypothesis of the result, and the node that it ends with."""
-
-    __repr__ = brief
 
     node: int
     text: Text
     token_ids: Listed[int]
 
 
-@dataclass(frozen=True, config=STRICT)
-class Result:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class Result(Brief):
     """What was returned; ``beams`` are ranked, the first is the returned one. ``text`` ends at ``stop``."""
-
-    __repr__ = brief
 
     text: Text
     token_ids: Listed[int]

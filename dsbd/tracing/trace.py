@@ -18,7 +18,7 @@ from pydantic.dataclasses import dataclass
 
 from dsbd.errors import ArgumentError, TraceError, needs
 from dsbd.law.verified import STRICT
-from dsbd.results import brief
+from dsbd.results import Brief
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.reading import check_consistency, parse, read_file
 from dsbd.tracing.records import Iteration, Listed, Models, Node, Prompt, Result, Text
@@ -27,11 +27,9 @@ from dsbd.util import write_file
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
 
 
-@dataclass(frozen=True, config=STRICT)
-class Trace:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class Trace(Brief):
     """One decode, complete. ``Trace.load`` and ``trace.save`` read and write it, ``.gz`` compressed."""
-
-    __repr__ = brief
 
     format: Literal["dsbd-trace/1"]
     software: dict[Text, Text]
