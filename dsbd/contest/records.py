@@ -322,18 +322,16 @@ def read_record(kind: type[Record], data: Any) -> Record:
         found = f"format {data.get('format')!r}" if isinstance(data, Mapping) else f"a {type(data).__name__}"
         raise RecordError(f"{found} is no {kind.__name__.lower()} of {known!r}; {remedy}")
     try:
-        record: Record = _adapter(kind).validate_python(data)
+        return _adapter(kind).validate_python(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(step) for step in first["loc"])
         raise RecordError(f"no {kind.__name__.lower()}: {place}: {first['msg']}; {remedy}") from None
-    return record
 
 
 def to_plain(record: Any) -> dict[str, Any]:
     """Return a record as plain data, ready for JSON."""
-    plain: dict[str, Any] = _adapter(type(record)).dump_python(record, mode="json")
-    return plain
+    return _adapter(type(record)).dump_python(record, mode="json")
 
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)

@@ -201,8 +201,7 @@ class Pair(Brief):
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
         """Return the text of generated tokens, without special tokens."""
-        text: str = self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return text
+        return self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
     def used_by(self, settings: DecodingSettings) -> "Pair":
         """Return the pair without the draft model if a decode with these settings does not call it."""

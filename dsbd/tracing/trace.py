@@ -46,8 +46,7 @@ class Trace(Brief):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as plain data that ``json.dumps`` takes."""
-        plain: dict[str, Any] = _adapter().dump_python(self, mode="json")
-        return plain
+        return _adapter().dump_python(self, mode="json")
 
     @staticmethod
     def from_dict(data: Any) -> "Trace":
