@@ -20,19 +20,8 @@ from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.laws import TopTokens
 from dsbd.law.verified import DrawnPair, VerifiedLayer
 from dsbd.settings import ResolvedSettings
-from tests.law.oracle import (
-    Multiset,
-    Path,
-    Process,
-    Tables,
-    Warp,
-    Weighted,
-    likely_forest_width_of,
-    multiset,
-    sequences,
-    total_variation,
-    width_of,
-)
+from tests.law import oracle
+from tests.law.oracle import Multiset, Path, Process, Tables, Warp, Weighted
 
 ROOT = (Weighted((), 0.0, 1),)
 
@@ -109,7 +98,7 @@ def _layers_below(
     chosen = case.settings
     if chosen.branching is not None:
         families = [((parent,), law) for parent in above if (law := process.law((parent,), "draft"))]
-        laws = [sequences(law, chosen.branching[number], case.warp).items() for _, law in families]
+        laws = [oracle.sequences(law, chosen.branching[number], case.warp).items() for _, law in families]
         for drawn in product(*laws):
             drafted = [(*family, paths) for family, (paths, _) in zip(families, drawn, strict=True)]
             below = dict.fromkeys(path for paths, _ in drawn for path in paths)
@@ -119,11 +108,11 @@ def _layers_below(
     law = process.law(above, "draft")
     if chosen.forest == "likely":
         nodes = [path for path, _ in law][: chosen.draft_width]
-        yield 1.0, [(above, law, (), nodes)], process.living(multiset(nodes))
+        yield 1.0, [(above, law, (), nodes)], process.living(oracle.multiset(nodes))
     else:
-        for drawn, mass in sequences(law, chosen.draft_width if law else 0, case.warp).items():
+        for drawn, mass in oracle.sequences(law, chosen.draft_width if law else 0, case.warp).items():
             left = [path for path, _ in law if path not in drawn and not process.ends(path)]
-            yield mass, [(above, law, drawn, left[: chosen.cover_width])], process.living(multiset(drawn))
+            yield mass, [(above, law, drawn, left[: chosen.cover_width])], process.living(oracle.multiset(drawn))
 
 
 class Shared:
@@ -363,16 +352,16 @@ def _compare(case: Case, process: Process, laws, conditions, number: int) -> tup
         if case.settings.forest == "likely":
             nodes = [path_of(node) for node in run.forest.layers[number - 1].covers] if draft_law else []
             on_alive = [path for path in nodes if path[:-1] in dict(alive)]
-            width = likely_forest_width_of(target, on_alive, case.settings)
+            width = oracle.likely_forest_width_of(target, on_alive, case.settings)
         else:
             on_alive = [path for path, _ in draft_law if path[:-1] in dict(alive)]
-            width = width_of(target, draft_law, case.settings)
+            width = oracle.width_of(target, draft_law, case.settings)
         width = width if on_alive else case.settings.max_width
-        expected = sequences(target, width, case.warp)
+        expected = oracle.sequences(target, width, case.warp)
         total = math.fsum(law.values())
         completed = {slots: mass / total for slots, mass in law.items() if slots is not None}
         for slots, probability in expected.items():
             completed[slots] = completed.get(slots, 0.0) + law.get(None, 0.0) / total * probability
-        worst = max(worst, total_variation(completed, expected))
+        worst = max(worst, oracle.total_variation(completed, expected))
         widths.add(width)
     return worst, len(conditions), widths
