@@ -32,7 +32,7 @@ function mountLive(root, data) {
   const methods = make("select", {}, ...data.methods.map(([value, text]) => make("option", {value, text})));
   methods.value = settings.method;
   const labelled = (text, control) => make("label", {}, make("span", {text}), control);
-  const called = (name) => words[`field.${name}`] ?? name;
+  const called = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
   const field = (name) => {
     const {standard, low: min, high: max, kind} = FIELDS[name];
     const controls = {

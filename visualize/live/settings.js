@@ -7,20 +7,18 @@ import settings from "./settings.json" with {type: "json"};
 /* Fields of what does not run here, with the values that all methods here have. */
 const ELSEWHERE = {...{branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true}};
 const BEST = {replacement: false, temperature: 0, top_p: 1};
-/* What the methods imply besides their width, and the fields that they read nevertheless; dsbd implies little. */
+/* What the methods imply besides their width; dsbd implies little. */
 const METHODS = {
   dsbd: null,
-  beam_sampling: {reads: ["replacement"]},
+  beam_sampling: {},
   beam_search: BEST,
-  speculative_beam_search: {...BEST, forest: "likely", landing: true, reads: ["draft_depth", "draft_width"]},
-  speculative: {reads: ["draft_depth"]},
+  speculative_beam_search: {...BEST, forest: "likely", landing: true},
+  speculative: {},
   sampling: {},
   greedy: {temperature: 0, top_k: 1, top_p: 1},
 };
-const PLAIN = {
-  ...{draft_depth: 0, draft_width: 1, width_threshold: 1, replacement: true, input_beams: null, landing: false},
-  ...{cover_width: 0, forest: "sampled"},
-};
+/* What a method does not read has these values, or else its default. */
+const PLAIN = {draft_depth: 0, draft_width: 1, width_threshold: 1, landing: false};
 
 /* The fields that a browser reads. */
 export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));
@@ -47,7 +45,9 @@ export function resolved(asked) {
     const [high, low] = [found.max_width, found.min_width];
     throw new Refused("widths", {higher: "max_width", lower: "min_width", high, low});
   }
-  return {...found, ...ELSEWHERE, ...implied(found)};
+  const unread = Object.keys(FIELDS).filter((name) => !FIELDS[name].methods.includes(found.method));
+  const implicit = unread.map((name) => [name, PLAIN[name] ?? FIELDS[name].standard]);
+  return {...found, ...Object.fromEntries(implicit), ...ELSEWHERE, ...implied(found)};
 }
 
 const shown = (value) => String(JSON.stringify(value)).slice(0, 60);
@@ -68,14 +68,12 @@ function check(name, value, {kind, low, high, above}) {
 function implied({method, ...asked}) {
   if (method === "dsbd") {
     const isLikely = asked.forest === "likely";
-    const beams = Math.max(isLikely ? asked.num_beams : asked.draft_width, asked.min_width);
+    const beams = Math.max(isLikely ? FIELDS.num_beams.standard : asked.draft_width, asked.min_width);
     const max_width = asked.max_width ?? Math.min(beams, FIELDS.max_width.high);
     return isLikely ? {max_width, landing: true, cover_width: 0} : {max_width};
   }
-  const {reads = [], ...fixed} = METHODS[method];
   const width = FIELDS.num_beams.methods.includes(method) ? asked.num_beams : 1;
-  const read = Object.fromEntries(reads.map((name) => [name, asked[name]]));
-  return {...PLAIN, min_width: width, max_width: width, ...fixed, ...read};
+  return {min_width: width, max_width: width, ...METHODS[method]};
 }
 
 /* What cannot be decoded, as the key of a sentence and its values, which are numbers, names of settings, or texts: the

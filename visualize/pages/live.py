@@ -57,7 +57,7 @@ def live_element(trace: Trace, base: str, language: str, *, prompt: str = "", is
         "pair": pair,
         "prompt": prompt or trace.prompt.text,
         "settings": asked(vars(trace.settings)),
-        "reads": {method: _fields(method) for method in METHODS},
+        "reads": {method: [*READS[method], *EVERY_METHOD] for method in METHODS},
         "methods": [[method, words[f"method.{method}"]] for method in METHODS],
         "words": live_words(language) | {name: words[key] for name, key in ALSO_SAID.items()} | counts,
         "isSmall": is_small,
@@ -74,11 +74,6 @@ def live_words(language: str) -> dict[str, str]:
     """Return the words that only a form has, without the start of their keys."""
     words = Words(language).table
     return {key.removeprefix(LIVE): text for key, text in words.items() if key.startswith(LIVE)}
-
-
-def _fields(method: str) -> list[str]:
-    """Return the fields that the form shows; num_beams of DSBD only stands in for max_width in a likely forest."""
-    return [name for name in (*READS[method], *EVERY_METHOD) if (method, name) != ("dsbd", "num_beams")]
 
 
 def asked(resolved: dict[str, Any]) -> dict[str, Any]:
