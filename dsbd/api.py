@@ -17,9 +17,9 @@ from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.lookup import Lookup
 from dsbd.models.pair import Pair, Prompt, WindowedPrompt, is_list
-from dsbd.models.rows.row import Processor
+from dsbd.models.rows.row import Processor, functions_of_ids
 from dsbd.results import DecodingResult
-from dsbd.session import Enough, Observer, RunStart, Update, functions_of_ids, is_answered
+from dsbd.session import Enough, Observer, RunStart, Update, is_answered
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.tracing.recorder import Recorder
 from dsbd.util import Check, Progress, check_of, value_of

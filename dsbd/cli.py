@@ -26,7 +26,7 @@ from dsbd.commands.parser import (
     print_json,
     settings_of_flags,
 )
-from dsbd.errors import DsbdError, SettingsError, TraceError
+from dsbd.errors import DsbdError, TraceError
 from dsbd.util import asset_path
 from dsbd.version import __version__
 
@@ -197,10 +197,7 @@ def _site(parsed: argparse.Namespace) -> int:
     names = ("lessons", "title", "language", "live")
     options = {name: getattr(parsed, name) for name in names}
     options["article"] = parsed.article or (ARTICLE if ARTICLE.is_file() else None)
-    try:
-        pages = visualize.export_site(parsed.traces, parsed.output, **options)
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
+    pages = visualize.export_site(parsed.traces, parsed.output, **options)
     if parsed.json:
         print_json({"output": parsed.output, "pages": pages})
     else:

@@ -109,8 +109,7 @@ def _bounds(values: np.ndarray, count: int, role: str) -> np.ndarray:
     largest = values[:, : size // groups * groups].reshape(rows, -1, groups).max(axis=1)
     _require_numbers(largest, role)  # a NaN makes its whole row NaN
     largest.partition(groups - count, axis=1)
-    bounds: np.ndarray = largest[:, groups - count]
-    return bounds
+    return largest[:, groups - count]
 
 
 def _at_least(log_probs: np.ndarray, bounds: np.ndarray) -> list[TopTokens]:

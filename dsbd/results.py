@@ -2,7 +2,7 @@
 
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,6 +12,8 @@ ITERATION_PHASES = ("draft", "score", "verify", "commit")
 """The phases of an iteration, in order."""
 PHASES = ("prefill", *ITERATION_PHASES)
 """The phases of a decode; :class:`Stats` has ``<phase>_seconds`` for each."""
+VERDICTS = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed")
+"""What :func:`count_verdicts` counts."""
 
 
 def brief(record: Any) -> str:
@@ -30,11 +32,15 @@ def _brief(value: Any) -> str:
     return f"<{type(value).__name__}{f' of {len(value)}' if isinstance(value, Sized) else ''}>"
 
 
-@dataclass(frozen=True)
-class DecodedBeam:
-    """A hypothesis. ``score = log_weight / length**length_penalty``."""
+class Brief:
+    """What is printed as one short line."""
 
     __repr__ = brief
+
+
+@dataclass(frozen=True, repr=False)
+class DecodedBeam(Brief):
+    """A hypothesis. ``score = log_weight / length**length_penalty``."""
 
     text: str
     token_ids: list[int]
@@ -88,47 +94,30 @@ class Stats:
     """Bytes of keys and values in use at the fullest moment, target and draft together."""
 
 
-@dataclass(frozen=True)
-class VerdictCounts:
-    """How many drafts got each verdict, and how many beams were drawn of each kind; as in :class:`Stats`."""
-
-    accepted: int = 0
-    rejected: int = 0
-    orphaned: int = 0
-    unneeded: int = 0
-    recovered: int = 0
-    fresh: int = 0
-    bonus: int = 0
-    landed: int = 0
-
-    def __add__(self, other: "VerdictCounts") -> "VerdictCounts":
-        return VerdictCounts(**{name: count + vars(other)[name] for name, count in vars(self).items()})
-
-    @property
-    def acceptance_rate(self) -> float | None:
-        """accepted / (accepted + rejected); None if no draft was tried."""
-        tried = self.accepted + self.rejected
-        return self.accepted / tried if tried else None
-
-
-def count_verdicts(trials: Iterable[Any], draws: Sequence[Any] = ()) -> VerdictCounts:
-    """Count verdicts and draws, of a decode or of its trace. A draft that is carried is accepted.
+def count_verdicts(trials: Iterable[Any], draws: Sequence[Any] = ()) -> Counter[str]:
+    """Count the verdicts and draws of a decode, or of its trace, as in :class:`Stats`. A carried draft is accepted.
 
     >>> from types import SimpleNamespace as One
     >>> counts = count_verdicts([One(verdict="accepted"), One(verdict="rejected")], [One(kind="fresh", landed=True)])
-    >>> counts.rejected, counts.fresh, counts.landed, counts.acceptance_rate
-    (1, 1, 1, 0.5)
+    >>> counts["rejected"], counts["fresh"], counts["landed"], counts["orphaned"], acceptance_rate(counts)
+    (1, 1, 1, 0, 0.5)
     """
-    names = Counter("accepted" if trial.verdict == "carried" else trial.verdict for trial in trials)
-    names.update(draw.kind for draw in draws)
-    return VerdictCounts(**names, landed=sum(draw.landed for draw in draws))
+    counts = Counter(dict.fromkeys(VERDICTS, 0))
+    counts.update("accepted" if trial.verdict == "carried" else trial.verdict for trial in trials)
+    counts.update(draw.kind for draw in draws)
+    counts["landed"] = sum(draw.landed for draw in draws)
+    return counts
 
 
-@dataclass(frozen=True)
-class DecodingResult:
+def acceptance_rate(counts: Mapping[str, int]) -> float | None:
+    """Return accepted / (accepted + rejected); None if no draft was tried."""
+    tried = counts["accepted"] + counts["rejected"]
+    return counts["accepted"] / tried if tried else None
+
+
+@dataclass(frozen=True, repr=False)
+class DecodingResult(Brief):
     """The returned hypothesis, all hypotheses, the counts and times, and the trace."""
-
-    __repr__ = brief
 
     text: str
     """The text of the returned hypothesis, without special tokens, up to the first text of ``stop``."""

@@ -9,7 +9,6 @@ from typing import Any, cast
 import torch
 
 from dsbd.draft import BlockSearch, Drafter, DraftModel
-from dsbd.errors import SettingsError
 from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
 from dsbd.law.verified import VerifiedLayer, draft_layers_passed
 from dsbd.machine import PhaseClock
@@ -21,7 +20,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import Copies, Lookup
 from dsbd.models.pair import Pair
 from dsbd.models.rows.row import ProcessedRow, Processor, Row
-from dsbd.results import PHASES, DecodedBeam, DecodingResult, Stats, VerdictCounts, brief, count_verdicts
+from dsbd.results import PHASES, Brief, DecodedBeam, DecodingResult, Stats, acceptance_rate, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check, cut
@@ -30,11 +29,9 @@ LONG = 1024
 """The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
 
 
-@dataclass(frozen=True)
-class RunStart:
+@dataclass(frozen=True, repr=False)
+class RunStart(Brief):
     """What a decode starts from."""
-
-    __repr__ = brief
 
     pair: Pair
     prompt: str
@@ -89,45 +86,9 @@ class RunStart:
         return re.fullmatch("<0x[0-9A-F]{2}>", str(name)) is not None
 
 
-class Repeated:
-    """A processor that is asked its first question twice: one with a state would write other texts, in silence."""
-
-    def __init__(self, processor: Processor) -> None:
-        self._processor = processor
-        self._first: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
-        self._is_asked_again = False
-        self.__name__ = getattr(processor, "__name__", type(processor).__name__)
-
-    def __call__(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        asked = logits[:1].clone()
-        answer = self._processor(ids, logits)
-        if self._first is None:
-            self._first = ids[:1], asked, answer[:1].clone() if isinstance(answer, torch.Tensor) else asked
-        elif not self._is_asked_again:
-            self._is_asked_again = True
-            first, given, before = self._first
-            if not torch.allclose(self._processor(first, given), before, equal_nan=True):
-                raise SettingsError(
-                    f"the logits processor {self.__name__} answers the same ids in two ways: it keeps a state; with "
-                    f"drafts, several beams or prompts it must be a function of the ids; change it, or decode one "
-                    f"prompt without drafts (method sampling or greedy; of generate draft_model=None, num_beams=1)"
-                )
-        return answer
-
-
-def functions_of_ids(
-    processors: Sequence[Processor], settings: ResolvedSettings, several: bool
-) -> tuple[Processor, ...]:
-    """Return the processors; those that are not asked about one sequence, token by token, may keep no state."""
-    is_in_turn = settings.draft_depth == 0 and settings.max_width == 1 and not several
-    return tuple(processors) if is_in_turn else tuple(map(Repeated, processors))
-
-
-@dataclass(frozen=True)
-class IterationEnd:
+@dataclass(frozen=True, repr=False)
+class IterationEnd(Brief):
     """A complete iteration."""
-
-    __repr__ = brief
 
     index: int
     input_beams: Sequence[Beam]
@@ -163,11 +124,9 @@ class Observer:
         """Take the final result. Not called for a decode that was cancelled or stopped."""
 
 
-@dataclass(frozen=True)
-class Update:
+@dataclass(frozen=True, repr=False)
+class Update(Brief):
     """The state that a decode has reached after an iteration."""
-
-    __repr__ = brief
 
     start: RunStart
     candidates: Sequence[Hypothesis]
@@ -254,15 +213,15 @@ def is_answered(update: Update) -> bool:
     return True
 
 
-def slots_expected(prompt_tokens: int, settings: ResolvedSettings) -> int:
-    """Return prompt + one sequence of new tokens + the largest forest + some room for beams that differ."""
-    forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
-    return prompt_tokens + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
-
-
 def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
-    """Return an empty row of a model, with room for the decode; ``check`` is called before each forward."""
-    row = threaded_row(model, slots_expected(start.target_slots, start.settings), check)
+    """Return an empty row of a model; ``check`` is called before each forward.
+
+    It has room for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
+    """
+    settings = start.settings
+    forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
+    slots = start.target_slots + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
+    row = threaded_row(model, slots, check)
     return cast(Row, ProcessedRow(row, start.processors, start.pair.eos)) if start.processors else row
 
 
@@ -286,7 +245,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.iterations = self.layers = self.beams = 0
-        self.counts = VerdictCounts()
+        self.counts = count_verdicts([])
 
     def add(self, layers: Sequence[VerifiedLayer]) -> None:
         """Count an iteration."""
@@ -294,7 +253,7 @@ class Tally:
         self.layers += len(layers)
         self.beams += sum(beam.multiplicity for layer in layers for beam in layer.beams)
         trials = [trial for layer in layers for trial in layer.trials]
-        self.counts += count_verdicts(trials, [draw for layer in layers for draw in layer.draws])
+        self.counts.update(count_verdicts(trials, [draw for layer in layers for draw in layer.draws]))
 
     def stats(self, new_tokens: int, clock: PhaseClock, target: Row, draft: Row | None) -> Stats:
         """Return the statistics of the decode, whose returned hypothesis has ``new_tokens``."""
@@ -309,8 +268,8 @@ class Tally:
             **seconds,
             tokens_per_second=self.layers / (clock.seconds - seconds["prefill_seconds"]),
             layers_per_iteration=self.layers / self.iterations,
-            acceptance_rate=self.counts.acceptance_rate,
-            **vars(self.counts),
+            acceptance_rate=acceptance_rate(self.counts),
+            **self.counts,
             mean_width=self.beams / self.layers,
             kv_peak_slots=target.peak_slots,
             kv_peak_bytes=target.peak_bytes + (0 if draft is None else draft.peak_bytes),
@@ -368,7 +327,10 @@ class Session:
         ended = [beam for layer in layers for beam in layer.beams if beam.node.token in self._start.pair.eos]
         self._finished += [score_hypothesis(beam, self._settings.length_penalty, True) for beam in ended]
         self.beams = keep_best(layers[-1].living, self._settings.input_beams)
-        kept = self._free_slots([beam.node for beam in self.beams])
+        nodes = [beam.node for beam in self.beams]
+        if nodes and self._draft_row is not None:
+            self._draft_row.commit(nodes)
+        kept = self._target_row.commit(nodes) if nodes else []
         return IterationEnd(
             index=self._tally.iterations - 1,
             input_beams=before,
@@ -381,13 +343,6 @@ class Session:
             slots_kept=self._target_row.slots,
             seconds=self._clock.iteration_seconds,
         )
-
-    def _free_slots(self, nodes: Sequence[Node]) -> list[Node]:
-        if not nodes:
-            return []
-        if self._draft_row is not None:
-            self._draft_row.commit(nodes)
-        return self._target_row.commit(nodes)
 
     def update(self, before: Sequence[Hypothesis], result: DecodingResult | None = None) -> Update:
         """Return the present state, after that with the candidates ``before``.

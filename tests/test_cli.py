@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import dsbd
 from dsbd.cli import FORMATS
 from dsbd.memory.files import save_memory
 from tests.command_line import refused, run
+from tests.memory.test_memory import LONG as STORY
 from tests.memory.test_memory import random_network
 from tests.toy_pair import toy_model
 
@@ -146,18 +148,42 @@ def test_a_trace_is_verified_and_drawn(capsys, pair_flags, tmp_path):
     assert "does not follow" in out
 
 
+def test_an_unfinished_trace_is_called_so_and_nothing_erases_a_line(capsys, tmp_path):
+    """Catches a trace without its end that passes for a whole one, and an escape that a terminal obeys."""
+    data, path = dsbd.Trace.load(TRACE).to_dict() | {"result": None, "digest": ""}, tmp_path / "t.json"
+    path.write_text(json.dumps(data))
+    code, said, _ = run(capsys, "verify-trace", str(path))
+    assert (code, "unfinished: the trace has no result" in said) == (0, True)
+    data["iterations"][0]["layers"][0]["width_reason"] = "\x1b[2K\rall follow"
+    for code, more in ((1, {}), (2, {"\x1b[2K\rall follow": 1})):
+        path.write_text(json.dumps(data | more))
+        found, *said = run(capsys, "verify-trace", str(path))
+        assert (found, "\x1b" in "".join(said), "\r" in "".join(said)) == (code, False, False)
+
+
+@pytest.mark.slow
+def test_a_replay_finds_what_the_record_cannot_show(capsys, tmp_path):
+    """Catches a replay that compares nothing: another seed decides the same numbers' verdicts nowhere."""
+    trace, path = dsbd.Trace.load(TRACE), tmp_path / "t.json"
+    for code, word in enumerate(("all ids are the same", "decoded again: iteration 1")):
+        settings = replace(trace.settings, seed=trace.seed + code)
+        short = {"iterations": trace.iterations[:3], "result": None, "digest": ""}
+        replace(trace, **short, seed=settings.seed, settings=settings).save(path)
+        found, said, _ = run(capsys, "verify-trace", str(path), "--replay")
+        assert (found, word in said) == (code, True)
+
+
 def test_a_long_prompt_is_read_and_the_command_says_so(capsys, pair_flags, tmp_path):
     """Catches a flag that does not arrive, and a law that is changed in silence."""
     save_memory(tmp_path / "memory", random_network(32, segment_tokens=24), {}, toy_model(1, 2), "toy/target")
-    text = "In a big wood there lived a small bear who did not like honey at all. " * 3
     flags = ["decode", "--max-new-tokens", "5", "--json", *pair_flags]
     memory = ["--memory", str(tmp_path / "memory")]
-    code, out, err = run(capsys, *flags, "--prompt", text, *memory)
+    code, out, err = run(capsys, *flags, "--prompt", STORY, *memory)
     assert (code, len(json.loads(out)["token_ids"])) == (0, 5)
     assert err == "dsbd: the prompt of 210 tokens is read in 9 segments; the law is p(. | memory)\n"
     code, _, err = run(capsys, *flags, "--prompt", "Once", *memory)
     assert (code, err) == (0, "")
-    assert "prompt of 210 tokens plus max_new_tokens 5 exceeds" in refused(capsys, *flags, "--prompt", text)
+    assert "prompt of 210 tokens plus max_new_tokens 5 exceeds" in refused(capsys, *flags, "--prompt", STORY)
 
 
 def test_ctrl_c_is_one_line_and_exit_code_130(capsys, monkeypatch):

@@ -1,8 +1,5 @@
 """``generate`` of transformers with the decoders of this package: what is mapped, and what is refused by name."""
 
-import gc
-import io
-import weakref
 from copy import deepcopy
 from functools import partial
 from importlib import metadata
@@ -23,10 +20,9 @@ from transformers.generation import BaseStreamer
 
 import dsbd
 from benchmarks.families import PROMPT, tiny_model
-from dsbd import custom_generate as request
+from dsbd import generate_request as request
 from dsbd.errors import SettingsError
 from dsbd.methods import resolve
-from dsbd.models import making
 from tests.command_line import run
 from tests.toy_pair import EOS, VOCABULARY, toy_model, toy_pair, toy_tokenizer
 
@@ -87,21 +83,6 @@ def test_several_texts_of_a_prompt():
     assert generated(**searched).tolist() == generated(draft=False, **searched).tolist()
 
 
-def test_a_pair_is_made_once_and_freed_with_its_target(monkeypatch):
-    """Catches a check of the models at every call, and a list of pairs that keeps every target in memory."""
-    made = []
-    monkeypatch.setattr(making, "make_pair", lambda *given, own=dsbd.make_pair: made.append(1) or own(*given))
-    model, draft = toy_model(1, 2).train(), toy_model(2, 1)
-    for _ in range(2):
-        model.generate(IDS[:1], custom_generate=dsbd.generate, draft_model=draft, max_new_tokens=2, pad_token_id=0)
-    assert len(made) == 1
-    assert not model.training
-    alive = weakref.ref(model)
-    del model
-    gc.collect()
-    assert alive() is None
-
-
 class Counting:
     """Allows other tokens at each call."""
 
@@ -122,71 +103,12 @@ def test_a_processor_with_a_state_is_refused_where_it_is_asked_out_of_turn():
             generated(logits_processor=[Counting()], **one | asked)
 
 
-class Adapted(torch.nn.Module):
-    """Scales what a module returns, as an adapter does."""
-
-    def __init__(self, base):
-        super().__init__()
-        self.base, self.scaling, self.active = base, {"one": 1.0, "two": -3.0}, ["one"]
-
-    def forward(self, *given, **named):
-        return self.base(*given, **named) * self.scaling[self.active[0]]
-
-
-STEERING = [1.0]
-STEPS = {
-    "stepped weights": lambda mlp: mlp.base.down_proj.weight.mul_(-1),
-    "replaced weights": lambda mlp: setattr(
-        mlp.base.down_proj, "weight", torch.nn.Parameter(5 * mlp.base.down_proj.weight)
-    ),
-    "another adapter": lambda mlp: mlp.active.__setitem__(0, "two"),
-    "its scaling": lambda mlp: mlp.scaling.update(two=4.0),
-    "a hook": lambda mlp: mlp.register_forward_hook(lambda module, given, found: found * -2.0 * STEERING[0]),
-    "what the hook reads": lambda mlp: STEERING.__setitem__(0, 5.0),
-    "forward": lambda mlp: setattr(mlp, "forward", lambda *given: 9.0 * mlp.base(*given)),
-    "its class": lambda mlp: setattr(Adapted, "forward", lambda module, *given: -7.0 * module.base(*given)),
-    "without hooks": lambda mlp: (mlp._forward_hooks.clear(), vars(mlp).pop("forward")),
-}
-
-
-@torch.no_grad()
-def test_what_changes_a_model_is_seen(monkeypatch):
-    """Catches a trace of the weights, adapters, hooks and methods of the first call."""
-    monkeypatch.setattr(Adapted, "forward", Adapted.forward)
-    model, seen = toy_model(1, 2).float(), []
-    model.model.layers[0].mlp = Adapted(model.model.layers[0].mlp)
-    asked = {"do_sample": False, "max_new_tokens": 8, "pad_token_id": 0, "attention_mask": torch.ones_like(IDS[:1])}
-    for name, step in {"at first": len, **STEPS}.items():
-        step(model.model.layers[0].mlp) if seen else None
-        seen.append(model.generate(IDS[:1], **asked).tolist())
-        ours = model.generate(IDS[:1], custom_generate=dsbd.generate, draft_model=None, **asked)
-        assert ours.tolist() == seen[-1], name
-    assert len({str(ids) for ids in seen}) > 5
-
-
 def test_a_model_with_other_inputs_than_ids_is_refused():
     """Catches virtual tokens of prompt tuning that are left out in silence."""
     model = toy_model(1, 1)
     model.prepare_inputs_for_generation = lambda *given, **named: None
     with pytest.raises(SettingsError, match="prepare_inputs_for_generation of this LlamaForCausalLM was replaced"):
         dsbd.generate(model, IDS, generation_config=model.generation_config, draft_model=None)
-
-
-def test_a_model_can_be_saved_and_copied_after_a_call():
-    """Catches a kept pair that is saved with its target, one that a saved target loses for good, and a read of the
-    version of inference tensors, which have none."""
-    with torch.inference_mode():
-        model = toy_model(1, 1)
-    first = making.kept_pair(model, None)
-    file = io.BytesIO()
-    torch.save(model, file)
-    file.seek(0)
-    for other in (torch.load(file, weights_only=False), deepcopy(model)):
-        pair = making.kept_pair(other, None)
-        assert pair.target.model is other
-        assert making.kept_pair(other, None) is pair
-        torch.save(other, io.BytesIO())
-    assert making.kept_pair(model, None) is first
 
 
 def test_a_draft_with_fewer_ids_is_refused():

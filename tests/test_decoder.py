@@ -4,8 +4,6 @@ import doctest
 import math
 import pickle
 from dataclasses import replace
-from functools import lru_cache
-from itertools import product
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -23,11 +21,10 @@ from dsbd.errors import PairError, PromptError
 from dsbd.law.beams import Hypothesis, Node
 from dsbd.methods import resolve
 from dsbd.models.making import make_pair
-from dsbd.models.pair import Pair
 from dsbd.models.rows import forest
 from dsbd.session import RunStart, Session
 from dsbd.util import cut
-from tests.toy_pair import EOS, VOCABULARY, Digits, Iterations, llama_2_tokenizer, small_model, toy_pair, toy_pair_on
+from tests.toy_pair import EOS, VOCABULARY, Iterations, llama_2_tokenizer, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
 CASES = [
@@ -218,43 +215,6 @@ def test_a_draft_model_sees_no_memory(method, seen):
     target, drafter = Mock(), Mock()
     Session(RunStart(toy_pair(), PROMPT, [1, 2], chosen, memory=memory), target, drafter, None).prefill()
     assert [row.prefill.call_args.args[2] for row in (target, drafter.row)] == ["a memory", seen]
-
-
-@lru_cache
-def search_pair(kind: str) -> Pair:
-    """A pair whose draft model is ``near`` or ``far`` from the target, or whose tokens are ``tied``."""
-    models = [small_model(8, 2, wobble) for wobble in (0.0, 0.5 if kind == "far" else 0.02)]
-    if kind == "tied":  # tokens 2 and 3, 4 and 5, 6 and 7 always tie, in both models
-        with torch.no_grad():
-            for one in models:
-                one.model.lm_head.weight[3::2] = one.model.lm_head.weight[2::2]
-    return make_pair(*models, Digits(0, 1))
-
-
-def searched(kind: str, prompt: str, method: str, **values) -> dsbd.DecodingResult:
-    return dsbd.decode(search_pair(kind), prompt, dsbd.DecodingSettings(method=method, max_new_tokens=9, **values))
-
-
-SHAPES = [(2, 2, 4, 50), (4, 3, 6, 0), (1, 4, 3, 50), (4, 1, 3, 50)]
-"""Beams; depth and width of the forest; top_k."""
-
-
-@pytest.mark.parametrize("kind", ["near", "far", "tied"])
-def test_speculative_beam_search_has_the_hypotheses_of_beam_search(kind):
-    """Catches a hypothesis, a rank or a log-weight that a draft has changed."""
-    landed = finished = 0
-    for prompt, (beams, depth, width, top_k) in product(("352", "5", "0634"), SHAPES):
-        plain = searched(kind, prompt, "beam_search", num_beams=beams, top_k=top_k)
-        drafted = searched(kind, prompt, "speculative_beam_search", num_beams=beams, top_k=top_k,
-                           draft_depth=depth, draft_width=width)  # fmt: skip
-        assert [beam.token_ids for beam in drafted.beams] == [beam.token_ids for beam in plain.beams]
-        for ours, theirs in zip(drafted.beams, plain.beams, strict=True):
-            assert ours.log_weight == pytest.approx(theirs.log_weight, abs=1e-6)
-            assert (ours.finished, ours.multiplicity) == (theirs.finished, theirs.multiplicity)
-        landed += drafted.stats.landed
-        finished += sum(beam.finished for beam in plain.beams)
-    assert landed > 10
-    assert finished > 5
 
 
 ENDS = list("=AEFKSXfs")

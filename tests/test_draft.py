@@ -24,7 +24,7 @@ from dsbd.next_tokens import copied_rows, host_rows, read_keys, token_log_probs,
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
 from tests.law.test_end_to_end import ModelTables
-from tests.toy_pair import Digits, read_by_host, small_model, tied_pair
+from tests.toy_pair import Digits, read_by_host, small_model, tied, toy_pair
 
 EXACT = 1e-12
 FALSE_ALARM = 1e-6
@@ -152,7 +152,7 @@ def test_an_honest_trace_of_models_whose_tokens_tie_is_accepted(settings, at_han
     """Catches choice and rank from two searches that order ties otherwise: the audit refused such traces."""
     read_by_host(at_hand, monkeypatch)
     asked = dsbd.DecodingSettings(max_new_tokens=12, **settings)
-    report = dsbd.verify_trace(dsbd.decode(tied_pair(), "One day", asked, record=True).trace)
+    report = dsbd.verify_trace(dsbd.decode(tied(toy_pair()), "One day", asked, record=True).trace)
     assert report.passed, report.failure
 
 
@@ -191,7 +191,7 @@ def test_mjgd_is_greedy_at_one_and_the_mode_at_the_whole_length(pair, at_hand, m
 def test_a_search_that_does_not_end_is_refused(monkeypatch) -> None:
     monkeypatch.setattr(draft, "MOST_EXTENDED", 1)
     with pytest.raises(dsbd.SettingsError, match=r"block is 3: .* first 1 beginnings .* take a smaller block"):
-        dsbd.decode(tied_pair(), "One day", dsbd.DecodingSettings(method="mjgd", block=3))
+        dsbd.decode(tied(toy_pair()), "One day", dsbd.DecodingSettings(method="mjgd", block=3))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])

@@ -109,8 +109,8 @@ class Digits:
         return "".join(str(token) for token in ids if token != self.eos_token_id)
 
 
-def toy_model(seed: int, layers: int, spread: float = 0.3, head_size: int = 8) -> LlamaForCausalLM:
-    """Make a random Llama in float64; ``spread`` sets how peaked its next-token laws are."""
+def toy_model(seed: int, layers: int, head_size: int = 8) -> LlamaForCausalLM:
+    """Make a random Llama in float64."""
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=VOCABULARY,
@@ -121,7 +121,7 @@ def toy_model(seed: int, layers: int, spread: float = 0.3, head_size: int = 8) -
         num_key_value_heads=2,
         head_dim=head_size,
         max_position_embeddings=128,
-        initializer_range=spread,
+        initializer_range=0.3,
         bos_token_id=EOS,
         eos_token_id=EOS,
         tie_word_embeddings=False,
@@ -161,14 +161,14 @@ def toy_pair() -> Pair:
     return make_pair(LanguageModel(target, "toy/target"), LanguageModel(draft, "toy/draft"), toy_tokenizer())
 
 
-@lru_cache(maxsize=1)
-def tied_pair() -> Pair:
-    """Make a pair whose tokens tie: in both models each token is exactly as likely as its neighbour."""
-    models = [deepcopy(one.model) for one in (toy_pair().target, toy_pair().draft)]
+@lru_cache(maxsize=2)
+def tied(pair: Pair) -> Pair:
+    """Copy a pair so that its tokens tie: in both models each token is exactly as likely as its neighbour."""
+    models = [deepcopy(one.model) for one in pair.models]
     with torch.no_grad():
         for one in models:
             one.lm_head.weight[1::2] = one.lm_head.weight[::2]
-    return make_pair(*(LanguageModel(one, "toy/tied") for one in models), toy_tokenizer())
+    return make_pair(*(LanguageModel(one, "toy/tied") for one in models), pair.tokenizer)
 
 
 def toy_pair_on(engine: str) -> Pair:
@@ -180,17 +180,10 @@ def toy_pair_on(engine: str) -> Pair:
 
 OTHERS: dict[str, list[dict[str, Any]]] = {
     "dsbd": [
-        {"cover_width": 2, "replacement": False},
         {"temperature": 0.0, "draft_width": 4},
         {"temperature": 0.0, "replacement": False, "cover_width": 2, "min_width": 3},
-        {"forest": "likely", "draft_width": 6},
-        {"forest": "likely", "replacement": False, "temperature": 0.0, "draft_width": 6},
         {"top_k": 3, "top_p": 0.8, "input_beams": 1, "landing": False},
-        {"top_k": 0, "min_width": 2, "max_width": 2},
         {"draft_depth": 0},
-        {"temperature": 1e-7},
-        {"temperature": 0.01, "replacement": False, "forest": "likely"},
-        {"depth_costs": (1.0, 1.1, 1.2), "temperature": 0.3},
     ],
     "beam_sampling": [{"replacement": False}, {"temperature": 0.0}, {"top_k": 2, "top_p": 0.5}],
     "beam_search": [{"num_beams": 2}, {"top_k": 3}],

@@ -19,7 +19,7 @@ from dsbd.contest.task import Question, Task
 from dsbd.contest.tasks import Prompts
 from dsbd.errors import PairError, SettingsError
 from dsbd.models.pair import Pair, conditions
-from dsbd.results import brief
+from dsbd.results import Brief
 from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
 from dsbd.util import ProgressLine
@@ -64,11 +64,9 @@ class Turn(NamedTuple):
         return int(digest(base, asked.task.name, asked.question.id, self.round)[:15], 16)
 
 
-@dataclass(frozen=True)
-class Contest:
+@dataclass(frozen=True, repr=False)
+class Contest(Brief):
     """Which contenders answer which questions, and how often, every time with another seed."""
-
-    __repr__ = brief
 
     contenders: tuple[Contender, ...]
     asked: tuple[Asked, ...]
@@ -246,11 +244,9 @@ def _decode(pair: Pair, contest: Contest, turn: Turn, cancel: Cancel, observers:
     )
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Brief):
     """What a contest found; not ``complete`` where Ctrl-C stopped it."""
-
-    __repr__ = brief
 
     complete: bool
     tables: dict[str, Table]

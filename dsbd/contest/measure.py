@@ -22,6 +22,7 @@ from dsbd.machine import memory_errors, synchronise, without_warnings
 from dsbd.models.cache import PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
+from dsbd.next_tokens import token_log_probs
 from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
 from dsbd.util import check_of, value_of
@@ -98,8 +99,7 @@ def log_likelihood(
     tokens = torch.tensor([[*prompt_ids, *token_ids]], device=model.device)
     fed = tokens if prefix is None else model.behind(prefix, tokens)
     logits = model.forward(fed)[0, -1 - len(token_ids) : -1]
-    log_probs = torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)
-    own = log_probs.gather(1, tokens[0, len(prompt_ids) :, None])
+    own = token_log_probs(logits).gather(1, tokens[0, len(prompt_ids) :, None])
     return float(own.double().sum())
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from dsbd.errors import RecordError
-from dsbd.results import brief
+from dsbd.results import Brief
 from dsbd.util import write_file
 
 Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
@@ -33,11 +33,9 @@ class Progress:
     """What has just been decoded."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Run(Brief):
     """One decode of one question by one contender, and its score."""
-
-    __repr__ = brief
 
     contender: str
     method: str
@@ -153,11 +151,9 @@ class Ratio(Interval):
         return "faster" if self.low > 1 else "slower" if self.high < 1 else "no difference seen"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Row(Brief):
     """All figures of one contender on one task: medians, means, sums over sums, and the largest peaks of its runs."""
-
-    __repr__ = brief
 
     contender: str
     method: str
@@ -182,11 +178,9 @@ class Row:
     """None for the baseline, and where there is none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Table(Brief):
     """One task; all contenders."""
-
-    __repr__ = brief
 
     format: str = "dsbd-contest/2"
     task: str
@@ -328,18 +322,16 @@ def read_record(kind: type[Record], data: Any) -> Record:
         found = f"format {data.get('format')!r}" if isinstance(data, Mapping) else f"a {type(data).__name__}"
         raise RecordError(f"{found} is no {kind.__name__.lower()} of {known!r}; {remedy}")
     try:
-        record: Record = _adapter(kind).validate_python(data)
+        return _adapter(kind).validate_python(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(step) for step in first["loc"])
         raise RecordError(f"no {kind.__name__.lower()}: {place}: {first['msg']}; {remedy}") from None
-    return record
 
 
 def to_plain(record: Any) -> dict[str, Any]:
     """Return a record as plain data, ready for JSON."""
-    plain: dict[str, Any] = _adapter(type(record)).dump_python(record, mode="json")
-    return plain
+    return _adapter(type(record)).dump_python(record, mode="json")
 
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)

@@ -273,10 +273,6 @@ def _difference(table: Table, row: Row) -> str:
     return f"{value}: {found.verdict} ({ups} better, {downs} worse)"
 
 
-def _quality(table: Table, row: Row) -> str:
-    return _cell(row.quality, 1, 100) if table.higher_is_better else NONE
-
-
 COLUMNS: dict[str, Callable[[Table, Row], str]] = {
     "task": lambda table, row: table.task,
     "contender": lambda table, row: row.contender,
@@ -284,7 +280,7 @@ COLUMNS: dict[str, Callable[[Table, Row], str]] = {
     "tokens/s [95 %]": lambda table, row: _cell(row.tokens_per_second, 1),
     "ratio [95 %]": lambda table, row: _cell(row.ratio),
     "faster on": lambda table, row: NONE if row.ratio is None else f"{row.ratio.above_1} of {row.ratio.of}",
-    "% right [95 %]": _quality,
+    "% right [95 %]": lambda table, row: _cell(row.quality, 1, 100) if table.higher_is_better else NONE,
     "difference [95 %]": _difference,
     "perplexity [95 %]": lambda table, row: _cell(row.perplexity, 3),
     "prefill ms": lambda table, row: _cell(row.prefill_seconds, 1, 1e3),

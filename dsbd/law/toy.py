@@ -81,9 +81,3 @@ def tree() -> Forest:
     below_b = DraftLaw([B], np.array([0]), np.array([0]), np.array([1.0]))
     families = {A: ForestLayer([AB, AA], [1 / 3, 1 / 3], [], below_a), B: ForestLayer([BA], [1.0], [], below_b)}
     return Forest(BEAMS, [BranchedLayer(families)])
-
-
-def likely_forest() -> Forest:
-    """The likely forest of three nodes: "aa", "ab" and "a." are the likeliest pairs of Q."""
-    layer = ForestLayer([AA, AB, A.child(2)], [1 / 4] * 3, [], draft_law())
-    return Forest(BEAMS, [layer.as_likely()])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 
 from dsbd.errors import PairError
-from dsbd.results import brief
+from dsbd.results import Brief
 from dsbd.util import Check, Progress, never_stop
 
 READING = "reading a long prompt"
@@ -142,11 +142,9 @@ class ReadSegment:
     """How much of each memory it recalled, from ``first_memory`` on."""
 
 
-@dataclass(frozen=True, eq=False)
-class PromptMemory:
+@dataclass(frozen=True, repr=False, eq=False)
+class PromptMemory(Brief):
     """A prompt behind a memory: what stands in slot 0, and the ids that follow."""
-
-    __repr__ = brief
 
     embedding: torch.Tensor
     """[hidden], in the model's dtype: the one embedding that stands for all earlier segments."""

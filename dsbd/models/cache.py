@@ -218,10 +218,7 @@ def packed_attention(
     groups = key.shape[1]
     packs = heads != groups and extra.get("position_bias") is None
     if attention_mask is None or attention_mask.shape[1] != 1 or not packs:  # dimension 1: some models mask each head
-        outcome: tuple[torch.Tensor, None] = sdpa_attention_forward(
-            module, query, key, value, attention_mask, scaling=scaling, **extra
-        )
-        return outcome
+        return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **extra)
     packed = query.reshape(rows, groups, heads // groups * count, size)
     mask = torch.cat([attention_mask] * (heads // groups), dim=2)  # repeat() costs several times as much
     attended = torch.nn.functional.scaled_dot_product_attention(packed, key, value, attn_mask=mask, scale=scaling)

@@ -12,17 +12,15 @@ from transformers import Cache, DynamicCache
 from dsbd.machine import SMALL
 from dsbd.memory.reading import Memory
 from dsbd.models.cache import ForestCache, LayerShape
-from dsbd.results import brief
+from dsbd.results import Brief
 
 Masks = dict[str, torch.Tensor]
 Runner = TypeVar("Runner")
 
 
-@dataclass(frozen=True)
-class LanguageModel:
+@dataclass(frozen=True, repr=False)
+class LanguageModel(Brief):
     """A causal model, with the facts about it that the decoder needs."""
-
-    __repr__ = brief
 
     model: Any
     id: str
@@ -50,8 +48,7 @@ class LanguageModel:
         """Return what an engine keeps with this model: made at the first call, and freed with the model."""
         if kind not in self.runners:
             self.runners[kind] = kind(self)  # type: ignore[call-arg]
-        runner: Runner = self.runners[kind]
-        return runner
+        return self.runners[kind]
 
     @cached_property
     def device(self) -> torch.device:
@@ -78,8 +75,7 @@ class LanguageModel:
     @property
     def dtype(self) -> torch.dtype:
         """Return the dtype of the weights."""
-        dtype: torch.dtype = self.model.dtype
-        return dtype
+        return self.model.dtype
 
     @property
     def numbers(self) -> str:
@@ -145,8 +141,7 @@ class LanguageModel:
     def embed(self, tokens: Sequence[int]) -> torch.Tensor:
         """Return the input embeddings [1, n, hidden] of ids."""
         ids = torch.tensor([list(tokens)], dtype=torch.int64, device=self.device)
-        found: torch.Tensor = self.model.get_input_embeddings()(ids)
-        return found
+        return self.model.get_input_embeddings()(ids)
 
     def behind(self, prefix: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """Return input embeddings [rows, 1 + n, hidden]: a prefix [hidden], then those of ids [rows, n]."""
@@ -155,8 +150,7 @@ class LanguageModel:
 
     def hidden_states(self, embeddings: torch.Tensor) -> torch.Tensor:
         """Return the last hidden states of input embeddings, both [rows, n, hidden]; causal, positions from 0."""
-        states: torch.Tensor = self.model.base_model(inputs_embeds=embeddings, use_cache=False).last_hidden_state
-        return states
+        return self.model.base_model(inputs_embeds=embeddings, use_cache=False).last_hidden_state
 
     @cached_property
     def layer_shapes(self) -> list[LayerShape]:

@@ -15,22 +15,10 @@ from transformers import AutoModelForCausalLM
 from dsbd.errors import PairError, first_line
 from dsbd.machine import SMALL, computes_bfloat16, free_bytes, limit_threads, without_progress
 from dsbd.memory.files import load_memory, require_folder
+from dsbd.models import files
 from dsbd.models.cache import pack_groups
 from dsbd.models.engines.choice import resolve_engine, resolve_weights
 from dsbd.models.engines.onnx import why_no_graph
-from dsbd.models.files import (
-    GGUF,
-    Source,
-    config_of,
-    has_only_pickles,
-    is_packed,
-    loading_errors,
-    packed_error,
-    source_of,
-    tokenizer_of,
-    weight_files,
-    without_weights,
-)
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import LOOKUP
 from dsbd.models.making import make_pair
@@ -206,13 +194,13 @@ def _load(
     given: str | Path, device: torch.device, dtype: str | torch.dtype, engine: str, weights: str, more: dict[str, Any]
 ) -> tuple[LanguageModel, Any]:
     """Return a model and its tokenizer. Raises: PairError."""
-    source = source_of(require_name(given))
-    config, number = config_of(source), resolve_dtype(dtype, device)
+    source = files.source_of(require_name(given))
+    config, number = files.config_of(source), resolve_dtype(dtype, device)
     if not more:
-        if is_packed(source.folder):  # quantised weights stay as they are stored
-            needed = sum(file.stat().st_size for file in weight_files(source.folder) if file.is_file())
+        if files.is_packed(source.folder):  # quantised weights stay as they are stored
+            needed = sum(file.stat().st_size for file in files.weight_files(source.folder) if file.is_file())
         else:
-            outline = without_weights(source.name, config, number)
+            outline = files.without_weights(source.name, config, number)
             if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine, device):
                 number = torch.float32
             needed = outline.num_parameters() * number.itemsize
@@ -222,9 +210,9 @@ def _load(
                 f"{str(number).removeprefix('torch.')}, and {free / 1e9:,.2f} GB are free on {device}; choose a "
                 f"smaller model, a dtype of fewer bytes, another device, or a device_map"
             )
-    tokenizer = tokenizer_of(source)
+    tokenizer = files.tokenizer_of(source)
     attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
-    with loading_errors(repr(source.name)):
+    with files.loading_errors(repr(source.name)):
         model = _with_weights(source, number, attention, more)
         if "device_map" not in more and not getattr(model, "is_quantized", False):
             model = model.to(device)
@@ -242,14 +230,14 @@ def _is_faster_in_float32(outline: Any, engine: str, device: torch.device) -> bo
 def require_name(source: str | Path) -> str:
     """Return the name of an existing folder or a possible hub id, without network. Raises: PairError: it is neither."""
     name = str(source)
-    if name.endswith(GGUF) and os.path.isfile(name):
-        raise packed_error(name)
+    if name.endswith(files.GGUF) and os.path.isfile(name):
+        raise files.packed_error(name)
     if not os.path.isdir(name) and (not _HUB_ID.fullmatch(name) or ".." in name or "--" in name):
         raise PairError(f"model {name[:100]!r} is neither a folder that exists nor a hub id like owner/name")
     return name
 
 
-def _with_weights(source: Source, dtype: torch.dtype, attention: str, more: dict[str, Any]) -> Any:
+def _with_weights(source: files.Source, dtype: torch.dtype, attention: str, more: dict[str, Any]) -> Any:
     """Return a model with its weights. Raises: PairError: some are missing, or a pickle holds more than tensors."""
     how = {"ignore_mismatched_sizes": True, "local_files_only": source.local_only, **more, "output_loading_info": True}
     try:
@@ -257,7 +245,7 @@ def _with_weights(source: Source, dtype: torch.dtype, attention: str, more: dict
             source.name, dtype=dtype, attn_implementation=attention, trust_remote_code=False, **how
         )
     except (pickle.UnpicklingError, EOFError, IndexError):
-        if not has_only_pickles(source.folder):
+        if not files.has_only_pickles(source.folder):
             raise
         raise PairError(
             f"cannot load {source.name!r}: its weights are a pickle that holds more than tensors or is damaged; a "

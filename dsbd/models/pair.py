@@ -20,7 +20,7 @@ from dsbd.methods import needs_draft_model
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import Lookup
-from dsbd.results import brief
+from dsbd.results import Brief
 from dsbd.settings import DecodingSettings
 from dsbd.util import Check, Progress, never_stop
 
@@ -100,8 +100,8 @@ def _byte_of_character() -> dict[str, int]:
     return table | {chr(0x100 + place): byte for place, byte in enumerate(others)}
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
+@dataclass(frozen=True, repr=False, eq=False)
+class Pair(Brief):
     """The models, the tokenizer, and the ids that end a text. A pair equals only itself."""
 
     target: LanguageModel
@@ -112,8 +112,6 @@ class Pair:
     """The outcome of the forest check, by ``target`` or ``draft``."""
     fallbacks: Sequence[str] = ()
     """Sentences on what is slower or shorter than it could be, and why; empty if every check passed."""
-
-    __repr__ = brief
 
     @property
     def models(self) -> list[LanguageModel]:
@@ -203,8 +201,7 @@ class Pair:
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
         """Return the text of generated tokens, without special tokens."""
-        text: str = self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return text
+        return self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
     def used_by(self, settings: DecodingSettings) -> "Pair":
         """Return the pair without the draft model if a decode with these settings does not call it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dsbd.errors import TraceError
 from dsbd.methods import DepthPolicy, needs_draft_model, resolve
-from dsbd.results import ITERATION_PHASES, count_verdicts
+from dsbd.results import ITERATION_PHASES, acceptance_rate, count_verdicts
 from dsbd.tracing.law_audit import BrokenError, Checks, check_forest, check_numbers, check_target
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit
 from dsbd.tracing.records import ROOT, BeamRecord, InputBeam, Iteration, KeptSlots, Node, Result, path_to
@@ -259,7 +259,7 @@ def _check_stats(checks: Checks, result: Result, layers: int) -> None:
     iterations, draft = trace.iterations, trace.models.draft
     trials = [trial for iteration in iterations for trial in iteration.trials]
     counted = count_verdicts(trials, [draw for iteration in iterations for draw in iteration.draws])
-    counts: dict[str, int | None] = {**vars(counted), "layers": layers, "iterations": len(iterations)}
+    counts: dict[str, int | None] = {**counted, "layers": layers, "iterations": len(iterations)}
     counts["new_tokens"] = len(result.token_ids)
     prompt = int(len(trace.prompt.pieces) > 1)  # one forward over all tokens of the prompt but the last
     if trace.models.target.attention == "forest":
@@ -280,10 +280,11 @@ def _check_stats(checks: Checks, result: Result, layers: int) -> None:
         "layers_per_iteration": layers / max(len(iterations), 1),
         "mean_width": sum(beam.multiplicity for beam in beams) / max(layers, 1),
     }
-    if counted.acceptance_rate is None:
+    rate = acceptance_rate(counted)
+    if rate is None:
         counts["acceptance_rate"] = None
     else:
-        numbers["acceptance_rate"] = counted.acceptance_rate
+        numbers["acceptance_rate"] = rate
     if decoding > 0:
         numbers["tokens_per_second"] = layers / decoding
     for name, count in counts.items():

@@ -6,32 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dsbd.law.beams import Beam
-from dsbd.law.beams import Node as BeamNode
+from dsbd.law.beams import Beam, Node
 from dsbd.law.verified import Draw, Trial, VerifiedLayer
 from dsbd.machine import versions
 from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.session import IterationEnd, Observer, RunStart
-from dsbd.tracing.records import (
-    ALTERNATIVES,
-    ROOT,
-    Alternative,
-    BeamRecord,
-    InputBeam,
-    Iteration,
-    KeptSlots,
-    Layer,
-    MemoryRecord,
-    ModelRecord,
-    Models,
-    Node,
-    NodeKind,
-    Phases,
-    Piece,
-    Prompt,
-    Result,
-    SegmentRecord,
-)
+from dsbd.tracing import records
 from dsbd.tracing.trace import FORMAT, Trace, canonical_digest
 
 if TYPE_CHECKING:
@@ -49,13 +29,13 @@ class IterationWriter:
         ids: of every node of earlier iterations, and of the root; those of this one are added.
     """
 
-    def __init__(self, raw: IterationEnd, start: RunStart, ids: dict[BeamNode, int]) -> None:
+    def __init__(self, raw: IterationEnd, start: RunStart, ids: dict[Node, int]) -> None:
         self.raw, self.ids = raw, ids
         self.piece, self.eos = start.pair.token_bytes.piece, start.pair.eos
         self.is_branched = start.settings.branching is not None
-        self.nodes: list[Node] = []
+        self.nodes: list[records.Node] = []
 
-    def write(self) -> Iteration:
+    def write(self) -> records.Iteration:
         """Return the record. Call it once: it gives ids."""
         raw = self.raw
         self._forest_nodes()
@@ -65,7 +45,7 @@ class IterationWriter:
                     self._add(draw.node, number, "drawn", self._row_log_prob(draw.node), None, draw.target_prob, None)
         trials = [trial for layer in raw.layers for trial in layer.trials]
         draws = [draw for layer in raw.layers for draw in layer.draws]
-        return Iteration(
+        return records.Iteration(
             index=raw.index,
             input_beams=self._beams(raw.input_beams),
             draft_depth=len(raw.scored.forest.layers),
@@ -74,12 +54,14 @@ class IterationWriter:
             trials=[Trial(**vars(trial) | {"node": self.ids[trial.node]}) for trial in trials],
             draws=[Draw(**vars(draw) | {"node": self.ids[draw.node]}) for draw in draws],
             output_beams=self._beams(raw.output_beams),
-            kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
-            phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
+            kept=records.KeptSlots(
+                raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]
+            ),
+            phases=records.Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
         )
 
-    def _beams(self, beams: Sequence[Beam]) -> list[InputBeam]:
-        return [InputBeam(self.ids[beam.node], beam.multiplicity, beam.log_weight) for beam in beams]
+    def _beams(self, beams: Sequence[Beam]) -> list[records.InputBeam]:
+        return [records.InputBeam(self.ids[beam.node], beam.multiplicity, beam.log_weight) for beam in beams]
 
     def _forest_nodes(self) -> None:
         """Add the nodes of the forest. The target's log-probability of one that it neither scored nor drew is none."""
@@ -94,11 +76,11 @@ class IterationWriter:
                     target = scored.next_tokens.log_prob(node)
                 elif node in drawn:
                     target = self._row_log_prob(node)
-                kind: NodeKind = "drafted" if node in drafts else "cover"
+                kind: records.NodeKind = "drafted" if node in drafts else "cover"
                 probs = self._target_prob(number, node), family.law.probability(node) if family else 0.0
                 self._add(node, number, kind, target, scored.draft_log_probs[node], *probs)
 
-    def _row_log_prob(self, node: BeamNode) -> float:
+    def _row_log_prob(self, node: Node) -> float:
         """Return the log-probability of a node that was drawn, from the row after its parent."""
         assert node.parent is not None
         (row,) = self.raw.scored.next_tokens([node.parent])
@@ -106,9 +88,9 @@ class IterationWriter:
 
     def _add(
         self,
-        node: BeamNode,
+        node: Node,
         layer: int,
-        kind: NodeKind,
+        kind: records.NodeKind,
         target_log_prob: float,
         draft_log_prob: float | None,
         target_prob: float | None,
@@ -119,9 +101,9 @@ class IterationWriter:
         self.ids[node] = len(self.ids)
         known = self.ids[node], self.ids[node.parent], layer, node.token, text, kind, node.token in self.eos
         logs = _finite(target_log_prob), _finite(draft_log_prob)
-        self.nodes.append(Node(*known, *logs, target_prob, draft_prob, content))
+        self.nodes.append(records.Node(*known, *logs, target_prob, draft_prob, content))
 
-    def _target_prob(self, number: int, node: BeamNode) -> float | None:
+    def _target_prob(self, number: int, node: Node) -> float | None:
         """Return P at a forest node; None if its layer, or in a tree its parent's law, was not reached."""
         if number > len(self.raw.layers):
             return None
@@ -132,10 +114,10 @@ class IterationWriter:
                 return 0.0 if index is None else float(layer.law.probs[index])
         return None if self.is_branched else 0.0
 
-    def _layer(self, number: int, layer: VerifiedLayer) -> Layer:
+    def _layer(self, number: int, layer: VerifiedLayer) -> records.Layer:
         numbers = layer.width.numbers
-        best = (-layer.law.probs).argsort(kind="stable")[:ALTERNATIVES]  # ties in the order of the pairs
-        return Layer(
+        best = (-layer.law.probs).argsort(kind="stable")[: records.ALTERNATIVES]  # ties in the order of the pairs
+        return records.Layer(
             layer=number,
             kind="bonus" if numbers.width_reason == "bonus" else "draft",
             alive=[self.ids[beam.node] for beam in layer.alive],
@@ -143,7 +125,7 @@ class IterationWriter:
             **numbers._asdict(),
             target_support=layer.law.support,
             width=layer.width.width,
-            accepted=count_verdicts(layer.trials).accepted,
+            accepted=count_verdicts(layer.trials)["accepted"],
             outcome=layer.outcome,
             beams=self._beams(layer.beams),
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
@@ -151,12 +133,12 @@ class IterationWriter:
             forest_mass=layer.width.forest_mass,
         )
 
-    def _alternative(self, layer: VerifiedLayer, index: int) -> Alternative:
+    def _alternative(self, layer: VerifiedLayer, index: int) -> records.Alternative:
         place, token = layer.law.pair(index)
         parent, text = layer.alive[place].node, self.piece(token)[0]
         node = self.raw.scored.forest.find(parent, token)
         probs = float(layer.law.probs[index]), float(layer.draft_probs[index])
-        return Alternative(self.ids[parent], token, text, *probs, None if node is None else self.ids[node])
+        return records.Alternative(self.ids[parent], token, text, *probs, None if node is None else self.ids[node])
 
 
 def _finite(value: float | None) -> float | None:
@@ -168,8 +150,8 @@ class Recorder(Observer):
 
     def on_start(self, start: RunStart) -> None:
         self._start = start
-        self._iterations: list[Iteration] = []
-        self._ids: dict[BeamNode, int] = {start.root: ROOT}
+        self._iterations: list[records.Iteration] = []
+        self._ids: dict[Node, int] = {start.root: records.ROOT}
         self._finish: DecodingResult | None = None
 
     def on_iteration(self, iteration: IterationEnd) -> None:
@@ -178,7 +160,7 @@ class Recorder(Observer):
     def on_finish(self, result: "DecodingResult") -> None:
         self._finish = result
 
-    def latest(self) -> Iteration | None:
+    def latest(self) -> records.Iteration | None:
         """Return the newest iteration; None before the first."""
         return self._iterations[-1] if self._iterations else None
 
@@ -188,7 +170,7 @@ class Recorder(Observer):
         trace = Trace(
             format=FORMAT,
             software={**versions(), "engine": " + ".join(model.engine for model in pair.models)},
-            models=Models(model_record(pair.target), None if pair.draft is None else model_record(pair.draft)),
+            models=records.Models(model_record(pair.target), None if pair.draft is None else model_record(pair.draft)),
             settings=start.settings,
             seed=start.settings.seed,
             prompt=self._prompt(),
@@ -198,33 +180,33 @@ class Recorder(Observer):
         )
         return replace(trace, digest=canonical_digest(trace))
 
-    def _prompt(self) -> Prompt:
+    def _prompt(self) -> records.Prompt:
         """Return the prompt as the models saw it."""
         special = set(self._start.pair.tokenizer.all_special_ids)
         piece = self._start.pair.token_bytes.piece
-        pieces = [Piece(token, *piece(token), token in special) for token in self._start.prompt_ids]
-        return Prompt(self._start.prompt, pieces, self._memory())
+        pieces = [records.Piece(token, *piece(token), token in special) for token in self._start.prompt_ids]
+        return records.Prompt(self._start.prompt, pieces, self._memory())
 
-    def _memory(self) -> MemoryRecord | None:
+    def _memory(self) -> records.MemoryRecord | None:
         memory, pair = self._start.memory, self._start.pair
         if memory is None or pair.target.memory is None:
             return None
         segments = [
-            SegmentRecord(len(one.ids), pair.detokenize(one.ids), one.first_memory, list(one.weights))
+            records.SegmentRecord(len(one.ids), pair.detokenize(one.ids), one.first_memory, list(one.weights))
             for one in memory.segments
         ]
-        return MemoryRecord(pair.target.memory.name, segments, memory.sensory, memory.digest)
+        return records.MemoryRecord(pair.target.memory.name, segments, memory.sensory, memory.digest)
 
-    def _result(self, result: "DecodingResult") -> Result:
+    def _result(self, result: "DecodingResult") -> records.Result:
         below = {(node.parent, node.token): node for node in self._ids}  # of equal ones the last, which was kept
-        beams = [BeamRecord(node=self._end(beam.token_ids, below), **asdict(beam)) for beam in result.beams]
+        beams = [records.BeamRecord(node=self._end(beam.token_ids, below), **asdict(beam)) for beam in result.beams]
         stats = asdict(result.stats)
         for name, value in stats.items():  # JavaScript writes 4.0 as 4, and the digest must stay
             if isinstance(value, float) and value.is_integer():
                 stats[name] = int(value)
-        return Result(result.text, result.token_ids, beams, stats)
+        return records.Result(result.text, result.token_ids, beams, stats)
 
-    def _end(self, token_ids: Sequence[int], below: dict[tuple[BeamNode | None, int], BeamNode]) -> int:
+    def _end(self, token_ids: Sequence[int], below: dict[tuple[Node | None, int], Node]) -> int:
         """Return the id of the node that these tokens lead to."""
         node = self._start.root
         for token in token_ids:
@@ -232,7 +214,9 @@ class Recorder(Observer):
         return self._ids[node]
 
 
-def model_record(model: "LanguageModel | Lookup") -> ModelRecord:
+def model_record(model: "LanguageModel | Lookup") -> records.ModelRecord:
     """Return the record of a model."""
     name = model.id.encode(errors="replace").decode()  # the name of a folder may hold bytes that are no text
-    return ModelRecord(name, model.revision, model.numbers, str(model.device), model.vocabulary_size, model.attention)
+    return records.ModelRecord(
+        name, model.revision, model.numbers, str(model.device), model.vocabulary_size, model.attention
+    )

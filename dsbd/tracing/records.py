@@ -19,69 +19,30 @@ from pydantic.dataclasses import dataclass
 from dsbd.law.verified import STRICT, Outcome
 from dsbd.law.verified import Draw as Draw
 from dsbd.law.verified import Trial as Trial
-from dsbd.results import DecodedBeam, brief
+from dsbd.results import Brief, DecodedBeam
+from dsbd.settings import FIELDS
 
 ROOT = 0
 ALTERNATIVES = 5
 """How many of its likeliest pairs a layer records."""
 _HEX = "^([0-9a-f]{2})+$"
 
-MIB = 1024 * 1024
-
-
-class Limits:
-    """The most that a reader accepts.
-
-    They leave room for the largest trace that a decode is expected to write: 512 iterations with draft_depth 8,
-    draft_width 32 and cover_width 32 have 262,144 forest nodes, 4 million values and 90 MiB of JSON.
-    """
-
-    packed_bytes: int = 256 * MIB
-    """Bytes of the file as it is stored."""
-    unpacked_bytes: int = 256 * MIB
-    """Bytes of the JSON text, after gzip."""
-    values: int = 12_000_000
-    """Values in the whole file: numbers, texts, lists and objects; a comma in a text counts as one."""
-    fields: int = 64
-    """Fields of one object."""
-    magnitude: float = 1e300
-    """Largest absolute value of a number, so that sums of recorded numbers stay finite."""
-    text: int = 4_000_000
-    """Characters of one text, such as the prompt."""
-    short_text: int = 4_096
-    """Characters of one token, model name or reason."""
-    prompt_tokens: int = 1_000_000
-    """Tokens of the prompt."""
-    nodes: int = 400_000
-    """Nodes of all iterations."""
-    iterations: int = 32_768
-    """Iterations; the largest ``max_new_tokens``, because each iteration adds at least one token."""
-    hypotheses: int = 20_000
-    """Beams of the result."""
-    iteration_layers: int = 33
-    """Layers of an iteration: the largest ``draft_depth`` and the bonus layer."""
-    layer_nodes: int = 576
-    """Nodes of a layer: the largest ``draft_width``, ``cover_width`` and ``max_width`` together."""
-    layer_trials: int = 256
-    """Trials of a layer: the largest ``draft_width``."""
-    layer_draws: int = 64
-    """Draws, and beams, of a layer: the largest ``max_width``."""
-    slots: int = 4_000_000
-    """Cache slots that an iteration names."""
-
+LAYERS = int(FIELDS["draft_depth"].high) + 1
+"""The most layers of an iteration: the largest ``draft_depth`` and the bonus layer."""
+BEAMS = int(FIELDS["max_width"].high)
+"""The most beams of a layer."""
 
 NodeKind = Literal["drafted", "cover", "drawn"]
 LayerKind = Literal["draft", "bonus"]
 Probability = Annotated[float, Field(ge=-1e-9, le=1.0 + 1e-9)]
 """Within rounding, which stays below 1e-12."""
-Text = Annotated[str, Field(max_length=Limits.text)]
-ShortText = Annotated[str, Field(max_length=Limits.short_text)]
-Slots = Annotated[int, Field(le=Limits.slots)]
 
+Text = Annotated[str, Field(max_length=2**28)]
+"""A text without half of a surrogate pair: where a text has a limit, pydantic refuses one."""
 Item = TypeVar("Item")
 Listed = Annotated[list[Item], FailFast()]
 """A list whose check ends at the first wrong item: a damaged list takes no longer than a good one."""
-OfBeams = Annotated[list[Item], FailFast(), Field(max_length=Limits.layer_draws)]
+OfBeams = Annotated[list[Item], FailFast(), Field(max_length=BEAMS)]
 """A list with an item for each beam of a layer, at most."""
 
 
@@ -89,12 +50,12 @@ OfBeams = Annotated[list[Item], FailFast(), Field(max_length=Limits.layer_draws)
 class ModelRecord:
     """One model of the pair, as loaded."""
 
-    id: ShortText
-    revision: ShortText | None
-    dtype: ShortText
-    device: ShortText
+    id: Text
+    revision: Text | None
+    dtype: Text
+    device: Text
     vocabulary_size: int
-    attention: ShortText
+    attention: Text
     """``forest`` (one cache row for all beams), or a row for each path: ``states`` (with a separate cache), ``steps``
     (the same, fed token by token), ``paths`` (computed each time from its first token). Or no model, but
     guesses copied from the text: ``copies``."""
@@ -113,18 +74,16 @@ class Piece:
     """A token of the prompt."""
 
     token_id: int
-    text: ShortText
+    text: Text
     bytes: str | None = Field(default=None, pattern=_HEX)
     """Hex of the token's bytes if they alone are not UTF-8 (a character split over tokens), else None."""
     special: bool = False
     """True for tokens that are not text, such as BOS."""
 
 
-@dataclass(frozen=True, config=STRICT)
-class SegmentRecord:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class SegmentRecord(Brief):
     """A segment of a prompt that was read into a memory."""
-
-    __repr__ = brief
 
     tokens: int
     text: Text
@@ -134,29 +93,25 @@ class SegmentRecord:
     """How much of each memory was recalled, from ``first_memory`` on."""
 
 
-@dataclass(frozen=True, config=STRICT)
-class MemoryRecord:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class MemoryRecord(Brief):
     """What stands in front of the prompt: one embedding for all segments but the last. *Source:* docs/memory.md."""
 
-    __repr__ = brief
-
-    name: ShortText
+    name: Text
     segments: Listed[SegmentRecord]
     """All segments; the last one is in ``pieces``, and its weights are what the embedding is made of."""
     sensory: int
     """How many first pieces are repeated from the segment before the last."""
-    digest: ShortText
+    digest: Text
     """SHA-256 of the embedding's numbers, as float32 in little-endian order."""
 
 
-@dataclass(frozen=True, config=STRICT)
-class Prompt:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class Prompt(Brief):
     """The prompt: as typed, and as the models saw it."""
 
-    __repr__ = brief
-
     text: Text
-    pieces: Annotated[Listed[Piece], Field(max_length=Limits.prompt_tokens)]
+    pieces: Listed[Piece]
     """All tokens; behind a memory the sensory tokens and the last segment."""
     memory: MemoryRecord | None = Field(default=None, exclude_if=lambda memory: memory is None)
     """The memory in slot 0 of the target; left out if the whole prompt is in ``pieces``."""
@@ -167,7 +122,7 @@ class InputBeam:
     """A beam that an iteration or layer starts from or yields."""
 
     node: int
-    multiplicity: Annotated[int, Field(le=Limits.layer_draws)]
+    multiplicity: Annotated[int, Field(le=BEAMS)]
     """How often it was drawn."""
     log_weight: float
     """Sum of the target's raw log-probabilities after the prompt, nats."""
@@ -179,10 +134,10 @@ class Node:
 
     id: int
     parent: int
-    layer: Annotated[int, Field(le=Limits.iteration_layers)]
+    layer: Annotated[int, Field(le=LAYERS)]
     """The layer in the iteration: 1..draft_depth for forest nodes; for drawn nodes the layer they were drawn in."""
     token_id: int
-    text: ShortText
+    text: Text
     """The token's text; U+FFFD stands for bytes that alone are not UTF-8 (see ``bytes``)."""
     kind: NodeKind
     ends: bool
@@ -206,23 +161,21 @@ class Alternative:
 
     parent: int
     token_id: int
-    text: ShortText
+    text: Text
     target_prob: Probability
     draft_prob: Probability
     node: int | None
 
 
-@dataclass(frozen=True, config=STRICT)
-class Layer:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class Layer(Brief):
     """One verified layer: its width, trials, draws and beams."""
-
-    __repr__ = brief
 
     layer: int
     kind: LayerKind
     alive: OfBeams[int]
     """Node ids of the alive beams that this layer extends, in the fixed order of its joint law."""
-    draws_planned: Annotated[int, Field(ge=0, le=Limits.layer_trials)]
+    draws_planned: Annotated[int, Field(ge=0)]
     """m: how many drafts can be tried: draft_width, or the children of the alive beam in a forest drawn per parent;
     without replacement at most the support of Q; 0 for a bonus layer."""
     chain_c: Listed[float]
@@ -235,15 +188,12 @@ class Layer:
     """P(m, k): the probability that k of the m drafts are accepted, k = 0..m."""
     target_support: int
     """Number of pairs with positive probability under P."""
-    width: Annotated[int, Field(le=Limits.layer_draws)]
+    width: Annotated[int, Field(le=BEAMS)]
     """The chosen width."""
-    width_reason: ShortText
+    width_reason: Text
     accepted: int
     """How many drafts were accepted."""
     outcome: Outcome
-    """passed: accepted drafts reached its width; landed: every drawn beam landed, so verification went on;
-    short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more;
-    block: the last layer of a block that the target searched itself."""
     beams: OfBeams[InputBeam]
     """The beams that this layer yielded, finished ones included."""
     finished: OfBeams[int]
@@ -267,26 +217,24 @@ class Phases:
 class KeptSlots:
     """The target's cache row before and after the commit."""
 
-    prompt_slots: Slots
-    slots_scored: Slots
+    prompt_slots: int
+    slots_scored: int
     """Slots in use after the forest was scored: prompt, live trie and forest."""
-    slots_kept: Slots
+    slots_kept: int
     """Slots in use after the commit."""
     nodes: Listed[int]
     """Ids of the nodes, of this iteration's forest and input beams, whose slots stay."""
 
 
-@dataclass(frozen=True, config=STRICT)
-class Iteration:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class Iteration(Brief):
     """One target forward: draft, score, verify, commit."""
-
-    __repr__ = brief
 
     index: int
     input_beams: OfBeams[InputBeam]
-    draft_depth: Annotated[int, Field(le=Limits.iteration_layers - 1)]
+    draft_depth: Annotated[int, Field(le=LAYERS - 1)]
     nodes: Listed[Node]
-    layers: Annotated[Listed[Layer], Field(min_length=1, max_length=Limits.iteration_layers)]
+    layers: Annotated[Listed[Layer], Field(min_length=1, max_length=LAYERS)]
     trials: Listed[Trial]
     draws: Listed[Draw]
     output_beams: OfBeams[InputBeam]
@@ -299,27 +247,23 @@ class Iteration:
         return asdict(self)
 
 
-@dataclass(frozen=True, config=STRICT)
+@dataclass(frozen=True, repr=False, config=STRICT)
 class BeamRecord(DecodedBeam):
     """A hypothesis of the result, and the node that it ends with."""
-
-    __repr__ = brief
 
     node: int
     text: Text
     token_ids: Listed[int]
 
 
-@dataclass(frozen=True, config=STRICT)
-class Result:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class Result(Brief):
     """What was returned; ``beams`` are ranked, the first is the returned one. ``text`` ends at ``stop``."""
-
-    __repr__ = brief
 
     text: Text
     token_ids: Listed[int]
-    beams: Annotated[Listed[BeamRecord], Field(min_length=1, max_length=Limits.hypotheses)]
-    stats: dict[ShortText, StrictInt | StrictFloat | None]
+    beams: Annotated[Listed[BeamRecord], Field(min_length=1)]
+    stats: dict[Text, StrictInt | StrictFloat | None]
 
 
 def path_to(node: int, nodes: dict[int, Node]) -> Iterator[Node]:

@@ -18,38 +18,35 @@ from pydantic.dataclasses import dataclass
 
 from dsbd.errors import ArgumentError, TraceError, needs
 from dsbd.law.verified import STRICT
-from dsbd.results import brief
+from dsbd.results import Brief
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.reading import check_consistency, parse, read_file
-from dsbd.tracing.records import Iteration, Limits, Listed, Models, Node, Prompt, Result, ShortText, Text
+from dsbd.tracing.records import Iteration, Listed, Models, Node, Prompt, Result, Text
 from dsbd.util import write_file
 
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
 
 
-@dataclass(frozen=True, config=STRICT)
-class Trace:
+@dataclass(frozen=True, repr=False, config=STRICT)
+class Trace(Brief):
     """One decode, complete. ``Trace.load`` and ``trace.save`` read and write it, ``.gz`` compressed."""
 
-    __repr__ = brief
-
     format: Literal["dsbd-trace/1"]
-    software: dict[ShortText, ShortText]
+    software: dict[Text, Text]
     models: Models
     settings: ResolvedSettings
     seed: int
     prompt: Prompt
-    iterations: Annotated[Listed[Iteration], Field(max_length=Limits.iterations)]
+    iterations: Listed[Iteration]
     result: Result | None
     """None if the run was stopped before its end."""
-    digest: ShortText = ""
+    digest: Text = ""
     stop: Listed[Annotated[Text, Field(min_length=1)]] = Field(default_factory=list, exclude_if=lambda stop: not stop)
     """The texts that end the answer; left out if there are none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as plain data that ``json.dumps`` takes."""
-        plain: dict[str, Any] = _adapter().dump_python(self, mode="json")
-        return plain
+        return _adapter().dump_python(self, mode="json")
 
     @staticmethod
     def from_dict(data: Any) -> "Trace":
@@ -59,8 +56,8 @@ class Trace:
             data: what :meth:`to_dict` gives.
 
         Raises:
-            TraceError: it is not a ``dsbd-trace/1``, a field is missing, unknown or out of place, a node refers to
-                one that does not exist, or a list is longer than a reader accepts.
+            TraceError: it is not a ``dsbd-trace/1``, a field is missing, unknown or out of place, or a node refers
+                to one that does not exist.
         """
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
         if found != FORMAT:

@@ -22,11 +22,10 @@ from dsbd.models.cache import PACKED
 from dsbd.models.loading import load_pair
 from dsbd.util import cut, value_of
 from tests.contest.made_up import BASELINE, RIGHT, Quiz, made_up_run, made_up_table
-from tests.memory.test_memory import remembering
+from tests.memory.test_memory import LONG, remembering
 from tests.toy_pair import EOS, toy_pair
 
 ALL = ("dsbd", "beam_sampling", "sampling", "hf_beam_sampling", "hf_beam_search", "hf_assisted", "hf_sampling")
-LONG = "In a big wood there lived a small bear who did not like honey at all. " * 3
 
 
 def contest_of(methods=("dsbd", "beam_sampling"), rounds=2, prompts=("Once", "The fox"), pair=None, **values):

@@ -9,11 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from hypothesis import strategies as st
 
 import dsbd.law.verify
 from dsbd.law.beams import Beam, Node
@@ -21,20 +20,8 @@ from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.laws import TopTokens
 from dsbd.law.verified import DrawnPair, VerifiedLayer
 from dsbd.settings import ResolvedSettings
-from tests.law.oracle import (
-    Multiset,
-    Path,
-    Process,
-    Tables,
-    Warp,
-    Weighted,
-    joint,
-    likely_forest_width_of,
-    multiset,
-    sequences,
-    total_variation,
-    width_of,
-)
+from tests.law import oracle
+from tests.law.oracle import Multiset, Path, Process, Tables, Warp, Weighted
 
 ROOT = (Weighted((), 0.0, 1),)
 
@@ -54,6 +41,13 @@ class Case:
 
     def process(self) -> Process:
         return Process(self.tables, list(self.inputs), self.warp)
+
+
+def rows_of(tables, top_k: int = 0) -> list[TopTokens]:
+    with np.errstate(divide="ignore"):
+        logs = [np.log(np.array(table)) for table in tables]
+    orders = [np.argsort(-log, kind="stable")[: top_k or None] for log in logs]
+    return [TopTokens(order, log[order]) for order, log in zip(orders, logs, strict=True)]
 
 
 class DraftedRun(NamedTuple):
@@ -104,7 +98,7 @@ def _layers_below(
     chosen = case.settings
     if chosen.branching is not None:
         families = [((parent,), law) for parent in above if (law := process.law((parent,), "draft"))]
-        laws = [sequences(law, chosen.branching[number], case.warp).items() for _, law in families]
+        laws = [oracle.sequences(law, chosen.branching[number], case.warp).items() for _, law in families]
         for drawn in product(*laws):
             drafted = [(*family, paths) for family, (paths, _) in zip(families, drawn, strict=True)]
             below = dict.fromkeys(path for paths, _ in drawn for path in paths)
@@ -114,11 +108,11 @@ def _layers_below(
     law = process.law(above, "draft")
     if chosen.forest == "likely":
         nodes = [path for path, _ in law][: chosen.draft_width]
-        yield 1.0, [(above, law, (), nodes)], process.living(multiset(nodes))
+        yield 1.0, [(above, law, (), nodes)], process.living(oracle.multiset(nodes))
     else:
-        for drawn, mass in sequences(law, chosen.draft_width if law else 0, case.warp).items():
+        for drawn, mass in oracle.sequences(law, chosen.draft_width if law else 0, case.warp).items():
             left = [path for path, _ in law if path not in drawn and not process.ends(path)]
-            yield mass, [(above, law, drawn, left[: chosen.cover_width])], process.living(multiset(drawn))
+            yield mass, [(above, law, drawn, left[: chosen.cover_width])], process.living(oracle.multiset(drawn))
 
 
 class Shared:
@@ -161,7 +155,15 @@ def _build(shared: Shared, process: Process, probability: float, drafted: Sequen
     beams = [Beam(shared.node_at(beam.path), beam.log_weight, beam.multiplicity) for beam in shared.case.inputs]
     layers, scored = list[ForestLayer | BranchedLayer](), [beam.node for beam in beams]
     for entries in drafted:
-        parts = [_layer(shared, entry) for entry in entries]
+        parts = [
+            ForestLayer(
+                [shared.node_at(path) for path in drawn],
+                [dict(law)[path] for path in drawn],
+                [shared.node_at(path) for path in covers],
+                shared.draft_law(above, law),
+            )
+            for above, law, drawn, covers in entries
+        ]
         scored += [node for part in parts for node in (*part.drafts, *part.covers)]
         if shared.case.settings.branching is None:
             layers += parts
@@ -171,17 +173,6 @@ def _build(shared: Shared, process: Process, probability: float, drafted: Sequen
     drafts = tuple(tuple(path for entry in entries for path in entry[2]) for entries in drafted)
     laws = tuple([pair for entry in entries for pair in entry[1]] for entries in drafted)
     return DraftedRun(probability, Forest(beams, layers), rows, drafts, laws)
-
-
-def _layer(shared: Shared, drafted: Drafted) -> ForestLayer:
-    above, law, drawn, covers = drafted
-    of_pair = dict(law)
-    return ForestLayer(
-        [shared.node_at(path) for path in drawn],
-        [of_pair[path] for path in drawn],
-        [shared.node_at(path) for path in covers],
-        shared.draft_law(above, law),
-    )
 
 
 class _Branching:
@@ -361,72 +352,16 @@ def _compare(case: Case, process: Process, laws, conditions, number: int) -> tup
         if case.settings.forest == "likely":
             nodes = [path_of(node) for node in run.forest.layers[number - 1].covers] if draft_law else []
             on_alive = [path for path in nodes if path[:-1] in dict(alive)]
-            width = likely_forest_width_of(target, on_alive, case.settings)
+            width = oracle.likely_forest_width_of(target, on_alive, case.settings)
         else:
             on_alive = [path for path, _ in draft_law if path[:-1] in dict(alive)]
-            width = width_of(target, draft_law, case.settings)
+            width = oracle.width_of(target, draft_law, case.settings)
         width = width if on_alive else case.settings.max_width
-        expected = sequences(target, width, case.warp)
+        expected = oracle.sequences(target, width, case.warp)
         total = math.fsum(law.values())
         completed = {slots: mass / total for slots, mass in law.items() if slots is not None}
         for slots, probability in expected.items():
             completed[slots] = completed.get(slots, 0.0) + law.get(None, 0.0) / total * probability
-        worst = max(worst, total_variation(completed, expected))
+        worst = max(worst, oracle.total_variation(completed, expected))
         widths.add(width)
     return worst, len(conditions), widths
-
-
-@st.composite
-def layers(draw, ties: bool = False):
-    """Beams with next-token tables, and a warp. With ``ties`` equal probabilities are common."""
-    beams, vocabulary = draw(st.integers(1, 3)), draw(st.integers(2, 5))
-    values = st.sampled_from([0.0, 1.0, 2.0, 4.0]) if ties else st.floats(0.01, 1.0)
-    tables = []
-    for _ in range(beams):
-        masses = draw(st.lists(values, min_size=vocabulary, max_size=vocabulary).filter(lambda m: sum(m) > 0))
-        tables.append([mass / sum(masses) for mass in masses])
-    weights = [-1.0] * beams if ties else draw(st.lists(st.floats(-5, 0), min_size=beams, max_size=beams))
-    counts = draw(st.lists(st.integers(1, 1 if ties else 3), min_size=beams, max_size=beams))
-    warp = Warp(
-        temperature=draw(st.sampled_from([0.0, 0.5, 1.0, 2.5])),
-        top_k=draw(st.integers(0, beams * vocabulary + 1)),
-        top_p=draw(st.sampled_from([1.0, 0.97, 0.71, 0.33])),
-        replacement=draw(st.booleans()),
-    )
-    if not warp.replacement:
-        counts = [1] * beams
-    return tables, weights, counts, warp
-
-
-def settings_of(warp: Warp, **changes) -> ResolvedSettings:
-    chosen = {"temperature": warp.temperature, "top_k": warp.top_k, "top_p": warp.top_p}
-    return ResolvedSettings(**chosen, replacement=warp.replacement, **changes)
-
-
-def oracle_law(tables, weights, counts, warp) -> list[tuple[tuple[int, int], float]]:
-    both = zip(weights, counts, strict=True)
-    beams = [Weighted((place,), weight, count) for place, (weight, count) in enumerate(both)]
-    return [((path[0], path[1]), mass) for path, mass in joint(beams, lambda path: tables[path[0]], warp)]
-
-
-def rows_of(tables, top_k: int = 0) -> list[TopTokens]:
-    with np.errstate(divide="ignore"):
-        logs = [np.log(np.array(table)) for table in tables]
-    orders = [np.argsort(-log, kind="stable")[: top_k or None] for log in logs]
-    return [TopTokens(order, log[order]) for order, log in zip(orders, logs, strict=True)]
-
-
-def near_cut(tables, weights, counts, warp) -> bool:
-    """Two different pairs so close to the edge of top-k or top-p, or to the greedy choice, that rounding decides."""
-    both = zip(tables, weights, strict=True)
-    raw = sorted((weight + math.log(p), weight, p) for table, weight in both for p in table if p > 0)
-    close = any(b[0] - a[0] < 1e-9 and a[1:] != b[1:] for a, b in pairwise(raw))  # masses may be rounded to a tie
-    if warp.temperature == 0:
-        return close
-    if warp.top_p == 1 and warp.top_k == 0:
-        return False
-    whole = oracle_law(tables, weights, counts, warp._replace(top_k=0, top_p=1.0))
-    full = [mass for _, mass in whole]
-    close = close or any(0 < abs(a - b) < 1e-9 for a, b in pairwise(full))
-    kept = full[: warp.top_k or None]
-    return close or any(abs(sum(kept[:n]) / sum(kept) - warp.top_p) < 1e-9 for n in range(1, len(kept)))

@@ -7,7 +7,7 @@ step; beams are drawn one after the other. Nothing here imports the package.
 import math
 import random
 from collections import Counter
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import NamedTuple
 
@@ -120,7 +120,7 @@ class Process:
         self.tables, self.inputs, self.warp = tables, inputs, warp
         self._input_weight = {beam.path: beam.log_weight for beam in inputs}
         self.after = lru_cache(None)(self._after)
-        self.target_law = lru_cache(None)(self._target_law)
+        self.target_law = lru_cache(None)(partial(self.law, role="target"))
 
     def log_weight(self, path: Path, role: str = "target") -> float:
         """The input beam's log-weight plus what ``role`` says of the tokens since."""
@@ -131,9 +131,6 @@ class Process:
     def law(self, alive: Multiset, role: str) -> list[tuple[Path, float]]:
         beams = [Weighted(path, self.log_weight(path, role), count) for path, count in alive]
         return joint(beams, self.tables.next_token[role], self.warp) if beams else []
-
-    def _target_law(self, alive: Multiset) -> list[tuple[Path, float]]:
-        return self.law(alive, "target")
 
     def ends(self, path: Path) -> bool:
         return bool(path) and path[-1] in self.tables.eos
@@ -155,13 +152,6 @@ class Process:
         return outcome
 
 
-def residual_step(target: list[float], draft: list[float]) -> list[float]:
-    """norm(max(P' - Q, 0)); all zeros where nothing is left."""
-    left = [max(p - q, 0.0) for p, q in zip(target, draft, strict=True)]
-    total = math.fsum(left)
-    return [mass / total for mass in left] if total > 0 else left
-
-
 def acceptance_chain(target: list[float], draft: list[float], drafts: int) -> list[float]:
     """Acceptance probability of the next draft after 0, 1, ... rejections in a row: sum of min(P', Q)."""
     chain, current = [], list(target)
@@ -170,7 +160,8 @@ def acceptance_chain(target: list[float], draft: list[float], drafts: int) -> li
             chain.append(1.0)
             continue
         chain.append(math.fsum(min(p, q) for p, q in zip(current, draft, strict=True)))
-        current = residual_step(current, draft)
+        left = [max(p - q, 0.0) for p, q in zip(current, draft, strict=True)]
+        current = [mass / (math.fsum(left) or 1.0) for mass in left]  # norm(max(P' - Q, 0)), or nothing
     return chain
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from dsbd.models.pair import Pair
 from dsbd.session import IterationEnd
 from tests.law.enumeration import path_of
 from tests.law.oracle import Multiset, Process, Warp, Weighted, p_value
-from tests.toy_pair import Digits, Iterations, read_by_host, read_settings, small_model
+from tests.toy_pair import Digits, Iterations, read_by_host, read_settings, small_model, tied
 
 FALSE_ALARM = 1e-6
 VOCABULARY = 8
@@ -122,6 +123,30 @@ def test_decodes_meet_every_verdict(pair: Pair) -> None:
     names = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed")
     assert min(counts[name] for name in names) >= 5
     assert 1.5 < counts["layers"] / counts["iterations"] < 3.5
+
+
+SHAPES = [(2, 2, 4, 50), (4, 3, 6, 0), (1, 4, 3, 50), (4, 1, 3, 50)]
+"""Beams; depth and width of the forest; top_k."""
+
+
+@pytest.mark.parametrize("variant", [lambda pair: pair, tied], ids=["plain", "tied"])
+def test_speculative_beam_search_has_the_hypotheses_of_beam_search(variant, pair: Pair) -> None:
+    """Catches a hypothesis, a rank or a log-weight that a draft has changed."""
+    landed = finished = 0
+    for prompt, (beams, depth, width, top_k) in product(("352", "5", "0634"), SHAPES):
+        asked = {"max_new_tokens": 9, "num_beams": beams, "top_k": top_k, "draft_depth": depth, "draft_width": width}
+        plain, drafted = (
+            dsbd.decode(variant(pair), prompt, read_settings(method, **asked))
+            for method in ("beam_search", "speculative_beam_search")
+        )
+        assert [beam.token_ids for beam in drafted.beams] == [beam.token_ids for beam in plain.beams]
+        for ours, theirs in zip(drafted.beams, plain.beams, strict=True):
+            assert ours.log_weight == pytest.approx(theirs.log_weight, abs=1e-6)
+            assert (ours.finished, ours.multiplicity) == (theirs.finished, theirs.multiplicity)
+        landed += drafted.stats.landed
+        finished += sum(beam.finished for beam in plain.beams)
+    assert landed > 10
+    assert finished > 5
 
 
 @pytest.mark.slow

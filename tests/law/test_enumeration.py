@@ -18,11 +18,10 @@ from dsbd.law.forest import LEAST_DRAFT_PROB, DraftLaw, Forest, ForestLayer
 from dsbd.law.laws import TopTokens, joint_law
 from dsbd.law.verified import Uniforms
 from dsbd.law.verify import verify
-from dsbd.law.width import choose_width
 from dsbd.methods import resolve
 from dsbd.models.lookup import Copies
 from dsbd.settings import DecodingSettings, ResolvedSettings
-from tests.law.enumeration import Case, forests, path_of, plain_law, rows_of, run_law, slots_of, worst_layers
+from tests.law.enumeration import Case, path_of, plain_law, rows_of, run_law, worst_layers
 from tests.law.oracle import Tables, Weighted, sequences, total_variation
 from tests.toy_pair import OTHER, SPREAD
 
@@ -104,29 +103,20 @@ TREES = {
 }
 
 
-def tree(tables: Tables, branching: tuple[int, ...], **changes) -> Case:
-    """A case of the method specinfer, with the settings that the method implies."""
-    asked = DecodingSettings(method="specinfer", branching=branching, **{"top_k": 2, **changes})
-    return Case(tables, resolve(asked))
-
-
-def follows(case: Case, layers: int) -> None:
-    """Whole runs have the law of beam sampling of a fixed width."""
-    law = run_law(case, layers)
-    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
-    assert total_variation(law, plain_law(case, layers)) <= EXACT
-
-
 @pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize("name", [*RUNS, *TREES])
 def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
     """Catches any error of acceptance, residual, recovery, landing or multiplicity that changes the output's law."""
     if name in RUNS:
         tables, changes, layers = RUNS[name]
-        follows(Case(tables, settings(replacement=replacement, **changes)), layers)
+        case = Case(tables, settings(replacement=replacement, **changes))
     else:
         tables, branching, changes = TREES[name]
-        follows(tree(tables, branching, replacement=replacement, **changes), len(branching) + 1)
+        asked = {"branching": branching, "top_k": 2, "replacement": replacement, **changes}
+        case, layers = Case(tables, resolve(DecodingSettings(method="specinfer", **asked))), len(branching) + 1
+    law = run_law(case, layers)
+    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
+    assert total_variation(law, plain_law(case, layers)) <= EXACT
 
 
 LAYERS = {
@@ -253,35 +243,6 @@ def test_a_draft_whose_probability_underflows_is_tried_once_it_is_the_best_left(
     forest = Forest([Beam(toy.ROOT, 0.0)], [ForestLayer([first, second], [0.5, 0.5], [], law)])
     layers = verify(forest, Going().rows, chosen, frozenset(), Uniforms([0.5] * 20))
     assert [(trial.verdict, trial.acceptance) for trial in layers[0].trials] == [("accepted", 1.0), ("accepted", 1.0)]
-
-
-@pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("depth", [0, 1])
-def test_no_beam_is_drawn_twice_without_replacement_at_low_temperature(depth: int) -> None:
-    """Catches a width above the number of pairs with positive probability: 0/0, and the same beam again and again."""
-    tables = Fixed([0.999, 9e-4, 1e-4], [0.999, 5e-4, 5e-4])
-    low = settings(draft_depth=depth, draft_width=3, width=3, top_k=0, replacement=False, temperature=0.001)
-    case = Case(tables, low)
-    for run in forests(case, case.process()):
-        layer = verify(run.forest, run.next_tokens, low, frozenset(), Uniforms([0.5] * 20))[0]
-        slots = slots_of(layer)
-        assert len(set(slots)) == len(slots)
-        assert all(beam.multiplicity == 1 for beam in layer.beams)
-
-
-def test_acceptance_chain_and_distribution_are_probabilities() -> None:
-    """Catches values below 0 or above 1 by a rounding, which a trace would have to refuse, and which the tail of the
-    distribution at threshold 0 would show."""
-    random = np.random.default_rng(1)
-    for _ in range(200):
-        target, draft = random.random(6) ** 3, random.random(6) ** 3 * (random.random(6) < 0.5)
-        chosen = choose_width(target / target.sum(), draft / max(draft.sum(), 1), 4, 6, ResolvedSettings())
-        numbers = (*chosen.numbers.acceptance_chain, *chosen.numbers.accepted_distribution)
-        assert 0 <= min(numbers) <= max(numbers) <= 1
-        zero = choose_width(
-            target / target.sum(), np.zeros(6), 3, 6, ResolvedSettings(width_threshold=0.0, draft_width=3)
-        )
-        assert zero.width == 3
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -5,12 +5,13 @@ import importlib
 import inspect
 import math
 from dataclasses import replace
-from pathlib import Path
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from dsbd.law import toy
 from dsbd.law.beams import Beam, common_prefix, keep_best, score_hypothesis
@@ -19,10 +20,54 @@ from dsbd.law.laws import joint_law
 from dsbd.law.verified import Uniforms, draft_layers_passed
 from dsbd.law.width import acceptance_chain, choose_width, likely_forest_width
 from dsbd.settings import ResolvedSettings
-from tests.law.enumeration import layers, near_cut, oracle_law, rows_of, settings_of
-from tests.law.oracle import Warp
+from tests.law.enumeration import rows_of
+from tests.law.oracle import Warp, Weighted, joint
 
 EXACT = 1e-12
+
+
+@st.composite
+def layers(draw, ties: bool = False):
+    """Beams with next-token tables, and a warp. With ``ties`` equal probabilities are common."""
+    beams, vocabulary = draw(st.integers(1, 3)), draw(st.integers(2, 5))
+    values = st.sampled_from([0.0, 1.0, 2.0, 4.0]) if ties else st.floats(0.01, 1.0)
+    tables = []
+    for _ in range(beams):
+        masses = draw(st.lists(values, min_size=vocabulary, max_size=vocabulary).filter(lambda m: sum(m) > 0))
+        tables.append([mass / sum(masses) for mass in masses])
+    weights = [-1.0] * beams if ties else draw(st.lists(st.floats(-5, 0), min_size=beams, max_size=beams))
+    counts = draw(st.lists(st.integers(1, 1 if ties else 3), min_size=beams, max_size=beams))
+    warp = Warp(
+        temperature=draw(st.sampled_from([0.0, 0.5, 1.0, 2.5])),
+        top_k=draw(st.integers(0, beams * vocabulary + 1)),
+        top_p=draw(st.sampled_from([1.0, 0.97, 0.71, 0.33])),
+        replacement=draw(st.booleans()),
+    )
+    if not warp.replacement:
+        counts = [1] * beams
+    return tables, weights, counts, warp
+
+
+def oracle_law(tables, weights, counts, warp) -> list[tuple[tuple[int, int], float]]:
+    both = zip(weights, counts, strict=True)
+    beams = [Weighted((place,), weight, count) for place, (weight, count) in enumerate(both)]
+    return [((path[0], path[1]), mass) for path, mass in joint(beams, lambda path: tables[path[0]], warp)]
+
+
+def near_cut(tables, weights, counts, warp) -> bool:
+    """Two different pairs so close to the edge of top-k or top-p, or to the greedy choice, that rounding decides."""
+    both = zip(tables, weights, strict=True)
+    raw = sorted((weight + math.log(p), weight, p) for table, weight in both for p in table if p > 0)
+    close = any(b[0] - a[0] < 1e-9 and a[1:] != b[1:] for a, b in pairwise(raw))  # masses may be rounded to a tie
+    if warp.temperature == 0:
+        return close
+    if warp.top_p == 1 and warp.top_k == 0:
+        return False
+    whole = oracle_law(tables, weights, counts, warp._replace(top_k=0, top_p=1.0))
+    full = [mass for _, mass in whole]
+    close = close or any(0 < abs(a - b) < 1e-9 for a, b in pairwise(full))
+    kept = full[: warp.top_k or None]
+    return close or any(abs(sum(kept[:n]) / sum(kept) - warp.top_p) < 1e-9 for n in range(1, len(kept)))
 
 
 @settings(max_examples=500, deadline=None)
@@ -35,7 +80,7 @@ def test_joint_law_is_the_oracles(layer) -> None:
     tables, weights, counts, warp = layer
     if near_cut(*layer):
         return
-    law = joint_law(rows_of(tables, warp.top_k), weights, counts, settings_of(warp))
+    law = joint_law(rows_of(tables, warp.top_k), weights, counts, ResolvedSettings(**warp._asdict()))
     expected = dict(oracle_law(*layer))
     if law.ranks is not None:
         assert [law.pair(index) for index in law.ranks.tolist()] == list(expected)
@@ -154,7 +199,6 @@ def test_equal_laws_accept_everything_and_disjoint_ones_nothing(draft, changes, 
     assert likely_forest_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2
 
 
-ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["beams", "forest", "joint", "laws", "verified", "verify", "width"]
 
 

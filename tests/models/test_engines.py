@@ -17,11 +17,11 @@ import torch
 
 import dsbd
 from benchmarks import families
-from dsbd import decoder, machine
+from dsbd import decoder
 from dsbd.errors import PairError
 from dsbd.law.beams import Node
 from dsbd.law.verify import verify
-from dsbd.machine import SMALL, cpu_quota, limit_threads
+from dsbd.machine import SMALL, torch_threads
 from dsbd.models import language_model
 from dsbd.models.cache import GROWTH_SLOTS, PACKED, ForestCache, LayerShape, pack_groups
 from dsbd.models.check import check_engine, check_forest, check_states
@@ -31,12 +31,12 @@ from dsbd.models.engines.graph import GraphRow, GraphRunner
 from dsbd.models.engines.onnx import OnnxForward, OnnxRow
 from dsbd.models.engines.traced import TracedRow
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.making import KEPT, make_pair
+from dsbd.models.making import make_pair
 from dsbd.models.rows import forest, states
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.states import StateRows
 from tests.models.tiny import CLOSE, FORESTS, VOCABULARY, WINDOW, Driver, tiny_model, wandered
-from tests.toy_pair import Digits, toy_model, toy_pair_on, toy_tokenizer
+from tests.toy_pair import toy_model, toy_pair_on, toy_tokenizer
 
 EAGER_SOFTMAX, FLOAT32 = 1e-5, 1e-3
 """Bounds of rounding: the eager attention of transformers computes its softmax in float32 in any model."""
@@ -184,18 +184,6 @@ def test_other_models_are_refused(family, dtype):
     assert not check_engine(model_on("onnx", family, dtype)).passed
 
 
-@pytest.mark.parametrize("name", ["bloom", "gpt_neo", "mamba", "mpt", "roberta", "rwkv"])
-def test_a_family_decodes_as_transformers_does(name):
-    """Catches positions, biases, caches and states that are not those of the family, against ``generate`` at
-    temperature 0: one family of each way. ``tests/models/tiny.py`` has the usual ones."""
-    found = families.decoded(name)
-    assert found.gap > families.CLEAR, "the best two tokens are too close to tell"
-    assert found.ids == found.expected
-    way = found.pair.target.attention
-    assert way == found.pair.draft.attention == families.told_ways()[name]
-    assert way == "forest" or all(KEPT[way] in line for line in found.pair.fallbacks)
-
-
 def leaking(self, name, states, layers, outputs=None, own=onnx_graph._Int8Builder._linear):
     """Return what int8 matrices make of states, and a little of what they make of those of all tokens."""
     made = own(self, name, states, layers)
@@ -222,47 +210,6 @@ def test_an_int8_model_is_checked_against_itself_and_its_float_model(fault, monk
     monkeypatch.setattr(*place)
     with pytest.raises(PairError, match=f"toy does not run in int8: .*{said}; leave weights at float"):
         make_pair(replace(model), None, toy_tokenizer())
-
-
-def test_models_that_no_check_of_logits_would_find():
-    """Catches a model that sees later tokens, experts that a trace fixes, and GPT-Neo in the forest: its window of 256
-    slots is longer than the check."""
-    bert = families.tiny_model("bert", is_decoder=False)
-    with pytest.raises(PairError, match=r"not causal: .* is_decoder=True"):
-        make_pair(LanguageModel(bert, "bert"), None, object())
-    pair = make_pair(families.tiny_model("mixtral", vocab_size=260), None, toy_tokenizer(), "traced")
-    assert (pair.target.engine, "experts" in pair.fallbacks[0]) == ("eager", True)
-    outcome = check_forest(LanguageModel(families.tiny_model("gpt_neo", window_size=256), "gpt-neo"))
-    assert (outcome.passed, "window" in outcome.reason) == (False, True)
-
-
-FACTORS = {"short_factor": [1.0] * 2, "long_factor": [8.0] * 2, "short_mscale": 1.0, "long_mscale": 1.3}
-LONGROPE = {"rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 32, **FACTORS}
-DYNAMIC = {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10000.0}
-TURNS = {"rope_parameters": LONGROPE, "original_max_position_embeddings": 32, "sliding_window": None}
-ROPES = {
-    "longrope": ("phi3", TURNS, True),
-    "experts": ("phimoe", TURNS, True),
-    "dynamic": ("llama", {"rope_parameters": DYNAMIC, "max_position_embeddings": 32}, False),
-}
-
-
-@pytest.mark.parametrize("name", ROPES)
-def test_rotations_that_change_with_the_length_are_not_crossed(name):
-    """Catches a text beyond the length at which a model rotates by other factors: its keys in the cache keep the old
-    ones, and a draft beyond it changes the rotation of the tokens before it, so ids depended on the draft."""
-    family, fields, is_told = ROPES[name]
-    model = families.tiny_model(family, eos_token_id=None, **fields)
-    pair = make_pair(LanguageModel(model, name), LanguageModel(model, "draft"), Digits(0, None))
-    assert any("up to 32 tokens" in line for line in pair.fallbacks) == is_told
-    ids = [(7 * place + 3) % 10 for place in range(20)]
-    how = {"attention_mask": torch.ones(1, 20, dtype=torch.int64), "do_sample": False, "max_new_tokens": 12}
-    expected, prompt = model.generate(torch.tensor([ids]), **how)[0, 20:].tolist(), "".join(map(str, ids))
-    for asked in ({"method": "greedy"}, {"method": "speculative", "temperature": 0.0}):
-        settings = dsbd.DecodingSettings(max_new_tokens=12, **asked)
-        assert dsbd.decode(pair, prompt, settings).token_ids == expected
-        with pytest.raises(dsbd.PromptError, match=f"prompt of 20 tokens plus .* 14 exceeds .* 32 tokens of {name}"):
-            dsbd.decode(pair, prompt, replace(settings, max_new_tokens=14))
 
 
 def tensors_of(cache):
@@ -380,19 +327,6 @@ def test_one_forward_serves_decodes_side_by_side(engine, kind, capfd):
     assert model.runner(kind) is forward
 
 
-def test_onnx_takes_a_prompt_that_is_empty_or_fills_the_context():
-    """Catches a forest without a prompt, whose positions the operator counts itself, and one that has more slots than
-    the context has positions, which it refuses."""
-    models = [toy_model(1, 1, head_size=16).float() for _ in range(2)]  # every draft is accepted
-    ours, theirs = (make_pair(*models, toy_tokenizer(), engine) for engine in ("onnx", "eager"))
-    settings = dsbd.DecodingSettings(max_new_tokens=4, draft_depth=3, draft_width=6)
-    prompt = "a b " * 31
-    assert ours.room_after(len(ours.encode(prompt))) == settings.max_new_tokens
-    for text in ("", prompt):
-        found, expected = (dsbd.decode(pair, text, settings).beams for pair in (ours, theirs))
-        assert [beam.token_ids for beam in found] == [beam.token_ids for beam in expected]
-
-
 def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
     """Catches buffers for the whole context, room beside the room asked for, buffers that two decodes share, that are
     never given back, or those of every model that was ever loaded."""
@@ -415,30 +349,6 @@ def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
     assert seen() is None
 
 
-@pytest.fixture
-def _threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("_threads")
-def test_threads_follow_the_quota(monkeypatch, tmp_path):
-    """Catches sixty-four threads on two cores' worth of time, "no limit" that is one, a user's choice overridden."""
-    for said, share in ((None, None), ("200000 100000\n", 2.0), ("max 100000\n", None), ("rubbish", None)):
-        assert said is None or (tmp_path / "cpu.max").write_text(said)
-        assert cpu_quota(tmp_path) == share
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    torch.set_num_threads(6)
-    for quota, left in ((None, 6), (8.0, 6), (2.5, 3), (0.2, 1)):
-        monkeypatch.setattr(machine, "cpu_quota", lambda quota=quota: quota)
-        assert limit_threads() == left
-    torch.set_num_threads(6)
-    monkeypatch.setenv("OMP_NUM_THREADS", "6")
-    assert limit_threads() == 6
-
-
-@pytest.mark.usefixtures("_threads")
 @pytest.mark.parametrize(("small", "forwards"), [(0, 3), (SMALL, 1)], ids=["large", "small"])
 def test_forwards_take_all_threads_and_the_rest_one(monkeypatch, small, forwards):
     """Catches operations on small tensors that wait for each other's threads, a large model on one thread, and a
@@ -452,9 +362,9 @@ def test_forwards_take_all_threads_and_the_rest_one(monkeypatch, small, forwards
         decoder, "verify", lambda *given: seen["between"].add(torch.get_num_threads()) or verify(*given)
     )
     seen["forward"].clear()
-    torch.set_num_threads(3)
-    for _ in dsbd.stream(pair, "Once", dsbd.DecodingSettings(max_new_tokens=4)):
-        assert torch.get_num_threads() == 3
+    with torch_threads(3):
+        for _ in dsbd.stream(pair, "Once", dsbd.DecodingSettings(max_new_tokens=4)):
+            assert torch.get_num_threads() == 3
     assert seen == {"forward": {forwards}, "between": {1}}
 
 

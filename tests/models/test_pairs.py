@@ -10,13 +10,14 @@ from tokenizers import Tokenizer, models
 from transformers import AutoModelForCausalLM, LlamaModel, PreTrainedTokenizerFast, TorchAoConfig
 
 import dsbd
+from benchmarks import families
 from dsbd.errors import PairError
-from dsbd.machine import computes_bfloat16
+from dsbd.models.check import check_forest
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.loading import load_pair, resolve_dtype
-from dsbd.models.making import make_pair
+from dsbd.models.loading import load_pair
+from dsbd.models.making import KEPT, make_pair
 from dsbd.models.pair import TokenBytes
-from tests.toy_pair import EOS, llama_2_tokenizer, read_settings, toy_model, toy_pair, toy_tokenizer
+from tests.toy_pair import EOS, Digits, llama_2_tokenizer, read_settings, toy_model, toy_pair, toy_tokenizer
 
 CPU = torch.device("cpu")
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=10, draft_depth=2, draft_width=3, seed=3)
@@ -54,7 +55,7 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
 def test_what_cannot_be_loaded_is_refused_before_anything_is_read(named, said, monkeypatch):
     """Catches a name that is looked up on the hub, a draft that is silently replaced, a default in place of a typing
     error, a device that holds no numbers, and code of a model that is run by an argument."""
-    monkeypatch.setattr("dsbd.models.loading.source_of", lambda name: pytest.fail("it was read"))
+    monkeypatch.setattr("dsbd.models.files.source_of", lambda name: pytest.fail("it was read"))
     with pytest.raises(PairError, match=said) as caught:
         load_pair(**named)
     assert "\n" not in str(caught.value)
@@ -85,21 +86,6 @@ def test_what_is_no_pair_of_loaded_models_is_refused(given, said):
     """Catches an AttributeError deep in the decoder."""
     with pytest.raises(PairError, match=said):
         make_pair(*given)
-
-
-@pytest.mark.parametrize(("amx", "avx512"), [(False, False), (True, False), (False, True), (None, None)])
-def test_auto_is_bfloat16_where_the_processor_multiplies_it(amx, avx512, monkeypatch):
-    """Catches bfloat16 on a processor that imitates it, many times slower, float32 on one that computes it, and an
-    error with a torch that has no such probe."""
-    for probe, answer in (("_is_amx_tile_supported", amx), ("_is_avx512_bf16_supported", avx512)):
-        if answer is None:
-            monkeypatch.delattr(torch.cpu, probe, raising=False)
-        else:
-            monkeypatch.setattr(torch.cpu, probe, lambda answer=answer: answer, raising=False)
-    assert computes_bfloat16() is bool(amx or avx512)
-    assert resolve_dtype("auto", CPU) == (torch.bfloat16 if amx or avx512 else torch.float32)
-    assert resolve_dtype("auto", torch.device("cuda")) == torch.bfloat16
-    assert resolve_dtype("bfloat16", CPU) == torch.bfloat16, "asked for by name"
 
 
 @pytest.mark.parametrize(
@@ -213,6 +199,72 @@ def test_a_target_of_another_kind_than_its_draft_decodes(toy_folders, way):
     pair = make_pair(target, loaded(toy_folders["draft"]), toy_tokenizer())
     assert (pair.target.attention, pair.target.vocabulary_size, pair.draft.vocabulary_size) == ("forest", 260, 260)
     assert ids(pair, GREEDY) == ids(pair, dsbd.DecodingSettings(method="greedy", max_new_tokens=10))
+
+
+def test_models_that_no_check_of_logits_would_find():
+    """Catches a model that sees later tokens, experts that a trace fixes, and GPT-Neo in the forest: its window of 256
+    slots is longer than the check."""
+    bert = families.tiny_model("bert", is_decoder=False)
+    with pytest.raises(PairError, match=r"not causal: .* is_decoder=True"):
+        make_pair(LanguageModel(bert, "bert"), None, object())
+    pair = make_pair(families.tiny_model("mixtral", vocab_size=260), None, toy_tokenizer(), "traced")
+    assert (pair.target.engine, "experts" in pair.fallbacks[0]) == ("eager", True)
+    outcome = check_forest(LanguageModel(families.tiny_model("gpt_neo", window_size=256), "gpt-neo"))
+    assert (outcome.passed, "window" in outcome.reason) == (False, True)
+
+
+FACTORS = {"short_factor": [1.0] * 2, "long_factor": [8.0] * 2, "short_mscale": 1.0, "long_mscale": 1.3}
+LONGROPE = {"rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 32, **FACTORS}
+DYNAMIC = {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10000.0}
+TURNS = {"rope_parameters": LONGROPE, "original_max_position_embeddings": 32, "sliding_window": None}
+ROPES = {
+    "longrope": ("phi3", TURNS, True),
+    "experts": ("phimoe", TURNS, True),
+    "dynamic": ("llama", {"rope_parameters": DYNAMIC, "max_position_embeddings": 32}, False),
+}
+
+
+@pytest.mark.parametrize("name", ROPES)
+def test_rotations_that_change_with_the_length_are_not_crossed(name):
+    """Catches a text beyond the length at which a model rotates by other factors: its keys in the cache keep the old
+    ones, and a draft beyond it changes the rotation of the tokens before it, so ids depended on the draft."""
+    family, fields, is_told = ROPES[name]
+    model = families.tiny_model(family, eos_token_id=None, **fields)
+    pair = make_pair(LanguageModel(model, name), LanguageModel(model, "draft"), Digits(0, None))
+    assert any("up to 32 tokens" in line for line in pair.fallbacks) == is_told
+    ids = [(7 * place + 3) % 10 for place in range(20)]
+    how = {"attention_mask": torch.ones(1, 20, dtype=torch.int64), "do_sample": False, "max_new_tokens": 12}
+    expected, prompt = model.generate(torch.tensor([ids]), **how)[0, 20:].tolist(), "".join(map(str, ids))
+    for asked in ({"method": "greedy"}, {"method": "speculative", "temperature": 0.0}):
+        settings = dsbd.DecodingSettings(max_new_tokens=12, **asked)
+        assert dsbd.decode(pair, prompt, settings).token_ids == expected
+        with pytest.raises(dsbd.PromptError, match=f"prompt of 20 tokens plus .* 14 exceeds .* 32 tokens of {name}"):
+            dsbd.decode(pair, prompt, replace(settings, max_new_tokens=14))
+
+
+@pytest.mark.parametrize("name", ["bloom", "gpt_neo", "mamba", "mpt", "roberta", "rwkv"])
+def test_a_family_decodes_as_transformers_does(name):
+    """Catches positions, biases, caches and states that are not those of the family, against ``generate`` at
+    temperature 0: one family of each way. ``tests/models/tiny.py`` has the usual ones."""
+    found = families.decoded(name)
+    assert found.gap > families.CLEAR, "the best two tokens are too close to tell"
+    assert found.ids == found.expected
+    way = found.pair.target.attention
+    assert way == found.pair.draft.attention == families.told_ways()[name]
+    assert way == "forest" or all(KEPT[way] in line for line in found.pair.fallbacks)
+
+
+def test_onnx_takes_a_prompt_that_is_empty_or_fills_the_context():
+    """Catches a forest without a prompt, whose positions the operator counts itself, and one that has more slots than
+    the context has positions, which it refuses."""
+    models = [toy_model(1, 1, head_size=16).float() for _ in range(2)]  # every draft is accepted
+    ours, theirs = (make_pair(*models, toy_tokenizer(), engine) for engine in ("onnx", "eager"))
+    settings = dsbd.DecodingSettings(max_new_tokens=4, draft_depth=3, draft_width=6)
+    prompt = "a b " * 31
+    assert ours.room_after(len(ours.encode(prompt))) == settings.max_new_tokens
+    for text in ("", prompt):
+        found, expected = (dsbd.decode(pair, text, settings).beams for pair in (ours, theirs))
+        assert [beam.token_ids for beam in found] == [beam.token_ids for beam in expected]
 
 
 class Spoiled(torch.nn.Module):

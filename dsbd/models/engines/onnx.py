@@ -15,7 +15,6 @@ import torch
 from dsbd.errors import first_line
 from dsbd.law.beams import Node
 from dsbd.models.cache import ForestCache
-from dsbd.models.engines.traced import why_not_plain
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.states import PathRows
@@ -24,6 +23,7 @@ PACKAGES = ("onnx", "onnxruntime")
 ONLY_ERRORS = 3
 HEAD_SIZES = 16
 """ONNX Runtime rotates and attends in one operator for multiples of this."""
+STATIC_ROTATIONS = ("default", "linear", "llama3", "yarn")
 FAMILIES = ("Llama", "Mistral", "Qwen2", "Qwen3", "Phi3")
 
 
@@ -45,7 +45,13 @@ def why_no_graph(model: LanguageModel) -> str | None:
         return f"its heads have a size that is not a multiple of {HEAD_SIZES}"
     if len(model.windows) > 1 or (model.config.rope_parameters or {}).get("partial_rotary_factor", 1.0) != 1.0:
         return "it has layers of two kinds, or rotates a part of each head"
-    return why_not_plain(model)
+    if model.config.hidden_act != "silu":
+        return "its block has another activation"
+    if (model.config.rope_parameters or {}).get("rope_type", "default") not in STATIC_ROTATIONS:
+        return "its rotation depends on the length of the text"
+    if any(type(parameter.data) is not torch.Tensor for parameter in model.model.parameters()):
+        return "its weights are quantised or spread"
+    return None
 
 
 class OnnxForward:

@@ -21,19 +21,7 @@ from dsbd.models.cache import ForestCache, fixed_cache
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.forest import ForestRow
 
-STATIC_ROTATIONS = ("default", "linear", "llama3", "yarn")
 Layout = Sequence[tuple[tuple[int, int], tuple[int, int]]]
-
-
-def why_not_plain(model: LanguageModel) -> str | None:
-    """Return why the block of a model of a known family cannot be computed from its weights; None if it can."""
-    if model.config.hidden_act != "silu":
-        return "its block has another activation"
-    if (model.config.rope_parameters or {}).get("rope_type", "default") not in STATIC_ROTATIONS:
-        return "its rotation depends on the length of the text"
-    if any(type(parameter.data) is not torch.Tensor for parameter in model.model.parameters()):
-        return "its weights are quantised or spread"
-    return None
 
 
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")

@@ -11,10 +11,11 @@ from typing import Any
 
 import torch
 
-from dsbd.errors import ModelError
+from dsbd.errors import ModelError, SettingsError
 from dsbd.law.beams import Node
 from dsbd.machine import torch_threads
 from dsbd.models.language_model import LanguageModel
+from dsbd.settings import ResolvedSettings
 from dsbd.util import Check, never_stop
 
 Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -179,3 +180,37 @@ def _answer_of(processor: Processor, ids: torch.Tensor, scores: torch.Tensor) ->
         name = getattr(processor, "__name__", type(processor).__name__)
         raise ModelError(f"the logits processor {name} returned {found}; it must return logits {list(scores.shape)}")
     return answer
+
+
+class Repeated:
+    """A processor that is asked its first question twice: one with a state would write other texts, in silence."""
+
+    def __init__(self, processor: Processor) -> None:
+        self._processor = processor
+        self._first: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
+        self._is_asked_again = False
+        self.__name__ = getattr(processor, "__name__", type(processor).__name__)
+
+    def __call__(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        asked = logits[:1].clone()
+        answer = self._processor(ids, logits)
+        if self._first is None:
+            self._first = ids[:1], asked, answer[:1].clone() if isinstance(answer, torch.Tensor) else asked
+        elif not self._is_asked_again:
+            self._is_asked_again = True
+            first, given, before = self._first
+            if not torch.allclose(self._processor(first, given), before, equal_nan=True):
+                raise SettingsError(
+                    f"the logits processor {self.__name__} answers the same ids in two ways: it keeps a state; with "
+                    f"drafts, several beams or prompts it must be a function of the ids; change it, or decode one "
+                    f"prompt without drafts (method sampling or greedy; of generate draft_model=None, num_beams=1)"
+                )
+        return answer
+
+
+def functions_of_ids(
+    processors: Sequence[Processor], settings: ResolvedSettings, several: bool
+) -> tuple[Processor, ...]:
+    """Return the processors; those that are not asked about one sequence, token by token, may keep no state."""
+    is_in_turn = settings.draft_depth == 0 and settings.max_width == 1 and not several
+    return tuple(processors) if is_in_turn else tuple(map(Repeated, processors))
