@@ -101,7 +101,7 @@ class DsbdLM(LM):
     @property
     def tokenizer_name(self) -> NoReturn:
         """Refuse ``--apply_chat_template``, which asks for this first."""
-        raise SettingsError("leave --apply_chat_template out; chat=True in --model_args gives each prompt to the template")
+        raise SettingsError("leave --apply_chat_template out; chat=True in --model_args applies the template")
 
     @staticmethod
     def _value(name: str, value: Any) -> Any:

@@ -34,7 +34,9 @@ LONGEST_CONFIG, LONGEST_FILE = 4 * 2**20, 256 * 2**20
 DEEPEST = 32
 """Most levels of lists and objects in a JSON file; known models have fewer than 10."""
 MOST_GROWTH = 64
-"""Most characters that the steps of a tokenizer may make of one; those of known tokenizers make a few."""
+"""Most characters or ids that the steps of a tokenizer may make of one; those of known tokenizers make a few."""
+LONGEST_PART, MOST_ADDED = 1_000_000, 200_000
+"""Most characters of a step of a tokenizer, and most tokens beside its vocabulary; known are 320,000 and 70,000."""
 WIDENING = {"ByteLevel": 4.0, "Precompiled": 4.0}
 """The same of one step that writes each byte as a character, or each character as its table says."""
 RANGES = {
@@ -141,7 +143,7 @@ def _require_files(folder: Path, name: str) -> None:
         named = _json(file).get("weight_map") if file.name.endswith(INDEXES) else None
         _own_files(file, named.values() if isinstance(named, dict) else ())
     _require_config(folder / CONFIG, name)
-    _require_short_texts(folder / "tokenizer.json", name)
+    _require_quick_tokenizer(folder / "tokenizer.json", name)
 
 
 def _require_kind(name: str, files: Collection[str]) -> None:
@@ -217,13 +219,24 @@ def _numbers(config: dict[str, Any]) -> Iterator[tuple[str, float]]:
             yield field, value
 
 
-def _require_short_texts(file: Path, name: str) -> None:
-    """Check how much longer a tokenizer's replacements make a text. Raises: PairError, OSError."""
-    parts = _json(file)
-    if max(_growth(parts.get(part)) for part in ("normalizer", "pre_tokenizer", "decoder")) > MOST_GROWTH:
+def _require_quick_tokenizer(file: Path, name: str) -> None:
+    """Check how long a tokenizer takes, and how much longer its steps make a text. Raises: PairError, OSError."""
+    tokenizer = _json(file)
+    parts = {part: tokenizer.get(part) for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder")}
+    if max(map(_growth, parts.values())) > MOST_GROWTH:
         raise PairError(
             f"tokenizer.json of {name!r} makes of one character more than {MOST_GROWTH}; no more are allowed, as "
             f"a short text would fill the memory; download it again"
+        )
+    for part, size in {part: len(json.dumps(steps)) for part, steps in parts.items()}.items():
+        if size > LONGEST_PART:
+            raise PairError(
+                f"the {part} of tokenizer.json of {name!r} has {size:,} characters; at most {LONGEST_PART:,} are read; "
+                f"download it again"
+            )
+    if (added := len(tokenizer.get("added_tokens") or ())) > MOST_ADDED:
+        raise PairError(
+            f"tokenizer.json of {name!r} adds {added:,} tokens; at most {MOST_ADDED:,} are read; download it again"
         )
 
 
@@ -235,6 +248,8 @@ def _growth(part: Any) -> float:
         return 1.0
     kind = str(part.get("type"))
     inner = math.prod(map(_growth, part.values()), start=WIDENING.get(kind, 1.0))
+    if kind == "TemplateProcessing":
+        return inner * _pieces(part)
     if kind == "Prepend":
         return inner * (1.0 + len(str(part.get("prepend", ""))))
     if kind != "Replace":
@@ -242,6 +257,15 @@ def _growth(part: Any) -> float:
     pattern, made = part.get("pattern"), len(str(part.get("content", "")))
     literal = len(str(pattern.get("String", ""))) if isinstance(pattern, dict) else 0
     return inner * max(1.0, made / literal if literal else made + 1)  # a regular expression may match nothing
+
+
+def _pieces(template: dict[str, Any]) -> int:
+    """Return the most texts and ids that a template makes of a text; 1 for one that no library reads."""
+    try:
+        longest = max((len(token["ids"]) for token in template["special_tokens"].values()), default=1)
+        return max(1, len(template["single"]) * max(1, longest))
+    except (AttributeError, KeyError, TypeError):
+        return 1
 
 
 def weight_files(folder: Path) -> list[Path]:
