@@ -275,7 +275,7 @@ def weight_files(folder: Path) -> list[Path]:
 def _own_files(file: Path, named: Iterable[Any]) -> list[Path]:
     """Return the files that a file names. Raises: PairError: one is not beside it."""
     names = sorted(set(map(str, named)))
-    wrong = next((name for name in names if Path(name).name != name or len(name.encode()) > 255), None)
+    wrong = next((n for n in names if Path(n).name != n or not n.isprintable() or len(n.encode()) > 255), None)
     if wrong is not None:
         raise PairError(
             f"{file.name} in {file.parent.name!r} names {wrong[:100]!r}, which is no file of it; download it again"

@@ -231,6 +231,7 @@ REFUSED = {
     "cut": (cut, "model.safetensors is damaged .* download it again"),
     "a shard": (shards, r"its weights are not all there, model-00002-of-\d+.safetensors is missing; download it again"),
     "long name": (indexed("x" * 5000), OUTSIDE),
+    "half a character": (indexed("\ud800.safetensors"), OUTSIDE),
     "another folder": (indexed("../other.safetensors"), OUTSIDE),
     "pickles elsewhere": (changing("pytorch_model.bin.index.json", weight_map={"a": "../other.bin"}), OUTSIDE),
     "another index": (changing("own.safetensors.index.json", weight_map={"a": "/other.safetensors"}), OUTSIDE),
