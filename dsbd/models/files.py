@@ -36,7 +36,7 @@ DEEPEST = 32
 MOST_GROWTH = 64
 """Most characters or ids that the steps of a tokenizer may make of one; those of known tokenizers make a few."""
 LONGEST_PARTS = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"), 10**6)
-LONGEST_PARTS["added_tokens"] = 16 * 10**6
+LONGEST_PARTS |= {"added_tokens": 16 * 10**6, "additional_special_tokens": 10**5, "extra_special_tokens": 10**5}
 """Most characters of parts of a tokenizer; known are tables of 320,000, and 70,000 added tokens of 150 each."""
 WIDENING = {"ByteLevel": 4.0, "Precompiled": 4.0}
 """The same of one step that writes each byte as a character, or each character as its table says."""
@@ -144,7 +144,8 @@ def _require_files(folder: Path, name: str) -> None:
         named = _json(file).get("weight_map") if file.name.endswith(INDEXES) else None
         _own_files(file, named.values() if isinstance(named, dict) else ())
     _require_config(folder / CONFIG, name)
-    _require_quick_tokenizer(folder / "tokenizer.json", name)
+    for part in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
+        _require_quick_tokenizer(folder / part, name)
 
 
 def _require_kind(name: str, files: Collection[str]) -> None:
@@ -231,8 +232,8 @@ def _require_quick_tokenizer(file: Path, name: str) -> None:
     for part, most in LONGEST_PARTS.items():
         if (size := len(json.dumps(tokenizer.get(part)))) > most:
             raise PairError(
-                f"the {part} of tokenizer.json of {name!r} has {size:,} characters; at most {most:,} are read; "
-                f"download it again"
+                f"{file.name} of {name!r} has {part} of {size:,} characters; at most {most:,} are read; download it "
+                f"again"
             )
 
 

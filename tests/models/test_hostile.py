@@ -193,7 +193,7 @@ TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<n
 WHOLE = {"Sequence": {"id": "A", "type_id": 0}}
 TIMES = {"type": "TemplateProcessing", "single": [WHOLE] * 9, "pair": [WHOLE], "special_tokens": {}}
 UNUSED = {f"<s{place}>": {"id": f"<s{place}>", "ids": [0], "tokens": ["!"]} for place in range(20_000)}
-LONG = r"\w+ of tokenizer.json of '.*' has [\d,]+ characters; at most 1.*,000,000 are read; download it again"
+LONG = r"(tokenizer|special).*json of .* has \w+ of [\d,]+ characters; at most 1\d*,000.* are read; download it again"
 GROWS = "makes of one character more than 64; .*; download it again"
 OUTSIDE = "names '.*', which is no file of it; download it again"
 REFUSED = {
@@ -219,6 +219,8 @@ REFUSED = {
         ("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AAAA" * 300_000}),
         ("decoder", many(20_000, "decoders", "Q", String="Q")),
         ("added_tokens", [{"id": 300, "content": "Q" * 80}] * 150_000))},
+    **{f"special {file}": (changing(f"{file}.json", additional_special_tokens=["<special>"] * 10_000), LONG)
+       for file in ("tokenizer_config", "special_tokens_map")},
     **{f"bytes of bytes, {name}": (changing("tokenizer.json", **{name: bytes_of_bytes(parts)}), GROWS)
        for name, parts in (("normalizer", "normalizers"), ("pre_tokenizer", "pretokenizers"))},
     "nothing grows": (changing("tokenizer.json", normalizer=many(4, "normalizers", "QQQ", Regex="Q*")), GROWS),
