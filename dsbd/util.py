@@ -4,8 +4,10 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from errno import EACCES
+from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 from threading import Event, Thread
@@ -45,17 +47,58 @@ def write_file(path: str | Path, content: str | bytes) -> None:
     earlier = place.is_file() and not place.is_symlink()
     if earlier and not os.access(place, os.W_OK):
         raise PermissionError(EACCES, os.strerror(EACCES))
-    beside = place.with_name(f".{token_hex(8)}.part")
-    try:
-        with beside.open("xb") as file:
+    with part_of(place) as part:
+        with part.open("wb") as file:
             if earlier:
-                shutil.copymode(place, beside)
+                shutil.copymode(place, part)
             file.write(raw)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(place)
+        part.replace(place)
+
+
+@contextmanager
+def part_of(place: Path, make: Callable[[Path], object] = Path.touch) -> Iterator[Path]:
+    """Yield a new file or folder beside a place, to be renamed to it; what killed runs left there is removed first.
+
+    It is locked while it is used, so that no run removes another's. Where nothing locks (Windows), what is left stays.
+    """
+    start = f".{sha256(os.fsencode(place.name)).hexdigest()[:16]}-"
+    for left in place.parent.glob(f"{start}*.part"):
+        if (held := _lock(left, wait=False)) is not None:
+            _remove(left)
+            os.close(held)
+    while True:
+        part = place.with_name(f"{start}{token_hex(8)}.part")
+        make(part)
+        held = _lock(part, wait=True)
+        if part.exists():  # else another run took it for one that was left, before it was locked
+            break
+    try:
+        yield part
     finally:
-        beside.unlink(missing_ok=True)
+        _remove(part)
+        if held is not None:
+            os.close(held)
+
+
+def _lock(part: Path, wait: bool) -> int | None:
+    """Return a descriptor that locks a file or folder until it is closed; None if that cannot be had."""
+    with suppress(ImportError, OSError):
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        opened = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            flock(opened, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+            return opened
+        except OSError:
+            os.close(opened)
+    return None
+
+
+def _remove(part: Path) -> None:
+    with suppress(OSError):
+        shutil.rmtree(part) if part.is_dir() else part.unlink()
 
 
 def _is_device(place: Path) -> bool:

@@ -91,12 +91,17 @@ class DsbdLM(LM):
 
     def loglikelihood(self, requests: list[Any]) -> NoReturn:
         """Refuse: the likelihood of a text does not depend on the decoder."""
-        raise NotImplementedError(
+        raise SettingsError(
             "the model dsbd decodes text, and the likelihood of a given text is that of the target model whatever "
             "decodes; run tasks of this kind with --model hf and the target model"
         )
 
     loglikelihood_rolling = loglikelihood
+
+    @property
+    def tokenizer_name(self) -> NoReturn:
+        """Refuse ``--apply_chat_template``, which asks for this first."""
+        raise SettingsError("leave --apply_chat_template out; chat=True in --model_args applies the template")
 
     @staticmethod
     def _value(name: str, value: Any) -> Any:

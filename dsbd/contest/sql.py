@@ -15,13 +15,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock, Timer
+from threading import Event, Lock, Thread, Timer
 from typing import TypeAlias
 
 from dsbd.errors import QueryError
@@ -45,6 +46,8 @@ _STEPS_PER_CALL = 1_000
 _SQLITE_BYTES = 256_000_000
 _PROCESS_BYTES = 1_000_000_000
 _CLOCK_TIMES = 30
+_LATE = 75
+"""Exit code of a process whose query took too long."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,7 @@ class _QueryProcess:
         """Return the rows of a query. Raises: QueryError."""
         with self._lock:
             process = self._running()
+            end = time.monotonic() + _CLOCK_TIMES * limits.seconds
             timer = Timer(_CLOCK_TIMES * limits.seconds, process.kill)
             timer.start()
             try:
@@ -113,7 +117,7 @@ class _QueryProcess:
                     process.communicate()
                 if not isinstance(problem, (EOFError, OSError, pickle.UnpicklingError)):
                     raise
-                is_late = hasattr(signal, "SIGPROF") and process.returncode in (-signal.SIGPROF, -signal.SIGKILL)
+                is_late = time.monotonic() >= end or process.returncode == _LATE
                 reason = f"takes more than {limits.seconds:g} seconds" if is_late else "breaks SQLite"
                 raise QueryError(f"the query {reason}") from None
             finally:
@@ -157,21 +161,24 @@ def answer_queries() -> None:
     with suppress(EOFError):
         while True:
             database, query, limits = pickle.load(sys.stdin.buffer)
-            rows, wrong = list[Row](), None
+            rows, wrong, over = list[Row](), None, Event()
             try:
-                _end_after(limits.seconds)
+                Thread(target=_end_after, args=(limits.seconds, over), daemon=True).start()
                 rows = run_query_here(database, query, limits)
             except Exception as error:
                 wrong = error
-            _end_after(0)
+            over.set()
             pickle.dump((rows, wrong), answers)
             answers.flush()
 
 
-def _end_after(seconds: float) -> None:
-    """Let this process end after so much processor time, whatever it is doing then; 0: never. Not on Windows."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_PROF, seconds)
+def _end_after(seconds: float, over: Event) -> None:
+    """End this process after so much of its processor time, unless the query, which another thread runs, is over."""
+    end = time.process_time() + seconds
+    while (left := end - time.process_time()) > 0:
+        if over.wait(max(left, 0.01)):
+            return
+    os._exit(_LATE)
 
 
 def run_query_here(database: Path, query: str, limits: QueryLimits) -> list[Row]:

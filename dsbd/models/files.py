@@ -34,7 +34,10 @@ LONGEST_CONFIG, LONGEST_FILE = 4 * 2**20, 256 * 2**20
 DEEPEST = 32
 """Most levels of lists and objects in a JSON file; known models have fewer than 10."""
 MOST_GROWTH = 64
-"""Most characters that the steps of a tokenizer may make of one; those of known tokenizers make a few."""
+"""Most characters or ids that the steps of a tokenizer may make of one; those of known tokenizers make a few."""
+LONGEST_PARTS = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"), 10**6)
+LONGEST_PARTS |= {"added_tokens": 16 * 10**6, "additional_special_tokens": 10**5, "extra_special_tokens": 10**5}
+"""Most characters of parts of a tokenizer; known are tables of 320,000, and 70,000 added tokens of 150 each."""
 WIDENING = {"ByteLevel": 4.0, "Precompiled": 4.0}
 """The same of one step that writes each byte as a character, or each character as its table says."""
 RANGES = {
@@ -141,7 +144,8 @@ def _require_files(folder: Path, name: str) -> None:
         named = _json(file).get("weight_map") if file.name.endswith(INDEXES) else None
         _own_files(file, named.values() if isinstance(named, dict) else ())
     _require_config(folder / CONFIG, name)
-    _require_short_texts(folder / "tokenizer.json", name)
+    for part in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
+        _require_quick_tokenizer(folder / part, name)
 
 
 def _require_kind(name: str, files: Collection[str]) -> None:
@@ -217,14 +221,20 @@ def _numbers(config: dict[str, Any]) -> Iterator[tuple[str, float]]:
             yield field, value
 
 
-def _require_short_texts(file: Path, name: str) -> None:
-    """Check how much longer a tokenizer's replacements make a text. Raises: PairError, OSError."""
-    parts = _json(file)
-    if max(_growth(parts.get(part)) for part in ("normalizer", "pre_tokenizer", "decoder")) > MOST_GROWTH:
+def _require_quick_tokenizer(file: Path, name: str) -> None:
+    """Check how long a tokenizer takes, and how much longer its steps make a text. Raises: PairError, OSError."""
+    tokenizer = _json(file)
+    if max(_growth(tokenizer.get(part)) for part in LONGEST_PARTS) > MOST_GROWTH:
         raise PairError(
             f"tokenizer.json of {name!r} makes of one character more than {MOST_GROWTH}; no more are allowed, as "
             f"a short text would fill the memory; download it again"
         )
+    for part, most in LONGEST_PARTS.items():
+        if (size := len(json.dumps(tokenizer.get(part)))) > most:
+            raise PairError(
+                f"{file.name} of {name!r} has {part} of {size:,} characters; at most {most:,} are read; download it "
+                f"again"
+            )
 
 
 def _growth(part: Any) -> float:
@@ -235,6 +245,8 @@ def _growth(part: Any) -> float:
         return 1.0
     kind = str(part.get("type"))
     inner = math.prod(map(_growth, part.values()), start=WIDENING.get(kind, 1.0))
+    if kind == "TemplateProcessing":
+        return inner * _pieces(part)
     if kind == "Prepend":
         return inner * (1.0 + len(str(part.get("prepend", ""))))
     if kind != "Replace":
@@ -242,6 +254,15 @@ def _growth(part: Any) -> float:
     pattern, made = part.get("pattern"), len(str(part.get("content", "")))
     literal = len(str(pattern.get("String", ""))) if isinstance(pattern, dict) else 0
     return inner * max(1.0, made / literal if literal else made + 1)  # a regular expression may match nothing
+
+
+def _pieces(template: dict[str, Any]) -> int:
+    """Return the most texts and ids that a template makes of a text; 1 for one that no library reads."""
+    try:
+        longest = max((len(token["ids"]) for token in template["special_tokens"].values()), default=1)
+        return max(1, len(template["single"]) * max(1, longest))
+    except (AttributeError, KeyError, TypeError):
+        return 1
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -255,7 +276,7 @@ def weight_files(folder: Path) -> list[Path]:
 def _own_files(file: Path, named: Iterable[Any]) -> list[Path]:
     """Return the files that a file names. Raises: PairError: one is not beside it."""
     names = sorted(set(map(str, named)))
-    wrong = next((name for name in names if Path(name).name != name or len(name.encode()) > 255), None)
+    wrong = next((n for n in names if Path(n).name != n or not n.isprintable() or len(n.encode()) > 255), None)
     if wrong is not None:
         raise PairError(
             f"{file.name} in {file.parent.name!r} names {wrong[:100]!r}, which is no file of it; download it again"

