@@ -36,7 +36,7 @@ DEEPEST = 32
 MOST_GROWTH = 64
 """Most characters or ids that the steps of a tokenizer may make of one; those of known tokenizers make a few."""
 LONGEST_PARTS = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"), 10**6)
-LONGEST_PARTS |= {"added_tokens": 16 * 10**6, "additional_special_tokens": 10**5, "extra_special_tokens": 10**5}
+LONGEST_PARTS |= {"added_tokens": 16 * 10**6, "additional_special_tokens": 3 * 10**5, "extra_special_tokens": 3 * 10**5}
 """Most characters of parts of a tokenizer; known are tables of 320,000, and 70,000 added tokens of 150 each."""
 WIDENING = {"ByteLevel": 4.0, "Precompiled": 4.0}
 """The same of one step that writes each byte as a character, or each character as its table says."""

@@ -219,7 +219,7 @@ REFUSED = {
         ("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AAAA" * 300_000}),
         ("decoder", many(20_000, "decoders", "Q", String="Q")),
         ("added_tokens", [{"id": 300, "content": "Q" * 80}] * 150_000))},
-    **{f"special {file}": (changing(f"{file}.json", additional_special_tokens=["<special>"] * 10_000), LONG)
+    **{f"special {file}": (changing(f"{file}.json", additional_special_tokens=["<special>"] * 30_000), LONG)
        for file in ("tokenizer_config", "special_tokens_map")},
     **{f"bytes of bytes, {name}": (changing("tokenizer.json", **{name: bytes_of_bytes(parts)}), GROWS)
        for name, parts in (("normalizer", "normalizers"), ("pre_tokenizer", "pretokenizers"))},
