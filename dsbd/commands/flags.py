@@ -89,18 +89,13 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     what = f"a bundled pair ({BUNDLED_PAIRS[0]}), or {SMOLLM2} once it is fetched"
     add("--pair", choices=(*BUNDLED_PAIRS, SMOLLM2), help=what)
     add("--target", type=path_or_id, metavar="PATH_OR_ID", help="target model, instead of a bundled pair")
-    add(
-        "--draft",
-        type=path_or_id,
-        metavar="PATH_OR_ID",
-        help="draft model of the same vocabulary, or lookup",
-    )
+    add("--draft", type=path_or_id, metavar="PATH_OR_ID", help="draft model of the same vocabulary, or lookup")
     add("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
     add("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     add("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
     add("--engine", default="auto", help="auto, eager, traced, onnx, graph (auto)")
     add("--weights", default="float", help="float, or int8: rounded to eight bits, on a CPU (float)")
-    what = "folder of a memory of the target, or bundled: a prompt beyond the context is read into it"
+    what = "folder of a memory of the target: a prompt beyond the context is read into it"
     add("--memory", type=path_or_id, metavar="PATH", help=what)
     what = "send a prompt as a user's turn (where the model has a chat template)"
     add("--chat", action=argparse.BooleanOptionalAction, help=what)
