@@ -20,7 +20,7 @@ from dsbd.models.pair import Pair, Prompt, WindowedPrompt, is_list
 from dsbd.models.rows.row import Processor, functions_of_ids
 from dsbd.results import DecodingResult
 from dsbd.session import Enough, Observer, RunStart, Update, is_answered
-from dsbd.settings import METHODS, DecodingSettings
+from dsbd.settings import FIELDS, METHODS, DecodingSettings, refuse_names
 from dsbd.tracing.recorder import Recorder
 from dsbd.util import Check, Progress, check_of, value_of
 
@@ -165,6 +165,7 @@ def _checked(
     if not isinstance(asked, DecodingSettings):
         remedy = "DecodingSettings.from_dict(...)" if isinstance(settings, dict) else "DecodingSettings(...)"
         raise SettingsError(f"settings is {_named(settings)}; give dsbd.{remedy} or None")
+    refuse_names(named.keys() - FIELDS.keys(), [*inspect.signature(stream).parameters][3:-1])
     asked = replace(asked, **named)
     if cancel is not None and not callable(cancel):
         raise SettingsError(f"cancel is {_named(cancel)}; give a function without arguments, or None")

@@ -96,8 +96,8 @@ def generate(
     request.refuse_unknown(config, inputs)
     if draft_model is ...:
         raise SettingsError(
-            "draft_model is not given; give draft_model=draft, as transformers does not pass on assistant_model, or "
-            "draft_model=None to draft nothing"
+            "draft_model is not given; give draft_model=draft, as transformers does not pass on assistant_model, "
+            "draft_model='lookup' to copy guesses from the text, or draft_model=None to draft nothing"
         )
     if (own_inputs := "prepare_inputs_for_generation") in vars(model):
         raise SettingsError(

@@ -99,11 +99,7 @@ class Drafter:
     """
 
     def __init__(
-        self,
-        source: DraftModel | Copies,
-        settings: ResolvedSettings,
-        eos: Collection[int],
-        generator: torch.Generator,
+        self, source: DraftModel | Copies, settings: ResolvedSettings, eos: Collection[int], generator: torch.Generator
     ) -> None:
         self.row = source.row
         self._source, self._generator = source, generator
@@ -194,12 +190,7 @@ class Drafter:
         return drawn
 
     def _covers(
-        self,
-        drafted: Drafted,
-        law: Law,
-        above: Sequence[Beam],
-        rows: Sequence[TopTokens],
-        drafts: Sequence[Beam],
+        self, drafted: Drafted, law: Law, above: Sequence[Beam], rows: Sequence[TopTokens], drafts: Sequence[Beam]
     ) -> list[Node]:
         """Return the likeliest pairs of a law that were not drawn and do not end a beam, as nodes."""
         drawn = {(beam.node.parent, beam.node.token) for beam in drafts}

@@ -280,11 +280,7 @@ class Session:
     """One decode in progress; ``drafter`` is None if nothing is drafted."""
 
     def __init__(
-        self,
-        start: RunStart,
-        target_row: Row,
-        drafter: Drafter | BlockSearch | None,
-        clock: PhaseClock,
+        self, start: RunStart, target_row: Row, drafter: Drafter | BlockSearch | None, clock: PhaseClock
     ) -> None:
         self._start, self._clock = start, clock
         self._target_row, self._draft_row = target_row, None if drafter is None else drafter.row

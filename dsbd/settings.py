@@ -5,6 +5,7 @@ values, the flags of the command line, the page's form, the table in docs/api/se
 decoder in the browser are all made from it.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from itertools import accumulate
@@ -202,10 +203,7 @@ class DecodingSettings:
     block: int = _field(2, "whole", ("mjgd",), "Block", "tokens decided at once", 1, 3)
 
     def __new__(cls, **given: Any) -> "DecodingSettings":
-        for name in given.keys() - {one.name for one in fields(cls)}:
-            close = get_close_matches(str(name), FIELDS, 1)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(FIELDS))}"
-            raise SettingsError(f"unknown setting {name!r}; {hint}")
+        refuse_names(given.keys() - {one.name for one in fields(cls)})
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -283,6 +281,15 @@ AUTO_FIELDS = tuple(name for name, about in FIELDS.items() if AUTO in (*about.al
 """Fields that accept ``auto``: their values are found by measuring on this pair and device before decoding starts."""
 EVERY_METHOD = tuple(name for name, about in FIELDS.items() if about.methods == METHODS and name != "method")
 """The fields that every method reads, besides ``method``."""
+
+
+def refuse_names(unknown: Iterable[str], also: Sequence[str] = ()) -> None:
+    """Raise SettingsError for the first name; it says the closest field, or one of ``also``."""
+    known = sorted([*FIELDS, *also])
+    for name in map(str, unknown):
+        close = get_close_matches(name, known, 1) or [one for one in known if one in name]
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+        raise SettingsError(f"unknown setting {name!r}; {hint}")
 
 
 def fields_of(method: str) -> list[Field]:

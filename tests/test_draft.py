@@ -151,8 +151,8 @@ def test_pairs_below_the_least_probability_are_not_drafted() -> None:
 def test_an_honest_trace_of_models_whose_tokens_tie_is_accepted(settings, at_hand, monkeypatch) -> None:
     """Catches choice and rank from two searches that order ties otherwise: the audit refused such traces."""
     read_by_host(at_hand, monkeypatch)
-    asked = dsbd.DecodingSettings(max_new_tokens=12, **settings)
-    report = dsbd.verify_trace(dsbd.decode(tied(toy_pair()), "One day", asked, record=True).trace)
+    trace = dsbd.decode(tied(toy_pair()), "One day", record=True, max_new_tokens=12, **settings).trace
+    report = dsbd.verify_trace(trace)
     assert report.passed, report.failure
 
 
@@ -227,12 +227,8 @@ def test_the_largest_entries_come_best_first(rows: int, size: int, count: int, s
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    st.integers(1, 4), st.integers(2, 1500), st.integers(1, 60), st.sampled_from([2, 5, 1000]), st.integers(0, 2**31)
-)
-def test_a_few_tokens_more_than_asked_for_change_no_joint_law(
-    rows: int, size: int, top_k: int, levels: int, seed: int
-) -> None:
+@given(st.integers(1, 4), st.integers(2, 1500), st.integers(1, 60), st.sampled_from([2, 5, 1000]), st.integers(0, 2**9))
+def test_a_few_tokens_more_than_asked_for_change_no_joint_law(rows, size, top_k, levels, seed) -> None:
     """Catches groups that hide a likelier token, a tie broken away from the lowest id, and rows cut wrongly."""
     source, top_k = np.random.default_rng(seed), min(top_k, size - 1)
     logits = torch.from_numpy(source.integers(0, levels, (rows, size)).astype(np.float32))

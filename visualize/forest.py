@@ -25,6 +25,8 @@ COVER_HEIGHT = 0.62
 """Rows that a cover node takes: they are many and small, except those that a beam landed on."""
 RECORDED = ("token_id", "kind", "ends", "target_prob", "draft_prob")
 """What a node below an input beam has as recorded."""
+DRAWN = {*RECORDED, "row", "token", "label", "state", "slots", "landed", "log_weight", "records"}
+"""What drawings read of every node."""
 Look = tuple[str, int, bool]
 """State, slots (how many beams end at the node) and landed mark of a node."""
 
@@ -43,6 +45,13 @@ def load_trace(source: Source) -> Trace:
     if not isinstance(trace, Trace):
         raise TraceError(f"{type(source).__name__} is no trace; give a trace, the path of a trace file or a result")
     return trace
+
+
+def check_graph(graph: nx.DiGraph, needed: str) -> nx.DiGraph:
+    """Return a graph that has this attribute, and all of a node. Raises: TraceError."""
+    if needed not in graph.graph or not all(node.keys() >= DRAWN for node in graph.nodes.values()):
+        raise TraceError(f"{graph} has lost attributes of visualize.forest_graph; give a graph whose nodes keep them")
+    return graph
 
 
 def check_place(name: str, value: int, where: str, count: int) -> int:

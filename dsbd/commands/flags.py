@@ -95,7 +95,7 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     add("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
     add("--engine", default="auto", help="auto, eager, traced, onnx, graph (auto)")
     add("--weights", default="float", help="float, or int8: rounded to eight bits, on a CPU (float)")
-    what = "folder of a memory of the target, or bundled: a prompt beyond the context is read into it"
+    what = "folder of a memory of the target: a prompt beyond the context is read into it"
     add("--memory", type=path_or_id, metavar="PATH", help=what)
     what = "send a prompt as a user's turn (where the model has a chat template)"
     add("--chat", action=argparse.BooleanOptionalAction, help=what)

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from dsbd.util import BUNDLED_PAIRS, SMOLLM2, asset_path
 BUNDLED = "bundled"
 WITH_MEMORY = f"{BUNDLED}:memory"
 """The bundled story pair with its memory."""
+NAMES = {"target": (*(f"{BUNDLED}:{pair}" for pair in BUNDLED_PAIRS), WITH_MEMORY, SMOLLM2), "draft": (LOOKUP,)}
+"""What a role may be besides a folder and a hub id."""
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 DEVICE_TYPES = ("cpu", "cuda")
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
@@ -122,13 +125,17 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
     """Return the folders or hub ids of both models. Without a target they are those of the default bundled pair.
 
     Raises:
-        PairError: one is not a name, a draft comes without a target or with a bundled pair, the bundled pair is
-            unknown, or ``smollm2`` was not fetched.
+        PairError: one is not a name, or nearly one of ``NAMES``, a draft comes without a target or with a bundled pair,
+            the bundled pair is unknown, or ``smollm2`` was not fetched.
     """
     for role, source in {"target": target, "draft": draft}.items():
         if source is not None and (source == "" or not isinstance(source, (str, Path))):
             given = repr(source) if isinstance(source, (str, int)) else f"of type {type(source).__name__}"
             raise PairError(f"{role} is {given}; give a folder or a hub id, and loaded models to make_pair")
+        word = str(source).lower()
+        near = [name for name in NAMES[role] if word == name.partition(":")[2]] or get_close_matches(word, NAMES[role])
+        if near and source not in near and not {":", "/"} & set(word) and not os.path.isdir(str(source)):
+            raise PairError(f"{role} is {str(source)!r}; did you mean {near[0]!r}?")
     if target is None and draft not in (None, LOOKUP):
         raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
     name = BUNDLED if target is None else target
@@ -138,8 +145,7 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
         return name, draft
     pair = BUNDLED_PAIRS[0] if name == WITH_MEMORY else name.partition(":")[2] or BUNDLED_PAIRS[0]
     if pair not in BUNDLED_PAIRS:
-        known = ", ".join([*(f"{BUNDLED}:{each}" for each in BUNDLED_PAIRS), WITH_MEMORY])
-        raise PairError(f"there is no bundled pair {name[:100]!r}; choose one of {known}")
+        raise PairError(f"there is no bundled pair {name[:100]!r}; choose one of {', '.join(NAMES['target'][:-1])}")
     if draft not in (None, LOOKUP):
         raise PairError(f"{name!r} brings its own draft model; leave draft {str(draft)!r} out, or give {LOOKUP!r}")
     folder = asset_path(f"models/{pair}")
@@ -166,7 +172,7 @@ def resolve_dtype(dtype: str | torch.dtype, device: torch.device) -> torch.dtype
         return torch.bfloat16 if device.type == "cuda" or computes_bfloat16() else torch.float32
     name = str(dtype).removeprefix("torch.")
     if name not in DTYPES:
-        raise PairError(f"dtype is {dtype!r}; choose auto, {', '.join(DTYPES)}")
+        raise PairError(f"dtype is {dtype!r}; choose auto, {', '.join(DTYPES)}, or weights='int8'")
     return DTYPES[name]
 
 

@@ -75,7 +75,7 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
     if not isinstance(model, PreTrainedModel):
         raise PairError(
             f"{role} is a {type(model).__name__}; give a loaded model of transformers, such as "
-            f"AutoModelForCausalLM.from_pretrained(...), or give names to load_pair"
+            f"AutoModelForCausalLM.from_pretrained(...), names to load_pair, or {LOOKUP!r} as the draft"
         )
     name = str(model.config.name_or_path or type(model).__name__)
     if getattr(model.config, "is_encoder_decoder", False):

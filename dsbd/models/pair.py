@@ -156,10 +156,9 @@ class Pair(Brief):
         elif _are_messages(prompt):
             ids = self._written(prompt)
         elif (given := _ids_of(prompt)) is None:
-            told = "a list of texts, which only decode takes" if is_list(prompt, str) else f"a {type(prompt).__name__}"
             raise PromptError(
-                f"prompt is {told}; give a text, the ids of one (list, array or tensor), or a list of messages with "
-                f"role and content"
+                f"prompt is a {type(prompt).__name__}; give a text, the ids of one (list, array or tensor), or a list "
+                f"of messages with role and content; decode takes a list of texts too"
             )
         elif chat:
             raise PromptError("prompt is ids, and chat=True writes a text as the user's turn; leave chat off")

@@ -76,9 +76,9 @@ class Trace(Brief):
         return trace
 
     @staticmethod
-    def loads(content: bytes) -> "Trace":
+    def loads(content: bytes | str) -> "Trace":
         """Read a trace file's content, plain JSON or gzip. Raises: TraceError."""
-        return Trace.from_dict(parse(content))
+        return Trace.from_dict(parse(content.encode() if isinstance(content, str) else content))
 
     @staticmethod
     def load(path: str | Path) -> "Trace":

@@ -64,10 +64,7 @@ def test_next_tokens_are_what_followed_in_the_text(shared: list[int], tails: lis
         assert np.exp(row.log_probs) == pytest.approx([expected[token] for token in sorted(expected)])
 
 
-METHODS = ["dsbd", "speculative_beam_search", "specinfer", "speculative"]
-
-
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["dsbd", "speculative_beam_search", "specinfer", "speculative"])
 def test_traces_of_copied_drafts_pass_their_audit(method: str, pair: Pair) -> None:
     """Catches a record that names a draft model, or an audit that knows no iteration without drafts."""
     result = dsbd.decode(pair, "a b a b c a b a b", read_settings(method, max_new_tokens=24, seed=2), record=True)

@@ -291,7 +291,7 @@ def test_where_an_answer_ends_is_decided_again(method):
     early, late, text = ended.trace.to_dict(), whole.trace.to_dict(), ended.text
     assert early["stop"] == [at]
     assert text == whole.text[: whole.text.index(at)]
-    assert early == Trace.loads(ended.trace.dumps()).to_dict()
+    assert early == Trace.loads(ended.trace.dumps().decode()).to_dict()
     other = [one | {"text": f"{place}{at}"} for place, one in enumerate(early["result"]["beams"])]
     claims = {"iterations": late["iterations"], "result": late["result"] | {"text": text}}
     for failed, changes in (

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import networkx as nx
 import plotly.graph_objects as go
 import plotly.io as pio
 import pytest
@@ -23,6 +24,7 @@ from visualize.words import Words, known_languages
 TOY = toy_trace()
 EMPTY = replace(TOY, iterations=[], result=None)
 EVERY = visualize.forest_figure(TOY, "all")
+(BARE := visualize.forest_graph(TOY, 0)).add_node("new")
 OWN_MARKUP = re.compile(r"<b>((Token|Free token) \d+[^<]*)</b>|<br>|</?extra>")
 
 
@@ -167,6 +169,8 @@ def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
           for call in (visualize.forest_figure, visualize.decode_figure)),
         (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
          visualize.forest_text, (3,), {}),
+        *((TraceError, "attributes of visualize.forest_graph; give a graph whose nodes keep them", call, (graph,), {})
+          for call in (visualize.forest_figure, visualize.decode_figure) for graph in (nx.DiGraph(), BARE)),
         (TraceError, "decode with record=True", visualize.forest_graph, (SimpleNamespace(trace=None),), {}),
         (ValueError, "no table: task", visualize.speed_figure, ({"methods": []},), {}),
         (ValueError, "a str is no table of 'dsbd-contest/2'", visualize.pareto_figure, ("runs.jsonl",), {}),

@@ -10,7 +10,7 @@ import networkx as nx
 import plotly.graph_objects as go
 
 from visualize.figures import UNUSED, Figure, dress, empty_figure, marked_nodes
-from visualize.forest import Source, Width, forest_graph, load_trace
+from visualize.forest import Source, Width, check_graph, forest_graph, load_trace
 from visualize.svg import (
     BAND,
     LEFT,
@@ -68,7 +68,7 @@ def forest_figure(
     if isinstance(source, nx.DiGraph):
         if "bands" in source.graph:
             return decode_figure(source, theme=theme, language=language)
-        forests, iteration = [source], 0
+        forests, iteration = [check_graph(source, "layers")], 0
     else:
         trace = load_trace(source)
         if not trace.iterations:
@@ -256,7 +256,8 @@ def decode_figure(source: Source | nx.DiGraph, *, theme: Theme = "light", langua
         TraceError: no such trace.
         ArgumentError: ``theme`` or ``language`` is invalid.
     """
-    tree, words = source if isinstance(source, nx.DiGraph) else forest_graph(source), Words(language)
+    tree = check_graph(source, "bands") if isinstance(source, nx.DiGraph) else forest_graph(source)
+    words = Words(language)
     colors, figure, title = palette(theme), Figure(), decode_title(tree, words)
     if not tree.graph["bands"]:
         return empty_figure(title, theme, words)
