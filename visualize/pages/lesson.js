@@ -235,5 +235,6 @@ function slidesOf({root, forward, back, onswitch}) {
   const teacher = found.get("teacher") === "1";
   show(state.card, false);
   if (teacher) teach(true);
-  slides.turn(found.has("slides"));
+  const low = "(min-width: 640px) and (max-width: 1099px) and (max-height: 500px)"; // a frame in a course's page
+  slides.turn(found.has("slides") || (parent !== window && matchMedia(low).matches));
 })();

@@ -45,7 +45,7 @@ export class Forest {
     const {now} = viewer;
     const root = now.nodes.find((node) => node.id === 0);
     if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
-    const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
+    const geometry = (this.geometry = measure(now, this.element));
     this.bands = Array.from({length: now.last_column}, (_, at) =>
       draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
     );
@@ -244,20 +244,23 @@ const NARROW = [420, 560]; // below the first every node has a row; below the se
 const PITCH = [106, 236]; // pixels per column, least and most
 const ROW = [21, 32];
 const TALL = 250; // pixels of height that rows share out
+const LOW = 16; // pixels per row, least, where there is less height than that
 const INDENT = 30; // pixels per layer where every node has a row
 const LINE = 27; // pixels per node there
 
-function measure(iteration, room) {
+function measure(iteration, element) {
   const [always, perhaps] = NARROW;
-  const fits = columns(iteration, room).width <= room;
-  return room < always || (room < perhaps && !fits) ? outline(iteration, room) : columns(iteration, room);
+  const room = element.clientWidth || 800;
+  const tall = Math.min(TALL, (parseFloat(getComputedStyle(element).maxHeight) || Infinity) - HEAD - 6);
+  const wide = columns(iteration, room, tall);
+  return room < always || (room < perhaps && wide.width > room) ? outline(iteration, room) : wide;
 }
 
-function columns(iteration, room) {
+function columns(iteration, room, tall) {
   const left = 18;
   const last = Math.max(iteration.last_column, 1);
   const pitch = clamp((room - left - 8) / (last + 0.92), ...PITCH);
-  const row = clamp(TALL / (iteration.last_row + sizes.free_rows), ...ROW);
+  const row = clamp(tall / (iteration.last_row + sizes.free_rows), tall < TALL ? LOW : ROW[0], ROW[1]);
   const width = Math.ceil(left + (last + 0.92) * pitch);
   const height = Math.ceil((iteration.last_row + sizes.free_rows) * row + 6);
   const at = (node) => ({x: left + node.column * pitch, y: (node.row + sizes.first_row) * row});

@@ -88,15 +88,17 @@ const capital = (text) => {
   return first.toUpperCase() + rest.join("");
 };
 
+/* isCopied: the guesses are copied from the text, so that no sentence may speak of a small model. */
 export class Words {
-  constructor(language) {
+  constructor(language, isCopied = false) {
+    this.isCopied = isCopied;
     this.language = STRINGS[language] ? language : "en";
     this.table = STRINGS[this.language];
     this.plurals = new Intl.PluralRules(this.language);
   }
 
   say(key, values = {}) {
-    return filled(this.table[key] ?? key, values);
+    return filled((this.isCopied && this.table[`${key}.copied`]) || (this.table[key] ?? key), values);
   }
 
   /* A number of drafts, nodes, cover nodes, beams, tokens or passes, with the noun in its right form. */
