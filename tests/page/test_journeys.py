@@ -99,8 +99,7 @@ def test_the_page_opens_with_what_pays(visits):
     visit.says(".headline", "^3 passes instead of 15$")
     visit.says(".kept", "Exact setting, same quality: each text as likely as in beam sampling with 4 beams")
     assert visit.text().startswith("SELECT city, COUNT(*) FROM branches")
-    assert page.locator(".answer-rows th").all_inner_texts() == ["city", "COUNT(*)"]
-    assert page.locator(".answer-rows td").all_inner_texts()[:2] == ["Dublin", "1"]
+    assert page.locator(".answer-rows :is(th, td)").all_inner_texts()[:4] == ["city", "COUNT(*)", "Dublin", "1"]
     visit.says(".fewer", "for 1 word or 5: checking 5 takes [0-9.]+ × as long here")
     page.click("[data-do=why]")
     page.wait_for_selector(".dsbd-cut")

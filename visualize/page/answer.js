@@ -106,7 +106,7 @@ function compared(beside) {
   if (!beside) return "";
   const [own, alone] = beside.perplexity.map((value) => value.toFixed(value < 10 ? 2 : 1));
   const runs = counted(beside.runs, "run");
-  const what = `Measured here in turn with ${beside.name} of the large model alone, ${runs} each.`;
+  const what = `Compared here with the large model alone (${beside.name}), ${runs} each.`;
   return `${what} Perplexity of the texts: ${own}, alone ${alone} (draws differ by chance).`;
 }
 

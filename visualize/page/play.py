@@ -26,6 +26,7 @@ from dsbd.util import SMOLLM2, asset_path
 from visualize import decode_figure, forest_figure
 from visualize.pages.document import packed_json
 from visualize.theme import Theme
+from visualize.words import Words
 
 from . import form as fields
 from .engine import CHECKED, TARGETS, Beside, Engine, Pairs, Step, pass_times
@@ -132,7 +133,7 @@ def _build_form(
         markup(read("drawer.html"))
         with gr.Column(elem_classes="settings"):
             named = [(words, name) for name, (words, _) in fields.PRESETS.items()]
-            presets = gr.Radio(named, value="exact", label="What shall be kept", elem_id="preset")
+            presets = gr.Radio(named, value="exact", label="What to keep", elem_id="preset")
             method = gr.Dropdown(
                 fields.method_choices(), value=settings.method, label="Method", filterable=False, elem_id="method"
             )
@@ -212,7 +213,7 @@ def decode_frames(
 ) -> Iterator[list[Any]]:
     """Yield stage, note, problem, Run, Stop and the trace so far; every few iterations, and at the end of the run."""
     news: list[Any] = []
-    passes, shown_at, words = 0, 0.0, ""
+    passes, shown_at, words, told = 0, 0.0, "", Words().counted
     trace: Any = None
     try:
         settings = fields.settings_of(method, values, engine.limits)
@@ -236,7 +237,7 @@ def decode_frames(
                     yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
                 if step.trace is not None and step.trace.result is not None:
                     trace = step.trace
-                    words = f"{far}Decoded just now: {_passes(passes)}, {trace.result.stats['seconds']:.1f} s."
+                    words = f"{far}Decoded just now: {told('passes', passes)}, {trace.result.stats['seconds']:.1f} s."
                     whole = trace.to_dict() | {"iterations": []}
                     yield [_more(news, step, whole, rows_in(trace)), words, "", KEEP, KEEP, trace]
                 elif time.monotonic() - shown_at >= FRAME_SECONDS:
@@ -245,13 +246,9 @@ def decode_frames(
                     news = []
         yield [KEEP, f"{words} Step through them below.", "", *READY, KEEP]
     except StoppedError as error:
-        yield [message("stopped"), f"{error} What was recorded stays: {_passes(passes)}.", "", *READY, KEEP]
+        yield [message("stopped"), f"{error} What was recorded stays: {told('passes', passes)}.", "", *READY, KEEP]
     except Exception as error:
         yield [KEEP, "", alert(sentence(error)), *READY, KEEP]
-
-
-def _passes(count: int) -> str:
-    return "1 pass" if count == 1 else f"{count} passes"
 
 
 def _beside(trace: Any, beside: Beside) -> dict[str, Any]:

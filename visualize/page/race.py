@@ -43,10 +43,10 @@ SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My question
 RECORDED = {SQL: "Questions to SQL", SMOLLM2: "Chat: a text to correct, guesses copied", "bundled:stories": "Stories"}
 MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
 SAID = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
-MEASURED = "Measured here, now: after a warm-up the decoders took turns. A lane is the run of middle time."
+MEASURED = "Measured here, now: the decoders took turns. Of the runs of each, a lane shows the middle one."
 NOTHING = (
-    "Nothing has run yet. Press Race: after a warm-up the decoders take turns, so that a slow minute hits all. Then "
-    "lanes on one clock show what each was busy with, and a table how fast and how good it was."
+    "Nothing has run yet. Press Race: the decoders take turns. Then lanes on one clock show what each was doing, and a "
+    "table says how fast and how good it was."
 )
 OTHERS = "Every other setting is that of the Play tab; seeds count up from run to run."
 

@@ -19,21 +19,16 @@ export const nameOf = (code) => capital(new Intl.DisplayNames([code], {type: "la
 /* The language that the reader chose last on this site; a frame without storage remembers none. */
 const CHOSEN = "dsbd-language";
 
-export function remember(language) {
+function storage() {
   try {
-    localStorage.setItem(CHOSEN, language);
-  } catch {
-    /* a frame without storage */
-  }
-}
-
-export function remembered() {
-  try {
-    return localStorage.getItem(CHOSEN);
+    return globalThis.localStorage;
   } catch {
     return null;
   }
 }
+
+export const remember = (language) => storage()?.setItem(CHOSEN, language);
+export const remembered = () => storage()?.getItem(CHOSEN);
 
 const PLAIN_FROM = 5e-4;
 const PLAIN_TO = 1e9;
