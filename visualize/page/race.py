@@ -44,10 +44,7 @@ RECORDED = {SQL: "Questions to SQL", SMOLLM2: "Chat: a text to correct, guesses 
 MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
 SAID = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
 MEASURED = "Measured here, now: the decoders took turns. Of the runs of each, a lane shows the middle one."
-NOTHING = (
-    "Nothing has run yet. Press Race: the decoders take turns. Then lanes on one clock show what each was doing, and a "
-    "table says how fast and how good it was."
-)
+NOTHING = "Nothing has run yet. Press Race: lanes show what each decoder does, a table how fast and good it is."
 OTHERS = "Every other setting is that of the Play tab; seeds count up from run to run."
 
 
