@@ -1,6 +1,6 @@
 """Makes what is told of the settings elsewhere from their table in dsbd/settings.py.
 
-    python .ci/settings_tables.py
+    PYTHONPATH=. python .ci/settings_tables.py
 
 It writes the table of docs/api/settings.md, and visualize/live/settings.json for the decoder in the browser.
 """

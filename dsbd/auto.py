@@ -2,9 +2,9 @@
 
 Each candidate decodes the first tokens after the prompt. Two numbers are measured: how often a draft layer lets
 verification go on, and the seconds of an iteration, of which each layer takes an equal part. They give the expected
-layers per second at every depth. If no candidate beats beam sampling of the same width by more than the noise of its
-measurements, nothing is drafted. Only this measuring reads a clock: the resolved settings hold the costs, and a run
-with them makes the same choices.
+layers per second at every depth. The best of many estimates is partly luck, so the best candidate then decodes in turn
+with beam sampling of the same width; if it is not clearly faster, nothing is drafted. Only this measuring reads a
+clock: the resolved settings hold the costs, and a run with them makes the same choices.
 
 A plan is kept with its pair, so that forests are tried once in a process.
 
@@ -30,6 +30,8 @@ from dsbd.util import Check, Progress, never_stop
 TRYING = "trying out forests"
 MEASURED_DEPTH, MEASURED_TOKENS, RUNS = 6, 48, 2
 """Draft depth and tokens of a measuring decode, and how many each forest gets."""
+DUELS = 3
+"""Decodes of the best forest and of beam sampling, in turn."""
 DEEPEST = 16
 """The largest depth of a plan."""
 HEADROOM = 2
@@ -66,6 +68,7 @@ class MeasuredRun(Observer):
     stopped: int = 0
     """Draft layers that ended verification because they fell short of their width."""
     mean_width: float = 0.0
+    layers: int = 0
 
     def on_iteration(self, iteration: IterationEnd) -> None:
         self.seconds.append((len(iteration.scored.forest.layers), sum(iteration.seconds.values())))
@@ -74,7 +77,7 @@ class MeasuredRun(Observer):
         self.stopped += stopped
 
     def on_finish(self, result: DecodingResult) -> None:
-        self.mean_width = result.stats.mean_width
+        self.mean_width, self.layers = result.stats.mean_width, result.stats.layers
 
     @property
     def deepest(self) -> int:
@@ -202,13 +205,26 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
     settings = [_filled(short, "sampled", 1, 0, 0), *candidates(short)]
     runs: list[list[MeasuredRun]] = [[] for _ in settings]
     total = 1 + RUNS * len(settings)
+    end = total + 2 * DUELS
     try_out(settings[-1])  # a warm-up
-    yield Progress(TRYING, 1, total)
+    yield Progress(TRYING, 1, end)
     for done in range(1, total):
         seed, place = divmod(done - 1, len(settings))
         runs[place].append(try_out(replace(settings[place], seed=seed)))
-        yield Progress(TRYING, done + 1, total)
-    return choose_forest(asked, [MeasuredForest.of(*pair, runs[0]) for pair in zip(settings, runs, strict=True)])
+        yield Progress(TRYING, done + 1, end)
+    measured = [MeasuredForest.of(*pair, runs[0]) for pair in zip(settings, runs, strict=True)]
+    plan, layers, seconds = choose_forest(asked, measured), [0, 0], [0.0, 0.0]
+    if plan.values["draft_depth"] == 0:
+        return plan
+    rivals = (settings[0], replace(short, **plan.values))
+    for done in range(2 * DUELS):
+        number, place = divmod(done, 2)
+        found = try_out(replace(rivals[place], seed=RUNS + number))
+        layers[place] += found.layers
+        seconds[place] += sum(taken for _, taken in found.seconds)
+        yield Progress(TRYING, total + done + 1, end)
+    is_faster = layers[1] * seconds[0] > WORTHWHILE * layers[0] * seconds[1]
+    return plan if is_faster else _plan(asked, measured[0], 0)
 
 
 def _deepest(settings: DecodingSettings) -> int:
@@ -254,6 +270,11 @@ def choose_forest(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -
         wide = one.mean_width >= first.mean_width - NARROWER
         if depth and wide and one.rate(depth) > best.rate(best_depth) * WORTHWHILE:
             best, best_depth = one, depth
+    return _plan(asked, best, best_depth)
+
+
+def _plan(asked: DecodingSettings, best: MeasuredForest, best_depth: int) -> Plan:
+    """Return the plan of a forest and a depth; 0 is no drafting."""
     forest, width, cover = _shape(best.settings)
     values: dict[str, Any] = {"forest": forest, "draft_width": width, "cover_width": cover, "max_width": asked.widest}
     values["draft_depth"] = best_depth

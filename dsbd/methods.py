@@ -16,7 +16,7 @@ choices.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dsbd.settings import EVERY_METHOD, METHODS, DecodingSettings, ResolvedSettings, fields_of
+from dsbd.settings import EVERY_METHOD, FIELDS, METHODS, DecodingSettings, ResolvedSettings, fields_of
 
 
 class About(NamedTuple):
@@ -47,10 +47,6 @@ DRAFTING_METHODS = frozenset(name for name, about in ABOUT.items() if about.plai
 READS = {method: tuple(one.name for one in fields_of(method) if one.name not in EVERY_METHOD) for method in METHODS}
 """The fields each method reads, besides those that every method reads."""
 
-_UNREAD: dict[str, Any] = {"joint_threshold": 0.5, "block": 2, "lossless": True, "branching": None}
-"""Fields that a single method reads, with the values that they have for all others."""
-_BEST_PAIRS = {"replacement": False, "temperature": 0.0, "top_p": 1.0}
-
 FORGETTING = 0.95
 """The counts of each iteration are multiplied by this when the next one arrives."""
 PROBE_EVERY = 48
@@ -66,38 +62,31 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
 
     Fields that are ``auto`` must be planned before (``dsbd.auto``).
     """
-    beams = settings.num_beams
+    best, wide = {"replacement": False, "temperature": 0.0, "top_p": 1.0}, _width(settings.num_beams)
     match settings.method:
         case "dsbd" if settings.forest == "likely":
             return _resolved(settings, max_width=settings.widest, landing=True, cover_width=0)
         case "dsbd":
             return _resolved(settings, max_width=settings.widest)
-        case "speculative":
-            return _resolved(settings, **_fixed_width(1) | _kept(settings, "draft_depth", "depth_costs"))
         case "specinfer":
             assert settings.branching is not None, "checked by the settings"
-            depth = len(settings.branching)
             distinct = not settings.replacement or settings.temperature == 0  # all draws would be the likeliest child
-            tree = {"branching": settings.branching, "draft_depth": depth, "replacement": not distinct}
-            return _resolved(settings, **_fixed_width(1) | tree)
+            return _resolved(settings, draft_depth=len(settings.branching), replacement=not distinct)
         case "beam_sampling":
-            return _resolved(settings, **_fixed_width(beams) | _kept(settings, "replacement"))
+            return _resolved(settings, **wide)
         case "beam_search":
-            return _resolved(settings, **_fixed_width(beams) | _BEST_PAIRS)
+            return _resolved(settings, **wide, **best)
         case "speculative_beam_search":
-            drafted = _kept(settings, "draft_depth", "draft_width", "depth_costs")
-            likely = {"forest": "likely", "landing": True}
-            return _resolved(settings, **_fixed_width(beams) | _BEST_PAIRS | drafted | likely)
-        case "sampling":
-            return _resolved(settings, **_fixed_width(1))
+            return _resolved(settings, **wide, **best, forest="likely", landing=True)
+        case "speculative" | "sampling":
+            return _resolved(settings)
         case "greedy":
-            return _resolved(settings, **_fixed_width(1), temperature=0.0, top_k=1, top_p=1.0)
+            return _resolved(settings, temperature=0.0, top_k=1, top_p=1.0)
         case "mjsd":
-            kept = _kept(settings, "joint_threshold", "draft_depth", "draft_width")
-            return _resolved(settings, **_joint(replacement=settings.temperature > 0) | kept)
+            return _resolved(settings, lossless=False, replacement=settings.temperature > 0)
         case "mjgd":
-            asked = {"block": settings.block, "draft_depth": settings.block, "joint_threshold": 0.0}
-            return _resolved(settings, **_joint() | asked, temperature=0.0, top_k=1, top_p=1.0)
+            asked = {"draft_depth": settings.block, "joint_threshold": 0.0, "lossless": False}
+            return _resolved(settings, **asked, temperature=0.0, top_k=1, top_p=1.0)
     raise AssertionError(f"method {settings.method} has no rule here")
 
 
@@ -108,31 +97,14 @@ def needs_draft_model(settings: DecodingSettings) -> bool:
 
 
 def _resolved(settings: DecodingSettings, **implied: Any) -> ResolvedSettings:
-    return ResolvedSettings(**vars(settings) | _UNREAD | implied)
+    """Fill in what the method does not read: its own values, plain sampling's, or else the defaults."""
+    read = {name: getattr(settings, name) for name, about in FIELDS.items() if settings.method in about.methods}
+    plain = {"draft_depth": 0, "draft_width": 1, "width_threshold": 1.0, "landing": False, **_width(1)}
+    return ResolvedSettings(**plain | read | implied)
 
 
-def _kept(settings: DecodingSettings, *names: str) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in names}
-
-
-def _joint(replacement: bool = True) -> dict[str, Any]:
-    return _fixed_width(1) | {"lossless": False, "replacement": replacement}
-
-
-def _fixed_width(width: int) -> dict[str, Any]:
-    return {
-        "draft_depth": 0,
-        "draft_width": 1,
-        "min_width": width,
-        "max_width": width,
-        "width_threshold": 1.0,
-        "replacement": True,
-        "input_beams": None,
-        "landing": False,
-        "cover_width": 0,
-        "forest": "sampled",
-        "depth_costs": None,
-    }
+def _width(beams: int) -> dict[str, int]:
+    return {"min_width": beams, "max_width": beams}
 
 
 def expected_layers(continuation: float, depth: int) -> float:

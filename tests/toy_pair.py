@@ -14,7 +14,7 @@ import dsbd
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.settings import fields_of
+from dsbd.settings import FIELDS, Field, fields_of
 from dsbd.tracing.trace import Trace
 
 VOCABULARY = 260  # 256 bytes, then EOS and three spare ids
@@ -29,6 +29,27 @@ class Iterations(dsbd.Observer):
 
     def on_iteration(self, iteration) -> None:
         self.seen.append(iteration)
+
+
+def other_value(about: Field) -> Any:
+    """A value of a setting that is not its default."""
+    match about.kind:
+        case "choice":
+            return about.choices[1]
+        case "switch":
+            return not about.default
+        case "number":
+            return about.default / 2
+        case _:
+            return about.low if about.default is None else about.default + 1
+
+
+GIVEN = {"min_width": 3, "max_width": 4, "branching": (3, 2), "depth_costs": (1.0,) * 5}
+OTHER = {name: GIVEN.get(name) or other_value(about) for name, about in FIELDS.items() if name != "method"}
+"""A value for each setting that is not its default."""
+SPREAD = {name: [FIELDS[name].default, FIELDS[name].default, value] for name, value in OTHER.items()
+          if "dsbd" in FIELDS[name].methods and name != "depth_costs"}  # fmt: skip
+"""Of each setting of DSBD, values to draw from."""
 
 
 def read_settings(method: str = "dsbd", **values) -> dsbd.DecodingSettings:

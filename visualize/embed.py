@@ -24,7 +24,7 @@ Kind = Literal["iframe", "jupyter", "myst", "quarto", "reveal", "moodle", "wordp
 _ADDRESS = re.compile(r"https?://\S+|(?!\w+:)\S+\.html?(#\S*)?", re.IGNORECASE)
 SLIDE_HEIGHT = 620
 """Pixels of the frame on a slide, which shows a bare viewer."""
-MOST_STEPS = 200
+LEAST_HEIGHT, MOST_HEIGHT, MOST_STEPS = 200, 4000, 200
 _STEP = '<span class="fragment dsbd-step"></span>'
 HEIGHT = 720
 """Pixels: enough for the whole decode, controls, forest and card."""
@@ -81,7 +81,8 @@ def show(
     trace = load_trace(source)
     if trace.iterations:
         check_place("iteration", iteration, "this trace", len(trace.iterations))
-    return Shown(trace, iteration, Words(language).language, check_height(height))
+    check_whole("height", height, LEAST_HEIGHT, MOST_HEIGHT)
+    return Shown(trace, iteration, Words(language).language, height)
 
 
 def _framed(page: str, svg: str, height: int) -> str:
@@ -97,11 +98,10 @@ def _framed(page: str, svg: str, height: int) -> str:
     )
 
 
-def check_height(height: int) -> int:
-    """Return the height of a frame in pixels, if it is allowed. Raises: ArgumentError."""
-    if isinstance(height, bool) or not isinstance(height, int) or not 200 <= height <= 4000:
-        raise ArgumentError(f"height is {height!r}; choose whole pixels from 200 to 4000")
-    return height
+def check_whole(name: str, value: int, least: int, most: int) -> None:
+    """Raises: ArgumentError: the value is no whole number of this range."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ArgumentError(f"{name} is {value!r}; choose a whole number from {least} to {most}")
 
 
 def embed_snippet(
@@ -136,11 +136,11 @@ def embed_snippet(
         raise ArgumentError(f"kind is {kind!r}; choose one of {', '.join(get_args(Kind))}")
     if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
         raise ArgumentError(f"address is {address!r}; write that of a page: https://… or ….html")
-    for name, value, most in (("iteration", iteration, 10**6), ("step", step, 10**6), ("steps", steps, MOST_STEPS)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-            raise ArgumentError(f"{name} is {value!r}; choose a whole number from 0 to {most}")
     deck = kind == "reveal"
-    height = check_height((SLIDE_HEIGHT if deck else HEIGHT) if height is None else height)
+    height = (SLIDE_HEIGHT if deck else HEIGHT) if height is None else height
+    check_whole("height", height, LEAST_HEIGHT, MOST_HEIGHT)
+    for name, value, most in (("iteration", iteration, 10**6), ("step", step, 10**6), ("steps", steps, MOST_STEPS)):
+        check_whole(name, value, 0, most)
     page, _, place = address.partition("#")
     page += "?bare" if deck and "?" not in page else ""
     place = place or (f"iteration={iteration + 1}&step={step + 1}" if iteration or step else "")

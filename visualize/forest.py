@@ -15,7 +15,7 @@ import networkx as nx
 from dsbd.errors import TraceError
 from dsbd.results import DecodingResult
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Node, Trial
+from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Node, Trial, path_to
 from dsbd.tracing.trace import Trace
 from visualize.layout import hanging, tidy
 from visualize.theme import YIELDED
@@ -221,14 +221,10 @@ def _whole(trace: Trace) -> nx.DiGraph:
     return tree
 
 
-def text_of(node: int, index: Mapping[int, Node]) -> str:
+def text_of(node: int, index: dict[int, Node]) -> str:
     """Return the text of a beam behind the prompt, as a reader sees it; ``index`` has all nodes of the trace."""
-    path: list[Node] = []
-    while node != ROOT and node in index:
-        path.append(index[node])
-        node = path[-1].parent
     said, pending = "", b""
-    for entry in reversed(path):
+    for entry in path_to(node, index):
         text, pending = decode_piece(entry, pending)
         said += flowing(text)
     return said + (hex_bytes(pending) if pending else "")

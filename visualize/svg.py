@@ -160,7 +160,7 @@ def _lines(forest: nx.DiGraph, words: Words) -> Iterator[str]:
                      indent + ("   " if child == below[-1] else "│  ")) for child in reversed(below)]  # fmt: skip
 
 
-def _beams(iteration: Any, index: Mapping[int, Any], words: Words) -> Iterator[str]:
+def _beams(iteration: Any, index: dict[int, Any], words: Words) -> Iterator[str]:
     ended = [beam for layer in iteration.layers for beam in layer.beams if beam.node in layer.finished]
     for name, beams in (("ui.output_beams", iteration.output_beams), ("ui.finished_beams", ended)):
         for beam in sorted(beams, key=lambda one: -one.log_weight):

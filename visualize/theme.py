@@ -50,7 +50,6 @@ of the large model; ``guess``: a guess that was not tested.
 """
 TREE_MARKS = tuple(mark for mark in MARKS if mark != "start")
 """The marks of everything below the prompt."""
-STATES = tuple(state for states in MARKS.values() for state in states)
 YIELDED = (*MARKS["kept"], *MARKS["picked"])
 """States of the tokens that a layer yielded."""
 STYLES = {mark: Style(**fields) for mark, fields in _TABLE["marks"].items()}

@@ -85,13 +85,13 @@ def _columns_of(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def shorten(text: str, limit: int = LABEL_WIDTH) -> str:
-    """Cut text to ``limit`` columns, with an ellipsis where it was cut."""
-    if columns(text) <= limit:
+def shorten(text: str) -> str:
+    """Cut text to the columns of a label, with an ellipsis where it was cut."""
+    if columns(text) <= LABEL_WIDTH:
         return text
     kept = ""
     for character in text:
-        if columns(kept + character) > limit - 1:
+        if columns(kept + character) > LABEL_WIDTH - 1:
             break
         kept += character
     return kept + "…"

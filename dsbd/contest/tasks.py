@@ -15,6 +15,7 @@ from dsbd.util import asset_path
 
 MT_BENCH = "the path of MT-Bench's question.jsonl (Apache-2.0)"
 ALLOWED = ("prompt", "references", "id")
+GSM8K = "the path of GSM8K's test.jsonl (MIT)"
 SQUAD = "the path of SQuAD's dev-v1.1.json (CC BY-SA 4.0)"
 SQUAD_HEAD = """Read each passage. Answer the question with the shortest piece of the passage that answers it.
 
@@ -126,6 +127,38 @@ class MtBench(Task):
                 raise TaskError(f"{place}, line {line}: turns must be a list of texts; give {MT_BENCH}")
             read.append(Question(f"{entry.get('question_id', line)}", turns[0]))
         super().__init__(in_order(read))
+
+
+class Gsm8k(Task):
+    """GSM8K: a sum told in words. The last number of an answer counts.
+
+    *Source:* Cobbe et al., arXiv 2110.14168.
+    """
+
+    name = "gsm8k"
+    max_new_tokens = 256
+    main_metric = "exact_match"
+
+    def __init__(self, data: str | Path | None) -> None:
+        """Read the questions of the official JSON-lines file. Raises: TaskError."""
+        place, read = path_of(self.name, data, GSM8K), []
+        for line, entry in json_lines(place):
+            asked, right = f"{entry.get('question', '')}", f"{entry.get('answer', '')}".rpartition("#### ")[2]
+            if not asked or not _last_number(right):
+                raise TaskError(f"{place}, line {line}: a question, and an answer that ends in #### and a number")
+            prompt = f"{asked}\nThink step by step. The last number that you write is your answer."
+            read.append(Question(f"{line}", prompt, (right,)))
+        super().__init__(in_order(read))
+
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
+        """Score 1 where the last number of the answer is that of the right one."""
+        return float(_last_number(answer) == _last_number(question.references[0])), ""
+
+
+def _last_number(text: str) -> str:
+    """Return the last number of a text, without commas and zeros that say nothing; empty where there is none."""
+    found = re.findall(r"-?\d[\d,]*(?:\.\d+)?", text)
+    return f"{float(found[-1].replace(',', '')):.10g}" if found else ""
 
 
 class Squad(Task):
@@ -361,6 +394,7 @@ def _joined(query: str) -> str:
 
 
 TASKS: dict[str, Callable[[str | Path | None], Task]] = {
+    "gsm8k": Gsm8k,
     "jsonl": OwnQuestions,
     "mt_bench": MtBench,
     "needle": lambda data: Needle(),

@@ -89,8 +89,10 @@ class LayerAudit:
 
     def _width(self) -> None:
         layer, checks, settings = self.layer, self.checks, self.settings
-        if self.is_below_forest:
-            checks.same("kind of the layer", layer.kind, "bonus")
+        if self.is_below_forest or layer.kind == "bonus":
+            kind = "cover" if checks.is_likely else "drafted"
+            waiting = [node for node in self.own.values() if node.kind == kind and node.parent in layer.alive]
+            checks.same("kind of the layer", layer.kind, "draft" if waiting and not self.is_below_forest else "bonus")
         has_mass = checks.is_likely and layer.kind == "draft"
         checks.same("mass of the forest is a number", layer.forest_mass is not None, has_mass)
         if layer.kind == "draft":

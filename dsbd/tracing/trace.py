@@ -131,9 +131,13 @@ class Trace:
 
 
 def canonical_digest(trace: Trace) -> str:
-    """Return the SHA-256 of the sorted, compact, ASCII JSON of everything but the digest itself."""
+    """Return the SHA-256 of the sorted, compact, ASCII JSON of everything but the digest itself.
+
+    A setting that is None is left out: a trace keeps its digest when such a setting is added to the decoder.
+    """
     plain = trace.to_dict()
     del plain["digest"]
+    plain["settings"] = {name: value for name, value in plain["settings"].items() if value is not None}
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 

@@ -76,14 +76,14 @@ def test_a_damaged_file_is_an_error_that_names_the_line(name, content, message, 
 
 
 def test_data_that_is_missing_is_an_error_with_its_remedy():
-    for name in ("jsonl", "mt_bench", "spider", "squad"):
+    for name in ("gsm8k", "jsonl", "mt_bench", "spider", "squad"):
         with pytest.raises(TaskError, match=r"give (the|a) (path|folder)"):
             load_task(name)
         with pytest.raises(TaskError, match=f"nothing at 'no/such', the data of task {name}; give"):
             load_task(name, "no/such")
     with pytest.raises(TaskError, match="data of task sql is 'x', and its data is bundled; leave it out"):
         load_task("sql", "x")
-    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are jsonl, mt_bench, needle, "):
+    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are gsm8k, jsonl, mt_bench, needle, "):
         load_task("sqad")
 
 
@@ -109,6 +109,18 @@ def test_right_answers_score_all_and_shuffled_ones_what_chance_gives(tmp_path):
 def test_squad_by_hand(tmp_path, answer, references, exact):
     """The last two are quirks of the official scoring: no word is left, and only ASCII punctuation goes."""
     assert squad(tmp_path).score(Question("q", "", tuple(references)), answer) == (exact, "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "score"), [("2 + 3 = 5, so $1,005.00.", 1), ("1005 or 1006", 0), ("no number", 0), ("-1005", 0)]
+)
+def test_the_last_number_of_an_answer_counts(tmp_path, answer, score):
+    (tmp_path / "test.jsonl").write_text('{"question": "How many?", "answer": "5 * 201\\n#### 1,005"}')
+    task = load_task("gsm8k", tmp_path / "test.jsonl")
+    assert task.score(task.questions()[0], answer) == (score, "")
+    (tmp_path / "test.jsonl").write_text('{"question": "How many?", "answer": "many"}')
+    with pytest.raises(TaskError, match="line 1: a question, and an answer that ends in"):
+        load_task("gsm8k", tmp_path / "test.jsonl")
 
 
 def test_a_passage_is_a_cluster(tmp_path):

@@ -24,6 +24,7 @@ from dsbd.models.lookup import Copies
 from dsbd.settings import DecodingSettings, ResolvedSettings
 from tests.law.enumeration import Case, forests, path_of, plain_law, rows_of, run_law, slots_of, worst_layers
 from tests.law.oracle import Tables, Weighted, sequences, total_variation
+from tests.toy_pair import OTHER, SPREAD
 
 EXACT = 1e-12
 
@@ -77,6 +78,8 @@ RUNS = {
     "copied": (COPYING, {}, 3),
     "copied, likely": (COPYING, {"forest": "likely", "draft_width": 3}, 3),
 }
+NAMED = {"replacement", "min_width", "max_width", *(name for _, changes, _ in RUNS.values() for name in changes)}
+RUNS["all other settings"] = (SEEN, {name: OTHER[name] for name in SPREAD if name not in NAMED}, 3)
 
 
 @pytest.mark.parametrize(

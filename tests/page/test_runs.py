@@ -401,19 +401,13 @@ def test_zerogpu_is_asked_for_the_seconds_of_a_run_and_its_words_are_told(toys, 
     assert next(on_gpu(iter)([1])) == 1
     asked: list[float] = []
 
-    def gpu(duration):
-        def lend(task):
-            def lent(*given):
-                asked.append(duration(*given))
-                if len(asked) > 2:
-                    raise gr.Error("You have 3s left")
-                yield from task(*given)
+    def lent(task, duration, *given):
+        asked.append(duration(*given))
+        if len(asked) > 2:
+            raise gr.Error("You have 3s left")
+        yield from task(*given)
 
-            return lent
-
-        return lend
-
-    package.GPU = gpu
+    package.GPU = lambda duration: lambda task: partial(lent, task, duration)
     engine = PacedEngine(toy_pairs("toy"))
     short = list(engine.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
     assert short[-1].trace.result.token_ids

@@ -2,6 +2,7 @@
 
 import json
 import math
+from copy import copy
 from dataclasses import replace
 from functools import cache
 
@@ -14,11 +15,12 @@ from hypothesis import strategies as st
 import dsbd
 import visualize
 from dsbd.errors import TraceError
+from dsbd.law.verify import verify
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import asset_path
 from tests.command_line import run
-from tests.toy_pair import VOCABULARY, read_settings, toy_pair, toy_traces
+from tests.toy_pair import OTHER, SPREAD, VOCABULARY, read_settings, toy_pair, toy_traces
 from tests.visualize.traces import FOLDER
 
 GOLDEN = {
@@ -222,6 +224,8 @@ def shifted(shift):
     return change
 
 
+UNSEEN = ("branching", "depth_costs", "continuation")
+"""Settings that change nothing in this trace, or with which it cannot be read."""
 WHOLE = [
     ("toy", other_order),
     ("toy", lambda data: data["result"]["beams"][0].update(score=data["result"]["beams"][0]["score"] + 1e-4)),
@@ -235,11 +239,8 @@ WHOLE = [
     ("toy", slots("slots_kept", lambda count: count - 1)),
     ("toy", slots("nodes", lambda nodes: nodes[:-1])),
     ("likely", drawn_elsewhere),
-    ("toy", settings(width_threshold=0.01)),
     ("toy", settings(temperature=1.000001)),
-    ("toy", settings(top_p=0.9)),
     ("toy", settings(length_penalty=1.001)),
-    ("toy", settings(draft_width=6)),
     ("3-without-replacement", settings(draft_width=51)),
     ("3-without-replacement", settings(draft_width=64)),
     ("2-same-law-width-four", settings(top_p=0.99999)),
@@ -251,6 +252,7 @@ WHOLE = [
     ("sampling all", shifted(-0.1)),
     ("sampling", shifted(2.0)),
     ("sampling", shifted(-3.0)),
+    *(("toy", settings(**{name: OTHER[name]})) for name in OTHER if name not in UNSEEN),
 ]
 
 
@@ -260,6 +262,21 @@ def test_a_trace_altered_as_a_whole_is_refused(name, change):
     data = trace_of(name).to_dict()
     change(data)
     require_refused(data)
+
+
+@pytest.mark.parametrize("changes", [{}, {"forest": "likely"}, {"temperature": 0.0, "replacement": False}], ids=str)
+def test_no_drafts_are_passed_over(changes, monkeypatch):
+    """Catches an audit that lets a bonus layer stand where drafts wait to be tried."""
+
+    def early(forest, *given):
+        shallow = copy(forest)
+        shallow.layers = forest.layers[:1]
+        return verify(shallow, *given)
+
+    monkeypatch.setattr("dsbd.decoder.verify", early)
+    asked = dsbd.DecodingSettings(max_new_tokens=24, draft_depth=3, draft_width=8, **changes)
+    trace = dsbd.decode(toy_pair(), "Once", asked, record=True).trace
+    assert "kind of the layer is 'bonus', but 'draft' follows" in dsbd.verify_trace(trace).failure
 
 
 @pytest.mark.parametrize("top_k", [8, 0])
@@ -352,7 +369,8 @@ def test_a_replay_finds_what_the_record_cannot_show(capsys, tmp_path):
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 any_settings = st.fixed_dictionaries(
-    {
+    {name: st.sampled_from(values) for name, values in SPREAD.items()}
+    | {
         "method": st.sampled_from(["dsbd"] * 9 + list(dsbd.METHODS)),
         "forest": st.sampled_from(["sampled", "sampled", "likely"]),
         "max_new_tokens": st.sampled_from([1, 3, 8]),
@@ -362,10 +380,7 @@ any_settings = st.fixed_dictionaries(
         "min_width": st.sampled_from([1, 1, 2, 8]),
         "max_width": st.sampled_from([None, 8, 12]),
         "num_beams": st.sampled_from([1, 3, 8]),
-        "input_beams": st.sampled_from([None, None, 1, 2]),
         "width_threshold": st.sampled_from([0.0, 0.3, 0.7, 1.0]),
-        "replacement": st.booleans(),
-        "landing": st.booleans(),
         "temperature": st.sampled_from([0.0, 1e-310, 1e-7, 0.003, 0.005, 0.01, 0.03, 0.3, 0.7, 1.0, 3.0, 100.0]),
         "top_k": st.sampled_from([0, 0, 1, 2, 5, 50, 1000]),
         "top_p": st.sampled_from([1.0, 1.0, 0.95, 0.3, 0.01, 1e-300]),

@@ -1,4 +1,4 @@
-/* Tests of the live pair under node; test_live_pair.py runs them, with what Python says in ``given``. */
+/* Tests of the live pair under node; test_live.py runs them, with what Python says in ``given``. */
 
 import assert from "node:assert/strict";
 import {readFile} from "node:fs/promises";

@@ -117,17 +117,11 @@ test("what is said of the recorded decodes", () => {
 });
 
 /* A printed number as a number. */
-const read = (text) =>
-  Number(
-    text.replace("−", "-").replace(
-      /·10(.*)/,
-      (_, raised) =>
-        `e${[...raised]
-          .map((one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(one) - 1)
-          .join("")
-          .replace("-1", "-")}`,
-    ),
-  );
+function read(text) {
+  const [mantissa, raised = "⁰"] = text.replace("−", "-").split("·10");
+  const exponent = [...raised].map((one) => "-0123456789"["⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(one)]).join("");
+  return Number(`${mantissa}e${exponent}`);
+}
 const isPrintedAs = (value, text) => [2, 3, 4, 5, 6, 7, 8, 9].some((digits) => number(value, digits) === text);
 
 /* Catches a formula whose printed parts give another number than the printed result. */

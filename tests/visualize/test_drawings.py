@@ -122,8 +122,8 @@ def test_the_whole_decode_has_every_node_and_every_word(name):
 
 
 def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
-    for figure in (visualize.forest_figure(EMPTY), visualize.width_figure(EMPTY), visualize.decode_figure(EMPTY)):
-        assert figure.layout.annotations[0].text == "nothing recorded"
+    for name in visualize._NAMES["figures.trace"].split():
+        assert getattr(visualize, name)(EMPTY).layout.annotations[0].text == "nothing recorded"
     assert "sendChartToCloud" in pio.templates["dsbd"].layout.modebar.remove
     assert "no passes" in visualize.forest_text(EMPTY)
     layers, chosen, means = (figure := visualize.width_figure(TOY)).data
@@ -170,7 +170,7 @@ def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
         (TraceError, "decode with record=True", visualize.forest_graph, (SimpleNamespace(trace=None),), {}),
         (ValueError, "no table: task", visualize.speed_figure, ({"methods": []},), {}),
         (ValueError, "a str is no table of 'dsbd-contest/2'", visualize.pareto_figure, ("runs.jsonl",), {}),
-        (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TOY,), {"height": 10}),
+        (ValueError, "height is 10; choose a whole number from 200 to 4000", visualize.show, (TOY,), {"height": 10}),
         (TraceError, "cannot write", visualize.export_html, (TOY, "none/x.html"), {}),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
         *((ValueError, said, visualize.embed_snippet, ("a.html",), options) for said, options in (
@@ -210,7 +210,7 @@ PAGE = (ROOT / "docs" / "api" / "drawings.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_the_example_runs(name, tmp_path, monkeypatch):
-    """Catches a public name without an example, an argument that does not exist, a figure that the page lacks."""
+    """Catches a public name without an example, an argument that does not exist."""
     for folder in ("assets", "benchmarks"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
@@ -219,4 +219,4 @@ def test_the_example_runs(name, tmp_path, monkeypatch):
     (example,) = EXAMPLES[name]
     value = eval(example.source, data)
     assert (value is None) == name.startswith("export_") or "print(" in example.source or name == "export_site"
-    assert isinstance(value, go.Figure) == (f"](../images/{name}.webp)" in PAGE)
+    assert isinstance(value, go.Figure) == name.endswith("_figure")

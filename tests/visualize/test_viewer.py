@@ -107,7 +107,7 @@ def test_keys_and_buttons(opened):
     page.click("[aria-label='First step']")
     page.click("[aria-label='Step forward']")
     assert opened.step == 1
-    page.wait_for_url("**#iteration=1&step=2&layer=2")
+    page.wait_for_url("**#iteration=1&step=2")
     page.focus(".dsbd")
     page.keyboard.press(" ")
     expect(page.locator(".dsbd-count-step")).not_to_have_text(f"2 of {len(STEPS)}")
@@ -295,7 +295,7 @@ def test_several_viewers_keep_to_themselves_and_their_traces_can_be_replaced(bro
     with viewer(browser, exported) as seen:
         page, run, last = seen.page, seen.page.evaluate, len(SCENE.iterations) - 1
         run(MOUNT, {"a": [1, {"hash": True}], "b": [9, {}], "c": [9, {}]})
-        run("() => { a.goto({step: 5}); b.goto({it: 1, layer: 2}); c.goto({it: 4}); }")
+        run("() => { a.goto({step: 5}); b.goto({it: 1}); c.goto({it: 4}); }")
         page.wait_for_url("**#*iteration=1&step=6*")
         run("() => a.setTrace(trace)")
         assert run("() => [a.where().it, a.where().step]") == [0, 5]

@@ -104,10 +104,10 @@ def dress(figure: Figure, title: str, theme: Theme, **layout: Any) -> Figure:
     return figure.update_layout(template=TEMPLATES[theme], title_text=title, **{"height": HEIGHT, **layout})
 
 
-def empty_figure(title: str, theme: Theme, words: Words | None = None, said: str | None = None) -> Figure:
-    """Return a titled figure that says ``said``, or that there is nothing to show."""
+def empty_figure(title: str, theme: Theme, words: Words | None = None) -> Figure:
+    """Return a titled figure that says that there is nothing to show."""
     figure = dress(Figure(), title, theme, xaxis_visible=False, yaxis_visible=False)
-    said = said or (words or Words())("figure.empty")
+    said = (words or Words())("figure.empty")
     return figure.add_annotation(text=said, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
 
 

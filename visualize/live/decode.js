@@ -110,7 +110,7 @@ export function idsOf(node) {
   return ids.reverse();
 }
 
-/* Drafting: the draft model grows the forest, layer by layer, as dsbd/host_draft.py does with the same numbers.
+/* Drafting: the draft model grows the forest, layer by layer, as dsbd/draft.py does with the same numbers.
  *
  * A layer has draft_width draws of a sampled forest, or the likeliest pairs of a likely one. Equal draws share a
  * *slot*, which carries their multiplicity. Nothing is drafted below a token that ends a beam. */
@@ -194,8 +194,7 @@ function coversOf({pairs, scores, size}, chosen, {cover_width}, eos) {
  * of Q that was not drawn. */
 function layerOf(law, order, drawn, drafts, covers, {forest}) {
   const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + law.probs[at]), 0);
-  const pairs = order.map((at) => law.pairs[at]);
-  const probs = order.map((at) => law.probs[at]);
+  const [pairs, probs] = [law.pairs, law.probs].map((values) => order.map((at) => values[at]));
   const {parents, isRanked, size} = law;
   const held = {pairs, probs, parents, isRanked, size};
   if (forest === "likely") return {drafts: [], draft_probs: [], covers: drafts, rest, law: held};

@@ -41,11 +41,9 @@ function taken(contents, folder) {
 }
 
 async function openLibraries(folder, wasm) {
-  const [ort, {Tokenizer}, wasmBinary] = await Promise.all([
-    import(new URL("runtime/ort.wasm.bundle.min.mjs", folder)),
-    import(new URL("runtime/tokenizers.min.mjs", folder)),
-    unpacked(wasm),
-  ]).catch((error) => {
+  const load = (name) => import(new URL(`runtime/${name}`, folder));
+  const all = [load("ort.wasm.bundle.min.mjs"), load("tokenizers.min.mjs"), unpacked(wasm)];
+  const [ort, {Tokenizer}, wasmBinary] = await Promise.all(all).catch((error) => {
     throw new Refused("unloaded", {path: `${folder}runtime`, said: error.message}, {cause: error});
   });
   const half = () => Math.ceil(navigator.hardwareConcurrency / 2); // all cores are slow where another program works
@@ -298,9 +296,7 @@ function openTokenizer(Tokenizer, definition, settings) {
   return {
     encode(text) {
       const at = text.search(LONE_SURROGATE);
-      if (at >= 0) {
-        throw new Refused("unicode", {at: [...text.slice(0, at)].length});
-      }
+      if (at >= 0) throw new Refused("unicode", {at: [...text.slice(0, at)].length});
       return tokenizer.encode(text).ids;
     },
     decode(ids) {
@@ -322,11 +318,8 @@ function openTokenizer(Tokenizer, definition, settings) {
 
 /* A printable Latin-1 character stands for its code, and the characters from U+0100 on stand for the other bytes. */
 function byteOfCharacter() {
-  const all = Array.from({length: 256}, (_, byte) => byte);
+  let next = 0x100;
   const isPrintable = (byte) => (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
-  const others = all.filter((byte) => !isPrintable(byte));
-  return new Map([
-    ...all.filter(isPrintable).map((byte) => [String.fromCharCode(byte), byte]),
-    ...others.map((byte, place) => [String.fromCharCode(0x100 + place), byte]),
-  ]);
+  const codeOf = (byte) => (isPrintable(byte) ? byte : next++);
+  return new Map(Array.from({length: 256}, (_, byte) => [String.fromCharCode(codeOf(byte)), byte]));
 }

@@ -20,9 +20,9 @@ function mountLive(root, data) {
     const key = `${name}.${kinds.select(count)}`;
     return say(key in words ? key : `${name}.other`, {count: localised(count)});
   };
+  const won = (layers, passes) => ({tokens: counted("tokens", layers), passes: counted("passes", passes)});
   let trace = null;
   let running = false;
-  let begun = "";
 
   /* ---- the form ------------------------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ function mountLive(root, data) {
   const methods = make("select", {}, ...data.methods.map(([value, text]) => make("option", {value, text})));
   methods.value = settings.method;
   const labelled = (text, control) => make("label", {}, make("span", {text}), control);
-  const called = (name) => words[`field.${name}`] ?? name;
+  const called = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
   const field = (name) => {
     const {standard, low: min, high: max, kind} = FIELDS[name];
     const controls = {
@@ -68,9 +68,7 @@ function mountLive(root, data) {
 
   /* Only what the method reads is shown. */
   function fit() {
-    for (const [name, {label}] of fields) {
-      label.hidden = !data.reads[methods.value].includes(name);
-    }
+    for (const [name, {label}] of fields) label.hidden = !data.reads[methods.value].includes(name);
   }
 
   /* The settings as the form says; an empty number takes its default. */
@@ -91,7 +89,7 @@ function mountLive(root, data) {
   const hand = (news, isLive) =>
     root.dispatchEvent(new CustomEvent("dsbd-live", {bubbles: true, detail: {trace, news, isLive}}));
 
-  const write = (text) => told.replaceChildren(make("span", {text: begun}), text);
+  const write = (text) => told.replaceChildren(make("span", {text: trace.prompt.text}), text);
 
   const client = new Client(data.base, data.pair, {
     progress({loaded, total}) {
@@ -108,10 +106,7 @@ function mountLive(root, data) {
       const {iterations} = trace;
       iterations.push(iteration);
       const layers = iterations.reduce((sum, one) => sum + one.layers.length, 0);
-      said.textContent = say("running", {
-        tokens: counted("tokens", layers),
-        passes: counted("passes", iterations.length),
-      });
+      said.textContent = say("running", won(layers, iterations.length));
       hand([iteration], true);
     },
   });
@@ -119,7 +114,6 @@ function mountLive(root, data) {
   async function decode() {
     save.hidden = true;
     trace = null;
-    begun = prompt.value;
     const end = await client.run({prompt: prompt.value, settings: asked()});
     const isStopped = end.kind === "stopped";
     if (!isStopped) Object.assign(trace, end.trace);
@@ -131,8 +125,8 @@ function mountLive(root, data) {
     write(trace.result.text);
     save.hidden = false;
     const {layers, iterations, seconds, tokens_per_second: speed} = trace.result.stats;
-    const values = {tokens: counted("tokens", layers), passes: counted("passes", iterations)};
-    said.textContent = say("done", {...values, seconds: localised(seconds, 2), speed: localised(speed)});
+    const took = {seconds: localised(seconds, 2), speed: localised(speed)};
+    said.textContent = say("done", {...won(layers, iterations), ...took});
   }
 
   /* Run is Stop meanwhile. */
@@ -158,11 +152,8 @@ function mountLive(root, data) {
   }
 
   function show() {
-    run.textContent = running
-      ? words.stop
-      : client.loaded
-        ? words.run
-        : say("fetch", {megabytes: localised(data.megabytes)});
+    const idle = client.loaded ? words.run : say("fetch", {megabytes: localised(data.megabytes)});
+    run.textContent = running ? words.stop : idle;
     root.classList.toggle("dsbd-live-running", running);
   }
 
@@ -207,9 +198,7 @@ class Client {
   }
 
   async begin() {
-    if (globalThis.origin === "null") {
-      throw new Refused("sandbox");
-    }
+    if (globalThis.origin === "null") throw new Refused("sandbox");
     this.worker = new Worker(`${this.base}worker.js`, {type: "module"});
     const told = await this.ask({kind: "load", base: this.base, pair: this.pair});
     if (told.kind === "stopped") this.end();

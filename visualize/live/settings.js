@@ -5,36 +5,26 @@ import {filled} from "../viewer/dom.js";
 import settings from "./settings.json" with {type: "json"};
 
 /* Fields of what does not run here, with the values that all methods here have. */
-const ELSEWHERE = {...{branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true}};
+const ELSEWHERE = {branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true};
 const BEST = {replacement: false, temperature: 0, top_p: 1};
-/* What the methods imply besides their width, and the fields that they read nevertheless; dsbd implies little. */
-const METHODS = {
-  dsbd: null,
-  beam_sampling: {reads: ["replacement"]},
+/* What the methods imply besides their width, for fields that they do not read; dsbd implies little. */
+const IMPLIED = {
   beam_search: BEST,
-  speculative_beam_search: {...BEST, forest: "likely", landing: true, reads: ["draft_depth", "draft_width"]},
-  speculative: {reads: ["draft_depth"]},
-  sampling: {},
+  speculative_beam_search: {...BEST, forest: "likely", landing: true},
   greedy: {temperature: 0, top_k: 1, top_p: 1},
 };
-const PLAIN = {
-  ...{draft_depth: 0, draft_width: 1, width_threshold: 1, replacement: true, input_beams: null, landing: false},
-  ...{cover_width: 0, forest: "sampled"},
-};
+/* What a method does not read has these values, or else its default. */
+const PLAIN = {draft_depth: 0, draft_width: 1, width_threshold: 1, landing: false};
 
 /* The fields that a browser reads. */
 export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));
 
 /* The choices of a field; nothing is measured here. */
-export const choicesOf = (name) =>
-  name === "method" ? Object.keys(METHODS) : FIELDS[name].choices.filter((choice) => choice !== "auto");
+export const choicesOf = (name) => FIELDS[name].choices.filter((choice) => choice !== "auto");
 
-/* What a user asks for as settings that the decoder runs: fields that the method does not read get the values that it
- * implies. Throws Refused for what a form can ask for, and a plain Error for what only a wrong page can. */
+/* What a form or a recorded trace asks for as settings that the decoder runs: fields that the method does not read get
+ * the values that it implies. Throws Refused. */
 export function resolved(asked) {
-  for (const name of Object.keys(asked)) {
-    if (!(name in FIELDS || name in ELSEWHERE)) throw new Error(`unknown setting ${shown(name)}; leave it out`);
-  }
   const found = {};
   for (const [name, field] of Object.entries(FIELDS)) {
     found[name] = asked[name] === undefined ? field.standard : asked[name];
@@ -47,18 +37,14 @@ export function resolved(asked) {
     const [high, low] = [found.max_width, found.min_width];
     throw new Refused("widths", {higher: "max_width", lower: "min_width", high, low});
   }
-  return {...found, ...ELSEWHERE, ...implied(found)};
+  const unread = Object.keys(FIELDS).filter((name) => !FIELDS[name].methods.includes(found.method));
+  const implicit = unread.map((name) => [name, PLAIN[name] ?? FIELDS[name].standard]);
+  return {...found, ...Object.fromEntries(implicit), ...ELSEWHERE, ...implied(found)};
 }
-
-const shown = (value) => String(JSON.stringify(value)).slice(0, 60);
 
 function check(name, value, {kind, low, high, above}) {
   if (value === "auto") throw new Refused("auto", {name});
-  if (kind === "choice" || kind === "switch") {
-    const choices = kind === "switch" ? [true, false] : choicesOf(name);
-    if (choices.includes(value)) return;
-    throw new Error(`${name} is ${shown(value)}; choose one of ${choices.join(", ")}`);
-  }
+  if (kind === "choice" || kind === "switch") return; // a form offers no other
   if (!Number.isFinite(value)) throw new Refused("unread", {name});
   const isAllowed = kind === "number" || Number.isSafeInteger(value);
   if (isAllowed && low <= value && value <= high && !(above && value === low)) return;
@@ -68,14 +54,12 @@ function check(name, value, {kind, low, high, above}) {
 function implied({method, ...asked}) {
   if (method === "dsbd") {
     const isLikely = asked.forest === "likely";
-    const beams = Math.max(isLikely ? asked.num_beams : asked.draft_width, asked.min_width);
+    const beams = Math.max(isLikely ? FIELDS.num_beams.standard : asked.draft_width, asked.min_width);
     const max_width = asked.max_width ?? Math.min(beams, FIELDS.max_width.high);
     return isLikely ? {max_width, landing: true, cover_width: 0} : {max_width};
   }
-  const {reads = [], ...fixed} = METHODS[method];
   const width = FIELDS.num_beams.methods.includes(method) ? asked.num_beams : 1;
-  const read = Object.fromEntries(reads.map((name) => [name, asked[name]]));
-  return {...PLAIN, min_width: width, max_width: width, ...fixed, ...read};
+  return {min_width: width, max_width: width, ...IMPLIED[method]};
 }
 
 /* What cannot be decoded, as the key of a sentence and its values, which are numbers, names of settings, or texts: the

@@ -13,12 +13,6 @@ const ALTERNATIVES = 5;
  * call of a model; `now` gives milliseconds. */
 export async function* decode(pair, prompt, asked, {check = () => {}, now = () => performance.now()} = {}) {
   const settings = resolved(asked);
-  if (settings.draft_depth > 0 && !pair.draft) {
-    throw new Error(
-      `method ${settings.method} needs a draft model; choose sampling, greedy, beam_sampling or beam_search`,
-    );
-  }
-  if (!prompt.ids.length) throw new Error("the prompt has no tokens; give some text");
   const context = Math.min(pair.target.context ?? Infinity, pair.draft?.context ?? Infinity);
   if (prompt.ids.length + settings.max_new_tokens > context) {
     const [size, value] = [prompt.ids.length, settings.max_new_tokens];
@@ -57,14 +51,10 @@ class Recorder {
   start() {
     const {pair, prompt, settings} = this;
     const {tokenizer} = pair;
-    const modelOf = ({id, revision, dtype, device, vocabulary: vocabulary_size, attention}) => ({
-      id,
-      revision,
-      dtype,
-      device,
-      vocabulary_size,
-      attention,
-    });
+    const modelOf = ({id, revision, ...model}) => {
+      const {dtype, device, vocabulary: vocabulary_size, attention} = model;
+      return {id, revision, dtype, device, vocabulary_size, attention};
+    };
     const pieces = prompt.ids.map((id) => {
       const [text, bytes] = tokenizer.piece(id);
       return {token_id: id, text, bytes, special: tokenizer.isSpecial(id)};
@@ -157,19 +147,12 @@ class Recorder {
     const {ids, pair} = this;
     const found = [];
     const add = (node, layer, kind, numbers) => {
-      const {parent, token} = node;
-      const [text, bytes] = pair.tokenizer.piece(token);
-      const own = {
-        id: ids.size,
-        parent: ids.get(parent),
-        layer,
-        token_id: token,
-        text,
-        kind,
-        ends: pair.eos.has(token),
-      };
+      const {parent, token: token_id} = node;
+      const [text, bytes] = pair.tokenizer.piece(token_id);
+      const ends = pair.eos.has(token_id);
+      const own = {id: ids.size, parent: ids.get(parent), layer, token_id, text, kind, ends};
       ids.set(node, own.id);
-      found.push({...own, target_log_prob: finite(rowOf(parent)[token]), ...numbers, bytes});
+      found.push({...own, target_log_prob: finite(rowOf(parent)[token_id]), ...numbers, bytes});
     };
     forest.layers.forEach(({drafts, covers, law}, at) => {
       const layer = layers[at];
@@ -209,14 +192,9 @@ class Recorder {
         const {node: parent} = alive[Math.floor(law.pairs[at] / size)];
         const token_id = law.pairs[at] % size;
         const [text] = pair.tokenizer.piece(token_id);
+        const node = ids.get(forest.find(parent, token_id)) ?? null;
         const probs = {target_prob: law.probs[at], draft_prob: draft_probs[at]};
-        return {
-          parent: ids.get(parent),
-          token_id,
-          text,
-          ...probs,
-          node: ids.get(forest.find(parent, token_id)) ?? null,
-        };
+        return {parent: ids.get(parent), token_id, text, ...probs, node};
       }),
     };
   }

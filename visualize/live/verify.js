@@ -31,15 +31,13 @@ export function verified(given) {
     if (!state.hasMass) break;
     const width = widthOf(given, state);
     const residual = residualOver(given, state, "draft", width.width);
-    const trials = triedAll(given, state, residual);
-    decided.push(completed(given, state, width, residual, trials));
-    if (!goesOn(decided)) return decided;
-    alive = decided[decided.length - 1].living;
+    const layer = completed(given, state, width, residual, triedAll(given, state, residual));
+    decided.push(layer);
+    if (!["passed", "landed"].includes(layer.outcome)) return decided;
+    alive = layer.living;
   }
   return [...decided, bonus(given, alive)];
 }
-
-const goesOn = (decided) => ["passed", "landed"].includes(decided[decided.length - 1].outcome);
 
 /* A layer before its first trial: both laws, Q restricted to the alive beams and not renormalised. */
 function entered({rowOf, settings, size, rules}, alive, drafts) {
@@ -78,8 +76,8 @@ function widthOf({settings}, {law, places, draft_probs, drafts}) {
   const {length} = drafts.drafts;
   const count = settings.replacement ? length : Math.min(length, drafts.law.pairs.length);
   const chain_S = chainOf(law.probs, draft_probs, count);
-  const alphas = alphasOf(chain_S);
-  return chosen(tailsOf(alphas), {forest_mass: null, ...chainNumbers(chain_S, alphas)});
+  const numbers = chainNumbers(chain_S, alphasOf(chain_S));
+  return chosen(tailsOf(numbers.accepted_distribution), {forest_mass: null, ...numbers});
 }
 
 /* What a width follows from, with the names of a trace. */

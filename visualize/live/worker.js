@@ -38,8 +38,7 @@ async function run({prompt, settings}) {
   const asked = {text: prompt, ids: pair.tokenizer.encode(prompt)};
   for await (const told of decode(pair, asked, settings, {check: unlessStopped})) {
     const [kind] = Object.keys(told);
-    if (kind === "trace") tell("done", told);
-    else tell(kind, told);
+    tell(kind === "trace" ? "done" : kind, told);
     await breathe();
   }
 }

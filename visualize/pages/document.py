@@ -73,15 +73,15 @@ TEMPLATES.globals.update(
 def packed(text: str) -> str:
     """Pack text for a page: gzip in base 64, which ``unpack.js`` unpacks; equal texts give equal results.
 
-    No character of base 64 means anything in HTML. So no token text can end the element around it.
+    No character of base 64 means anything in HTML. So no token text can end the element around it. Half of a surrogate
+    pair becomes an escape.
     """
-    return base64.b64encode(gzip.compress(text.encode("utf-8"), 9, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "backslashreplace"), 9, mtime=0)).decode("ascii")
 
 
 def packed_json(data: Any) -> str:
-    """Pack plain data as JSON; half of a surrogate pair is written as an escape."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return packed(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+    """Pack plain data as JSON."""
+    return packed(json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
 def packed_element(name: str, content: str) -> Markup:

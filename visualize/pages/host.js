@@ -4,18 +4,16 @@
  *   DsbdHost.start().then((viewer) => ...)
  *
  * Messages (postMessage) from the page around the frame, such as a slide:
- *   {dsbd: "hello"}   {dsbd: "first"}   {dsbd: "previous"}   {dsbd: "next"}   {dsbd: "last"}
- *   {dsbd: "goto", it, step, layer, node}      whole numbers from 0; what is left out stays
- *   {dsbd: "shown"}                            the frame was hidden until now: draw again
- * It answers each, and reports every later step to the page that spoke last, with
- *   {dsbd: "place", it, step, iterations, first, last}
+ *   {dsbd: "first"}   {dsbd: "previous"}   {dsbd: "next"}   {dsbd: "last"}
+ *   {dsbd: "goto", it, step, node}      whole numbers from 0; what is left out stays
+ *   {dsbd: "shown"}                     the frame was hidden until now: draw again
  * A viewer that is ready sends {dsbd: "ready"} to the page around it, of any origin, and nothing else.
- * It listens only to the page around the frame and to its own page, and answers only to their origin.
+ * It listens only to the page around the frame and to its own page.
  */
 globalThis.DsbdHost = (() => {
   "use strict";
 
-  const PLACE = ["it", "step", "layer", "node"];
+  const ACTS = ["first", "previous", "next", "last", "shown"];
   const SLIDE = 850; // pixels across that forest and card side by side take
 
   /* ---- one viewer ------------------------------------------------------------------------- */
@@ -53,21 +51,14 @@ globalThis.DsbdHost = (() => {
     const options = {hash: "address" in dataset, start: dataset.place, bare, onchange};
     const handle = globalThis.DsbdViewer.mount(element, recorded, options);
     if (bare) fillFrame(element, listeners);
-    const stay = () => handle.goto(handle.where());
     return {
       element,
       handle,
       listeners,
-      place() {
-        const {it, step, iterations, steps} = handle.where();
-        const first = !iterations || (it === 0 && step === 0);
-        const last = !iterations || (it === iterations - 1 && step === steps - 1);
-        return {dsbd: "place", it, step, iterations, first, last};
-      },
       first: () => handle.goto({it: 0, step: 0}),
       last: () => handle.goto({it: count() - 1, step: Infinity}),
-      next: () => (count() && handle.move(1)) || stay(),
-      previous: () => (count() && handle.move(-1)) || stay(),
+      next: () => count() && handle.move(1),
+      previous: () => count() && handle.move(-1),
       isRecorded: () => trace === recorded,
       text() {
         const prompt = Object.assign(document.createElement("b"), {textContent: recorded.prompt.text});
@@ -88,31 +79,20 @@ globalThis.DsbdHost = (() => {
       },
       shown() {
         globalThis.dispatchEvent(new Event("resize"));
-        stay();
+        handle.goto(handle.where());
       },
     };
   }
 
   /* ---- messages --------------------------------------------------------------------------- */
 
-  function answer(viewer) {
-    let listener = null;
-    const whole = (value) => Number.isInteger(value) && value >= 0;
-    const tell = () => {
-      // A file, or a frame without an origin, cannot be named as the receiver.
-      listener?.page.postMessage(viewer.place(), listener.origin === "null" ? "*" : listener.origin);
-    };
-    viewer.listeners.push(tell);
-    addEventListener("message", ({data, source, origin}) => {
-      if (!data || typeof data.dsbd !== "string" || (source !== parent && source !== window)) return;
-      if (data.dsbd === "place") return;
-      listener = {page: source, origin};
-      if (data.dsbd === "goto") {
-        viewer.handle.goto(
-          Object.fromEntries(PLACE.filter((name) => whole(data[name])).map((name) => [name, data[name]])),
-        );
-      } else if (["first", "previous", "next", "last", "shown"].includes(data.dsbd)) viewer[data.dsbd]();
-      else if (data.dsbd === "hello") tell();
+  function listen(viewer) {
+    const whole = (value) => (Number.isInteger(value) && value >= 0 ? value : undefined);
+    addEventListener("message", ({data, source}) => {
+      if (!data || (source !== parent && source !== window)) return;
+      if (ACTS.includes(data.dsbd)) viewer[data.dsbd]();
+      const [it, step, node] = [data.it, data.step, data.node].map(whole);
+      if (data.dsbd === "goto") viewer.handle.goto({it, step, node});
     });
   }
 
@@ -121,7 +101,7 @@ globalThis.DsbdHost = (() => {
     const viewer = await opened();
     for (const said of document.querySelectorAll(".said")) said.replaceChildren(...viewer.text());
     if ("address" in viewer.element.dataset) {
-      answer(viewer);
+      listen(viewer);
       if (parent !== window) parent.postMessage({dsbd: "ready"}, "*");
     }
     document.addEventListener("dsbd-live", ({detail}) => viewer.show(detail));

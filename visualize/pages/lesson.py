@@ -151,29 +151,24 @@ def read_lesson(path: str | Path) -> Lesson:
         raw = file.read_bytes()
         if len(raw) > LESSON_BYTES:
             raise LessonError(f"{file.name}: {len(raw):,} bytes; a lesson has at most {LESSON_BYTES:,}")
-        text = raw.decode("utf-8-sig")
+        lines = raw.decode("utf-8-sig").splitlines()
     except OSError as error:
         raise LessonError(f"cannot read lesson {str(path)!r}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise LessonError(f"{file.name}: not UTF-8 text; save it as UTF-8") from None
-    return parse_lesson(text, file)
-
-
-def parse_lesson(text: str, path: Path) -> Lesson:
-    """Make a lesson from its text; its trace and its errors are relative to ``path``. Raises: LessonError."""
     try:
-        front, rest = _front_matter(list(enumerate(text.splitlines(), 1)))
+        front, rest = _front_matter(list(enumerate(lines, 1)))
         language = Words(front.get("language", "en")).language
         (_, before), *parts = _parts(rest)
         cards = [_card(header, inside) for header, inside in parts]
     except ValueError as error:
-        raise LessonError(f"{path.name}, {error}") from None
+        raise LessonError(f"{file.name}, {error}") from None
     if not cards:
-        raise LessonError(f"{path.name}: no cards; start each with a line such as ## Title {{iteration=1 layer=1}}")
+        raise LessonError(f"{file.name}: no cards; start each with a line such as ## Title {{iteration=1 layer=1}}")
     if introduction := _joined(before):
         cards.insert(0, LessonCard("", introduction, None, 1, {}))
-    trace, summary = path.parent / front["trace"], front.get("summary", "")
-    return Lesson(path, front["title"], trace, language, summary, tuple(cards))
+    trace, summary = file.parent / front["trace"], front.get("summary", "")
+    return Lesson(file, front["title"], trace, language, summary, tuple(cards))
 
 
 def _front_matter(lines: list[Line]) -> tuple[dict[str, str], list[Line]]:

@@ -21,8 +21,6 @@ from visualize.svg import describe, forest_svg
 from visualize.viewer.bundle import classic
 from visualize.words import Words
 
-LESSON, LAB = "page.lesson.", "page.lab."
-"""How the keys of the words of a lesson page, and of the lab, start."""
 RUNS = 5000
 """Decodes of a lab."""
 LAB_ENTRY = "pages/lab/lab.js"
@@ -33,7 +31,6 @@ class Stop(NamedTuple):
 
     at: Place
     answer: Place
-    asks: bool
 
 
 def export_lesson(source: str | Path, path: str | Path) -> None:
@@ -57,16 +54,14 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
         lesson: as read.
         kit: what the page needs.
         back: address of the page that lists all lessons; empty = no link to it.
-        live: address of the folder with which a browser decodes (``write_live``), with a slash; empty = there is none.
+        live: address of the folder with which a browser decodes (``live_files``), with a slash; empty = there is none.
 
     Raises:
         LessonError: a card names what the trace does not have, or the trace cannot be read.
     """
-    words = Words(lesson.language)
-    labels = {key.removeprefix(LESSON): text for key, text in words.table.items() if key.startswith(LESSON)}
     if live and any("live" in card.blocks for card in lesson.cards):
         kit = live_kit(kit, live)
-    return _page(lesson, kit, live, labels, is_article=False, back=back)
+    return _page(lesson, kit, live, Words(lesson.language).below("page.lesson."), is_article=False, back=back)
 
 
 def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
@@ -81,7 +76,10 @@ def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
 
 
 def _page(lesson: Lesson, kit: Kit, live: str, labels: dict[str, str], *, is_article: bool, **values: Any) -> str:
-    trace, words = read_trace(lesson), Words(lesson.language)
+    try:
+        trace, words = Trace.load(lesson.trace), Words(lesson.language)
+    except TraceError as error:
+        raise LessonError(f"{lesson.path.name}: trace: {error}") from None
     stops = stops_of(lesson, trace)
     has_lab = any("lab" in card.blocks for card in lesson.cards)
     shown = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
@@ -93,14 +91,6 @@ def _page(lesson: Lesson, kit: Kit, live: str, labels: dict[str, str], *, is_art
     )  # fmt: skip
 
 
-def read_trace(lesson: Lesson) -> Trace:
-    """Return the trace of a lesson. Raises: LessonError."""
-    try:
-        return Trace.load(lesson.trace)
-    except TraceError as error:
-        raise LessonError(f"{lesson.path.name}: trace: {error}") from None
-
-
 def stops_of(lesson: Lesson, trace: Trace) -> list[Stop]:
     """Return the place of each card. Raises: LessonError; it names the line of a card whose place does not exist."""
     stops: list[Stop] = []
@@ -110,9 +100,9 @@ def stops_of(lesson: Lesson, trace: Trace) -> list[Stop]:
             with _naming(lesson, card.line):
                 here = place_in(trace, card.place)
         before = _before(trace, *here) if card.options and card.place is not None else here
-        stops.append(Stop(before, here, bool(card.options)))
+        stops.append(Stop(before, here))
     if not lesson.cards[0].title:  # the introduction stands where the first card begins
-        stops[0] = Stop(stops[1].at, stops[1].at, asks=False)
+        stops[0] = Stop(stops[1].at, stops[1].at)
     return stops
 
 
@@ -135,7 +125,7 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Place | None]:
             it, step = stop.answer
             first[it] = min(first.get(it, step), step)
     steps: list[Place | None] = []
-    for card, ((it, at), _, _) in zip(lesson.cards, stops, strict=True):
+    for card, ((it, at), _) in zip(lesson.cards, stops, strict=True):
         place = (it, min(at, first.get(it, at + 1) - 1))
         steps.append(None if card.place is None or place[1] < 0 or place in steps else place)
     return steps
@@ -150,7 +140,7 @@ def _card(
     pictures += [(printed, "")] if printed and printed != told else []
     with _naming(lesson, card.line):
         return {
-            "stop": {"asks": stop.asks, "at": stop.at, "answer": stop.answer},
+            "stop": {"asks": bool(card.options), "at": stop.at, "answer": stop.answer},
             "has_lab": "lab" in card.blocks,
             "title": markdown(card.title, folder, inline=True),
             "text": markdown(card.text, folder),
@@ -166,8 +156,8 @@ def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, 
     """Return a block with what is shown instead on paper and without scripts."""
     folder, element = lesson.path.parent, Markup()
     if kind == "lab":
-        spoken = {key.removeprefix(LAB): text for key, text in words.table.items() if key.startswith(LAB)}
-        element = data_element("lab", {"pair": read_tables(folder / block.given), "runs": RUNS, "words": spoken})
+        pair = read_tables(folder / block.given)
+        element = data_element("lab", {"pair": pair, "runs": RUNS, "words": words.below("page.lab.")})
     elif kind == "cut":
         it, step = place_in(trace, block.given)
         layer = steps_of(trace.iterations[it], trace.settings)[step].layer

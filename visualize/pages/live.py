@@ -14,7 +14,6 @@ from dsbd.methods import READS
 from dsbd.settings import EVERY_METHOD
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
-from visualize.files import write
 from visualize.pages.document import Kit, data_element, style
 from visualize.viewer.bundle import classic, joined, source
 from visualize.words import Words
@@ -27,8 +26,6 @@ WEIGHTS = ("browser.onnx", "config.json", "*.safetensors")
 TOKENIZER = ("generation_config.json", "tokenizer.json", "tokenizer_config.json")
 METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search", "speculative", "sampling", "greedy")
 """The methods that a browser decodes with."""
-LIVE = "page.live."
-"""How the keys of the form's words start."""
 ALSO_SAID = {
     "stop": "page.lab.stop", "passes": "stat.iterations", "seconds": "figure.seconds",
     "field.num_beams": "page.lab.width", "field.seed": "page.lab.seed",
@@ -46,9 +43,7 @@ def live_element(trace: Trace, base: str, language: str, *, prompt: str = "", is
         prompt: stands in the form instead of the trace's.
         is_small: only a prompt and Run, for the card of a lesson.
     """
-    words = Words(language).table
-    counts = {key.removeprefix("count."): text for key, text in words.items()
-              if key.startswith(("count.tokens.", "count.passes."))}  # fmt: skip
+    words = Words(language)
     pair = live_pair([model.id for model in (trace.models.target, trace.models.draft) if model])
     fetched = [file for path, file in _bundled().items() if path.startswith(("runtime/", f"pairs/{pair}/"))]
     data = {
@@ -57,9 +52,9 @@ def live_element(trace: Trace, base: str, language: str, *, prompt: str = "", is
         "pair": pair,
         "prompt": prompt or trace.prompt.text,
         "settings": asked(vars(trace.settings)),
-        "reads": {method: _fields(method) for method in METHODS},
-        "methods": [[method, words[f"method.{method}"]] for method in METHODS],
-        "words": live_words(language) | {name: words[key] for name, key in ALSO_SAID.items()} | counts,
+        "reads": {method: [*READS[method], *EVERY_METHOD] for method in METHODS},
+        "methods": [[method, words(f"method.{method}")] for method in METHODS],
+        "words": words.below("count.") | {name: words(key) for name, key in ALSO_SAID.items()} | live_words(language),
         "isSmall": is_small,
     }
     return data_element("dsbd-live", data)
@@ -72,13 +67,7 @@ def live_pair(models: Sequence[str]) -> str:
 
 def live_words(language: str) -> dict[str, str]:
     """Return the words that only a form has, without the start of their keys."""
-    words = Words(language).table
-    return {key.removeprefix(LIVE): text for key, text in words.items() if key.startswith(LIVE)}
-
-
-def _fields(method: str) -> list[str]:
-    """Return the fields that the form shows; num_beams of DSBD only stands in for max_width in a likely forest."""
-    return [name for name in (*READS[method], *EVERY_METHOD) if (method, name) != ("dsbd", "num_beams")]
+    return Words(language).below("page.live.")
 
 
 def asked(resolved: dict[str, Any]) -> dict[str, Any]:
@@ -106,14 +95,6 @@ def live_files() -> dict[str, Path | str]:
     sums = {path: _sum(file) for path, file in _bundled().items()}
     listed = json.dumps({"format": "dsbd-live/1", "pairs": called, "files": sums}, indent=1)
     return {**_bundled(), "live.js": form, "worker.js": joined("live/worker.js"), LIST: listed}
-
-
-def write_live(folder: Path) -> None:
-    """Write the shared files into ``folder``/live. Raises: TraceError."""
-    for path, content in live_files().items():
-        file = folder / FOLDER / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write(file, content.read_bytes() if isinstance(content, Path) else content)
 
 
 def _bundled() -> dict[str, Path]:

@@ -14,7 +14,7 @@ from visualize.forest import Source, load_trace
 from visualize.pages.document import Kit, carried_kit, kit_files, page_file, render, shared_kit, trace_element
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import article_page, lesson_page
-from visualize.pages.live import FOLDER, live_element, live_kit, write_live
+from visualize.pages.live import FOLDER, live_element, live_files, live_kit
 from visualize.svg import forest_svg
 from visualize.words import Words
 
@@ -117,18 +117,18 @@ def export_site(
     index = render("site.html", shared_kit(f"{VIEWER}/"), **common, article=told, live=LIVE_PAGE if live else "",
                    lessons=[(address, lesson) for lesson, address, _ in taught],
                    cards=cards)  # fmt: skip
-    files: dict[str, str | bytes] = {"index.html": index, **pages}
+    files: dict[str, str | bytes | Path] = {"index.html": index, **pages}
     files |= {f"{VIEWER}/{name}": text for name, text in kit_files().items()}
     for card in cards:
         files |= {f"{FORESTS}/{card.download}": card.content, **_pictures(card.trace, card.picture, language)}
     for lesson, address, _ in taught:
         files |= _pictures(Trace.load(lesson.trace), address, language)
     files[SERVICE_WORKER] = page_file("service_worker.js").replace("FILES = []", f"FILES = {json.dumps(list(files))}")
+    if live:  # behind the list of what is kept at once: these are fetched when a reader asks for them
+        files |= {f"{FOLDER}/{path}": content for path, content in live_files().items()}
     for address, content in files.items():
         _make((folder / address).parent)
-        write(folder / address, content)
-    if live:
-        write_live(folder)
+        write(folder / address, content.read_bytes() if isinstance(content, Path) else content)
     return ["index.html", *pages]
 
 

@@ -46,9 +46,8 @@ function nodeCard(viewer, place) {
   const state = make("span", {class: "dsbd-state"}, symbol(style, mark), told);
   const token = make("bdi", {class: "dsbd-token", text: viewer.labelOf(node, "token")});
   const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: said(now, place)})];
-  if (node.completes) {
-    parts.push(make("p", {class: "dsbd-hint", text: say("node.completes", {character: node.completes})}));
-  }
+  const completed = say("node.completes", {character: node.completes});
+  if (node.completes) parts.push(make("p", {class: "dsbd-hint", text: completed}));
   const known = [
     ["draft", node.draft_prob],
     ["target", scored ? node.target_prob : null],

@@ -71,7 +71,6 @@ export class Controls {
   }
 
   start() {
-    clearInterval(this.timer);
     this.timer = setInterval(() => this.move(1, true) || this.stop(), PLAY_MS);
     this.showPlaying(true);
   }
@@ -151,19 +150,16 @@ export function onKey(viewer, event) {
   });
 }
 
-/* ---- the place in the address: #iteration=4&step=10&layer=2&node=17, counted from 1 ----------------------------- */
+/* ---- the place in the address: #iteration=4&step=10&node=17, iterations and steps counted from 1 ---------------- */
 
 const PAUSE_MS = 120; // browsers ignore addresses that are written faster than this for long
-const FIELDS = ["iteration", "step", "layer", "node"];
+const FIELDS = Object.entries({iteration: ["it", 1], step: ["step", 1], node: ["node", 0]});
 
-/* The place that a text like iteration=4&step=10 names. Inside the viewer, iterations and steps count from 0. */
+/* The place that a text like iteration=4&step=10 names. Inside the viewer, all count from 0. */
 export function placeIn(text) {
   const found = new URLSearchParams(text);
-  const named = FIELDS.filter((field) => /^\d{1,9}$/.test(found.get(field)));
-  const {iteration, step, ...place} = Object.fromEntries(named.map((field) => [field, Number(found.get(field))]));
-  if (iteration !== undefined) place.it = Math.max(0, iteration - 1);
-  if (step !== undefined) place.step = Math.max(0, step - 1);
-  return place;
+  const named = FIELDS.filter(([field]) => /^\d{1,9}$/.test(found.get(field)));
+  return Object.fromEntries(named.map(([field, [name, first]]) => [name, Number(found.get(field)) - first]));
 }
 
 export class Place {
@@ -183,11 +179,9 @@ export class Place {
   put(place) {
     this.written = performance.now();
     const found = new URLSearchParams(location.hash.slice(1));
-    const {it, step, ...rest} = place;
-    const told = {...rest, iteration: it + 1, step: step + 1};
-    for (const field of FIELDS) {
-      if (told[field] === undefined || told[field] === null) found.delete(field);
-      else found.set(field, told[field]);
+    for (const [field, [name, first]] of FIELDS) {
+      if (place[name] === null) found.delete(field);
+      else found.set(field, place[name] + first);
     }
     try {
       history.replaceState(null, "", `#${found}`);

@@ -12,10 +12,12 @@ const STILL_MS = 1800;
 export const LANES_MS = RACE_MS + STILL_MS;
 const WIDE_FROM = 620; // pixels: labels stand beside their lanes
 const DIGIT = 9; // pixels of a letter of a count
-/* Where the parts of a lane stand, and how far apart lanes and lines are. */
+const LANE_PITCH = 59; // from a lane to the next
+const LANE_LINES = 2; // of text in a lane
+/* Where the parts of a lane stand, and how far apart its lines are. */
 const LANE = {
-  wide: {top: 0, pitch: 59, right: 14, label: 14, bar: 3, tall: 13, text: 32, line: 17, lines: 2},
-  narrow: {top: 0, pitch: 59, right: 0, label: 12, bar: 17, tall: 9, text: 39, line: 15, lines: 2},
+  wide: {right: 14, label: 14, bar: 3, tall: 13, text: 32, line: 17},
+  narrow: {right: 0, label: 12, bar: 17, tall: 9, text: 39, line: 15},
 };
 
 export class Lanes {
@@ -88,11 +90,11 @@ export class Lanes {
     this.size = size;
     this.unit = (size.width - left - size.right) / race.whole;
     const words = Array.from({length: race.alone}, (_, at) => ({check: at}));
-    this.alone = this.lane(labels[0], size.top, words, (at) => at + 1);
-    this.guided = this.lane(labels[1], size.top + size.pitch, race.turns, (at) => race.guided[at], true);
+    this.alone = this.lane(labels[0], 0, words, (at) => at + 1);
+    this.guided = this.lane(labels[1], LANE_PITCH, race.turns, (at) => race.guided[at], true);
     if (kind !== "wide") return;
     const free = left + this.unit * race.turns[race.turns.length - 1].lands + 14;
-    this.legend(free, size.pitch + size.bar + size.tall - 2, width - size.right - free);
+    this.legend(free, LANE_PITCH + size.bar + size.tall - 2, width - size.right - free);
   }
 
   /* The label, the blocks and the words of one lane; landing: when the word at a place is there. */
@@ -113,12 +115,8 @@ export class Lanes {
       const rect = this.put("rect", {class: "dsbd-lane-pass", x, y: top + bar, width: 0, height: tall});
       return {rect, check, most: unit - gap, ticks};
     });
-    const rows = this.rows(isGuided);
-    rows.pieces.forEach((piece, at) => {
-      piece.at = landing(at);
-    });
     const before = this.put("text", {class: "dsbd-lane-before", x: left - 14, y: top + size.text, text: "…"});
-    return {count, blocks, before, ...rows, top: top + size.text};
+    return {count, blocks, before, ...this.rows(landing, isGuided), top: top + size.text};
   }
 
   counted(passes, whole) {
@@ -132,8 +130,8 @@ export class Lanes {
   }
 
   /* The text in lines as wide as the clock: each token is a piece, in the lower lane with a line below it. */
-  rows(isUnderlined) {
-    const {size, race, unit} = this;
+  rows(landing, isUnderlined) {
+    const {race, unit} = this;
     const end = race.tokens.length - 1;
     const textOf = (token, at) => (race.ended && at === end ? " ∎" : typed(token, at === end));
     const spans = race.tokens.map((token, at) => draw("tspan", {text: textOf(token, at)}));
@@ -149,7 +147,7 @@ export class Lanes {
       text.append(...places.map((place) => spans[place]));
       spans[places[0]].textContent = spans[places[0]].textContent.trimStart();
       for (const place of places) {
-        const piece = {span: spans[place], row: at, under: null};
+        const piece = {span: spans[place], row: at, under: null, at: landing(place)};
         if (isUnderlined) {
           const mark = markOf(race.tokens[place].origin);
           piece.under = draw("path", {class: `dsbd-lane-line dsbd-lane-${mark}`, d: extent(spans[place])});
@@ -159,7 +157,6 @@ export class Lanes {
       }
       return row;
     });
-    rows.forEach((row) => row.setAttribute("transform", `translate(${size.left},0)`));
     return {rows, pieces};
   }
 
@@ -211,11 +208,11 @@ export class Lanes {
       span.classList.toggle("dsbd-to-come", isToCome);
       under?.classList.toggle("dsbd-to-come", isToCome);
     }
-    const first = Math.max(0, newest - size.lines + 1);
+    const first = Math.max(0, newest - LANE_LINES + 1);
     before.classList.toggle("dsbd-to-come", first === 0);
     rows.forEach((row, at) => {
       row.setAttribute("transform", `translate(${size.left},${top + (at - first) * size.line})`);
-      row.toggleAttribute("hidden", at < first || at >= first + size.lines);
+      row.toggleAttribute("hidden", at < first || at >= first + LANE_LINES);
     });
     const isDone = passes === blocks.length;
     count.textContent = isDone ? this.viewer.words.counted("passes", passes) : this.counted(passes, blocks.length);
@@ -235,12 +232,13 @@ function raceOf(scene) {
   const sum = (phase) => seconds.reduce((total, one) => total + one[phase], 0);
   const pass = sum("score") / seconds.length || Infinity;
   let now = 0;
-  const turns = bands.map(({first, last}, at) => {
+  const turns = bands.map(({last}, at) => {
     const {draft, verify, commit} = seconds[at];
     const from = now;
     const check = from + draft / pass;
     now = check + 1 + (verify + commit) / pass;
-    return {from, check, lands: now, last, won: last - first + 1, guesses: guessesOf(scene.iterations[at])};
+    const guesses = scene.iterations[at].scoredStep; // each step before it is a pass of the small model
+    return {from, check, lands: now, last, guesses};
   });
   const tokens = scene.path(best.node);
   const guided = tokens.map((_, at) => turns.find(({last}) => at < last)?.lands ?? now);
@@ -255,10 +253,6 @@ function raceOf(scene) {
     choosing: (sum("verify") + sum("commit")) / sum("score"),
   };
 }
-
-/* How many passes of the small model made the guesses: one for each column of them. */
-const guessesOf = ({nodes}) => new Set(nodes.flatMap((node) => (isGuess(node) ? [node.column] : []))).size;
-const isGuess = ({kind}) => kind === "drafted" || kind === "cover";
 
 /* ---- text in lines, token by token ------------------------------------------------------------------------------ */
 
@@ -296,9 +290,8 @@ function broken(spans, wide, room) {
 function extent(span) {
   const text = span.textContent;
   const from = text.length - text.trimStart().length;
-  const boxes = [];
-  for (let at = from; at < text.length; at++) boxes.push(span.getExtentOfChar(at));
-  if (!boxes.length) return "";
+  if (from === text.length) return "";
+  const boxes = Array.from({length: text.length - from}, (_, at) => span.getExtentOfChar(from + at));
   const left = Math.min(...boxes.map(({x}) => x));
   const right = Math.max(...boxes.map(({x, width}) => x + width));
   return `M${left},3.5H${right}`;

@@ -10,19 +10,13 @@
 export function logProbsOf(logits, role) {
   const found = Float64Array.from(logits);
   const most = largestOf(found);
-  let mass = 0;
-  for (let token = 0; token < found.length; token++) mass += Math.exp(found[token] - most);
+  const mass = found.reduce((sum, logit) => sum + Math.exp(logit - most), 0);
   if (!Number.isFinite(mass)) throw new Error(`the ${role} model returns logits that are not numbers; load it again`);
   const total = Math.log(mass);
-  for (let token = 0; token < found.length; token++) found[token] = found[token] - most - total;
-  return found;
+  return found.map((logit) => logit - most - total);
 }
 
-function largestOf(values) {
-  let most = -Infinity;
-  for (let at = 0; at < values.length; at++) if (values[at] > most) most = values[at];
-  return most;
-}
+const largestOf = (values) => values.reduce((most, value) => Math.max(most, value), -Infinity);
 
 /* The places of the `count` largest values, best first, ties to the lowest place; minus infinity is left out. */
 export function bestOf(values, count = Infinity) {
@@ -70,13 +64,13 @@ function scoresOf(rows, beams, temperature, size) {
 }
 
 function softmax(scores) {
-  const most = scores.reduce((best, score) => Math.max(best, score), -Infinity);
+  const most = largestOf(scores);
   if (most === -Infinity) return scores.map(() => 0);
   return normalised(scores.map((score) => Math.exp(score - most)));
 }
 
 function normalised(masses) {
-  const total = masses.reduce((sum, mass) => sum + mass, 0);
+  const total = sum(masses);
   return masses.map((mass) => mass / total);
 }
 
@@ -114,7 +108,7 @@ export function jointLaw(rows, beams, settings, size) {
 }
 
 /* The probability of each pair, 0 at the removed ones, not normalised. */
-export function massesOf({probs, ranks}, removed) {
+function massesOf({probs, ranks}, removed) {
   if (!ranks) return removed.size ? probs.map((prob, at) => (removed.has(at) ? 0 : prob)) : probs;
   const best = ranks.find((at) => !removed.has(at));
   return probs.map((_, at) => Number(at === best));
@@ -129,7 +123,7 @@ function massesOfRest({weights, temperature}, removed) {
 
 /* The index whose interval of the cumulative sum holds the random number. */
 export function drawFrom(masses, uniform) {
-  const total = masses.reduce((sum, mass) => sum + mass, 0);
+  const total = sum(masses);
   let reached = 0;
   for (let at = 0; ; at++) {
     const low = reached / total;
@@ -161,24 +155,14 @@ export function exactlyOf(alphas) {
   return exactly;
 }
 
-/* P(accepted >= k) for k = 1..m, from the mean acceptances, or from P(exactly k accepted) for k = 0..m. */
-export const tailsOf = (alphas) => sumsFrom(exactlyOf(alphas));
-export const sumsFrom = (exactly) =>
-  exactly.slice(1).map((_, at) =>
-    Math.min(
-      1,
-      exactly.slice(at + 1).reduceRight((tail, chance) => tail + chance, 0),
-    ),
-  );
+/* P(accepted >= k) for k = 1..m, from P(exactly k accepted) for k = 0..m. */
+export function tailsOf(exactly) {
+  const tailFrom = (k) => exactly.slice(k).reduceRight((tail, chance) => tail + chance, 0);
+  return exactly.slice(1).map((_, at) => Math.min(1, tailFrom(at + 1)));
+}
 
 /* The largest K whose chance reaches the threshold, else 0. */
-export function reached(chances, threshold) {
-  let count = 0;
-  chances.forEach((chance, at) => {
-    if (chance >= threshold) count = at + 1;
-  });
-  return count;
-}
+export const reached = (chances, threshold) => chances.findLastIndex((chance) => chance >= threshold) + 1;
 
 /* The width of a layer whose threshold allows `count` beams: at least min_width, at most max_width, and without
  * replacement at most one beam per pair of positive probability. */

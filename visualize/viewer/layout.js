@@ -45,7 +45,8 @@ function hanging(children, line) {
 function packedRows(children, roots, heights) {
   const offsets = new Map();
   const contours = new Map();
-  const order = parentsFirst(children, roots);
+  const order = [...roots];
+  for (const node of order) order.push(...(children.get(node) ?? [])); // it grows meanwhile: parents first
   for (const node of [...order].reverse()) {
     const below = children.get(node) ?? [];
     const {places, contour} = stacked(below, contours, FREE.siblings, FREE.cousins);
@@ -79,17 +80,6 @@ function stacked(nodes, contours, first, deeper) {
     });
   }
   return {places, contour: union};
-}
-
-function parentsFirst(children, roots) {
-  const order = [];
-  const waiting = [...roots];
-  while (waiting.length) {
-    const node = waiting.pop();
-    order.push(node);
-    waiting.push(...(children.get(node) ?? []));
-  }
-  return order;
 }
 
 /* ---- the whole decode ------------------------------------------------------------------------------------------- */

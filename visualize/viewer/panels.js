@@ -169,12 +169,9 @@ export class MaskPanel {
     const {viewer} = this;
     const here = viewer.pointed;
     for (const [at, row] of this.rows) row.classList.toggle("dsbd-current", at === here);
-    const path = this.rows.has(here)
-      ? viewer.now.pathTo(here).map((at) => `“${viewer.labelOf(viewer.now.nodes[at])}”`)
-      : [];
-    const told = path.length
-      ? viewer.say("mask.sees", {token: path[path.length - 1], path: path.join(" → ")})
-      : viewer.say("mask.hint");
+    const path = this.rows.has(here) ? viewer.now.pathTo(here) : [];
+    const labels = path.map((at) => `“${viewer.labelOf(viewer.now.nodes[at])}”`);
+    const told = viewer.say(path.length ? "mask.sees" : "mask.hint", {token: labels.at(-1), path: labels.join(" → ")});
     if (this.said.textContent !== told) this.said.textContent = told;
   }
 }

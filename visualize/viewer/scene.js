@@ -5,7 +5,7 @@
  */
 
 import {YIELDED, markOf} from "./dom.js";
-import {sumsFrom} from "./law.js";
+import {tailsOf} from "./law.js";
 import {placeWhole, rowsOf} from "./layout.js";
 import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
 
@@ -141,7 +141,6 @@ class Iteration {
     this.layers = layers.map((layer, at) => ({
       ...layer,
       chances: chancesOf(layer, scene.settings, draws),
-      alive: layer.alive.map((node) => places.get(node)),
       alternatives: alternativesOf(layer, scene.running),
       step: widths[at],
     }));
@@ -160,9 +159,9 @@ class Iteration {
     return this.layers.find((entry) => entry.layer === number);
   }
 
-  /* The trial or the draw that a step tells of, with its place in the record. */
+  /* The trial or the draw that a step tells of. */
   factOf({phase, about: [place]}) {
-    return {[phase]: this[FACTS[phase]][place], place};
+    return {[phase]: this[FACTS[phase]][place]};
   }
 
   /* The look of every node at a step; undefined for nodes that are not there yet. */
@@ -185,12 +184,6 @@ class Iteration {
       else runs.push({key, phase: verify ? "verify" : phase, layer: verify ? layer : 0, from: at, to: at});
     });
     return runs;
-  }
-
-  /* The first step about a layer: the choice of its width, else its draft. */
-  stepOfLayer(layer) {
-    const width = this.steps.findIndex((step) => step.layer === layer && step.phase === "width");
-    return width >= 0 ? width : this.steps.findIndex((step) => step.layer === layer);
   }
 
   /* Places on the way from an input beam to a node, itself included. */
@@ -262,7 +255,7 @@ function beamsAfter({layers, output_beams}, scene) {
  * certain, so they tell which of them land. */
 function chancesOf({forest_mass, accepted_distribution, layer}, settings, draws) {
   const {temperature, replacement, max_width} = settings;
-  if (forest_mass === null) return sumsFrom(accepted_distribution);
+  if (forest_mass === null) return tailsOf(accepted_distribution);
   const own = draws.filter((draw) => draw.layer === layer);
   const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
   const isCertain = temperature === 0 && !replacement;
@@ -270,14 +263,12 @@ function chancesOf({forest_mass, accepted_distribution, layer}, settings, draws)
   return Array.from({length: max_width}, (_, at) => chance(at + 1));
 }
 
-/* The likeliest pairs of a layer; a beam is named only where several are alive. */
+/* The likeliest pairs of a layer: {name, target, draft}. A beam is named only where several are alive. */
 function alternativesOf({alive, alternatives}, running) {
-  return alternatives.map(({parent, text, target_prob, draft_prob}) => ({
-    parent: alive.length > 1 ? (running.at(parent).label ?? "") : "",
-    token: visible(text),
-    target_prob,
-    draft_prob,
-  }));
+  return alternatives.map(({parent, text, target_prob: target, draft_prob: draft}) => {
+    const beam = alive.length > 1 ? `${running.at(parent).label ?? ""} ` : "";
+    return {name: beam + visible(text), target, draft};
+  });
 }
 
 const memoryOf = ({segments, sensory}) => ({

@@ -50,8 +50,7 @@ export class Strip {
     if (this.element.hidden) return;
     const width = this.scroller.clientWidth || this.viewer.root.clientWidth || 800;
     if (this.drawn !== whole || this.width !== width) {
-      this.drawn = whole;
-      this.width = width;
+      Object.assign(this, {drawn: whole, width});
       this.build(whole);
       this.lanes.fit();
     }
@@ -245,8 +244,7 @@ export class MemoryRow {
     this.element.hidden = !memory;
     const key = memory ? JSON.stringify(memory) : "";
     if (!memory || this.drawn === key) return;
-    this.drawn = key;
-    this.segments = memory.segments;
+    Object.assign(this, {drawn: key, segments: memory.segments});
     this.build(memory);
     this.choose(this.segments.length - 1);
   }
@@ -328,7 +326,4 @@ export class MemoryRow {
 }
 
 /* A share of 0 to 1 for a sentence; what is more than nothing is not told as 0. */
-function percent(share) {
-  if (share > 0 && share < TOLD_SHARE) return "<\u20601\u202f%";
-  return `${Math.round(100 * share)}\u202f%`;
-}
+const percent = (share) => (share > 0 && share < TOLD_SHARE ? "<\u20601\u202f%" : `${Math.round(100 * share)}\u202f%`);

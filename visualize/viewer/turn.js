@@ -15,13 +15,8 @@ const SEEN = 0.005; // a smaller cut or fill is not named
  * The others differ among themselves. What the recorded law cuts and fills in all says how much: `gap`, what of their
  * target the draft misses, and `off`, the part of their draft that misses the target. */
 export function barsOf(layer, others) {
-  const pairs = layer?.kind === "draft" ? layer.alternatives : [];
-  if (!pairs.some((pair) => pair.draft_prob > 0)) return null;
-  const bins = pairs.map((pair) => ({
-    name: layer.alive.length > 1 ? `${pair.parent} ${pair.token}` : pair.token,
-    target: pair.target_prob,
-    draft: pair.draft_prob,
-  }));
+  const bins = layer?.kind === "draft" ? layer.alternatives : [];
+  if (!bins.some((bin) => bin.draft > 0)) return null;
   const sum = (of) => bins.reduce((before, bin) => before + of(bin), 0);
   const target = Math.max(0, 1 - sum((bin) => bin.target));
   const draft = Math.max(0, 1 - sum((bin) => bin.draft));
@@ -295,7 +290,7 @@ export class Game {
     const {now, say, words} = viewer;
     const trial = now.trials[place];
     const token = `“${now.nodes[trial.node].token}”`;
-    const title = words.title(now, {trial, place});
+    const title = words.title(now, {trial});
     const texts = numbersOf(trial);
     const whole = Math.max(trial.residual_prob, trial.draft_prob); // the bar of P′ is min(1, P′/Q) of its rail
     const row = (key, share, at) => bar(say(`game.${key}`), share, key, texts[at]);

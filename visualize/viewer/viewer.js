@@ -2,13 +2,13 @@
  *
  *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, language, onchange});
  *   viewer.setTrace(trace, {follow: true});  viewer.add(iterations, {result, follow: true});
- *   viewer.goto({it: 2, layer: 1});  viewer.move(1);  viewer.destroy();
+ *   viewer.goto({it: 2, step: 1});  viewer.move(1);  viewer.destroy();
  *
  * A trace is the plain data of dsbd-trace/1 (Trace.to_dict() in Python). It may grow: without a result, with no
  * iterations at first. `add` takes the next records, and the result once there is one. `follow` goes to the newest
  * step; else the reader stays.
  *
- * viewer.where() returns {it, step, layer, node} of the reader, and how many {iterations, steps} there are.
+ * viewer.where() returns {it, step, node} of the reader, and how many {iterations, steps} there are.
  * viewer.text() returns the best text so far: {prompt, tokens: [{text, origin}], ended}.
  * viewer.picture() saves the forest that is shown as a PNG. viewer.replay() plays the two lanes once.
  * viewer.lanes(true) plays the two lanes over the strip, where they stay until viewer.lanes(false).
@@ -148,12 +148,11 @@ class Viewer {
     this.goto({it: follow ? last : clamp(this.it, 0, last), step: follow ? Infinity : this.step, keep: true});
   }
 
-  /* it, step: places from 0. layer: its first step where no step is named. node: the id of a node to keep in view. */
-  goto({it = this.it, step, layer, node, keep = false} = {}) {
+  /* it, step: places from 0. node: the id of a node to keep in view. */
+  goto({it = this.it, step = this.step, node, keep = false} = {}) {
     if (!this.scene?.iterations.length) return;
     this.it = clamp(Math.round(it) || 0, 0, this.scene.iterations.length - 1);
-    const named = step ?? (layer ? this.now.stepOfLayer(layer) : this.step);
-    this.step = clamp(Math.round(named) || 0, 0, this.now.steps.length - 1);
+    this.step = clamp(Math.round(step) || 0, 0, this.now.steps.length - 1);
     if (!keep) this.hovered = -1;
     if (this.drawn !== this.now || node !== undefined) {
       this.pinned = this.now.nodes.findIndex((entry) => entry.id === node);
@@ -164,16 +163,16 @@ class Viewer {
   }
 
   where() {
-    if (!this.scene?.iterations.length) return {it: 0, step: 0, layer: 0, node: null, iterations: 0, steps: 0};
+    if (!this.scene?.iterations.length) return {it: 0, step: 0, node: null, iterations: 0, steps: 0};
     const {it, step, now} = this;
     const counts = {iterations: this.scene.iterations.length, steps: now.steps.length};
-    return {it, step, layer: now.steps[step].layer, node: now.nodes[this.pinned]?.id ?? null, ...counts};
+    return {it, step, node: now.nodes[this.pinned]?.id ?? null, ...counts};
   }
 
   changed() {
     if (this.story.sentence !== null) return; // the story moved, not the reader
     const place = this.where();
-    this.place?.write({...place, layer: place.layer || null});
+    this.place?.write(place);
     this.options.onchange?.(place);
   }
 
@@ -276,20 +275,13 @@ class Viewer {
 
   /* The drawing in a sentence: how many nodes in how many layers, and what became of them. */
   altText() {
-    const counts = new Map();
-    for (const look of this.look) {
-      if (!look || look.state === "input") continue;
-      const {name} = this.mark(look.state);
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
-    const total = this.look.filter((look) => look && look.state !== "input").length;
-    const states = [...counts].map(([state, count]) => `${count} ${state}`).join(", ");
-    return this.say("ui.alt", {
-      index: this.now.number,
-      nodes: this.words.counted("nodes", total),
-      layers: this.words.counted("tokens", this.now.last_column),
-      states,
-    });
+    const looks = this.look.filter((look) => look && look.state !== "input");
+    const names = looks.map(({state}) => this.mark(state).name);
+    const times = (name) => names.filter((one) => one === name).length;
+    const states = [...new Set(names)].map((name) => `${times(name)} ${name}`).join(", ");
+    const {words, now} = this;
+    const counts = {nodes: words.counted("nodes", names.length), layers: words.counted("tokens", now.last_column)};
+    return this.say("ui.alt", {index: now.number, ...counts, states});
   }
 
   hover(place) {

@@ -40,6 +40,10 @@ class Words:
         """Say a number of ``drafts``, ``nodes``, ``cover`` nodes, ``beams``, ``tokens`` or ``passes``."""
         return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
+    def below(self, start: str) -> dict[str, str]:
+        """Return the templates whose keys begin with ``start``, by the rest of their keys."""
+        return {key.removeprefix(start): text for key, text in self.table.items() if key.startswith(start)}
+
 
 def plural_category(language: str, count: int) -> str:
     """Return the CLDR category of a whole number below a million, as ``Intl.PluralRules`` in browsers.

@@ -4,7 +4,7 @@
 import {generatorOf, idsOf, iterations} from "../../live/decode.js";
 import {resolved} from "../../live/settings.js";
 import {RULES} from "../../live/verify.js";
-import {Residual, jointLaw, logProbsOf, massesOf} from "../../viewer/law.js";
+import {Residual, jointLaw, logProbsOf} from "../../viewer/law.js";
 
 /* The law after a path, as the models of a decode give it. */
 const logitsOf = (table, path) => table[path].map(Math.log);
@@ -85,28 +85,24 @@ export function decodeTables(pair, {decoder, ...settings}, generator) {
 
 const ROOT = {path: "", log_weight: 0, multiplicity: 1};
 
-/* Every end with its probability. widths: one for each layer; settings: those of a decode; a path that has drawn a word
- * of `eos` is finished. */
-export function exactLaw(table, widths, settings = settingsOf({}), eos = new Set()) {
+/* Every end with its probability. settings: those of a decode. */
+export function exactLaw({target: table, layers}, width, settings = settingsOf({})) {
   const size = table[""].length;
   let law = new Map([["", {beams: [ROOT], prob: 1}]]);
-  const isOver = ({path}) => eos.has(Number(path[path.length - 1] ?? -1));
-  for (const width of widths) {
+  for (let layer = 0; layer < layers; layer++) {
     const after = new Map();
     for (const {beams, prob} of law.values()) {
-      const alive = beams.filter((beam) => !isOver(beam));
-      const over = beams.filter(isOver);
-      const rows = alive.map(({path}) => logProbsOf(logitsOf(table, path), "target"));
-      const joint = jointLaw(rows, alive, settings, size);
-      const pathOf = (at) => alive[Math.floor(joint.pairs[at] / size)].path + (joint.pairs[at] % size);
-      for (const [chance, drawn] of drawings(joint, alive.length ? width : 0, settings.replacement)) {
+      const rows = beams.map(({path}) => logProbsOf(logitsOf(table, path), "target"));
+      const joint = jointLaw(rows, beams, settings, size);
+      const pathOf = (at) => beams[Math.floor(joint.pairs[at] / size)].path + (joint.pairs[at] % size);
+      for (const [chance, drawn] of drawings(joint.probs, width)) {
         const below = [...new Set(drawn)].map((at) => ({
           path: pathOf(at),
           log_weight: joint.weights[at],
           multiplicity: drawn.filter((one) => one === at).length,
         }));
-        const end = endOf([...over, ...below]);
-        if (!after.has(end)) after.set(end, {beams: [...over, ...below], prob: 0});
+        const end = endOf(below);
+        if (!after.has(end)) after.set(end, {beams: below, prob: 0});
         after.get(end).prob += prob * chance;
       }
     }
@@ -116,15 +112,9 @@ export function exactLaw(table, widths, settings = settingsOf({}), eos = new Set
 }
 
 /* All ways to draw so many pairs, one after the other, with their probabilities. */
-function* drawings(law, width, replacement, chance = 1, drawn = []) {
-  const masses = massesOf(law, new Set(replacement ? [] : drawn));
-  const total = masses.reduce((sum, mass) => sum + mass, 0);
-  if (drawn.length === width || total === 0) yield [chance, drawn];
-  else {
-    for (const [at, mass] of masses.entries()) {
-      if (mass > 0) yield* drawings(law, width, replacement, (chance * mass) / total, [...drawn, at]);
-    }
-  }
+function* drawings(probs, width, chance = 1, drawn = []) {
+  if (drawn.length === width) yield [chance, drawn];
+  else for (const [at, prob] of probs.entries()) yield* drawings(probs, width, chance * prob, [...drawn, at]);
 }
 
 /* A path in words. */
@@ -187,7 +177,7 @@ export class Experiment {
     const alone = settings.decoder === "draft_alone";
     this.pair = alone ? {...pair, target: pair.draft} : pair;
     this.settings = {...settings, depth: alone ? 0 : settings.depth};
-    this.law = exactLaw(pair.target, Array(pair.layers).fill(settings.width), settingsOf(settings));
+    this.law = exactLaw(pair, settings.width, settingsOf(settings));
     this.bins = binsOf(this.law, settings.runs);
     this.freedom = this.bins.length - 1;
     this.limit = limitOf(this.freedom);

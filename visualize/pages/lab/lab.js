@@ -53,9 +53,8 @@ function chart({runs, freedom, limit}, lines) {
   const label = (text, at, height, anchor) => draw("text", {x: at, y: height, "text-anchor": anchor, text});
   const highest = 10 ** Math.floor(Math.log10(top));
   const tick = Math.floor(top / highest) * highest;
-  const marks = [...new Set([0, tick / 2, tick])].map((square) =>
-    label(localised(square), LEFT - 5, y(square) + 4, "end"),
-  );
+  const mark = (square) => label(localised(square), LEFT - 5, y(square) + 4, "end");
+  const marks = [...new Set([0, tick / 2, tick])].map(mark);
   const paths = Object.entries(lines).map(([decoder, squares]) => {
     const points = finite(squares).map(([done, square]) => `${x(done).toFixed(1)},${y(square).toFixed(1)}`);
     return draw("path", {class: `lab-line lab-${decoder}`, d: points.length ? `M${points.join("L")}` : ""});
@@ -84,19 +83,15 @@ function mountLab(root, {pair, runs, words}) {
     const select = make("select", {}, ...options.map(([value, text]) => make("option", {value, text})));
     return [select, make("label", {}, label, select)];
   };
-  const numbers = (most) => Array.from({length: most}, (_, at) => [at + 1, at + 1]);
-  const kinds = ["dsbd", "accept_all", "forget_residual", "warp_twice", "draft_alone"].map((kind) => [
-    kind,
-    words[kind],
-  ]);
-  const [decoder, decoderLabel] = choice(words.decoder, kinds);
-  const [width, widthLabel] = choice(words.width, numbers(2));
-  const [depth, depthLabel] = choice(words.depth, numbers(pair.layers - 1));
-  const [guesses, guessesLabel] = choice(words.guesses, numbers(4));
-  const [temperature, temperatureLabel] = choice(
-    words.temperature,
-    [1, 0.7, 0.5].map((value) => [value, value]),
-  );
+  const numbers = (...values) => values.map((value) => [value, value]);
+  const upTo = (most) => numbers(...Array.from({length: most}, (_, at) => at + 1));
+  const kinds = ["dsbd", "accept_all", "forget_residual", "warp_twice", "draft_alone"];
+  const named = kinds.map((kind) => [kind, words[kind]]);
+  const [decoder, decoderLabel] = choice(words.decoder, named);
+  const [width, widthLabel] = choice(words.width, upTo(2));
+  const [depth, depthLabel] = choice(words.depth, upTo(pair.layers - 1));
+  const [guesses, guessesLabel] = choice(words.guesses, upTo(4));
+  const [temperature, temperatureLabel] = choice(words.temperature, numbers(1, 0.7, 0.5));
   const seed = make("input", {type: "number", min: 0, max: 2 ** 32 - 1, step: 1, value: 0});
   const run = button({class: "lab-run"});
   const bar = make("progress", {max: runs, value: 0, "aria-label": words.progress});
