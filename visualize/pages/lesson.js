@@ -235,6 +235,5 @@ function slidesOf({root, forward, back, onswitch}) {
   const teacher = found.get("teacher") === "1";
   show(state.card, false);
   if (teacher) teach(true);
-  const low = "(min-width: 640px) and (max-width: 1099px) and (max-height: 500px)"; // a frame in a course's page
-  slides.turn(found.has("slides") || (parent !== window && matchMedia(low).matches));
+  slides.turn(found.has("slides") || (parent !== window && innerWidth < 1100 && innerHeight <= 500)); // a course's frame
 })();

@@ -242,9 +242,8 @@ function bars(layer, left, room, viewer) {
 export const HEAD = 80; // above columns: title, width, bars
 const NARROW = [420, 560]; // below the first every node has a row; below the second where columns do not fit
 const PITCH = [106, 236]; // pixels per column, least and most
-const ROW = [21, 32];
+const ROW = [16, 21, 32]; // pixels per row: least where there is little height, least, most
 const TALL = 250; // pixels of height that rows share out
-const LOW = 16; // pixels per row, least, where there is less height than that
 const INDENT = 30; // pixels per layer where every node has a row
 const LINE = 27; // pixels per node there
 
@@ -260,7 +259,7 @@ function columns(iteration, room, tall) {
   const left = 18;
   const last = Math.max(iteration.last_column, 1);
   const pitch = clamp((room - left - 8) / (last + 0.92), ...PITCH);
-  const row = clamp(tall / (iteration.last_row + sizes.free_rows), tall < TALL ? LOW : ROW[0], ROW[1]);
+  const row = clamp(tall / (iteration.last_row + sizes.free_rows), ROW[tall < TALL ? 0 : 1], ROW[2]);
   const width = Math.ceil(left + (last + 0.92) * pitch);
   const height = Math.ceil((iteration.last_row + sizes.free_rows) * row + 6);
   const at = (node) => ({x: left + node.column * pitch, y: (node.row + sizes.first_row) * row});
