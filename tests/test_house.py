@@ -114,10 +114,10 @@ def test_nothing_heavy_is_imported(room):
 
 
 def test_reading_and_drawing_a_trace_loads_no_model_library():
-    """Catches a drawing, the audit, or the help of a command, that loads a model library: all run in a new process."""
+    """Catches a drawing, the audit, a command's help or the page's first answer that loads a model library."""
     names = "; ".join(f"visualize.{name}" for name in visualize.__all__)
     code = f"import sys, dsbd, visualize; {names}; dsbd.Trace; dsbd.verify_trace; "
-    code += "from dsbd.cli import parser; parser(); print(*sys.modules)"
+    code += "from dsbd.cli import parser; parser(); import visualize.page.serve; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert not {"torch", "gradio", "transformers"} & set(done.stdout.split())
 

@@ -9,7 +9,7 @@ BUSY_WORDS: dict[Phase, str] = {
     "draft": "small model guesses",
     "score": "large model checks",
     "verify": "decides and keeps",
-    "forward": "forward, phases not told apart",
+    "forward": "a pass, whose parts are not told apart",
 }
 """What each bar means; verification and commit have the same."""
 LABELS = {
@@ -28,16 +28,14 @@ LABELS = {
     "mjgd": "MJGD",
     "specinfer": "SpecInfer",
 }
-_SAME_CHANCES = (
-    "Several versions. The small model guesses ahead; same law: every text has the same chance as in beam sampling."
-)
+_SAME_CHANCES = "Several versions, guessed ahead; every text has the same chance as in beam sampling."
 MEANINGS = {
     "sampling": "One text. The large model works once for every token.",
     "beam_sampling": "Several versions of the text at once. The large model works once for every token.",
     "speculative": "One text. The small model guesses ahead; every text has the same chance as in sampling.",
     "dsbd same-law": _SAME_CHANCES,
     "dsbd auto-same-law": _SAME_CHANCES,
-    "dsbd defaults": "As many versions as probably pass the check; each token of them by the large model's law.",
+    "dsbd defaults": "As many versions as will probably pass the check; each token is drawn by the large model.",
 }
 SAME_LAW = ("dsbd same-law", "dsbd auto-same-law", "dsbd paper-same-law")
 Heat = Literal["one text", "several texts"]

@@ -59,6 +59,8 @@ class QueryLimits:
     steps: int = 1_000_000
     """Instructions of SQLite's virtual machine, counted in thousands."""
     rows: int = 1_000
+    names: bool = False
+    """True: the names of the columns come first, as one more row."""
     bytes: int = 1_000_000
     """Of all texts and blobs of the result."""
     value: int = 100_000
@@ -227,10 +229,10 @@ def _read(cursor: sqlite3.Cursor, limits: QueryLimits) -> list[Row]:
     """Read the rows of a query that runs."""
     if cursor.description is None:
         raise QueryError("the query is no statement that reads")
-    rows: list[Row] = []
+    rows: list[Row] = [tuple(name for name, *_ in cursor.description)] if limits.names else []
     read = 0
     for row in cursor:
-        if len(rows) == limits.rows:
+        if len(rows) == limits.rows + limits.names:
             raise QueryError(f"the query gives more than {limits.rows} rows")
         read += sum(len(value) for value in row if isinstance(value, (str, bytes)))
         if read > limits.bytes:

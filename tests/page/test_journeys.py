@@ -97,10 +97,10 @@ def test_the_page_opens_with_what_pays(visits):
     page = visit.page
     assert page.input_value("#prompt textarea") == "How many old branches are there in each city?"
     visit.says(".headline", "^3 passes instead of 15$")
-    visit.says(".kept", "Same quality: exactly the distribution of beam sampling with 4 beams")
+    visit.says(".kept", "Exact setting, same quality: each text as likely as in beam sampling with 4 beams")
     assert visit.text().startswith("SELECT city, COUNT(*) FROM branches")
-    expect(page.locator(".answer-rows td").first).to_be_visible()
-    visit.says(".fewer", "Checking 5 words at once takes the large model [0-9.]+ × as long as writing one")
+    assert page.locator(".answer-rows :is(th, td)").all_inner_texts()[:4] == ["city", "COUNT(*)", "Dublin", "1"]
+    visit.says(".fewer", "for 1 word or 5: checking 5 takes [0-9.]+ × as long here")
     page.click("[data-do=why]")
     page.wait_for_selector(".dsbd-cut")
     page.fill("#prompt textarea", "Which authors wrote more than two books?")
@@ -111,7 +111,7 @@ def test_the_page_opens_with_what_pays(visits):
     visit.drawer(True)
     page.get_by_label("Fast: narrower", exact=False).check()
     page.click("[data-do=run]")
-    visit.says(".kept", "Each token by the large model; a narrower search where it is sure")
+    visit.says(".kept", "Fast setting: each token by the large model; a narrower search where it is sure")
     visit.drawer(False)
     page.fill("#prompt textarea", "What is the capital of France?")
     page.click("#run")
@@ -155,11 +155,14 @@ def test_a_pair_without_a_recorded_decode(visits, toy_page):
 def test_stop_keeps_what_is_there(visits, bundled):
     """And Stop of one who waits ends nothing but the waiting."""
     visit, second = visits(), visits()
+    second.run("")
+    second.says("#problem [role=alert]", "Prompt is blank")
     bundled.pace = 0.2
     visit.run()
     visit.says("#note", r"pass [2-9]")
     second.run()
     second.says("#note", "queue: 1/1")
+    expect(second.page.locator("#problem [role=alert]")).to_have_count(0)
     second.page.click("#stop")
     second.says("#note", "Stopped")
     expect(second.page.locator("#run")).to_be_visible()

@@ -6,7 +6,7 @@ import {readFileSync} from "node:fs";
 import test from "node:test";
 
 import {Scene} from "../../visualize/viewer/scene.js";
-import {decodePiece, flowing, hexOf, pieceLabel, shorten, visible} from "../../visualize/viewer/tokens.js";
+import {decodePiece, flowing, hexOf, pieceLabel, shorten, turnIn, visible} from "../../visualize/viewer/tokens.js";
 import {STRINGS, Words, number, tellApart} from "../../visualize/viewer/words.js";
 import {given, near, scenes} from "./given.js";
 
@@ -158,6 +158,22 @@ test("every language says everything", () => {
       });
     }
   }
+});
+
+/* Catches a sentence about a small model where there is none: only methods that no copied guess can serve say so. */
+test("guesses that are copied from the text", () => {
+  const words = new Words("en", true);
+  const ours = Object.keys(STRINGS.en).filter((key) => !/^page\.|\.copied$/.test(key));
+  const told = ours.filter((key) => /small model/i.test(words.say(key)));
+  assert.deepEqual(told, ["trial.joint_sums"]);
+});
+
+/* Catches the template of a chat in what its reader sees, and a text without turns that is taken for a chat. */
+test("what a person wrote in a chat", () => {
+  const asked = (text) => turnIn({pieces: text.split(/(<.*?>)/).map((one) => ({text: one, special: one[0] === "<"}))});
+  assert.equal(asked("<s>system\nBe kind<e>\n<s>user\nWhy, user?<e>\n<s>assistant\n"), "Why, user?");
+  assert.equal(asked("<b><h>user<h>\n\nWhy?<e><h>assistant<h>\n\n"), "Why?");
+  assert.equal(asked("<s>The user\nWhy?"), null);
 });
 
 /* Catches a language whose plurals Python counts otherwise, and numbers that look alike. */

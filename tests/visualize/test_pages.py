@@ -170,7 +170,7 @@ def test_the_forest_of_the_article_changes_as_one_scrolls(browser, site, width, 
 
 
 @pytest.mark.slow
-def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported):
+def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported, lesson):
     """Catches a drawing of no width on a slide that was hidden when it loaded, a slide that cannot step or gets the
     wrong place, messages that are taken from another sender, and a low frame that scrolls."""
     exported.with_name("host.html").write_text(HOST, encoding="utf-8")
@@ -194,6 +194,8 @@ def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported):
         page.evaluate(STRANGER)
         page.wait_for_timeout(200)
         step_is(viewer, 0)
+        page.evaluate("src => { document.getElementById('a').src = src; }", (lesson / "lesson.html").as_uri())
+        page.frame_locator("#a").locator(".lesson.slides").wait_for()
         seen.quiet()
 
 

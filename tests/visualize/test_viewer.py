@@ -437,7 +437,7 @@ def test_the_memory_of_a_long_prompt(browser, tmp_path):
         bars = page.locator(".dsbd-memory-bar:not([hidden])").evaluate_all(heights)
         assert bars == pytest.approx(remembered().prompt.memory.segments[-1].weights, abs=1e-5)
         expect(page.locator(".dsbd-memory-legend")).to_contain_text(f"{SENSORY} tokens of segment 9 again")
-        expect(page.locator(".dsbd-memory")).to_contain_text("p(next token | memory), not p(next token | whole prompt)")
+        expect(page.locator(".dsbd-memory")).to_contain_text("exact for these two, not for the whole prompt")
         cells.nth(2).click()
         for key, told in (("ArrowLeft", "Segment 2 recalls segment 1 (100\u202f%)."),
                           ("Home", "Segment 1 is the first one: there is nothing to recall yet.")):  # fmt: skip

@@ -2,10 +2,11 @@
  * the rows of a query, and why fewer passes are faster. */
 
 import {make} from "../viewer/dom.js";
+import {turnIn} from "../viewer/tokens.js";
 
 const ORIGINS = {
-  accepted: "a guess of the small model that was kept",
-  carried: "a guess of the small model, kept with those before it",
+  accepted: "a guess that was kept",
+  carried: "a guess, kept with those before it",
   recovered: "picked by the large model, where the guesses ran out",
   fresh: "picked by the large model, to keep as many versions as planned",
   bonus: "picked by the large model, after every guess had passed",
@@ -16,7 +17,6 @@ export class Answer {
     this.element = element;
     this.facts = facts;
     this.find = (name) => element.querySelector(name);
-    this.drawTimes(facts.times);
   }
 
   /* trace: what is shown. text: of the viewer. settled: how many tokens are final. rows: markup of the server, escaped
@@ -27,16 +27,19 @@ export class Answer {
     const {words, isExact} = kept(trace.settings, this.facts);
     this.find(".kept-words").textContent = words;
     this.find(".compared").textContent = compared(beside);
+    const isChat = turnIn(trace.prompt) !== null;
+    this.find("[data-do=further]").hidden = isChat || (trace.result?.beams[0].finished ?? true);
     const isTried = trace.iterations.some(({trials}) => trials.length);
     this.find("[data-do=why]").hidden = !isExact || !isTried;
-    this.find(".running-line").replaceChildren(...this.pieces(text, settled, isLive));
+    const isText = !isChat && typedIn(text.prompt, this.facts) === text.prompt; // a question stands above its answer
+    this.find(".running-line").replaceChildren(...this.pieces(text, isText, settled, isLive));
     this.find(".marks-open").hidden = !isLive;
     this.find(".answer-rows").innerHTML = rows ?? "";
-    if (beside) this.drawTimes(beside.times);
+    this.drawTimes(beside?.times ?? this.facts.times[trace.models.target.id]);
   }
 
-  pieces({prompt, tokens, ended}, settled, isLive) {
-    const parts = typedIn(prompt, this.facts) === prompt ? [make("span", {class: "text-prompt", text: prompt})] : [];
+  pieces({prompt, tokens, ended}, isShown, settled, isLive) {
+    const parts = isShown ? [make("span", {class: "text-prompt", text: prompt})] : [];
     tokens.forEach(({text, origin}, at) => {
       const word = at || parts.length ? text : text.trimStart();
       const [look, note] = at < settled ? ["", ""] : [" mark-open", ", may still change"];
@@ -53,8 +56,8 @@ export class Answer {
     const {checked} = this.facts;
     const [one, several] = times ?? [null, null];
     const said = times
-      ? `Checking ${checked} words at once takes the large model ${(several / one).toFixed(1)} × as long as writing one, on this machine.`
-      : `Checking ${checked} words at once takes a large model about as long as writing one. Not measured here.`;
+      ? `A pass reads the whole model, for 1 word or ${checked}: checking ${checked} takes ${(several / one).toFixed(1)} × as long here.`
+      : `A pass reads the whole model, for 1 word or ${checked}, so both take about as long. Not measured here.`;
     this.find(".fewer figcaption").textContent = said;
     const bar = (words, seconds, label) => {
       const blocks = make("span", {class: "fewer-blocks"}, ...Array.from({length: words}, () => make("i")));
@@ -94,16 +97,16 @@ function kept(settings, {methods, plain}) {
   const isFixed = method !== "dsbd" || (min_width === max_width && !input_beams);
   if (!lossless) return {words: "Guesses that are likely enough pass: no distribution is kept."};
   if (!draft_depth) return {words: `The large model alone: ${methods[method].toLowerCase()}.`};
-  if (!isFixed) return {words: "Each token by the large model; a narrower search where it is sure."};
+  if (!isFixed) return {words: "Fast setting: each token by the large model; a narrower search where it is sure."};
   const of = (methods[plain[method]] ?? "").toLowerCase() + (method === "dsbd" ? ` with ${max_width} beams` : "");
-  return {words: `Same quality: exactly the distribution of ${of}.`, isExact: true};
+  return {words: `Exact setting, same quality: each text as likely as in ${of}.`, isExact: true};
 }
 
 function compared(beside) {
   if (!beside) return "";
   const [own, alone] = beside.perplexity.map((value) => value.toFixed(value < 10 ? 2 : 1));
   const runs = counted(beside.runs, "run");
-  const what = `Measured here in turn with ${beside.name} of the large model alone, ${runs} each.`;
+  const what = `Compared here with the large model alone (${beside.name}), ${runs} each.`;
   return `${what} Perplexity of the texts: ${own}, alone ${alone} (draws differ by chance).`;
 }
 

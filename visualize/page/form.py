@@ -61,7 +61,7 @@ KNOWS = {
     SQL: "Turns questions about a library's authors, books, members and loans into SQL.",
     "bundled:stories": "Writes stories for small children. It knows no facts.",
     "bundled:memory": "Writes stories for small children, and reads whole chapters through a memory.",
-    SMOLLM2: "Chat with a small real model: rewrite, answer from a passage, summarise; SmolLM2-135M-Instruct.",
+    SMOLLM2: "Chats, with SmolLM2-135M-Instruct: corrects a text, answers from a passage, summarises.",
 }
 """What a pair can do, in a sentence."""
 LIBRARY = re.compile(
@@ -93,7 +93,7 @@ SHOWN = {
 }  # fmt: skip
 """The fields, in the order of the form. ``auto`` fills in the settings without a field."""
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
-    "exact": ("Exact: the distribution of beam sampling", {"method": "dsbd", "min_width": 4, "max_width": 4}),
+    "exact": ("Exact: every text as likely as in beam sampling", {"method": "dsbd", "min_width": 4, "max_width": 4}),
     "fast": ("Fast: narrower where the large model is sure", {"method": "dsbd", "max_width": 4, "draft_width": 4}),
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }

@@ -29,7 +29,7 @@ from .middleware import LEARN
 from .parts import PRIVATE, markup, without_folders
 from .play import recorded, title_of
 
-WHAT = "Seven lessons on dynamic-width speculative beam decoding (DSBD), with questions. They need no model."
+WHAT = "Seven lessons with questions, from guess and check to long prompts. They need no model."
 EMBED = "Show this page in your own course: choose where, copy the text, and paste it there."
 ELSEWHERE = "https://example.org/"
 """The address of this page in a snippet, if the browser does not say it."""
@@ -151,9 +151,9 @@ def hosting_said(address: str | None) -> str:
     if name not in LOCAL:
         return ""
     return (
-        f'<p class="said">The address {escape(name or "")} in this text means the machine that it is opened on: it '
-        "works on your machine only, while this page runs. For others, press “Download as one HTML file” above, "
-        "put the file on any web space, such as that of your course, and write its address instead.</p>"
+        f'<p class="said">{escape(name or "")} is your own machine: this text works there only, while this page runs. '
+        "For others press “Download as one HTML file” above, put the file on any web space, such as that of your "
+        "course, and write its address instead.</p>"
     )
 
 

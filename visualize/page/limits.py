@@ -9,16 +9,17 @@ import difflib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 
-from dsbd.auto import largest_tried
 from dsbd.errors import PromptError, SettingsError
 from dsbd.methods import resolve
-from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings, ResolvedSettings
+
+if TYPE_CHECKING:
+    from dsbd.models.pair import Pair
 
 PREFIX = "DSBD_"
 ANYWHERE = "*"
@@ -161,7 +162,7 @@ def check_tokens(limits: Limits, tokens: Any) -> None:
         _require(limits, "max_new_tokens", "max_new_tokens", tokens, "ask for fewer tokens")
 
 
-def check_run(limits: Limits, pair: Pair, prompts: Sequence[str], each: Sequence[DecodingSettings]) -> None:
+def check_run(limits: Limits, pair: "Pair", prompts: Sequence[str], each: Sequence[DecodingSettings]) -> None:
     """Refuse decodes of these prompts that could block the models for long or fill the memory.
 
     Raises: SettingsError: a limit is exceeded; the message names it, the value and the remedy.
@@ -208,6 +209,8 @@ def check_race(limits: Limits, settings: Sequence[DecodingSettings], prompts: in
 
 def _as_they_run(settings: DecodingSettings) -> list[ResolvedSettings]:
     """Return the settings as they run; with a field ``auto``, the largest of each forest that is measured."""
+    from dsbd.auto import largest_tried  # with torch, for which the first answer of the page would wait
+
     return [resolve(one) for one in (largest_tried(settings) if settings.is_auto else [settings])]
 
 

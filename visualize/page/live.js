@@ -16,9 +16,7 @@ async function asked() {
   const {fields, reads, noneIsZero} = DsbdPage.facts;
   if (!prompt.trim()) throw new Error("The prompt is blank; type a few words, or choose an example.");
   if (!pairs[pair]) {
-    throw new Error(
-      "A browser decodes with the bundled pairs for stories and for SQL only; choose one in the settings.",
-    );
+    throw new Error("A browser decodes with the pairs for stories and for SQL only; choose one above the prompt.");
   }
   const settings = {method};
   for (const name of reads[method]) {

@@ -129,7 +129,7 @@ const recordedAs = (name, trace) => {
 
 function keep(decode, what) {
   const {prompt, settings} = decode.trace;
-  const words = prompt.text.replace(/\s+/g, " ").trim();
+  const words = DsbdPage.typedIn(prompt.text, facts).replace(/\s+/g, " ").trim();
   const begins = words.length > 28 ? `${words.slice(0, 28)}…` : words;
   const method = facts.methods[settings.method] ?? settings.method;
   decode.label = `${what} ${kept.size + 1}: ${method}, “${begins}”`;
@@ -243,9 +243,7 @@ function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.
 
 function further() {
   const {trace} = shown;
-  const best = trace.result?.beams[0];
-  if (!best) return say("There is no whole decode to continue; run one first.");
-  if (best.finished) return say("The text ended by itself; there is nothing to continue.");
+  const [best] = trace.result.beams;
   fillForm(trace.prompt.text + best.text, trace.settings.seed + 1);
   setTimeout(pressRun, 300);
 }

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from typing import Any
 
@@ -26,26 +26,10 @@ from dsbd.util import SMOLLM2, asset_path
 from visualize import decode_figure, forest_figure
 from visualize.pages.document import packed_json
 from visualize.theme import Theme
+from visualize.words import Words
 
+from . import form as fields
 from .engine import CHECKED, TARGETS, Beside, Engine, Pairs, Step, pass_times
-from .form import (
-    KNOWS,
-    NAMES,
-    PRESETS,
-    SHOWN,
-    SQL,
-    as_prompt,
-    build_control,
-    examples_for,
-    far_from,
-    form_facts,
-    is_read,
-    method_choices,
-    preset,
-    read_query,
-    settings_of,
-    values_of,
-)  # fmt: skip
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
@@ -56,11 +40,10 @@ FRAME_SECONDS = 0.12
 """Shortest time between two updates of a browser, however fast the model is."""
 RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 1}
 """An event that uses the models; all these events wait in one line."""
-BUSY = (gr.update(visible=False), gr.update(visible=True))
 READY = (gr.update(visible=True), gr.update(visible=False))
 """The buttons Run and Stop."""
-SHOW_STOP = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}]"
-"""The same in the browser, at once: the run may have to wait."""
+BEGIN = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}, '']"
+"""The same in the browser, at once, for the run may have to wait; and the last problem goes."""
 IS_LENT = bool(os.environ.get("SPACES_ZERO_GPU"))
 """Whether the page runs on ZeroGPU: it lends a GPU to runs only, and a visitor's share of it is small."""
 KEEP = gr.skip()
@@ -110,7 +93,7 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
     traces, pair = recorded(), engine.pairs.first
     own = [name for name, trace in traces.items() if trace.models.target.id == engine.pairs.target(pair)]
     opening = traces[own[0]] if own else None
-    settings = preset("exact", pair)
+    settings = fields.preset("exact", pair)
     with gr.Column(elem_classes="workbench main play"):
         form, presets, chips, knows, note = _build_form(engine, settings, bool(own))
         problem = scripted("", "${value}", "problem.js", "problem")
@@ -127,7 +110,7 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
 def _build_form(
     engine: Engine, settings: DecodingSettings, has_opening: bool
 ) -> tuple[Form, gr.Radio, list[gr.Button], gr.HTML, gr.HTML]:
-    pairs, words = engine.pairs, examples_for(engine.pairs.first)
+    pairs, words = engine.pairs, fields.examples_for(engine.pairs.first)
     offered = [(pairs.title(name), name) for name in pairs.names]
     with gr.Row(elem_classes="pair-line", equal_height=False):
         pair = gr.Radio(
@@ -149,44 +132,43 @@ def _build_form(
     with gr.Column(elem_id="drawer", elem_classes="group"):
         markup(read("drawer.html"))
         with gr.Column(elem_classes="settings"):
-            named = [(words, name) for name, (words, _) in PRESETS.items()]
-            presets = gr.Radio(named, value="exact", label="What shall be kept", elem_id="preset")
+            named = [(words, name) for name, (words, _) in fields.PRESETS.items()]
+            presets = gr.Radio(named, value="exact", label="What to keep", elem_id="preset")
             method = gr.Dropdown(
-                method_choices(), value=settings.method, label="Method", filterable=False, elem_id="method"
+                fields.method_choices(), value=settings.method, label="Method", filterable=False, elem_id="method"
             )
-            controls = {name: build_control(name, settings, engine.limits) for name in SHOWN if SHOWN[name].main}
+            make, shown = partial(fields.build_control, settings=settings, limits=engine.limits), fields.SHOWN
+            controls = {name: make(name) for name in shown if shown[name].main}
             with gr.Accordion("More settings", open=False, elem_classes="fold"):
-                controls |= {
-                    name: build_control(name, settings, engine.limits) for name in SHOWN if name not in controls
-                }
+                controls |= {name: make(name) for name in shown if name not in controls}
         markup(read("drawer_foot.html"), "drawer-foot")
-    return Form(pair, prompt, method, [controls[name] for name in SHOWN], run, stop), presets, chips, knows, note
+    return Form(pair, prompt, method, [controls[name] for name in shown], run, stop), presets, chips, knows, note
 
 
 def _knows(pairs: Pairs, pair: str) -> str:
     tip = f"<p><small>{pairs.tip}</small></p>" if pairs.tip else ""
-    return f"<p>{KNOWS.get(pair, 'Continues any text, as well as its large model can.')}</p>{tip}"
+    return f"<p>{fields.KNOWS.get(pair, 'Continues any text, as well as its large model can.')}</p>{tip}"
 
 
 def _placeholder(pair: str) -> str:
-    asks = {SQL: "Ask about the library", SMOLLM2: "Ask, or give a text to work on"}
+    asks = {fields.SQL: "Ask about the library", SMOLLM2: "Ask, or give a text to work on"}
     return asks.get(pair, "Write how a text begins")
 
 
 def _build_stage(engine: Engine, opening: Trace | None, name: str, traces: dict[str, Trace]) -> gr.HTML:
     """The answer, and the forest below it; the script knows the form and the names of all recordings."""
     pairs = engine.pairs
-    asked = as_prompt(pairs.first, next(iter(examples_for(pairs.first).values())))
-    facts = form_facts() | {
+    asked = fields.as_prompt(pairs.first, next(iter(fields.examples_for(pairs.first).values())))
+    facts = fields.form_facts() | {
         "recorded": [
             {"name": one, "title": title_of(one), "target": trace.models.target.id, "rows": rows_in(trace)}
             for one, trace in traces.items()
         ],
-        "presets": {pair: {name: _filled(preset(name, pair)) for name in PRESETS} for pair in pairs.names},
-        "examples": {pair: list(examples_for(pair).values()) for pair in pairs.names},
+        "presets": {one: {name: _filled(fields.preset(name, one)) for name in fields.PRESETS} for one in pairs.names},
+        "examples": {pair: list(fields.examples_for(pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
         "checked": CHECKED,
-        "times": None if IS_LENT else pass_times(pairs.get(pairs.first), asked),
+        "times": {} if IS_LENT else {pairs.target(pairs.first): pass_times(pairs.get(pairs.first), asked)},
         "own": OWN.strip("/"),
         "live": f"{LEARN.strip('/')}/live/",
     }
@@ -196,15 +178,15 @@ def _build_stage(engine: Engine, opening: Trace | None, name: str, traces: dict[
 
 def _filled(settings: DecodingSettings) -> list[Any]:
     """Return method and fields that a preset fills in; None leaves a field as it is."""
-    values = zip(SHOWN, values_of(settings), strict=True)
+    values = zip(fields.SHOWN, fields.values_of(settings), strict=True)
     return [settings.method, *(None if field in STAYS else value for field, value in values)]
 
 
 def rows_in(trace: Trace, text: str | None = None) -> str:
     """Return markup of the rows of a decode's query, or of ``text``; nothing of a decode that writes no query."""
-    if trace.result is None or trace.models.target.id != TARGETS[SQL]:
+    if trace.result is None or trace.models.target.id != TARGETS[fields.SQL]:
         return ""
-    return rows_markup(rows_of(task_of(SQL), trace.result.text if text is None else text))
+    return rows_markup(rows_of(task_of(fields.SQL), trace.result.text if text is None else text))
 
 
 def _wire_run(engine: Engine, form: Form, parts: list[Any]) -> None:
@@ -217,14 +199,12 @@ def _wire_run(engine: Engine, form: Form, parts: list[Any]) -> None:
         engine.stop(request.session_hash or "")
         return [message("stopped"), STOPPED, *READY]
 
-    stage, note, _, run_button, stop_button, _ = parts
-    begun = gr.on([form.run.click, form.prompt.submit], None, None, [run_button, stop_button], js=SHOW_STOP, **PRIVATE)
+    stage, note, problem, *buttons, _ = parts
+    begun = gr.on([form.run.click, form.prompt.submit], None, None, [*buttons, problem], js=BEGIN, **PRIVATE)
     waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": note}
     running = begun.then(run, [form.pair, *form.filled], parts, **waits)
-    running.failure(lambda: READY, None, [run_button, stop_button], queue=False, **PRIVATE)
-    ended = form.stop.click(
-        stopped, None, [stage, note, run_button, stop_button], cancels=running, queue=False, **PRIVATE
-    )
+    running.failure(lambda: READY, None, buttons, queue=False, **PRIVATE)
+    ended = form.stop.click(stopped, None, [stage, note, *buttons], cancels=running, queue=False, **PRIVATE)
     ended.then(lambda: STOPPED, None, note, queue=False, **PRIVATE)  # a frame of the run may have come in between
 
 
@@ -233,13 +213,13 @@ def decode_frames(
 ) -> Iterator[list[Any]]:
     """Yield stage, note, problem, Run, Stop and the trace so far; every few iterations, and at the end of the run."""
     news: list[Any] = []
-    passes, shown_at, words = 0, 0.0, ""
+    passes, shown_at, words, told = 0, 0.0, "", Words().counted
     trace: Any = None
     try:
-        settings = settings_of(method, values, engine.limits)
+        settings = fields.settings_of(method, values, engine.limits)
         name, typed = engine.pairs.check(pair), check_prompt(engine.limits, prompt)
-        far = far_from(name, typed)
-        with closing(engine.decode(session, name, as_prompt(name, typed), settings, not IS_LENT)) as steps:
+        far = fields.far_from(name, typed)
+        with closing(engine.decode(session, name, fields.as_prompt(name, typed), settings, not IS_LENT)) as steps:
             for step in steps:
                 if step.beside is not None:
                     yield [message("beside", **_beside(trace, step.beside)), KEEP, "", KEEP, KEEP, KEEP]
@@ -257,7 +237,7 @@ def decode_frames(
                     yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
                 if step.trace is not None and step.trace.result is not None:
                     trace = step.trace
-                    words = f"{far}Decoded just now: {_passes(passes)}, {trace.result.stats['seconds']:.1f} s."
+                    words = f"{far}Decoded just now: {told('passes', passes)}, {trace.result.stats['seconds']:.1f} s."
                     whole = trace.to_dict() | {"iterations": []}
                     yield [_more(news, step, whole, rows_in(trace)), words, "", KEEP, KEEP, trace]
                 elif time.monotonic() - shown_at >= FRAME_SECONDS:
@@ -266,13 +246,9 @@ def decode_frames(
                     news = []
         yield [KEEP, f"{words} Step through them below.", "", *READY, KEEP]
     except StoppedError as error:
-        yield [message("stopped"), f"{error} What was recorded stays: {_passes(passes)}.", "", *READY, KEEP]
+        yield [message("stopped"), f"{error} What was recorded stays: {told('passes', passes)}.", "", *READY, KEEP]
     except Exception as error:
         yield [KEEP, "", alert(sentence(error)), *READY, KEEP]
-
-
-def _passes(count: int) -> str:
-    return "1 pass" if count == 1 else f"{count} passes"
 
 
 def _beside(trace: Any, beside: Beside) -> dict[str, Any]:
@@ -296,10 +272,10 @@ def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Butto
     """Examples belong to the pair, fields to the method."""
 
     def fields_of(method: Any) -> list[Any]:
-        return [gr.update(visible=is_read(method, name)) for name in SHOWN]
+        return [gr.update(visible=fields.is_read(method, name)) for name in fields.SHOWN]
 
     def other(pair: Any) -> list[Any]:
-        words = [gr.update(value=word) for word in examples_for(pair)]
+        words = [gr.update(value=word) for word in fields.examples_for(pair)]
         note = _note(any(trace.models.target.id == pairs.target(pair) for trace in recorded().values()))
         return [_knows(pairs, pair), note, *words, gr.update(placeholder=_placeholder(pair))]
 
@@ -322,14 +298,14 @@ def _wire_link(engine: Engine, form: Form, page: gr.Blocks, problem: gr.HTML) ->
     """A link fills in the form and, with a prompt, runs it."""
 
     def linked(request: gr.Request) -> list[Any]:
-        kept: list[Any] = [KEEP] * (2 + len(SHOWN))
+        kept: list[Any] = [KEEP] * (2 + len(fields.SHOWN))
         try:
-            prompt, settings, pair = read_query(dict(request.query_params), engine.limits)
+            prompt, settings, pair = fields.read_query(dict(request.query_params), engine.limits)
             chosen = KEEP if pair is None else engine.pairs.check(pair)
         except DsbdError as error:
-            words = f"The link could not be followed: {sentence(error)} Known are {', '.join(NAMES)}."
+            words = f"The link could not be followed: {sentence(error)} Known are {', '.join(fields.NAMES)}."
             return [KEEP, *kept, alert(words), False]
-        values = kept[2:] if settings is None else values_of(settings)
+        values = kept[2:] if settings is None else fields.values_of(settings)
         method = KEEP if settings is None else settings.method
         return [chosen, KEEP if prompt is None else prompt, method, *values, "", prompt is not None]
 

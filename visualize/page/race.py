@@ -23,7 +23,7 @@ from .engine import Engine
 from .form import SQL, as_prompt, examples_for, settings_of
 from .limits import check_prompt
 from .parts import PRIVATE, alert, markup, scripted, sentence
-from .play import BUSY, KEEP, READY, RUN, SHOW_STOP, Form
+from .play import BEGIN, KEEP, READY, RUN, Form
 from .race_markup import race_markup, task_of
 
 START = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
@@ -43,11 +43,8 @@ SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My question
 RECORDED = {SQL: "Questions to SQL", SMOLLM2: "Chat: a text to correct, guesses copied", "bundled:stories": "Stories"}
 MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
 SAID = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
-MEASURED = "Measured here, now: after a warm-up the decoders took turns. A lane is the run of middle time."
-NOTHING = (
-    "Nothing has run yet. Press Race: after a warm-up the decoders take turns, so that a slow minute hits all. Then "
-    "lanes on one clock show what each was busy with, and a table how fast and how good it was."
-)
+MEASURED = "Measured here, now: the decoders took turns. Of the runs of each, a lane shows the middle one."
+NOTHING = "Nothing has run yet. Press Race: lanes show what each decoder does, a table how fast and good it is."
 OTHERS = "Every other setting is that of the Play tab; seeds count up from run to run."
 
 
@@ -109,7 +106,7 @@ def build_race_tab(engine: Engine, form: Form) -> None:
     buttons = [run, stop]
     inputs = [form.pair, source, prompt, count, racers, more, runs, tokens, *form.fields]
     waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": said}
-    begun = run.click(None, None, buttons, js=SHOW_STOP, **PRIVATE)
+    begun = run.click(None, None, [*buttons, problem], js=BEGIN, **PRIVATE)
     running = begun.then(started, inputs, [staged, scatter, said, problem, *buttons], **waits)
     running.failure(lambda: READY, None, buttons, queue=False, **PRIVATE)
     stop.click(stopped, None, None, queue=False, **PRIVATE)  # the race itself shows what ran until then
@@ -196,7 +193,7 @@ def race_frames(
                 if isinstance(step, Race):
                     latest = step
                 else:
-                    yield [KEEP, KEEP, _going(step), "", *BUSY]
+                    yield [KEEP, KEEP, _going(step), "", KEEP, KEEP]
         yield _shown(latest, task, MEASURED)
     except StoppedError as error:
         if latest is None:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from dsbd.contest import records
 from dsbd.contest.contenders import TRANSFORMERS
 from dsbd.contest.records import Race
-from dsbd.contest.sql import Row, run_query
+from dsbd.contest.sql import QueryLimits, Row, run_query
 from dsbd.contest.task import Task
 from dsbd.contest.tasks import Library, load_task
 from dsbd.errors import QueryError
@@ -55,7 +55,7 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
 
 
 def rows_markup(rows: Sequence[Row] | str | None) -> Markup:
-    """Return a result table, or the error of its query."""
+    """Return a result table, whose first row holds its headings, or the error of its query."""
     return Markup(TEMPLATES.get_template("page/rows.html").render(rows=rows, most=ROWS_SHOWN, cell=CELL))
 
 
@@ -79,11 +79,11 @@ def task_of(pair: str) -> Task:
 
 
 def rows_of(task: Task | None, query: str) -> list[Row] | str | None:
-    """Return the rows of a query on the task's first database, or why it has none; None where no query is run."""
+    """Return headings and rows of a query on the task's first database, or why it has none; None: no query is run."""
     if not isinstance(task, Library) or not query:
         return None
     try:
-        return run_query(task.databases[0], query)
+        return run_query(task.databases[0], query, QueryLimits(names=True))
     except QueryError as error:
         return str(error)
 

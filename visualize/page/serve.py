@@ -23,6 +23,8 @@ from dsbd.errors import PageError, needs
 from dsbd.util import SMOLLM2, asset_path
 from dsbd.version import __version__
 
+from .limits import Limits, is_private, port_of
+
 FIRST_PORT, PORTS = 7860, 100
 GRACE_SECONDS = 60.0
 """A run checks its time limit between two forwards; one that is so late hangs in a forward."""
@@ -42,8 +44,6 @@ def serve(options: argparse.Namespace) -> None:
     Meanwhile the address says how far the start is. Raises: PageError, PairError, SettingsError: a package is missing,
     the pair cannot be loaded, or a flag or setting is wrong.
     """
-    from .limits import Limits, is_private, port_of  # pydantic and torch take a second
-
     port = port_of(options.port)
     listens = options.host if options.host is not None else os.environ.get("GRADIO_SERVER_NAME", "")
     limits = Limits.from_environment()

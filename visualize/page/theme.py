@@ -37,7 +37,7 @@ def page_theme() -> gr.themes.Base:
         "checkbox_label_background_fill": ("transparent", "transparent"),
         "checkbox_label_background_fill_selected": (light.band, dark.band),
         "button_primary_background_fill": (light.accent, light.accent),
-        "button_primary_background_fill_hover": ("#275e95", "#3a80c4"),
+        "button_primary_background_fill_hover": ("#275e95", "#3474b4"),
         "button_primary_text_color": ("#ffffff", "#ffffff"),
         "button_secondary_background_fill": ("transparent", "transparent"),
         "button_secondary_background_fill_hover": (light.band, dark.band),

@@ -235,5 +235,5 @@ function slidesOf({root, forward, back, onswitch}) {
   const teacher = found.get("teacher") === "1";
   show(state.card, false);
   if (teacher) teach(true);
-  slides.turn(found.has("slides"));
+  slides.turn(found.has("slides") || (parent !== window && innerWidth < 1100 && innerHeight <= 500)); // a course's frame
 })();

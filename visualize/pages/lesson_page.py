@@ -13,16 +13,8 @@ from dsbd.errors import DsbdError, LessonError, TraceError
 from dsbd.tracing.trace import Trace
 from visualize.files import write
 from visualize.forest import forest_graph, steps_of
-from visualize.pages.document import (
-    Kit,
-    carried_kit,
-    data_element,
-    packed,
-    packed_element,
-    page_file,
-    render,
-    trace_element,
-)
+from visualize.pages import document
+from visualize.pages.document import Kit, data_element
 from visualize.pages.lesson import Block, Lesson, LessonCard, Place, markdown, place_in, read_lesson, read_tables
 from visualize.pages.live import live_element, live_kit
 from visualize.svg import describe, forest_svg
@@ -52,7 +44,7 @@ def export_lesson(source: str | Path, path: str | Path) -> None:
         TraceError: its trace cannot be read, or the page cannot be written.
     """
     lesson = read_lesson(source)
-    write(path, lesson_page(lesson, carried_kit(page_file("lesson.css"))))
+    write(path, lesson_page(lesson, document.carried_kit(document.page_file("lesson.css"))))
 
 
 def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> str:
@@ -92,10 +84,10 @@ def _page(lesson: Lesson, kit: Kit, live: str, labels: dict[str, str], *, is_art
     has_lab = any("lab" in card.blocks for card in lesson.cards)
     shown = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
     cards = [_card(lesson, card, stop, printed, trace, words, live) for card, stop, printed in shown]
-    return render(
+    return document.render(
         "lesson.html", kit, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards,
-        is_article=is_article, trace=trace_element(trace), labels=labels,
-        lab=packed_element("lab-script", packed(classic(LAB_ENTRY))) if has_lab else "", **values,
+        is_article=is_article, trace=document.trace_element(trace), labels=labels,
+        lab=document.packed_element("lab-script", document.packed(classic(LAB_ENTRY))) if has_lab else "", **values,
     )  # fmt: skip
 
 

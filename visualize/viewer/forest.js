@@ -45,7 +45,7 @@ export class Forest {
     const {now} = viewer;
     const root = now.nodes.find((node) => node.id === 0);
     if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
-    const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
+    const geometry = (this.geometry = measure(now, this.element));
     this.bands = Array.from({length: now.last_column}, (_, at) =>
       draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
     );
@@ -242,22 +242,24 @@ function bars(layer, left, room, viewer) {
 export const HEAD = 80; // above columns: title, width, bars
 const NARROW = [420, 560]; // below the first every node has a row; below the second where columns do not fit
 const PITCH = [106, 236]; // pixels per column, least and most
-const ROW = [21, 32];
+const ROW = [16, 21, 32]; // pixels per row: least where there is little height, least, most
 const TALL = 250; // pixels of height that rows share out
 const INDENT = 30; // pixels per layer where every node has a row
 const LINE = 27; // pixels per node there
 
-function measure(iteration, room) {
+function measure(iteration, element) {
   const [always, perhaps] = NARROW;
-  const fits = columns(iteration, room).width <= room;
-  return room < always || (room < perhaps && !fits) ? outline(iteration, room) : columns(iteration, room);
+  const room = element.clientWidth || 800;
+  const tall = Math.min(TALL, (parseFloat(getComputedStyle(element).maxHeight) || Infinity) - HEAD - 6);
+  const wide = columns(iteration, room, tall);
+  return room < always || (room < perhaps && wide.width > room) ? outline(iteration, room) : wide;
 }
 
-function columns(iteration, room) {
+function columns(iteration, room, tall) {
   const left = 18;
   const last = Math.max(iteration.last_column, 1);
   const pitch = clamp((room - left - 8) / (last + 0.92), ...PITCH);
-  const row = clamp(TALL / (iteration.last_row + sizes.free_rows), ...ROW);
+  const row = clamp(tall / (iteration.last_row + sizes.free_rows), ROW[tall < TALL ? 0 : 1], ROW[2]);
   const width = Math.ceil(left + (last + 0.92) * pitch);
   const height = Math.ceil((iteration.last_row + sizes.free_rows) * row + 6);
   const at = (node) => ({x: left + node.column * pitch, y: (node.row + sizes.first_row) * row});

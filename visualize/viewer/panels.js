@@ -33,7 +33,7 @@ export class TextPanel {
   /* Leaves out what a beam shares with the best one. */
   beam(beam, path, best, added) {
     const {say, scene} = this.viewer;
-    const begun = `${scene.memory ? "… " : ""}${scene.prompt.join("")}`; // before it are the segments of the memory
+    const begun = `${scene.memory ? "… " : ""}${scene.prompt}`; // before it are the segments of the memory
     const line = make("p", {class: best ? "dsbd-line" : "dsbd-line dsbd-best", dir: "auto"});
     let shared = 0;
     if (best) while (shared < path.length - 1 && shared < best.length && path[shared] === best[shared]) shared++;

@@ -18,8 +18,9 @@ export class Scene {
     if (format !== FORMAT) throw new Error(`format is ${format}; the viewer draws traces of the format ${FORMAT}`);
     this.settings = settings;
     this.models = [target, draft].filter(Boolean).map(({id}) => id);
+    this.isCopied = draft?.id === "lookup"; // the guesses are copied from the text
     this.running = new RunningText(prompt);
-    this.prompt = this.running.prompt; // its pieces, as running text
+    this.prompt = this.running.prompt;
     this.memory = prompt.memory ? memoryOf(prompt.memory) : null;
     this.tokens = new Map(); // of all beams, by id
     this.known = new Map(); // the records of all nodes, by id
@@ -89,7 +90,7 @@ export class Scene {
     const tokens = this.path(node).map(({text, pending, origin}) => ({text, pending, origin}));
     const last = tokens.at(-1);
     if (last) last.text = finished ? "" : last.text + last.pending;
-    const begun = this.memory ? `… ${this.memory.segments.at(-1).text.trimStart()}` : this.prompt.join("");
+    const begun = this.memory ? `… ${this.memory.segments.at(-1).text.trimStart()}` : this.prompt;
     return {prompt: begun, tokens: tokens.map(({text, origin}) => ({text, origin})), ended: finished};
   }
 

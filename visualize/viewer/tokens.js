@@ -77,15 +77,10 @@ const UNKNOWN = {end: "", pending: []};
 
 export class RunningText {
   constructor(prompt) {
-    this.prompt = [];
-    let pending = [];
-    for (const piece of prompt.pieces) {
-      if (piece.special) continue;
-      const [text, rest] = decodePiece(piece, pending);
-      this.prompt.push(flowing(text));
-      pending = rest;
-    }
-    this.known = new Map([[PROMPT_END, {end: lastOf(this.prompt.join("")), pending}]]);
+    const [text, pending] = written(prompt);
+    const turn = turnIn(prompt);
+    this.prompt = flowing(turn === null ? text.replaceAll(EDGE, "") : `${turn}\n`);
+    this.known = new Map([[PROMPT_END, {end: lastOf(this.prompt), pending}]]);
   }
 
   /* What is known of a node: {node, label, adds, completes, pending, end}: its record, its visible text, what it adds
@@ -106,5 +101,21 @@ export class RunningText {
     }
   }
 }
+
+const EDGE = "\uffff";
+const TURN = /\uffffuser\uffff?\n*([^\uffff]*)/g;
+
+/* The text of a prompt, with an edge for each special token, and the bytes left over. */
+const written = ({pieces}) =>
+  pieces.reduce(
+    ([text, pending], piece) => {
+      const [added, rest] = piece.special ? [EDGE, pending] : decodePiece(piece, pending);
+      return [text + added, rest];
+    },
+    ["", []],
+  );
+
+/* What a person wrote last in a chat's prompt, without what its template puts around it; null of any other prompt. */
+export const turnIn = (prompt) => [...written(prompt)[0].matchAll(TURN)].at(-1)?.[1].trim() ?? null;
 
 const lastOf = (text) => (text.length > PATH_CHARACTERS ? [...text].slice(-PATH_CHARACTERS).join("") : text);

@@ -125,9 +125,10 @@ class Viewer {
 
   /* `follow` goes to the newest step. */
   update({follow = false} = {}) {
-    const {scene, isNew} = this;
+    const {scene, isNew, words, options} = this;
     this.news = true;
-    if (!this.parts) this.build(this.options.language ?? remembered() ?? (document.documentElement.lang || "en"));
+    const language = words?.language ?? options.language ?? remembered() ?? (document.documentElement.lang || "en");
+    if (words?.isCopied !== scene.isCopied) this.build(language);
     const last = scene.iterations.length - 1;
     const {parts} = this;
     parts.empty.hidden = last >= 0;
@@ -222,7 +223,7 @@ class Viewer {
 
   build(language) {
     this.halt();
-    this.words = new Words(language);
+    this.words = new Words(language, this.scene.isCopied);
     this.root.lang = this.words.language;
     this.root.dir = this.words.table.direction;
     this.root.setAttribute("aria-label", this.say("ui.viewer"));

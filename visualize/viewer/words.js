@@ -19,21 +19,16 @@ export const nameOf = (code) => capital(new Intl.DisplayNames([code], {type: "la
 /* The language that the reader chose last on this site; a frame without storage remembers none. */
 const CHOSEN = "dsbd-language";
 
-export function remember(language) {
+function storage() {
   try {
-    localStorage.setItem(CHOSEN, language);
-  } catch {
-    /* a frame without storage */
-  }
-}
-
-export function remembered() {
-  try {
-    return localStorage.getItem(CHOSEN);
+    return globalThis.localStorage;
   } catch {
     return null;
   }
 }
+
+export const remember = (language) => storage()?.setItem(CHOSEN, language);
+export const remembered = () => storage()?.getItem(CHOSEN);
 
 const PLAIN_FROM = 5e-4;
 const PLAIN_TO = 1e9;
@@ -88,15 +83,17 @@ const capital = (text) => {
   return first.toUpperCase() + rest.join("");
 };
 
+/* isCopied: the guesses are copied from the text, so that no sentence may speak of a small model. */
 export class Words {
-  constructor(language) {
+  constructor(language, isCopied = false) {
+    this.isCopied = isCopied;
     this.language = STRINGS[language] ? language : "en";
     this.table = STRINGS[this.language];
     this.plurals = new Intl.PluralRules(this.language);
   }
 
   say(key, values = {}) {
-    return filled(this.table[key] ?? key, values);
+    return filled((this.isCopied && this.table[`${key}.copied`]) || (this.table[key] ?? key), values);
   }
 
   /* A number of drafts, nodes, cover nodes, beams, tokens or passes, with the noun in its right form. */
