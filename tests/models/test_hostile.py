@@ -193,7 +193,10 @@ TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<n
 WHOLE = {"Sequence": {"id": "A", "type_id": 0}}
 TIMES = {"type": "TemplateProcessing", "single": [WHOLE] * 9, "pair": [WHOLE], "special_tokens": {}}
 UNUSED = {f"<s{place}>": {"id": f"<s{place}>", "ids": [0], "tokens": ["!"]} for place in range(20_000)}
-LONG = r"(tokenizer|special).*json of .* has \w+ of [\d,]+ characters; at most [13]\d*,000.* are read; download it again"
+LONG = (
+    r"(tokenizer|special).*json of .* has \w+ of [\d,]+ characters; at most [13]\d*,000.* are read; "
+    "download it again"
+)
 GROWS = "makes of one character more than 64; .*; download it again"
 OUTSIDE = "names '.*', which is no file of it; download it again"
 REFUSED = {
