@@ -49,7 +49,7 @@ def load_pair(
     device_map: DeviceMap | None = None,
     load_kwargs: Mapping[str, Any] | None = None,
     memory: str | Path | None = None,
-    weights: str = "float",
+    weights: str = "auto",
     show: Callable[[str], object] = lambda _: None,
 ) -> Pair:
     """Load a pair and check that each model can see a forest in one cache row.
@@ -75,6 +75,7 @@ def load_pair(
             instead of being refused (docs/memory.md).
         weights: ``float``, or ``int8``: both models are rounded to eight bits, and ONNX Runtime runs them on a CPU.
             They are models of their own, and decodes are exact for them; ``pair.fallbacks`` says how near they are.
+            ``auto`` is int8 for ``smollm2`` on a CPU with AVX2, else float.
         show: called with what comes next, in words.
 
     Raises:
@@ -89,7 +90,8 @@ def load_pair(
     is_bundled, (target, draft) = target == WITH_MEMORY, sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
-    engine, dtype = resolve_weights(weights, engine, dtype, place)
+    is_suited = target == fetched() and not (load_kwargs or device_map)
+    weights, engine, dtype = resolve_weights(weights, engine, dtype, place, is_suited)
     resolve_engine(engine, place)
     if device_map is not None and device != "auto":
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")

@@ -44,6 +44,7 @@ ROWS = {"eager": ForestRow, "traced": TracedRow, "graph": GraphRow} | dict.fromk
 FLIPPED = 1.0
 """In int8 a rounding that falls the other way changes logits of tiny models by less; a wrong mask by more than 6."""
 ONNX = ("llama", "qwen2", "qwen3", "mistral windows", "phi3")
+CPU = torch.device("cpu")
 RUNS = [
     *((engine, family) for family in FORESTS for engine in ("eager", "traced", "graph")),
     *((engine, family) for family in ONNX for engine in ("onnx", "int8")),
@@ -190,6 +191,27 @@ def leaking(self, name, states, layers, outputs=None, own=onnx_graph._Int8Builde
     (mean,) = self._add("ReduceMean", [made])
     (little,) = self._add("Mul", [mean, self._weight(f"{name}_little", torch.tensor(1e-3))])
     return self._add("Add", [made, little], outputs or 1)[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "suits", "becomes"),
+    [
+        (("auto", "auto", "auto", CPU), True, ("int8", "onnx", "float32")),
+        (("auto", "onnx", "auto", CPU), True, ("int8", "onnx", "float32")),
+        (("auto", "auto", "auto", CPU), False, ("float", "auto", "auto")),
+        (("auto", "eager", "auto", CPU), True, ("float", "eager", "auto")),
+        (("auto", "auto", "float32", CPU), True, ("float", "auto", "float32")),
+        (("auto", "auto", "auto", torch.device("cuda")), True, ("float", "auto", "auto")),
+        (("float", "auto", "auto", CPU), True, ("float", "auto", "auto")),
+        (("int8", "auto", "auto", CPU), False, ("int8", "onnx", "float32")),
+    ],
+)
+@pytest.mark.parametrize("capability", ["AVX512", "DEFAULT"])
+def test_weights_are_rounded_by_themselves_where_it_suits(asked, suits, becomes, capability, monkeypatch):
+    """Catches eight bits on a processor without quick products, on a GPU, for other models, and against a choice."""
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    plain = ("float", *asked[1:3]) if asked[0] == "auto" and capability == "DEFAULT" else becomes
+    assert choice.resolve_weights(*asked, suits) == plain
 
 
 INT8 = {

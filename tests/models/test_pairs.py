@@ -48,7 +48,7 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
         ({"device_map": "cuda:one"}, "device_map is 'cuda:one'; choose one of auto, balanced, .* such as cuda:0"),
         ({"engine": "warp"}, "engine is 'warp'"),
         ({"engine": "graph", "device": "cpu"}, "device is a CPU; use traced, onnx"),
-        ({"weights": "int4"}, "weights is 'int4'; choose one of float, int8"),
+        ({"weights": "int4"}, "weights is 'int4'; choose one of auto, float, int8"),
         ({"weights": "int8", "device": "cpu", "engine": "eager"}, "engine is eager, and int8 weights need onnx"),
         ({"weights": "int8", "device": "cpu", "dtype": torch.float64}, "dtype is torch.float64, and int8 .* float32"),
         ({"device": "cpu", "device_map": "auto"}, "device 'cpu' and device_map 'auto' both"),

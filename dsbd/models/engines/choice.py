@@ -6,9 +6,9 @@ from typing import Any, cast
 import torch
 
 from dsbd.errors import PairError
-from dsbd.machine import free_bytes
+from dsbd.machine import free_bytes, multiplies_int8
 from dsbd.models.engines.graph import GraphRow, GraphRunner
-from dsbd.models.engines.onnx import OnnxPaths, OnnxRow, why_not_onnx
+from dsbd.models.engines.onnx import OnnxPaths, OnnxRow, missing_packages, why_not_onnx
 from dsbd.models.engines.traced import TracedRow
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
@@ -17,7 +17,7 @@ from dsbd.models.rows.states import PathRows, StateRows
 from dsbd.util import Check, never_stop
 
 ENGINES = ("auto", "eager", "traced", "graph", "onnx")
-WEIGHTS = ("float", "int8")
+WEIGHTS = ("auto", "float", "int8")
 
 
 def engine_for(model: LanguageModel) -> str:
@@ -42,17 +42,26 @@ def resolve_engine(engine: str, device: torch.device) -> None:
         raise PairError("engine 'graph' captures CUDA graphs, and the device is a CPU; use traced, onnx, or auto")
 
 
-def resolve_weights(weights: str, engine: str, dtype: Any, device: torch.device) -> tuple[str, Any]:
-    """Return the engine and the dtype that weights need. Raises: PairError: they are unknown, or not possible here."""
+def resolve_weights(
+    weights: str, engine: str, dtype: Any, device: torch.device, is_suited: bool
+) -> tuple[str, str, Any]:
+    """Return weights, and the engine and the dtype that they need.
+
+    ``auto`` is ``int8`` for a model that it suits, on a processor that multiplies whole numbers quickly, if engine and
+    dtype are free; else ``float``. Raises: PairError: weights are unknown, or not possible here.
+    """
     if weights not in WEIGHTS:
         raise PairError(f"weights is {weights!r}; choose one of {', '.join(WEIGHTS)}")
+    if weights == "auto":
+        is_free = device.type == "cpu" and engine in ("auto", "onnx") and dtype == "auto"
+        weights = "int8" if is_suited and is_free and multiplies_int8() and not missing_packages() else "float"
     if weights == "float":
-        return engine, dtype
+        return weights, engine, dtype
     asked = {"device": (device.type, "cpu"), "engine": (engine, "onnx"), "dtype": (dtype, "float32")}
     for name, (given, needed) in asked.items():
         if str(given).removeprefix("torch.") not in ("auto", needed):
             raise PairError(f"{name} is {given}, and int8 weights need {needed}; change it, or leave weights at float")
-    return "onnx", "float32"
+    return weights, "onnx", "float32"
 
 
 def slow_row(model: LanguageModel, check: Check = never_stop) -> PathRows:

@@ -27,6 +27,11 @@ STATIC_ROTATIONS = ("default", "linear", "llama3", "yarn")
 FAMILIES = ("Llama", "Mistral", "Qwen2", "Qwen3", "Phi3")
 
 
+def missing_packages() -> list[str]:
+    """Return which packages the engine needs and does not find."""
+    return [package for package in PACKAGES if find_spec(package) is None]
+
+
 def why_not_onnx(model: LanguageModel) -> str | None:
     """Return why a model cannot run on ONNX Runtime; None if it can."""
     if model.dtype != torch.float32 or model.device.type != "cpu":
@@ -36,8 +41,7 @@ def why_not_onnx(model: LanguageModel) -> str | None:
 
 def why_no_graph(model: LanguageModel) -> str | None:
     """Return why ONNX Runtime has no graph of a model, whatever its dtype; None if it can have one."""
-    missing = [package for package in PACKAGES if find_spec(package) is None]
-    if missing:
+    if missing := missing_packages():
         return f"{' and '.join(missing)} not installed"
     if type(model.model).__name__ not in [f"{family}ForCausalLM" for family in FAMILIES] or model.is_hooked:
         return f"only models of the families {', '.join(FAMILIES)} have a graph"
