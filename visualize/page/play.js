@@ -340,7 +340,8 @@ DsbdPage.facts = facts;
 /* ---- the decode as Plotly figures ------------------------------------------------------------- */
 
 const CONFIG = {
-  ...{responsive: true, displaylogo: false, displayModeBar: true, showSendToCloud: false},
+  responsive: true,
+  displaylogo: false,
   toImageButtonOptions: {format: "svg", filename: "dsbd"},
 };
 const isPlotly = () => document.querySelector(".play").classList.contains("as-plotly");
