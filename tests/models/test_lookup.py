@@ -8,7 +8,7 @@ import pytest
 import dsbd
 from dsbd.law.beams import Node
 from dsbd.models.loading import sources_of
-from dsbd.models.lookup import LONGEST, Copies
+from dsbd.models.lookup import LONGEST, SHORTEST, Copies
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from tests.toy_pair import read_settings, toy_model, toy_tokenizer
@@ -24,7 +24,7 @@ def pair() -> Pair:
 def slow_law(text: list[int], path: list[int]) -> dict[int, float]:
     """Look for the last tokens of a path everywhere in the text, longest first."""
     probs, left = Counter(), 1.0
-    for size in range(LONGEST, 0, -1):
+    for size in range(LONGEST, SHORTEST - 1, -1):
         last = path[-size:]
         ends = range(size, len(text)) if size <= len(path) else ()
         found = [text[end] for end in ends if text[end - size : end] == last]
