@@ -6,7 +6,7 @@
 - ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine, and the
   pair ``smollm2`` on it. Names after it record only these.
 
-All are in float32, as nearly every processor and every browser computes the bundled pairs, so that a run repeats them.
+The bundled pairs are in float32, as nearly every processor and every browser computes them, so that a run repeats them.
 """
 
 import argparse
@@ -58,7 +58,7 @@ RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
 QUESTIONS, TOKENS, ROUNDS = 16, 48, 6
 SURE: dict[str, Any] = {"temperature": 0.3, "draft_depth": 8, "draft_width": 4}
 """Of the race on questions: a query is right or wrong, and nearly every guess of that pair is kept."""
-COPIED: dict[str, Any] = {"temperature": 0.2, "draft_depth": 12, "draft_width": 4}
+COPIED: dict[str, Any] = {"temperature": 0.2, "draft_depth": 8, "draft_width": 4}
 """Of the race on texts to correct: most of an answer is copied from its prompt."""
 REWRITING = Path(__file__).with_name("rewriting.jsonl")
 
@@ -95,7 +95,7 @@ def record(pair: str, recordings: Recordings, folder: Path, names: list[str]) ->
 
 def record_race(name: str) -> None:
     """Race on a story, on questions to SQL, or on texts to correct, and save the race."""
-    pair = dsbd.load_pair(name if name == SMOLLM2 else f"bundled:{name}", dtype="float32")
+    pair = dsbd.load_pair(name) if name == SMOLLM2 else dsbd.load_pair(f"bundled:{name}", dtype="float32")
     task = load_task("sql") if name == "sql" else None
     prompts: Sequence[Any] = task.questions(QUESTIONS) if task else [STORY]
     suited = SURE if task else {}

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.toy_pair import toy_pair_on
-from visualize.page.engine import TITLES, Engine, Pairs
+from visualize.page.runner import TITLES, Runner, Pairs
 from visualize.page.limits import Limits
 from visualize.page.page import build_page
 from visualize.page.serve import launch_options
@@ -17,10 +17,10 @@ PATIENCE_SECONDS = 90
 
 
 @contextmanager
-def served(engine: Engine, private: bool = True, **options) -> Iterator[str]:
+def served(runner: Runner, private: bool = True, **options) -> Iterator[str]:
     """Yield the address of a page, without a slash at its end; at the end nobody is waited for."""
-    page = build_page(engine)
-    options = launch_options(engine, private) | options
+    page = build_page(runner)
+    options = launch_options(runner, private) | options
     _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **options)
     try:
         yield address.rstrip("/")
@@ -36,7 +36,7 @@ def toy_pairs(*names: str) -> Pairs:
     return pairs
 
 
-class PacedEngine(Engine):
+class PacedRunner(Runner):
     """Waits before every step of a run, and notes how many runs used the models at one time, and their steps."""
 
     pace, at_once, most, steps = 0.0, 0, 0, 0
@@ -69,8 +69,8 @@ def events(lines: Iterator[str]) -> Iterator[dict]:
 
 
 @pytest.fixture(scope="session")
-def toys() -> PacedEngine:
-    return PacedEngine(toy_pairs("toy", "other"), Limits(max_waiting=64, max_prompt_characters=4000))
+def toys() -> PacedRunner:
+    return PacedRunner(toy_pairs("toy", "other"), Limits(max_waiting=64, max_prompt_characters=4000))
 
 
 @pytest.fixture(scope="session")
@@ -81,10 +81,10 @@ def toy_page(toys):
 
 
 @pytest.fixture(scope="session")
-def bundled() -> PacedEngine:
-    engine = PacedEngine(Pairs(list(TITLES)[:-1]))
-    engine.pairs.get(engine.pairs.first)
-    return engine
+def bundled() -> PacedRunner:
+    runner = PacedRunner(Pairs(list(TITLES)[:-1]))
+    runner.pairs.get(runner.pairs.first)
+    return runner
 
 
 @pytest.fixture(scope="session")

@@ -22,10 +22,10 @@ from gradio_client.exceptions import AppError
 
 from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
-from tests.page.conftest import PATIENCE_SECONDS, PacedEngine, events, toy_pairs, wait_until
+from tests.page.conftest import PATIENCE_SECONDS, PacedRunner, events, toy_pairs, wait_until
 from tests.toy_pair import chat_tokenizer
 from visualize.page import play
-from visualize.page.engine import TITLES, StopSignal
+from visualize.page.runner import TITLES, StopSignal
 from visualize.page.form import SHOWN, build_control, far_from, is_read, read_query, settings_of, shown_value, values_of
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
 from visualize.page.page import build_page
@@ -204,7 +204,7 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
     toys, pair, prompt, method, changed, said, monkeypatch
 ):
     """Catches a monster that fills the memory before a limit is asked, and a message with folders or a traceback."""
-    monkeypatch.setattr("visualize.page.engine.dsbd.stream", None)
+    monkeypatch.setattr("visualize.page.runner.dsbd.stream", None)
     if said in ("exceeds the context", "not valid Unicode"):
         monkeypatch.undo()
     frames = list(play.decode_frames(toys, "me", pair, prompt, method, form_values(**changed)))
@@ -221,7 +221,7 @@ def test_a_chat_is_told_and_its_model_is_offered_once_it_is_there(monkeypatch):
     pairs = toy_pairs("toy", "plain")
     pairs._loaded["toy"] = replace(pairs.get("toy"), tokenizer=chat_tokenizer())
     for name in pairs.names:
-        frames = list(play.decode_frames(PacedEngine(pairs), "me", name, "Once", "dsbd", form_values(**SHORT)))
+        frames = list(play.decode_frames(PacedRunner(pairs), "me", name, "Once", "dsbd", form_values(**SHORT)))
         assert ("Sent as a chat. Decoded just now" in str(frames)) == (name == "toy")
     for folder in (None, "folder"):
         monkeypatch.setattr("dsbd.models.smollm2.fetched", lambda folder=folder: folder)
@@ -255,7 +255,7 @@ def test_a_bug_of_ours_is_said_and_logged(toys, monkeypatch, caplog):
 
 
 def test_the_time_limit_and_the_stop_signal_end_a_run(toys):
-    quick = PacedEngine(toys.pairs, Limits(decode_seconds=1))
+    quick = PacedRunner(toys.pairs, Limits(decode_seconds=1))
     quick.pace = 0.3
     with pytest.raises(StoppedError, match=r"Stopped after 1 s, .*DSBD_DECODE_SECONDS"):
         list(quick.decode("me", "toy", "Once", DecodingSettings(method="sampling", max_new_tokens=100)))
@@ -408,12 +408,12 @@ def test_zerogpu_is_asked_for_the_seconds_of_a_run_and_its_words_are_told(toys, 
         yield from task(*given)
 
     package.GPU = lambda duration: lambda task: partial(lent, task, duration)
-    engine = PacedEngine(toy_pairs("toy"))
-    short = list(engine.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
+    runner = PacedRunner(toy_pairs("toy"))
+    short = list(runner.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
     assert short[-1].trace.result.token_ids
-    (refused,) = list(play.decode_frames(engine, "me", "toy", "x" * 3000, "dsbd", form_values()))
+    (refused,) = list(play.decode_frames(runner, "me", "toy", "x" * 3000, "dsbd", form_values()))
     assert "exceeds the context" in refused[2]
     with pytest.raises(PageError, match="3s left"):
-        list(engine.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
+        list(runner.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
     assert asked[0] < asked[1] < Limits().decode_seconds
-    assert engine.running() == (0, None)
+    assert runner.running() == (0, None)

@@ -10,7 +10,7 @@ from visualize import forest_svg
 from visualize.files import TEMPLATES
 from visualize.theme import Theme
 
-from .engine import Engine, model_name
+from .runner import Runner, model_name
 from .parts import markup, read
 from .play import recorded
 
@@ -18,22 +18,22 @@ THEMES: tuple[Theme, Theme] = ("light", "dark")
 PACKAGES = ("torch", "transformers", "gradio", "plotly")
 
 
-def build_about_tab(engine: Engine) -> None:
+def build_about_tab(runner: Runner) -> None:
     with gr.Column(elem_classes="about"):
-        markup(about_markup(engine))
+        markup(about_markup(runner))
         gr.Textbox(
             read("citation.bib").strip(), label="Please cite the paper", buttons=["copy"], interactive=False,
             lines=7, elem_id="citation",
         )  # fmt: skip
 
 
-def about_markup(engine: Engine) -> str:
+def about_markup(runner: Runner) -> str:
     """Return the tab: with one iteration of a recorded decode, light and dark, and the models in memory."""
-    made = engine.pairs.target(engine.pairs.first)
+    made = runner.pairs.target(runner.pairs.first)
     trace = next((trace for trace in recorded().values() if trace.models.target.id == made), None)
     models = [
         (
-            engine.pairs.title(name),
+            runner.pairs.title(name),
             role,
             model_name(model.id),
             f"{sum(parameter.numel() for parameter in model.model.parameters()):,}",
@@ -41,7 +41,7 @@ def about_markup(engine: Engine) -> str:
             model.device,
             model.engine,
         )
-        for name, pair in engine.pairs.loaded().items()
+        for name, pair in runner.pairs.loaded().items()
         for role, model in zip(("large", "small"), pair.models, strict=False)
     ]
     return TEMPLATES.get_template("page/about.html").render(

@@ -9,7 +9,7 @@ from dsbd.util import BUNDLED_PAIRS
 from visualize.pages.live import live_words
 
 from .about import build_about_tab
-from .engine import Engine
+from .runner import Runner
 from .learn import build_learn_tab
 from .middleware import LEARN
 from .parts import read, scripted, without_folders
@@ -38,29 +38,29 @@ class Page(gr.Blocks):
             raise gr.Error(words, print_exception=False) from None
 
 
-def build_page(engine: Engine) -> gr.Blocks:
-    """Return the page with its queue. All visitors share the engine."""
+def build_page(runner: Runner) -> gr.Blocks:
+    """Return the page with its queue. All visitors share the runner."""
     with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)
     ) as page:
         scripted("", read("masthead.html") + '<i data-live="{facts}" hidden></i>', "live.js", "masthead", _live_facts())
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Play", id="play"):
-                form = build_play_tab(engine, page)
+                form = build_play_tab(runner, page)
             with gr.Tab("Race", id="race"):
-                build_race_tab(engine, form)
+                build_race_tab(runner, form)
             with gr.Tab("Learn", id="learn"):
                 build_learn_tab(tabs)
             with gr.Tab("About", id="about"):
-                build_about_tab(engine)
-        offer_decode(engine)
+                build_about_tab(runner)
+        offer_decode(runner)
 
         def left(request: gr.Request) -> None:
-            engine.stop(request.session_hash or "")
+            runner.stop(request.session_hash or "")
 
         page.unload(left)
     # With api_open, POST /gradio_api/run/decode would bypass the queue, which lets one run at a time begin.
-    return page.queue(max_size=engine.limits.max_waiting, api_open=False)
+    return page.queue(max_size=runner.limits.max_waiting, api_open=False)
 
 
 def _live_facts() -> dict[str, Any]:

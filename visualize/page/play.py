@@ -29,7 +29,7 @@ from visualize.theme import Theme
 from visualize.words import Words
 
 from . import form as fields
-from .engine import CHECKED, TARGETS, Beside, Engine, Pairs, Step, pass_times
+from .runner import CHECKED, TARGETS, Beside, Runner, Pairs, Step, pass_times
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
@@ -88,29 +88,29 @@ def title_of(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
+def build_play_tab(runner: Runner, page: gr.Blocks) -> Form:
     """Build the tab; returns its form, whose settings Race shares."""
-    traces, pair = recorded(), engine.pairs.first
-    own = [name for name, trace in traces.items() if trace.models.target.id == engine.pairs.target(pair)]
+    traces, pair = recorded(), runner.pairs.first
+    own = [name for name, trace in traces.items() if trace.models.target.id == runner.pairs.target(pair)]
     opening = traces[own[0]] if own else None
     settings = fields.preset("exact", pair)
     with gr.Column(elem_classes="workbench main play"):
-        form, presets, chips, knows, note = _build_form(engine, settings, bool(own))
+        form, presets, chips, knows, note = _build_form(runner, settings, bool(own))
         problem = scripted("", "${value}", "problem.js", "problem")
-        stage = _build_stage(engine, opening, own[0] if own else "", traces)
+        stage = _build_stage(runner, opening, own[0] if own else "", traces)
         last = gr.State(None)
         _wire_plotly(last, traces)
     parts = [stage, note, problem, form.run, form.stop, last]
-    _wire_run(engine, form, parts)
-    _wire_form(engine.pairs, form, presets, chips, [knows, note])
-    _wire_link(engine, form, page, problem)
+    _wire_run(runner, form, parts)
+    _wire_form(runner.pairs, form, presets, chips, [knows, note])
+    _wire_link(runner, form, page, problem)
     return form
 
 
 def _build_form(
-    engine: Engine, settings: DecodingSettings, has_opening: bool
+    runner: Runner, settings: DecodingSettings, has_opening: bool
 ) -> tuple[Form, gr.Radio, list[gr.Button], gr.HTML, gr.HTML]:
-    pairs, words = engine.pairs, fields.examples_for(engine.pairs.first)
+    pairs, words = runner.pairs, fields.examples_for(runner.pairs.first)
     offered = [(pairs.title(name), name) for name in pairs.names]
     with gr.Row(elem_classes="pair-line", equal_height=False):
         pair = gr.Radio(
@@ -137,7 +137,7 @@ def _build_form(
             method = gr.Dropdown(
                 fields.method_choices(), value=settings.method, label="Method", filterable=False, elem_id="method"
             )
-            make, shown = partial(fields.build_control, settings=settings, limits=engine.limits), fields.SHOWN
+            make, shown = partial(fields.build_control, settings=settings, limits=runner.limits), fields.SHOWN
             controls = {name: make(name) for name in shown if shown[name].main}
             with gr.Accordion("More settings", open=False, elem_classes="fold"):
                 controls |= {name: make(name) for name in shown if name not in controls}
@@ -155,9 +155,9 @@ def _placeholder(pair: str) -> str:
     return asks.get(pair, "Write how a text begins")
 
 
-def _build_stage(engine: Engine, opening: Trace | None, name: str, traces: dict[str, Trace]) -> gr.HTML:
+def _build_stage(runner: Runner, opening: Trace | None, name: str, traces: dict[str, Trace]) -> gr.HTML:
     """The answer, and the forest below it; the script knows the form and the names of all recordings."""
-    pairs = engine.pairs
+    pairs = runner.pairs
     asked = fields.as_prompt(pairs.first, next(iter(fields.examples_for(pairs.first).values())))
     facts = fields.form_facts() | {
         "recorded": [
@@ -189,14 +189,14 @@ def rows_in(trace: Trace, text: str | None = None) -> str:
     return rows_markup(rows_of(task_of(fields.SQL), trace.result.text if text is None else text))
 
 
-def _wire_run(engine: Engine, form: Form, parts: list[Any]) -> None:
+def _wire_run(runner: Runner, form: Form, parts: list[Any]) -> None:
     """Run and Stop. Gradio closes the run of a visitor who stops it or leaves."""
 
     def run(request: gr.Request, pair: Any, prompt: Any, method: Any, *values: Any) -> Iterator[list[Any]]:
-        yield from decode_frames(engine, request.session_hash or "", pair, prompt, method, values)
+        yield from decode_frames(runner, request.session_hash or "", pair, prompt, method, values)
 
     def stopped(request: gr.Request) -> list[Any]:
-        engine.stop(request.session_hash or "")
+        runner.stop(request.session_hash or "")
         return [message("stopped"), STOPPED, *READY]
 
     stage, note, problem, *buttons, _ = parts
@@ -209,17 +209,17 @@ def _wire_run(engine: Engine, form: Form, parts: list[Any]) -> None:
 
 
 def decode_frames(
-    engine: Engine, session: str, pair: Any, prompt: Any, method: Any, values: Any
+    runner: Runner, session: str, pair: Any, prompt: Any, method: Any, values: Any
 ) -> Iterator[list[Any]]:
     """Yield stage, note, problem, Run, Stop and the trace so far; every few iterations, and at the end of the run."""
     news: list[Any] = []
     passes, shown_at, words, told = 0, 0.0, "", Words().counted
     trace: Any = None
     try:
-        settings = fields.settings_of(method, values, engine.limits)
-        name, typed = engine.pairs.check(pair), check_prompt(engine.limits, prompt)
+        settings = fields.settings_of(method, values, runner.limits)
+        name, typed = runner.pairs.check(pair), check_prompt(runner.limits, prompt)
         far = fields.far_from(name, typed)
-        with closing(engine.decode(session, name, fields.as_prompt(name, typed), settings, not IS_LENT)) as steps:
+        with closing(runner.decode(session, name, fields.as_prompt(name, typed), settings, not IS_LENT)) as steps:
             for step in steps:
                 if step.beside is not None:
                     yield [message("beside", **_beside(trace, step.beside)), KEEP, "", KEEP, KEEP, KEEP]
@@ -230,7 +230,7 @@ def decode_frames(
                 passes += 1
                 news.append(step.iteration.to_dict())
                 if trace is None:
-                    used = engine.pairs.get(name)
+                    used = runner.pairs.get(name)
                     far += "Sent as a chat. " if used.is_chat else ""
                     far += COPIED if isinstance(used.draft, Lookup) else ""
                     trace = replace(step.trace, iterations=[], result=None)
@@ -294,14 +294,14 @@ def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Butto
     fill.click(None, outputs=[form.pair, *form.filled], js="() => globalThis.DsbdPage.filling()", **PRIVATE)
 
 
-def _wire_link(engine: Engine, form: Form, page: gr.Blocks, problem: gr.HTML) -> None:
+def _wire_link(runner: Runner, form: Form, page: gr.Blocks, problem: gr.HTML) -> None:
     """A link fills in the form and, with a prompt, runs it."""
 
     def linked(request: gr.Request) -> list[Any]:
         kept: list[Any] = [KEEP] * (2 + len(fields.SHOWN))
         try:
-            prompt, settings, pair = fields.read_query(dict(request.query_params), engine.limits)
-            chosen = KEEP if pair is None else engine.pairs.check(pair)
+            prompt, settings, pair = fields.read_query(dict(request.query_params), runner.limits)
+            chosen = KEEP if pair is None else runner.pairs.check(pair)
         except DsbdError as error:
             words = f"The link could not be followed: {sentence(error)} Known are {', '.join(fields.NAMES)}."
             return [KEEP, *kept, alert(words), False]
@@ -335,7 +335,7 @@ def _wire_plotly(last: gr.State, traces: dict[str, Trace]) -> None:
     drawing.then(None, figures, js="(figures) => globalThis.DsbdPage.drawPlotly(JSON.parse(figures))", **PRIVATE)
 
 
-def offer_decode(engine: Engine) -> None:
+def offer_decode(runner: Runner) -> None:
     """Add the endpoint ``/decode`` for programs."""
 
     def decode(
@@ -355,9 +355,9 @@ def offer_decode(engine: Engine) -> None:
         told_at = 0.0
         try:
             asked = DecodingSettings.from_dict(settings if settings is not None else {})
-            name = engine.pairs.check(pair or engine.pairs.first)
-            given = check_prompt(engine.limits, prompt)
-            with closing(engine.decode(request.session_hash or "", name, given, asked)) as steps:
+            name = runner.pairs.check(pair or runner.pairs.first)
+            given = check_prompt(runner.limits, prompt)
+            with closing(runner.decode(request.session_hash or "", name, given, asked)) as steps:
                 for step in steps:
                     if step.trace is not None and step.trace.result is not None:
                         yield {**asdict(step.trace.result), "settings": asdict(step.trace.settings)}

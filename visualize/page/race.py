@@ -19,7 +19,7 @@ from dsbd.util import SMOLLM2, asset_path
 from visualize import pareto_figure
 from visualize.race import label_of
 
-from .engine import Engine
+from .runner import Runner
 from .form import SQL, as_prompt, examples_for, settings_of
 from .limits import check_prompt
 from .parts import PRIVATE, alert, markup, scripted, sentence
@@ -48,9 +48,9 @@ NOTHING = "Nothing has run yet. Press Race: lanes show what each decoder does, a
 OTHERS = "Every other setting is that of the Play tab; seeds count up from run to run."
 
 
-def build_race_tab(engine: Engine, form: Form) -> None:
+def build_race_tab(runner: Runner, form: Form) -> None:
     """Build the tab; it takes pair and settings from the form of Play."""
-    limits, pair = engine.limits, engine.pairs.first
+    limits, pair = runner.limits, runner.pairs.first
     stage, figure, note = opening(pair)
     is_task = pair == SQL
     with gr.Column(elem_classes="workbench race-bench"), gr.Column(elem_classes="main", min_width=320):
@@ -98,10 +98,10 @@ def build_race_tab(engine: Engine, form: Form) -> None:
     form.pair.input(changed, form.pair, [source, prompt, recorded, staged, scatter, said], queue=False, **PRIVATE)
 
     def started(request: gr.Request, *given: Any) -> Iterator[list[Any]]:
-        yield from race_frames(engine, request.session_hash or "", *given)
+        yield from race_frames(runner, request.session_hash or "", *given)
 
     def stopped(request: gr.Request) -> None:
-        engine.stop(request.session_hash or "")
+        runner.stop(request.session_hash or "")
 
     buttons = [run, stop]
     inputs = [form.pair, source, prompt, count, racers, more, runs, tokens, *form.fields]
@@ -136,14 +136,14 @@ def opening(pair: Any) -> tuple[str, Any, str]:
 
 
 def asked_of(
-    engine: Engine, pair: str, source: Any, prompt: Any, count: Any
+    runner: Runner, pair: str, source: Any, prompt: Any, count: Any
 ) -> tuple[Sequence[str] | Sequence[Question], Task | None]:
     """Return what a visitor asks, and what scores the answers. Raises: PromptError, SettingsError, TaskError."""
     if source == "task":
         task = task_of(pair)
         questions = task.questions(require_count("questions", count))
         return (questions, task) if task.main_metric else ([one.prompt for one in questions], None)
-    text = check_prompt(engine.limits, prompt)
+    text = check_prompt(runner.limits, prompt)
     if source != "own":
         return [as_prompt(pair, text)], None
     lines = [*dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())]
@@ -173,22 +173,22 @@ def racers_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[Contend
 
 
 def race_frames(
-    engine: Engine, session: str, pair: Any, source: Any, prompt: Any, count: Any, racers: Any, more: Any, runs: Any,
+    runner: Runner, session: str, pair: Any, source: Any, prompt: Any, count: Any, racers: Any, more: Any, runs: Any,
     tokens: Any, *values: Any,
 ) -> Iterator[list[Any]]:  # fmt: skip
     """Yield stage, figure, note, problem, Run and Stop; a frame for every run, the last with lanes, texts and table."""
     latest: Race | None = None
     task: Task | None = None
     try:
-        name = engine.pairs.check(pair)
-        asked, task = asked_of(engine, name, source, prompt, count)
-        shared = replace(settings_of("dsbd", values, engine.limits), max_new_tokens=require_count("tokens", tokens))
+        name = runner.pairs.check(pair)
+        asked, task = asked_of(runner, name, source, prompt, count)
+        shared = replace(settings_of("dsbd", values, runner.limits), max_new_tokens=require_count("tokens", tokens))
         running = racers_of([*(racers or []), *(more or [])], shared)
         texts = [one if isinstance(one, str) else one.prompt for one in asked]
         rounds = require_count("runs", runs)
         work = partial(race, contenders=list(running), prompts=list(asked), task=task, rounds=rounds)
         each = [one.settings for one in running]
-        with closing(engine.race(session, name, texts, each, rounds, work)) as steps:
+        with closing(runner.race(session, name, texts, each, rounds, work)) as steps:
             for step in steps:
                 if isinstance(step, Race):
                     latest = step

@@ -57,7 +57,7 @@ def serve(options: argparse.Namespace) -> None:
         from dsbd.models.smollm2 import fetched
 
         with needs("page"):
-            from .engine import Engine, Pairs, set_up_log
+            from .runner import Runner, Pairs, set_up_log
             from .page import build_page
 
         set_up_log(limits.log)
@@ -66,12 +66,12 @@ def serve(options: argparse.Namespace) -> None:
         pairs = Pairs(pairs_of(options), limits.max_loaded_pairs, tip, **how)
         pairs.get(pairs.first, say)
         say("putting the page together")
-        engine = Engine(pairs, limits)
-        page = build_page(engine)
+        runner = Runner(pairs, limits)
+        page = build_page(runner)
     try:
         page.launch(
             server_name=listens or "127.0.0.1", server_port=port, share=options.share,
-            **launch_options(engine, private),
+            **launch_options(runner, private),
         )  # fmt: skip
     except OSError as error:
         reason = f"port {port} is taken" if "empty port" in str(error) else str(error)
@@ -82,7 +82,7 @@ def pairs_of(options: argparse.Namespace) -> list[str]:
     """Return the names of the pairs that the host offers: its own one, then those of ``--pairs`` or all on the disk."""
     from dsbd.models.smollm2 import fetched
 
-    from .engine import BETWEEN, TITLES
+    from .runner import BETWEEN, TITLES
 
     own = [] if options.target is None else [BETWEEN.join(filter(None, (options.target, options.draft)))]
     named = [name.strip() for name in (options.pairs or "").split(",") if name.strip()]
@@ -137,7 +137,7 @@ def waiting_page(host: str, port: int | None) -> Iterator[tuple[int, Callable[[s
         server.server_close()
 
 
-def launch_options(engine: Any, private: bool = False) -> dict[str, Any]:
+def launch_options(runner: Any, private: bool = False) -> dict[str, Any]:
     """Return arguments of ``Blocks.launch``; a private page answers to names of this machine only."""
     from visualize import viewer_assets
 
@@ -149,21 +149,21 @@ def launch_options(engine: Any, private: bool = False) -> dict[str, Any]:
     sheets = (viewer_assets()["css"], read("page.css"), read("race.css"), mark_colors())
     told = {"og:title": TITLE, "og:description": SENTENCE, "og:image": "gradio_api/dsbd/preview.png"}
     preview = "".join(f'<meta property="{name}" content="{html.escape(words)}">' for name, words in told.items())
-    gate = Middleware(Gate, limits=engine.limits, is_private=private, root_path=os.environ.get("GRADIO_ROOT_PATH", ""))
+    gate = Middleware(Gate, limits=runner.limits, is_private=private, root_path=os.environ.get("GRADIO_ROOT_PATH", ""))
     return {
         "theme": page_theme(),
         "head": f"{preview}<style>{''.join(sheets)}</style>",
-        "app_kwargs": {"routes": routes(engine), "middleware": [gate]},
-        "mcp_server": engine.limits.mcp,
+        "app_kwargs": {"routes": routes(runner), "middleware": [gate]},
+        "mcp_server": runner.limits.mcp,
         "footer_links": [],
-        "state_session_capacity": engine.limits.max_visitors,
+        "state_session_capacity": runner.limits.max_visitors,
         "ssr_mode": False,  # pages of Node lack the headers that the gate sets
         "run_history": False,
         "show_error": False,  # the page itself says what visitors should know
     }
 
 
-def routes(engine: Any) -> list[Route]:
+def routes(runner: Any) -> list[Route]:
     """Return what the page serves besides Gradio: its script, recorded traces, lessons, and its health."""
     from .learn import learn_page
     from .middleware import LEARN, OWN
@@ -184,8 +184,8 @@ def routes(engine: Any) -> list[Route]:
         Route(f"{OWN}page.html", lambda _: PlainTextResponse(_empty_page())),
         Route(f"{OWN}traces/{{name}}.json.gz", trace),
         Route(f"{LEARN}{{path:path}}", learn_page),
-        Route("/health", _health(engine)),
-        Route(f"{OWN}health", _health(engine)),  # where a server in front passes on Gradio's addresses only
+        Route("/health", _health(runner)),
+        Route(f"{OWN}health", _health(runner)),  # where a server in front passes on Gradio's addresses only
     ]
 
 
@@ -201,7 +201,7 @@ def _empty_page() -> str:
     return page.replace(packed_json(trace.to_dict()), "TRACE-OF-THE-READER")
 
 
-def _health(engine: Any) -> Callable[[Request], Response]:
+def _health(runner: Any) -> Callable[[Request], Response]:
     """Return the handler of the health address.
 
     It answers 200 while the queue takes calls and no run is long past its time limit; else 503. The answer names the
@@ -210,7 +210,7 @@ def _health(engine: Any) -> Callable[[Request], Response]:
 
     def answer(request: Request) -> Response:
         queue = request.app.get_blocks()._queue
-        running, earliest = engine.running()
+        running, earliest = runner.running()
         problem = None
         if queue.stopped or not queue.active_jobs:
             problem = "the queue has stopped"
@@ -218,7 +218,7 @@ def _health(engine: Any) -> Callable[[Request], Response]:
             problem = "a run is past its time limit and does not end"
         body = {
             "status": "ok" if problem is None else "failing",
-            "pair": engine.pairs.title(engine.pairs.first),
+            "pair": runner.pairs.title(runner.pairs.first),
             "version": __version__,
             "running": running,
             "waiting": len(queue),

@@ -195,7 +195,7 @@ class Beside(NamedTuple):
     """As :func:`pass_times` returns them."""
 
 
-class Engine:
+class Runner:
     """Runs decodes and races on the pairs of the page, one at a time."""
 
     def __init__(self, pairs: Pairs, limits: Limits | None = None) -> None:
