@@ -41,6 +41,7 @@ NOT_RUN = {
     ("docs/performance.md", "python -m dsbd bench --max"): "measures for ten minutes",
     ("docs/performance.md", "python -m dsbd eval"): "measures for ten minutes",
     ("docs/performance.md", "python -m pytest -m slow"): GPU,
+    ("docs/evaluation.md", "python -m dsbd eval"): "measures for half an hour",
 }
 """Blocks that no test runs, by their page and how they begin, and why; their commands of ``dsbd`` are still parsed."""
 STAND_INS = {"target": ("path/or/hub-id/of/the/target", "Qwen/Qwen3-8B"),

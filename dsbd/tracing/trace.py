@@ -78,7 +78,7 @@ class Trace(Brief):
     @staticmethod
     def loads(content: bytes | str) -> "Trace":
         """Read a trace file's content, plain JSON or gzip. Raises: TraceError."""
-        return Trace.from_dict(parse(content.encode() if isinstance(content, str) else content))
+        return Trace.from_dict(parse(content.encode(errors="surrogatepass") if isinstance(content, str) else content))
 
     @staticmethod
     def load(path: str | Path) -> "Trace":
