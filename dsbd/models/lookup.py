@@ -38,9 +38,9 @@ class Lookup:
 class Copies:
     """The source of a drafter's next tokens: what followed in the text so far.
 
-    Of the last n tokens, n from ``LONGEST`` down to ``SHORTEST``, each n that occurred before takes n / (n + 1) of the probability
-    that the longer ones left, shared by what followed. The rest stays unused, so that a pair after a long agreement has
-    a higher log-probability than one after a short one.
+    Of the last n tokens, n from ``LONGEST`` down to ``SHORTEST``, each n that occurred before takes n / (n + 1) of the
+    probability that the longer ones left, shared by what followed. The rest stays unused, so that a pair after a long
+    agreement has a higher log-probability than one after a short one.
 
     The text is the prompt and what all beams share when an iteration begins. So the drafts do not look at the random
     numbers of their iteration, as exactness demands.

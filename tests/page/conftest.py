@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 from tests.toy_pair import toy_pair_on
-from visualize.page.runner import TITLES, Runner, Pairs
 from visualize.page.limits import Limits
 from visualize.page.page import build_page
+from visualize.page.runner import TITLES, Pairs, Runner
 from visualize.page.serve import launch_options
 
 PATIENCE_SECONDS = 90

@@ -25,12 +25,12 @@ from dsbd.settings import FIELDS, METHODS, DecodingSettings
 from tests.page.conftest import PATIENCE_SECONDS, PacedRunner, events, toy_pairs, wait_until
 from tests.toy_pair import chat_tokenizer
 from visualize.page import play
-from visualize.page.runner import TITLES, StopSignal
 from visualize.page.form import SHOWN, build_control, far_from, is_read, read_query, settings_of, shown_value, values_of
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
 from visualize.page.page import build_page
 from visualize.page.parts import sentence
 from visualize.page.race import asked_of, race_frames
+from visualize.page.runner import TITLES, StopSignal
 from visualize.page.serve import pairs_of
 from visualize.page.zerogpu import on_gpu
 

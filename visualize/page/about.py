@@ -10,9 +10,9 @@ from visualize import forest_svg
 from visualize.files import TEMPLATES
 from visualize.theme import Theme
 
-from .runner import Runner, model_name
 from .parts import markup, read
 from .play import recorded
+from .runner import Runner, model_name
 
 THEMES: tuple[Theme, Theme] = ("light", "dark")
 PACKAGES = ("torch", "transformers", "gradio", "plotly")

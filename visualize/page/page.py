@@ -9,12 +9,12 @@ from dsbd.util import BUNDLED_PAIRS
 from visualize.pages.live import live_words
 
 from .about import build_about_tab
-from .runner import Runner
 from .learn import build_learn_tab
 from .middleware import LEARN
 from .parts import read, scripted, without_folders
 from .play import build_play_tab, offer_decode
 from .race import build_race_tab
+from .runner import Runner
 
 TITLE = "DSBD: speculative beams, made visible"
 CLEAN_SECONDS = 3600

@@ -29,11 +29,11 @@ from visualize.theme import Theme
 from visualize.words import Words
 
 from . import form as fields
-from .runner import CHECKED, TARGETS, Beside, Runner, Pairs, Step, pass_times
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
 from .race_markup import rows_markup, rows_of, task_of
+from .runner import CHECKED, TARGETS, Beside, Pairs, Runner, Step, pass_times
 
 COPIED = "Guesses are copied from the text: there is no small model. "
 FRAME_SECONDS = 0.12

@@ -19,12 +19,12 @@ from dsbd.util import SMOLLM2, asset_path
 from visualize import pareto_figure
 from visualize.race import label_of
 
-from .runner import Runner
 from .form import SQL, as_prompt, examples_for, settings_of
 from .limits import check_prompt
 from .parts import PRIVATE, alert, markup, scripted, sentence
 from .play import BEGIN, KEEP, READY, RUN, Form
 from .race_markup import race_markup, task_of
+from .runner import Runner
 
 START = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
 """The default racers: with and without guesses, for one text and for several."""

@@ -57,8 +57,8 @@ def serve(options: argparse.Namespace) -> None:
         from dsbd.models.smollm2 import fetched
 
         with needs("page"):
-            from .runner import Runner, Pairs, set_up_log
             from .page import build_page
+            from .runner import Pairs, Runner, set_up_log
 
         set_up_log(limits.log)
         how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
