@@ -39,7 +39,6 @@ NOT_RUN = {
     ("docs/programs.md", "job = page.submit"): SERVED,
     ("docs/programs.md", "curl -s"): SERVED,
     ("docs/performance.md", "python -m dsbd bench --max"): "measures for ten minutes",
-    ("docs/performance.md", "python -m dsbd eval"): "measures for ten minutes",
     ("docs/performance.md", "python -m pytest -m slow"): GPU,
     ("docs/evaluation.md", "python -m dsbd eval"): "measures for half an hour",
 }
