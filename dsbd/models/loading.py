@@ -30,7 +30,10 @@ from dsbd.util import BUNDLED_PAIRS, SMOLLM2, asset_path
 BUNDLED = "bundled"
 WITH_MEMORY = f"{BUNDLED}:memory"
 """The bundled story pair with its memory."""
-NAMES = {"target": (*(f"{BUNDLED}:{pair}" for pair in BUNDLED_PAIRS), WITH_MEMORY, SMOLLM2), "draft": (LOOKUP,)}
+NAMES = {
+    "target": (BUNDLED, *(f"{BUNDLED}:{pair}" for pair in BUNDLED_PAIRS), WITH_MEMORY, SMOLLM2),
+    "draft": (LOOKUP,),
+}
 """What a role may be besides a folder and a hub id."""
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 DEVICE_TYPES = ("cpu", "cuda")
@@ -147,7 +150,7 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
         return name, draft
     pair = BUNDLED_PAIRS[0] if name == WITH_MEMORY else name.partition(":")[2] or BUNDLED_PAIRS[0]
     if pair not in BUNDLED_PAIRS:
-        raise PairError(f"there is no bundled pair {name[:100]!r}; choose one of {', '.join(NAMES['target'][:-1])}")
+        raise PairError(f"there is no bundled pair {name[:100]!r}; choose one of {', '.join(NAMES['target'][1:-1])}")
     if draft not in (None, LOOKUP):
         raise PairError(f"{name!r} brings its own draft model; leave draft {str(draft)!r} out, or give {LOOKUP!r}")
     folder = asset_path(f"models/{pair}")
