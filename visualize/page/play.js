@@ -339,11 +339,7 @@ DsbdPage.facts = facts;
 
 /* ---- the decode as Plotly figures ------------------------------------------------------------- */
 
-const CONFIG = {
-  responsive: true,
-  displaylogo: false,
-  toImageButtonOptions: {format: "svg", filename: "dsbd"},
-};
+const CONFIG = {responsive: true, displaylogo: false, toImageButtonOptions: {format: "svg", filename: "dsbd"}};
 const isPlotly = () => document.querySelector(".play").classList.contains("as-plotly");
 const tellPlotly = (text) => plotlyMount.replaceChildren(DsbdPage.make("p", {class: "said", text}));
 
