@@ -195,6 +195,7 @@ def test_depth_follows_layers_per_cost():
     costs = (1.0, 1.4, 1.6, 1.8, 2.0)
     assert DepthPolicy(4, None, 0.1).choose() == 4
     assert DepthPolicy(0, None, 0.1).choose() == 0
+    assert DepthPolicy(2, (1.0, 1.0, 1.5), 1.0).choose() == 1, "of depths that promise the same, the cheaper"
     for rate in (0.05, 0.3, 0.6, 0.9, 0.99):
         worth = [expected_layers(rate, depth) / costs[depth] for depth in range(5)]
         best = max(range(1, 5), key=lambda depth: worth[depth])
@@ -206,6 +207,8 @@ def test_depth_follows_layers_per_cost():
     for _ in range(PROBE_EVERY - 1):
         policy.observe(0, 0, False)
     assert policy.choose() > 0, "one iteration in many looks whether drafting pays again"
+    policy.observe(1, 0, True)
+    assert policy.choose() == 0
     for _ in range(100):
         policy.observe(4, 4, False)
     assert policy.choose() == 4
