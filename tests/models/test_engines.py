@@ -269,12 +269,17 @@ def test_caches_for_each_path_see_what_it_sees(name, monkeypatch):
 
 
 def test_a_short_path_goes_on_where_it_ended():
-    """Catches a short path that goes on behind the padding of a long one."""
+    """Catches a short path that goes on behind the padding of a long one, and a row for a path within another."""
     model, root, prompt = replace(tiny_model("llama"), attention="states"), Node(None, -1, 0), [3, 8, 6, 2]
-    row = StateRows(model)
+    row, rows = StateRows(model), list[int]()
     row.prefill(prompt, root)
     row.open([root], 5)
+    note = model.model.register_forward_pre_hook(
+        lambda _, __, fed: rows.append(len(fed["input_ids"])), with_kwargs=True
+    )
     row.feed(torch.tensor([4, 5, 9, 7]), torch.tensor([0, 0, 2, 3]), (2, 1, 1))
+    note.remove()
+    assert rows == [1, 2]
     below = row.feed(torch.tensor([11, 12]), torch.tensor([1, 4]), (2,))
     for logits, path in zip(below, ([4, 11], [5, 9, 7, 12]), strict=True):
         with torch.inference_mode():
