@@ -26,7 +26,8 @@ export class Answer {
     this.find(".headline").textContent = headline(trace, beside);
     const {words, isExact} = kept(trace.settings, this.facts);
     this.find(".kept-words").textContent = words;
-    this.find(".compared").textContent = compared(beside);
+    const raced = isExact && !isLive ? this.facts.raced[trace.models.target.id] : "";
+    this.find(".compared").textContent = beside ? compared(beside) : (raced ?? "");
     const isChat = turnIn(trace.prompt) !== null;
     this.find("[data-do=further]").hidden = isChat || (trace.result?.beams[0].finished ?? true);
     const isTried = trace.iterations.some(({trials}) => trials.length);
@@ -103,7 +104,6 @@ function kept(settings, {methods, plain}) {
 }
 
 function compared(beside) {
-  if (!beside) return "";
   const [own, alone] = beside.perplexity.map((value) => value.toFixed(value < 10 ? 2 : 1));
   const runs = counted(beside.runs, "run");
   const what = `Compared here with the large model alone (${beside.name}), ${runs} each.`;

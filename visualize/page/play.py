@@ -32,7 +32,7 @@ from . import form as fields
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
-from .race_markup import rows_markup, rows_of, task_of
+from .race_markup import RECORDED, raced_said, rows_markup, rows_of, task_of
 from .runner import CHECKED, TARGETS, Beside, Pairs, Runner, Step, pass_times
 
 COPIED = "Guesses are copied from the text: there is no small model. "
@@ -167,6 +167,7 @@ def _build_stage(runner: Runner, opening: Trace | None, name: str, traces: dict[
         "presets": {one: {name: _filled(fields.preset(name, one)) for name in fields.PRESETS} for one in pairs.names},
         "examples": {pair: list(fields.examples_for(pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
+        "raced": {pairs.target(pair): raced_said(pair) for pair in pairs.names if pair in RECORDED},
         "checked": CHECKED,
         "times": {} if IS_LENT else {pairs.target(pairs.first): pass_times(pairs.get(pairs.first), asked)},
         "own": OWN.strip("/"),

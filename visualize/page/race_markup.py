@@ -7,11 +7,12 @@ from markupsafe import Markup
 
 from dsbd.contest import records
 from dsbd.contest.contenders import TRANSFORMERS
-from dsbd.contest.records import Race
+from dsbd.contest.records import Race, load_race
 from dsbd.contest.sql import QueryLimits, Row, run_query
 from dsbd.contest.task import Task
 from dsbd.contest.tasks import Library, load_task
 from dsbd.errors import QueryError
+from dsbd.util import SMOLLM2, asset_path
 from visualize import race as sayings
 from visualize.files import TEMPLATES
 from visualize.race import label_of
@@ -20,6 +21,7 @@ from visualize.words import Words
 
 from .form import SQL
 
+RECORDED = {SQL: "Questions to SQL", SMOLLM2: "Chat: a text to correct, guesses copied", "bundled:stories": "Stories"}
 SHORTEST_PLAY = 5.0
 """Seconds that a race plays at least, unless it is even longer in truth: it is slowed down, and says so."""
 ROWS_SHOWN, CELL = 6, 41
@@ -70,6 +72,17 @@ def question_line(prompt: str) -> str:
     lines = [line for line in prompt.splitlines() if line.strip()]
     asked = [line for line in lines if line.startswith("Q:")]
     return (asked or lines or [""])[0].removeprefix("Q:").strip()[:160]
+
+
+@lru_cache
+def recorded_race(pair: str) -> Race:
+    """Return the race that comes with a pair of :data:`RECORDED`."""
+    return load_race(asset_path(f"races/{pair.rpartition(':')[2]}.json"))
+
+
+def raced_said(pair: str) -> str:
+    """Return how fast the exact setting was in a pair's recorded race."""
+    return f"In the recorded race: {sayings.headline_of(recorded_race(pair)).partition(',')[0]} as beam sampling."
 
 
 @lru_cache

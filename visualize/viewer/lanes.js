@@ -120,7 +120,7 @@ export class Lanes {
   }
 
   counted(passes, whole) {
-    return `${this.viewer.words.counted("passes", passes)} / ${whole}`;
+    return `${passes} / ${this.viewer.words.counted("passes", whole)}`;
   }
 
   put(tag, properties) {

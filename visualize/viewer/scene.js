@@ -39,7 +39,7 @@ export class Scene {
       this.running.take(nodes);
       for (const node of nodes) this.known.set(node.id, node);
       const before = this.bands.at(-1)?.last ?? 0;
-      const iteration = new Iteration(record, this, before);
+      const iteration = new SceneIteration(record, this, before);
       this.bands.push({iteration: index, first: before + 1, last: before + layers.length});
       this.iterations.push(iteration);
       for (const {id, parent, state, kind} of iteration.nodes) {
@@ -119,7 +119,7 @@ export class Scene {
 }
 
 /* One iteration. A node is named by its place in `nodes`, and how every node looks at a step follows from the steps. */
-class Iteration {
+class SceneIteration {
   /* before: how many tokens of the text earlier iterations brought. */
   constructor(record, scene, before) {
     const {index, trials, draws, layers, phases, input_beams} = record;

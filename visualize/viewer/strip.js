@@ -8,7 +8,7 @@ const STRIP = {
   height: 118,
   line: 34, // pixels from the top to the line of the text
   side: 14,
-  pitch: [9, 26], // pixels between two positions, least and most
+  pitch: [9, 64], // pixels between two positions, least and most
   row: 8, // pixels between two rows where there is room
   digit: 7,
 };

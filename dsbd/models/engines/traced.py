@@ -7,7 +7,7 @@ compiler and no padding, and tracing takes as long as a few forwards.
 A trace knows one way through the model. If the way depends on the data (a router chooses experts), the trace is wrong
 for other tokens, so such models are not traced. The check at load compares the trace of every other model.
 
-*Source:* ``torch.jit.trace``; docs/decisions/0006.
+*Source:* ``torch.jit.trace``; docs/decisions.md.
 """
 
 from collections.abc import Sequence
