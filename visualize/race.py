@@ -180,14 +180,15 @@ def headline_of(race: Race) -> str:
         return ""
     alone, guessing = lanes
     if len({racer.lane.text for racer in lanes if racer.lane is not None}) == 1:
-        good = "the same answer"
+        good = "the same answer here" if len(race.prompts) > 1 else "the same answer"
     elif race.task is not None:
         good = f"{answers_said(guessing)}, alone {answers_said(alone)}"
     elif alone.row.perplexity is None or guessing.row.perplexity is None:
         good = ""
     else:
         good = f"perplexity {guessing.row.perplexity.mean:.1f} instead of {alone.row.perplexity.mean:.1f}"
-    return ", ".join(filter(None, (f"{_short(ratio.median)} × as fast", good)))
+    over = f" over {len(race.prompts)} prompts" if len(race.prompts) > 1 else ""
+    return ", ".join(filter(None, (f"{_short(ratio.median)} × as fast{over}", good)))
 
 
 def meaning_of(race: Race) -> str:

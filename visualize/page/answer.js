@@ -27,7 +27,7 @@ export class Answer {
     const {words, isExact} = kept(trace.settings, this.facts);
     this.find(".kept-words").textContent = words;
     const raced = isExact && !isLive ? this.facts.raced[trace.models.target.id] : "";
-    this.find(".compared").textContent = beside ? compared(beside) : (raced ?? "");
+    this.find(".compared").textContent = beside ? compared(beside) + whySlower(trace, beside) : (raced ?? "");
     const isChat = turnIn(trace.prompt) !== null;
     this.find("[data-do=further]").hidden = isChat || (trace.result?.beams[0].finished ?? true);
     const isTried = trace.iterations.some(({trials}) => trials.length);
@@ -108,6 +108,16 @@ function compared(beside) {
   const runs = counted(beside.runs, "run");
   const what = `Compared here with the large model alone (${beside.name}), ${runs} each.`;
   return `${what} Perplexity of the texts: ${own}, alone ${alone} (draws differ by chance).`;
+}
+
+/* Why guesses cost time here, from the decode's own seconds; empty where they win some. */
+function whySlower({iterations}, beside) {
+  if (beside.ratio >= 0.95) return "";
+  const sum = (...names) =>
+    iterations.reduce((total, {phases}) => names.reduce((all, one) => all + phases[`${one}_seconds`], total), 0);
+  const won = iterations.reduce((total, {layers}) => total + layers.length, 0) / iterations.length;
+  const spent = sum("draft", "verify", "commit") / sum("score");
+  return ` Slower here: a pass brought ${won.toFixed(1)} words, and guessing and choosing took the time of ${spent.toFixed(1)} more. Beside a larger model they weigh less.`;
 }
 
 /* The program that repeats what is shown. */

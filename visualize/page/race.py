@@ -212,7 +212,8 @@ def race_frames(
 def _going(progress: Progress) -> str:
     who = "trying out forests for auto" if progress.doing == "auto" else escape(label_of(progress.name))
     bar = f'<progress value="{progress.done}" max="{progress.total}" aria-label="Runs done"></progress>'
-    return f"{bar}<span>{progress.done} of {progress.total} runs done: {who}. What stands below is older.</span>"
+    doing = f": {who}" if who else ""
+    return f"{bar}<span>{progress.done} of {progress.total} runs done{doing}. What stands below is older.</span>"
 
 
 def _shown(found: Race | None, task: Task | None, note: str) -> list[Any]:

@@ -81,8 +81,8 @@ def recorded_race(pair: str) -> Race:
 
 
 def raced_said(pair: str) -> str:
-    """Return how fast the exact setting was in a pair's recorded race."""
-    return f"In the recorded race: {sayings.headline_of(recorded_race(pair)).partition(',')[0]} as beam sampling."
+    """Return how fast guesses were in a pair's recorded race, beside beam sampling."""
+    return f"In the recorded race: {sayings.headline_of(recorded_race(pair)).partition(',')[0]}, beside beam sampling."
 
 
 @lru_cache

@@ -258,7 +258,9 @@ function measure(iteration, element) {
 function columns(iteration, room, tall) {
   const left = 18;
   const last = Math.max(iteration.last_column, 1);
-  const pitch = clamp((room - left - 8) / (last + 0.92), ...PITCH);
+  const longest = Math.max(...iteration.nodes.map(({label_columns}) => label_columns)) + sizes.count_columns;
+  const least = Math.max(PITCH[0], sizes.label_gap + longest * sizes.glyph + sizes.label_end + sizes.mark_gap);
+  const pitch = clamp((room - left - 8) / (last + 0.92), least, Math.max(least, PITCH[1]));
   const row = clamp(tall / (iteration.last_row + sizes.free_rows), ROW[tall < TALL ? 0 : 1], ROW[2]);
   const width = Math.ceil(left + (last + 0.92) * pitch);
   const height = Math.ceil((iteration.last_row + sizes.free_rows) * row + 6);

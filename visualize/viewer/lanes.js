@@ -1,7 +1,7 @@
 /* Two lanes, why guessing is faster: the same text written twice, on one clock that counts passes of the large model.
  * Above, the large model alone: a block, a word. Below, thin ticks of the small model, a block, and words in clumps,
- * underlined by who wrote them. A pass is drawn equally long everywhere; guessing and choosing last as recorded. Three
- * seconds, then it stands still. */
+ * underlined by who wrote them. Guessing and choosing last as recorded; a pass of the large model alone as long as one
+ * that checks, unless it was measured. Three seconds, then it stands still. */
 
 import {calm, clamp, draw, markOf, set} from "./dom.js";
 import {columnsOf} from "./tokens.js";
@@ -26,13 +26,21 @@ export class Lanes {
     this.element = draw("svg", {class: "dsbd-lanes", role: "img", hidden: ""});
     this.frame = this.ms = 0;
     this.plays = false;
+    this.measured = {};
   }
 
   /* Whether there is something to show. */
   get race() {
     const {whole} = this.viewer.scene;
-    if (this.of !== whole) Object.assign(this, {of: whole, found: raceOf(this.viewer.scene)});
+    if (this.of !== whole) Object.assign(this, {of: whole, found: raceOf(this.viewer.scene, this.measured)});
     return this.found;
+  }
+
+  /* What was measured of the large model alone: pace, how long its pass is in passes that check, or ratio, how often as
+   * fast the decode was. */
+  setAlone(measured) {
+    Object.assign(this, {measured, of: null});
+    if (this.plays && this.race) this.fit();
   }
 
   /* Plays once over the strip, or until it stands still. Who wants no movement sees its end, until stop. */
@@ -89,8 +97,8 @@ export class Lanes {
     if (kind === "wide") size.right += DIGIT * columnsOf(this.counted(race.alone, race.alone));
     this.size = size;
     this.unit = (size.width - left - size.right) / race.whole;
-    const words = Array.from({length: race.alone}, (_, at) => ({check: at}));
-    this.alone = this.lane(labels[0], 0, words, (at) => at + 1);
+    const words = Array.from({length: race.alone}, (_, at) => ({check: at * race.pace, lasts: race.pace}));
+    this.alone = this.lane(labels[0], 0, words, (at) => (at + 1) * race.pace);
     this.guided = this.lane(labels[1], LANE_PITCH, race.turns, (at) => race.guided[at], true);
     if (kind !== "wide") return;
     const free = left + this.unit * race.turns[race.turns.length - 1].lands + 14;
@@ -104,16 +112,16 @@ export class Lanes {
     label.setAttribute("y", top + size.label);
     const count = this.put("text", {class: "dsbd-lane-count", x: width, y: top + size.label, "text-anchor": "end"});
     this.put("path", {class: "dsbd-lane-ground", d: `M${left},${top + bar + tall + 0.5}h${unit * this.race.whole}`});
-    const blocks = turns.map(({from, check, guesses = 0}) => {
+    const blocks = turns.map(({from, check, guesses = 0, lasts = 1}) => {
       const ticks = Array.from({length: guesses}, (_, at) => {
         const at_ = from + ((at + 0.5) * (check - from)) / guesses;
         const line = `M${left + unit * at_},${top + bar + tall}v${-tall * 0.6}`;
         return {at: at_, mark: this.put("path", {class: "dsbd-lane-tick", d: line})};
       });
-      const gap = Math.min(1, unit / 6);
+      const gap = Math.min(1, (unit * lasts) / 6);
       const x = left + unit * check;
       const rect = this.put("rect", {class: "dsbd-lane-pass", x, y: top + bar, width: 0, height: tall});
-      return {rect, check, most: unit - gap, ticks};
+      return {rect, check, ends: check + lasts, most: unit * lasts - gap, ticks};
     });
     const before = this.put("text", {class: "dsbd-lane-before", x: left - 14, y: top + size.text, text: "…"});
     return {count, blocks, before, ...this.rows(landing, isGuided), top: top + size.text};
@@ -169,7 +177,7 @@ export class Lanes {
       ["dsbd-lane-pass", "M0,-9h6v10h-6zM12,-9h6v10h-6z", viewer.say("lanes.choose", {share: number(race.choosing)})],
       ["dsbd-lane-line dsbd-lane-kept", "M0,-2h18", viewer.say("mark.kept")],
       ["dsbd-lane-line dsbd-lane-picked", "M0,-2h18", viewer.say("mark.picked")],
-      ["dsbd-lane-pass", "M4,-9h10v10h-10z", viewer.say("lanes.equal")],
+      ...(race.pace === 1 ? [["dsbd-lane-pass", "M4,-9h10v10h-10z", viewer.say("lanes.equal")]] : []),
     ];
     for (const [kind, d, said] of items) {
       const item = this.put("g", {});
@@ -196,8 +204,8 @@ export class Lanes {
   showLane({blocks, pieces, rows, count, before, top}, now) {
     const {size, unit} = this;
     let passes = 0;
-    for (const {rect, check, most, ticks} of blocks) {
-      if (check + 1 <= now) passes++;
+    for (const {rect, check, ends, most, ticks} of blocks) {
+      if (ends <= now) passes++;
       rect.setAttribute("width", clamp(unit * (now - check), 0, most));
       for (const {at, mark} of ticks) mark.classList.toggle("dsbd-to-come", at > now);
     }
@@ -222,7 +230,7 @@ export class Lanes {
 /* ---- the race, from the trace: which pass lands when, and what guessing and choosing took ----------------------- */
 
 /* What happens when, in passes; null where guessing wins nothing or changes the law, or the text is not known yet. */
-function raceOf(scene) {
+function raceOf(scene, {pace = 1, ratio}) {
   const {bands} = scene;
   const alone = bands.length ? bands[bands.length - 1].last : 0;
   const [best] = scene.result;
@@ -241,6 +249,7 @@ function raceOf(scene) {
     return {from, check, lands: now, last, guesses};
   });
   const tokens = scene.path(best.node);
+  const alonePace = ratio ? (ratio * now) / alone : pace;
   const guided = tokens.map((_, at) => turns.find(({last}) => at < last)?.lands ?? now);
   return {
     tokens,
@@ -248,7 +257,8 @@ function raceOf(scene) {
     turns,
     alone,
     guided,
-    whole: Math.max(alone, now),
+    pace: alonePace,
+    whole: Math.max(alone * alonePace, now),
     share: sum("draft") / sum("score"),
     choosing: (sum("verify") + sum("commit")) / sum("score"),
   };

@@ -12,6 +12,7 @@
  * viewer.text() returns the best text so far: {prompt, tokens: [{text, origin}], ended}.
  * viewer.picture() saves the forest that is shown as a PNG. viewer.replay() plays the two lanes once.
  * viewer.lanes(true) plays the two lanes over the strip, where they stay until viewer.lanes(false).
+ * viewer.setAlone({ratio}) or ({pace}) says how fast the large model alone was measured, for the lanes.
  * viewer.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
  *
  * bare: sentence, forest and card only, for slides.
@@ -45,6 +46,7 @@ export function mount(element, trace, options = {}) {
     story: () => viewer.story.start(),
     replay: () => viewer.story.again(),
     lanes: (shown) => viewer.strip.lanes.stay(shown),
+    setAlone: (measured) => viewer.strip.lanes.setAlone(measured),
     picture: () => savePng(viewer),
     cutFill: ({it, layer}) => guest(viewer, cutFill(viewer, viewer.scene.iterations[it].layer(layer))),
     show: (view) => viewer.parts.views.show(view),
