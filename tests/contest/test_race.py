@@ -136,6 +136,14 @@ def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
     assert heats == {"several texts": ["beam_sampling", "dsbd same-law"], "one text": ["sampling"]}
 
 
+def test_the_headline_says_over_how_many_prompts():
+    """Catches the lanes of one prompt below a ratio over several, as if it were theirs."""
+    shown = made_up(**SPEEDS)
+    assert drawing.headline_of(shown) == "3.0 × as fast, the same answer"
+    several = replace(shown, prompts=shown.prompts * 2)
+    assert drawing.headline_of(several) == "3.0 × as fast over 2 prompts, the same answer here"
+
+
 @pytest.mark.parametrize(
     ("ours", "sentence"),
     [

@@ -98,6 +98,7 @@ def test_the_page_opens_with_what_pays(visits):
     assert page.input_value("#prompt textarea") == "How many old branches are there in each city?"
     visit.says(".headline", "^3 passes instead of 15$")
     visit.says(".kept", "Exact setting, same quality: each text as likely as in beam sampling with 4 beams")
+    visit.says(".compared", "In the recorded race: [0-9.]+ × as fast over 16 prompts, beside beam sampling")
     assert visit.text().startswith("SELECT city, COUNT(*) FROM branches")
     assert page.locator(".answer-rows :is(th, td)").all_inner_texts()[:4] == ["city", "COUNT(*)", "Dublin", "1"]
     visit.says(".fewer", "for 1 word or 5: checking 5 takes [0-9.]+ × as long here")

@@ -239,6 +239,7 @@ def test_a_race_asks_what_its_visitor_chose(toys):
     assert asked_of(toys, "toy", "prompt", "Once", 1) == (["Once"], None)
     frames = list(race_frames(toys, "me", "toy", "task", "", 1, ["sampling"], [], 1, 4, *form_values()))
     assert "Measured here" in frames[-1][2], frames[-1]
+    assert not [frame for frame in frames if ": ." in str(frame[2])]
 
 
 def test_a_bug_of_ours_is_said_and_logged(toys, monkeypatch, caplog):

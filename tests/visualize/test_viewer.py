@@ -205,6 +205,19 @@ def test_who_wants_no_movement_sees_the_end_until_the_first_input(browser, expor
         seen.quiet()
 
 
+def test_the_large_model_alone_is_as_fast_as_it_was_measured(browser, exported):
+    """Catches lanes that show a gain where the decode was half as fast."""
+    with viewer(browser, exported, reduced_motion="reduce") as seen:
+        seen.page.evaluate(MOUNT, {"a": [99, {}]})
+        seen.page.evaluate("() => { a.setAlone({ratio: 0.5}); a.lanes(true); }")
+        boxes = "marks => marks.map((mark) => mark.getBBox()).map(({x, width}) => x + width)"
+        ends = seen.page.locator("rect.dsbd-lane-pass").evaluate_all(boxes)
+        left = seen.page.locator("rect.dsbd-lane-pass").first.evaluate("mark => mark.getBBox().x")
+        clock = seen.page.locator(".dsbd-lane-ground").first.evaluate("line => line.getBBox().width")
+        assert (ends[ALONE - 1] - left) / clock == pytest.approx(0.5, abs=0.01)
+        assert ends[-1] > ends[ALONE - 1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "blocks", "joint"])
 def test_nothing_is_offered_where_nothing_is_won_or_the_law_is_another(browser, tmp_path, name):
