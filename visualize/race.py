@@ -6,7 +6,7 @@ from dsbd.contest.records import Lane, Phase, Race, Racer, Ratio
 
 BUSY_WORDS: dict[Phase, str] = {
     "prefill": "reads the prompt",
-    "draft": "small model guesses",
+    "draft": "guesses",
     "score": "large model checks",
     "verify": "decides and keeps",
     "forward": "a pass, whose parts are not told apart",
@@ -32,7 +32,7 @@ _SAME_CHANCES = "Several versions, guessed ahead; every text has the same chance
 MEANINGS = {
     "sampling": "One text. The large model works once for every token.",
     "beam_sampling": "Several versions of the text at once. The large model works once for every token.",
-    "speculative": "One text. The small model guesses ahead; every text has the same chance as in sampling.",
+    "speculative": "One text, guessed ahead; every text has the same chance as in sampling.",
     "dsbd same-law": _SAME_CHANCES,
     "dsbd auto-same-law": _SAME_CHANCES,
     "dsbd defaults": "As many versions as will probably pass the check; each token is drawn by the large model.",

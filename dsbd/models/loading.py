@@ -35,6 +35,8 @@ NAMES = {
     "draft": (LOOKUP,),
 }
 """What a role may be besides a folder and a hub id."""
+ELSEWHERE = {"ngram": LOOKUP, "n-gram": LOOKUP}
+"""Other libraries' words for a name."""
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 DEVICE_TYPES = ("cpu", "cuda")
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
@@ -138,6 +140,7 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
             given = repr(source) if isinstance(source, (str, int)) else f"of type {type(source).__name__}"
             raise PairError(f"{role} is {given}; give a folder or a hub id, and loaded models to make_pair")
         word = str(source).lower()
+        word = ELSEWHERE.get(word, word)
         near = [name for name in NAMES[role] if word == name.partition(":")[2]] or get_close_matches(word, NAMES[role])
         if near and source not in near and not {":", "/"} & set(word) and not os.path.isdir(str(source)):
             raise PairError(f"{role} is {str(source)!r}; did you mean {near[0]!r}?")

@@ -41,6 +41,7 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
         ({"draft": "own"}, "draft 'own' is given without a target"),
         ({"target": "own", "draft": "lokup"}, "draft is 'lokup'; did you mean 'lookup'"),
         ({"draft": "Lookup"}, "draft is 'Lookup'; did you mean 'lookup'"),
+        ({"target": "own", "draft": "ngram"}, "draft is 'ngram'; did you mean 'lookup'"),
         ({"target": "sql"}, "target is 'sql'; did you mean 'bundled:sql'"),
         ({"device": "cuda:99"}, "device 'cuda:99' .*use auto, cpu or cuda"),
         ({"device": "meta"}, "device 'meta' .*use auto, cpu or cuda"),
