@@ -152,7 +152,8 @@ def _updates(
             result = update.result
             if result is not None and recorder is not None:
                 result = replace(result, trace=recorder.trace())
-            yield replace(update, result=result, recorder=recorder)
+            iteration = None if recorder is None else recorder.latest()
+            yield replace(update, result=result, recorder=recorder, iteration=iteration)
 
 
 def _checked(

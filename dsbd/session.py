@@ -137,11 +137,8 @@ class Update(Brief):
     """The candidates of the update before."""
     recorder: Any = field(default=None, repr=False)
     """Of :mod:`dsbd.tracing`; None unless recording."""
-
-    @property
-    def iteration(self) -> Any:
-        """Return the trace's record of the iteration, plain data; None unless recording."""
-        return None if self.recorder is None else self.recorder.latest()
+    iteration: Any = field(default=None, repr=False)
+    """The trace's record of the iteration, plain data; None unless recording."""
 
     @property
     def trace(self) -> Any:

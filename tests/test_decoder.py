@@ -79,6 +79,7 @@ def test_a_stream_says_what_is_best_and_how_much_of_it_is_settled(changes):
         assert update.trace.iterations == records
         assert dsbd.verify_trace(update.trace).passed
         assert pickle.loads(pickle.dumps(update.iteration)) == update.iteration
+    assert [update.iteration for update in updates] == records  # each keeps its own
     result = updates[-1].result
     for update in updates:
         scores = [candidate.score for candidate in update.candidates]

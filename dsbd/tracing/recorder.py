@@ -160,9 +160,9 @@ class Recorder(Observer):
     def on_finish(self, result: "DecodingResult") -> None:
         self._finish = result
 
-    def latest(self) -> records.Iteration | None:
-        """Return the newest iteration; None before the first."""
-        return self._iterations[-1] if self._iterations else None
+    def latest(self) -> records.Iteration:
+        """Return the newest iteration."""
+        return self._iterations[-1]
 
     def trace(self) -> Trace:
         """Return what is recorded so far; without a result if the decode was cancelled or stopped."""
