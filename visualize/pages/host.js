@@ -125,11 +125,12 @@ globalThis.DsbdCards = {
     viewer.handle.lanes(Boolean(card.querySelector(".lanes")));
   },
   /* Enlarges the forest until it fills a room, or its labels are as large as the text. Returns their pixels; 0: it
-   * is cut off. Sizes are those of viewer/forest.js: of a label, the prompt with the edges, a layer, and above all. */
+   * is cut off. Sizes are those of viewer/forest.js: of a label, the edges beside the columns, and above all. */
   enlarge(root, {width, height, text, least = 640}) {
-    const [label, beside, column, above] = [12.5, 140, 106, 140];
+    const [label, beside, above] = [12.5, 43, 151];
     const forest = root.querySelector(".dsbd-forest");
-    const wide = Math.max(least, beside + column * forest.querySelectorAll(".dsbd-layer").length);
+    const columns = forest.querySelectorAll(".dsbd-layer").length + 0.92;
+    const wide = Math.max(least, beside + forest.dataset.column * columns);
     const tall = above + Number(forest.getAttribute("height"));
     const zoom = Math.max(1, Math.min(width / wide, height / tall, text / label));
     root.style.setProperty("--zoom", zoom.toFixed(3));

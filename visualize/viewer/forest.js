@@ -46,6 +46,7 @@ export class Forest {
     const root = now.nodes.find((node) => node.id === 0);
     if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
     const geometry = (this.geometry = measure(now, this.element));
+    body.dataset.column = leastPitch(now);
     this.bands = Array.from({length: now.last_column}, (_, at) =>
       draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
     );
@@ -255,11 +256,16 @@ function measure(iteration, element) {
   return room < always || (room < perhaps && wide.width > room) ? outline(iteration, room) : wide;
 }
 
+/* The pixels that a column needs for its longest label. */
+function leastPitch({nodes}) {
+  const longest = Math.max(...nodes.map(({label_columns}) => label_columns)) + sizes.count_columns;
+  return Math.ceil(Math.max(PITCH[0], sizes.label_gap + longest * sizes.glyph + sizes.label_end + sizes.mark_gap));
+}
+
 function columns(iteration, room, tall) {
   const left = 18;
   const last = Math.max(iteration.last_column, 1);
-  const longest = Math.max(...iteration.nodes.map(({label_columns}) => label_columns)) + sizes.count_columns;
-  const least = Math.max(PITCH[0], sizes.label_gap + longest * sizes.glyph + sizes.label_end + sizes.mark_gap);
+  const least = leastPitch(iteration);
   const pitch = clamp((room - left - 8) / (last + 0.92), least, Math.max(least, PITCH[1]));
   const row = clamp(tall / (iteration.last_row + sizes.free_rows), ROW[tall < TALL ? 0 : 1], ROW[2]);
   const width = Math.ceil(left + (last + 0.92) * pitch);
