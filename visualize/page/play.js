@@ -27,19 +27,17 @@ function draw(decode) {
   if (viewer) viewer.setTrace(decode.trace);
   else viewer = DsbdPage.mount(mount, decode.trace, {start: location.hash.slice(1), language: "en"});
   shown = decode;
-  timeAlone();
   showAnswer();
   if (find("#python")?.open) showPython();
   clearPlotly();
 }
 
-const showAnswer = () => answer.show({...shown, text: viewer.text(), isLive: shown === running});
-
 /* The large model alone is drawn as fast as it was measured: beside the decode, else by the time of its passes. */
-function timeAlone() {
+function showAnswer() {
   const {trace, beside} = shown;
   const [one, several] = facts.times[trace.models.target.id] ?? [1, 1];
   viewer.setAlone(beside ? {ratio: beside.ratio} : {pace: one / several});
+  answer.show({...shown, text: viewer.text(), isLive: shown === running});
 }
 
 /* A recording opens at its first step; the first of a visit plays its story. If the visitor stepped through it while
@@ -120,9 +118,7 @@ function take(message, bulk) {
   else if (message.kind === "beside" && kept.size) {
     const decode = [...kept.values()].at(-1); // the run that has just ended
     decode.beside = message;
-    if (decode !== shown) return;
-    timeAlone();
-    showAnswer();
+    if (decode === shown) showAnswer();
   }
 }
 DsbdPage.follow(props, watch, take);
