@@ -275,8 +275,10 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
         visit.drawer(False)
         visit.page.click("[data-do=page]")
     saving.value.save_as(page := tmp_path / "page.html")
+    home = visit.page.evaluate("() => location.origin + location.pathname")
     visit.page.goto(page.as_uri())
     visit.page.wait_for_selector(".dsbd-node")
+    expect(visit.page.locator("p > a")).to_have_text([home])
     visit.asked[:] = [url for url in visit.asked if not url.startswith("file:")]
 
 

@@ -1,6 +1,7 @@
 """The viewer in a browser: steps, keys, themes, hostile tokens, the strip and the lanes, its views, the game, a long
 prompt; and axe-core, which finds nothing serious."""
 
+import math
 import xml.etree.ElementTree as ElementTree
 from io import BytesIO
 
@@ -129,8 +130,26 @@ def test_pointing_at_a_node_shows_its_arithmetic_and_a_click_keeps_it(opened):
     page.wait_for_url(f"**&node={nodes[place].id}")
     page.focus(".dsbd")
     page.keyboard.press("Escape")
-    assert said not in page.inner_text(".dsbd-card")
+    hint = "Point at a node to read its numbers."
+    assert page.inner_text(".dsbd-card").splitlines()[0] == hint
+    assert said in page.inner_text(".dsbd-card"), "what stands below the hint as an example"
     page.wait_for_url(lambda url: "node=" not in url)
+
+
+def test_a_card_says_the_share_among_all_versions_and_the_token_s_own_probability(opened):
+    """Catches a joint probability that reads as the large model's own."""
+    recorded = {node.id: node for node in TRACE.iterations[0].nodes}
+    place, found = next(
+        (place, found)
+        for place, node in enumerate(SCENE.iterations[0].nodes)
+        if (found := recorded.get(node.id)) and found.target_prob
+        if number(math.exp(found.target_log_prob)) != number(found.target_prob)
+    )
+    opened.page.keyboard.press("End")
+    opened.page.locator(f".dsbd-node[data-at='{place}'] path").click(force=True)
+    said = opened.page.inner_text(".dsbd-card")
+    assert "Shares among all versions of the text. After this text alone: " in said
+    assert f"large model {number(math.exp(found.target_log_prob))}." in said
 
 
 def test_hostile_tokens_stay_text_in_the_drawing_and_in_every_view(browser, tmp_path):

@@ -297,7 +297,8 @@ async function savePage() {
   const bytes = await DsbdPage.gzipped(JSON.stringify(shown.trace));
   let packed = "";
   for (const byte of bytes) packed += String.fromCharCode(byte);
-  const whole = template.replace("TRACE-OF-THE-READER", btoa(packed)).replace("PLACE-OF-THE-READER", place());
+  const here = {TRACE: btoa(packed), PLACE: place(), HOME: location.origin + location.pathname};
+  const whole = template.replace(/(TRACE|PLACE|HOME)-OF-THE-READER/g, (_, name) => here[name]);
   DsbdPage.save("dsbd.html", whole, "text/html");
 }
 

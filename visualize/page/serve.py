@@ -190,14 +190,14 @@ def routes(runner: Any) -> list[Route]:
 
 
 def _empty_page() -> str:
-    """Return a page with one viewer, in which the browser puts the reader's trace and place."""
+    """Return a page with one viewer, in which the browser puts the reader's trace, place and this page's address."""
     from visualize.pages.document import packed_json
     from visualize.pages.site import html_page
 
     from .play import recorded
 
     trace = next(iter(recorded().values()))
-    page = html_page(trace, place="PLACE-OF-THE-READER")
+    page = html_page(trace, place="PLACE-OF-THE-READER", home="HOME-OF-THE-READER")
     return page.replace(packed_json(trace.to_dict()), "TRACE-OF-THE-READER")
 
 

@@ -44,10 +44,10 @@ def export_html(source: Source, path: str | Path, *, language: str = "en", place
     write(path, html_page(load_trace(source), language=language, place=place))
 
 
-def html_page(trace: Trace, *, language: str = "en", place: str = "") -> str:
-    """Return the page of :func:`export_html` as a string."""
+def html_page(trace: Trace, *, language: str = "en", place: str = "", home: str = "") -> str:
+    """Return the page of :func:`export_html` as a string; ``home`` is where it came from."""
     title = f"DSBD · {trace.settings.method}"
-    return render("trace.html", carried_kit(), language=language, title=title, trace=trace, place=place,
+    return render("trace.html", carried_kit(), language=language, title=title, trace=trace, place=place, home=home,
                   element=trace_element(trace))  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-/* The card beside the forest: a node's arithmetic, or a layer's width. */
+/* The card beside the forest: a node's arithmetic, or a layer's width; with nothing chosen, a node as an example. */
 
 import {clamp, iconButton, make, symbol} from "./dom.js";
 import {number, tellApart} from "./words.js";
@@ -11,6 +11,7 @@ export function drawCard(viewer, card) {
   let parts = [make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")})];
   if (place >= 0 && viewer.look[place]) parts = nodeCard(viewer, place);
   else if (step.layer && step.phase !== "draft") parts = layerCard(viewer, viewer.now.layer(step.layer));
+  else if (viewer.look[viewer.now.telling]) parts.push(...nodeCard(viewer, viewer.now.telling));
   const close = () => viewer.pin(-1);
   card.replaceChildren(iconButton("close", viewer.say("ui.close"), close, {class: "dsbd-close"}), ...parts);
   card.scrollTop = 0;
@@ -54,6 +55,8 @@ function nodeCard(viewer, place) {
   ].filter(([, value]) => value !== null);
   const texts = tellApart(...known.map(([, value]) => value));
   known.forEach(([kind, value], at) => parts.push(bar(say(`ui.${kind}`), value, kind, texts[at])));
+  const alone = alonePart(viewer, node, known);
+  if (alone) parts.push(make("p", {class: "dsbd-hint", text: alone}));
   const facts = now.facts[place].filter((fact) => fact.step <= viewer.step).reverse();
   parts.push(
     make("ul", {class: "dsbd-facts"}, ...facts.map((fact) => factItem(viewer, fact))),
@@ -64,6 +67,16 @@ function nodeCard(viewer, place) {
     ),
   );
   return parts;
+}
+
+/* The bars are shares among all versions of the text: what the models themselves give the token after this one, where
+ * that is another number. A record has it before temperature, so it is said at temperature 1. */
+function alonePart({say, scene}, node, known) {
+  const own = known
+    .filter(([kind]) => node[`${kind}_log_prob`] !== null)
+    .map(([kind, joint]) => [kind, number(Math.exp(node[`${kind}_log_prob`])), number(joint)]);
+  if (scene.settings.temperature !== 1 || own.every(([, alone, joint]) => alone === joint)) return "";
+  return say("node.alone", {probs: own.map(([kind, alone]) => `${say(`ui.${kind}`)} ${alone}`).join(", ")});
 }
 
 /* A fact's formulas and the residual before and after it. */

@@ -137,6 +137,8 @@ class SceneIteration {
     this.last_row = Math.max(0, ...this.nodes.map(({row}) => row));
     const placed = (one) => ({...one, node: places.get(one.node)});
     this.trials = trials.map(placed);
+    const told = this.trials.find(({verdict}) => verdict === "rejected") ?? this.trials[0];
+    this.telling = told?.node ?? this.nodes.findIndex(({column}) => column === 1); // an example of a card
     this.draws = draws.map(placed);
     this.layers = layers.map((layer, at) => ({
       ...layer,
