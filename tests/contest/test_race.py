@@ -161,7 +161,8 @@ def test_the_sentence_says_the_passes_and_then_the_time(ours, sentence):
 
 
 def test_figures_show_the_rows_with_their_intervals_in_both_themes():
-    """Catches a baseline beside itself, a name that is markup, a dominated point on the line, and no title."""
+    """Catches a baseline beside itself, a name that is markup, a dominated point on the line, no title, and two
+    of twelve decoders that look alike."""
     table, shown = made_up_table(), made_up(**SPEEDS)
     drawn = visualize.pareto_figure(shown)
     assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same distribution", "Sampling"]
@@ -173,6 +174,9 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     points = {(row.tokens_per_second.mean, row.quality.mean) for row in table.rows}
     best = {one for one in points if not any(b[0] >= one[0] and b[1] >= one[1] for b in points - {one})}
     assert (sorted(zip(front.x, front.y, strict=True)), len(best) < len(points)) == (sorted(best), True)
+    twelve = [replace(table.rows[0], contender=f"decoder {number}") for number in range(12)]
+    marks = [one.marker for one in visualize.pareto_figure(replace(table, rows=tuple(twelve))).data[:12]]
+    assert len({(one.color, one.symbol) for one in marks}) == len({one.symbol for one in marks}) == 12
     first, quality = visualize.pareto_figure(table).data[0], table.rows[0].quality
     assert first.error_y.array[0] == pytest.approx(quality.high - quality.mean)
     for draw in (visualize.pareto_figure, visualize.speed_figure):
