@@ -17,6 +17,11 @@ pytestmark = pytest.mark.slow
 
 PATIENCE = 90_000
 HERE = re.compile(r"(http://127\.0\.0\.1:|data:|blob:)")
+SHIFT = """() => new Promise((done) => {
+    new PerformanceObserver((list) => done(list.getEntries().reduce((sum, {value}) => sum + value, 0)))
+        .observe({type: "layout-shift", buffered: true});
+    setTimeout(() => done(0), 500);
+})"""
 TABS = ("Play", "Race", "Learn", "About")
 
 
@@ -96,6 +101,7 @@ def test_the_page_opens_with_what_pays(visits):
     visit = visits(pair="")
     page = visit.page
     assert page.input_value("#prompt textarea") == "How many old branches are there in each city?"
+    assert page.evaluate(SHIFT) <= 0.05, "what was read moved while the page loaded"
     visit.says(".headline", "^3 passes instead of 15$")
     visit.says(".kept", "Exact setting, same quality: each text as likely as in beam sampling with 4 beams")
     visit.says(".compared", "In the recorded race: [0-9.]+ × as fast over 16 prompts, beside beam sampling")

@@ -40,7 +40,7 @@ export class Answer {
   }
 
   pieces({prompt, tokens, ended}, isShown, settled, isLive) {
-    const parts = isShown ? [make("span", {class: "text-prompt", text: prompt})] : [];
+    const parts = isShown ? [make("bdi", {class: "text-prompt", text: prompt})] : [];
     tokens.forEach(({text, origin}, at) => {
       const word = at || parts.length ? text : text.trimStart();
       const [look, note] = at < settled ? ["", ""] : [" mark-open", ", may still change"];

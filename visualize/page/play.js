@@ -1,11 +1,12 @@
 /* The decode on the stage. While one runs, the records of new iterations arrive and the viewer adds them. This browser
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
+import {plotsIn} from "./plots.js";
+import {addressOf, copyText, linkTo, memory, pageOf, saveTrace} from "./sharing.js";
+
 const {DsbdPage} = globalThis;
 const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
-const [mount, plotlyMount] = [".forest-mount", ".plotly-mount"].map((name) => element.querySelector(name));
 const answer = new DsbdPage.Answer(element.querySelector(".answer"), facts);
 const find = (name) => document.querySelector(`.play ${name}`);
-const addressOf = (name) => new URL(`${facts.own}/${name}`, document.baseURI).href;
 const MOST_KEPT = 10;
 
 /* A decode: {name, trace, settled, rows, beside, label, file}. Its name is that of a recording, or run-1, run-2, ... of
@@ -25,12 +26,55 @@ const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
 function draw(decode) {
   if (viewer) viewer.setTrace(decode.trace);
-  else viewer = DsbdPage.mount(mount, decode.trace, {start: location.hash.slice(1), language: "en"});
+  else {
+    const start = location.hash.slice(1);
+    viewer = DsbdPage.mount(element.querySelector(".forest-mount"), decode.trace, {start, language: "en"});
+  }
   shown = decode;
   showAnswer();
+  showWhetherOlder();
   if (find("#python")?.open) showPython();
-  clearPlotly();
+  clearPlots();
 }
+
+/* ---- the question ------------------------------------------------------------------------- */
+
+const QUESTION = "dsbd-question";
+const before = memory.read(QUESTION); // what this tab asked before it was loaded again
+let question = null; // what the form asks: {pair, prompt}
+
+function isAnswerTo({pair, prompt}) {
+  const {models, prompt: of} = shown.trace;
+  const isForeign = !Object.values(facts.targets).includes(models.target.id);
+  const typed = DsbdPage.typedIn(of.text, facts);
+  const asked = typed === of.text ? prompt : DsbdPage.typedIn(prompt, facts).trim();
+  return typed === asked && (isForeign || facts.targets[pair] === models.target.id);
+}
+
+/* An answer to something else than the form asks is dimmed. */
+function showWhetherOlder() {
+  const isOlder = Boolean(shown && shown !== running && question && !isAnswerTo(question));
+  answer.element.classList.toggle("is-older", isOlder);
+  find(".older").hidden = !isOlder;
+}
+
+function ask(pair, prompt) {
+  question = {pair, prompt};
+  target = facts.targets[pair];
+  memory.write(QUESTION, question);
+  showWhetherOlder();
+}
+DsbdPage.asks = ask;
+
+/* An example, and what is said of its recording, which is shown if there is one. */
+DsbdPage.example = (at, pair) => {
+  const prompt = facts.examples[pair][at];
+  ask(pair, prompt);
+  const recording = recordingOf(target, prompt);
+  if (!recording || running) return [prompt, STAYS];
+  choose(recording.name, false);
+  return [prompt, facts.note];
+};
 
 /* The large model alone is drawn as fast as it was measured: beside the decode, else by the time of its passes. */
 function showAnswer() {
@@ -85,6 +129,7 @@ function grow(news, settled, whole, rows) {
   if (!isShown) return;
   viewer.add(news, {result: trace.result, follow});
   showAnswer();
+  showWhetherOlder();
   if (whole && follow) openEnd();
   if (whole && find("#python")?.open) showPython();
 }
@@ -103,6 +148,7 @@ function stopRun() {
   decode.settled = Infinity;
   if (decode.trace.iterations.length) keep(decode, "Stopped run");
   if (shown === decode) showAnswer();
+  showWhetherOlder();
 }
 
 function take(message, bulk) {
@@ -127,9 +173,14 @@ DsbdPage.follow(props, watch, take);
 
 let target = Object.values(facts.targets)[0];
 
-const recordingOf = (model) => facts.recorded.find((one) => one.target === model);
+/* The recording of a prompt, or the first one of the pair. */
+const recordingOf = (model, prompt) =>
+  facts.recorded.find(
+    (one) => one.target === model && (prompt === undefined || DsbdPage.typedIn(one.prompt, facts) === prompt),
+  );
+const recordingNamed = (name) => facts.recorded.find((one) => one.name === name);
 const recordedAs = (name, trace) => {
-  const {rows} = facts.recorded.find((one) => one.name === name) ?? {};
+  const {rows} = recordingNamed(name) ?? {};
   return {name, trace, settled: Infinity, rows};
 };
 
@@ -156,7 +207,9 @@ function offer() {
 
 /* The form holds what the link asked for; a link that asks for nothing, or for what is wrong, shows a recording. */
 DsbdPage.followLink = (runs) => {
+  const isLink = ["pair", "prompt"].some((name) => new URLSearchParams(location.search).has(name));
   if (runs) setTimeout(pressRun, 150);
+  else if (before && !isLink && facts.targets[before.pair]) askAgain(before);
   else if (!shown && recordingOf(target)) choose(recordingOf(target).name, false);
 };
 
@@ -164,19 +217,37 @@ DsbdPage.followLink = (runs) => {
 const STAYS = {__type__: "update"};
 DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value ?? STAYS);
 DsbdPage.begin = (name, pair) => {
-  target = facts.targets[pair];
-  offer();
-  if (recordingOf(target) && !running) choose(recordingOf(target).name, false);
-  else if (!running) answer.element.hidden = true; // with the forest below it: nothing was decoded with this pair yet
-  return [facts.examples[pair][0], ...DsbdPage.preset(name, pair)];
+  const [prompt] = facts.examples[pair];
+  open(pair, prompt);
+  return [prompt, ...DsbdPage.preset(name, pair)];
 };
 
+function open(pair, prompt) {
+  ask(pair, prompt);
+  offer();
+  const recording = recordingOf(target, prompt) ?? recordingOf(target);
+  if (recording && !running) choose(recording.name, false);
+  else if (!running) answer.element.hidden = true; // with the forest below it: nothing was decoded with this pair yet
+}
+
+/* The tab was loaded again. */
+function askAgain({pair, prompt}) {
+  const [first] = Object.keys(facts.targets);
+  open(pair, prompt);
+  const stays = facts.presets[pair].exact.map(() => STAYS);
+  DsbdPage.fill([pair, prompt, ...(pair === first ? stays : DsbdPage.preset("exact", pair)), STAYS]);
+}
+
+let turn = 0;
 async function choose(name, fills = true) {
+  const own = (turn += 1);
   if (running?.name === name) draw(running);
   else if (kept.has(name)) draw(kept.get(name));
   else {
-    const found = await fetch(addressOf(`traces/${name}.json.gz`));
-    draw(recordedAs(name, JSON.parse(await DsbdPage.gunzipped(await found.blob()))));
+    const found = await fetch(addressOf(`traces/${name}.json.gz`, facts));
+    const trace = JSON.parse(await DsbdPage.gunzipped(await found.blob()));
+    if (own !== turn) return; // another one was chosen meanwhile
+    draw(recordedAs(name, trace));
   }
   if (shown !== running) begin();
   if (fills) fillForm();
@@ -242,8 +313,9 @@ function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.
   const typed = DsbdPage.typedIn(prompt, facts);
   if (facts.reads[settings.method]) {
     const values = valuesOf({settings: {...settings, seed}});
-    DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values]);
-    if (pair) target = facts.targets[pair];
+    const note = shown === running ? STAYS : recording() ? facts.note : "";
+    DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values, note]);
+    ask(pair ?? question?.pair ?? Object.keys(facts.targets)[0], typed);
   }
 }
 
@@ -274,43 +346,17 @@ const place = () => {
 };
 
 async function link() {
-  const [pair, prompt, method, ...values] = await DsbdPage.form();
-  const query = new URLSearchParams({prompt, method, pair});
-  facts.fields.forEach((field, at) => {
-    const isOwn = facts.reads[method].includes(field) && values[at] !== facts.defaults[field];
-    if (isOwn) query.set(field, values[at]);
-  });
-  const {settings, prompt: made, models} = shown.trace;
-  const isSame = DsbdPage.typedIn(made.text, facts) === DsbdPage.typedIn(prompt, facts) && settings.method === method;
-  const isShown = isSame && facts.targets[pair] === models.target.id;
-  const address = `${location.origin}${location.pathname}?${query}${isShown ? `#${place()}` : ""}`;
+  const form = await DsbdPage.form();
+  const [pair, prompt, method] = form;
+  const isShown = isAnswerTo({pair, prompt}) && shown.trace.settings.method === method;
   const field = find(".share-link");
   field.hidden = false;
-  field.value = address;
-  field.select();
-  await navigator.clipboard?.writeText(address).catch(() => {});
-  say("Copied. The link runs this prompt with these settings.");
+  field.value = linkTo(form, facts, isShown && place());
+  say(`${await copyText(field)}. The link runs this prompt with these settings.`);
 }
 
-async function savePage() {
-  const template = await (await fetch(addressOf("page.html"))).text();
-  const bytes = await DsbdPage.gzipped(JSON.stringify(shown.trace));
-  let packed = "";
-  for (const byte of bytes) packed += String.fromCharCode(byte);
-  const here = {TRACE: btoa(packed), PLACE: place(), HOME: location.origin + location.pathname};
-  const whole = template.replace(/(TRACE|PLACE|HOME)-OF-THE-READER/g, (_, name) => here[name]);
-  DsbdPage.save("dsbd.html", whole, "text/html");
-}
-
-/* A file that was there goes as it is: JavaScript writes 4.0 as 4, and its digest would be another one. */
-async function saveTrace() {
-  const {file, name} = shown;
-  if (file) return DsbdPage.save(file.name, file, file.type);
-  const isRecorded = facts.recorded.some((one) => one.name === name);
-  const packed = isRecorded
-    ? await (await fetch(addressOf(`traces/${name}.json.gz`))).blob()
-    : await DsbdPage.gzipped(JSON.stringify(shown.trace));
-  DsbdPage.save("trace.json.gz", packed, "application/gzip");
+async function copyProgram() {
+  find("[data-do=copy]").textContent = await copyText(find(".python-lines"));
 }
 
 const DO = {
@@ -318,9 +364,10 @@ const DO = {
   why: () => viewer.show("cut"),
   further,
   link,
-  page: savePage,
+  page: async () => DsbdPage.save("dsbd.html", await pageOf(shown.trace, place(), facts), "text/html"),
   picture: () => viewer.picture(),
-  trace: saveTrace,
+  trace: () => saveTrace(shown, facts),
+  copy: copyProgram,
   live: () => DsbdPage.live?.(),
 };
 document.addEventListener("click", ({target: button}) => {
@@ -328,7 +375,10 @@ document.addEventListener("click", ({target: button}) => {
   if (act && shown) Promise.resolve(act()).catch((error) => say(error.message));
 });
 
-const showPython = () => (find(".python-lines").textContent = DsbdPage.program(shown.trace, facts));
+function showPython() {
+  find(".python-lines").textContent = DsbdPage.program(shown.trace, facts);
+  find("[data-do=copy]").textContent = "Copy";
+}
 document.addEventListener(
   "toggle",
   ({target: fold}) => fold.id === "python" && fold.open && shown && showPython(),
@@ -344,56 +394,5 @@ DsbdPage.showLive = ({head, iteration, whole}) => {
 };
 DsbdPage.facts = facts;
 
-/* ---- the decode as Plotly figures ------------------------------------------------------------- */
-
-const CONFIG = {responsive: true, displaylogo: false, toImageButtonOptions: {format: "svg", filename: "dsbd"}};
-const isPlotly = () => document.querySelector(".play").classList.contains("as-plotly");
-const tellPlotly = (text) => plotlyMount.replaceChildren(DsbdPage.make("p", {class: "said", text}));
-
-function clearPlotly() {
-  for (const figure of plotlyMount.querySelectorAll(".js-plotly-plot")) globalThis.Plotly.purge(figure);
-  plotlyMount.replaceChildren();
-  if (isPlotly()) askPlotly();
-}
-
-function askPlotly() {
-  if (plotlyMount.children.length) return;
-  tellPlotly("Drawing …");
-  document.querySelector("#plotly-ask").click();
-}
-
-/* The server draws its recordings and the last run of this visitor; the rest is in this browser only. */
-DsbdPage.plotlyAsked = () => [
-  facts.recorded.some((one) => one.name === shown.name) ? shown.name : "",
-  DsbdPage.isDark(),
-];
-DsbdPage.drawPlotly = async (figures) => {
-  const Plotly = await DsbdPage.plotly();
-  plotlyMount.replaceChildren();
-  if (!figures.length) tellPlotly("Plotly draws recorded decodes and your last run here.");
-  for (const {data, layout, frames} of figures) {
-    const figure = DsbdPage.make("div", {class: "figure"});
-    plotlyMount.append(figure);
-    await Plotly.newPlot(figure, {data, layout: {...layout, autosize: true}, frames, config: CONFIG});
-    figure.on("plotly_click", ({points}) => {
-      const [iteration, node] = points[0].customdata ?? [];
-      if (iteration !== undefined) viewer.goto({it: iteration, step: Infinity, node});
-    });
-  }
-};
-
-document.addEventListener("click", ({target: button}) => {
-  const chosen = button.closest(".forest-switch button");
-  if (!chosen) return;
-  const [steps, plotly] = chosen.parentElement.children;
-  document.querySelector(".play").classList.toggle("as-plotly", chosen === plotly);
-  steps.setAttribute("aria-pressed", String(chosen === steps));
-  plotly.setAttribute("aria-pressed", String(chosen === plotly));
-  if (isPlotly() && shown) askPlotly();
-});
-let wasDark = DsbdPage.isDark();
-new MutationObserver(() => {
-  if (wasDark === DsbdPage.isDark()) return;
-  wasDark = DsbdPage.isDark();
-  clearPlotly();
-}).observe(document.body, {attributeFilter: ["class"]});
+const recording = () => shown && (recordingNamed(shown.name)?.name ?? "");
+const clearPlots = plotsIn(element.querySelector(".plotly-mount"), {recording, goTo: (where) => viewer.goto(where)});
