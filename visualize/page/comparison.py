@@ -146,7 +146,7 @@ def pass_times(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None
     what = f"A pass reads the whole model, for 1 word or for {CHECKED}"
     low, high = interval(several, one)
     if high >= BUSY * low:
-        return Passes(f"{what}. This machine is busy: how long they take was not measured.")
+        return Passes(f"{what}. This machine was busy: how long they take was not measured.")
     ratio = speed_said(low, high).replace("fast", "long")
     bars = ((1, median(one), "write 1"), (CHECKED, median(several), f"check {CHECKED}"))
     _PASSES[pair] = Passes(f"{what}: checking {CHECKED} takes {ratio} on the machine of this page.", bars)
@@ -156,7 +156,7 @@ def pass_times(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None
 # ---- the sentences ----------------------------------------------------------------------------------------------
 
 NOT_MEASURED = {
-    "busy": " This machine is busy: the times differ too much from run to run, so the speed was not measured.",
+    "busy": " This machine was busy: the times differed too much from run to run, so the speed was not measured.",
     "long": " A run takes too long here to be repeated, so the speed was not measured.",
     "stopped": " The comparison was stopped, so the speed was not measured.",
 }
@@ -169,11 +169,9 @@ def describe(trace: Trace, beside: Beside, rows: Sequence[Any] = (None, None)) -
     the queries, as :func:`answers_said` takes them.
     """
     speed = beside.speed if beside.state == "measured" else None
-    doing = {"measuring": "measuring how fast …", "busy": "this machine is busy: speed not measured"}
-    parts = [
-        speed_said(*speed) if speed else doing.get(beside.state, ""),
-        answers_said(trace.result.text, beside.text, rows),
-    ]
+    doing = {"measuring": "measuring how fast …", "busy": "this machine is busy: not measured"}
+    answers = answers_said(trace.result.text, beside.text, rows)
+    parts = [speed_said(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
     return {
         "headline": [part for part in parts if part],
         "said": "" if beside.state == "measuring" else _said(trace, beside, speed),
@@ -189,7 +187,7 @@ def _said(trace: Trace, beside: Beside, speed: Range | None) -> str:
     said += f", {beside.runs} runs each in turn, without reading the prompt." if beside.runs else "."
     if beside.perplexity:
         own, alone = (f"{value:.{2 if value < 10 else 1}f}" for value in beside.perplexity)
-        chance = " (texts differ by chance)" if trace.settings.temperature else ""
+        chance = " (texts differ by chance)" if trace.settings.temperature and trace.result.text != beside.text else ""
         said += f" Perplexity of the text: {own}, alone {alone}{chance}."
     if speed is None:
         return said + NOT_MEASURED[beside.state]
