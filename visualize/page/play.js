@@ -14,6 +14,7 @@ const MOST_KEPT = 10;
 let viewer = null;
 let shown = null;
 let running = null; // the decode that goes on; another one may be shown meanwhile
+let served = null; // the last one of the server
 let isTold = new URLSearchParams(location.search).has("prompt"); // the story of the opening; a link runs at once
 let goal = isTold ? location.hash : "";
 const kept = new Map(); // the decodes of this visit, by name
@@ -66,12 +67,12 @@ function ask(pair, prompt) {
 }
 DsbdPage.asks = ask;
 
-/* An example, and what is said of its recording, which is shown if there is one. */
-DsbdPage.example = (at, pair) => {
+/* An example, and what is said of its recording, which is shown if there is one with what is to be kept. */
+DsbdPage.example = (at, pair, preset) => {
   const prompt = facts.examples[pair][at];
   ask(pair, prompt);
-  const recording = recordingOf(target, prompt);
-  if (!recording || running) return [prompt, STAYS];
+  const recording = recordingOf(target, preset, prompt);
+  if (running || !recording || DsbdPage.presetOf(recording.settings) !== preset) return [prompt, STAYS];
   choose(recording.name, false);
   return [prompt, facts.note];
 };
@@ -79,8 +80,8 @@ DsbdPage.example = (at, pair) => {
 /* The large model alone is drawn as fast as it was measured: beside the decode, else by the time of its passes. */
 function showAnswer() {
   const {trace, beside} = shown;
-  const [one, several] = facts.times[trace.models.target.id] ?? [1, 1];
-  viewer.setAlone(beside ? {ratio: beside.ratio} : {pace: one / several});
+  const {bars = []} = beside?.passes ?? facts.passes[trace.models.target.id] ?? {};
+  viewer.setAlone({pace: bars.length ? bars[0][1] / bars[1][1] : 1, ratio: beside?.ratio});
   answer.show({...shown, text: viewer.text(), isLive: shown === running});
 }
 
@@ -139,6 +140,7 @@ function startRun(head) {
   running = {name: `run-${(count += 1)}`, trace: {...head, iterations: [], result: null}, settled: 0};
   draw(running);
   offer();
+  return running;
 }
 
 function stopRun() {
@@ -151,6 +153,13 @@ function stopRun() {
   showWhetherOlder();
 }
 
+/* The server goes on to compare its run with the large model alone. */
+function compare(beside) {
+  if (!served) return;
+  served.beside = beside;
+  if (served === shown) showAnswer();
+}
+
 function take(message, bulk) {
   if (message.kind === "show") {
     if (!goal) {
@@ -158,13 +167,12 @@ function take(message, bulk) {
       begin();
     }
     offer();
-  } else if (message.kind === "begin") startRun(bulk);
+  } else if (message.kind === "begin") served = startRun(bulk);
   else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace, message.rows);
-  else if (message.kind === "stopped") stopRun();
-  else if (message.kind === "beside" && kept.size) {
-    const decode = [...kept.values()].at(-1); // the run that has just ended
-    decode.beside = message;
-    if (decode === shown) showAnswer();
+  else if (message.kind === "beside") compare(message);
+  else if (message.kind === "stopped") {
+    stopRun();
+    if (served?.beside?.goes_on) compare(null);
   }
 }
 DsbdPage.follow(props, watch, take);
@@ -173,11 +181,12 @@ DsbdPage.follow(props, watch, take);
 
 let target = Object.values(facts.targets)[0];
 
-/* The recording of a prompt, or the first one of the pair. */
-const recordingOf = (model, prompt) =>
-  facts.recorded.find(
-    (one) => one.target === model && (prompt === undefined || DsbdPage.typedIn(one.prompt, facts) === prompt),
-  );
+/* The recording of a preset, else the first one, of a prompt or of the whole pair. */
+const recordingOf = (model, preset = "exact", prompt = null) => {
+  const isOne = (one) => one.target === model && (prompt === null || DsbdPage.typedIn(one.prompt, facts) === prompt);
+  const own = facts.recorded.filter(isOne);
+  return own.find(({settings}) => DsbdPage.presetOf(settings) === preset) ?? own[0];
+};
 const recordingNamed = (name) => facts.recorded.find((one) => one.name === name);
 const recordedAs = (name, trace) => {
   const {rows} = recordingNamed(name) ?? {};
@@ -216,24 +225,28 @@ DsbdPage.followLink = (runs) => {
 /* A preset was chosen in the form, or another pair: method and fields, and with a pair its first example. */
 const STAYS = {__type__: "update"};
 DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value ?? STAYS);
-DsbdPage.begin = (name, pair) => {
+DsbdPage.fitting = (method, ...values) =>
+  DsbdPage.presetOf(Object.fromEntries([["method", method], ...facts.fields.map((one, at) => [one, values[at]])]));
+DsbdPage.begin = (chosen, pair) => {
+  const preset = chosen ?? "exact";
   const [prompt] = facts.examples[pair];
-  open(pair, prompt);
-  return [prompt, ...DsbdPage.preset(name, pair)];
+  open(pair, prompt, preset);
+  return [prompt, ...DsbdPage.preset(preset, pair)];
 };
 
-function open(pair, prompt) {
+function open(pair, prompt, preset) {
   ask(pair, prompt);
   offer();
-  const recording = recordingOf(target, prompt) ?? recordingOf(target);
-  if (recording && !running) choose(recording.name, false);
+  const recording = recordingOf(target, preset, prompt) ?? recordingOf(target, preset);
+  const isOther = recording && DsbdPage.typedIn(recording.prompt, facts) !== prompt;
+  if (recording && !running) choose(recording.name, !isOther && DsbdPage.presetOf(recording.settings) !== preset);
   else if (!running) answer.element.hidden = true; // with the forest below it: nothing was decoded with this pair yet
 }
 
 /* The tab was loaded again. */
 function askAgain({pair, prompt}) {
   const [first] = Object.keys(facts.targets);
-  open(pair, prompt);
+  open(pair, prompt, "exact");
   const stays = facts.presets[pair].exact.map(() => STAYS);
   DsbdPage.fill([pair, prompt, ...(pair === first ? stays : DsbdPage.preset("exact", pair)), STAYS]);
 }
@@ -291,28 +304,13 @@ document.addEventListener("change", ({target: control}) => {
 
 /* ---- the form -------------------------------------------------------------------------------- */
 
-const shownValue = (field, value) => {
-  if (value === null || value === undefined) return 0;
-  return Array.isArray(value) ? value.join(",") : value;
-};
-
-function valuesOf({settings}) {
-  const reads = facts.reads[settings.method];
-  return facts.fields.map((field) => {
-    if (!reads.includes(field)) return facts.defaults[field];
-    const value = shownValue(field, settings[field]);
-    const [low, high] = facts.ranges[field] ?? [-Infinity, Infinity];
-    return typeof value === "number" ? Math.min(Math.max(value, low), high) : value;
-  });
-}
-
 /* The form follows what is shown. */
 function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.seed) {
   const {settings, models} = shown.trace;
   const pair = Object.keys(facts.targets).find((one) => facts.targets[one] === models.target.id);
   const typed = DsbdPage.typedIn(prompt, facts);
   if (facts.reads[settings.method]) {
-    const values = valuesOf({settings: {...settings, seed}});
+    const values = DsbdPage.valuesOf({...settings, seed}, facts);
     const note = shown === running ? STAYS : recording() ? facts.note : "";
     DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values, note]);
     ask(pair ?? question?.pair ?? Object.keys(facts.targets)[0], typed);
