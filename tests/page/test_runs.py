@@ -386,12 +386,19 @@ def test_many_visitors_who_leave_in_every_way(toys, toy_page):
 @pytest.mark.slow
 def test_a_comparison_gives_way_to_the_line(toys, toy_page, monkeypatch):
     """Catches a run that waits in the page's line, where the runner does not see it."""
-    comparisons = [endless_comparison, lambda *given: iter(())]
-    monkeypatch.setattr("visualize.page.runner.measure_speed", lambda *given: comparisons.pop(0)(*given))
+    ends = []
+
+    def compared(*given):
+        if not ends:
+            ends.extend(endless_comparison(*given))
+        yield from ()
+
+    monkeypatch.setattr("visualize.page.runner.measure_speed", compared)
     config = httpx.get(f"{toy_page}/config").json()
     (run,) = [one["id"] for one in config["dependencies"] if one["api_name"] == "run"]
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(partial(visit, toy_page, run), range(2), ["done"] * 2)) == ["done"] * 2
+    assert [one.state for one in ends] == ["stopped"]
 
 
 @pytest.mark.slow
