@@ -231,7 +231,13 @@ DsbdPage.begin = (chosen, pair) => {
   const preset = chosen ?? "exact";
   const [prompt] = facts.examples[pair];
   open(pair, prompt, preset);
-  return [prompt, ...DsbdPage.preset(preset, pair)];
+  return [prompt, ...begins(preset, pair)];
+};
+
+/* Method and fields with which a pair begins: a chat is cooler than a story. */
+const begins = (preset, pair) => {
+  const values = DsbdPage.preset(preset, pair);
+  return values.with(1 + facts.fields.indexOf("temperature"), facts.temperatures[pair]);
 };
 
 function open(pair, prompt, preset) {
@@ -248,7 +254,7 @@ function askAgain({pair, prompt}) {
   const [first] = Object.keys(facts.targets);
   open(pair, prompt, "exact");
   const stays = facts.presets[pair].exact.map(() => STAYS);
-  DsbdPage.fill([pair, prompt, ...(pair === first ? stays : DsbdPage.preset("exact", pair)), STAYS]);
+  DsbdPage.fill([pair, prompt, ...(pair === first ? stays : begins("exact", pair)), STAYS]);
 }
 
 let turn = 0;

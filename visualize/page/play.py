@@ -81,7 +81,8 @@ def message(kind: str, **content: Any) -> str:
 @lru_cache(maxsize=1)
 def recorded() -> dict[str, Trace]:
     """Return the bundled recordings by name."""
-    return {path.name.removesuffix(".json.gz"): Trace.load(path) for path in sorted(asset_path("traces").glob("*.gz"))}
+    paths = sorted(asset_path("traces").glob("*.gz"), key=lambda path: int(path.name.partition("-")[0]))
+    return {path.name.removesuffix(".json.gz"): Trace.load(path) for path in paths}
 
 
 def title_of(name: str) -> str:
@@ -176,6 +177,7 @@ def _build_stage(runner: Runner, opening: Trace | None, name: str, traces: dict[
             for one, trace in traces.items()
         ],
         "presets": {one: {name: _filled(fields.preset(name, one)) for name in fields.PRESETS} for one in pairs.names},
+        "temperatures": {pair: fields.preset("exact", pair).temperature for pair in pairs.names},
         "examples": {pair: list(fields.examples_for(pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
         "raced": {pairs.target(pair): raced_said(pair) for pair in pairs.names if pair in RECORDED},
