@@ -3,8 +3,8 @@
 - ``traces`` writes ``assets/traces``; the page opens with the first. Names after it record only these.
 - ``lessons`` writes ``assets/lessons/traces``, but for the fifth. The lessons name nodes of these traces: record them
   again only together with the lessons.
-- ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine. Names after it
-  record only these.
+- ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine. Names after
+  it record only these.
 
 The bundled pairs are in float32, as nearly every processor and every browser computes them, so that a run repeats them.
 The chat needs ``python -m dsbd fetch smollm2``.

@@ -313,6 +313,37 @@ def test_another_decode_another_pair_and_plotly(visit):
     assert "SELECT" in visit.page.inner_text(".running-line")
 
 
+def test_another_prompt_than_that_of_the_answer(visits):
+    """Catches an old answer under a new question, a pair that opens empty, and a reload that forgets what was typed."""
+    visit = visits(pair="")
+    page = visit.page
+    page.get_by_role("button", name="The most loans").click()
+    visit.says(".running-line", "ORDER BY COUNT")
+    expect(page.locator(".older")).to_be_hidden()
+    page.fill("#prompt textarea", "مرحبا")
+    visit.says(".older", "Press Run")
+    expect(page.locator("#note")).to_be_hidden()
+    page.reload()
+    visit.says(".older", "Press Run")
+    assert page.input_value("#prompt textarea") == "مرحبا"
+    page.get_by_label("Long stories", exact=True).check(force=True)
+    visit.says(".running-line", "The secret animal is a puppy")
+    expect(page.locator(".older")).to_be_hidden()
+    page.click("#python summary")
+    assert page.locator(".python-lines").bounding_box()["width"] < 1200
+    page.click("[data-do=copy]")
+    visit.says("[data-do=copy]", "Copied|Selected")
+    page.reload()
+    visit.says(".running-line", "The secret animal is a puppy")
+    page.get_by_label("Stories", exact=True).check(force=True)
+    visit.set_field("max_new_tokens", "8")
+    visit.run("مرحبا")
+    visit.decoded()
+    expect(page.locator(".older")).to_be_hidden()
+    flows = "getComputedStyle(document.querySelector('.running-line')).direction"
+    assert page.evaluate(flows) == "ltr", "the continuation is English"
+
+
 def test_a_race_runs_is_stopped_and_played(visit, bundled):
     visit.tab("Race")
     visit.says(".race-headline", "× as fast")
@@ -357,7 +388,7 @@ def test_a_lesson_and_a_recording(visit):
         lambda: visit.page.input_value("#shown") != visit.page.locator("#shown option").first.get_attribute("value")
     )
     expect(visit.page.get_by_label("Questions to SQL", exact=True)).to_be_checked()
-    expect(visit.page.locator("#prompt textarea")).to_have_value("Show the titles of long books not written in French.")
+    expect(visit.page.locator("#prompt textarea")).to_have_value("Which authors have won more prizes than the average?")
     visit.tab("Learn")
     visit.page.click("text=Embed this")
     wait_until(lambda: "<iframe" in visit.page.input_value("#learn-snippet textarea"))

@@ -1,7 +1,8 @@
 /* The decode on the stage. While one runs, the records of new iterations arrive and the viewer adds them. This browser
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
 import {plotsIn} from "./plots.js";
-import {addressOf, copyText, linkTo, memory, pageOf, saveTrace} from "./sharing.js";
+import {isAnswerTo, remember, remembered} from "./question.js";
+import {addressOf, copyText, linkTo, pageOf, saveTrace} from "./sharing.js";
 
 const {DsbdPage} = globalThis;
 const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
@@ -40,21 +41,12 @@ function draw(decode) {
 
 /* ---- the question ------------------------------------------------------------------------- */
 
-const QUESTION = "dsbd-question";
-const before = memory.read(QUESTION); // what this tab asked before it was loaded again
+const before = remembered(); // what this tab asked before it was loaded again
 let question = null; // what the form asks: {pair, prompt}
-
-function isAnswerTo({pair, prompt}) {
-  const {models, prompt: of} = shown.trace;
-  const isForeign = !Object.values(facts.targets).includes(models.target.id);
-  const typed = DsbdPage.typedIn(of.text, facts);
-  const asked = typed === of.text ? prompt : DsbdPage.typedIn(prompt, facts).trim();
-  return typed === asked && (isForeign || facts.targets[pair] === models.target.id);
-}
 
 /* An answer to something else than the form asks is dimmed. */
 function showWhetherOlder() {
-  const isOlder = Boolean(shown && shown !== running && question && !isAnswerTo(question));
+  const isOlder = Boolean(shown && shown !== running && question && !isAnswerTo(question, shown.trace, facts));
   answer.element.classList.toggle("is-older", isOlder);
   find(".older").hidden = !isOlder;
 }
@@ -62,7 +54,7 @@ function showWhetherOlder() {
 function ask(pair, prompt) {
   question = {pair, prompt};
   target = facts.targets[pair];
-  memory.write(QUESTION, question);
+  remember(question);
   showWhetherOlder();
 }
 DsbdPage.asks = ask;
@@ -352,7 +344,7 @@ const place = () => {
 async function link() {
   const form = await DsbdPage.form();
   const [pair, prompt, method] = form;
-  const isShown = isAnswerTo({pair, prompt}) && shown.trace.settings.method === method;
+  const isShown = isAnswerTo({pair, prompt}, shown.trace, facts) && shown.trace.settings.method === method;
   const field = find(".share-link");
   field.hidden = false;
   field.value = linkTo(form, facts, isShown && place());

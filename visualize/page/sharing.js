@@ -44,21 +44,3 @@ export async function copyText(element) {
     return "Selected: press Ctrl+C";
   }
 }
-
-/* What this tab remembers over a reload; nothing where a browser forbids it. */
-export const memory = {
-  read(key) {
-    try {
-      return JSON.parse(sessionStorage.getItem(key));
-    } catch {
-      return null;
-    }
-  },
-  write(key, value) {
-    try {
-      sessionStorage.setItem(key, JSON.stringify(value));
-    } catch {
-      /* the tab forgets it */
-    }
-  },
-};
