@@ -168,26 +168,27 @@ def describe(trace: Trace, beside: Beside, rows: Sequence[Any] = (None, None)) -
     ``ratio`` is how often as fast the decode was, for a drawing; None where that is not known. ``rows`` are those of
     the queries, as :func:`answers_said` takes them.
     """
+    assert trace.result is not None, "only a decode that has ended is compared"
     speed = beside.speed if beside.state == "measured" else None
     doing = {"measuring": "measuring how fast …", "busy": "this machine is busy: not measured"}
     answers = answers_said(trace.result.text, beside.text, rows)
     parts = [speed_said(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
     return {
         "headline": [part for part in parts if part],
-        "said": "" if beside.state == "measuring" else _said(trace, beside, speed),
+        "said": "" if beside.state == "measuring" else _said(trace, trace.result.text != beside.text, beside, speed),
         "ratio": speed and math.sqrt(speed[0] * speed[1]),
         "passes": beside.passes and beside.passes._asdict(),
         "goes_on": beside.state == "measuring",
     }
 
 
-def _said(trace: Trace, beside: Beside, speed: Range | None) -> str:
+def _said(trace: Trace, differs: bool, beside: Beside, speed: Range | None) -> str:
     beams = f" with {beside.num_beams} beam{'s' * (beside.num_beams > 1)}" if "beam" in beside.method else ""
     said = f"Compared here with the large model alone ({ABOUT[beside.method].label.lower()}{beams})"
     said += f", {beside.runs} runs each in turn, without reading the prompt." if beside.runs else "."
     if beside.perplexity:
         own, alone = (f"{value:.{2 if value < 10 else 1}f}" for value in beside.perplexity)
-        chance = " (texts differ by chance)" if trace.settings.temperature and trace.result.text != beside.text else ""
+        chance = " (texts differ by chance)" if trace.settings.temperature and differs else ""
         said += f" Perplexity of the text: {own}, alone {alone}{chance}."
     if speed is None:
         return said + NOT_MEASURED[beside.state]

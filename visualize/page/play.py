@@ -293,8 +293,8 @@ def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Butto
 
     form.method.change(fields_of, form.method, form.fields, queue=False, **PRIVATE)
     fitting = "(...settings) => globalThis.DsbdPage.fitting(...settings)"
-    changed = [control.change for control in form.filled[1:]]
-    gr.on(changed, None, form.filled[1:], presets, js=fitting, **PRIVATE)
+    settings: list[Any] = form.filled[1:]
+    gr.on([control.change for control in settings], None, settings, presets, js=fitting, **PRIVATE)
     choose = "(name, pair) => globalThis.DsbdPage.preset(name, pair)"
     presets.input(None, [presets, form.pair], form.filled[1:], js=choose, **PRIVATE)
     for place, chip in enumerate(chips):
