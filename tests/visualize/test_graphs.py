@@ -145,7 +145,7 @@ BUNDLED = [
     *(path for path in sorted((ASSETS / "traces").glob("*.json*")) if "chat" not in path.name),
     *sorted((ASSETS / "lessons" / "traces").glob("[!5]*.json*")),
 ]
-"""The recordings of bundled pairs: all but the chat's, which is fetched, and that of lesson 5, which knows three words."""
+"""Recordings of bundled pairs: all but the chat's, which is fetched, and lesson 5's, which knows three words."""
 EDGE = 3e-5
 """The least distance of a number from what would decide otherwise. Engines and processors differ by 1e-5."""
 
