@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.errors import TaskError
-from dsbd.util import cut
+from dsbd.util import cut, object_of, read_file
 
 ORDER_SEED = 1
 """Questions are asked in the order of a hash of this number and their id."""
@@ -88,16 +88,11 @@ def in_order(questions: Iterable[Question]) -> list[Question]:
 def read_text(path: Path) -> str:
     """Return the text of a file. Raises: TaskError."""
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+        return read_file(path, MAX_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         raise TaskError(f"there is no file {path}; check the path") from None
     except OSError as error:
-        raise TaskError(f"{path} cannot be read: {error}") from error
-    if len(raw) > MAX_BYTES:
-        raise TaskError(f"{path} has more than {MAX_BYTES} bytes; split it")
-    try:
-        return raw.decode("utf-8-sig")
+        raise TaskError(f"{path} cannot be read: {error.strerror or error}; give a smaller file, or another") from error
     except UnicodeDecodeError as error:
         raise TaskError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from error
 
@@ -105,18 +100,9 @@ def read_text(path: Path) -> str:
 def read_json(path: Path) -> Any:
     """Return what a JSON file holds. Raises: TaskError."""
     try:
-        return json.loads(read_text(path), object_pairs_hook=_object)
+        return json.loads(read_text(path), object_pairs_hook=object_of)
     except (ValueError, RecursionError) as error:
         raise TaskError(f"{path} is not JSON: {error}") from error
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; of two equal keys JSON would keep the last in silence. Raises: ValueError."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {twice!r:.100} is there twice")
-    return found
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -125,7 +111,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            entry = json.loads(line, object_pairs_hook=_object)
+            entry = json.loads(line, object_pairs_hook=object_of)
         except (ValueError, RecursionError) as error:
             raise TaskError(f"{path}, line {number}: no JSON ({error}); each line holds one object") from error
         if not isinstance(entry, dict):

@@ -361,7 +361,7 @@ def test_errors_name_file_line_and_remedy(text, named, tmp_path, capsys):
     """Catches a traceback, and an error that leaves a teacher searching."""
     TRACE.save(tmp_path / "t.json")
     tables = json.loads((asset_path("lessons") / "three-words.json").read_text(encoding="utf-8"))
-    (tmp_path / "tables.json").write_text(json.dumps(tables | {"draft": {"": [0.5, 0.5, 0.0]}}))
+    (tmp_path / "tables.json").write_text(json.dumps(tables | {"draft": {"": [0.5, 0.5, 0.0]}}), "utf-8-sig")
     (tmp_path / "bad.md").write_text(text, encoding="utf-8")
     told = refused(capsys, "lesson", str(tmp_path / "bad.md"), "--output", str(tmp_path / "out.html"))
     assert "bad.md" in told

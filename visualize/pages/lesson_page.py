@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from dsbd.errors import DsbdError, LessonError, TraceError
 from dsbd.tracing.trace import Trace
+from dsbd.util import check_output
 from visualize.files import write
 from visualize.forest import forest_graph, steps_of
 from visualize.pages import document
@@ -42,8 +43,10 @@ def export_lesson(source: str | Path, path: str | Path) -> None:
     Raises:
         LessonError: the lesson has a mistake; the message names file and line.
         TraceError: its trace cannot be read, or the page cannot be written.
+        ArgumentError: the path names another format, or a file that is read.
     """
     lesson = read_lesson(source)
+    check_output(path, "HTML", source, lesson.trace)
     write(path, lesson_page(lesson, document.carried_kit(document.page_file("lesson.css"))))
 
 
