@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ ORDER_SEED = 1
 """Questions are asked in the order of a hash of this number and their id."""
 MAX_BYTES = 200_000_000
 """The most bytes of a file."""
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,35 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not isinstance(entry, dict):
             raise TaskError(f"{path}, line {number}: a {type(entry).__name__}; each line holds one object")
         yield number, entry
+
+
+def text_in(where: str, entry: Any, name: str, *, id: Any = None) -> str:
+    """Return a field of an entry: a text that is not blank. An ``id``, where there is none, may be a number too.
+
+    Raises: TaskError: it is no such text; the message begins with ``where`` the entry stands.
+    """
+    value, also = _field(where, entry, name, id), "" if id is None else ", or a whole number"
+    if also and isinstance(value, int) and not isinstance(value, bool):
+        return f"{value}"
+    if not isinstance(value, str) or not value.strip():
+        raise TaskError(f"{where}: {name} is {value!r:.100}; write a text that is not blank{also}")
+    if _HALF.search(value):
+        raise TaskError(f"{where}: {name} is {value!a:.100}, with half of a surrogate pair; write whole characters")
+    return value
+
+
+def list_in(where: str, entry: Any, name: str) -> list[Any]:
+    """Return a field of an entry that is a list. Raises: TaskError."""
+    value = _field(where, entry, name)
+    if not isinstance(value, list):
+        raise TaskError(f"{where}: {name} is {value!r:.100}; write a list")
+    return value
+
+
+def _field(where: str, entry: Any, name: str, default: Any = None) -> Any:
+    if not isinstance(entry, dict):
+        raise TaskError(f"{where}: {entry!r:.100}; write an object with {name}")
+    return entry.get(name, default)
 
 
 def path_of(task: str, data: str | Path | None, remedy: str) -> Path:
