@@ -7,7 +7,7 @@ the authors' code, which subtracts Q twice per step.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -123,23 +123,22 @@ def choose_width(
         settings: min_width, max_width, width_threshold, replacement are read.
     """
 
-    def follow() -> tuple[int, Numbers]:
-        c, S = residual_chain(target_probs, draft_probs, drafts)
-        acceptance = acceptance_chain(S)
-        distribution = accepted_distribution(acceptance)
-        tail, likely = 0.0, 0
-        for count in range(drafts, 0, -1):
-            tail += distribution[count]
-            if tail >= settings.width_threshold:
-                likely = count
-                break
-        width, reason = _bounded(likely, support, settings)
-        return width, Numbers(c, S, acceptance, distribution, reason)
+    if settings.min_width < settings.max_width:
+        return _followed(target_probs, draft_probs, drafts, support, settings)
+    width = cap_width(settings.max_width, support, settings)
+    return Width(width, lambda: _followed(target_probs, draft_probs, drafts, support, settings).numbers)
 
-    if settings.min_width == settings.max_width:
-        return Width(cap_width(settings.max_width, support, settings), lambda: follow()[1])
-    width, numbers = follow()
-    return Width(width, lambda: numbers)
+
+def _followed(
+    target_probs: Floats, draft_probs: Floats, drafts: int, support: int, settings: ResolvedSettings
+) -> Width:
+    c, S = residual_chain(target_probs, draft_probs, drafts)
+    acceptance = acceptance_chain(S)
+    distribution = accepted_distribution(acceptance)
+    tails = accumulate(reversed(distribution[1:]))  # P(accepted >= m), P(accepted >= m - 1), ...
+    likely = next((drafts - at for at, tail in enumerate(tails) if tail >= settings.width_threshold), 0)
+    width, reason = _bounded(likely, support, settings)
+    return Width(width, lambda: Numbers(c, S, acceptance, distribution, reason))
 
 
 def likely_forest_width(
