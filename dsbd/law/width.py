@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dsbd.law.laws import Floats
+from dsbd.law.laws import Floats, excess
 from dsbd.settings import ResolvedSettings
 
 
@@ -65,7 +65,7 @@ def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> tu
     c, S = [0.0], [1.0]
     for _ in range(drafts):
         c.append(c[-1] + S[-1])
-        S.append(float(np.maximum(target_probs - c[-1] * draft_probs, 0.0).sum()))
+        S.append(float(excess(target_probs, draft_probs, c[-1]).sum()))
     return c, S
 
 
@@ -123,23 +123,31 @@ def choose_width(
         settings: min_width, max_width, width_threshold, replacement are read.
     """
 
-    def follow() -> tuple[int, Numbers]:
-        c, S = residual_chain(target_probs, draft_probs, drafts)
-        acceptance = acceptance_chain(S)
-        distribution = accepted_distribution(acceptance)
-        tail, likely = 0.0, 0
-        for count in range(drafts, 0, -1):
-            tail += distribution[count]
-            if tail >= settings.width_threshold:
-                likely = count
-                break
-        width, reason = _bounded(likely, support, settings)
-        return width, Numbers(c, S, acceptance, distribution, reason)
+    def follow() -> Width:
+        return width_after_chain(*residual_chain(target_probs, draft_probs, drafts), support, settings)
 
     if settings.min_width == settings.max_width:
-        return Width(cap_width(settings.max_width, support, settings), lambda: follow()[1])
-    width, numbers = follow()
-    return Width(width, lambda: numbers)
+        return Width(cap_width(settings.max_width, support, settings), lambda: follow().numbers)
+    return follow()
+
+
+def width_after_chain(c: list[float], S: list[float], support: int, settings: ResolvedSettings) -> Width:
+    """Choose the width from the residual after 0 to m rejections in a row.
+
+    >>> from dsbd.law import toy
+    >>> width_after_chain([0.0, 1.0, 1.25], [1.0, 1 / 4, 3 / 16], 4, toy.settings(width_threshold=0.9)).width
+    1
+    """
+    acceptance = acceptance_chain(S)
+    distribution = accepted_distribution(acceptance)
+    tail, likely = 0.0, 0
+    for count in range(len(acceptance), 0, -1):
+        tail += distribution[count]
+        if tail >= settings.width_threshold:
+            likely = count
+            break
+    width, reason = _bounded(likely, support, settings)
+    return Width(width, lambda: Numbers(c, S, acceptance, distribution, reason))
 
 
 def likely_forest_width(
