@@ -14,6 +14,7 @@ from secrets import randbelow
 from typing import Any, Literal
 
 from dsbd.errors import SettingsError
+from dsbd.other_names import OTHER_NAMES
 
 METHODS = (
     "dsbd",
@@ -322,11 +323,12 @@ EVERY_METHOD = tuple(name for name, about in FIELDS.items() if about.methods == 
 
 
 def refuse_names(unknown: Iterable[str], also: Sequence[str] = ()) -> None:
-    """Raise SettingsError for the first name; it says the closest field, or one of ``also``."""
+    """Raise SettingsError for the first name; it says what to take here: the closest field or ``also``."""
     known = sorted([*FIELDS, *also])
     for name in map(str, unknown):
         close = get_close_matches(name, known, 1) or [one for one in known if one in name]
         hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+        hint = f"take {OTHER_NAMES[name]}" if name in OTHER_NAMES else hint
         raise SettingsError(f"unknown setting {name!r}; {hint}")
 
 

@@ -354,8 +354,13 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
         ("hi", {"settings": {"max_new_tokens": 4}}, dsbd.SettingsError, r"give dsbd.DecodingSettings.from_dict"),
         ("hi", {"settings": 4}, dsbd.SettingsError, r"settings is 4; give dsbd.DecodingSettings\("),
         ("hi", {"observers": [1]}, dsbd.SettingsError, r"observers is \[1\]; give a list"),
-        *[("hi", {wrong: 1}, dsbd.SettingsError, f"unknown setting '{wrong}'; did you mean {meant}")
-          for wrong, meant in (("stop_strings", "stop"), ("logits_processor", "processors"), ("recrod", "record"))],
+        *[("hi", {wrong: 1}, dsbd.SettingsError, f"unknown setting '{wrong}'; {meant}")
+          for wrong, meant in (
+              ("recrod", "did you mean record"), ("stop_strings", "take stop, a"), ("max_length", "take max_new"),
+              ("do_sample", "take method: sampling"), ("num_return_sequences", "take result.beams"), ("n", "take res"),
+              ("assistant_model", r"take the draft of load_pair\("), ("num_assistant_tokens", "take draft_depth"),
+              ("prompt_lookup_num_tokens", "take draft_depth, with the draft 'lookup'"), ("max_tokens", "take max_new"),
+              ("num_beam_groups", "take replacement=False"), ("repetition_penalty", "take processors, such as"))],
         ("hi", {"cancel": True}, dsbd.SettingsError, "cancel is True; give a function"),
         *[("hi", {"stop": wrong}, dsbd.SettingsError, "stop is .*; give a text, a list of texts")
           for wrong in ("", 5, ["\n", ""], [5])],
