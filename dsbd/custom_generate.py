@@ -55,8 +55,9 @@ def generate(
     one beam they are speculative sampling, and the same at temperature 0; each returned sequence is then a separate
     sample. The models are checked at the first call, and again after their weights changed; both are set to evaluation
     mode.
-    Without ``seed`` torch's global generator gives it, so ``transformers.set_seed`` governs it; several texts then have
-    the seeds ``seed``, ``seed + 1``, ...
+    Where tokens are drawn (``do_sample=True`` at a temperature above 0) and ``seed`` is not given, each text takes one
+    number from torch's global generator as its seed, so ``transformers.set_seed`` governs it; nothing else here moves
+    that generator. With ``seed`` several texts have the seeds ``seed``, ``seed + 1``, ...
 
     Args:
         model: the target, on which ``generate`` was called.
@@ -129,9 +130,9 @@ def generate(
         pair.require_fitting(len(prompt), room)
         for sample in range(samples):
             processors = request.processors_of(own, given[:padding], row=place * copies + sample)
-            number = place * samples + sample
-            seed = asked.seed + number if "seed" in named else int(torch.randint(2**31, ()).item())
-            settings = resolve(replace(asked, max_new_tokens=room, seed=seed))
+            settings = resolve(replace(asked, max_new_tokens=room, seed=asked.seed + place * samples + sample))
+            if settings.temperature and "seed" not in named:
+                settings = replace(settings, seed=int(torch.randint(2**31, ()).item()))
             processors = functions_of_ids(processors, settings, several=len(prompts) * samples > 1)
             start = RunStart(pair, pair.detokenize(prompt), prompt, settings, processors)
             recorders += [Recorder()] if record else []

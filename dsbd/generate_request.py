@@ -26,6 +26,7 @@ from transformers import (
 
 from dsbd.errors import SettingsError
 from dsbd.models.rows.row import Processor
+from dsbd.other_names import OTHER_NAMES
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
 
 HONOURED = {
@@ -85,7 +86,10 @@ def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
     for name in sorted(vars(GenerationConfig()).keys() - HONOURED - HARMLESS):
         value, nothing = getattr(config, name, None), NOTHING.get(name)
         if value is not None and value != nothing:
-            raise SettingsError(f"{name} is {value!r}; dsbd.generate cannot honour it; leave it out, or set {nothing}")
+            hint = f" (dsbd has {OTHER_NAMES[name]})" if name in OTHER_NAMES else ""
+            raise SettingsError(
+                f"{name} is {value!r}; dsbd.generate cannot honour it{hint}; leave it out, or set {nothing}"
+            )
     for name, value in inputs.items():
         nothing = value is None or (isinstance(value, dict) and not value)  # models of images get {} without one
         if not nothing and name not in KNOWN_INPUTS:

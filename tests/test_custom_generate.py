@@ -47,8 +47,12 @@ def generated(*, ours=True, draft=True, ids=IDS, mask=MASK, **asked):
     ids=lambda asked: "".join(asked) or "plain",
 )  # fmt: skip
 def test_greedy_ids_are_those_of_transformers(asked, draft):
-    """Catches a processor that is dropped or sees another prompt, decoded padding, and an EOS that is missed."""
+    """Catches a processor that is dropped or sees another prompt, decoded padding, an EOS that is missed, and torch's
+    global generator moved where nothing is random."""
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
     assert generated(do_sample=False, draft=draft, **asked).tolist() == generated(ours=False, **asked).tolist()
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 class Colder(TemperatureLogitsWarper):
