@@ -10,6 +10,7 @@ import torch
 
 from dsbd.draft import BlockSearch, Drafter, DraftModel
 from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
+from dsbd.law.noise import Noise
 from dsbd.law.verified import VerifiedLayer, draft_layers_passed, up_to_end
 from dsbd.machine import PhaseClock
 from dsbd.memory.reading import PromptMemory
@@ -222,7 +223,7 @@ def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
     return cast(Row, ProcessedRow(row, start.processors, start.pair.eos)) if start.processors else row
 
 
-def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> Drafter | BlockSearch | None:
+def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check: Check) -> Drafter | BlockSearch | None:
     """Return what drafts the forests of the decode; None if nothing is drafted."""
     pair, settings = start.pair, start.settings
     if settings.draft_depth == 0:
@@ -232,9 +233,9 @@ def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> Dra
     if pair.draft is None:
         return None
     if isinstance(pair.draft, Lookup):
-        return Drafter(Copies(start.prompt_ids, start.root), settings, pair.eos, generator)
+        return Drafter(Copies(start.prompt_ids, start.root), settings, pair.eos, generator, noise)
     model = DraftModel(row_of(pair.draft, start, check), settings.top_k, pair.device)
-    return Drafter(model, settings, pair.eos, generator)
+    return Drafter(model, settings, pair.eos, generator, noise)
 
 
 class Tally:

@@ -28,7 +28,7 @@ METHODS = (
     "mjsd",
     "mjgd",
 )
-FORESTS = ("sampled", "likely")
+FORESTS = ("sampled", "coupled")
 AUTO: Literal["auto"] = "auto"
 WIDEST = 64
 """Beams that a layer yields at most."""
@@ -62,7 +62,7 @@ class Field:
         """Return the values that it takes, in words."""
         match self.kind:
             case "choice":
-                return ", ".join(self.choices)
+                return ", ".join(map(str, (*self.choices, *self.also)))
             case "switch":
                 return ", ".join(map(str, (True, False, *self.also)))
             case "wholes":
@@ -143,7 +143,7 @@ class DecodingSettings:
         "whole",
         _DSBD,
         "Most width",
-        f"most beams; None: draft_width, or {BEAMS} if likely or auto",
+        f"most beams; None: draft_width, or {BEAMS} if coupled or auto",
         1,
         WIDEST,
         None,
@@ -163,13 +163,16 @@ class DecodingSettings:
     cover_width: int | Literal["auto"] = _field(
         0, "whole", _DSBD, "Cover width", "likely pairs per layer, scored so that draws can land on them", 0, 256, AUTO
     )
-    forest: str = _field(
-        "sampled",
+    forest: str | None = _field(
+        None,
         "choice",
         _DSBD,
         "Guesses",
-        "how guesses are chosen: drawn, or the likeliest",
-        choices=(*FORESTS, AUTO),
+        "sampled: drawn and tested; coupled: by the noise that draws; None: coupled at a fixed width with replacement",
+        0,
+        0,
+        None,
+        choices=FORESTS,
     )
     num_beams: int = _field(BEAMS, "whole", _WIDE, "Beams", "width of the beam methods", 1, WIDEST)
     branching: tuple[int, ...] | None = _field(
@@ -232,6 +235,8 @@ class DecodingSettings:
             raise SettingsError(
                 f"max_width is {self.max_width}, below min_width {self.min_width}; raise max_width or lower min_width"
             )
+        if self.forest == "coupled":
+            self._check_coupled()
         self._check_read()
 
     @property
@@ -239,8 +244,14 @@ class DecodingSettings:
         """The value that ``max_width`` resolves to: its own, or its default if it is None."""
         if self.max_width is not None:
             return self.max_width
-        beams = BEAMS if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
+        beams = BEAMS if self.draft_width == AUTO or self.forest == "coupled" else self.draft_width
         return min(max(beams, self.min_width), WIDEST)
+
+    @property
+    def kind_of_forest(self) -> str:
+        """The value that ``forest`` resolves to: its own, or its default if it is None."""
+        is_paper = not self.landing or self.input_beams is not None or not self.replacement
+        return self.forest or ("sampled" if is_paper or self.min_width < self.widest else "coupled")
 
     @property
     def is_auto(self) -> bool:
@@ -261,6 +272,18 @@ class DecodingSettings:
             values = {"early_stopping": None} | values  # older ones lack it: nothing ended them early
             values = {name: value for name, value in values.items() if name not in unread}
         return cls(**values)
+
+    def _check_coupled(self) -> None:
+        """Refuse what would let a guess change the text: the width must not see the noise, nor iterations prune."""
+        if self.method == "dsbd" and self.min_width < self.widest:
+            name, value = "min_width", f"{self.min_width}, below max_width {self.widest}; make them equal"
+        elif self.input_beams is not None:
+            name, value = "input_beams", f"{self.input_beams}; leave it None"
+        elif self.method == "dsbd" and not self.landing:
+            name, value = "landing", "False; leave it True"
+        else:
+            return
+        raise SettingsError(f"forest is 'coupled' and {name} is {value}, or take forest='sampled'")
 
     def _check_read(self) -> None:
         """Refuse a value that was set, would change nothing, and is not what the method does anyway."""
@@ -289,6 +312,7 @@ class DecodingSettings:
 
 
 PLAIN = {"draft_depth": 0, "draft_width": 1, "width_threshold": 1.0, "landing": False, "min_width": 1, "max_width": 1}
+PLAIN |= {"forest": "coupled"}  # sampling draws by the noise
 """Plain sampling: what fields that a method does not read are resolved to, if the method implies nothing else."""
 
 
@@ -300,28 +324,33 @@ def implied_by(settings: DecodingSettings) -> dict[str, Any]:
     )
     greedy = {"temperature": 0.0, "top_k": 1, "top_p": 1.0}
     match settings.method:
-        case "dsbd" if settings.forest == "likely":
-            return {"max_width": settings.widest, "landing": True, "cover_width": 0}
         case "dsbd":
-            return {"max_width": settings.widest}
+            return {"max_width": settings.widest, "forest": settings.kind_of_forest}
         case "specinfer":
             assert settings.branching is not None, "checked by the settings"
             distinct = not settings.replacement or settings.temperature == 0  # all draws would be the likeliest child
-            return {"draft_depth": len(settings.branching), "replacement": not distinct}
+            return {"draft_depth": len(settings.branching), "replacement": not distinct, "forest": "sampled"}
         case "beam_sampling":
             return wide
         case "beam_search":
             return wide | best
         case "speculative_beam_search":
-            return wide | best | {"forest": "likely", "landing": True}
-        case "speculative" | "sampling":
+            return wide | best | {"forest": "coupled", "landing": True}
+        case "speculative":
+            return {"forest": "sampled"}
+        case "sampling":
             return {}
         case "greedy":
             return greedy
         case "mjsd":
-            return {"lossless": False, "replacement": settings.temperature > 0}
+            return {"lossless": False, "replacement": settings.temperature > 0, "forest": "sampled"}
         case "mjgd":
-            return greedy | {"draft_depth": settings.block, "joint_threshold": 0.0, "lossless": False}
+            return greedy | {
+                "draft_depth": settings.block,
+                "joint_threshold": 0.0,
+                "lossless": False,
+                "forest": "sampled",
+            }
     raise AssertionError(f"method {settings.method} has no rule here")
 
 

@@ -136,7 +136,10 @@ class Trial(Generic[Place]):
 
 @dataclass(frozen=True)
 class Draw(Generic[Place]):
-    """One beam drawn from the target's law by inverse CDF: ``cdf_low <= uniform < cdf_high``."""
+    """One beam drawn from the target's law.
+
+    By inverse CDF, ``cdf_low <= uniform < cdf_high``, or by the noise: no other candidate has a larger score + noise.
+    """
 
     __pydantic_config__ = CHECKED
 
@@ -150,11 +153,13 @@ class Draw(Generic[Place]):
     """P at the pair."""
     draft_prob: float
     """Q at the pair (0 if the draft model could not have drawn it, and in a bonus layer)."""
-    c: float
-    S: float
-    uniform: float
-    cdf_low: float
-    cdf_high: float
+    c: float | None = None
+    S: float | None = None
+    uniform: float | None = None
+    cdf_low: float | None = None
+    cdf_high: float | None = None
+    noise: float | None = None
+    """Of a coupled draw, which has none of the five above; 0 where nothing is random."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ class Numbers(NamedTuple):
     """Which bound decided: ``threshold``, ``min_width``, ``max_width`` or ``support``; else ``bonus`` or ``joint``."""
 
 
-BONUS = Numbers([], [], [], [], "bonus")
-"""Those of a bonus layer, which has no drafts."""
+BONUS, COUPLED = Numbers([], [], [], [], "bonus"), Numbers([], [], [], [], "min_width")
+"""Those of a layer without drafts: the bonus layer, and a layer of a coupled forest, whose width is fixed."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,6 @@ class Width:
 
     width: int
     find_numbers: Callable[[], Numbers]
-    forest_mass: float | None = None
-    """In a likely forest: P of all its nodes below the alive beams. This is the probability that a draw lands."""
 
     @cached_property
     def numbers(self) -> Numbers:
@@ -142,29 +140,6 @@ def width_after_chain(c: list[float], S: list[float], support: int, settings: Re
     likely = next((len(acceptance) - at for at, tail in enumerate(tails) if tail >= settings.width_threshold), 0)
     width, reason = _bounded(likely, support, settings)
     return Width(width, lambda: Numbers(c, S, acceptance, distribution, reason))
-
-
-def likely_forest_width(
-    chances: Sequence[float], forest_mass: float, support: int, settings: ResolvedSettings
-) -> Width:
-    """Choose the width in a likely forest: max(min_width, largest K with P(K draws all land) >= width_threshold).
-
-    It depends on P and on the nodes of this layer only, and these follow from Q.
-
-    >>> from dsbd.law import toy
-    >>> width = likely_forest_width([3 / 4, 9 / 16], 3 / 4, 4, toy.settings(forest="likely"))
-    >>> width.width, width.forest_mass
-    (2, 0.75)
-
-    Args:
-        chances: P(K draws all land) for K = 1..max_width.
-        forest_mass: P of the forest's nodes below the alive beams.
-        support: number of pairs P can draw.
-        settings: min_width, max_width, width_threshold, replacement are read.
-    """
-    likely = sum(chance >= settings.width_threshold for chance in chances)
-    width, reason = _bounded(likely, support, settings)
-    return Width(width, lambda: Numbers([0.0], [1.0], [], [1.0], reason), forest_mass)
 
 
 def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int, str]:

@@ -85,7 +85,8 @@ class LayerAudit:
             first = [self.index_of[beam.node] for beam in self.layer.beams if beam.node in self.index_of]
             ranks = np.array([*first, *(place for place in range(target.size) if place not in first)])
             self.rest = 0.0
-        return Law(np.arange(target.size), target, np.zeros(target.size), ranks), draft
+        with np.errstate(divide="ignore"):
+            return Law(np.arange(target.size), target, np.zeros(target.size), np.log(target), ranks), draft
 
     # ---- the width
 
