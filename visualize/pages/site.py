@@ -42,7 +42,7 @@ def export_html(source: Source, path: str | Path, *, language: str = "en", place
         TraceError: the source is no trace, or the file cannot be written.
         ArgumentError: ``language`` is unknown; or the path names another format, or the file that is read.
     """
-    check_output(path, "HTML", *[source] * isinstance(source, (str, Path)))
+    check_output(path, "HTML", *([source] if isinstance(source, (str, Path)) else []))
     write(path, html_page(load_trace(source), language=language, place=place))
 
 
