@@ -282,6 +282,21 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
     visit.asked[:] = [url for url in visit.asked if not url.startswith("file:")]
 
 
+def test_the_browser_writes_what_the_server_writes(visit):
+    """Catches a prompt without the words of its pair, another setting or seed, and a button that cannot do it."""
+    for pair, prompt in (("Stories", "Once upon a time"), ("Questions to SQL", "Which members have the most loans?")):
+        visit.page.get_by_label(pair, exact=True).check(force=True)
+        visit.set_field("seed", "7")
+        visit.run(prompt)
+        visit.decoded()
+        there = visit.text(), visit.page.inner_text(".headline").split(",")[0]
+        visit.page.click("[data-do=live]")
+        visit.says(".live-said", "Decoded in this browser")
+        assert (visit.text(), visit.page.inner_text(".headline")) == there
+    visit.page.get_by_label("Long stories", exact=True).check(force=True)
+    expect(visit.page.locator("[data-do=live]")).to_be_hidden()
+
+
 def test_another_decode_another_pair_and_plotly(visit):
     """Catches a figure of another decode than the one that is shown."""
     expect(visit.page.locator(".running-line .mark")).not_to_have_count(0)

@@ -26,6 +26,10 @@ WEIGHTS = ("browser.onnx", "config.json", "*.safetensors")
 TOKENIZER = ("generation_config.json", "tokenizer.json", "tokenizer_config.json")
 METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search", "speculative", "sampling", "greedy")
 """The methods that a browser decodes with."""
+QUESTION = "Q: {}\nSQL:"
+"""How the pair for SQL wants a question; a visitor types the question alone."""
+PROMPTS = {"stories": "{}", "sql": QUESTION}
+"""What the models of each pair read: ``{}`` is what a visitor types."""
 ALSO_SAID = {
     "stop": "page.lab.stop", "passes": "stat.iterations", "seconds": "figure.seconds",
     "field.num_beams": "page.lab.width", "field.seed": "page.lab.seed",
@@ -88,10 +92,13 @@ def live_files() -> dict[str, Path | str]:
     """Return every shared file by its path in the folder: the path of a bundled file, or a text.
 
     The libraries are in ``runtime/``, the models in ``pairs/NAME/ROLE/``, and the scripts beside them. ``files.json``
-    has the size and the SHA-256 of each bundled file, and the names of the pairs in traces.
+    has the size and the SHA-256 of each bundled file, and of each pair its name in traces and its prompt.
     """
     form = classic("live/panel.js", "globalThis.DsbdLive = {Client, sentenceOf};")
-    called = {name: "bundled" if name == BUNDLED_PAIRS[0] else f"bundled:{name}" for name in BUNDLED_PAIRS}
+    called = {
+        name: {"id": "bundled" if name == BUNDLED_PAIRS[0] else f"bundled:{name}", "prompt": PROMPTS[name]}
+        for name in BUNDLED_PAIRS
+    }
     sums = {path: _sum(file) for path, file in _bundled().items()}
     listed = json.dumps({"format": "dsbd-live/1", "pairs": called, "files": sums}, indent=1)
     return {**_bundled(), "live.js": form, "worker.js": joined("live/worker.js"), LIST: listed}
