@@ -354,6 +354,13 @@ def test_a_live_page_decodes(browser, site):
         page.click(".dsbd-live-run")
         expect(said).to_have_text("Stopped.")
         expect(page.get_by_role("button", name="Save the trace")).to_be_hidden()
+
+        page.locator(".dsbd-live select").first.select_option("Questions to SQL")
+        expect(page.locator(".dsbd-live textarea")).to_have_value("How many old branches are there in each city?")
+        expect(page.get_by_label("Seed", exact=True)).to_have_value("0")
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text(DONE, timeout=120_000)
+        expect(page.locator(".dsbd-live-text")).to_contain_text("SQL: SELECT city, COUNT(*) FROM branches")
         assert seen.errors == []
 
 

@@ -30,6 +30,8 @@ QUESTION = "Q: {}\nSQL:"
 """How the pair for SQL wants a question; a visitor types the question alone."""
 PROMPTS = {"stories": "{}", "sql": QUESTION}
 """What the models of each pair read: ``{}`` is what a visitor types."""
+OPENINGS = {"stories": "Once upon a time", "sql": "How many old branches are there in each city?"}
+"""What stands in the form for a pair without a recorded decode."""
 ALSO_SAID = {
     "stop": "page.lab.stop", "passes": "stat.iterations", "seconds": "figure.seconds",
     "field.num_beams": "page.lab.width", "field.seed": "page.lab.seed",
@@ -37,31 +39,41 @@ ALSO_SAID = {
 """Words of the form that stand elsewhere in the tables."""
 
 
-def live_element(trace: Trace, base: str, language: str, *, prompt: str = "", is_small: bool = False) -> Markup:
+def live_element(
+    traces: Sequence[Trace], base: str, language: str, *, prompt: str = "", is_small: bool = False
+) -> Markup:
     """Return the element that the script fills.
 
     Args:
-        trace: its prompt and settings stand in the form at first.
+        traces: prompt and settings of each pair's first one stand in the form; the first pair is chosen.
         base: address of the folder of shared files, with a slash.
         language: of the form.
-        prompt: stands in the form instead of the trace's.
-        is_small: only a prompt and Run, for the card of a lesson.
+        prompt: stands in the form instead of a trace's.
+        is_small: only a prompt and Run, for the card of a lesson, with the pair of its trace.
     """
-    words = Words(language)
-    pair = live_pair([model.id for model in (trace.models.target, trace.models.draft) if model])
-    fetched = [file for path, file in _bundled().items() if path.startswith(("runtime/", f"pairs/{pair}/"))]
+    words, pairs = Words(language), {}
+    for trace in traces:
+        name = live_pair([model.id for model in (trace.models.target, trace.models.draft) if model])
+        before, _, after = PROMPTS[name].partition("{}")
+        typed = prompt or trace.prompt.text.removeprefix(before).removesuffix(after)
+        pairs.setdefault(name, {"prompt": typed, "settings": asked(vars(trace.settings))})
+    for name in () if is_small else BUNDLED_PAIRS:
+        pairs.setdefault(name, {"prompt": OPENINGS[name], "settings": {"method": METHODS[0]}})
     data = {
         "base": base,
-        "megabytes": round(sum(file.stat().st_size for file in fetched) / 1e6),
-        "pair": pair,
-        "prompt": prompt or trace.prompt.text,
-        "settings": asked(vars(trace.settings)),
+        "pairs": [{"name": name, "megabytes": _megabytes(name), **shown} for name, shown in pairs.items()],
         "reads": {method: [*READS[method], *EVERY_METHOD] for method in METHODS},
         "methods": [[method, words(f"method.{method}")] for method in METHODS],
         "words": words.below("count.") | {name: words(key) for name, key in ALSO_SAID.items()} | live_words(language),
         "isSmall": is_small,
     }
     return data_element("dsbd-live", data)
+
+
+def _megabytes(pair: str) -> int:
+    """Return how much a browser fetches for a pair."""
+    fetched = [file for path, file in _bundled().items() if path.startswith(("runtime/", f"pairs/{pair}/"))]
+    return round(sum(file.stat().st_size for file in fetched) / 1e6)
 
 
 def live_pair(models: Sequence[str]) -> str:
