@@ -256,13 +256,16 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
     if origin != "recorded":
         return
     whole = json.loads(gzip.decompress(path.read_bytes()))
+    first = whole["iterations"][0]
+    own = first["nodes"][0] | {"parent": first["nodes"][0]["id"]}
     damaged = {
         "cut.json.gz": path.read_bytes()[:3000],
         "text.json": b"no JSON",
         "null.json": b"null",
         "other.json": json.dumps(whole | {"format": "x/1"}).encode(),
         "numbers.json": json.dumps(whole | {"iterations": [1, 2, 3]}).encode(),
-        "parents.json": json.dumps(whole | {"iterations": [{**whole["iterations"][0], "nodes": [None]}]}).encode(),
+        "own-parent.json": json.dumps(whole | {"iterations": [first | {"nodes": [own, *first["nodes"][1:]]}]}).encode(),
+        "parents.json": json.dumps(whole | {"iterations": [first | {"nodes": [None]}]}).encode(),
         "hollow.json": json.dumps({"format": "dsbd-trace/1", "iterations": [], "prompt": {"pieces": []}}).encode(),
     }
     for name, content in damaged.items():
