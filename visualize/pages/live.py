@@ -51,7 +51,8 @@ def live_element(
         prompt: stands in the form instead of a trace's.
         is_small: only a prompt and Run, for the card of a lesson, with the pair of its trace.
     """
-    words, pairs = Words(language), {}
+    words = Words(language)
+    pairs: dict[str, dict[str, Any]] = {}
     for trace in traces:
         name = live_pair([model.id for model in (trace.models.target, trace.models.draft) if model])
         before, _, after = PROMPTS[name].partition("{}")
