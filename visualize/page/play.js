@@ -189,9 +189,7 @@ async function openFile(file) {
   const said = document.querySelector("#said");
   said.textContent = "";
   try {
-    const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
-    const isPacked = head[0] === 0x1f && head[1] === 0x8b;
-    const opened = JSON.parse(isPacked ? await DsbdPage.gunzipped(file) : await file.text());
+    const opened = await DsbdPage.readTrace(file);
     const isTrace = opened?.format === "dsbd-trace/1" && Array.isArray(opened.iterations) && opened.prompt?.pieces;
     if (!isTrace) throw new Error("it is no trace of the format dsbd-trace/1");
     const before = shown;
@@ -199,7 +197,7 @@ async function openFile(file) {
     try {
       draw(decode);
     } catch (error) {
-      draw(before);
+      if (before) draw(before);
       throw error;
     }
     keep(decode, "Your file");
