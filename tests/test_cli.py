@@ -80,6 +80,7 @@ def folder(tmp_path, monkeypatch):
         ([*DECODE, *NOWHERE, "--num-beams=2"], "method dsbd does not read it; leave it out"),
         ([*DECODE, "two\nlines"], "unrecognized arguments: two lines"),
         (["decode", "--promt", "x"], "did you mean --prompt?"),
+        ([*DECODE, "--max-length=9"], "unrecognized arguments: --max-length; take max_new_tokens"),
         ([*DECODE, "--landing", "false"], "--no-NAME turns it off"),
         ([*DECODE, "--foo"], "(see python -m dsbd decode --help)\n"),
         (["--foo", *DECODE], "(see python -m dsbd --help)\n"),

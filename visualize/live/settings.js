@@ -1,5 +1,5 @@
 /* The settings of a decode in the browser: checked, and written as settings of the one decoder. settings.json is the
- * table of dsbd/settings.py; what a method implies is in dsbd/methods.py. */
+ * table of dsbd/settings.py, whose implied_by says what a method implies. */
 
 import {filled} from "../viewer/dom.js";
 import settings from "./settings.json" with {type: "json"};
