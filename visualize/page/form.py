@@ -97,6 +97,8 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }
 """Three sets of settings by name: what a visitor reads, and the fields; all others have their defaults."""
+WIDTHS = ("draft_width", "min_width", "max_width", "input_beams")
+"""What tells presets apart, beside the method."""
 _DEEP: dict[str, Any] = {"draft_depth": 8, "draft_width": 4}
 SUITED: dict[str, dict[str, Any]] = {SQL: _DEEP, SMOLLM2: _DEEP | {"temperature": 0.2}}
 """What presets change on a pair: where nearly all guesses are kept they are deep, and a chat model likes it cool."""

@@ -53,7 +53,9 @@ async function decode() {
   const end = await client.run({prompt, settings});
   if (end.kind === "stopped") return "Stopped.";
   DsbdPage.showLive({whole: end.trace});
-  return `Decoded in this browser: ${told()}, ${end.trace.result.stats.seconds.toFixed(2)} s.`;
+  const {seconds} = end.trace.result.stats;
+  const took = seconds < 0.1 ? "under 0.1 s" : `${seconds.toFixed(1)} s`;
+  return `Decoded in this browser: ${told()}, ${took}.`;
 }
 
 function show(running) {
