@@ -22,20 +22,25 @@ CLEAN_SECONDS = 3600
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")  # Gradio counts all of them again at each error
 
 
+WRONG = "A value of the call is missing or of the wrong type for its field; reload the page and try again."
+
+
 class Page(gr.Blocks):
     """Blocks that refuse wrong values with a sentence; plain Gradio would answer ``{"error": null}``."""
 
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], *more: Any, **named: Any) -> Any:
         """Return the values of a call for its handler. Raises: gr.Error."""
         try:
+            for field, value in zip(block_fn.inputs, inputs, strict=True):
+                if isinstance(field, (gr.Radio, gr.Dropdown)) and not isinstance(value, str):  # Gradio lets null pass
+                    raise gr.Error(WRONG)
             return await super().preprocess_data(block_fn, inputs, *more, **named)
         except gr.Error as error:
             error.print_exception = False
             error.message = without_folders(str(error.message))
             raise
         except Exception:  # all: a component raises anything for a value of an unexpected type
-            words = "A value of the call is missing or of the wrong type for its field; reload the page and try again."
-            raise gr.Error(words, print_exception=False) from None
+            raise gr.Error(WRONG, print_exception=False) from None
 
 
 def build_page(runner: Runner) -> gr.Blocks:
