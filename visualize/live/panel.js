@@ -34,15 +34,18 @@ function mountLive(root, data) {
   const labelled = (text, control) => make("label", {}, make("span", {text}), control);
   const called = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
   const field = (name) => {
-    const {standard, low: min, high: max, kind} = FIELDS[name];
+    const {standard, low: min, high: max, kind, also} = FIELDS[name];
+    const choice = () =>
+      make("select", {}, ...choicesOf(name).map((one) => make("option", {value: `${one}`, text: one ?? "none"})));
     const controls = {
-      switch: () => make("input", {type: "checkbox", checked: settings[name] !== false}),
-      choice: () => make("select", {}, ...choicesOf(name).map((one) => make("option", {value: one, text: one}))),
+      switch: () => (also.length ? choice() : make("input", {type: "checkbox", checked: settings[name] !== false})),
+      choice,
       whole: () => make("input", {type: "number", min, max}),
       number: () => make("input", {type: "number", min, max, step: STEP}),
     };
     const control = controls[kind]();
-    if (kind !== "switch") control.value = settings[name] ?? standard ?? "";
+    if (control.type === "select-one") control.value = `${settings[name] === undefined ? standard : settings[name]}`;
+    else control.value = settings[name] ?? standard ?? "";
     const label = labelled(called(name), control);
     fields.set(name, {control, label});
     return label;
@@ -78,7 +81,7 @@ function mountLive(root, data) {
     const values = read.map(([name, {control}]) => {
       if (control.validity.badInput) throw new Refused("unread", {name});
       if (control.type === "checkbox") return [name, control.checked];
-      if (control.type !== "number") return [name, control.value];
+      if (control.type === "select-one") return [name, choicesOf(name).find((one) => `${one}` === control.value)];
       return [name, control.value === "" ? undefined : Number(control.value)];
     });
     return {method: methods.value, ...Object.fromEntries(values)};
