@@ -64,7 +64,7 @@ class Field:
             case "choice":
                 return ", ".join(self.choices)
             case "switch":
-                return "True and False"
+                return ", ".join(map(str, (True, False, *self.also)))
             case "wholes":
                 return f"1 to {MOST_BRANCHINGS} whole numbers from 1 to {MOST_CHILDREN}, at most {MOST_BRANCHED} nodes"
             case "numbers":
@@ -191,6 +191,18 @@ class DecodingSettings:
         -10.0,
         10.0,
     )
+    early_stopping: bool | str | None = _field(
+        False,
+        "switch",
+        ("dsbd", *_WIDE),
+        "Early stopping",
+        "end once as many beams as the width have finished: True at once, False if none that is alive scores better, "
+        "never if none ever can; None goes on to the limit",
+        0,
+        0,
+        "never",
+        None,
+    )
     seed: int = _field(0, "whole", METHODS, "Seed", "the same seed gives the same text", 0, 2**63 - 1)
     depth_costs: tuple[float, ...] | None = _field(
         None, "numbers", _DRAFTING, "Depth costs", "by depth: it drafts as deep as pays", 0, 1e300, None, above=True
@@ -246,6 +258,7 @@ class DecodingSettings:
         if "lossless" in values and "lossless" not in {one.name for one in fields(cls)}:
             method = values.get("method", "dsbd")
             unread = {about.name for about in FIELDS.values() if method not in about.methods} | {"lossless"}
+            values = {"early_stopping": None} | values  # older ones lack it: nothing ended them early
             values = {name: value for name, value in values.items() if name not in unread}
         return cls(**values)
 
@@ -364,6 +377,7 @@ class ResolvedSettings(DecodingSettings):
     draft_width: int = 6
     max_width: int = 6
     cover_width: int = 0
+    early_stopping: bool | str | None = None
     lossless: bool = True
     """False for the joint test of ``mjsd`` and ``mjgd``: their text does not follow the target's law."""
     branching: tuple[int, ...] | None = None

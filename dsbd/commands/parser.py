@@ -99,7 +99,7 @@ def add_settings_flags(parser: argparse.ArgumentParser) -> None:
         told = f"{readers}{about.help}{choices} ({typed(about.default)})"
         options: dict[str, Any] = {"default": about.default, "dest": name, "help": told}
         flag = "--" + name.replace("_", "-")
-        if about.kind == "switch":
+        if about.kind == "switch" and not about.also:
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
         else:
             form = "|".join([_KINDS[about.kind][0], *map(typed, about.also)])

@@ -186,7 +186,7 @@ GRID = [
     {"method": "sampling"},
     {"method": "greedy"},
 ]
-MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished"}
+MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished", "stopped"}
 """Verdicts and outcomes that these decodes meet."""
 START = 5_000
 """The first of the seeds of any settings. They meet no two versions of a text that differ by rounding only, which the
@@ -205,6 +205,7 @@ def any_settings(seed: int) -> dict[str, Any]:
         "temperature": [0.0, 0.3, 1.0, 1.0, 2.5],
         "top_k": [0, 3, 8, 50],
         "length_penalty": [-2.0, 0.5, 1.5],
+        "early_stopping": [True, False, "never", None],
         "max_new_tokens": range(1, 21),
     }
     return {name: random.Random(f"{seed} {name}").choice(values[name]) for name in values if name != "seed"}

@@ -40,10 +40,12 @@ function mountLive(root, data) {
   const labelled = (text, control) => make("label", {}, make("span", {text}), control);
   const called = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
   const field = (name) => {
-    const {low: min, high: max, kind} = FIELDS[name];
+    const {low: min, high: max, kind, also} = FIELDS[name];
+    const choice = () =>
+      make("select", {}, ...choicesOf(name).map((one) => make("option", {value: `${one}`, text: one ?? "none"})));
     const controls = {
-      switch: () => make("input", {type: "checkbox"}),
-      choice: () => make("select", {}, ...choicesOf(name).map((one) => make("option", {value: one, text: one}))),
+      switch: () => (also.length ? choice() : make("input", {type: "checkbox"})),
+      choice,
       whole: () => make("input", {type: "number", min, max}),
       number: () => make("input", {type: "number", min, max, step: STEP}),
     };
@@ -81,8 +83,11 @@ function mountLive(root, data) {
     prompt.value = pair.prompt;
     methods.value = settings.method;
     for (const [name, {control}] of fields) {
+      const {standard} = FIELDS[name];
       if (control.type === "checkbox") control.checked = settings[name] !== false;
-      else control.value = settings[name] ?? FIELDS[name].standard ?? "";
+      else if (control.type === "select-one")
+        control.value = `${settings[name] === undefined ? standard : settings[name]}`;
+      else control.value = settings[name] ?? standard ?? "";
     }
     fit();
     show();
@@ -100,7 +105,7 @@ function mountLive(root, data) {
     const values = read.map(([name, {control}]) => {
       if (control.validity.badInput) throw new Refused("unread", {name});
       if (control.type === "checkbox") return [name, control.checked];
-      if (control.type !== "number") return [name, control.value];
+      if (control.type === "select-one") return [name, choicesOf(name).find((one) => `${one}` === control.value)];
       return [name, control.value === "" ? undefined : Number(control.value)];
     });
     return {method: methods.value, ...Object.fromEntries(values)};

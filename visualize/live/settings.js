@@ -15,13 +15,16 @@ const IMPLIED = {
   greedy: {temperature: 0, top_k: 1, top_p: 1},
 };
 /* What a method does not read has these values, or else its default. */
-const PLAIN = {draft_depth: 0, draft_width: 1, width_threshold: 1, landing: false};
+const PLAIN = {draft_depth: 0, draft_width: 1, width_threshold: 1, landing: false, early_stopping: null};
 
 /* The fields that a browser reads. */
 export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));
 
-/* The choices of a field; nothing is measured here. */
-export const choicesOf = (name) => FIELDS[name].choices.filter((choice) => choice !== "auto");
+/* The choices of a field, which for a switch are true, false and what else it takes; nothing is measured here. */
+export const choicesOf = (name) => {
+  const {kind, choices, also} = FIELDS[name];
+  return kind === "switch" ? [true, false, ...also] : choices.filter((choice) => choice !== "auto");
+};
 
 /* What a form or a recorded trace asks for as settings that the decoder runs: fields that the method does not read get
  * the values that it implies. Throws Refused. */
@@ -39,7 +42,7 @@ export function resolved(asked) {
     throw new Refused("widths", {higher: "max_width", lower: "min_width", high, low});
   }
   const unread = Object.keys(FIELDS).filter((name) => !FIELDS[name].methods.includes(found.method));
-  const implicit = unread.map((name) => [name, PLAIN[name] ?? FIELDS[name].standard]);
+  const implicit = unread.map((name) => [name, name in PLAIN ? PLAIN[name] : FIELDS[name].standard]);
   return {...found, ...Object.fromEntries(implicit), ...ELSEWHERE, ...implied(found)};
 }
 

@@ -92,7 +92,7 @@ def asked(resolved: dict[str, Any]) -> dict[str, Any]:
     if resolved["method"] not in METHODS:
         return {"method": METHODS[0]}
     names = [*EVERY_METHOD, *READS[resolved["method"]]]
-    return {"method": resolved["method"]} | {name: resolved[name] for name in names if resolved[name] is not None}
+    return {"method": resolved["method"]} | {name: resolved[name] for name in names}
 
 
 def live_kit(kit: Kit, base: str) -> Kit:
