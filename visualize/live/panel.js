@@ -85,9 +85,9 @@ function mountLive(root, data) {
     for (const [name, {control}] of fields) {
       const {standard} = FIELDS[name];
       if (control.type === "checkbox") control.checked = settings[name] !== false;
-      else if (control.type === "select-one")
+      else if (control.type === "select-one") {
         control.value = `${settings[name] === undefined ? standard : settings[name]}`;
-      else control.value = settings[name] ?? standard ?? "";
+      } else control.value = settings[name] ?? standard ?? "";
     }
     fit();
     show();
