@@ -158,7 +158,6 @@ def forest_graph(
 
     Example:
         >>> visualize.forest_graph(trace, iteration=4).nodes(data="state")
-        >>> networkx.write_graphml(visualize.forest_graph(trace, plain=True), "decode.graphml")
 
     Raises:
         TraceError: no such iteration or step, or no such trace.

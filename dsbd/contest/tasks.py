@@ -159,7 +159,7 @@ class Gsm8k(Task):
         return float(_last_number(answer) == _last_number(question.references[0])), ""
 
 
-_NUMBER = re.compile(r"(?:(?<![\w)\]%])-)?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<!\w)\.\d+)")
+_NUMBER = re.compile(r"(?:(?<![\w)\]%])-)?(?:(?:\d{1,3}(?:,\d\d\d?)*,\d{3}(?!\d)|\d+)(?:\.\d+)?|(?<!\w)\.\d+)")
 """A minus behind a number, a word or a bracket is none of the number; commas part thousands."""
 
 

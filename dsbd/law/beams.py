@@ -76,7 +76,7 @@ def score_hypothesis(beam: Beam, length_penalty: float, finished: bool) -> Hypot
 
 
 def ends_early(finished: Sequence[Hypothesis], alive: Sequence[Beam], settings: ResolvedSettings) -> bool:
-    """Return True if ``early_stopping`` ends a decode behind a layer that leaves ``alive``; the limit ends it anyway.
+    """Return True if ``early_stopping`` ends a decode behind a layer that leaves ``alive``; the limit is no early end.
 
     >>> from dsbd.law import toy
     >>> finished = [score_hypothesis(Beam(toy.AA, -1.0, multiplicity=2), 1.0, True)]

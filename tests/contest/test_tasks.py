@@ -122,6 +122,7 @@ def test_squad_by_hand(tmp_path, answer, references, exact):
         ("12345678901", "12345678902", 0),
         ("12,345,678,901", "12345678901.0", 1),
         ("3", "1,2,3", 1),
+        ("100000", "1,00,000", 1),
     ],
 )
 def test_the_last_number_of_an_answer_counts(tmp_path, right, answer, score):

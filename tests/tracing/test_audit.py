@@ -332,6 +332,7 @@ any_settings = st.fixed_dictionaries(
         "top_k": st.sampled_from([0, 0, 1, 2, 5, 50, 1000]),
         "top_p": st.sampled_from([1.0, 1.0, 0.95, 0.3, 0.01, 1e-300]),
         "length_penalty": st.sampled_from([0.0, 1.0, -10.0, 10.0]),
+        "early_stopping": st.sampled_from([True, False, "never", None]),
         "seed": st.integers(0, 2**31),
     }
 )

@@ -28,9 +28,10 @@ export function* iterations(pair, ids, settings, {generator, now, rules = RULES}
     const numbers = generator.uniforms(uniformsNeeded(forest.layers.length, settings)).values();
     phases.score_seconds = clock();
     const uniform = () => numbers.next().value;
-    const layers = verified({...shared, forest, rowOf, settings, uniform, rules});
+    const verifiedLayers = verified({...shared, forest, rowOf, settings, uniform, rules});
     phases.verify_seconds = clock();
-    const kept = commit(state, layers, settings, pair.eos);
+    const layers = upToEnd(verifiedLayers, state, settings, pair.eos);
+    const kept = commit(state, layers, settings);
     for (const row of state.beams.length ? [target, draft] : []) row?.commit(state.beams.map(({node}) => node));
     phases.commit_seconds = clock();
     const step = {index, input_beams: beams, forest, rowOf, layers, kept, slots_scored, phases};
@@ -56,12 +57,33 @@ function uniformsNeeded(depth, {forest, draft_width, max_width}) {
   return (forest === "sampled" ? depth * draft_width : 0) + (depth + 1) * max_width;
 }
 
-/* Finishes the beams that ended and keeps those of the last layer. Returns the nodes whose slots stay: the ancestors of
+/* Finishes the beams that ended. Returns the layers up to the one that ends the decode, if one does: dsbd/law/beams.py
+ * and verified.py. */
+function upToEnd(layers, state, settings, eos) {
+  for (const [at, layer] of layers.entries()) {
+    state.finished = [...state.finished, ...layer.beams.filter(({node}) => eos.has(node.token))];
+    if (layer.living.length && endsEarly(state.finished, layer.living, settings)) {
+      return [...layers.slice(0, at), {...layer, living: [], outcome: "stopped"}];
+    }
+  }
+  return layers;
+}
+
+/* Whether early_stopping ends a decode behind a layer that leaves `alive`; at the limit it ends anyway. */
+function endsEarly(finished, alive, {early_stopping, length_penalty, max_width, max_new_tokens}) {
+  const [{length}] = alive.map(({node}) => node);
+  const counted = finished.flatMap((beam) => Array(beam.multiplicity).fill(beam));
+  if (early_stopping === null || counted.length < max_width || length === max_new_tokens) return false;
+  const scores = counted.map(({node, log_weight}) => log_weight / node.length ** length_penalty);
+  const longest = early_stopping === "never" && length_penalty > 0 ? max_new_tokens : length;
+  const best = Math.max(...alive.map(({log_weight}) => log_weight)) / longest ** length_penalty;
+  return early_stopping === true || best <= scores.sort((one, other) => other - one)[max_width - 1];
+}
+
+/* Keeps the beams of the last layer. Returns the nodes whose slots stay: the ancestors of
  * the beams that did not settle before. Settled nodes are those that all beams share. */
-function commit(state, layers, {input_beams}, eos) {
+function commit(state, layers, {input_beams}) {
   state.length += layers.length;
-  const ended = layers.flatMap(({beams}) => beams.filter(({node}) => eos.has(node.token)));
-  state.finished = [...state.finished, ...ended];
   state.beams = keepBest(layers[layers.length - 1].living, input_beams);
   const kept = new Set();
   for (const {node} of state.beams) {

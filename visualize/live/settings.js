@@ -4,6 +4,7 @@
 import {filled} from "../viewer/dom.js";
 import settings from "./settings.json" with {type: "json"};
 
+const NEED_PYTHON = ["specinfer", "mjsd", "mjgd"]; // methods
 /* Fields of what does not run here, with the values that all methods here have. */
 const ELSEWHERE = {branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true};
 const BEST = {replacement: false, temperature: 0, top_p: 1};
@@ -14,13 +15,16 @@ const IMPLIED = {
   greedy: {temperature: 0, top_k: 1, top_p: 1},
 };
 /* What a method does not read has these values, or else its default. */
-const PLAIN = {draft_depth: 0, draft_width: 1, width_threshold: 1, landing: false};
+const PLAIN = {draft_depth: 0, draft_width: 1, width_threshold: 1, landing: false, early_stopping: null};
 
 /* The fields that a browser reads. */
 export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));
 
-/* The choices of a field; nothing is measured here. */
-export const choicesOf = (name) => FIELDS[name].choices.filter((choice) => choice !== "auto");
+/* The choices of a field, which for a switch are true, false and what else it takes; nothing is measured here. */
+export const choicesOf = (name) => {
+  const {kind, choices, also} = FIELDS[name];
+  return kind === "switch" ? [true, false, ...also] : choices.filter((choice) => choice !== "auto");
+};
 
 /* What a form or a recorded trace asks for as settings that the decoder runs: fields that the method does not read get
  * the values that it implies. Throws Refused. */
@@ -38,12 +42,13 @@ export function resolved(asked) {
     throw new Refused("widths", {higher: "max_width", lower: "min_width", high, low});
   }
   const unread = Object.keys(FIELDS).filter((name) => !FIELDS[name].methods.includes(found.method));
-  const implicit = unread.map((name) => [name, PLAIN[name] ?? FIELDS[name].standard]);
+  const implicit = unread.map((name) => [name, name in PLAIN ? PLAIN[name] : FIELDS[name].standard]);
   return {...found, ...Object.fromEntries(implicit), ...ELSEWHERE, ...implied(found)};
 }
 
 function check(name, value, {kind, low, high, above}) {
   if (value === "auto") throw new Refused("auto", {name});
+  if (NEED_PYTHON.includes(value)) throw new Refused("elsewhere", {name, value});
   if (kind === "choice" || kind === "switch") return; // a form offers no other
   if (!Number.isFinite(value)) throw new Refused("unread", {name});
   const isAllowed = kind === "number" || Number.isSafeInteger(value);

@@ -169,7 +169,7 @@ def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, 
             raise LessonError("cut: the trace has no guesses there; write ```cut iteration=1 layer=1")
         element = Markup('<div class="cut" data-it="{}" data-layer="{}"></div>').format(it, layer)
     elif kind == "live" and live:
-        element = live_element(trace, live, lesson.language, prompt=block.given, is_small=True)
+        element = live_element([trace], live, lesson.language, prompt=block.given, is_small=True)
     name = f"lanes {block.given}".rstrip() if kind == "lanes" else f"{kind}-instead" if element else ""
     return {"element": element, "class": f"text {name}".rstrip(), "instead": markdown(block.instead, folder)}
 

@@ -42,7 +42,7 @@ def export_html(source: Source, path: str | Path, *, language: str = "en", place
         TraceError: the source is no trace, or the file cannot be written.
         ArgumentError: ``language`` is unknown; or the path names another format, or the file that is read.
     """
-    check_output(path, "HTML", *[source] * isinstance(source, (str, Path)))
+    check_output(path, "HTML", *([source] if isinstance(source, (str, Path)) else []))
     write(path, html_page(load_trace(source), language=language, place=place))
 
 
@@ -86,7 +86,7 @@ def export_site(
         article: a lesson without questions (``.md``), a page to scroll through; None = none.
         title: of the site.
         language: of the sentences and controls.
-        live: write ``live.html`` too, where a bundled pair decodes in the browser, and the folder ``live`` with
+        live: write ``live.html`` too, where the bundled pairs decode in the browser, and the folder ``live`` with
             its files; lessons then decode as well.
 
     Returns: the pages, as paths below ``output``.
@@ -113,7 +113,7 @@ def export_site(
         pages[ARTICLE] = article_page(told, shared_kit(f"{VIEWER}/", page_file("lesson.css")), links)
     if live:
         kit = live_kit(shared_kit(f"{VIEWER}/"), f"{FOLDER}/")
-        form = live_element(cards[0].trace, f"{FOLDER}/", language)
+        form = live_element([card.trace for card in cards], f"{FOLDER}/", language)
         pages[LIVE_PAGE] = _viewer_page(cards[0].trace, kit, words("page.live.title"), form=form, **common)
     for card in cards:
         kit = shared_kit(f"../{VIEWER}/")
