@@ -11,11 +11,19 @@ const BEST = {replacement: false, temperature: 0, top_p: 1};
 /* What the methods imply besides their width, for fields that they do not read; dsbd implies little. */
 const IMPLIED = {
   beam_search: BEST,
-  speculative_beam_search: {...BEST, forest: "likely", landing: true},
+  speculative_beam_search: {...BEST, landing: true},
+  speculative: {forest: "sampled"},
   greedy: {temperature: 0, top_k: 1, top_p: 1},
 };
 /* What a method does not read has these values, or else its default. */
-const PLAIN = {draft_depth: 0, draft_width: 1, width_threshold: 1, landing: false, early_stopping: null};
+const PLAIN = {
+  draft_depth: 0,
+  draft_width: 1,
+  width_threshold: 1,
+  landing: false,
+  early_stopping: null,
+  forest: "coupled",
+};
 
 /* The fields that a browser reads. */
 export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));
@@ -58,10 +66,13 @@ function check(name, value, {kind, low, high, above}) {
 
 function implied({method, ...asked}) {
   if (method === "dsbd") {
-    const isLikely = asked.forest === "likely";
-    const beams = Math.max(isLikely ? FIELDS.num_beams.standard : asked.draft_width, asked.min_width);
+    const isCoupled = asked.forest === "coupled";
+    const beams = Math.max(isCoupled ? FIELDS.num_beams.standard : asked.draft_width, asked.min_width);
     const max_width = asked.max_width ?? Math.min(beams, FIELDS.max_width.high);
-    return isLikely ? {max_width, landing: true, cover_width: 0} : {max_width};
+    const {landing, input_beams, replacement, min_width} = asked;
+    const isPaper = !landing || input_beams !== null || !replacement || min_width < max_width;
+    if (isCoupled && min_width < max_width) throw new Refused("coupled", {low: min_width, high: max_width});
+    return {max_width, forest: asked.forest ?? (isPaper ? "sampled" : "coupled")};
   }
   const width = FIELDS.num_beams.methods.includes(method) ? asked.num_beams : 1;
   return {min_width: width, max_width: width, ...IMPLIED[method]};
