@@ -171,7 +171,7 @@ def check_forest(checks: Checks, iteration: Iteration) -> None:
         ]
         for parents in [[parent] for parent in sources] if is_tree else [list(sources)]:
             own = [one for one in scored if one.node.parent in parents]
-            _check_drafts(checks, iteration, number, [one.node for one in own], tried.get(number, []), len(parents))
+            _check_drafts(checks, iteration, number, [one.node for one in own], len(parents))
             if is_tree or all(count for _, count in sources.values()):
                 check_ratios(checks, "Q", own)
         counts = Counter(tried.get(number, []))
@@ -183,16 +183,13 @@ def check_forest(checks: Checks, iteration: Iteration) -> None:
         }
 
 
-def _check_drafts(
-    checks: Checks, iteration: Iteration, number: int, nodes: Sequence[Node], tried: Sequence[int], parents: int
-) -> None:
+def _check_drafts(checks: Checks, iteration: Iteration, number: int, nodes: Sequence[Node], parents: int) -> None:
     """Check how many nodes one draft law has: fewer than planned only where Q has no more."""
     settings, drafted = checks.settings, [node for node in nodes if node.kind == "drafted"]
     planned = drafts_planned(settings, number) if parents and number <= iteration.draft_depth else 0
     where, covers = f"layer {number}", len(nodes) - len(drafted)
-    if any(node.id in tried for node in nodes) and settings.lossless:
-        checks.same("nodes tried", [*dict.fromkeys(tried)], [node.id for node in drafted], where)
-    drawn, count = (nodes, covers) if checks.is_likely else (drafted, len(drafted))
+    drawn = nodes if checks.is_likely else drafted
+    count = len(drawn)
     checks.at_most("number of drafts", count, planned, where)
     draft = checks.trace.models.draft
     is_model = draft is None or draft.attention != "copies"
@@ -268,7 +265,6 @@ def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[Node], beams:
     known = [value for value in (*(pair.target_prob for pair in pairs), *others) if value > 0]
     least, rest = pairs[-1].target_prob, 1.0 - math.fsum(known)
     checks.at_most("P of a node beside the likeliest", max(others, default=0.0), least)
-    checks.at_most("number of known pairs of P", len(known), support)
     checks.at_most("sum of P over the known pairs", 0.0, rest)
     checks.at_most("rest of P beside the known pairs", rest, (support - len(known)) * least)
     if settings.top_p < 1 and support == possible:  # it cut nothing: all pairs but the least likely are below it
@@ -286,7 +282,7 @@ def _check_best(checks: Checks, iteration: Iteration, layer: Layer, nodes: Seque
     for better, worse in pairwise(taken):
         checks.at_most("log-weights of the beams in order", weights[worse], weights[better], worse)
     for node in nodes:
-        if node.id not in taken and node.target_log_prob is not None:
+        if taken and node.id not in taken and node.target_log_prob is not None:
             checks.at_most("log-weight of a node that was left", weights[node.id], weights[taken[-1]], node.id)
 
 
@@ -303,8 +299,8 @@ def check_ratios(checks: Checks, law: str, scored: Iterable[ScoredNode]) -> None
         return
     allowed = ROUNDING[law] * max(1.0, *map(abs, scores.values()))
     least, most = min(kept, key=kept.__getitem__), max(kept, key=kept.__getitem__)
-    checks.at_most(f"ratio of {law}", kept[most], kept[least], f"nodes {least} and {most}", allowed)
+    checks.at_most("ratio of two probabilities", kept[most], kept[least], f"{law}, nodes {least} and {most}", allowed)
     cuts = T == 0 or settings.top_k > 0 or settings.top_p < 1  # without them only the impossible is cut
     limit = min(map(scores.__getitem__, kept)) if cuts else max(map(scores.__getitem__, kept)) - LARGEST_GAP * T
     lost = [scores[node] for node, prob in probs.items() if prob <= LEAST]
-    checks.at_most(f"score of a node without {law}", max(lost, default=limit), limit, "", allowed)
+    checks.at_most("score of a node without probability", max(lost, default=limit), limit, law, allowed)

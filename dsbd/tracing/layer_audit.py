@@ -92,7 +92,7 @@ class LayerAudit:
         width = self._expected_width()
         checks.same("chosen width", layer.width, width.width)
         checks.same("reason of the width", layer.width_reason, width.numbers.width_reason)
-        for name in ("chain_c", "acceptance_chain", "accepted_distribution"):
+        for name in ("chain_c", "chain_S", "acceptance_chain", "accepted_distribution"):
             checks.all_close("chain of the width", getattr(layer, name), getattr(width.numbers, name), name)
         checks.close("mass of the forest", layer.forest_mass, width.forest_mass)
 
@@ -104,6 +104,10 @@ class LayerAudit:
         if self.is_below_forest or layer.kind == "bonus":
             checks.same("kind of the layer", layer.kind, "draft" if is_waiting else "bonus")
         checks.same("trials", len(self.trials), layer.draws_planned)
+        if layer.kind == "draft":
+            below = own if settings.branching else self.nodes.values()
+            drafted = [node.id for node in below if node.kind == "drafted"]
+            checks.same("nodes tried", [*dict.fromkeys(trial.node for trial in self.trials)], drafted)
         if layer.kind == "bonus":
             return Width(cap_width(settings.max_width, layer.target_support, settings), lambda: BONUS)
         if checks.is_likely:
@@ -112,7 +116,7 @@ class LayerAudit:
             checks.same("planned drafts", layer.draws_planned, drafts_planned(settings, layer.layer))
         target = self.law.masses()
         for c, S in zip(layer.chain_c, layer.chain_S, strict=True):
-            self._bound("S of the chain", S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0)
+            self._bound(S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0, "chain")
         c = [0.0, *(before + left for before, left in zip(layer.chain_c, layer.chain_S[:-1], strict=False))]
         return width_after_chain(c, layer.chain_S, layer.target_support, settings)
 
@@ -133,7 +137,6 @@ class LayerAudit:
     def _trial(self, trial: Trial, accepted: int) -> None:
         """Decide one draft again, of which ``accepted`` came before, and move the residual on."""
         node, checks, name = self.nodes[trial.node], self.checks, f"trial of node {trial.node}"
-        checks.same("kind of a tried node", node.kind, "drafted", name)
         checks.same("joint sums", trial.joint, None, name)
         draft_prob = node.draft_prob or 0.0
         rest = 1.0 if self.settings.replacement or checks.is_greedy else 1.0 - self.drafted
@@ -155,7 +158,6 @@ class LayerAudit:
             return "unneeded"
         self._adopt(trial, name)
         if node.parent not in self.layer.alive:
-            self.checks.same("orphan of a tree", self.settings.branching is None, True, name)
             return "orphaned"
         left = self._left(node.id, trial.residual_prob or 0.0)
         self.checks.close("residual", trial.residual_prob, left, name)
@@ -167,20 +169,20 @@ class LayerAudit:
         """Check c and S of a record, and go on with them: a small S has digits that 1 - mass has lost."""
         self.checks.close("c", record.c, self.residual.c, name)
         unknown = self.rest if self.rejections and not self.settings.replacement else 0.0
-        self._bound("S", record.S, self.residual.S, unknown, name)
+        self._bound(record.S, self.residual.S, unknown, name)
         self.residual.c, self.residual.S = record.c or 0.0, record.S or 0.0
 
-    def _bound(self, what: str, S: float | None, most: float, unknown: float, name: str = "") -> None:
+    def _bound(self, S: float | None, most: float, unknown: float, name: str) -> None:
         """Check S, of which the pairs that are not recorded can take ``unknown`` at most."""
-        self.checks.at_most(what, S, most, name)
-        self.checks.at_most(f"least {what}", most - unknown, S or 0.0, name)
+        self.checks.at_most("S", S, most, name)
+        self.checks.at_most("least S", most - unknown, S or 0.0, name)
 
     def _left(self, node: int, recorded: float) -> float:
         """Return P' at a node; what is recorded where nearly nothing of P is left."""
+        index = self.index_of.get(node)
         if self.residual.S < LEAST_LEFT:
-            self.checks.same("some of P is left", self.settings.replacement, False)
             return min(max(recorded, 0.0), 1.0)
-        return self.residual.probability(self.index_of.get(node, -1))
+        return 0.0 if index is None else self.residual.probability(index)
 
     def _reject(self, index: int | None, gain: float) -> None:
         """Move the residual on. Its S stands in the chain or, without replacement, in the next record."""
@@ -199,17 +201,17 @@ class LayerAudit:
         node = self.nodes[draw.node]
         checks.same("kind of a draw", draw.kind, "recovered" if self.rejections else self._kind(), name)
         checks.same("landing", draw.landed, node.kind != "drawn", name)
-        checks.same("parent of a draw", node.parent in layer.alive, True, name)
         self._adopt(draw, name)
-        index = self.index_of.get(draw.node, -1)
-        checks.close("P of a draw", draw.target_prob, self.law.probability(index), name)
-        checks.close("Q of a draw", draw.draft_prob, 0.0 if layer.kind == "bonus" else self.draft_probs[index], name)
+        index = self.index_of.get(draw.node, -1)  # -1: its parent is not alive
+        target, draft = (0.0, 0.0) if index < 0 else (self.law.probability(index), self.draft_probs[index])
+        checks.close("P of a draw", draw.target_prob, target, name)
+        if node.kind == "drawn":
+            checks.close("P of a drawn node", node.target_prob, draw.target_prob, name)
+        checks.close("Q of a draw", draw.draft_prob, 0.0 if layer.kind == "bonus" else draft, name)
         width = draw.cdf_high - draw.cdf_low
         checks.close("interval", width, self._left(draw.node, width), name)
-        masses = self.residual.masses() / max(self.residual.S, LEAST_LEFT)
-        if self.residual.S < LEAST_LEFT:
-            masses = np.zeros_like(masses)
-        checks.at_most("recorded pairs before the interval", float(masses[:index].sum()), draw.cdf_low, name)
+        masses = self.residual.masses() / self.residual.S if self.residual.S >= LEAST_LEFT else np.zeros(index + 1)
+        checks.at_most("recorded pairs before the interval", float(masses[: max(index, 0)].sum()), draw.cdf_low, name)
         checks.at_most("recorded pairs after it", float(masses[index + 1 : -1].sum()), 1.0 - draw.cdf_high, name)
         uniform = checks.uniform(draw.uniform, name)
         checks.same("uniform in its interval", draw.cdf_low <= uniform < draw.cdf_high, True, name)
@@ -248,7 +250,7 @@ class JointLayerAudit(LayerAudit):
     """A layer after a joint test: one token, which was accepted or drawn."""
 
     def _expected_width(self) -> Width:
-        self.checks.same("a bonus layer has no trials", bool(self.trials), self.layer.kind == "draft")
+        self.checks.same("kind of the layer", self.layer.kind, "draft" if self.trials else "bonus")
         return ONE_SEQUENCE if self.layer.kind == "draft" else Width(1, lambda: BONUS)
 
     def _trial(self, trial: Trial, accepted: int) -> None:
@@ -286,7 +288,6 @@ def check_joint_test(checks: Checks, iteration: Iteration) -> None:
         verdict = "rejected" if number > passed else "accepted" if one else "carried"
         checks.same("verdict of a beginning", trial.verdict, verdict, f"trial of node {trial.node}")
     if ends:
-        checks.same("end of the best beam", parent in ends, True)
         checks.close("sum of the best beam under the draft model", sums[parent], max(sums[end] for end in ends))
     has_end = bool(trials) and passed == len(trials) and nodes[trials[-1].node].ends
     is_whole = has_end or (settings.searches_blocks and bool(trials))
