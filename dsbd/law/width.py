@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dsbd.law.laws import Floats
+from dsbd.law.laws import Floats, excess
 from dsbd.settings import ResolvedSettings
 
 
@@ -65,7 +65,7 @@ def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> tu
     c, S = [0.0], [1.0]
     for _ in range(drafts):
         c.append(c[-1] + S[-1])
-        S.append(float(np.maximum(target_probs - c[-1] * draft_probs, 0.0).sum()))
+        S.append(float(excess(target_probs, draft_probs, c[-1]).sum()))
     return c, S
 
 
@@ -124,19 +124,22 @@ def choose_width(
     """
 
     if settings.min_width < settings.max_width:
-        return _followed(target_probs, draft_probs, drafts, support, settings)
-    width = cap_width(settings.max_width, support, settings)
-    return Width(width, lambda: _followed(target_probs, draft_probs, drafts, support, settings).numbers)
+        return width_after_chain(*residual_chain(target_probs, draft_probs, drafts), support, settings)
+    width, laws = cap_width(settings.max_width, support, settings), (target_probs, draft_probs)
+    return Width(width, lambda: width_after_chain(*residual_chain(*laws, drafts), support, settings).numbers)
 
 
-def _followed(
-    target_probs: Floats, draft_probs: Floats, drafts: int, support: int, settings: ResolvedSettings
-) -> Width:
-    c, S = residual_chain(target_probs, draft_probs, drafts)
+def width_after_chain(c: list[float], S: list[float], support: int, settings: ResolvedSettings) -> Width:
+    """Choose the width from the residual after 0 to m rejections in a row.
+
+    >>> from dsbd.law import toy
+    >>> width_after_chain([0.0, 1.0, 1.25], [1.0, 1 / 4, 3 / 16], 4, toy.settings(width_threshold=0.9)).width
+    1
+    """
     acceptance = acceptance_chain(S)
     distribution = accepted_distribution(acceptance)
     tails = accumulate(reversed(distribution[1:]))  # P(accepted >= m), P(accepted >= m - 1), ...
-    likely = next((drafts - at for at, tail in enumerate(tails) if tail >= settings.width_threshold), 0)
+    likely = next((len(acceptance) - at for at, tail in enumerate(tails) if tail >= settings.width_threshold), 0)
     width, reason = _bounded(likely, support, settings)
     return Width(width, lambda: Numbers(c, S, acceptance, distribution, reason))
 
