@@ -269,7 +269,6 @@ class DecodingSettings:
         if "lossless" in values and "lossless" not in {one.name for one in fields(cls)}:
             method = values.get("method", "dsbd")
             unread = {about.name for about in FIELDS.values() if method not in about.methods} | {"lossless"}
-            values = {"early_stopping": None} | values  # older ones lack it: nothing ended them early
             values = {name: value for name, value in values.items() if name not in unread}
         return cls(**values)
 

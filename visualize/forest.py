@@ -84,7 +84,7 @@ class Width:
     is_free: bool
     """True for the layer after guesses that all passed."""
     chances: tuple[float, ...]
-    """P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ..."""
+    """P(accepted >= k) for k = 1, 2, ..."""
     threshold: float | None
     """None if no threshold chose the width."""
     record: Layer
@@ -288,25 +288,16 @@ def _looks_of(iteration: Iteration, index: Mapping[int, Node], steps: Sequence[S
 
 def _widths(iteration: Iteration, settings: ResolvedSettings) -> Iterator[Width]:
     for layer in iteration.layers:
-        draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
-        chances = chances_of(layer, settings, draws)
+        chances = chances_of(layer)
         is_free = layer.kind == "bonus" and layer.layer > 1
         threshold = settings.width_threshold if chances else None
         yield Width(layer.layer, layer.width, is_free, chances, threshold, layer)
 
 
-def chances_of(layer: Layer, settings: ResolvedSettings, draws: Sequence[Draw]) -> tuple[float, ...]:
-    """Return P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ...
-
-    Greedy draws without replacement are certain, so the ``draws`` of the layer tell which of them land.
-    """
-    if layer.forest_mass is None:
-        distribution = layer.accepted_distribution
-        return tuple(min(1.0, math.fsum(distribution[k:])) for k in range(1, layer.draws_planned + 1))
-    if settings.temperature == 0 and not settings.replacement:
-        landed = [draw.landed for draw in draws][: settings.max_width]
-        return tuple(float(all(landed[:k]) and k <= len(landed)) for k in range(1, settings.max_width + 1))
-    return tuple(layer.forest_mass**k for k in range(1, settings.max_width + 1))
+def chances_of(layer: Layer) -> tuple[float, ...]:
+    """Return P(accepted >= k) for k = 1, 2, ..., the drafts of a layer."""
+    distribution = layer.accepted_distribution
+    return tuple(min(1.0, math.fsum(distribution[k:])) for k in range(1, layer.draws_planned + 1))
 
 
 def _best_so_far(trace: Trace, tree: nx.DiGraph) -> int:

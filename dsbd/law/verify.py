@@ -217,7 +217,7 @@ class _Verifier:
         return draws
 
     def _draw_coupled(self, state: _State, count: int, kind: DrawKind) -> list[Draw[Node]]:
-        """Draw beams from the target's law by the noise: the candidate with the largest score + noise, for each draw."""
+        """Draw beams from the target's law by the noise: for each draw the pair with the largest score + noise."""
         law, settings, nodes = state.law, self.settings, dict[int, Node]()
         if law.ranks is not None:
             drawn, noise = law.best_first()[:count], np.zeros((1, law.support))

@@ -27,7 +27,7 @@ class Numbers(NamedTuple):
     """Which bound decided: ``threshold``, ``min_width``, ``max_width`` or ``support``; else ``bonus`` or ``joint``."""
 
 
-BONUS, COUPLED = Numbers([], [], [], [], "bonus"), Numbers([], [], [], [], "min_width")
+BONUS, COUPLED = Numbers([], [], [], [], "bonus"), Numbers([0.0], [1.0], [], [1.0], "min_width")
 """Those of a layer without drafts: the bonus layer, and a layer of a coupled forest, whose width is fixed."""
 
 

@@ -48,6 +48,32 @@ class AuditReport:
 def verify_trace(trace: Trace) -> AuditReport:
     """Decide again every verdict, width, draw and identity, then compare the digest, which a browser leaves out.
 
+    With a new digest, another value can pass in what follows; ``verify-trace --replay`` decides all but the first.
+    No check decides:
+
+    - who wrote it and when: ``software``, ``models.id``, ``models.revision``, ``models.dtype``, ``models.device``,
+      ``models.attention`` of the draft model, ``result.stats.kv_peak_bytes`` and, in a search for blocks,
+      ``result.stats.draft_calls``;
+    - how the ``prompt`` became its tokens;
+    - random numbers, where they decide the same: ``trials.uniform``, ``draws.uniform``;
+    - the size of log-probabilities where the temperature is not 1 or pairs were cut, and any of a node that decided
+      nothing: ``nodes.target_log_prob``, ``nodes.draft_log_prob``, ``nodes.target_prob``, ``nodes.draft_prob``,
+      ``nodes.parent``, ``nodes.token_id``, ``nodes.text``, ``nodes.bytes``, ``nodes.ends``;
+    - a likely pair that is no node, as far as the others leave room: ``layers.alternatives.parent``,
+      ``layers.alternatives.token_id``, ``layers.alternatives.text``, ``layers.alternatives.target_prob``,
+      ``layers.alternatives.draft_prob``; Q of a pair that is neither: ``draws.draft_prob``; how many pairs there are
+      where top_p cuts: ``layers.target_support``;
+    - cache slots: ``kept.slots_scored`` and, of earlier iterations, ``kept.nodes``;
+    - a setting, where the run shows nothing of it. So are ``settings.width_threshold``, ``settings.continuation`` and
+      ``settings.depth_costs`` where another value chooses the same; ``settings.landing`` and ``settings.input_beams``
+      where nothing landed or was left; ``settings.top_p`` where it cut, or would have cut nothing; ``settings.top_k``
+      below a top_p that cuts, or at temperature 0 or below 0.15; ``settings.temperature`` of lone pairs and at 0;
+      ``settings.draft_width`` where Q has no more, or a joint test tries one beam; ``settings.cover_width`` near
+      top_k; ``settings.min_width``, ``settings.forest`` without drafts; ``settings.branching`` of layers that were
+      not reached; ``settings.length_penalty`` of one token; ``settings.max_new_tokens`` where all beams ended;
+       ``settings.early_stopping`` that ends this decode at the same token;
+      ``settings.method`` where it implies the other settings, too; and the seed, if both are changed.
+
     Raises:
         TraceError: ``trace`` is not a :class:`Trace`.
     """
@@ -66,6 +92,8 @@ class _Audit:
         self.trace, self.settings, self.checks = checks.trace, checks.settings, checks
         self.finished: dict[int, InputBeam] = {}
         self.length = 0
+        texts = (one.text for one in (*self.trace.prompt.pieces, *checks.nodes.values()))
+        self.has_spaces = any(text.startswith(" ") for text in texts)
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
 
     def run(self) -> None:
@@ -140,7 +168,6 @@ class _Audit:
         passed = sum(layer.outcome in ("passed", "landed") for layer in iteration.layers)
         self.depth.observe(iteration.draft_depth, passed, iteration.layers[-1].outcome == "short")
         self.length += last
-        checks.at_most("tokens decoded so far", self.length, settings.max_new_tokens)
         best = sorted(alive, key=lambda beam: -beam.log_weight)[: settings.input_beams]
         checks.same("output beams", iteration.output_beams, [beam for beam in alive if beam in best])
         self._slots(iteration)
@@ -172,6 +199,7 @@ class _Audit:
         held = slots.prompt_slots + len(above) if above else slots.slots_scored
         checks.same("slots that stay", slots.slots_kept, held)
         checks.same("nodes that stay", above & own <= {*slots.nodes} <= above, True)
+        checks.same("nodes that stay twice", len(slots.nodes), len({*slots.nodes}))
 
     # ---- the result
 
@@ -184,7 +212,7 @@ class _Audit:
         for beam in result.beams:
             name, path = f"beam {beam.node}", list(path_to(beam.node, checks.nodes))
             checks.same("tokens", beam.token_ids, [node.token_id for node in path], name)
-            checks.same("text of the tokens", _shows(beam.text, path), True, name)
+            checks.same("text of the tokens", _shows(beam.text, path, self.has_spaces), True, name)
             checks.close("log-weight of a hypothesis", beam.log_weight, held[beam.node].log_weight, name)
             checks.same("multiplicity", beam.multiplicity, held[beam.node].multiplicity, name)
             checks.close("score", beam.score, self._score(beam), name)
@@ -227,30 +255,33 @@ def _joined(nodes: Iterable[Node]) -> str:
     return b"".join(parts).decode(errors="replace")
 
 
-def _shows(text: str, nodes: Sequence[Node]) -> bool:
-    """Return True if a text is what tokens show: their own texts one after another, without the spaces.
+def _shows(text: str, nodes: Sequence[Node], has_spaces: bool) -> bool:
+    """Return True if a text is what tokens show, one after another.
 
-    Tokenizers differ in where they put spaces, and in what they make of bytes that are no text. One that hides special
-    tokens hides those that end a beam, or have a text in brackets, such as ``<pad>``; some mark the middle of a word.
+    Bytes that are no text are one U+FFFD each, or together; a token that ends a beam, or has a text in brackets such as
+    ``<pad>``, may be hidden. Without ``has_spaces`` the tokens do not tell where spaces are, or ``##`` inside a word.
     """
-    left, runs = _letters(text), list[list[Node]]()
+    runs = list[list[Node]]()
     for node in nodes:  # bytes that alone are not UTF-8 make a text together
         if node.bytes and runs and runs[-1][-1].bytes:
             runs[-1].append(node)
         else:
             runs.append([node])
-    for run in runs:
+    left = text if has_spaces else "".join(text.split())
+    for place, run in enumerate(runs):
         whole = _joined(run)
-        is_hidden = run[0].ends or "\ufffd" in whole or (whole[:1] + whole[-1:]) in ("<>", "[]")
-        shown = [part for part in (_letters(whole), _letters(whole).removeprefix("##")) if left.startswith(part)]
-        if not shown and not is_hidden:
+        parts = [whole] if has_spaces else ["".join(whole.split()), whole.strip().removeprefix("##")]
+        if run[0].ends or (whole[:1] + whole[-1:]) in ("<>", "[]"):
+            parts.append("")
+        if "\ufffd" in whole or whole in ("\n", "\t", "\r"):
+            parts.append("\ufffd" * len(run))
+        if place == 0:
+            parts.append(whole.removeprefix(" "))
+        shown = next((part for part in parts if left.startswith(part)), None)
+        if shown is None:
             return False
-        left = left.removeprefix(shown[0] if shown else "")
+        left = left.removeprefix(shown)
     return not left
-
-
-def _letters(text: str) -> str:
-    return "".join(text.replace("\ufffd", "").split())
 
 
 def _ambiguous(tokens: Iterable[Piece | Node | Alternative], of: Callable[[Any], object]) -> list[int]:

@@ -14,9 +14,9 @@ import numpy as np
 from dsbd.law.joint import ONE_SEQUENCE, acceptance, passes
 from dsbd.law.laws import Floats, Law, Residual, excess
 from dsbd.law.verified import TAKEN
-from dsbd.law.width import BONUS, Width, cap_width, likely_forest_width, width_after_chain
+from dsbd.law.width import BONUS, COUPLED, Width, cap_width, width_after_chain
 from dsbd.tracing.law_audit import BrokenError, Checks, drafts_planned
-from dsbd.tracing.records import Draw, InputBeam, Iteration, Layer, Node, Trial
+from dsbd.tracing.records import ROOT, Draw, InputBeam, Iteration, Layer, Node, Trial
 
 LEAST_LEFT = 1e-280
 """Where less of P is left, recorded probabilities have lost the digits that P' follows from."""
@@ -41,6 +41,8 @@ class LayerAudit:
         """Q of the drafts so far."""
         self.rejections = 0
         """Since the last acceptance or draw: each one moved the residual."""
+        self.taken = set[int]()
+        """The pairs that coupled draws without replacement have taken."""
         self.finished: dict[int, InputBeam] = {}
         """The beams that ended, by node."""
         self.outcome = ""
@@ -63,7 +65,8 @@ class LayerAudit:
 
     def _recorded_law(self) -> tuple[Law, Floats]:
         """Return P and Q of the recorded pairs, in their order, and of one pair for all others."""
-        places = {node: place for place, node in enumerate(self.layer.alive)}
+        alive = self.layer.alive
+        places = {node: place for place, node in enumerate(alive)}
         drawn = {draw.node: draw.draft_prob for draw in self.draws}  # a drawn node holds no Q
         pairs = {
             (places[node.parent], node.token_id): (node.target_prob or 0.0, node.draft_prob or drawn.get(node.id, 0.0))
@@ -85,8 +88,9 @@ class LayerAudit:
             first = [self.index_of[beam.node] for beam in self.layer.beams if beam.node in self.index_of]
             ranks = np.array([*first, *(place for place in range(target.size) if place not in first)])
             self.rest = 0.0
+        keys = np.array([(place << 32) | token for place, token in self.index] + [len(alive) << 32])
         with np.errstate(divide="ignore"):
-            return Law(np.arange(target.size), target, np.zeros(target.size), np.log(target), ranks), draft
+            return Law(keys, target, np.zeros(target.size), np.log(target), ranks), draft
 
     # ---- the width
 
@@ -95,48 +99,38 @@ class LayerAudit:
         width = self._expected_width()
         checks.same("chosen width", layer.width, width.width)
         checks.same("reason of the width", layer.width_reason, width.numbers.width_reason)
-        for name in ("chain_c", "acceptance_chain", "accepted_distribution"):
+        for name in ("chain_c", "chain_S", "acceptance_chain", "accepted_distribution"):
             checks.all_close("chain of the width", getattr(layer, name), getattr(width.numbers, name), name)
-        checks.close("mass of the forest", layer.forest_mass, width.forest_mass)
 
     def _expected_width(self) -> Width:
-        """Return the width that follows from the recorded S, or in a likely forest from its nodes."""
+        """Return the width that follows from the recorded S; that of a coupled forest is fixed."""
         layer, checks, settings = self.layer, self.checks, self.settings
         own = [node for node in self.nodes.values() if node.parent in layer.alive]
         is_waiting = not self.is_below_forest and any(node.kind == checks.tried_kind for node in own)
         if self.is_below_forest or layer.kind == "bonus":
             checks.same("kind of the layer", layer.kind, "draft" if is_waiting else "bonus")
         checks.same("trials", len(self.trials), layer.draws_planned)
+        if layer.kind == "draft":
+            below = own if settings.branching else self.nodes.values()
+            drafted = [node.id for node in below if node.kind == "drafted"]
+            checks.same("nodes tried", [*dict.fromkeys(trial.node for trial in self.trials)], drafted)
         if layer.kind == "bonus":
             return Width(cap_width(settings.max_width, layer.target_support, settings), lambda: BONUS)
-        if checks.is_likely:
-            return self._likely_width()
+        if checks.is_coupled:
+            return Width(cap_width(settings.max_width, layer.target_support, settings), lambda: COUPLED)
         if settings.replacement:
             checks.same("planned drafts", layer.draws_planned, drafts_planned(settings, layer.layer))
         target = self.law.masses()
         for c, S in zip(layer.chain_c, layer.chain_S, strict=True):
-            self._bound("S of the chain", S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0)
+            self._bound(S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0, "chain")
         c = [0.0, *(before + left for before, left in zip(layer.chain_c, layer.chain_S[:-1], strict=False))]
         return width_after_chain(c, layer.chain_S, layer.target_support, settings)
-
-    def _likely_width(self) -> Width:
-        """Draws land with the mass of the forest; whether greedy ones do is certain, and seen up to the width."""
-        layer, widest = self.layer, self.settings.max_width
-        if self.checks.is_greedy:
-            landing = np.cumprod([draw.landed for draw in self.draws]).tolist()
-            mass, chances = float(landing[0]), [*landing, *[0.0] * widest][: min(widest, layer.target_support)]
-        else:
-            below = [node for node in self.nodes.values() if node.kind == "cover" and node.parent in layer.alive]
-            mass = min(math.fsum(node.target_prob or 0.0 for node in below), 1.0)
-            chances = [(layer.forest_mass or 0.0) ** count for count in range(1, widest + 1)]
-        return likely_forest_width(chances, mass, layer.target_support, self.settings)
 
     # ---- trials
 
     def _trial(self, trial: Trial, accepted: int) -> None:
         """Decide one draft again, of which ``accepted`` came before, and move the residual on."""
         node, checks, name = self.nodes[trial.node], self.checks, f"trial of node {trial.node}"
-        checks.same("kind of a tried node", node.kind, "drafted", name)
         checks.same("joint sums", trial.joint, None, name)
         draft_prob = node.draft_prob or 0.0
         rest = 1.0 if self.settings.replacement or checks.is_greedy else 1.0 - self.drafted
@@ -158,7 +152,6 @@ class LayerAudit:
             return "unneeded"
         self._adopt(trial, name)
         if node.parent not in self.layer.alive:
-            self.checks.same("orphan of a tree", self.settings.branching is None, True, name)
             return "orphaned"
         left = self._left(node.id, trial.residual_prob or 0.0)
         self.checks.close("residual", trial.residual_prob, left, name)
@@ -170,20 +163,20 @@ class LayerAudit:
         """Check c and S of a record, and go on with them: a small S has digits that 1 - mass has lost."""
         self.checks.close("c", record.c, self.residual.c, name)
         unknown = self.rest if self.rejections and not self.settings.replacement else 0.0
-        self._bound("S", record.S, self.residual.S, unknown, name)
+        self._bound(record.S, self.residual.S, unknown, name)
         self.residual.c, self.residual.S = record.c or 0.0, record.S or 0.0
 
-    def _bound(self, what: str, S: float | None, most: float, unknown: float, name: str = "") -> None:
+    def _bound(self, S: float | None, most: float, unknown: float, name: str) -> None:
         """Check S, of which the pairs that are not recorded can take ``unknown`` at most."""
-        self.checks.at_most(what, S, most, name)
-        self.checks.at_most(f"least {what}", most - unknown, S or 0.0, name)
+        self.checks.at_most("S", S, most, name)
+        self.checks.at_most("least S", most - unknown, S or 0.0, name)
 
     def _left(self, node: int, recorded: float) -> float:
         """Return P' at a node; what is recorded where nearly nothing of P is left."""
+        index = self.index_of.get(node)
         if self.residual.S < LEAST_LEFT:
-            self.checks.same("some of P is left", self.settings.replacement, False)
             return min(max(recorded, 0.0), 1.0)
-        return self.residual.probability(self.index_of.get(node, -1))
+        return 0.0 if index is None else self.residual.probability(index)
 
     def _reject(self, index: int | None, gain: float) -> None:
         """Move the residual on. Its S stands in the chain or, without replacement, in the next record."""
@@ -197,27 +190,52 @@ class LayerAudit:
     # ---- draws
 
     def _draw(self, draw: Draw) -> None:
-        """Decide one draw again: its kind, its law and the interval its uniform fell in."""
+        """Decide one draw again: its kind, its law, and the interval its uniform fell in or the noise."""
         checks, layer, name = self.checks, self.layer, f"draw of node {draw.node}"
         node = self.nodes[draw.node]
         checks.same("kind of a draw", draw.kind, "recovered" if self.rejections else self._kind(), name)
         checks.same("landing", draw.landed, node.kind != "drawn", name)
-        checks.same("parent of a draw", node.parent in layer.alive, True, name)
-        self._adopt(draw, name)
-        index = self.index_of.get(draw.node, -1)
-        checks.close("P of a draw", draw.target_prob, self.law.probability(index), name)
-        checks.close("Q of a draw", draw.draft_prob, 0.0 if layer.kind == "bonus" else self.draft_probs[index], name)
-        width = draw.cdf_high - draw.cdf_low
-        checks.close("interval", width, self._left(draw.node, width), name)
-        masses = self.residual.masses() / max(self.residual.S, LEAST_LEFT)
-        if self.residual.S < LEAST_LEFT:
-            masses = np.zeros_like(masses)
-        checks.at_most("recorded pairs before the interval", float(masses[:index].sum()), draw.cdf_low, name)
-        checks.at_most("recorded pairs after it", float(masses[index + 1 : -1].sum()), 1.0 - draw.cdf_high, name)
-        uniform = checks.uniform(draw.uniform, name)
-        checks.same("uniform in its interval", draw.cdf_low <= uniform < draw.cdf_high, True, name)
+        if not checks.is_coupled:
+            self._adopt(draw, name)
+        index = self.index_of.get(draw.node, -1)  # -1: its parent is not alive
+        target, draft = (0.0, 0.0) if index < 0 else (self.law.probability(index), self.draft_probs[index])
+        checks.close("P of a draw", draw.target_prob, target, name)
+        if node.kind == "drawn":
+            checks.close("P of a drawn node", node.target_prob, draw.target_prob, name)
+        checks.close("Q of a draw", draw.draft_prob, 0.0 if layer.kind == "bonus" else draft, name)
+        numbers = (draw.c, draw.S, draw.uniform, draw.cdf_low, draw.cdf_high)
+        checks.same(
+            "numbers of a draw",
+            [number is None for number in (*numbers, draw.noise)],
+            [checks.is_coupled] * 5 + [not checks.is_coupled],
+            name,
+        )
+        self._by_noise(draw, index, name) if checks.is_coupled else self._by_interval(draw, index, name)
         self.residual.take(index)
         self.rejections = 0
+
+    def _by_noise(self, draw: Draw, index: int, name: str) -> None:
+        """Check the noise of a draw, which follows from the seed, and that no recorded pair has more score + noise."""
+        noise, row = np.zeros((1, self.law.support)), 0
+        if not self.checks.is_greedy:
+            parents = [self.checks.path(node) for node in (*self.layer.alive, ROOT)]  # the last for the rest of P
+            noise = self.checks.noise.gumbel(self.law, parents, self.layer.width if self.settings.replacement else 1)
+            row = draw.order if self.settings.replacement else 0
+            values = self.law.scores + noise[row]
+            left = [value for at, value in enumerate(values[:-1].tolist()) if at not in self.taken]
+            self.checks.at_most("score + noise of a recorded pair", max(left), values[index], name)
+        self.checks.close("noise", draw.noise, noise[row, index], name)
+        self.taken |= set() if self.settings.replacement else {index}
+
+    def _by_interval(self, draw: Draw, index: int, name: str) -> None:
+        checks, low, high = self.checks, draw.cdf_low or 0.0, draw.cdf_high or 0.0
+        width = high - low
+        checks.close("interval", width, self._left(draw.node, width), name)
+        masses = self.residual.masses() / self.residual.S if self.residual.S >= LEAST_LEFT else np.zeros(index + 1)
+        checks.at_most("recorded pairs before the interval", float(masses[: max(index, 0)].sum()), low, name)
+        checks.at_most("recorded pairs after it", float(masses[index + 1 : -1].sum()), 1.0 - high, name)
+        uniform = checks.uniform(draw.uniform, name)
+        checks.same("uniform in its interval", low <= uniform < high, True, name)
 
     def _kind(self) -> str:
         return "bonus" if self.layer.kind == "bonus" else "fresh"
@@ -251,7 +269,7 @@ class JointLayerAudit(LayerAudit):
     """A layer after a joint test: one token, which was accepted or drawn."""
 
     def _expected_width(self) -> Width:
-        self.checks.same("a bonus layer has no trials", bool(self.trials), self.layer.kind == "draft")
+        self.checks.same("kind of the layer", self.layer.kind, "draft" if self.trials else "bonus")
         return ONE_SEQUENCE if self.layer.kind == "draft" else Width(1, lambda: BONUS)
 
     def _trial(self, trial: Trial, accepted: int) -> None:
@@ -289,7 +307,6 @@ def check_joint_test(checks: Checks, iteration: Iteration) -> None:
         verdict = "rejected" if number > passed else "accepted" if one else "carried"
         checks.same("verdict of a beginning", trial.verdict, verdict, f"trial of node {trial.node}")
     if ends:
-        checks.same("end of the best beam", parent in ends, True)
         checks.close("sum of the best beam under the draft model", sums[parent], max(sums[end] for end in ends))
     has_end = bool(trials) and passed == len(trials) and nodes[trials[-1].node].ends
     is_whole = has_end or (settings.searches_blocks and bool(trials))

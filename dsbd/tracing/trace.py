@@ -1,4 +1,4 @@
-"""The trace ``dsbd-trace/1``: everything that one decode decided, as plain data.
+"""The trace ``dsbd-trace/2``: everything that one decode decided, as plain data.
 
 A trace is evidence: ``dsbd.tracing.audit`` decides every verdict, width and draw again from it, and the digest catches
 every other change. This module needs no torch and no model; the drawings read nothing but a :class:`Trace`.
@@ -24,14 +24,14 @@ from dsbd.tracing.reading import check_consistency, parse, read_trace_file
 from dsbd.tracing.records import Iteration, Listed, Models, Node, Prompt, Result, Text
 from dsbd.util import check_output, write_file
 
-FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
+FORMAT: Literal["dsbd-trace/2"] = "dsbd-trace/2"
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
 class Trace(Brief):
     """One decode, complete. ``Trace.load`` and ``trace.save`` read and write it, ``.gz`` compressed."""
 
-    format: Literal["dsbd-trace/1"]
+    format: Literal["dsbd-trace/2"]
     software: dict[Text, Text]
     models: Models
     settings: ResolvedSettings
@@ -56,7 +56,7 @@ class Trace(Brief):
             data: what :meth:`to_dict` gives.
 
         Raises:
-            TraceError: it is not a ``dsbd-trace/1``, a field is missing, unknown or out of place, or a node refers
+            TraceError: it is not a ``dsbd-trace/2``, a field is missing, unknown or out of place, or a node refers
                 to one that does not exist.
         """
         found = data.get("format") if isinstance(data, dict) else type(data).__name__

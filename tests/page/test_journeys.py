@@ -269,7 +269,7 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
         "numbers.json": json.dumps(whole | {"iterations": [1, 2, 3]}).encode(),
         "own-parent.json": json.dumps(whole | {"iterations": [first | {"nodes": [own, *first["nodes"][1:]]}]}).encode(),
         "parents.json": json.dumps(whole | {"iterations": [first | {"nodes": [None]}]}).encode(),
-        "hollow.json": json.dumps({"format": "dsbd-trace/1", "iterations": [], "prompt": {"pieces": []}}).encode(),
+        "hollow.json": json.dumps({"format": "dsbd-trace/2", "iterations": [], "prompt": {"pieces": []}}).encode(),
     }
     for name, content in damaged.items():
         (tmp_path / name).write_bytes(content)

@@ -37,7 +37,7 @@ def test_round_trip(trace, tmp_path, name):
         trace.save(tmp_path / "none" / name)
 
 
-START = b'{"format":"dsbd-trace/1",'
+START = b'{"format":"dsbd-trace/2",'
 BROKEN = START + b'"iterations":[' + b",".join([b"{}"] * 100_000) + b"]}"
 PACKED = gzip.compress(BROKEN, mtime=0)
 

@@ -68,7 +68,7 @@ function widthOf({settings}, {law, draft_probs, drafts}) {
     return {width: bounded(count, support, settings), width_reason: reasonOf(count, support, settings), ...numbers};
   };
   if (settings.forest === "coupled") {
-    return {width: bounded(0, support, settings), width_reason: "min_width", ...chainNumbers([], [])};
+    return {width: bounded(0, support, settings), width_reason: "min_width", ...chainNumbers([1], [])};
   }
   const {length} = drafts.drafts;
   const count = settings.replacement ? length : Math.min(length, drafts.law.pairs.length);

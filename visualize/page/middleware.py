@@ -185,7 +185,7 @@ class Gate:
                     return
             elif waiting:
                 start = waiting.pop()
-                await send(start | {"status": 422 if json.loads(message["body"])["error"] else 500})
+                await send({**start, "status": 422 if json.loads(message["body"])["error"] else 500})
             await send(message)
 
         return sent

@@ -206,8 +206,8 @@ async function openFile(file) {
   said.textContent = "";
   try {
     const opened = await DsbdPage.readTrace(file);
-    const isTrace = opened?.format === "dsbd-trace/1" && Array.isArray(opened.iterations) && opened.prompt?.pieces;
-    if (!isTrace) throw new Error("it is no trace of the format dsbd-trace/1");
+    const isTrace = opened?.format === "dsbd-trace/2" && Array.isArray(opened.iterations) && opened.prompt?.pieces;
+    if (!isTrace) throw new Error("it is no trace of the format dsbd-trace/2");
     const before = shown;
     const decode = {name: `file-${(count += 1)}`, trace: opened, settled: Infinity, file};
     try {

@@ -4,7 +4,7 @@
 
 import {PROMPT_END} from "./tokens.js";
 
-const FORMAT = "dsbd-trace/1";
+const FORMAT = "dsbd-trace/2";
 const GZIP = [0x1f, 0x8b];
 const MOST_BYTES = 2 ** 28;
 const MOST_VALUES = 12_000_000;

@@ -1,5 +1,5 @@
 /* The scene of a trace: every iteration as the viewer draws it, and the whole decode as one tree and one text. It is
- * made from the plain trace, dsbd-trace/1 (dsbd/tracing/records.py says what each field means), and may grow.
+ * made from the plain trace, dsbd-trace/2 (dsbd/tracing/records.py says what each field means), and may grow.
  *
  *   const scene = new Scene(trace);   scene.add(records);   scene.end(result);
  */
@@ -143,7 +143,7 @@ class SceneIteration {
     this.draws = draws.map(placed);
     this.layers = layers.map((layer, at) => ({
       ...layer,
-      chances: chancesOf(layer, scene.settings, draws),
+      chances: tailsOf(layer.accepted_distribution),
       alternatives: alternativesOf(layer, scene.running),
       step: widths[at],
     }));
@@ -236,18 +236,6 @@ function ranked(beams, finished, scene) {
 function beamsAfter({layers, output_beams}, scene) {
   const ended = layers.flatMap(({beams, finished}) => beams.filter(({node}) => finished.includes(node)));
   return [...ranked(output_beams, false, scene), ...ranked(ended, true, scene)];
-}
-
-/* P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ... Greedy draws without replacement are
- * certain, so they tell which of them land. */
-function chancesOf({forest_mass, accepted_distribution, layer}, settings, draws) {
-  const {temperature, replacement, max_width} = settings;
-  if (forest_mass === null) return tailsOf(accepted_distribution);
-  const own = draws.filter((draw) => draw.layer === layer);
-  const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
-  const isCertain = temperature === 0 && !replacement;
-  const chance = (k) => (isCertain ? Number(areLanded(k)) : forest_mass ** k);
-  return Array.from({length: max_width}, (_, at) => chance(at + 1));
 }
 
 /* The likeliest pairs of a layer: {name, target, draft}. A beam is named only where several are alive. */
