@@ -223,7 +223,7 @@ class Drafter:
         guesses = best_draws(sure, settings.max_width, settings.replacement)
         needed = sure.max(axis=1) if settings.replacement else sure[0, guesses[-1:]]
         margins: Floats = before + np.maximum(needed[:, None] - values, 0.0).min(axis=0)
-        return margins, np.bincount(guesses, minlength=law.support)
+        return margins, np.bincount(guesses[margins[guesses] == 0], minlength=law.support)
 
     def _race(self, probs: Floats, draws: int) -> list[int]:
         """Draw from a law whose pairs are best first: the largest prob / exponential noise wins.

@@ -31,7 +31,7 @@ from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
 from tests.axe import serious
-from tests.toy_pair import SPREAD
+from tests.toy_pair import SPREAD, fitting
 from tests.visualize.homes import served, visit
 from tests.visualize.test_javascript import run_under_node
 from visualize.page.form import as_prompt
@@ -173,9 +173,11 @@ def case(seed: int, /, **settings: Any) -> dict[str, Any]:
 GRID = [
     {},
     {"min_width": 2, "max_width": 4, "width_threshold": 0.4},
-    {"temperature": 0.0, "forest": "likely", "replacement": False, "max_width": 3, "width_threshold": 0.9},
+    {"temperature": 0.0, "forest": "coupled", "replacement": False, "min_width": 3, "max_width": 3},
     {"top_p": 0.7, "top_k": 10, "replacement": False, "temperature": 1.5},
-    {"top_p": 0.6, "forest": "likely"},
+    {"top_p": 0.6, "forest": "coupled", "cover_width": 2, "seed": 2**40 + 7, "min_width": 2, "max_width": 2},
+    {"forest": "coupled", "replacement": False, "min_width": 4, "max_width": 4, "draft_width": 9, "top_k": 0},
+    {"min_width": 5, "max_width": 5, "temperature": 1.4, "draft_width": 12},
     {"temperature": 1e-3, "seed": 2**32 + 5},
     {"temperature": 1e-3, "replacement": False, "min_width": 3, "draft_width": 3, "seed": 2**53 - 1},
     {"draft_width": 1, "width_threshold": 0.0, "max_new_tokens": 1},
@@ -208,7 +210,7 @@ def any_settings(seed: int) -> dict[str, Any]:
         "early_stopping": [True, False, "never", None],
         "max_new_tokens": range(1, 21),
     }
-    return {name: random.Random(f"{seed} {name}").choice(values[name]) for name in values if name != "seed"}
+    return fitting({name: random.Random(f"{seed} {name}").choice(values[name]) for name in values if name != "seed"})
 
 
 @pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 12), marks=pytest.mark.slow)], ids=["few", "many"])

@@ -31,7 +31,7 @@ export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]
 /* The choices of a field, which for a switch are true, false and what else it takes; nothing is measured here. */
 export const choicesOf = (name) => {
   const {kind, choices, also} = FIELDS[name];
-  return kind === "switch" ? [true, false, ...also] : choices.filter((choice) => choice !== "auto");
+  return kind === "switch" ? [true, false, ...also] : [...also, ...choices];
 };
 
 /* What a form or a recorded trace asks for as settings that the decoder runs: fields that the method does not read get
@@ -71,7 +71,9 @@ function implied({method, ...asked}) {
     const max_width = asked.max_width ?? Math.min(beams, FIELDS.max_width.high);
     const {landing, input_beams, replacement, min_width} = asked;
     const isPaper = !landing || input_beams !== null || !replacement || min_width < max_width;
-    if (isCoupled && min_width < max_width) throw new Refused("coupled", {low: min_width, high: max_width});
+    if (isCoupled && (min_width < max_width || !landing || input_beams !== null)) {
+      throw new Error("forest is coupled: make min_width and max_width equal, leave landing on and input_beams empty");
+    }
     return {max_width, forest: asked.forest ?? (isPaper ? "sampled" : "coupled")};
   }
   const width = FIELDS.num_beams.methods.includes(method) ? asked.num_beams : 1;
