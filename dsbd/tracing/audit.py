@@ -189,7 +189,7 @@ class _Audit:
         _check_stats(checks, result, self.length)
 
     def _ends_early(self, alive: Sequence[InputBeam], length: int) -> bool:
-        """Decide ``early_stopping`` again; at the limit, where beams that are alive are results too, no end is early."""
+        """Decide ``early_stopping`` again; at the limit, where alive beams are results too, no end is early."""
         settings = self.settings
         scores = sorted(self._score(beam) for beam in self.finished.values() for _ in range(beam.multiplicity))
         if settings.early_stopping is None or len(scores) < settings.max_width or length == settings.max_new_tokens:
