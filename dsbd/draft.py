@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -243,9 +244,14 @@ def _noise(races: int, pairs: int, generator: torch.Generator) -> Floats:
     return noise
 
 
-_Block = tuple[float, int, tuple[int, ...], tuple[float, ...], int]
-"""A beginning of a block: minus its log-probability, its length, ids, their log-probabilities, the row of the last."""
-_NOTHING: _Block = (0.0, 0, (), (), 0)
+class _Block(NamedTuple):
+    """A beginning of a block. The likeliest sorts first, then the shortest, then the one with the lowest ids."""
+
+    cost: float = 0.0  # minus its log-probability
+    length: int = 0
+    ids: tuple[int, ...] = ()
+    log_probs: tuple[float, ...] = ()
+    row: int = 0  # of the last id
 
 
 class BlockSearch:
@@ -277,15 +283,15 @@ class BlockSearch:
             SettingsError: it is not found among the most beginnings that are extended.
         """
         self.row.open([beam.node for beam in beams], 0)
-        waiting, block = list[_Block](), _NOTHING
+        waiting, block = list[_Block](), _Block()
         for place in range(MOST_EXTENDED):
-            cost, length, ids, log_probs, above = block
-            last = torch.tensor(ids[-1:], dtype=torch.int64, device=self._device)
-            (row,) = host_rows(self.row.feed(last, torch.full_like(last, above), ()), MOST_EXTENDED, "target")
+            last = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
+            (row,) = host_rows(self.row.feed(last, torch.full_like(last, block.row), ()), MOST_EXTENDED, "target")
             for token, log_prob in zip(row.tokens.tolist(), row.log_probs.tolist(), strict=True):
-                heappush(waiting, (cost - log_prob, length + 1, (*ids, token), (*log_probs, log_prob), place))
+                ids, log_probs = (*block.ids, token), (*block.log_probs, log_prob)
+                heappush(waiting, _Block(block.cost - log_prob, len(ids), ids, log_probs, place))
             block = heappop(waiting)
-            if block[1] == depth or block[2][-1] in self._eos:
+            if block.length == depth or block.ids[-1] in self._eos:
                 return _drafted_block(beams[0].node, block)
         raise SettingsError(
             f"block is {depth}: the likeliest block is not among the first {MOST_EXTENDED} beginnings that mjgd "
@@ -295,7 +301,7 @@ class BlockSearch:
 
 def _drafted_block(node: Node, block: _Block) -> Drafted:
     drafted = Drafted(best=[])
-    for token, log_prob in zip(*block[2:4], strict=True):
+    for token, log_prob in zip(block.ids, block.log_probs, strict=True):
         parent, node = node, node.child(token)
         law = DraftLaw([parent], np.zeros(1, dtype=np.int64), np.array([token]), np.ones(1))
         drafted.layers.append(ForestLayer([node], [1.0], [], law))

@@ -14,6 +14,7 @@ from secrets import randbelow
 from typing import Any, Literal
 
 from dsbd.errors import SettingsError
+from dsbd.other_names import OTHER_NAMES
 
 METHODS = (
     "dsbd",
@@ -115,7 +116,7 @@ def _field(default: Any, kind: Any, methods: tuple[str, ...], label: str, help: 
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """Settings of every method. A value other than the default is refused where the method does not read the field.
+    """Settings of every method. A field that the method does not read keeps its default, or the value that it implies.
 
     Symbols of the paper: gamma = ``draft_depth``, W_S = ``draft_width``, W_min = ``min_width``,
     t = ``width_threshold``. ``depth_costs`` and ``continuation`` are what ``draft_depth="auto"`` fills in. With None
@@ -262,10 +263,11 @@ class DecodingSettings:
         return cls(**values)
 
     def _check_read(self) -> None:
-        """Refuse a value that was set and would change nothing."""
+        """Refuse a value that was set, would change nothing, and is not what the method does anyway."""
+        implied = PLAIN | ({} if self.method in _DSBD else {"num_beams": 1}) | implied_by(self)
         for name, about in FIELDS.items():
             value = getattr(self, name)
-            if self.method not in about.methods and value != about.default:
+            if self.method not in about.methods and value not in (about.default, implied.get(name, about.default)):
                 readers = f"{', '.join(about.methods)} {'reads' if len(about.methods) == 1 else 'read'} it"
                 width = "; the width of dsbd is min_width and max_width" if name == "num_beams" else ""
                 raise SettingsError(
@@ -286,6 +288,43 @@ class DecodingSettings:
             raise SettingsError(f"{name} is {getattr(self, name)!r}; allowed are {FIELDS[name].allowed}")
 
 
+PLAIN = {"draft_depth": 0, "draft_width": 1, "width_threshold": 1.0, "landing": False, "min_width": 1, "max_width": 1}
+"""Plain sampling: what fields that a method does not read are resolved to, if the method implies nothing else."""
+
+
+def implied_by(settings: DecodingSettings) -> dict[str, Any]:
+    """Return the values that a method implies, whatever its settings say."""
+    best, wide = (
+        {"replacement": False, "temperature": 0.0, "top_p": 1.0},
+        dict.fromkeys(("min_width", "max_width"), settings.num_beams),
+    )
+    greedy = {"temperature": 0.0, "top_k": 1, "top_p": 1.0}
+    match settings.method:
+        case "dsbd" if settings.forest == "likely":
+            return {"max_width": settings.widest, "landing": True, "cover_width": 0}
+        case "dsbd":
+            return {"max_width": settings.widest}
+        case "specinfer":
+            assert settings.branching is not None, "checked by the settings"
+            distinct = not settings.replacement or settings.temperature == 0  # all draws would be the likeliest child
+            return {"draft_depth": len(settings.branching), "replacement": not distinct}
+        case "beam_sampling":
+            return wide
+        case "beam_search":
+            return wide | best
+        case "speculative_beam_search":
+            return wide | best | {"forest": "likely", "landing": True}
+        case "speculative" | "sampling":
+            return {}
+        case "greedy":
+            return greedy
+        case "mjsd":
+            return {"lossless": False, "replacement": settings.temperature > 0}
+        case "mjgd":
+            return greedy | {"draft_depth": settings.block, "joint_threshold": 0.0, "lossless": False}
+    raise AssertionError(f"method {settings.method} has no rule here")
+
+
 FIELDS: dict[str, Field] = {
     one.name: replace(one.metadata["about"], name=one.name, default=one.default) for one in fields(DecodingSettings)
 }
@@ -297,11 +336,12 @@ EVERY_METHOD = tuple(name for name, about in FIELDS.items() if about.methods == 
 
 
 def refuse_names(unknown: Iterable[str], also: Sequence[str] = ()) -> None:
-    """Raise SettingsError for the first name; it says the closest field, or one of ``also``."""
+    """Raise SettingsError for the first name; it says what to take here: the closest field or ``also``."""
     known = sorted([*FIELDS, *also])
     for name in map(str, unknown):
         close = get_close_matches(name, known, 1) or [one for one in known if one in name]
         hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+        hint = f"take {OTHER_NAMES[name]}" if name in OTHER_NAMES else hint
         raise SettingsError(f"unknown setting {name!r}; {hint}")
 
 

@@ -15,9 +15,9 @@ import dsbd
 from dsbd.cli import parser
 from dsbd.commands.parser import settings_of_flags, value_of_text
 from dsbd.errors import SettingsError
-from dsbd.methods import DRAFTING_METHODS, PROBE_EVERY, WORTHWHILE, DepthPolicy, expected_layers, resolve
+from dsbd.methods import DRAFTING_METHODS, PROBE_EVERY, READS, WORTHWHILE, DepthPolicy, expected_layers, resolve
 from dsbd.models.loading import resolve_dtype
-from dsbd.settings import FIELDS, METHODS, DecodingSettings, ResolvedSettings, branching_of, fields_of
+from dsbd.settings import EVERY_METHOD, FIELDS, METHODS, DecodingSettings, ResolvedSettings, branching_of, fields_of
 from tests.toy_pair import OTHER, toy_pair
 
 BAD = {
@@ -70,8 +70,16 @@ def test_what_is_told_of_the_settings_is_what_they_are():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_refuses_what_it_does_not_read(method):
-    """Catches a value that was set and changes nothing, such as num_beams of dsbd."""
+    """Catches a value that was set and changes nothing, such as num_beams of dsbd; and one refused that the method has
+    anyway, such as a temperature of 0 of greedy."""
+    plan = asdict(resolve(DecodingSettings(method=method))) | ({} if method == "dsbd" else {"num_beams": 1})
+    for name in FIELDS.keys() - READS[method] - {*EVERY_METHOD, "method", "branching"}:
+        assert resolve(DecodingSettings(method=method, **{name: plan[name]})) == resolve(
+            DecodingSettings(method=method)
+        )
     for name, value in OTHER.items():
+        if value == plan[name]:
+            continue
         if method in FIELDS[name].methods:
             DecodingSettings(method=method, **{name: value} | ({"draft_depth": 4} if name == "depth_costs" else {}))
             continue

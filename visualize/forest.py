@@ -136,7 +136,9 @@ def _later(before: Look | None, state: str, landed: bool) -> Look:
     return old if stays else state, slots + (state in YIELDED), was_landed or landed
 
 
-def forest_graph(source: Source, iteration: int | None = None, *, step: int | None = None) -> nx.DiGraph:
+def forest_graph(
+    source: Source, iteration: int | None = None, *, step: int | None = None, plain: bool = False
+) -> nx.DiGraph:
     """Return the forest of one iteration as a graph, at one of its steps (None = after the last), or the whole decode.
 
     Iterations and steps count from 0. Each node has these attributes: ``column`` (0 for input beams, else the layer)
@@ -151,6 +153,9 @@ def forest_graph(source: Source, iteration: int | None = None, *, step: int | No
     out: nobody guessed them, and they would be most of the tree. The graph has ``bands`` (the positions that each
     iteration won), ``is_lossless``, ``tokens`` (of the line), ``last_position`` and ``last_row``.
 
+    A ``plain`` graph has numbers, texts and booleans only, which every writer of networkx takes: without ``records``,
+    ``layers``, ``bands`` and all that is None. No drawing takes it.
+
     Example:
         >>> visualize.forest_graph(trace, iteration=4).nodes(data="state")
 
@@ -158,8 +163,14 @@ def forest_graph(source: Source, iteration: int | None = None, *, step: int | No
         TraceError: no such iteration or step, or no such trace.
     """
     trace = load_trace(source)
-    if iteration is None:
-        return _whole(trace)
+    graph = _whole(trace) if iteration is None else _forest(trace, iteration, step)
+    for data in (graph.graph, *graph.nodes.values()) if plain else ():
+        for name in [name for name, value in data.items() if not isinstance(value, (int, float, str))]:
+            del data[name]
+    return graph
+
+
+def _forest(trace: Trace, iteration: int, step: int | None) -> nx.DiGraph:
     chosen = trace.iterations[check_place("iteration", iteration, "this trace", len(trace.iterations))]
     index, steps = trace.node_index(), steps_of(chosen, trace.settings)
     if step is not None:

@@ -290,7 +290,7 @@ class Residual:
             gain: Q * gain is the law the draft came from.
         """
         c = self.c + self.S * gain
-        rest = float(self._excess(c).sum())
+        rest = float(excess(self._target, self._draft, c).sum())
         if rest <= 0:
             return False
         self.c, self.S = c, rest
@@ -326,7 +326,13 @@ class Residual:
 
     def masses(self) -> Floats:
         """Return P' at all pairs [n], not normalised: the sum is S."""
-        return self._excess(self.c) if self.c > 0 else self._target
+        return excess(self._target, self._draft, self.c) if self.c > 0 else self._target
 
-    def _excess(self, c: float) -> Floats:
-        return np.maximum(self._target - c * self._draft, 0.0)
+
+def excess(target_probs: Floats, draft_probs: Floats, c: float) -> Floats:
+    """Return what is left of P at each pair [n] where c times Q is taken from it; its sum is S(c).
+
+    >>> excess(np.array([1 / 2, 1 / 4]), np.array([1 / 4, 1 / 2]), 1.0).tolist()
+    [0.25, 0.0]
+    """
+    return np.maximum(target_probs - c * draft_probs, 0.0)

@@ -199,6 +199,13 @@ def up_to_end(
 
     It is decided layer by layer, so it does not depend on where iterations end. ``finished`` are the hypotheses of the
     iterations before; those of the layers that are returned are added.
+
+    >>> from dsbd.law import toy
+    >>> from dsbd.law.verify import verify
+    >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, Uniforms([0.7, 0.2, 0.9]))
+    >>> finished = [score_hypothesis(Beam(toy.AA, -1.0, multiplicity=2), 1.0, True)]
+    >>> [layer.outcome for layer in up_to_end(layers, finished, toy.settings(early_stopping=True), toy.EOS)]
+    ['stopped']
     """
     for number, layer in enumerate(layers, 1):
         ended = [beam for beam in layer.beams if beam.node.token in eos]

@@ -7,12 +7,12 @@ the authors' code, which subtracts Q twice per step.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from dsbd.law.laws import Floats
+from dsbd.law.laws import Floats, excess
 from dsbd.settings import ResolvedSettings
 
 
@@ -65,7 +65,7 @@ def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> tu
     c, S = [0.0], [1.0]
     for _ in range(drafts):
         c.append(c[-1] + S[-1])
-        S.append(float(np.maximum(target_probs - c[-1] * draft_probs, 0.0).sum()))
+        S.append(float(excess(target_probs, draft_probs, c[-1]).sum()))
     return c, S
 
 
@@ -123,23 +123,25 @@ def choose_width(
         settings: min_width, max_width, width_threshold, replacement are read.
     """
 
-    def follow() -> tuple[int, Numbers]:
-        c, S = residual_chain(target_probs, draft_probs, drafts)
-        acceptance = acceptance_chain(S)
-        distribution = accepted_distribution(acceptance)
-        tail, likely = 0.0, 0
-        for count in range(drafts, 0, -1):
-            tail += distribution[count]
-            if tail >= settings.width_threshold:
-                likely = count
-                break
-        width, reason = _bounded(likely, support, settings)
-        return width, Numbers(c, S, acceptance, distribution, reason)
+    if settings.min_width < settings.max_width:
+        return width_after_chain(*residual_chain(target_probs, draft_probs, drafts), support, settings)
+    width, laws = cap_width(settings.max_width, support, settings), (target_probs, draft_probs)
+    return Width(width, lambda: width_after_chain(*residual_chain(*laws, drafts), support, settings).numbers)
 
-    if settings.min_width == settings.max_width:
-        return Width(cap_width(settings.max_width, support, settings), lambda: follow()[1])
-    width, numbers = follow()
-    return Width(width, lambda: numbers)
+
+def width_after_chain(c: list[float], S: list[float], support: int, settings: ResolvedSettings) -> Width:
+    """Choose the width from the residual after 0 to m rejections in a row.
+
+    >>> from dsbd.law import toy
+    >>> width_after_chain([0.0, 1.0, 1.25], [1.0, 1 / 4, 3 / 16], 4, toy.settings(width_threshold=0.9)).width
+    1
+    """
+    acceptance = acceptance_chain(S)
+    distribution = accepted_distribution(acceptance)
+    tails = accumulate(reversed(distribution[1:]))  # P(accepted >= m), P(accepted >= m - 1), ...
+    likely = next((len(acceptance) - at for at, tail in enumerate(tails) if tail >= settings.width_threshold), 0)
+    width, reason = _bounded(likely, support, settings)
+    return Width(width, lambda: Numbers(c, S, acceptance, distribution, reason))
 
 
 def likely_forest_width(

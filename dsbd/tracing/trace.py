@@ -20,9 +20,9 @@ from dsbd.errors import ArgumentError, TraceError, needs
 from dsbd.law.verified import STRICT
 from dsbd.results import Brief
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.reading import check_consistency, parse, read_file
+from dsbd.tracing.reading import check_consistency, parse, read_trace_file
 from dsbd.tracing.records import Iteration, Listed, Models, Node, Prompt, Result, Text
-from dsbd.util import write_file
+from dsbd.util import check_output, write_file
 
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
 
@@ -83,14 +83,20 @@ class Trace(Brief):
     @staticmethod
     def load(path: str | Path) -> "Trace":
         """Read a trace file (``.json`` or gzip). Raises: TraceError."""
-        return Trace.loads(read_file(path))
+        return Trace.loads(read_trace_file(path))
 
     def dumps(self) -> bytes:
         """Return the trace as one line of UTF-8 JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
     def save(self, path: str | Path) -> None:
-        """Write the trace; a path ending in ``.gz`` is compressed. Raises: TraceError."""
+        """Write the trace; a path ending in ``.gz`` is compressed.
+
+        Raises:
+            ArgumentError: the path names another format.
+            TraceError: it cannot be written.
+        """
+        check_output(path, "JSON")
         content = self.dumps()
         if str(path).endswith(".gz"):
             content = gzip.compress(content, mtime=0)

@@ -34,6 +34,7 @@ from tests.axe import serious
 from tests.toy_pair import SPREAD
 from tests.visualize.homes import served, visit
 from tests.visualize.test_javascript import run_under_node
+from visualize.page.form import as_prompt
 from visualize.pages.live import FOLDER as SHARED_FOLDER
 from visualize.pages.live import METHODS, live_pair
 
@@ -239,6 +240,9 @@ HOSTILE = (
 )  # fmt: skip
 
 
+TYPED = ("Who?", " Who?\n", "\n Q: Who?\nSQL: ", "Q", "")
+
+
 def pair_says(name: str) -> dict[str, Any]:
     """What Python has of a pair: texts with their ids and the text of these, the pieces of all ids, and recordings."""
     target = asset_path("models") / name / "target"
@@ -255,6 +259,7 @@ def pair_says(name: str) -> dict[str, Any]:
         "texts": [(text, found, tokenizer.decode(found, skip_special_tokens=True, clean_up_tokenization_spaces=False))
                   for text, found in ids],
         "pieces": [piece_of(one) for one in every],
+        "prompts": [(text, as_prompt(f"bundled:{name}", text)) for text in TYPED],
         "special": [one in tokenizer.all_special_ids for one in every],
     }  # fmt: skip
 
@@ -350,6 +355,13 @@ def test_a_live_page_decodes(browser, site):
         page.click(".dsbd-live-run")
         expect(said).to_have_text("Stopped.")
         expect(page.get_by_role("button", name="Save the trace")).to_be_hidden()
+
+        page.locator(".dsbd-live select").first.select_option("Questions to SQL")
+        expect(page.locator(".dsbd-live textarea")).to_have_value("How many old branches are there in each city?")
+        expect(page.get_by_label("Seed", exact=True)).to_have_value("0")
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text(DONE, timeout=120_000)
+        expect(page.locator(".dsbd-live-text")).to_contain_text("SQL: SELECT city, COUNT(*) FROM branches")
         assert seen.errors == []
 
 

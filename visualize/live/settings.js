@@ -1,9 +1,10 @@
 /* The settings of a decode in the browser: checked, and written as settings of the one decoder. settings.json is the
- * table of dsbd/settings.py; what a method implies is in dsbd/methods.py. */
+ * table of dsbd/settings.py, whose implied_by says what a method implies. */
 
 import {filled} from "../viewer/dom.js";
 import settings from "./settings.json" with {type: "json"};
 
+const NEED_PYTHON = ["specinfer", "mjsd", "mjgd"]; // methods
 /* Fields of what does not run here, with the values that all methods here have. */
 const ELSEWHERE = {branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true};
 const BEST = {replacement: false, temperature: 0, top_p: 1};
@@ -47,6 +48,7 @@ export function resolved(asked) {
 
 function check(name, value, {kind, low, high, above}) {
   if (value === "auto") throw new Refused("auto", {name});
+  if (NEED_PYTHON.includes(value)) throw new Refused("elsewhere", {name, value});
   if (kind === "choice" || kind === "switch") return; // a form offers no other
   if (!Number.isFinite(value)) throw new Refused("unread", {name});
   const isAllowed = kind === "number" || Number.isSafeInteger(value);

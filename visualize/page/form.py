@@ -14,13 +14,12 @@ from dsbd.errors import SettingsError
 from dsbd.methods import ABOUT
 from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings, branching_of, fields_of
 from dsbd.util import SMOLLM2, asset_path
+from visualize.pages.live import QUESTION
 
 from .limits import Limits, check_prompt, check_tokens
 
 SQL = "bundled:sql"
 """The pair whose prompts are questions: a visitor types the question alone."""
-QUESTION = "Q: {}\nSQL:"
-"""How that pair wants a question."""
 STORIES = {
     "A little fox": "Once upon a time, there was a little fox who",
     "A strange box": "Lily and Ben found a strange box in the garden. Inside the box",
@@ -98,6 +97,8 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }
 """Three sets of settings by name: what a visitor reads, and the fields; all others have their defaults."""
+WIDTHS = ("draft_width", "min_width", "max_width", "input_beams")
+"""What tells presets apart, beside the method."""
 _DEEP: dict[str, Any] = {"draft_depth": 8, "draft_width": 4}
 SUITED: dict[str, dict[str, Any]] = {SQL: _DEEP, SMOLLM2: _DEEP | {"temperature": 0.2}}
 """What presets change on a pair: where nearly all guesses are kept they are deep, and a chat model likes it cool."""

@@ -13,6 +13,7 @@ const MOST_KEPT = 10;
 let viewer = null;
 let shown = null;
 let running = null; // the decode that goes on; another one may be shown meanwhile
+let served = null; // the last one of the server
 let isTold = new URLSearchParams(location.search).has("prompt"); // the story of the opening; a link runs at once
 let goal = isTold ? location.hash : "";
 const kept = new Map(); // the decodes of this visit, by name
@@ -35,8 +36,8 @@ function draw(decode) {
 /* The large model alone is drawn as fast as it was measured: beside the decode, else by the time of its passes. */
 function showAnswer() {
   const {trace, beside} = shown;
-  const [one, several] = facts.times[trace.models.target.id] ?? [1, 1];
-  viewer.setAlone(beside ? {ratio: beside.ratio} : {pace: one / several});
+  const {bars = []} = beside?.passes ?? facts.passes[trace.models.target.id] ?? {};
+  viewer.setAlone({pace: bars.length ? bars[0][1] / bars[1][1] : 1, ratio: beside?.ratio});
   answer.show({...shown, text: viewer.text(), isLive: shown === running});
 }
 
@@ -94,6 +95,7 @@ function startRun(head) {
   running = {name: `run-${(count += 1)}`, trace: {...head, iterations: [], result: null}, settled: 0};
   draw(running);
   offer();
+  return running;
 }
 
 function stopRun() {
@@ -105,6 +107,13 @@ function stopRun() {
   if (shown === decode) showAnswer();
 }
 
+/* The server goes on to compare its run with the large model alone. */
+function compare(beside) {
+  if (!served) return;
+  served.beside = beside;
+  if (served === shown) showAnswer();
+}
+
 function take(message, bulk) {
   if (message.kind === "show") {
     if (!goal) {
@@ -112,13 +121,12 @@ function take(message, bulk) {
       begin();
     }
     offer();
-  } else if (message.kind === "begin") startRun(bulk);
+  } else if (message.kind === "begin") served = startRun(bulk);
   else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace, message.rows);
-  else if (message.kind === "stopped") stopRun();
-  else if (message.kind === "beside" && kept.size) {
-    const decode = [...kept.values()].at(-1); // the run that has just ended
-    decode.beside = message;
-    if (decode === shown) showAnswer();
+  else if (message.kind === "beside") compare(message);
+  else if (message.kind === "stopped") {
+    stopRun();
+    if (served?.beside?.goes_on) compare(null);
   }
 }
 DsbdPage.follow(props, watch, take);
@@ -127,7 +135,11 @@ DsbdPage.follow(props, watch, take);
 
 let target = Object.values(facts.targets)[0];
 
-const recordingOf = (model) => facts.recorded.find((one) => one.target === model);
+/* The recording of a preset, else the first one of the pair. */
+const recordingOf = (model, preset = "exact") => {
+  const own = facts.recorded.filter((one) => one.target === model);
+  return own.find(({settings}) => DsbdPage.presetOf(settings) === preset) ?? own[0];
+};
 const recordedAs = (name, trace) => {
   const {rows} = facts.recorded.find((one) => one.name === name) ?? {};
   return {name, trace, settled: Infinity, rows};
@@ -163,10 +175,14 @@ DsbdPage.followLink = (runs) => {
 /* A preset was chosen in the form, or another pair: method and fields, and with a pair its first example. */
 const STAYS = {__type__: "update"};
 DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value ?? STAYS);
-DsbdPage.begin = (name, pair) => {
+DsbdPage.fitting = (method, ...values) =>
+  DsbdPage.presetOf(Object.fromEntries([["method", method], ...facts.fields.map((one, at) => [one, values[at]])]));
+DsbdPage.begin = (chosen, pair) => {
+  const name = chosen ?? "exact";
   target = facts.targets[pair];
   offer();
-  if (recordingOf(target) && !running) choose(recordingOf(target).name, false);
+  const recording = recordingOf(target, name);
+  if (recording && !running) choose(recording.name, DsbdPage.presetOf(recording.settings) !== name);
   else if (!running) answer.element.hidden = true; // with the forest below it: nothing was decoded with this pair yet
   return [facts.examples[pair][0], ...DsbdPage.preset(name, pair)];
 };
@@ -189,9 +205,7 @@ async function openFile(file) {
   const said = document.querySelector("#said");
   said.textContent = "";
   try {
-    const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
-    const isPacked = head[0] === 0x1f && head[1] === 0x8b;
-    const opened = JSON.parse(isPacked ? await DsbdPage.gunzipped(file) : await file.text());
+    const opened = await DsbdPage.readTrace(file);
     const isTrace = opened?.format === "dsbd-trace/1" && Array.isArray(opened.iterations) && opened.prompt?.pieces;
     if (!isTrace) throw new Error("it is no trace of the format dsbd-trace/1");
     const before = shown;
@@ -199,7 +213,7 @@ async function openFile(file) {
     try {
       draw(decode);
     } catch (error) {
-      draw(before);
+      if (before) draw(before);
       throw error;
     }
     keep(decode, "Your file");
@@ -220,28 +234,13 @@ document.addEventListener("change", ({target: control}) => {
 
 /* ---- the form -------------------------------------------------------------------------------- */
 
-const shownValue = (field, value) => {
-  if (value === null || value === undefined) return 0;
-  return Array.isArray(value) ? value.join(",") : value;
-};
-
-function valuesOf({settings}) {
-  const reads = facts.reads[settings.method];
-  return facts.fields.map((field) => {
-    if (!reads.includes(field)) return facts.defaults[field];
-    const value = shownValue(field, settings[field]);
-    const [low, high] = facts.ranges[field] ?? [-Infinity, Infinity];
-    return typeof value === "number" ? Math.min(Math.max(value, low), high) : value;
-  });
-}
-
 /* The form follows what is shown. */
 function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.seed) {
   const {settings, models} = shown.trace;
   const pair = Object.keys(facts.targets).find((one) => facts.targets[one] === models.target.id);
   const typed = DsbdPage.typedIn(prompt, facts);
   if (facts.reads[settings.method]) {
-    const values = valuesOf({settings: {...settings, seed}});
+    const values = DsbdPage.valuesOf({...settings, seed}, facts);
     DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values]);
     if (pair) target = facts.targets[pair];
   }
