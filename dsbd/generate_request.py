@@ -29,8 +29,8 @@ from dsbd.other_names import OTHER_NAMES
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
 
 HONOURED = {
-    "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "do_sample", "eos_token_id", "epsilon_cutoff",
-    "eta_cutoff", "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id",
+    "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "do_sample", "early_stopping", "eos_token_id",
+    "epsilon_cutoff", "eta_cutoff", "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id",
     "length_penalty", "max_length", "max_new_tokens", "max_time", "min_length", "min_new_tokens", "min_p",
     "no_repeat_ngram_size", "num_beams", "num_return_sequences", "pad_token_id", "remove_invalid_values",
     "renormalize_logits", "repetition_penalty", "return_dict_in_generate", "sequence_bias", "stop_strings",
@@ -111,6 +111,7 @@ def requested_settings(config: GenerationConfig, draft_model: Any, own: dict[str
         "temperature": 0.0,
         "top_k": 0,
         "length_penalty": 1.0 if config.length_penalty is None else config.length_penalty,
+        "early_stopping": config.early_stopping or False,
     }
     if samples:
         temperature, top_k, top_p = config.temperature, config.top_k, config.top_p

@@ -336,5 +336,7 @@ def test_what_is_left_out_asks_for_nothing():
     assert (found.temperature, found.top_k, found.top_p, found.length_penalty) == (1.0, 0, 1.0, 1.0)
     assert (found.method, found.draft_depth) == ("speculative", 4)
     assert settings_of(num_beams=2, length_penalty=0.0).length_penalty == 0.0
+    rules = [settings_of(num_beams=2, early_stopping=rule).early_stopping for rule in (None, False, True, "never")]
+    assert rules == [False, False, True, "never"]
     found = [request.eos_ids(GenerationConfig(eos_token_id=named)) for named in (None, 0, [3, 5])]
     assert found == [frozenset(), {0}, {3, 5}]

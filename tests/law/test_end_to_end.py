@@ -156,6 +156,23 @@ def test_speculative_beam_search_has_the_hypotheses_of_beam_search(variant, pair
     assert finished > 5
 
 
+@pytest.mark.parametrize(("rule", "lengths"), [(True, (8, 4, 6, 3)), (False, (9, 5, 7, 4)), ("never", (12, 9, 10, 8))])
+def test_beam_search_ends_where_that_of_transformers_ends(rule, lengths: tuple[int, ...], pair: Pair) -> None:
+    """Catches another ``early_stopping``. The two agree while no beam that ended leaves its slot to one that matters."""
+    asked = {"num_beams": 3, "max_new_tokens": 14, "length_penalty": 0.5, "early_stopping": rule}
+    for prompt, length in zip(([2, 6], [4, 7], [5, 6], [6, 6]), lengths, strict=True):
+        ids, passes = torch.tensor([prompt]), []
+        hook = pair.target.model.register_forward_hook(lambda *_, passes=passes: passes.append(1))
+        theirs = pair.target.model.generate(
+            ids, attention_mask=torch.ones_like(ids), do_sample=False, eos_token_id=EOS, pad_token_id=0, **asked
+        )
+        hook.remove()
+        for method in ("beam_search", "speculative_beam_search"):
+            ours = dsbd.decode(pair, prompt, read_settings(method, top_k=0, **asked))
+            assert ours.token_ids == theirs[0, len(prompt) :].tolist()
+            assert ours.stats.layers == len(passes) == length
+
+
 @pytest.mark.slow
 def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a chi-square too weak to see that every draft is accepted."""
