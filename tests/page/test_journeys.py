@@ -17,6 +17,11 @@ pytestmark = pytest.mark.slow
 
 PATIENCE = 90_000
 HERE = re.compile(r"(http://127\.0\.0\.1:|data:|blob:)")
+SHIFT = """() => new Promise((done) => {
+    new PerformanceObserver((list) => done(list.getEntries().reduce((sum, {value}) => sum + value, 0)))
+        .observe({type: "layout-shift", buffered: true});
+    setTimeout(() => done(0), 500);
+})"""
 TABS = ("Play", "Race", "Learn", "About")
 
 
@@ -96,6 +101,7 @@ def test_the_page_opens_with_what_pays(visits):
     visit = visits(pair="")
     page = visit.page
     assert page.input_value("#prompt textarea") == "How many old branches are there in each city?"
+    assert page.evaluate(SHIFT) <= 0.05, "what was read moved while the page loaded"
     visit.says(".headline", "^3 passes instead of 15$")
     visit.says(".kept", "Exact setting, same quality: each text as likely as in beam sampling with 4 beams")
     visit.says(".compared", "In the recorded race: [0-9.]+ to [0-9.]+ × as fast over 16 prompts, beside beam sampling")
@@ -325,6 +331,37 @@ def test_another_decode_another_pair_and_plotly(visit):
     assert "SELECT" in visit.page.inner_text(".running-line")
 
 
+def test_another_prompt_than_that_of_the_answer(visits):
+    """Catches an old answer under a new question, a pair that opens empty, and a reload that forgets what was typed."""
+    visit = visits(pair="")
+    page = visit.page
+    page.get_by_role("button", name="The most loans").click()
+    visit.says(".running-line", "ORDER BY COUNT")
+    expect(page.locator(".older")).to_be_hidden()
+    page.fill("#prompt textarea", "مرحبا")
+    visit.says(".older", "Press Run")
+    expect(page.locator("#note")).to_be_hidden()
+    page.reload()
+    visit.says(".older", "Press Run")
+    assert page.input_value("#prompt textarea") == "مرحبا"
+    page.get_by_label("Long stories", exact=True).check(force=True)
+    visit.says(".running-line", "The secret animal is a puppy")
+    expect(page.locator(".older")).to_be_hidden()
+    page.click("#python summary")
+    assert page.locator(".python-lines").bounding_box()["width"] < 1200
+    page.click("[data-do=copy]")
+    visit.says("[data-do=copy]", "Copied|Selected")
+    page.reload()
+    visit.says(".running-line", "The secret animal is a puppy")
+    page.get_by_label("Stories", exact=True).check(force=True)
+    visit.set_field("max_new_tokens", "8")
+    visit.run("مرحبا")
+    visit.decoded()
+    expect(page.locator(".older")).to_be_hidden()
+    flows = "getComputedStyle(document.querySelector('.running-line')).direction"
+    assert page.evaluate(flows) == "ltr", "the continuation is English"
+
+
 def test_a_race_runs_is_stopped_and_played(visit, bundled):
     visit.tab("Race")
     visit.says(".race-headline", "× as fast")
@@ -369,7 +406,7 @@ def test_a_lesson_and_a_recording(visit):
         lambda: visit.page.input_value("#shown") != visit.page.locator("#shown option").first.get_attribute("value")
     )
     expect(visit.page.get_by_label("Questions to SQL", exact=True)).to_be_checked()
-    expect(visit.page.locator("#prompt textarea")).to_have_value("Show the titles of long books not written in French.")
+    expect(visit.page.locator("#prompt textarea")).to_have_value("Which authors have won more prizes than the average?")
     visit.tab("Learn")
     visit.page.click("text=Embed this")
     wait_until(lambda: "<iframe" in visit.page.input_value("#learn-snippet textarea"))

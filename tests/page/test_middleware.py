@@ -1,6 +1,7 @@
 """The middleware: which requests pass, and that the real page refuses the same."""
 
 import json
+import re
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from tests.page.conftest import SHORT, PacedRunner, served, toy_pairs, wait_unti
 from visualize.page import middleware
 from visualize.page.limits import Limits
 from visualize.page.middleware import MAX_BYTES, MAX_DEPTH, MAX_MARKS, Gate, forget_unheard
+from visualize.page.page import TITLE
 
 JSON = {"content-type": "application/json"}
 CALL = "/gradio_api/call/decode"
@@ -271,5 +273,13 @@ def test_the_real_page_is_closed_alike(toys, root, monkeypatch):
             assert httpx.get(local + root + path, timeout=60).status_code == 200, path
         assert httpx.get(local + root + "/gradio_api/dsbd/traces/..%2f..%2fREADME.json.gz").status_code == 404
         assert httpx.get(local + root + "/gradio_api/dsbd/learn/../../../app.py").status_code == 404
+        page = httpx.get(local + root + "/", headers={"x-forwarded-host": "127.0.0.1"}).text
+        tags = re.findall(r'<meta (?:property|name)="((?:og|twitter):\w+)" content="([^"]*)"', page)
+        assert len(dict(tags)) == len(tags) == 6, "a preview reads the first of each"
+        told = dict(tags)
+        assert (told["og:title"], told["og:url"]) == (TITLE, f"http://127.0.0.1{root}/")
+        assert "<title>DSBD" in page
+        image = told["og:image"].removeprefix("http://127.0.0.1")
+        assert httpx.get(local + image).headers["content-type"] == "image/png"
         refused = httpx.post(local + root + CALL, json={"data": ["Once"]}, headers={"origin": "http://localhost:9999"})
         assert refused.status_code == 403

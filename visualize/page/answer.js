@@ -12,6 +12,8 @@ const ORIGINS = {
   bonus: "picked by the large model, where no guess was left to check",
 };
 
+const LONGEST = 240; // characters of a prompt that stand before its answer
+
 export class Answer {
   constructor(element, facts) {
     this.element = element;
@@ -41,7 +43,8 @@ export class Answer {
   }
 
   pieces({prompt, tokens, ended}, isShown, settled, isLive) {
-    const parts = isShown ? [make("span", {class: "text-prompt", text: prompt})] : [];
+    const before = prompt.length > LONGEST ? `… ${prompt.slice(-LONGEST)}` : prompt;
+    const parts = isShown ? [make("bdi", {class: "text-prompt", text: before})] : [];
     tokens.forEach(({text, origin}, at) => {
       const word = at || parts.length ? text : text.trimStart();
       const [look, note] = at < settled ? ["", ""] : [" mark-open", ", may still change"];

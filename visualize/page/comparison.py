@@ -158,7 +158,7 @@ def pass_times(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None
 NOT_MEASURED = {
     "busy": " This machine was busy: the times differed too much from run to run, so the speed was not measured.",
     "long": " A run takes too long here to be repeated, so the speed was not measured.",
-    "stopped": " The comparison was stopped, so the speed was not measured.",
+    "stopped": " The comparison gave way to a run that waited, or its time was over: the speed was not measured.",
 }
 
 

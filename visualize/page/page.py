@@ -68,6 +68,7 @@ def build_page(runner: Runner) -> gr.Blocks:
             runner.stop(request.session_hash or "")
 
         page.unload(left)
+    runner.waiting = lambda: len(page._queue)
     # With api_open, POST /gradio_api/run/decode would bypass the queue, which lets one run at a time begin.
     return page.queue(max_size=runner.limits.max_waiting, api_open=False)
 

@@ -51,6 +51,7 @@ KEEP = gr.skip()
 STAYS = ("max_new_tokens", "temperature", "seed")
 """Fields that a preset leaves as they are."""
 STOPPED = "Stopped. What was recorded stays."
+RECORDED_NOTE = "A recorded decode. Press Run to measure it here."
 _NUMBERS = count(1)
 
 
@@ -80,7 +81,8 @@ def message(kind: str, **content: Any) -> str:
 @lru_cache(maxsize=1)
 def recorded() -> dict[str, Trace]:
     """Return the bundled recordings by name."""
-    return {path.name.removesuffix(".json.gz"): Trace.load(path) for path in sorted(asset_path("traces").glob("*.gz"))}
+    paths = sorted(asset_path("traces").glob("*.gz"), key=lambda path: int(path.name.partition("-")[0]))
+    return {path.name.removesuffix(".json.gz"): Trace.load(path) for path in paths}
 
 
 def title_of(name: str) -> str:
@@ -116,8 +118,8 @@ def _build_form(
     offered = [(pairs.title(name), name) for name in pairs.names]
     with gr.Row(elem_classes="pair-line", equal_height=False):
         pair = gr.Radio(
-            offered, value=pairs.first, label="Models", show_label=False, container=False, visible=len(offered) > 1,
-            elem_id="pair",
+            offered, value=pairs.first, label="Models", show_label=False, container=False, elem_id="pair",
+            visible=True if len(offered) > 1 else "hidden",
         )  # fmt: skip
         knows = markup(_knows(pairs, pairs.first), "knows")
     with gr.Row(elem_classes="ask-line", equal_height=False):
@@ -168,16 +170,19 @@ def _build_stage(runner: Runner, opening: Trace | None, name: str, traces: dict[
                 "name": one,
                 "title": title_of(one),
                 "target": trace.models.target.id,
+                "prompt": trace.prompt.text,
                 "rows": drawn_rows(trace),
                 "settings": {name: getattr(trace.settings, name) for name in ("method", *fields.WIDTHS)},
             }
             for one, trace in traces.items()
         ],
         "presets": {one: {name: _filled(fields.preset(name, one)) for name in fields.PRESETS} for one in pairs.names},
+        "temperatures": {pair: fields.preset("exact", pair).temperature for pair in pairs.names},
         "examples": {pair: list(fields.examples_for(pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
         "raced": {pairs.target(pair): raced_said(pair) for pair in pairs.names if pair in RECORDED},
         "passes": {pairs.target(pairs.first): timed and timed._asdict()},
+        "note": RECORDED_NOTE,
         "own": OWN.strip("/"),
         "live": f"{LEARN.strip('/')}/live/",
     }
@@ -271,11 +276,12 @@ def _more(news: list[Any], step: Step, whole: Any = None, rows: str = "") -> str
 
 
 def _note(has_recording: bool) -> str:
-    return "A recorded decode. Press Run to measure it here." if has_recording else "Press Run."
+    return RECORDED_NOTE if has_recording else "Press Run."
 
 
 def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Button], said: list[gr.HTML]) -> None:
     """Examples belong to the pair, fields to the method."""
+    _, note = said
 
     def fields_of(method: Any) -> list[Any]:
         return [gr.update(visible=fields.is_read(method, name)) for name in fields.SHOWN]
@@ -292,15 +298,17 @@ def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Butto
     choose = "(name, pair) => globalThis.DsbdPage.preset(name, pair)"
     presets.input(None, [presets, form.pair], form.filled[1:], js=choose, **PRIVATE)
     for place, chip in enumerate(chips):
-        click = f"(pair) => globalThis.DsbdPage.facts.examples[pair][{place}]"
-        chip.click(None, form.pair, form.prompt, js=click, **PRIVATE)
+        click = f"(...chosen) => globalThis.DsbdPage.example({place}, ...chosen)"
+        chip.click(None, [form.pair, presets], [form.prompt, note], js=click, **PRIVATE)
+    asks = "(pair, prompt) => globalThis.DsbdPage.asks(pair, prompt)"
+    form.prompt.change(None, [form.pair, form.prompt], None, js=asks, **PRIVATE)
     form.pair.change(other, form.pair, [*said, *chips, form.prompt], queue=False, **PRIVATE)
     begin = "(name, pair) => globalThis.DsbdPage.begin(name, pair)"
     form.pair.input(None, [presets, form.pair], form.filled, js=begin, **PRIVATE)
     ask = gr.Button(visible="hidden", elem_id="form-ask")  # scripts press these two, for Gradio alone knows the form
     ask.click(None, [form.pair, *form.filled], js="(...form) => globalThis.DsbdPage.told(form)", **PRIVATE)
     fill = gr.Button(visible="hidden", elem_id="form-fill")
-    fill.click(None, outputs=[form.pair, *form.filled], js="() => globalThis.DsbdPage.filling()", **PRIVATE)
+    fill.click(None, outputs=[form.pair, *form.filled, note], js="() => globalThis.DsbdPage.filling()", **PRIVATE)
 
 
 def _wire_link(runner: Runner, form: Form, page: gr.Blocks, problem: gr.HTML) -> None:

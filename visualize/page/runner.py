@@ -176,6 +176,8 @@ class Runner:
         self._in_use, self._lock = threading.Lock(), threading.Lock()
         self._signals: dict[StopSignal, str] = {}
         self._lent = on_gpu(self._work)
+        self.waiting: Callable[[], int] = lambda: 0
+        """How many runs wait in a line before this one: the page's queue."""
 
     def stop(self, session: str) -> None:
         """End all runs of this visitor before their next forward of a model."""
@@ -189,16 +191,21 @@ class Runner:
         with self._lock:
             return len(self._signals), min((signal.deadline for signal in self._signals), default=None)
 
+    def is_waited_for(self) -> bool:
+        """Return whether a run waits for the one that has the models."""
+        return self.waiting() > 0 or self.running()[0] > 1
+
     def decode(
         self, session: str, pair: str, prompt: str, settings: DecodingSettings, compare: bool = False
     ) -> Generator[Step, None, None]:
-        """Yield the steps of one decode; with ``compare`` the last one says how it did. Close it to end it.
+        """Yield the steps of one decode; with ``compare`` it is then set beside the large model alone, until
+        another run waits. Close it to end it.
 
         Raises: SettingsError, PromptError, PairError: beyond a limit of this page. StoppedError: it was stopped; the
         message is the sentence for the visitor. DsbdError: as :func:`dsbd.stream`.
         """
         check = partial(check_run, self.limits, prompts=[prompt], each=[settings])
-        work = partial(_decoded, prompt=prompt, settings=settings, compare=compare)
+        work = partial(_decoded, prompt=prompt, settings=settings, gives_way=self.is_waited_for if compare else None)
         return self._run(session, "decode", pair, [settings], check, work, 1)
 
     def race(
@@ -278,7 +285,7 @@ class Runner:
 
 
 def _decoded(
-    pair: Pair, prompt: str, settings: DecodingSettings, cancel: StopSignal, compare: bool = False
+    pair: Pair, prompt: str, settings: DecodingSettings, cancel: StopSignal, gives_way: Callable[[], bool] | None
 ) -> Iterator[Step]:
     for before in planning(pair, prompt, settings, cancel=cancel):
         yield Step(f"{before.doing.capitalize()}: {before.done} of {before.total} …")
@@ -288,8 +295,9 @@ def _decoded(
         yield Step("", update.trace if is_told else None, update.iteration, update.text, len(update.settled_ids))
         is_first = False
     result = update.result
-    if compare and result is not None and result.settings.draft_depth:
-        yield from (Step(beside=beside) for beside in measure_speed(pair, prompt, result, cancel))
+    if gives_way and result is not None and result.settings.draft_depth:
+        beside = measure_speed(pair, prompt, result, lambda: cancel() or gives_way())
+        yield from (Step(beside=one) for one in beside)
 
 
 def _gpu_seconds(settings: Sequence[DecodingSettings], times: int) -> int:
