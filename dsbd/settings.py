@@ -310,8 +310,8 @@ class DecodingSettings:
             raise SettingsError(f"{name} is {getattr(self, name)!r}; allowed are {FIELDS[name].allowed}")
 
 
-PLAIN = {"draft_depth": 0, "draft_width": 1, "width_threshold": 1.0, "landing": False, "min_width": 1, "max_width": 1}
-PLAIN |= {"forest": "coupled"}  # sampling draws by the noise
+PLAIN = {"draft_depth": 0, "draft_width": 1, "width_threshold": 1.0, "landing": False, "min_width": 1, "max_width": 1,
+         "early_stopping": None, "forest": "coupled"}  # fmt: skip
 """Plain sampling: what fields that a method does not read are resolved to, if the method implies nothing else."""
 
 

@@ -158,7 +158,7 @@ def test_speculative_beam_search_has_the_hypotheses_of_beam_search(variant, pair
 
 @pytest.mark.parametrize(("rule", "lengths"), [(True, (8, 4, 6, 3)), (False, (9, 5, 7, 4)), ("never", (12, 9, 10, 8))])
 def test_beam_search_ends_where_that_of_transformers_ends(rule, lengths: tuple[int, ...], pair: Pair) -> None:
-    """Catches another ``early_stopping``. Both agree while no beam that ended leaves its slot to one that matters."""
+    """Catches another ``early_stopping``. The two agree while no beam that ended leaves a slot that matters."""
     asked = {"num_beams": 3, "max_new_tokens": 14, "length_penalty": 0.5, "early_stopping": rule}
     for prompt, length in zip(([2, 6], [4, 7], [5, 6], [6, 6]), lengths, strict=True):
         ids, passes = torch.tensor([prompt]), []
