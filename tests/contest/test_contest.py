@@ -253,6 +253,7 @@ def test_a_table_survives_json_and_shows_what_was_measured():
     """Catches a figure in another column."""
     table = made_up_table()
     assert read_record(Table, json.loads(json.dumps(to_plain(table)))) == table
+    assert {row.ratio.low for row in table.rows if row.ratio} == {None}  # eight questions in two clusters
     with pytest.raises(RecordError, match=r"no table: rows\.0\.contender"):
         read_record(Table, {**to_plain(table), "rows": [{}]})
     assert markdown_of([]) == "nothing measured yet"

@@ -307,6 +307,9 @@ def test_where_an_answer_ends_is_decided_again(method):
         ("the answer has ended", claims),
     ):
         assert failed in dsbd.verify_trace(resealed(early | changes)).failure, failed
+    letters = [chr(code) for code in range(33, 127)]  # at them, beams end with texts that differ
+    several = dsbd.decode(toy_pair(), "Once", replace(asked, seed=0), stop=letters, record=True).trace
+    assert dsbd.verify_trace(several).failure is None
 
 
 def test_what_is_no_trace_is_refused_with_what_to_give():
