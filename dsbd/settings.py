@@ -406,6 +406,7 @@ class ResolvedSettings(DecodingSettings):
     max_width: int = 6
     cover_width: int = 0
     early_stopping: bool | str | None = None
+    forest: str = "sampled"
     lossless: bool = True
     """False for the joint test of ``mjsd`` and ``mjgd``: their text does not follow the target's law."""
     branching: tuple[int, ...] | None = None

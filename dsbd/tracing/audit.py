@@ -92,8 +92,8 @@ class _Audit:
         self.trace, self.settings, self.checks = checks.trace, checks.settings, checks
         self.finished: dict[int, InputBeam] = {}
         self.length = 0
-        texts = (one.text for one in (*self.trace.prompt.pieces, *checks.nodes.values()))
-        self.has_spaces = any(text.startswith(" ") for text in texts)
+        pieces: list[Piece | Node] = [*self.trace.prompt.pieces, *checks.nodes.values()]
+        self.has_spaces = any(one.text.startswith(" ") for one in pieces)
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
 
     def run(self) -> None:
@@ -126,7 +126,7 @@ class _Audit:
         if draft is not None:
             checks.same("vocabulary of the draft model", draft.vocabulary_size, checks.vocabulary)
         listed = [pair for one in self.trace.iterations for layer in one.layers for pair in layer.alternatives]
-        pieces = [*self.trace.prompt.pieces, *nodes]
+        pieces: list[Piece | Node] = [*self.trace.prompt.pieces, *nodes]
         fits = all(0 <= one.token_id < checks.vocabulary for one in [*pieces, *listed])
         checks.same("tokens are in the vocabulary", fits, True)
         checks.same("tokens with two texts", _ambiguous([*pieces, *listed], lambda one: one.text), [])

@@ -123,8 +123,8 @@ class LayerAudit:
         target = self.law.masses()
         for c, S in zip(layer.chain_c, layer.chain_S, strict=True):
             self._bound(S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0, "chain")
-        c = [0.0, *(before + left for before, left in zip(layer.chain_c, layer.chain_S[:-1], strict=False))]
-        return width_after_chain(c, layer.chain_S, layer.target_support, settings)
+        chain = [0.0, *(before + left for before, left in zip(layer.chain_c, layer.chain_S[:-1], strict=False))]
+        return width_after_chain(chain, layer.chain_S, layer.target_support, settings)
 
     # ---- trials
 
