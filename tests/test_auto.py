@@ -56,6 +56,13 @@ def test_the_forest_with_most_layers_per_second_is_chosen(asked, tried, values):
     assert ("does not pay" in plan.sentence) == (chosen.draft_depth == 0)
 
 
+@pytest.mark.parametrize(("passed", "stopped", "rate"), [(0, 0, 1 / 2), (9, 0, 10 / 11), (0, 3, 1 / 5)])
+def test_few_layers_are_no_certainty(passed, stopped, rate):
+    """Catches a plan that trusts a rate of 0 or 1 after a few layers."""
+    one = MeasuredRun([(2, 0.02)], passed, stopped, 4.0, 9)
+    assert MeasuredForest.of(ALL, [one], [one]).continuation == pytest.approx(rate)
+
+
 @pytest.mark.parametrize(("decided", "depth"), [(8, 0), (800, 2)])
 def test_a_gain_within_the_noise_of_its_measurement_is_not_taken(decided, depth):
     """Catches a forest that was lucky in a few layers."""

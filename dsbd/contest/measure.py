@@ -114,7 +114,7 @@ def generate(
         seconds until the first of them was over: the prefill.
 
     Raises:
-        SettingsError: temperature is 0: ``generate`` has it only as greedy search.
+        SettingsError: temperature is 0, which ``generate`` has only as greedy search, or early_stopping is None.
     """
     options: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "pad_token_id": min(pair.eos, default=0)}
     if method == "hf_beam_search":
@@ -124,8 +124,10 @@ def generate(
     else:
         warp = {"temperature": settings.temperature, "top_k": settings.top_k, "top_p": settings.top_p}
         options |= {"do_sample": True, **warp}
+    if method in _BEAMS and settings.early_stopping is None:
+        raise SettingsError(f"early_stopping is None; {method} always ends early: give True, False or never")
     if method in _BEAMS:
-        options |= {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty}
+        options |= {name: getattr(settings, name) for name in ("num_beams", "length_penalty", "early_stopping")}
     elif stop:  # beams go on to their end: which of them is returned may change until then
         options |= {"stop_strings": list(stop), "tokenizer": pair.tokenizer}
     if method == "hf_assisted":

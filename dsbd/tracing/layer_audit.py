@@ -1,44 +1,28 @@
-"""Decides one layer of a trace again: its width, trials, draws and beams, from the recorded numbers alone.
+"""Decides one layer of a trace again: its width, trials, draws and beams.
 
-It shares no code with ``verify``. A joint test decides all layers of an iteration at once.
+The law's own arithmetic (``Residual``, ``Width``) runs on the recorded pairs, and behind them on one more pair for all
+others: of these the sum of P is known, and nothing of Q. So S is only bounded where it follows from them, too.
 
-*Source:* docs/algorithm.md, *One iteration*, *The dynamic width* and *Joint tests*.
+*Source:* docs/algorithm.md, *One iteration*, *The residual in closed form*, *The dynamic width* and *Joint tests*.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from dsbd.law.joint import ONE_SEQUENCE, acceptance, passes
+from dsbd.law.laws import Floats, Law, Residual, excess
 from dsbd.law.verified import TAKEN
-from dsbd.tracing.law_audit import TOLERANCE, Checks, drafts_asked, known_pairs
-from dsbd.tracing.records import Draw, InputBeam, Iteration, Layer, Node, Trial
+from dsbd.law.width import BONUS, COUPLED, Width, cap_width, width_after_chain
+from dsbd.tracing.law_audit import BrokenError, Checks, drafts_planned
+from dsbd.tracing.records import ROOT, Draw, InputBeam, Iteration, Layer, Node, Trial
 
 LEAST_LEFT = 1e-280
 """Where less of P is left, recorded probabilities have lost the digits that P' follows from."""
 TRIED = ("residual_prob", "c", "S", "acceptance", "uniform")
-HELD = {"accepted": TRIED, "rejected": TRIED, "orphaned": ("c", "S"), "unneeded": ()}
+NUMBERS = {"accepted": TRIED, "rejected": TRIED, "orphaned": ("c", "S"), "unneeded": ()}
 """The numbers of a trial that is not part of a joint test, by verdict; the others are null."""
-
-
-@dataclass
-class _Residual:
-    """The residual of the target's law after the trials so far, from recorded numbers only."""
-
-    c: float = 0.0
-    S: float = 1.0
-    rejections: int = 0  # since the last acceptance
-    accepted: list[int] = field(default_factory=list)  # nodes
-    drafted_mass: float = 0.0
-    taken_mass: float = 0.0
-    taken: set[int] = field(default_factory=set)  # nodes accepted or drawn
-    spent: set[int] = field(default_factory=set)  # nodes drafted up to the last acceptance
-
-    def adopt(self, record: Trial | Draw) -> None:
-        """Go on with the recorded c and S, which agree: a small S has digits that 1 - mass has lost."""
-        if record.c is not None and record.S is not None:
-            self.c, self.S = record.c, record.S
 
 
 class LayerAudit:
@@ -46,300 +30,229 @@ class LayerAudit:
 
     def __init__(self, checks: Checks, iteration: Iteration, layer: Layer) -> None:
         self.checks, self.settings, self.layer = checks, checks.settings, layer
-        self.is_greedy = checks.is_greedy
         self.trials = [trial for trial in iteration.trials if trial.layer == layer.layer]
         self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
-        self.own = {node.id: node for node in iteration.nodes if node.layer == layer.layer}
+        self.nodes = {node.id: node for node in iteration.nodes if node.layer == layer.layer}
         self.is_last = layer.layer == len(iteration.layers)
         self.is_below_forest = layer.layer > iteration.draft_depth
-        self.state = _Residual()
-        self.known = known_pairs(checks, layer, self.own.values())
-        listed = {(pair.parent, pair.token_id): pair.draft_prob for pair in layer.alternatives}
-        for draw in self.draws:  # a drawn node holds no Q; its draw does
-            node = checks.nodes[draw.node]
-            pair = node.parent, node.token_id
-            checks.close(f"Q of the draw of node {draw.node}", draw.draft_prob, listed.get(pair, draw.draft_prob))
-            if node.kind == "drawn" and not self.is_greedy and pair in self.known:
-                self.known[pair] = draw.target_prob, draw.draft_prob
+        self.law, self.draft_probs = self._recorded_law()
+        self.residual = Residual(self.law, self.draft_probs, self.settings.replacement)
+        self.drafted = 0.0
+        """Q of the drafts so far."""
+        self.rejections = 0
+        """Since the last acceptance or draw: each one moved the residual."""
+        self.taken = set[int]()
+        """The pairs that coupled draws without replacement have taken."""
         self.finished: dict[int, InputBeam] = {}
         """The beams that ended, by node."""
+        self.outcome = ""
+        """What the layer's outcome is, if the decode goes on."""
 
     def run(self) -> list[InputBeam]:
         """Decide it again; returns the beams that live on."""
-        layer, checks, accepted = self.layer, self.checks, self.state.accepted
+        layer, checks, yielded = self.layer, self.checks, list[int]()
         self._width()
         for order, trial in enumerate(self.trials):
             checks.same("order of a trial", trial.order, order)
-            self._trial(trial)
-        checks.same("accepted drafts", layer.accepted, len(accepted))
-        checks.same("draws", len(self.draws), layer.width - len(accepted))
-        before = list[tuple[tuple[int, int], float]]()
+            self._trial(trial, len(yielded))
+            yielded += [trial.node] * (trial.verdict in TAKEN)
+        checks.same("accepted drafts", layer.accepted, len(yielded))
+        checks.same("draws", len(self.draws), layer.width - len(yielded))
         for order, draw in enumerate(self.draws):
             checks.same("order of a draw", draw.order, order)
-            unknown = self._draw(draw)
-            if self.settings.replacement and draw.kind != "recovered":
-                before.append((self._place(checks.nodes[draw.node]), unknown))
-        for (pair, low), (other, high) in zip(sorted(before), sorted(before)[1:], strict=False):
-            checks.at_most(f"mass below pair {pair}", low, high)
-            if pair == other:
-                checks.close(f"mass below pair {pair}", low, high)
-        return self._yielded(accepted + [draw.node for draw in self.draws])
+            self._draw(draw)
+        return self._yielded(yielded + [draw.node for draw in self.draws])
+
+    def _recorded_law(self) -> tuple[Law, Floats]:
+        """Return P and Q of the recorded pairs, in their order, and of one pair for all others."""
+        alive = self.layer.alive
+        places = {node: place for place, node in enumerate(alive)}
+        drawn = {draw.node: draw.draft_prob for draw in self.draws}  # a drawn node holds no Q
+        pairs = {
+            (places[node.parent], node.token_id): (node.target_prob or 0.0, node.draft_prob or drawn.get(node.id, 0.0))
+            for node in self.nodes.values()
+            if node.parent in places
+        }
+        listed = {(places[one.parent], one.token_id): one for one in self.layer.alternatives if one.parent in places}
+        pairs |= {place: (one.target_prob, one.draft_prob) for place, one in listed.items()}
+        self.index = {pair: index for index, pair in enumerate(sorted(pairs))}
+        self.index_of = {
+            node.id: self.index[places[node.parent], node.token_id]
+            for node in self.nodes.values()
+            if node.parent in places
+        }
+        target, draft = np.array([pairs[pair] for pair in self.index] + [(0.0, 0.0)]).T
+        self.rest = target[-1] = max(1.0 - math.fsum(target), LEAST_LEFT)
+        ranks = None
+        if self.checks.is_greedy:  # certain in their turn are the beams of the layer
+            first = [self.index_of[beam.node] for beam in self.layer.beams if beam.node in self.index_of]
+            ranks = np.array([*first, *(place for place in range(target.size) if place not in first)])
+            self.rest = 0.0
+        keys = np.array([(place << 32) | token for place, token in self.index] + [len(alive) << 32])
+        with np.errstate(divide="ignore"):
+            return Law(keys, target, np.zeros(target.size), np.log(target), ranks), draft
 
     # ---- the width
 
     def _width(self) -> None:
-        layer, checks, settings = self.layer, self.checks, self.settings
-        if self.is_below_forest or layer.kind == "bonus":
-            kind = "cover" if checks.is_likely else "drafted"
-            waiting = [node for node in self.own.values() if node.kind == kind and node.parent in layer.alive]
-            checks.same("kind of the layer", layer.kind, "draft" if waiting and not self.is_below_forest else "bonus")
-        has_mass = checks.is_likely and layer.kind == "draft"
-        checks.same("mass of the forest is a number", layer.forest_mass is not None, has_mass)
-        if layer.kind == "draft":
-            checks.same("trials", len(self.trials), layer.draws_planned)
-            distribution = self._chain()
-            likely = self._landing_count() if checks.is_likely else self._accepted_count(distribution)
-            width, reason = self._bounded(likely)
-        else:
-            held = (len(self.trials), layer.draws_planned, layer.chain_c, layer.chain_S, layer.accepted_distribution)
-            checks.same("drafts of the bonus layer", held, (0, 0, [], [], []))
-            widest = settings.max_width
-            width, reason = widest if settings.replacement else min(widest, layer.target_support), "bonus"
-        checks.same("chosen width", layer.width, width)
-        checks.same("reason of the width", layer.width_reason, reason)
-
-    def _chain(self) -> list[float]:
-        """Check the residual after rejections in a row, and their acceptance; returns how many drafts are accepted."""
         layer, checks = self.layer, self.checks
-        drafts, c, S = layer.draws_planned, layer.chain_c, layer.chain_S
-        checks.close("c of the chain", c[0], 0.0)
-        checks.close("S of the chain", S[0], 1.0)
-        if checks.is_likely or self.settings.replacement:
-            asked = 0 if checks.is_likely else drafts_asked(self.settings, layer.layer)
-            checks.same("planned drafts", drafts, asked)
-        for step in range(drafts):
-            checks.close(f"c_{step + 2}", c[step + 1], c[step] + S[step])
-            checks.at_most(f"S_{step + 2}", S[step + 1], S[step])
-            alpha = max(1.0 - S[step + 1] / S[step], 0.0) if S[step] > 0 else 1.0
-            checks.close(f"alpha_{step + 1}", layer.acceptance_chain[step], alpha)
-        if not checks.is_likely:  # pairs that are not recorded add at most the rest of P
-            known = self.known.values()
-            rest = 1.0 - math.fsum(target for target, _ in known)
-            for step, (c_now, S_now) in enumerate(zip(c, S, strict=True), 1):
-                least = math.fsum(max(target - c_now * draft, 0.0) for target, draft in known)
-                checks.at_most(f"least S_{step}", least, S_now)
-                if not self.is_greedy:
-                    checks.at_most(f"S_{step}", S_now, least + rest)
-        distribution = _accepted_distribution(layer.acceptance_chain)
-        for count, probability in enumerate(distribution):
-            checks.close(f"P({drafts}, {count})", layer.accepted_distribution[count], probability)
-        return distribution
+        width = self._expected_width()
+        checks.same("chosen width", layer.width, width.width)
+        checks.same("reason of the width", layer.width_reason, width.numbers.width_reason)
+        for name in ("chain_c", "chain_S", "acceptance_chain", "accepted_distribution"):
+            checks.all_close("chain of the width", getattr(layer, name), getattr(width.numbers, name), name)
 
-    def _accepted_count(self, distribution: Sequence[float]) -> int:
-        """The largest K with P(accepted >= K) >= threshold."""
-        tail = 0.0
-        for count in range(len(distribution) - 1, 0, -1):
-            tail += distribution[count]
-            if tail >= self.settings.width_threshold:
-                return count
-        return 0
-
-    def _landing_count(self) -> int:
-        """The largest K with P(K draws land) >= threshold: the power of the mass that the forest holds.
-
-        Greedy draws without replacement are certain: as many as land, of which only the drawn ones can be seen.
-        """
-        recorded, threshold = self.layer.forest_mass, self.settings.width_threshold
-        if self.is_greedy:
-            landed = [draw.landed for draw in self.draws]
-            self.checks.close("mass of the forest", recorded, float(landed[0]))
-            if threshold == 0:  # reached by draws that do not land as well
-                return min(self.settings.max_width, self.layer.target_support)
-            return [*landed, False].index(False)
-        nodes = [node for node in self.own.values() if node.parent in self.layer.alive and node.kind == "cover"]
-        held = math.fsum(node.target_prob or 0.0 for node in nodes)
-        self.checks.close("mass of the forest", recorded, min(held, 1.0))
-        count, mass = 0, recorded or 0.0
-        while count < self.settings.max_width and mass ** (count + 1) >= threshold:
-            count += 1
-        return count
-
-    def _bounded(self, likely: int) -> tuple[int, str]:
-        width, reason, support = likely, "threshold", self.layer.target_support
-        if width < self.settings.min_width:
-            width, reason = self.settings.min_width, "min_width"
-        if width > self.settings.max_width:
-            width, reason = self.settings.max_width, "max_width"
-        if not self.settings.replacement and width > support:
-            width, reason = support, "support"
-        return width, reason
+    def _expected_width(self) -> Width:
+        """Return the width that follows from the recorded S; that of a coupled forest is fixed."""
+        layer, checks, settings = self.layer, self.checks, self.settings
+        own = [node for node in self.nodes.values() if node.parent in layer.alive]
+        is_waiting = not self.is_below_forest and any(node.kind == checks.tried_kind for node in own)
+        if self.is_below_forest or layer.kind == "bonus":
+            checks.same("kind of the layer", layer.kind, "draft" if is_waiting else "bonus")
+        checks.same("trials", len(self.trials), layer.draws_planned)
+        if layer.kind == "draft":
+            below = own if settings.branching else self.nodes.values()
+            drafted = [node.id for node in below if node.kind == "drafted"]
+            checks.same("nodes tried", [*dict.fromkeys(trial.node for trial in self.trials)], drafted)
+        if layer.kind == "bonus":
+            return Width(cap_width(settings.max_width, layer.target_support, settings), lambda: BONUS)
+        if checks.is_coupled:
+            return Width(cap_width(settings.max_width, layer.target_support, settings), lambda: COUPLED)
+        if settings.replacement:
+            checks.same("planned drafts", layer.draws_planned, drafts_planned(settings, layer.layer))
+        target = self.law.masses()
+        for c, S in zip(layer.chain_c, layer.chain_S, strict=True):
+            self._bound(S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0, "chain")
+        chain = [0.0, *(before + left for before, left in zip(layer.chain_c, layer.chain_S[:-1], strict=False))]
+        return width_after_chain(chain, layer.chain_S, layer.target_support, settings)
 
     # ---- trials
 
-    def _trial(self, trial: Trial) -> None:
-        """Decide one draft again and move the residual on."""
-        state = self.state
-        node, name = self.own.get(trial.node), f"trial of node {trial.node}"
-        if node is None or node.kind != "drafted" or node.draft_prob is None:
-            self.checks.broken(f"{name}: it is not a draft of this layer")
-        self.checks.same(f"joint sums, {name}", trial.joint, None)
-        rest = 1.0  # of Q, less the earlier drafts
-        if not self.settings.replacement and not self.is_greedy:
-            rest -= state.drafted_mass
-        state.drafted_mass += node.draft_prob
-        drawn_from = 1.0 if self.is_greedy else node.draft_prob
-        self.checks.close(f"draft probability, {name}", trial.draft_prob * rest, drawn_from)
-        gain = 1.0 if self.is_greedy or node.draft_prob <= 0 else trial.draft_prob / node.draft_prob
-        if trial.draft_prob <= 0:
-            self.checks.broken(f"{name}: it could not be drawn")
-        verdict = self._verdict(trial, node, name)
-        self.checks.same(f"verdict, {name}", trial.verdict, verdict)
-        held = tuple(number for number in TRIED if getattr(trial, number) is not None)
-        self.checks.same(f"numbers, {name}", held, HELD[verdict])
-        if verdict == "accepted":
-            state.accepted.append(node.id)
-            state.spent = {earlier.node for earlier in self.trials if earlier.order <= trial.order}
-            self._take(node.id, node.target_prob or 0.0)
-        elif verdict in ("rejected", "orphaned"):
-            self._reject(trial, gain)
+    def _trial(self, trial: Trial, accepted: int) -> None:
+        """Decide one draft again, of which ``accepted`` came before, and move the residual on."""
+        node, checks, name = self.nodes[trial.node], self.checks, f"trial of node {trial.node}"
+        checks.same("joint sums", trial.joint, None, name)
+        draft_prob = node.draft_prob or 0.0
+        rest = 1.0 if self.settings.replacement or checks.is_greedy else 1.0 - self.drafted
+        self.drafted += draft_prob
+        checks.close("Q of a trial", trial.draft_prob * rest, 1.0 if checks.is_greedy else draft_prob, name)
+        verdict = self._verdict(trial, node, accepted, name)
+        checks.same("verdict", trial.verdict, verdict, name)
+        numbers = tuple(number for number in TRIED if getattr(trial, number) is not None)
+        checks.same("numbers of a trial", numbers, NUMBERS.get(trial.verdict), name)
+        if trial.verdict == "accepted":
+            self.residual.accept(self.index_of[trial.node])
+            self.rejections = 0
+        elif trial.verdict != "unneeded":
+            gain = 1.0 if checks.is_greedy or draft_prob <= 0 else trial.draft_prob / draft_prob
+            self._reject(self.index_of.get(trial.node), gain)
 
-    def _verdict(self, trial: Trial, node: Node, name: str) -> str:
-        state, checks = self.state, self.checks
-        if len(state.accepted) == self.layer.width:
+    def _verdict(self, trial: Trial, node: Node, accepted: int, name: str) -> str:
+        if accepted == self.layer.width:
             return "unneeded"
-        checks.close(f"c, {name}", trial.c, state.c)
-        checks.close(f"S, {name}", trial.S, state.S)
-        state.adopt(trial)
+        self._adopt(trial, name)
         if node.parent not in self.layer.alive:
-            checks.same(f"draft law shared by all beams, {name}", self.settings.branching, None)
             return "orphaned"
-        if self.is_greedy:
-            left = 1.0 if (trial.residual_prob or 0.0) > 0 else 0.0
-        else:
-            left = self._left(node.id, node.target_prob or 0.0, node.draft_prob or 0.0, trial.residual_prob)
-        checks.close(f"residual, {name}", trial.residual_prob, left)
-        # Where rounding leaves no residual, the laws are equal and the draft is accepted with certainty.
-        certain = trial.acceptance == 1.0 and left / trial.draft_prob > 1.0 - TOLERANCE
-        acceptance = 1.0 if certain else min(1.0, left / trial.draft_prob)
-        checks.close(f"acceptance probability, {name}", trial.acceptance, acceptance)
-        return "accepted" if checks.uniform(name, trial.uniform) < (trial.acceptance or 0.0) else "rejected"
+        left = self._left(node.id, trial.residual_prob or 0.0)
+        self.checks.close("residual", trial.residual_prob, left, name)
+        acceptance = min(1.0, left / trial.draft_prob) if trial.draft_prob > 0 else 1.0
+        self.checks.close("acceptance", trial.acceptance, acceptance, name)
+        return "accepted" if self.checks.uniform(trial.uniform, name) < (trial.acceptance or 0.0) else "rejected"
 
-    def _left(self, node: int, target: float, draft: float, recorded: float | None) -> float:
-        """max(P - c Q, 0) / S; a pair that is spent takes no part in Q, one that was taken has nothing left."""
-        state = self.state
-        if state.S < LEAST_LEFT:
-            self.checks.same("some of P is left", self.settings.replacement, False)
-            return min(max(recorded or 0.0, 0.0), 1.0)
-        if not self.settings.replacement:
-            draft = 0.0 if node in state.spent else draft
-            target = 0.0 if node in state.taken else target
-        return max(target - state.c * draft, 0.0) / state.S
+    def _adopt(self, record: Trial | Draw, name: str) -> None:
+        """Check c and S of a record, and go on with them: a small S has digits that 1 - mass has lost."""
+        self.checks.close("c", record.c, self.residual.c, name)
+        unknown = self.rest if self.rejections and not self.settings.replacement else 0.0
+        self._bound(record.S, self.residual.S, unknown, name)
+        self.residual.c, self.residual.S = record.c or 0.0, record.S or 0.0
 
-    def _reject(self, trial: Trial, gain: float) -> None:
-        """Move c by S * gain. S comes from the chain or, without replacement, from the next record that has one."""
-        state, chain = self.state, self.layer.chain_S
-        if self.is_greedy:  # every pair is certain in its turn, and the best one that is left stays so
-            state.c += 1.0
-            return
-        c = state.c + state.S * gain
-        state.rejections += 1
-        if self.settings.replacement:
-            S = chain[state.rejections] if state.rejections < len(chain) else 0.0
-            if S > 0:
-                state.c, state.S = c, S
-            return
-        later: list[Trial | Draw] = [other for other in self.trials if other.order > trial.order]
-        for item in [*later, *self.draws]:
-            if item.c is not None and item.S is not None:
-                most, state.c, state.S = state.S, c, 1.0
-                least = math.fsum(self._known_left().values())  # pairs that are not recorded add at most the rest of P
-                most = min(most, least + 1.0 - math.fsum(target for target, _ in self.known.values()))
-                self.checks.close("c after a rejection", item.c, c)
-                self.checks.at_most("S after a rejection", item.S, most)
-                self.checks.at_most("least S after a rejection", least, item.S)
-                state.adopt(item)
-                return
+    def _bound(self, S: float | None, most: float, unknown: float, name: str) -> None:
+        """Check S, of which the pairs that are not recorded can take ``unknown`` at most."""
+        self.checks.at_most("S", S, most, name)
+        self.checks.at_most("least S", most - unknown, S or 0.0, name)
+
+    def _left(self, node: int, recorded: float) -> float:
+        """Return P' at a node; what is recorded where nearly nothing of P is left."""
+        index = self.index_of.get(node)
+        if self.residual.S < LEAST_LEFT:
+            return min(max(recorded, 0.0), 1.0)
+        return 0.0 if index is None else self.residual.probability(index)
+
+    def _reject(self, index: int | None, gain: float) -> None:
+        """Move the residual on. Its S stands in the chain or, without replacement, in the next record."""
+        S = self.layer.chain_S[self.rejections + 1] if self.settings.replacement else 1.0
+        if S > 0:  # else nothing is left, and the residual stays
+            self.residual.reject(index, gain)
+            self.rejections += 1
+        if self.settings.replacement and S > 0:
+            self.residual.S = S
 
     # ---- draws
 
-    def _draw(self, draw: Draw) -> float:
-        """Decide one draw again: its kind, its law and the interval its uniform fell in.
+    def _draw(self, draw: Draw) -> None:
+        """Decide one draw again: its kind, its law, and the interval its uniform fell in or the noise."""
+        checks, layer, name = self.checks, self.layer, f"draw of node {draw.node}"
+        node = self.nodes[draw.node]
+        checks.same("kind of a draw", draw.kind, "recovered" if self.rejections else self._kind(), name)
+        checks.same("landing", draw.landed, node.kind != "drawn", name)
+        if not checks.is_coupled:
+            self._adopt(draw, name)
+        index = self.index_of.get(draw.node, -1)  # -1: its parent is not alive
+        target, draft = (0.0, 0.0) if index < 0 else (self.law.probability(index), self.draft_probs[index])
+        checks.close("P of a draw", draw.target_prob, target, name)
+        if node.kind == "drawn":
+            checks.close("P of a drawn node", node.target_prob, draw.target_prob, name)
+        checks.close("Q of a draw", draw.draft_prob, 0.0 if layer.kind == "bonus" else draft, name)
+        numbers = (draw.c, draw.S, draw.uniform, draw.cdf_low, draw.cdf_high)
+        checks.same(
+            "numbers of a draw",
+            [number is None for number in (*numbers, draw.noise)],
+            [checks.is_coupled] * 5 + [not checks.is_coupled],
+            name,
+        )
+        self._by_noise(draw, index, name) if checks.is_coupled else self._by_interval(draw, index, name)
+        self.residual.take(index)
+        self.rejections = 0
 
-        Returns how much mass pairs that are not recorded have below the interval.
-        """
-        state, layer, checks = self.state, self.layer, self.checks
-        node, name = checks.nodes[draw.node], f"draw of node {draw.node}"
-        fresh = "bonus" if layer.kind == "bonus" else "fresh"
-        is_cold = not self.settings.replacement and state.S < LEAST_LEFT and state.rejections > 0
-        checks.same(f"kind, {name}", draw.kind, "recovered" if state.c > 0 or is_cold else fresh)
-        checks.same(f"landing, {name}", draw.landed, node.kind != "drawn")
-        checks.same(f"parent alive, {name}", node.parent in layer.alive, True)
-        checks.close(f"c, {name}", draw.c, state.c)
-        checks.close(f"S, {name}", draw.S, state.S)
-        state.adopt(draw)
-        uniform, unknown = checks.uniform(name, draw.uniform), 0.0
-        if not self.is_greedy:
-            checks.close(f"target probability, {name}", draw.target_prob, node.target_prob or 0.0)
-            width = draw.cdf_high - draw.cdf_low
-            left = self._left(node.id, draw.target_prob, draw.draft_prob, width)
-            checks.close(f"interval, {name}", width, left)
-            checks.at_most(f"0 to the interval, {name}", 0.0, draw.cdf_low)
-            checks.at_most(f"end of the interval, {name}", draw.cdf_high, 1.0)
-            unknown = self._unknown_below(draw, node, name)
-        checks.same(f"uniform in its interval, {name}", draw.cdf_low <= uniform < draw.cdf_high, True)
-        if layer.kind == "bonus":
-            checks.same(f"draft probability, {name}", draw.draft_prob, 0.0)
-        elif node.kind != "drawn":
-            checks.close(f"draft probability, {name}", draw.draft_prob, node.draft_prob or 0.0)
-        self._take(node.id, draw.target_prob)
-        return unknown
+    def _by_noise(self, draw: Draw, index: int, name: str) -> None:
+        """Check the noise of a draw, which follows from the seed, and that no recorded pair has more score + noise."""
+        noise, row = np.zeros((1, self.law.support)), 0
+        if not self.checks.is_greedy:
+            parents = [self.checks.path(node) for node in (*self.layer.alive, ROOT)]  # the last for the rest of P
+            noise = self.checks.noise.gumbel(self.law, parents, self.layer.width if self.settings.replacement else 1)
+            row = draw.order if self.settings.replacement else 0
+            values = self.law.scores + noise[row]
+            left = [value for at, value in enumerate(values[:-1].tolist()) if at not in self.taken]
+            self.checks.at_most("score + noise of a recorded pair", max(left), values[index], name)
+        self.checks.close("noise", draw.noise, noise[row, index], name)
+        self.taken |= set() if self.settings.replacement else {index}
 
-    def _unknown_below(self, draw: Draw, node: Node, name: str) -> float:
-        """Check the interval's place: all recorded pairs before it lie below it, and the others fill what is left."""
-        if self.state.S < LEAST_LEFT and not self.settings.replacement:
-            return 0.0
-        place, whole = self._place(node), self._known_left()
-        unknown = draw.cdf_low - math.fsum(left for pair, left in whole.items() if pair < place)
-        self.checks.at_most(f"mass of the pairs before the interval, {name}", 0.0, unknown)
-        rest = 1.0 - math.fsum(whole.values())
-        self.checks.at_most(f"start of the interval less recorded pairs, {name}", unknown, rest)
-        return unknown
+    def _by_interval(self, draw: Draw, index: int, name: str) -> None:
+        checks, low, high = self.checks, draw.cdf_low or 0.0, draw.cdf_high or 0.0
+        width = high - low
+        checks.close("interval", width, self._left(draw.node, width), name)
+        masses = self.residual.masses() / self.residual.S if self.residual.S >= LEAST_LEFT else np.zeros(index + 1)
+        checks.at_most("recorded pairs before the interval", float(masses[: max(index, 0)].sum()), low, name)
+        checks.at_most("recorded pairs after it", float(masses[index + 1 : -1].sum()), 1.0 - high, name)
+        uniform = checks.uniform(draw.uniform, name)
+        checks.same("uniform in its interval", low <= uniform < high, True, name)
 
-    def _known_left(self) -> dict[tuple[int, int], float]:
-        """What the residual gives to each recorded pair, by its place."""
-        ids, bonus = {(own.parent, own.token_id): own.id for own in self.own.values()}, self.layer.kind == "bonus"
-        return {
-            (self.layer.alive.index(parent), token): self._left(
-                ids.get((parent, token), -1), target, 0.0 if bonus else draft, None
-            )
-            for (parent, token), (target, draft) in self.known.items()
-        }
-
-    def _place(self, node: Node) -> tuple[int, int]:
-        return self.layer.alive.index(node.parent), node.token_id
-
-    def _take(self, node: int, mass: float) -> None:
-        """Take an accepted or drawn beam: the residual is P again, without replacement less all that was taken."""
-        state = self.state
-        state.taken_mass += mass
-        state.taken.add(node)
-        state.c, state.rejections = 0.0, 0
-        state.S = 1.0 if self.settings.replacement or self.is_greedy else 1.0 - state.taken_mass
+    def _kind(self) -> str:
+        return "bonus" if self.layer.kind == "bonus" else "fresh"
 
     # ---- what comes out
 
     def _yielded(self, yielded: Sequence[int]) -> list[InputBeam]:
         """Check the layer's beams, which of them ended, and the outcome; return those that live on."""
-        layer, nodes = self.layer, self.checks.nodes
+        layer, checks = self.layer, self.checks
         counts = {node: yielded.count(node) for node in yielded}
-        self.checks.same("beams", [(beam.node, beam.multiplicity) for beam in layer.beams], list(counts.items()))
+        checks.same("beams", [(beam.node, beam.multiplicity) for beam in layer.beams], list(counts.items()))
         for beam in layer.beams:
-            self.checks.close(f"log-weight of beam {beam.node}", beam.log_weight, self.checks.log_weights[beam.node])
-        ended = [node for node in counts if nodes[node].ends]
-        self.checks.same("finished beams", layer.finished, ended)
-        self.finished = {beam.node: beam for beam in layer.beams if beam.node in ended}
-        living = [beam for beam in layer.beams if beam.node not in ended]
-        self.checks.same("outcome", layer.outcome, self._outcome() if living else "finished")
+            checks.close("log-weight", beam.log_weight, checks.log_weights[beam.node], f"beam {beam.node}")
+        checks.same("finished beams", layer.finished, [node for node in counts if checks.nodes[node].ends])
+        self.finished = {beam.node: beam for beam in layer.beams if beam.node in layer.finished}
+        living = [beam for beam in layer.beams if beam.node not in layer.finished]
+        self.outcome = self._outcome() if living else "finished"
         return living
 
     def _outcome(self) -> str:
@@ -348,40 +261,53 @@ class LayerAudit:
             return "bonus"
         if not self.draws:
             return "passed"
-        all_land = all(draw.landed or self.checks.nodes[draw.node].ends for draw in self.draws)
+        all_land = all(draw.landed or self.nodes[draw.node].ends for draw in self.draws)
         return "landed" if self.settings.landing and all_land else "short"
-
-
-def _accepted_distribution(acceptance: Sequence[float]) -> list[float]:
-    """P(m, k), draft by draft: how many were accepted so far, and how many were rejected since the last of them."""
-    drafts = len(acceptance)
-    alpha = np.asarray([*acceptance, 0.0])
-    chance = np.zeros((drafts + 1, drafts + 1))  # [accepted, rejections in a row]
-    chance[0, 0] = 1.0
-    for _ in range(drafts):
-        accepted, rejected = chance * alpha, chance * (1.0 - alpha)
-        chance = np.zeros_like(chance)
-        chance[1:, 0] = accepted[:-1].sum(axis=1)
-        chance[:, 1:] = rejected[:, :-1]
-    return [float(total) for total in chance.sum(axis=1)]
 
 
 class JointLayerAudit(LayerAudit):
     """A layer after a joint test: one token, which was accepted or drawn."""
 
-    def _width(self) -> None:
-        layer, checks = self.layer, self.checks
-        drafted = layer.kind == "draft"
-        chain = [0, [0.0], [1.0], [], [1.0], None] if drafted else [0, [], [], [], [], None]
-        held = [layer.draws_planned, layer.chain_c, layer.chain_S, layer.acceptance_chain, layer.accepted_distribution]
-        checks.same("chain of the layer", [*held, layer.forest_mass], chain)
-        checks.same("width", (layer.width, layer.width_reason), (1, "joint" if drafted else "bonus"))
-        checks.same("a bonus layer has no trials", drafted, bool(self.trials))
+    def _expected_width(self) -> Width:
+        self.checks.same("kind of the layer", self.layer.kind, "draft" if self.trials else "bonus")
+        return ONE_SEQUENCE if self.layer.kind == "draft" else Width(1, lambda: BONUS)
 
-    def _trial(self, trial: Trial) -> None:
+    def _trial(self, trial: Trial, accepted: int) -> None:
         """The verdict was decided for the whole beam; here the token only takes its place."""
-        if trial.verdict in TAKEN:
-            self.state.accepted.append(trial.node)
 
     def _outcome(self) -> str:
         return "block" if self.settings.searches_blocks and self.is_last and self.trials else super()._outcome()
+
+
+def check_joint_test(checks: Checks, iteration: Iteration) -> None:
+    """Decide a joint test again: the best beam, its sums and its verdicts; its layers are for JointLayerAudit."""
+    trials, settings = iteration.trials, checks.settings
+    nodes = {node.id: node for node in iteration.nodes if node.kind == "drafted"}
+    sums = {beam.node: 0.0 for beam in iteration.input_beams}
+    for node in nodes.values():
+        sums[node.id] = sums.get(node.parent, -math.inf) + (node.draft_log_prob or 0.0)
+    ends = [node.id for node in nodes.values() if node.layer == iteration.draft_depth or node.ends]
+    parent, target, passing = iteration.input_beams[0].node, 0.0, list[bool]()
+    for number, trial in enumerate(trials, 1):
+        tried, name, joint = nodes.get(trial.node), f"trial of node {trial.node}", trial.joint
+        if tried is None or joint is None or tried.parent != parent:
+            raise BrokenError(f"{checks.place}: {name} does not go on with the best beam, or has no sums")
+        numbers = trial.layer, trial.order, trial.residual_prob, trial.c, trial.S, trial.uniform
+        checks.same("numbers of a joint trial", numbers, (number, 0, None, None, None, None), name)
+        checks.close("Q of a joint trial", trial.draft_prob, tried.draft_prob or 0.0, name)
+        checks.close("threshold", joint.threshold, settings.joint_threshold, name)
+        checks.close("draft's sum", joint.draft, sums[tried.id], name)
+        target += -math.inf if tried.target_log_prob is None else tried.target_log_prob
+        checks.close("target's sum", joint.target, None if target == -math.inf else target, name)
+        checks.close("acceptance of a beginning", trial.acceptance, acceptance(joint), name)
+        passing.append(passes(joint))
+        parent = tried.id
+    passed = max((number for number, one in enumerate(passing, 1) if one), default=0)
+    for number, (trial, one) in enumerate(zip(trials, passing, strict=True), 1):
+        verdict = "rejected" if number > passed else "accepted" if one else "carried"
+        checks.same("verdict of a beginning", trial.verdict, verdict, f"trial of node {trial.node}")
+    if ends:
+        checks.close("sum of the best beam under the draft model", sums[parent], max(sums[end] for end in ends))
+    has_end = bool(trials) and passed == len(trials) and nodes[trials[-1].node].ends
+    is_whole = has_end or (settings.searches_blocks and bool(trials))
+    checks.same("layers of the joint test", len(iteration.layers), passed + (not is_whole))

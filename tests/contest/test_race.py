@@ -1,6 +1,7 @@
 """A race: lanes add up to the decode and are among the measured runs; what is said and drawn of them."""
 
 import json
+from codecs import BOM_UTF8
 from collections import deque
 from dataclasses import replace
 
@@ -86,6 +87,7 @@ def test_everybody_runs_as_often_as_asked_and_has_the_lane_of_a_measured_run(ran
 
 def test_a_race_is_kept_as_plain_data(ran, tmp_path):
     ran.save(tmp_path / "race.json")
+    (tmp_path / "race.json").write_bytes(BOM_UTF8 + (tmp_path / "race.json").read_bytes())  # as some editors save it
     assert load_race(tmp_path / "race.json") == ran == read_record(Race, to_plain(ran))
     for name in ("sql", "stories"):
         assert load_race(asset_path(f"races/{name}.json")).baseline == "beam_sampling"

@@ -265,14 +265,17 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
     if origin != "recorded":
         return
     whole = json.loads(gzip.decompress(path.read_bytes()))
+    first = whole["iterations"][0]
+    own = first["nodes"][0] | {"parent": first["nodes"][0]["id"]}
     damaged = {
         "cut.json.gz": path.read_bytes()[:3000],
         "text.json": b"no JSON",
         "null.json": b"null",
         "other.json": json.dumps(whole | {"format": "x/1"}).encode(),
         "numbers.json": json.dumps(whole | {"iterations": [1, 2, 3]}).encode(),
-        "parents.json": json.dumps(whole | {"iterations": [{**whole["iterations"][0], "nodes": [None]}]}).encode(),
-        "hollow.json": json.dumps({"format": "dsbd-trace/1", "iterations": [], "prompt": {"pieces": []}}).encode(),
+        "own-parent.json": json.dumps(whole | {"iterations": [first | {"nodes": [own, *first["nodes"][1:]]}]}).encode(),
+        "parents.json": json.dumps(whole | {"iterations": [first | {"nodes": [None]}]}).encode(),
+        "hollow.json": json.dumps({"format": "dsbd-trace/2", "iterations": [], "prompt": {"pieces": []}}).encode(),
     }
     for name, content in damaged.items():
         (tmp_path / name).write_bytes(content)
@@ -289,6 +292,21 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
     visit.page.wait_for_selector(".dsbd-node")
     expect(visit.page.locator("p > a")).to_have_text([home])
     visit.asked[:] = [url for url in visit.asked if not url.startswith("file:")]
+
+
+def test_the_browser_writes_what_the_server_writes(visit):
+    """Catches a prompt without the words of its pair, another setting or seed, and a button that cannot do it."""
+    for pair, prompt in (("Stories", "Once upon a time"), ("Questions to SQL", "Which members have the most loans?")):
+        visit.page.get_by_label(pair, exact=True).check(force=True)
+        visit.set_field("seed", "7")
+        visit.run(prompt)
+        visit.decoded()
+        there = visit.text(), visit.page.inner_text(".headline").split(",")[0]
+        visit.page.click("[data-do=live]")
+        visit.says(".live-said", "Decoded in this browser")
+        assert (visit.text(), visit.page.inner_text(".headline")) == there
+    visit.page.get_by_label("Long stories", exact=True).check(force=True)
+    expect(visit.page.locator("[data-do=live]")).to_be_hidden()
 
 
 def test_another_decode_another_pair_and_plotly(visit):

@@ -22,7 +22,7 @@ from gradio_client.exceptions import AppError
 
 from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
-from tests.page.conftest import PATIENCE_SECONDS, PacedRunner, events, toy_pairs, wait_until
+from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, toy_pairs, wait_until
 from tests.toy_pair import chat_tokenizer
 from visualize.page import play
 from visualize.page.comparison import Beside
@@ -37,7 +37,6 @@ from visualize.page.zerogpu import on_gpu
 
 VOCABULARY = 4096
 AUTO = {"forest": "auto", "draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
-SHORT = {"max_new_tokens": 8, "draft_depth": 2, "draft_width": 3}
 
 
 def form_values(**changed) -> list:

@@ -31,6 +31,10 @@ def trace_of(name: str) -> Trace:
     if name == "cold":
         cold = dsbd.DecodingSettings(method="beam_sampling", max_new_tokens=2, replacement=False, temperature=1e-3)
         return dsbd.decode(toy_pair(), "Once", cold, record=True).trace
+    if name == "stopped":  # inside its third iteration, by the default early_stopping
+        chosen = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, min_width=3, max_width=3, seed=9)
+        often = replace(toy_pair(), eos=frozenset(range(0, 256, 3)))
+        return dsbd.decode(often, "Once", chosen, record=True).trace
     method, _, every = name.partition(" ")
     return Trace.load(GOLDEN[name]) if name in GOLDEN else toy_traces(method)[2 if every else 0]
 
@@ -41,7 +45,7 @@ def resealed(data) -> Trace:
     return replace(trace, digest=canonical_digest(trace))
 
 
-@pytest.mark.parametrize("name", GOLDEN)
+@pytest.mark.parametrize("name", [*GOLDEN, "stopped"])
 def test_golden_traces_follow_and_keep_their_digests(name):
     """Catches a false alarm of the audit, another digest, and a change that the digest does not see."""
     trace = trace_of(name)
@@ -135,6 +139,7 @@ ALTERED = [
     ("toy", "nodes", of("cover"), lambda one: {"kind": "drafted"}),
     ("toy", "output_beams", None, plus("log_weight", -1e-4)),
     ("toy", "output_beams", None, plus("multiplicity", 1)),
+    ("stopped", "layers", lambda one: one["outcome"] == "stopped", lambda one: {"outcome": "landed"}),
     ("joint", "trials", None, plus("acceptance", -1e-4)),
     ("joint", "trials", None, lambda one: {"joint": one["joint"] | {"draft": one["joint"]["draft"] - 1e-4}}),
     ("joint", "trials", None, lambda one: {"joint": one["joint"] | {"target": one["joint"]["target"] + 1e-4}}),
@@ -206,7 +211,7 @@ def shifted(shift, data):
         beam["score"] = beam["log_weight"] / len(beam["token_ids"])
 
 
-UNSEEN = ("branching", "depth_costs", "continuation")
+UNSEEN = ("branching", "depth_costs", "continuation", "early_stopping")
 """Settings that change nothing in this trace, or with which it cannot be read."""
 WHOLE = [
     ("toy", other_order),
@@ -232,8 +237,8 @@ WHOLE = [
     ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),
     ("sampling all", partial(shifted, 0.1)),
     ("sampling all", partial(shifted, -0.1)),
-    ("sampling", partial(shifted, 2.0)),
     ("sampling", partial(shifted, -3.0)),
+    *(("stopped", settings(early_stopping=other)) for other in (True, "never", None)),
     *(("toy", settings(**{name: OTHER[name]})) for name in OTHER if name not in UNSEEN),
 ]
 
@@ -278,7 +283,7 @@ def test_what_was_cut_off_is_no_likelier_than_what_was_kept(top_k):
         if node["kind"] == "cover" and node["id"] not in listed and bool(node["target_prob"]) == (top_k == 0)
     )
     node.update({"target_log_prob": (kept[0] + kept[-1]) / 2} if top_k else {"target_prob": 0.0})
-    assert "score of a pair without P" in dsbd.verify_trace(resealed(data)).failure
+    assert "score of a node without probability (P)" in dsbd.verify_trace(resealed(data)).failure
 
 
 @pytest.mark.parametrize("method", ["sampling", "beam_sampling", "dsbd"])
@@ -302,6 +307,9 @@ def test_where_an_answer_ends_is_decided_again(method):
         ("the answer has ended", claims),
     ):
         assert failed in dsbd.verify_trace(resealed(early | changes)).failure, failed
+    letters = [chr(code) for code in range(33, 127)]  # at them, beams end with texts that differ
+    several = dsbd.decode(toy_pair(), "Once", replace(asked, seed=0), stop=letters, record=True).trace
+    assert dsbd.verify_trace(several).failure is None
 
 
 def test_what_is_no_trace_is_refused_with_what_to_give():
@@ -327,6 +335,7 @@ any_settings = st.fixed_dictionaries(
         "top_k": st.sampled_from([0, 0, 1, 2, 5, 50, 1000]),
         "top_p": st.sampled_from([1.0, 1.0, 0.95, 0.3, 0.01, 1e-300]),
         "length_penalty": st.sampled_from([0.0, 1.0, -10.0, 10.0]),
+        "early_stopping": st.sampled_from([True, False, "never", None]),
         "seed": st.integers(0, 2**31),
     }
 )

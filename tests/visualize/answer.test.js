@@ -26,8 +26,15 @@ for (const [settings, preset, words] of ROWS) {
 
 test("a headline counts passes, and for searched blocks those of the search", () => {
   const iterations = [{layers: [1, 2]}, {layers: [1, 2, 3]}];
-  const trace = {iterations, settings: DSBD, result: {stats: {target_calls: 40}}};
+  const trace = {iterations, settings: DSBD, result: {token_ids: [1, 2, 3, 4, 5], stats: {target_calls: 40}}};
   assert.equal(headline(trace, {headline: ["about as fast"]}), "2 passes instead of 5, about as fast");
   const blocks = {...trace, settings: {...DSBD, method: "mjgd"}};
   assert.equal(headline(blocks), "2 blocks of words, 40 passes of the large model");
+  const ended = {...trace, iterations: [...iterations, {layers: [1]}]}; // the answer ended in the pass before
+  assert.equal(
+    headline(ended, {headline: ["about as fast"]}),
+    "2 passes instead of 5, 1 more pass for other versions, about as fast",
+  );
+  const alone = {...ended, settings: {...DSBD, draft_depth: 0}, result: {token_ids: [1, 2]}};
+  assert.equal(headline(alone), "1 pass of the large model, one for each word, 2 more passes for other versions");
 });

@@ -15,13 +15,12 @@ from dsbd.errors import SettingsError
 from dsbd.methods import ABOUT
 from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings, branching_of, fields_of
 from dsbd.util import SMOLLM2, asset_path
+from visualize.pages.live import QUESTION
 
 from .limits import Limits, check_prompt, check_tokens
 
 SQL = "bundled:sql"
 """The pair whose prompts are questions: a visitor types the question alone."""
-QUESTION = "Q: {}\nSQL:"
-"""How that pair wants a question."""
 STORIES = {
     "A little fox": "Once upon a time, there was a little fox who",
     "A strange box": "Lily and Ben found a strange box in the garden. Inside the box",

@@ -273,17 +273,15 @@ async function openFile(file) {
   const said = document.querySelector("#said");
   said.textContent = "";
   try {
-    const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
-    const isPacked = head[0] === 0x1f && head[1] === 0x8b;
-    const opened = JSON.parse(isPacked ? await DsbdPage.gunzipped(file) : await file.text());
-    const isTrace = opened?.format === "dsbd-trace/1" && Array.isArray(opened.iterations) && opened.prompt?.pieces;
-    if (!isTrace) throw new Error("it is no trace of the format dsbd-trace/1");
+    const opened = await DsbdPage.readTrace(file);
+    const isTrace = opened?.format === "dsbd-trace/2" && Array.isArray(opened.iterations) && opened.prompt?.pieces;
+    if (!isTrace) throw new Error("it is no trace of the format dsbd-trace/2");
     const before = shown;
     const decode = {name: `file-${(count += 1)}`, trace: opened, settled: Infinity, file};
     try {
       draw(decode);
     } catch (error) {
-      draw(before);
+      if (before) draw(before);
       throw error;
     }
     keep(decode, "Your file");
