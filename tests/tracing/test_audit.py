@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import dsbd
 import visualize
 from dsbd.errors import TraceError
-from dsbd.law.verify import verify
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import asset_path
+from dsbd.verification.verify import verify
 from tests.toy_pair import OTHER, SPREAD, read_settings, toy_pair, toy_traces
 from tests.visualize.traces import FOLDER
 
@@ -230,8 +230,8 @@ WHOLE = [
     ("toy", settings(length_penalty=1.001)),
     ("3-without-replacement", settings(draft_width=51)),
     ("3-without-replacement", settings(draft_width=64)),
-    ("2-same-law-width-four", settings(top_p=0.99999)),
-    ("7-SQL-same-law-width-four", settings(top_p=0.999999)),
+    ("2-exact-width-four", settings(top_p=0.99999)),
+    ("7-SQL-exact-width-four", settings(top_p=0.999999)),
     ("mjsd", settings(temperature=1.000001)),
     ("cold", end_beyond_one),
     ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),
