@@ -4,7 +4,7 @@ Reads the ``--output`` of two ``python -m dsbd eval`` on the same questions: one
 and one of the decodes that they are held against. Samples share one prefill. The best has the highest log-probability
 per token, as beams are ranked:
 
-    python -m benchmarks.best_of samples.jsonl decodes.jsonl --sampler speculative --against "dsbd same-law"
+    python -m benchmarks.best_of samples.jsonl decodes.jsonl --sampler speculative --against "dsbd exact"
 """
 
 import argparse
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("samples", type=Path)
     parser.add_argument("decodes", type=Path)
     parser.add_argument("--sampler", default="speculative")
-    parser.add_argument("--against", default="dsbd same-law")
+    parser.add_argument("--against", default="dsbd exact")
     asked = parser.parse_args()
     samples, decodes = read_runs(asked.samples, asked.sampler), read_runs(asked.decodes, asked.against)
     for task in sorted({question.split()[0] for question in samples.keys() & decodes.keys()}):

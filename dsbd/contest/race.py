@@ -1,6 +1,6 @@
 """A race: a contest in which each contender has a lane, its decode of the first prompt that took the middle time.
 
-for step in race(pair, contenders(["beam_sampling", "dsbd:same-law"], {}), ["Once upon a time"], rounds=3):
+for step in race(pair, contenders(["beam_sampling", "dsbd:exact"], {}), ["Once upon a time"], rounds=3):
     ...  # Progress, again and again; and last a Race
 """
 

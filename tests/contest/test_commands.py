@@ -20,7 +20,7 @@ def test_a_bench_and_an_evaluation_write_lines_and_a_table(capsys, pair_flags, t
     assert (code, out.count("\n")) == (0, 1)
     table = json.loads(out)["tables"]["prompts"]
     racing = [row["contender"] for row in table["rows"]]
-    assert racing == ["dsbd defaults", "dsbd same-law", "beam_sampling", "hf_beam_sampling"]
+    assert racing == ["dsbd defaults", "dsbd exact", "beam_sampling", "hf_beam_sampling"]
     assert table["questions"] == 2  # an empty line is no prompt, a repeated one counts once
     lines = [json.loads(line)["record"] for line in output.read_text(encoding="utf-8").splitlines()]
     assert lines == ["conditions", *["decode"] * 8]
@@ -29,7 +29,7 @@ def test_a_bench_and_an_evaluation_write_lines_and_a_table(capsys, pair_flags, t
     assert code == 0
     assert out.startswith("| task ")
     assert "beside beam_sampling" in out
-    flags = ["--tasks", "stories", "--limit", "2", "--max-new-tokens", "4", "--methods", "dsbd:same-law,beam_sampling"]
+    flags = ["--tasks", "stories", "--limit", "2", "--max-new-tokens", "4", "--methods", "dsbd:exact,beam_sampling"]
     code, out, _ = run(capsys, "eval", *flags, *pair_flags, "--json")
     assert (code, json.loads(out)["complete"], len(json.loads(out)["tables"]["stories"]["rows"])) == (0, True, 2)
 

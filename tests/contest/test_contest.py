@@ -39,8 +39,8 @@ def runs_of(contest, pair=None, **options):
 
 def test_a_contender_has_what_its_method_and_its_point_say():
     """Catches a value that goes to a method which does not read it, and a point that does not follow the beams."""
-    found = contenders(["dsbd", "beam_sampling", "dsbd:same-law", "hf_assisted"], {"draft_depth": 2, "num_beams": 8})
-    assert [one.name for one in found] == ["dsbd defaults", "beam_sampling", "dsbd same-law", "hf_assisted"]
+    found = contenders(["dsbd", "beam_sampling", "dsbd:exact", "hf_assisted"], {"draft_depth": 2, "num_beams": 8})
+    assert [one.name for one in found] == ["dsbd defaults", "beam_sampling", "dsbd exact", "hf_assisted"]
     assert [one.settings.draft_depth for one in found] == [2, 4, 2, 4]
     assert [(one.settings.num_beams, one.settings.max_width) for one in found[1:3]] == [(8, None), (4, 8)]
     assert len(contenders([f"dsbd:{point}" for point in POINTS], {})) == len(POINTS)
@@ -156,11 +156,11 @@ def test_a_long_prompt_is_read_before_the_clock_starts_and_judged_behind_its_mem
 
 def test_an_evaluation_from_the_first_question_to_the_table(tmp_path):
     """Catches questions that share their random numbers, an answer beyond its end, and a line that is lost."""
-    file, methods = tmp_path / "answers.jsonl", ("dsbd:same-law", "beam_sampling", "hf_beam_sampling")
+    file, methods = tmp_path / "answers.jsonl", ("dsbd:exact", "beam_sampling", "hf_beam_sampling")
     pair, racing = toy_pair(), contenders(methods, {"num_beams": 3})
     report = hold_contest(pair, make_contest(pair, racing, [Quiz()], limit=2, rounds=2), str(file))
     table = report.tables["quiz"]
-    assert [row.contender for row in table.rows] == ["dsbd same-law", "beam_sampling", "hf_beam_sampling"]
+    assert [row.contender for row in table.rows] == ["dsbd exact", "beam_sampling", "hf_beam_sampling"]
     assert (report.complete, len(report.runs), table.baseline) == (True, 12, "beam_sampling")
     assert all(row.ratio.of == 4 for row in table.rows if row.contender != "beam_sampling")
     seeds = {(run.question, run.round): run.seed for run in report.runs}

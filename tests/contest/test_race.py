@@ -21,7 +21,7 @@ from tests.contest.made_up import BASELINE, Quiz, made_up_run, made_up_table
 from tests.toy_pair import toy_pair
 from visualize import race as drawing
 
-NAMES = ["sampling", "beam_sampling", "dsbd:same-law", "hf_sampling"]
+NAMES = ["sampling", "beam_sampling", "dsbd:exact", "hf_sampling"]
 VALUES = {"max_new_tokens": 6, "draft_depth": 2, "draft_width": 3}
 
 
@@ -55,7 +55,7 @@ def made_up(**speeds) -> Race:
     return replace(found, racers=racers)
 
 
-SPEEDS = {"beam_sampling": [20] * 6, "dsbd:same-law": [58, 59, 60, 61, 62, 63], "sampling": [10] * 6}
+SPEEDS = {"beam_sampling": [20] * 6, "dsbd:exact": [58, 59, 60, 61, 62, 63], "sampling": [10] * 6}
 
 
 def test_a_lane_is_the_decode_on_its_own_clock():
@@ -75,7 +75,7 @@ def test_a_lane_is_the_decode_on_its_own_clock():
 
 
 def test_everybody_runs_as_often_as_asked_and_has_the_lane_of_a_measured_run(ran):
-    assert [racer.name for racer in ran.racers] == ["sampling", "beam_sampling", "dsbd same-law", "hf_sampling"]
+    assert [racer.name for racer in ran.racers] == ["sampling", "beam_sampling", "dsbd exact", "hf_sampling"]
     for racer in ran.racers:
         assert [answer.seed for answer in racer.answers] == [0, 1]
         (shown,) = [answer for answer in racer.answers if answer.seed == racer.lane.seed]
@@ -133,16 +133,16 @@ def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
     lanes = {racer.name: racer.lane for racer in shown.racers}
     ends = {name: drawing.tick_path(lane, 4.0).split(" ")[0] for name, lane in lanes.items()}
     assert (drawing.seconds_of(shown), drawing.busy_of(shown)) == (4.0, ["prefill", "score"])
-    assert ends == {"sampling": "M500.00", "beam_sampling": "M1000.00", "dsbd same-law": "M500.00"}
+    assert ends == {"sampling": "M500.00", "beam_sampling": "M1000.00", "dsbd exact": "M500.00"}
     heats = {heat: [one.name for one in stands] for heat, stands in drawing.lanes_of(shown).items()}
-    assert heats == {"several texts": ["beam_sampling", "dsbd same-law"], "one text": ["sampling"]}
+    assert heats == {"several texts": ["beam_sampling", "dsbd exact"], "one text": ["sampling"]}
 
 
 @pytest.mark.parametrize(
     ("ours", "prompts", "changed", "said"),
     [
-        (SPEEDS["dsbd:same-law"], 1, {}, "2.9 to 3.1 × as fast, the same text"),
-        (SPEEDS["dsbd:same-law"], 2, {}, "2.9 to 3.1 × as fast over 2 prompts, the same text here"),
+        (SPEEDS["dsbd:exact"], 1, {}, "2.9 to 3.1 × as fast, the same text"),
+        (SPEEDS["dsbd:exact"], 2, {}, "2.9 to 3.1 × as fast over 2 prompts, the same text here"),
         ([19, 20, 21] * 2, 1, {}, "about as fast, the same text"),
         ([18, 25, 21] * 2, 1, {}, "0.9 to 1.3 × as fast, the same text"),
         ([58, 59, 19], 1, {}, "faster in 2 of 3 runs, the same text"),
@@ -151,7 +151,7 @@ def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
 )
 def test_a_headline_claims_no_more_than_was_measured(ours, prompts, changed, said):
     """Catches the lanes of one prompt below a ratio over several, a winner of a few runs, and the same wrong answer."""
-    shown = made_up(**SPEEDS | {"beam_sampling": [20] * len(ours), "dsbd:same-law": ours})
+    shown = made_up(**SPEEDS | {"beam_sampling": [20] * len(ours), "dsbd:exact": ours})
     if changed:
         wrong = [
             replace(one, answers=tuple(replace(each, right=False) for each in one.answers)) for one in shown.racers
@@ -171,7 +171,7 @@ def test_a_headline_claims_no_more_than_was_measured(ours, prompts, changed, sai
 )
 def test_the_sentence_says_the_passes_and_then_the_time(ours, sentence):
     """Catches a sentence that claims more, or less, than the interval."""
-    said = drawing.meaning_of(made_up(**{"beam_sampling": [20] * len(ours), "dsbd:same-law": ours}))
+    said = drawing.meaning_of(made_up(**{"beam_sampling": [20] * len(ours), "dsbd:exact": ours}))
     assert said.startswith("Guesses ahead may save passes of the large model;"), "1 instead of 1 saves none"
     assert sentence in said
 

@@ -26,10 +26,10 @@ from .play import BEGIN, KEEP, READY, RUN, Form
 from .race_markup import RECORDED, race_markup, recorded_race, task_of
 from .runner import Runner
 
-START = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
+START = ("sampling", "beam_sampling", "speculative", "dsbd:exact", "dsbd")
 """The default racers: with and without guesses, for one text and for several."""
 MORE = (
-    *(f"dsbd:{point}" for point in POINTS if point not in ("same-law", "defaults")),
+    *(f"dsbd:{point}" for point in POINTS if point not in ("exact", "defaults")),
     *(method for method in METHODS if method not in START),
     *TRANSFORMERS,
     "play",
