@@ -53,7 +53,7 @@ SHAPES = {
 """Llama 3 of 8B has half as many heads of 128 numbers: keys and values take as many bytes."""
 PASSES = (1, 4, 8, 16, 32)
 LEAST_OVERLAP = 0.95
-"""Of the two laws in bfloat16: they were 0.977 and 0.997."""
+"""Of the two distributions in bfloat16: they were 0.977 and 0.997."""
 METHODS = "hf_beam_sampling,sampling,speculative,beam_sampling,dsbd:exact,dsbd"
 
 
@@ -182,14 +182,14 @@ def main() -> None:
     target = twin_of(small.target.model, SHAPES[asked.size], asked.device)
     tokens = torch.tensor([small.encode(prompts[0])], device=asked.device)
     with torch.inference_mode():
-        laws = [model(tokens).logits.float().softmax(-1) for model in (small.target.model, target)]
-    overlap = float(torch.minimum(*laws).sum(-1).mean())
+        distributions = [model(tokens).logits.float().softmax(-1) for model in (small.target.model, target)]
+    overlap = float(torch.minimum(*distributions).sum(-1).mean())
     print(
         f"{target.num_parameters() / 1e9:.2f} billion parameters, overlap with the small model {overlap:.4f}",
         flush=True,
     )
     if overlap < LEAST_OVERLAP:
-        parser.error("the twin computes another law; choose a larger --size")
+        parser.error("the twin computes another distribution; choose a larger --size")
     drafts = [one.model for one in small.models[1:]]
     pair = dsbd.make_pair(
         target, twin_of(drafts[0], SHAPES[asked.draft_size], asked.device) if drafts else LOOKUP, small.tokenizer

@@ -80,7 +80,7 @@ def stream(
         cancel: called before each forward of a model, also while ``auto`` measures; once it returns True the decode
             ends with a StoppedError, inside an iteration.
         processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
-            models pass through them, and the decode follows the law of the processed target.
+            models pass through them, and the decode follows the distribution of the processed target.
         fields: settings by name, such as ``temperature=0.7``, instead of those of ``settings``.
 
     Raises:

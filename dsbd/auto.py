@@ -19,13 +19,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from dsbd.decoder import iterations
-from dsbd.law.verified import draft_layers_passed
 from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
 from dsbd.session import IterationEnd, Observer, RunStart
 from dsbd.settings import AUTO, FIELDS, DecodingSettings, implied_by
 from dsbd.util import Check, Progress, never_stop
+from dsbd.verification.verified import draft_layers_passed
 
 TRYING = "trying out forests"
 MEASURED_DEPTH, MEASURED_TOKENS, RUNS = 6, 48, 2

@@ -8,16 +8,16 @@ from collections.abc import Collection, Generator, Sequence
 import torch
 
 from dsbd.draft import Drafted
-from dsbd.law.beams import Hypothesis
-from dsbd.law.joint import verify_joint
-from dsbd.law.noise import Noise
-from dsbd.law.verified import Uniforms, VerifiedLayer
-from dsbd.law.verify import verify
 from dsbd.machine import PhaseClock, torch_threads
 from dsbd.score import Scored, score
 from dsbd.session import Enough, Observer, RunStart, Session, Update, drafter_of, row_of
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check, never_stop
+from dsbd.verification.beams import Hypothesis
+from dsbd.verification.joint import verify_joint
+from dsbd.verification.noise import Noise
+from dsbd.verification.verified import Uniforms, VerifiedLayer
+from dsbd.verification.verify import verify
 
 
 def iterations(

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import torch
 
 from dsbd.draft import Drafted, tokens_and_parents
-from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import Forest
-from dsbd.law.joint import BestBeam
 from dsbd.models.rows.row import Row
 from dsbd.next_tokens import NextTokens
 from dsbd.settings import ResolvedSettings
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.forest import Forest
+from dsbd.verification.joint import BestBeam
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,6 @@ from typing import Any, cast
 import torch
 
 from dsbd.draft import BlockSearch, Drafter, DraftModel
-from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
-from dsbd.law.noise import Noise
-from dsbd.law.verified import VerifiedLayer, draft_layers_passed, up_to_end
 from dsbd.machine import PhaseClock
 from dsbd.memory.reading import PromptMemory
 from dsbd.methods import DepthPolicy
@@ -25,6 +22,9 @@ from dsbd.results import PHASES, Brief, DecodedBeam, DecodingResult, Stats, acce
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check, cut
+from dsbd.verification.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
+from dsbd.verification.noise import Noise
+from dsbd.verification.verified import VerifiedLayer, draft_layers_passed, up_to_end
 
 LONG = 1024
 """The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
@@ -196,7 +196,8 @@ Enough = Callable[[Update], bool]
 
 
 def is_answered(update: Update) -> bool:
-    """Return True if the text before an end text is settled: decoding further would not change it, nor its law.
+    """Return True if the text before an end text is settled: decoding further would not change it, nor its
+    distribution.
 
     The hypothesis that is best now may not be the one returned in the end. So every hypothesis that can still be
     returned, or can grow into one, must have the same text before its end text.
@@ -303,7 +304,9 @@ class Session:
         ids, root, memory = self._start.prompt_ids, self._start.root, self._start.memory
         prefix = None if memory is None else memory.embedding
         self._target_row.prefill(ids, root, prefix)
-        if self._draft_row is not None:  # a draft model sees no memory, but a search in the target's own law does
+        if (
+            self._draft_row is not None
+        ):  # a draft model sees no memory, but a search in the target's own distribution does
             self._draft_row.prefill(ids, root, prefix if self._settings.searches_blocks else None)
 
     def next_depth(self) -> int:

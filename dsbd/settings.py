@@ -408,7 +408,7 @@ class ResolvedSettings(DecodingSettings):
     early_stopping: bool | str | None = None
     forest: str = "sampled"
     lossless: bool = True
-    """False for the joint test of ``mjsd`` and ``mjgd``: their text does not follow the target's law."""
+    """False for the joint test of ``mjsd`` and ``mjgd``: their text does not follow the target's distribution."""
     branching: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -18,12 +18,12 @@ from dsbd.commands import verify_trace
 from dsbd.contest import sql
 from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
-from dsbd.law.beams import Hypothesis, Node
 from dsbd.methods import resolve
 from dsbd.models.making import make_pair
 from dsbd.models.rows import forest
 from dsbd.session import RunStart, Session
 from dsbd.util import cut
+from dsbd.verification.beams import Hypothesis, Node
 from tests.toy_pair import EOS, VOCABULARY, Iterations, llama_2_tokenizer, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"

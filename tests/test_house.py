@@ -19,7 +19,10 @@ PACKAGES = ("dsbd", "visualize")
 FILES = [ROOT / "app.py", *(path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py")))]
 NEVER = {
     "dsbd": {"plotly", "gradio", "networkx"},
-    **{f"dsbd.{room}": {"torch", "transformers"} for room in ("law", "tracing", "contest.records", "contest.tasks")},
+    **{
+        f"dsbd.{room}": {"torch", "transformers"}
+        for room in ("distribution", "tracing", "contest.records", "contest.tasks")
+    },
     "visualize": {"torch", "transformers", "gradio"},
 }
 """Packages that a room and all rooms in it never import; the page may import Gradio."""

@@ -231,8 +231,8 @@ def meaning_of(race: Race) -> str:
         passes, others = _passes(racer), _passes(plain_of(race, heat))
         if passes is not None and others is not None and passes < others:
             saved.append(f"{passes} instead of {others} for {heat}")
-    law = ", under the same law" if several is None or several.name in EXACT else ""
-    lead = f"Guesses save passes of the large model, on every machine: {', '.join(saved)}{law}. "
+    distribution = ", under the same distribution" if several is None or several.name in EXACT else ""
+    lead = f"Guesses save passes of the large model, on every machine: {', '.join(saved)}{distribution}. "
     if not saved:
         lead = "Guesses ahead may save passes of the large model; whether they save time, the clock says. "
     return lead.rstrip() if several is None or several.row.ratio is None else lead + _time_said(several.row.ratio)

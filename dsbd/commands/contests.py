@@ -110,7 +110,10 @@ def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequen
     pair = pair_of(parsed)
     contest = make_contest(pair, racing, tasks, limit=parsed.limit, rounds=parsed.seeds, chat=parsed.chat, **options)
     if read := contest.count_read(pair):
-        print(f"dsbd: into the memory go {read} prompts beyond the context; the law is p(. | memory)", file=sys.stderr)
+        print(
+            f"dsbd: into the memory go {read} prompts beyond the context; the distribution is p(. | memory)",
+            file=sys.stderr,
+        )
     if shortened := sum(asked.prompt != asked.question.prompt for asked in contest.asked):
         print(f"dsbd: {shortened} prompts are shortened to fit the models' context", file=sys.stderr)
     report = hold_contest(pair, contest, parsed.output)

@@ -18,14 +18,14 @@ TRANSFORMERS = {
 """Four ways to call ``transformers.generate``: our method that each corresponds to, and the settings that it reads."""
 CONTENDER_METHODS = (*METHODS, *TRANSFORMERS)
 DEFAULT_METHODS = ("dsbd", "dsbd:exact", "beam_sampling", "hf_beam_sampling")
-_SAME_LAW = {"min_width": "num_beams", "max_width": "num_beams"}
+_SAME_DISTRIBUTION = {"min_width": "num_beams", "max_width": "num_beams"}
 _AUTO = dict.fromkeys(AUTO_FIELDS, AUTO)
 POINTS: dict[str, dict[str, Any]] = {
     "defaults": {},
-    "exact": _SAME_LAW,
-    "paper-exact": _SAME_LAW | {"landing": False, "cover_width": 0},
+    "exact": _SAME_DISTRIBUTION,
+    "paper-exact": _SAME_DISTRIBUTION | {"landing": False, "cover_width": 0},
     "auto": _AUTO,
-    "auto-exact": _SAME_LAW | _AUTO,
+    "auto-exact": _SAME_DISTRIBUTION | _AUTO,
 }
 """Settings of ``dsbd`` by the name of the question they answer; the word ``num_beams`` stands for that setting's value.
 

@@ -1,8 +1,8 @@
 """One measured decode of one contender: speed, counts, quality; and ``transformers.generate`` as an opponent.
 
 The opponent is used as it is shipped, with temperature, top-k and top-p passed explicitly. Its beam sampling follows
-another law: it warps each beam before joining, draws twice as many pairs without replacement and keeps the best scores.
-Its beam search expands the prompt to one row per beam. With an assistant it runs one sequence.
+another distribution: it warps each beam before joining, draws twice as many pairs without replacement and keeps the
+best scores. Its beam search expands the prompt to one row per beam. With an assistant it runs one sequence.
 """
 
 import math

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import torch
 
 from dsbd.errors import first_line
-from dsbd.law.beams import Node
 from dsbd.models.engines.choice import new_row, slow_row
 from dsbd.models.engines.onnx import why_not_onnx
 from dsbd.models.engines.traced import routes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.row import Row
+from dsbd.verification.beams import Node
 
 KNOWN_LAYER_TYPES = frozenset({"full_attention", "sliding_attention"})
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.03, torch.bfloat16: 0.08}
@@ -107,8 +107,8 @@ def check_int8(model: LanguageModel, eager: Logits) -> tuple[ForestCheck, float]
     if not found.passed:
         return found, 0.0
     if not torch.equal(ours()[0], _two_iterations(new_row(model), shift=1)[0]):
-        return _failed("the int8 law of a token depends on other paths of the forest"), 0.0
-    near = _compare(model, ours, eager, "int8 and float laws", ROUGH)
+        return _failed("the int8 distribution of a token depends on other paths of the forest"), 0.0
+    near = _compare(model, ours, eager, "int8 and float distributions", ROUGH)
     shared = torch.minimum(ours().softmax(dim=1), eager().softmax(dim=1)).sum(dim=1).mean()
     return found if near.passed else near, float(shared)
 

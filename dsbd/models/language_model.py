@@ -38,7 +38,7 @@ class LanguageModel(Brief):
     """How forwards run: ``eager``; ``traced``: without the model's Python; ``graph``: captured and
     replayed; ``onnx``: by ONNX Runtime. ``auto`` until a pair is made."""
     weights: str = "float"
-    """``int8``: the engine ``onnx`` runs the model rounded to eight bits, which has a law of its own."""
+    """``int8``: the engine ``onnx`` runs the model rounded to eight bits, which has a distribution of its own."""
     memory: Memory | None = None
     """What reads prompts beyond the context; None if nothing does."""
     runners: dict[type, Any] = field(default_factory=dict, init=False, compare=False, repr=False)

@@ -1,7 +1,7 @@
 """Computes every decision of a trace again, and names the first one that does not follow from the recorded numbers.
 
-This is arithmetic on the trace alone: that of ``dsbd.law``, whose other witnesses are the enumerations of the tests. It
-cannot tell whether the models really gave these probabilities: ``replay`` decodes again with them.
+This is arithmetic on the trace alone: that of ``dsbd.verification``, whose other witnesses are the enumerations of the
+tests. It cannot tell whether the models really gave these probabilities: ``replay`` decodes again with them.
 
 *Source:* docs/algorithm.md, *One iteration*, *The dynamic width*, *Joint tests* and *The trace*.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from dsbd.errors import TraceError
 from dsbd.methods import DepthPolicy, needs_draft_model, resolve
 from dsbd.results import ITERATION_PHASES, acceptance_rate, count_verdicts
-from dsbd.tracing.law_audit import BrokenError, Checks, check_forest, check_numbers, check_target
+from dsbd.tracing.distribution_audit import BrokenError, Checks, check_forest, check_numbers, check_target
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit, check_joint_test
 from dsbd.tracing.records import (
     ROOT,

@@ -6,7 +6,7 @@ on the way from node 0.
 
 An iteration holds the beams that it starts from and the nodes that it adds: ``drafted`` and ``cover`` nodes of the
 forest, then ``drawn`` nodes for recovered, fresh and bonus tokens that are not in the forest. Layer by layer it holds
-the trials of the drafts and the draws from the target's law.
+the trials of the drafts and the draws from the target's distribution.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import FailFast, Field, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
-from dsbd.law.verified import STRICT, Outcome
-from dsbd.law.verified import Draw as Draw
-from dsbd.law.verified import Trial as Trial
 from dsbd.results import Brief, DecodedBeam
 from dsbd.settings import FIELDS
+from dsbd.verification.verified import STRICT, Outcome
+from dsbd.verification.verified import Draw as Draw
+from dsbd.verification.verified import Trial as Trial
 
 ROOT = 0
 ALTERNATIVES = 5
@@ -130,7 +130,7 @@ class InputBeam:
 
 @dataclass(frozen=True, config=STRICT)
 class Node:
-    """One token below its parent. P and Q of a node come from the joint laws of its layer."""
+    """One token below its parent. P and Q of a node come from the joint distributions of its layer."""
 
     id: int
     parent: int
@@ -148,16 +148,18 @@ class Node:
     draft_log_prob: float | None
     """The same under the draft model; None for drawn nodes."""
     target_prob: Probability | None
-    """P: the target's joint law of the layer at this node. None if the layer was never reached or, in a forest drawn
-    per parent, the parent was not alive."""
+    """P: the target's joint distribution of the layer at this node. None if the layer was never reached or, in a forest
+    drawn per parent, the parent was not alive."""
     draft_prob: Probability | None
-    """Q: the draft's joint law of the layer at this node, or the law of its parent; None for drawn nodes."""
+    """Q: the draft's joint distribution of the layer at this node, or the distribution of its parent; None for drawn
+    nodes.
+    """
     bytes: str | None = Field(default=None, pattern=_HEX)
 
 
 @dataclass(frozen=True, config=STRICT)
 class Alternative:
-    """One of the likeliest pairs of a layer's joint law, drafted or not."""
+    """One of the likeliest pairs of a layer's joint distribution, drafted or not."""
 
     parent: int
     token_id: int
@@ -174,7 +176,7 @@ class Layer(Brief):
     layer: int
     kind: LayerKind
     alive: OfBeams[int]
-    """Node ids of the alive beams that this layer extends, in the fixed order of its joint law."""
+    """Node ids of the alive beams that this layer extends, in the fixed order of its joint distribution."""
     draws_planned: Annotated[int, Field(ge=0)]
     """m: how many drafts can be tried: draft_width, or the children of the alive beam in a forest drawn per parent;
     without replacement at most the support of Q; 0 for a bonus layer."""

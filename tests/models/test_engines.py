@@ -20,8 +20,6 @@ import dsbd
 from benchmarks import families
 from dsbd import decoder
 from dsbd.errors import PairError
-from dsbd.law.beams import Node
-from dsbd.law.verify import verify
 from dsbd.machine import SMALL, torch_threads
 from dsbd.models import language_model
 from dsbd.models.cache import GROWTH_SLOTS, PACKED, ForestCache, LayerShape, pack_groups
@@ -36,6 +34,8 @@ from dsbd.models.making import make_pair
 from dsbd.models.rows import forest, states
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.states import StateRows
+from dsbd.verification.beams import Node
+from dsbd.verification.verify import verify
 from tests.models.tiny import CLOSE, FORESTS, VOCABULARY, WINDOW, Driver, tiny_model, wandered
 from tests.toy_pair import toy_model, toy_pair_on, toy_tokenizer
 
@@ -218,17 +218,21 @@ def test_weights_are_rounded_by_themselves_where_it_suits(asked, suits, becomes,
 INT8 = {
     "leak": (onnx_graph._Int8Builder, "_linear", leaking, "depends on other paths of the forest"),
     "mask": (ForestRow, "_masks", EVERYTHING, "forests and single paths differ"),
-    "rotations": (onnx_graph.Builder, "_rotations", flat, "int8 and float laws differ"),
+    "rotations": (onnx_graph.Builder, "_rotations", flat, "int8 and float distributions differ"),
 }
 
 
 @pytest.mark.parametrize("fault", INT8)
 def test_an_int8_model_is_checked_against_itself_and_its_float_model(fault, monkeypatch):
-    """Catches laws that depend on the rest of the forest, by less than a tolerance sees; and a wrong graph."""
+    """Catches distributions that depend on the rest of the forest, by less than a tolerance sees; and a wrong graph."""
     model = LanguageModel(toy_model(1, 2, head_size=16).float(), "toy", engine="onnx", weights="int8")
     pair = make_pair(model, None, toy_tokenizer())
     assert (pair.checks["target"].passed, pair.target.numbers, len(pair.fallbacks)) == (True, "int8", 1)
-    assert 90 < float(re.search(r"int8: its law overlaps the float model's by (\S+)% in", pair.fallbacks[0])[1]) < 100
+    assert (
+        90
+        < float(re.search(r"int8: its distribution overlaps the float model's by (\S+)% in", pair.fallbacks[0])[1])
+        < 100
+    )
     *place, said = INT8[fault]
     monkeypatch.setattr(*place)
     with pytest.raises(PairError, match=f"toy does not run in int8: .*{said}; leave weights at float"):

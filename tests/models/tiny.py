@@ -7,11 +7,11 @@ import torch
 
 from benchmarks import families
 from benchmarks.families import VOCABULARY, WINDOW
-from dsbd.law.beams import Node
 from dsbd.models.engines.choice import new_row, slow_row
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.row import Row
+from dsbd.verification.beams import Node
 
 _ALTERNATING = {"layer_types": ["sliding_attention", "full_attention"], "head_dim": 8}
 FORESTS: dict[str, dict[str, Any]] = {
@@ -25,7 +25,7 @@ FORESTS: dict[str, dict[str, Any]] = {
 
 
 def tiny_model(family: str, seed: int = 0, dtype: torch.dtype = torch.float64) -> LanguageModel:
-    """Make a language model with weights large enough that its next-token laws differ."""
+    """Make a language model with weights large enough that its next-token distributions differ."""
     model = families.tiny_model(family.removesuffix(" windows"), seed, **FORESTS[family])
     if family == "gemma2 windows":
         model.set_attn_implementation("eager")

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import dsbd
 import visualize
 from dsbd.errors import TraceError
-from dsbd.law.verify import verify
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import asset_path
+from dsbd.verification.verify import verify
 from tests.toy_pair import OTHER, SPREAD, read_settings, toy_pair, toy_traces
 from tests.visualize.traces import FOLDER
 

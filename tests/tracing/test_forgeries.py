@@ -17,11 +17,11 @@ import pytest
 import dsbd
 import dsbd.tracing.audit as audit
 from dsbd.errors import TraceError
-from dsbd.law.joint import verify_joint
-from dsbd.law.laws import joint_law
-from dsbd.law.verify import _Verifier, verify
-from dsbd.tracing.law_audit import Checks
+from dsbd.tracing.distribution_audit import Checks
 from dsbd.tracing.trace import Trace
+from dsbd.verification.distributions import joint_distribution
+from dsbd.verification.joint import verify_joint
+from dsbd.verification.verify import _Verifier, verify
 from tests.toy_pair import OTHER, read_settings, toy_pair, toy_traces
 from tests.tracing.test_audit import resealed, shifted, trace_of
 
@@ -289,16 +289,16 @@ def one_layer_of_a_block(*args):
 
 
 def in_order(*order):
-    """Joint laws at temperature 0 whose best pairs come in another order."""
+    """Joint distributions at temperature 0 whose best pairs come in another order."""
 
-    def law(*args):
-        right = joint_law(*args)
+    def distribution(*args):
+        right = joint_distribution(*args)
         ranks, probs = right.ranks.copy(), np.zeros(right.support)
         ranks[: len(order)] = right.ranks[list(order)]
         probs[ranks[0]] = 1.0
         return replace(right, ranks=ranks, probs=probs)
 
-    return law
+    return distribution
 
 
 _draw = _Verifier._draw
@@ -307,18 +307,18 @@ FAULTY: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "verification goes on": ("dsbd.decoder.verify", without_the_last, {"draft_depth": 1, "draft_width": 6}),
     "kind of the layer": ("dsbd.decoder.verify", first_layer_only, {"draft_depth": 3, "draft_width": 8}),
     "draws": (
-        "dsbd.law.verify._Verifier._draw",
+        "dsbd.verification.verify._Verifier._draw",
         lambda self, state, count, kind: _draw(self, state, count - (count > 2), kind),
         {"draft_depth": 1, "draft_width": 4},
     ),
     "layers of the joint test": ("dsbd.decoder.verify_joint", one_layer_of_a_block, {"method": "mjgd"}),
     "log-weights of the beams in order": (
-        "dsbd.law.verify.joint_law",
+        "dsbd.verification.verify.joint_distribution",
         in_order(0, 2, 1),
         {"method": "beam_search", "num_beams": 3},
     ),
     "log-weight of a node that was left": (
-        "dsbd.law.verify.joint_law",
+        "dsbd.verification.verify.joint_distribution",
         in_order(0, 2, 3, 1),
         {"method": "speculative_beam_search", "num_beams": 3, "draft_depth": 1},
     ),
@@ -350,7 +350,9 @@ def given(name: str) -> Trace:
     return toy_traces(method)[int(number)] if number.isdecimal() else trace_of(name)
 
 
-SOURCES = [Path(audit.__file__).with_name(name).read_text() for name in ("audit.py", "law_audit.py", "layer_audit.py")]
+SOURCES = [
+    Path(audit.__file__).with_name(name).read_text() for name in ("audit.py", "distribution_audit.py", "layer_audit.py")
+]
 CHECKS = {name for text in SOURCES for name in re.findall(r'\.(?:same|close|all_close|at_most)\(\s*"([^"]+)"', text)}
 
 

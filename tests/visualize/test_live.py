@@ -215,8 +215,8 @@ def any_settings(seed: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 12), marks=pytest.mark.slow)], ids=["few", "many"])
 def test_both_languages_write_the_same_trace(seeds: range, decoded, tmp_path: Path) -> None:
-    """Catches another law, another order of the random numbers, a field that means something else, and a digest that
-    Python would not write."""
+    """Catches another distribution, another order of the random numbers, a field that means something else, and a
+    digest that Python would not write."""
     cases = [case(seed, **settings) for settings in GRID for seed in seeds]
     cases += [case(seed, **any_settings(seed)) for seed in range(START, START + 20 * len(seeds))]
     verdicts = set()

@@ -5,7 +5,7 @@
  */
 
 import {YIELDED, markOf} from "./dom.js";
-import {tailsOf} from "./law.js";
+import {tailsOf} from "./distribution.js";
 import {placeWhole, rowsOf} from "./layout.js";
 import {checkHead, checkIteration, checkNamed} from "./reading.js";
 import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 from dsbd.errors import first_line
-from dsbd.law.beams import Node
 from dsbd.models.cache import ForestCache
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.states import PathRows
+from dsbd.verification.beams import Node
 
 PACKAGES = ("onnx", "onnxruntime")
 ONLY_ERRORS = 3

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from dsbd.law.beams import Node, common_prefix
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.row import Row
 from dsbd.util import Check, never_stop
+from dsbd.verification.beams import Node, common_prefix
 
 PREFILL_TOKENS = 512
 """The most tokens of a prompt in one forward. A longer prompt takes several, and can be stopped between them."""

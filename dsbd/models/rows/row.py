@@ -12,11 +12,11 @@ from typing import Any
 import torch
 
 from dsbd.errors import ModelError, SettingsError
-from dsbd.law.beams import Node
 from dsbd.machine import torch_threads
 from dsbd.models.language_model import LanguageModel
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check, never_stop
+from dsbd.verification.beams import Node
 
 Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """Takes ids [n, length] of whole sequences with their prompt, and logits [n, vocabulary]; returns new logits, like

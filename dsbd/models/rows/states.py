@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import torch
 from transformers import Cache
 
-from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.row import Row
 from dsbd.util import Check, never_stop
+from dsbd.verification.beams import Node
 
 PATHS_PER_FORWARD = 16
 

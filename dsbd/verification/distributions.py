@@ -1,9 +1,9 @@
-"""The joint law of a layer, over (alive beam, token) pairs, and the residual that rejections leave.
+"""The joint distribution of a layer, over (alive beam, token) pairs, and the residual that rejections leave.
 
 Everything here is host arithmetic in float64 on the few pairs that top-k leaves. ``draft_*`` and
-``target_*`` say whose law a number belongs to.
+``target_*`` say whose distribution a number belongs to.
 
-*Source:* docs/algorithm.md, *The joint law* and *The residual in closed form*.
+*Source:* docs/algorithm.md, *The joint distribution* and *The residual in closed form*.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _TOKEN_MASK = (1 << _TOKEN_BITS) - 1
 class TopTokens(NamedTuple):
     """The likeliest next tokens of one beam: all where top_k is 0, else top_k of them and perhaps a few more.
 
-    Ties go to the lowest id. The few more tokens do not change the joint law.
+    Ties go to the lowest id. The few more tokens do not change the joint distribution.
     """
 
     tokens: Ints  # [k]
@@ -35,11 +35,11 @@ class TopTokens(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Law:
-    """A law over pairs in their fixed order: by alive beam, then by token id.
+class JointDistribution:
+    """A distribution over pairs in their fixed order: by alive beam, then by token id.
 
-    ``ranks`` is set for greedy decoding without replacement only. The law is then certain to draw the best pair that
-    is left, and ``ranks`` is the order in which pairs become the best one.
+    ``ranks`` is set for greedy decoding without replacement only. The distribution is then certain to draw the best
+    pair that is left, and ``ranks`` is the order in which pairs become the best one.
     """
 
     keys: Ints  # [n] ascending: place of the beam among the alive beams, shifted left, and the token id
@@ -51,8 +51,8 @@ class Law:
     def find(self, beam: int, token: int) -> int | None:
         """Return the index of a pair; None if the pair has no probability.
 
-        >>> from dsbd.law import toy
-        >>> toy.target_law().find(1, 0), toy.target_law().find(1, 1)  # "ba" and "bb"
+        >>> from dsbd.verification import toy
+        >>> toy.target_distribution().find(1, 0), toy.target_distribution().find(1, 1)  # "ba" and "bb"
         (3, None)
         """
         key = (beam << _TOKEN_BITS) | token
@@ -60,10 +60,11 @@ class Law:
         return index if index < self.keys.size and self.keys[index] == key else None
 
     def locate(self, beams: Ints, tokens: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the index of each of many pairs [n], and whether the law has it; if not, the index means nothing.
+        """Return the index of each of many pairs [n], and whether the distribution has it; if not, the index means
+        nothing.
 
-        >>> from dsbd.law import toy
-        >>> index, has = toy.target_law().locate(np.array([1, 1]), np.array([0, 1]))  # "ba" and "bb"
+        >>> from dsbd.verification import toy
+        >>> index, has = toy.target_distribution().locate(np.array([1, 1]), np.array([0, 1]))  # "ba" and "bb"
         >>> index[has].tolist(), has.tolist()
         ([3], [True, False])
         """
@@ -74,8 +75,8 @@ class Law:
     def pair(self, index: int) -> tuple[int, int]:
         """Return the place of the beam and the token of a pair.
 
-        >>> from dsbd.law import toy
-        >>> toy.target_law().pair(3)
+        >>> from dsbd.verification import toy
+        >>> toy.target_distribution().pair(3)
         (1, 0)
         """
         key = int(self.keys[index])
@@ -84,8 +85,8 @@ class Law:
     def pairs(self, indices: Ints) -> tuple[Ints, Ints]:
         """Return the places of the beams and the tokens of many pairs [n].
 
-        >>> from dsbd.law import toy
-        >>> places, tokens = toy.target_law().pairs(np.array([3, 0]))
+        >>> from dsbd.verification import toy
+        >>> places, tokens = toy.target_distribution().pairs(np.array([3, 0]))
         >>> places.tolist(), tokens.tolist()
         ([1, 0], [0, 0])
         """
@@ -93,19 +94,20 @@ class Law:
         return keys >> _TOKEN_BITS, keys & _TOKEN_MASK
 
     def best_first(self) -> Ints:
-        """Return the indices of all pairs [n], likeliest first; of a ranked law in the order they become the best one.
+        """Return the indices of all pairs [n], likeliest first; of a ranked distribution in the order they become the
+        best one.
 
-        >>> from dsbd.law import toy
-        >>> toy.target_law().best_first().tolist()
+        >>> from dsbd.verification import toy
+        >>> toy.target_distribution().best_first().tolist()
         [0, 3, 1, 2]
         """
         return _best_first(self.probs) if self.ranks is None else self.ranks
 
     def probability(self, index: int) -> float:
-        """Return P at a pair. Under a ranked law this is 1: every pair is certain when its turn comes.
+        """Return P at a pair. Under a ranked distribution this is 1: every pair is certain when its turn comes.
 
-        >>> from dsbd.law import toy
-        >>> round(toy.target_law().probability(3), 6)
+        >>> from dsbd.verification import toy
+        >>> round(toy.target_distribution().probability(3), 6)
         0.25
         """
         return 1.0 if self.ranks is not None else float(self.probs[index])
@@ -118,8 +120,8 @@ class Law:
     def masses(self, removed: Sequence[int] = ()) -> Floats:
         """Return the probability of each pair [n], 0 at the ``removed`` ones, not renormalised.
 
-        >>> from dsbd.law import toy
-        >>> [round(mass, 6) for mass in toy.target_law().masses(removed=[0]).tolist()]
+        >>> from dsbd.verification import toy
+        >>> [round(mass, 6) for mass in toy.target_distribution().masses(removed=[0]).tolist()]
         [0.0, 0.125, 0.125, 0.25]
         """
         if self.ranks is not None:
@@ -138,8 +140,8 @@ class Law:
 
         It is made from the scores, so that nothing underflows before the pairs that are left are compared.
 
-        >>> from dsbd.law import toy
-        >>> [round(mass, 6) for mass in toy.target_law().masses_of_rest(removed=[0]).tolist()]
+        >>> from dsbd.verification import toy
+        >>> [round(mass, 6) for mass in toy.target_distribution().masses_of_rest(removed=[0]).tolist()]
         [0.0, 0.5, 0.5, 1.0]
         """
         scores = self.scores.copy()
@@ -148,18 +150,18 @@ class Law:
         return masses
 
 
-def joint_law(
+def joint_distribution(
     rows: Sequence[TopTokens], log_weights: Sequence[float], multiplicities: Sequence[int], settings: ResolvedSettings
-) -> Law:
-    """Make the joint law of a layer: temperature, then top-k, then top-p, each once and over all pairs.
+) -> JointDistribution:
+    """Make the joint distribution of a layer: temperature, then top-k, then top-p, each once and over all pairs.
 
-    >>> from dsbd.law import toy
+    >>> from dsbd.verification import toy
     >>> log_weights = [beam.log_weight for beam in toy.BEAMS]  # "a": log 3/4, "b": log 1/4
-    >>> law = joint_law(toy.next_tokens([toy.A, toy.B]), log_weights, [1, 1], toy.settings())
-    >>> [round(prob, 3) for prob in law.probs.tolist()]  # aa, ab, a., ba
+    >>> distribution = joint_distribution(toy.next_tokens([toy.A, toy.B]), log_weights, [1, 1], toy.settings())
+    >>> [round(prob, 3) for prob in distribution.probs.tolist()]  # aa, ab, a., ba
     [0.5, 0.125, 0.125, 0.25]
-    >>> law = joint_law(toy.next_tokens([toy.A, toy.B]), log_weights, [1, 2], toy.settings())  # "b" was drawn twice
-    >>> [round(prob, 3) for prob in law.probs.tolist()]
+    >>> distribution = joint_distribution(toy.next_tokens([toy.A, toy.B]), log_weights, [1, 2], toy.settings())  # "b" was drawn twice
+    >>> [round(prob, 3) for prob in distribution.probs.tolist()]
     [0.4, 0.1, 0.1, 0.4]
 
     Args:
@@ -169,7 +171,7 @@ def joint_law(
             the mass of a pair is multiplicity * exp((log_weight + log p) / temperature).
         settings: temperature, top_k, top_p, replacement are read.
 
-    *Source:* the paper's T o p_beam; docs/algorithm.md, *The joint law*.
+    *Source:* the paper's T o p_beam; docs/algorithm.md, *The joint distribution*.
     """
     sizes = [row.tokens.size for row in rows]
     keys = np.repeat(np.arange(len(rows)) << _TOKEN_BITS, sizes) | np.concatenate([row.tokens for row in rows])
@@ -181,7 +183,7 @@ def joint_law(
         order = keys.argsort()
         keys, weights = keys[order], weights[order]
     if settings.temperature == 0:
-        return _greedy_law(keys, weights, settings)
+        return _greedy_distribution(keys, weights, settings)
     with np.errstate(over="ignore"):  # below the smallest float a score is minus infinity, and its probability 0
         scores = (weights - weights.max()) / settings.temperature
     if max(multiplicities) > 1:
@@ -197,7 +199,7 @@ def joint_law(
     if settings.top_p < 1:
         kept = _nucleus(probs, settings.top_p)
         keys, weights, scores, probs = keys[kept], weights[kept], scores[kept], probs[kept] / probs[kept].sum()
-    return Law(keys, probs, weights, scores)
+    return JointDistribution(keys, probs, weights, scores)
 
 
 def _best_first(values: Floats) -> Ints:
@@ -212,12 +214,14 @@ def _nucleus(probs: Floats, top_p: float) -> Ints:
     return np.sort(order[before < top_p])
 
 
-def _greedy_law(keys: Ints, weights: Floats, settings: ResolvedSettings) -> Law:
-    """Make the law of temperature 0: all mass on the best pair, without replacement on the best that is left."""
+def _greedy_distribution(keys: Ints, weights: Floats, settings: ResolvedSettings) -> JointDistribution:
+    """Make the distribution of temperature 0: all mass on the best pair, without replacement on the best that is
+    left.
+    """
     ranked = _best_first(weights)
     if settings.replacement:
         best = ranked[:1]
-        return Law(keys[best], np.ones(1), weights[best], np.zeros(1))
+        return JointDistribution(keys[best], np.ones(1), weights[best], np.zeros(1))
     if settings.top_k > 0:
         ranked = ranked[: settings.top_k]
     order = np.argsort(ranked)
@@ -225,11 +229,11 @@ def _greedy_law(keys: Ints, weights: Floats, settings: ResolvedSettings) -> Law:
     ranks = np.argsort(order)
     probs = np.zeros(kept.size)
     probs[ranks[0]] = 1.0
-    return Law(keys[kept], probs, weights[kept], weights[kept], ranks)
+    return JointDistribution(keys[kept], probs, weights[kept], weights[kept], ranks)
 
 
 class Residual:
-    """P', the target's law as the trials of a layer change it, in closed form.
+    """P', the target's distribution as the trials of a layer change it, in closed form.
 
     P' = max(P - c Q, 0) / S(c) with S(c) = sum of max(P - c Q, 0). A rejection adds S(c) * gain to c; an acceptance
     sets c to 0. For independent drafts gain is 1. Without replacement the k-th draft came from Q with the earlier
@@ -239,8 +243,8 @@ class Residual:
     Without replacement an accepted pair also leaves P, and after an acceptance the pairs drafted so far are set to 0
     in Q. Pairs rejected since the last acceptance need no such step: their P - c Q is negative already.
 
-    >>> from dsbd.law import toy
-    >>> residual = Residual(toy.target_law(), toy.DRAFT_PROBS, replacement=True)
+    >>> from dsbd.verification import toy
+    >>> residual = Residual(toy.target_distribution(), toy.DRAFT_PROBS, replacement=True)
     >>> residual.reject(1, gain=1.0)  # the draft "ab"
     True
     >>> residual.c, round(residual.S, 6)  # P - Q is 1/4 at "aa" and not positive elsewhere
@@ -251,12 +255,12 @@ class Residual:
     *Source:* docs/algorithm.md, *The residual in closed form* and *Without replacement*.
     """
 
-    def __init__(self, law: Law, draft_probs: Floats, replacement: bool) -> None:
-        """Start with P' = P. ``draft_probs`` [n] is Q at the pairs of ``law``, in their order."""
-        self.law = law
+    def __init__(self, distribution: JointDistribution, draft_probs: Floats, replacement: bool) -> None:
+        """Start with P' = P. ``draft_probs`` [n] is Q at the pairs of ``distribution``, in their order."""
+        self.distribution = distribution
         self.replacement = replacement
-        self._target = law.masses()
-        self._draft = draft_probs if law.ranks is None else np.zeros_like(draft_probs)
+        self._target = distribution.masses()
+        self._draft = draft_probs if distribution.ranks is None else np.zeros_like(draft_probs)
         self._drafted: list[int] = []
         self._removed: list[int] = []
         self._unit = 1.0
@@ -279,14 +283,14 @@ class Residual:
         Nothing is left only where P' = Q up to rounding. A tried draft that is a pair of P is then
         accepted; an orphan or a pair outside P stays rejected.
 
-        >>> from dsbd.law import toy
-        >>> equal = Residual(toy.target_law(), toy.target_law().probs, replacement=True)
+        >>> from dsbd.verification import toy
+        >>> equal = Residual(toy.target_distribution(), toy.target_distribution().probs, replacement=True)
         >>> equal.reject(0, gain=1.0)
         False
 
         Args:
-            index: the rejected pair; None for an orphan, which is no pair of this law.
-            gain: Q * gain is the law the draft came from.
+            index: the rejected pair; None for an orphan, which is no pair of this distribution.
+            gain: Q * gain is the distribution the draft came from.
         """
         c = self.c + self.S * gain
         rest = float(excess(self._target, self._draft, c).sum())
@@ -299,8 +303,8 @@ class Residual:
     def accept(self, index: int) -> None:
         """Start again from P after an accepted draft; without replacement the pair leaves P and Q.
 
-        >>> from dsbd.law import toy
-        >>> residual = Residual(toy.target_law(), toy.DRAFT_PROBS, replacement=False)
+        >>> from dsbd.verification import toy
+        >>> residual = Residual(toy.target_distribution(), toy.DRAFT_PROBS, replacement=False)
         >>> residual.accept(0)  # "aa"
         >>> residual.c, round(residual.S, 6), round(residual.probability(3), 6)  # "ba": 1/4 of the 1/2 that is left
         (0.0, 0.5, 0.5)
@@ -315,10 +319,10 @@ class Residual:
         """Start again from P after a pair was drawn or accepted; without replacement the pair leaves P."""
         if not self.replacement:
             self._removed.append(index)
-            self._target = self.law.masses(self._removed)
+            self._target = self.distribution.masses(self._removed)
             self._whole = float(self._target.sum())
-            if self._whole < LEAST_LEFT and len(self._removed) < self.law.support:
-                self._target = self.law.masses_of_rest(self._removed)
+            if self._whole < LEAST_LEFT and len(self._removed) < self.distribution.support:
+                self._target = self.distribution.masses_of_rest(self._removed)
                 self._unit = self._whole / float(self._target.sum())
                 self._whole = float(self._target.sum())
         self.c, self.S = 0.0, self._whole

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dsbd.law.beams import Beam, Node
-from dsbd.law.laws import Floats, Ints, Law
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.distributions import Floats, Ints, JointDistribution
 
 LEAST_DRAFT_PROB = 1e-300
 """A pair that the draft model finds less likely than this is not in Q: it is never drafted.
 
-The verifier divides by what is left of Q, and above this the quotient stays finite. Any Q gives the target's law, so
-nothing else changes.
+The verifier divides by what is left of Q, and above this the quotient stays finite. Any Q gives the target's
+distribution, so nothing else changes.
 """
 
 
 @dataclass(frozen=True)
-class DraftLaw:
-    """Q: the draft model's joint law from which the drafts of one layer were drawn."""
+class DraftDistribution:
+    """Q: the draft model's joint distribution from which the drafts of one layer were drawn."""
 
     parents: Sequence[Node]
     """The nodes that Q extends: the input beams, or drafts of the layer above."""
@@ -37,71 +37,74 @@ class DraftLaw:
         return int(self.probs.size)
 
     def probability(self, node: Node) -> float:
-        """Return Q at a node; 0 if the law could not have drawn it.
+        """Return Q at a node; 0 if the distribution could not have drawn it.
 
-        >>> from dsbd.law import toy
-        >>> toy.draft_law().probability(toy.BA), toy.draft_law().probability(toy.B.child(1))
+        >>> from dsbd.verification import toy
+        >>> toy.draft_distribution().probability(toy.BA), toy.draft_distribution().probability(toy.B.child(1))
         (0.25, 0.0)
         """
         parent = [place for place, one in enumerate(self.parents) if one is node.parent]
         here = np.isin(self.parent_places, parent) & (self.tokens == node.token)
         return float(self.probs[here].sum())
 
-    def restrict(self, law: Law, places: dict[Node, int]) -> tuple[Floats, float]:
+    def restrict(self, distribution: JointDistribution, places: dict[Node, int]) -> tuple[Floats, float]:
         """Restrict Q to the alive beams, without renormalising it.
 
-        Orphans count as rejections, and with them a renormalised Q would give a wrong law.
+        Orphans count as rejections, and with them a renormalised Q would give a wrong distribution.
 
-        >>> from dsbd.law import toy
-        >>> on_law, mass = toy.draft_law().restrict(toy.target_law(), {toy.A: 0})  # only the beam "a" is alive
-        >>> on_law.tolist(), mass
+        >>> from dsbd.verification import toy
+        >>> on_distribution, mass = toy.draft_distribution().restrict(toy.target_distribution(), {toy.A: 0})  # only the beam "a" is alive
+        >>> on_distribution.tolist(), mass
         ([0.25, 0.25, 0.25, 0.0], 0.75)
 
         Args:
-            law: the target's joint law over the alive beams, n pairs.
-            places: place of each alive beam's node in that law.
+            distribution: the target's joint distribution over the alive beams, n pairs.
+            places: place of each alive beam's node in that distribution.
 
         Returns:
-            Q at the pairs of ``law`` [n], and the mass of Q on the alive beams (for a ranked Q: the number of its
-            pairs there).
+            Q at the pairs of ``distribution`` [n], and the mass of Q on the alive beams (for a ranked Q: the number of
+            its pairs there).
         """
         place_of = np.array([places.get(node, -1) for node in self.parents], dtype=np.int64)
         beams = place_of[self.parent_places]
         alive = beams >= 0
-        index, shared = law.locate(beams[alive], self.tokens[alive])
+        index, shared = distribution.locate(beams[alive], self.tokens[alive])
         probs = self.probs[alive]
-        on_law = np.zeros(law.support)
-        on_law[index[shared]] = probs[shared]
-        return on_law, float(alive.sum() if self.ranked else probs.sum())
+        on_distribution = np.zeros(distribution.support)
+        on_distribution[index[shared]] = probs[shared]
+        return on_distribution, float(alive.sum() if self.ranked else probs.sum())
 
 
 @dataclass(frozen=True)
 class ForestLayer:
-    """Drafts from one draft law in the order they were drawn, duplicates repeated, and cover nodes.
+    """Drafts from one draft distribution in the order they were drawn, duplicates repeated, and cover nodes.
 
-    In a forest drawn from joint laws this is a whole layer; in one drawn per parent, the children of one parent.
-    In a sampled forest cover nodes have no children. A coupled forest has no drafts, and its cover nodes have children.
+    In a forest drawn from joint distributions this is a whole layer; in one drawn per parent, the children of one
+    parent. In a sampled forest cover nodes have no children. A coupled forest has no drafts, and its cover nodes have
+    children.
     """
 
     drafts: Sequence[Node]
     draft_probs: Sequence[float]
     """Q at the pair of each draft; equal drafts each hold the whole probability of their pair."""
     covers: Sequence[Node]
-    law: DraftLaw
+    distribution: DraftDistribution
 
     @property
-    def laws(self) -> Sequence[DraftLaw]:
-        """The one draft law of the layer."""
-        return [self.law]
+    def distributions(self) -> Sequence[DraftDistribution]:
+        """The one draft distribution of the layer."""
+        return [self.distribution]
 
     def of(self, node: Node) -> "ForestLayer":
-        """Return the drafts that are tried together with those below a node: all, because one law has drawn them."""
+        """Return the drafts that are tried together with those below a node: all, because one distribution has drawn
+        them.
+        """
         return self
 
     def below(self, places: Container[Node]) -> list[Node]:
         """Return the cover nodes whose parents are alive.
 
-        >>> from dsbd.law import toy
+        >>> from dsbd.verification import toy
         >>> layer = toy.forest(covers=[toy.BA]).layers[0]
         >>> [toy.text(node) for node in layer.below({toy.B})], layer.below({toy.A})
         (['ba'], [])
@@ -111,9 +114,9 @@ class ForestLayer:
 
 @dataclass(frozen=True)
 class BranchedLayer:
-    """A layer drawn per parent: every node above has children, drawn from its own draft law.
+    """A layer drawn per parent: every node above has children, drawn from its own draft distribution.
 
-    >>> from dsbd.law import toy
+    >>> from dsbd.verification import toy
     >>> layer = toy.tree().layers[0]
     >>> [toy.text(node) for node in layer.drafts], [toy.text(node) for node in layer.of(toy.B).drafts]
     (['ab', 'aa', 'ba'], ['ba'])
@@ -133,9 +136,9 @@ class BranchedLayer:
         return []
 
     @property
-    def laws(self) -> Sequence[DraftLaw]:
-        """The draft law of each family."""
-        return [family.law for family in self.families.values()]
+    def distributions(self) -> Sequence[DraftDistribution]:
+        """The draft distribution of each family."""
+        return [family.distribution for family in self.families.values()]
 
     def of(self, node: Node) -> ForestLayer | None:
         """Return the children of one node; None if it has no children."""
@@ -158,7 +161,7 @@ class Forest:
     def find(self, parent: Node, token: int) -> Node | None:
         """Return the forest node with this content, or None.
 
-        >>> from dsbd.law import toy
+        >>> from dsbd.verification import toy
         >>> toy.forest().find(toy.A, 1) is toy.AB, toy.forest().find(toy.B, 0)
         (True, None)
         """
@@ -167,7 +170,7 @@ class Forest:
     def nodes(self) -> Iterator[Node]:
         """Iterate over the distinct nodes, layer by layer, drafts before cover nodes.
 
-        >>> from dsbd.law import toy
+        >>> from dsbd.verification import toy
         >>> [toy.text(node) for node in toy.forest(covers=[toy.BA]).nodes()]
         ['ab', 'aa', 'ba']
         """

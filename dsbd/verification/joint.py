@@ -1,7 +1,7 @@
 """The joint test: the longest beginning of the draft's best beam that is likely enough as a whole. No model, no torch.
 
-It keeps no law: what it accepts does not follow the target's law, and after a rejection the token is drawn from the
-target's own law and not from a residual.
+It keeps no distribution: what it accepts does not follow the target's distribution, and after a rejection the token is
+drawn from the target's own distribution and not from a residual.
 
 *Source:* multi-token joint speculative decoding (arXiv 2407.09722); docs/algorithm.md, *Joint tests*. Differs from the
 authors' code, which compares warped probabilities: here both sums are of raw log-probabilities, so that the test makes
@@ -15,13 +15,13 @@ from itertools import accumulate
 
 import numpy as np
 
-from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import Forest
-from dsbd.law.laws import Floats, Law, joint_law
-from dsbd.law.verified import Choices, Draw, DrawKind, JointSums, Outcome, Trial, Verdict, VerifiedLayer
-from dsbd.law.verify import TopTokensAfter
-from dsbd.law.width import BONUS, Numbers, Width
 from dsbd.settings import ResolvedSettings
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.distributions import Floats, JointDistribution, joint_distribution
+from dsbd.verification.forest import Forest
+from dsbd.verification.verified import Choices, Draw, DrawKind, JointSums, Outcome, Trial, Verdict, VerifiedLayer
+from dsbd.verification.verify import TopTokensAfter
+from dsbd.verification.width import BONUS, Numbers, Width
 
 ONE_SEQUENCE = Width(1, lambda: Numbers([0.0], [1.0], [], [1.0], "joint"))
 """The width of every drafted layer: the method follows one sequence."""
@@ -62,15 +62,15 @@ def verify_joint(
     eos: Collection[int],
     choices: Choices,
 ) -> list[VerifiedLayer]:
-    """Test the draft's best beam, keep what is accepted, then draw one token from the target's own law.
+    """Test the draft's best beam, keep what is accepted, then draw one token from the target's own distribution.
 
     No token is drawn after one that ends, nor after a block that the target searched itself.
 
     The toy's beam "aab" below "a", at the threshold 1/2: the target finds "a" twice as likely as the draft model does,
     and "ab" as likely:
 
-    >>> from dsbd.law import toy
-    >>> from dsbd.law.verified import Uniforms
+    >>> from dsbd.verification import toy
+    >>> from dsbd.verification.verified import Uniforms
     >>> forest = Forest(toy.BEAMS[:1], toy.forest().layers)
     >>> beam = BestBeam([toy.AA], [math.log(2 / 3)], [math.log(1 / 3)])
     >>> chosen = toy.settings(joint_threshold=0.5, lossless=False)
@@ -120,7 +120,7 @@ class _JointVerifier:
         verdict: Verdict = "rejected"
         if place < count:
             verdict = "accepted" if passes(sums) else "carried"
-        prob = self.forest.layers[place].laws[0].probability(node)
+        prob = self.forest.layers[place].distributions[0].probability(node)
         return Trial(place + 1, 0, node, verdict, prob, None, None, None, acceptance(sums), None, sums)
 
     def _accepted(self, alive: Beam, place: int, trial: Trial[Node]) -> VerifiedLayer:
@@ -131,27 +131,29 @@ class _JointVerifier:
         elif self.settings.searches_blocks and place + 1 == len(self.beam.nodes):
             outcome = "block"
         living = [] if outcome == "finished" else [beam]
-        return VerifiedLayer([alive], *self._laws(alive, place), ONE_SEQUENCE, [trial], [], [beam], living, outcome)
+        return VerifiedLayer(
+            [alive], *self._distributions(alive, place), ONE_SEQUENCE, [trial], [], [beam], living, outcome
+        )
 
     def _drawn(self, alive: Beam, place: int, trials: list[Trial[Node]]) -> VerifiedLayer:
-        """Draw the token after the accepted ones from the target's own law, rejected or not."""
-        law, draft_probs = self._laws(alive, place)
-        drawn = self.choices.draw(law.masses())
-        _, token = law.pair(drawn.index)
+        """Draw the token after the accepted ones from the target's own distribution, rejected or not."""
+        distribution, draft_probs = self._distributions(alive, place)
+        drawn = self.choices.draw(distribution.masses())
+        _, token = distribution.pair(drawn.index)
         landed = self.forest.find(alive.node, token)
         node = landed or alive.node.child(token)
-        target, draft = law.probability(drawn.index), float(draft_probs[drawn.index])
+        target, draft = distribution.probability(drawn.index), float(draft_probs[drawn.index])
         kind: DrawKind = "fresh" if trials else "bonus"
         where = drawn.uniform, drawn.low, drawn.high
         draw = Draw(place + 1, 0, kind, node, landed is not None, target, draft, 0.0, 1.0, *where)
-        beam = Beam(node, float(law.log_weights[drawn.index]))
+        beam = Beam(node, float(distribution.log_weights[drawn.index]))
         outcome: Outcome = "finished" if token in self.eos else "short" if trials else "bonus"
         living, width = [] if outcome == "finished" else [beam], ONE_SEQUENCE if trials else Width(1, lambda: BONUS)
-        return VerifiedLayer([alive], law, draft_probs, width, trials, [draw], [beam], living, outcome)
+        return VerifiedLayer([alive], distribution, draft_probs, width, trials, [draw], [beam], living, outcome)
 
-    def _laws(self, alive: Beam, place: int) -> tuple[Law, Floats]:
+    def _distributions(self, alive: Beam, place: int) -> tuple[JointDistribution, Floats]:
         """Return P below the alive beam, and Q at its pairs; zeros below the last drafted layer."""
-        law = joint_law(self.next_tokens([alive.node]), [alive.log_weight], [1], self.settings)
+        distribution = joint_distribution(self.next_tokens([alive.node]), [alive.log_weight], [1], self.settings)
         if place >= len(self.beam.nodes):
-            return law, np.zeros(law.support)
-        return law, self.forest.layers[place].laws[0].restrict(law, {alive.node: 0})[0]
+            return distribution, np.zeros(distribution.support)
+        return distribution, self.forest.layers[place].distributions[0].restrict(distribution, {alive.node: 0})[0]

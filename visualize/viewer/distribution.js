@@ -2,9 +2,10 @@
  * the decoder in the browser decide with these functions, and no page is needed for them.
  *
  * A pair is a number: the place of its beam times the size of the vocabulary, plus the token. So the order of the
- * numbers is that of the pairs. docs/algorithm.md, *The joint law*, *The dynamic width*, *One iteration*. */
+ * numbers is that of the pairs. docs/algorithm.md, *The joint distribution*, *The dynamic width*, *One iteration*. */
 
-/* ---- the joint law ---------------------------------------------------------------------------------------------- */
+/* ---- the joint distribution
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Raw log-probabilities of the next token. Throws where a logit is no number. */
 export function logProbsOf(logits, role) {
@@ -36,8 +37,8 @@ export function bestOf(values, count = Infinity) {
 /* Temperature, then top-k, then top-p, each once and over all pairs: {pairs, scores, probs, weightAt, size, isRanked}.
  * Best pair first if a setting needs this order, else every pair, possible or not, in the order of the pairs.
  * rows: raw log-probabilities after each beam; beams: [{log_weight, multiplicity}].
- * Greedy without replacement the law is ranked: each pair is certain in its turn. */
-export function warpedLaw(rows, beams, {temperature, top_k, top_p, replacement}, size) {
+ * Greedy without replacement the distribution is ranked: each pair is certain in its turn. */
+export function warpedDistribution(rows, beams, {temperature, top_k, top_p, replacement}, size) {
   const weightAt = (pair) => beams[Math.floor(pair / size)].log_weight + rows[Math.floor(pair / size)][pair % size];
   const scores = scoresOf(rows, beams, temperature, size);
   const isSorted = top_k > 0 || temperature === 0 || top_p < 1;
@@ -86,10 +87,10 @@ function nucleus(probs, top_p) {
   return before > 0 ? normalised(kept) : kept;
 }
 
-/* The law from which a layer draws: the pairs that can be drawn, in their order. `ranks` has the order of a ranked law,
- * else it is null; `find` gives the index of a pair, undefined if it has none. */
-export function jointLaw(rows, beams, settings, size) {
-  const {pairs, probs, scores, weightAt, isRanked} = warpedLaw(rows, beams, settings, size);
+/* The distribution from which a layer draws: the pairs that can be drawn, in their order. `ranks` has the order of a
+ * ranked distribution, else it is null; `find` gives the index of a pair, undefined if it has none. */
+export function jointDistribution(rows, beams, settings, size) {
+  const {pairs, probs, scores, weightAt, isRanked} = warpedDistribution(rows, beams, settings, size);
   const {top_p, replacement} = settings;
   const isKept = !replacement && top_p === 1 ? (at) => weightAt(pairs[at]) > -Infinity : (at) => probs[at] > 0;
   const order = [...pairs.keys()].filter((at) => isRanked || isKept(at)); // without replacement 0 may be the best left
@@ -134,7 +135,7 @@ export function drawFrom(masses, uniform) {
 
 /* ---- the width -------------------------------------------------------------------------------------------------- */
 
-/* The mean acceptance of a draft after 0, 1, ... rejections: 1 − S' / S; where S is 0 the laws are equal. */
+/* The mean acceptance of a draft after 0, 1, ... rejections: 1 − S' / S; where S is 0 the distributions are equal. */
 export const alphasOf = (chain) => chain.slice(1).map((S, at) => (chain[at] > 0 ? Math.max(1 - S / chain[at], 0) : 1));
 
 /* P(exactly k accepted) for k = 0..m: the first acceptance, then the chain again with the drafts that are left. */
@@ -183,7 +184,7 @@ export const sum = (numbers) => numbers.reduce((before, number) => before + numb
 
 /* ---- the trials ------------------------------------------------------------------------------------------------- */
 
-/* P′, the target's law as the trials of a layer change it: max(P − cQ, 0) / S at one pair.
+/* P′, the target's distribution as the trials of a layer change it: max(P − cQ, 0) / S at one pair.
  * docs/algorithm.md, *The residual in closed form*. */
 export const residualOf = (target, draft, c, S) => Math.max(target - c * draft, 0) / S;
 
@@ -212,23 +213,23 @@ const LEAST_LEFT = 1e-290; // where less of P is left after removals, P' is made
 /* The trials of one layer, in order: what is accepted so far, and c and S of the residual. docs/algorithm.md, *The
  * residual in closed form* and *Without replacement*. */
 export class Residual {
-  /* layer: {kind, width, alive}; law: P; drafts: Q at the pairs of P. */
-  constructor({kind, width, alive}, law, drafts, replacement) {
-    Object.assign(this, {kind, width, law, replacement, alive: new Set(alive), accepted: []});
+  /* layer: {kind, width, alive}; distribution: P; drafts: Q at the pairs of P. */
+  constructor({kind, width, alive}, distribution, drafts, replacement) {
+    Object.assign(this, {kind, width, distribution, replacement, alive: new Set(alive), accepted: []});
     Object.assign(this, {tried: new Set(), removed: new Set()});
-    this.drafts = law.ranks ? drafts.map(() => 0) : [...drafts];
+    this.drafts = distribution.ranks ? drafts.map(() => 0) : [...drafts];
     this.restart();
   }
 
   /* P' is P again. */
   restart() {
     this.c = 0;
-    this.targets = massesOf(this.law, this.removed);
+    this.targets = massesOf(this.distribution, this.removed);
     this.S = restOf(this.targets, this.drafts, 0);
     this.unit = 1;
     if (this.S >= LEAST_LEFT || this.removed.size === this.targets.length) return;
     const left = this.S;
-    this.targets = massesOfRest(this.law, this.removed);
+    this.targets = massesOfRest(this.distribution, this.removed);
     this.S = restOf(this.targets, this.drafts, 0);
     this.unit = left / this.S;
   }

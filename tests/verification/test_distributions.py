@@ -1,4 +1,6 @@
-"""The parts of the law: laws, residuals, beams, forests and choices by hand; the width against the oracle; examples."""
+"""The parts of the distribution: distributions, residuals, beams, forests and choices by hand; the width against the
+oracle; examples.
+"""
 
 import doctest
 import importlib
@@ -13,15 +15,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dsbd.law import toy
-from dsbd.law.beams import Beam, common_prefix, keep_best, score_hypothesis
-from dsbd.law.forest import DraftLaw
-from dsbd.law.laws import joint_law
-from dsbd.law.verified import Uniforms, draft_layers_passed
-from dsbd.law.width import acceptance_chain, choose_width, likely_forest_width
 from dsbd.settings import ResolvedSettings
-from tests.law.enumeration import rows_of
-from tests.law.oracle import Warp, Weighted, joint
+from dsbd.verification import toy
+from dsbd.verification.beams import Beam, common_prefix, keep_best, score_hypothesis
+from dsbd.verification.distributions import joint_distribution
+from dsbd.verification.forest import DraftDistribution
+from dsbd.verification.verified import Uniforms, draft_layers_passed
+from dsbd.verification.width import acceptance_chain, choose_width, likely_forest_width
+from tests.verification.enumeration import rows_of
+from tests.verification.oracle import Warp, Weighted, joint
 
 EXACT = 1e-12
 
@@ -48,7 +50,7 @@ def layers(draw, ties: bool = False):
     return tables, weights, counts, warp
 
 
-def oracle_law(tables, weights, counts, warp) -> list[tuple[tuple[int, int], float]]:
+def oracle_distribution(tables, weights, counts, warp) -> list[tuple[tuple[int, int], float]]:
     both = zip(weights, counts, strict=True)
     beams = [Weighted((place,), weight, count) for place, (weight, count) in enumerate(both)]
     return [((path[0], path[1]), mass) for path, mass in joint(beams, lambda path: tables[path[0]], warp)]
@@ -63,7 +65,7 @@ def near_cut(tables, weights, counts, warp) -> bool:
         return close
     if warp.top_p == 1 and warp.top_k == 0:
         return False
-    whole = oracle_law(tables, weights, counts, warp._replace(top_k=0, top_p=1.0))
+    whole = oracle_distribution(tables, weights, counts, warp._replace(top_k=0, top_p=1.0))
     full = [mass for _, mass in whole]
     close = close or any(0 < abs(a - b) < 1e-9 for a, b in pairwise(full))
     kept = full[: warp.top_k or None]
@@ -74,35 +76,35 @@ def near_cut(tables, weights, counts, warp) -> bool:
 @given(layers() | layers(ties=True))
 @example(([[0.49999999999999994, 0.5]], [0.0], [1], Warp(temperature=0.0)))  # one rounding apart: either may be first
 @example(([[0.4, 0.6], [0.7, 0.3]], [0.0, -0.5], [2, 1], Warp(temperature=0.7)))  # drawn twice, and no beam oftener
-def test_joint_law_is_the_oracles(layer) -> None:
+def test_joint_distribution_is_the_oracles(layer) -> None:
     """Catches temperature, top-k, top-p or multiplicity applied per beam, twice, or in another order, ties that do not
-    go to the lowest beam and token, and a pair that the law has not, found at its neighbour."""
+    go to the lowest beam and token, and a pair that the distribution has not, found at its neighbour."""
     tables, weights, counts, warp = layer
     if near_cut(*layer):
         return
-    law = joint_law(rows_of(tables, warp.top_k), weights, counts, ResolvedSettings(**warp._asdict()))
-    expected = dict(oracle_law(*layer))
-    if law.ranks is not None:
-        assert [law.pair(index) for index in law.ranks.tolist()] == list(expected)
+    distribution = joint_distribution(rows_of(tables, warp.top_k), weights, counts, ResolvedSettings(**warp._asdict()))
+    expected = dict(oracle_distribution(*layer))
+    if distribution.ranks is not None:
+        assert [distribution.pair(index) for index in distribution.ranks.tolist()] == list(expected)
         return
-    assert {law.pair(index) for index in range(law.support)} == set(expected)
-    for index in range(law.support):
-        place, token = law.pair(index)
-        assert law.find(place, token) == index
-        assert law.probability(index) == pytest.approx(expected[place, token], abs=EXACT)
-        assert law.log_weights[index] == pytest.approx(weights[place] + math.log(tables[place][token]))
-    assert np.all(np.diff(law.keys) > 0)
+    assert {distribution.pair(index) for index in range(distribution.support)} == set(expected)
+    for index in range(distribution.support):
+        place, token = distribution.pair(index)
+        assert distribution.find(place, token) == index
+        assert distribution.probability(index) == pytest.approx(expected[place, token], abs=EXACT)
+        assert distribution.log_weights[index] == pytest.approx(weights[place] + math.log(tables[place][token]))
+    assert np.all(np.diff(distribution.keys) > 0)
     every = [(place, token) for place, row in enumerate(tables) for token in range(len(row) + 1)]
-    index, has = law.locate(*np.array(every, dtype=np.int64).T)
+    index, has = distribution.locate(*np.array(every, dtype=np.int64).T)
     found = [int(one) if held else None for one, held in zip(index, has, strict=True)]
-    assert found == [law.find(*pair) for pair in every]
+    assert found == [distribution.find(*pair) for pair in every]
 
 
 @pytest.mark.parametrize(("top_p", "kept"), [(math.nextafter(0.5, 0), 2), (0.5, 2), (math.nextafter(0.5, 1), 3)])
 def test_top_p_keeps_the_pair_that_crosses_it_and_no_other(top_p, kept) -> None:
     """Catches an edge of top-p with some slack. Equal pairs have exactly 1/4 each."""
-    law = joint_law(rows_of([[0.25] * 4]), [0.0], [1], ResolvedSettings(top_k=0, top_p=top_p))
-    assert law.support == kept
+    distribution = joint_distribution(rows_of([[0.25] * 4]), [0.0], [1], ResolvedSettings(top_k=0, top_p=top_p))
+    assert distribution.support == kept
 
 
 def test_the_best_beams_stay_in_their_order() -> None:
@@ -144,26 +146,32 @@ def test_uniforms_draw_by_inverse_cdf() -> None:
 
 
 BELOW_A = (np.array([0, 0]), np.array([0, 1]))
-SWAPPED = DraftLaw([toy.B, toy.A], np.array([1, 0]), np.array([1, 0]), np.array([0.75, 0.25]))
-UNEQUAL = replace(toy.draft_law(), probs=np.array([0.5, 0.25, 0.125, 0.125]))
+SWAPPED = DraftDistribution([toy.B, toy.A], np.array([1, 0]), np.array([1, 0]), np.array([0.75, 0.25]))
+UNEQUAL = replace(toy.draft_distribution(), probs=np.array([0.5, 0.25, 0.125, 0.125]))
 BOTH = {toy.A: 0, toy.B: 1}
 
 
 @pytest.mark.parametrize(
-    ("draft_law", "top_k", "places", "restricted", "mass"),
+    ("draft_distribution", "top_k", "places", "restricted", "mass"),
     [
-        (toy.draft_law(), 0, {toy.B: 1}, [0.0, 0.0, 0.0, 0.25], 0.25),
+        (toy.draft_distribution(), 0, {toy.B: 1}, [0.0, 0.0, 0.0, 0.25], 0.25),
         (SWAPPED, 0, BOTH, [0.0, 0.75, 0.0, 0.25], 1.0),
         (UNEQUAL, 1, BOTH, [0.5], 1.0),  # P has "aa" only
-        (DraftLaw([toy.A], np.array([0]), np.array([3]), np.array([1.0])), 0, BOTH, [0.0] * 4, 1.0),
-        (DraftLaw([toy.A], *BELOW_A, np.array([1.0, 0.0]), ranked=True), 0, {toy.A: 0}, [1.0, 0.0, 0.0, 0.0], 2.0),
+        (DraftDistribution([toy.A], np.array([0]), np.array([3]), np.array([1.0])), 0, BOTH, [0.0] * 4, 1.0),
+        (
+            DraftDistribution([toy.A], *BELOW_A, np.array([1.0, 0.0]), ranked=True),
+            0,
+            {toy.A: 0},
+            [1.0, 0.0, 0.0, 0.0],
+            2.0,
+        ),
     ],
 )
-def test_q_is_restricted_to_the_alive_beams(draft_law, top_k, places, restricted, mass) -> None:
+def test_q_is_restricted_to_the_alive_beams(draft_distribution, top_k, places, restricted, mass) -> None:
     """Catches Q renormalised over the alive beams, in the order of its parents, or with a pair that P has not put on
     its neighbour; and greedy drafts whose layer passes for a bonus layer because only the first pair has mass."""
-    on_law, found = draft_law.restrict(toy.target_law(top_k=top_k), places)
-    assert (on_law.tolist(), found) == (restricted, mass)
+    on_distribution, found = draft_distribution.restrict(toy.target_distribution(top_k=top_k), places)
+    assert (on_distribution.tolist(), found) == (restricted, mass)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +197,7 @@ PAIRS, NONE = np.array([0.5, 0.25, 0.25]), np.zeros(3)
         (PAIRS, {"replacement": False}, 3, "support"),
     ],
 )
-def test_equal_laws_accept_everything_and_disjoint_ones_nothing(draft, changes, width, reason) -> None:
+def test_equal_distributions_accept_everything_and_disjoint_ones_nothing(draft, changes, width, reason) -> None:
     """Catches 0/0 where P = Q, or taken for 0, a threshold that must be passed and not reached, in a likely forest too,
     and a bound that does not hold."""
     found = choose_width(PAIRS, draft, 5, 3, ResolvedSettings(draft_width=5, width_threshold=1.0, **changes))
@@ -199,15 +207,15 @@ def test_equal_laws_accept_everything_and_disjoint_ones_nothing(draft, changes, 
     assert likely_forest_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2
 
 
-MODULES = ["beams", "forest", "joint", "laws", "verified", "verify", "width"]
+MODULES = ["beams", "forest", "joint", "distributions", "verified", "verify", "width"]
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_of_the_law_room_hold(name: str) -> None:
+def test_the_examples_of_the_distribution_room_hold(name: str) -> None:
     """Catches an example that says something else than the code does, and a public function without one."""
-    module = importlib.import_module(f"dsbd.law.{name}")
+    module = importlib.import_module(f"dsbd.verification.{name}")
     examples = {example.name: example for example in doctest.DocTestFinder().find(module) if example.examples}
-    functions = {f"dsbd.law.{name}.{thing}" for thing, _ in inspect.getmembers(module, inspect.isfunction)}
+    functions = {f"dsbd.verification.{name}.{thing}" for thing, _ in inspect.getmembers(module, inspect.isfunction)}
     own = {thing for thing in functions if getattr(module, thing.rpartition(".")[2]).__module__ == module.__name__}
     assert {thing for thing in own if "._" not in thing} <= set(examples)
     assert [failed for failed, example in examples.items() if doctest.DocTestRunner().run(example).failed] == []

@@ -1,4 +1,6 @@
-"""Single runs of verification and of the joint test on the toy, with given uniforms. The law itself is enumerated."""
+"""Single runs of verification and of the joint test on the toy, with given uniforms. The distribution itself is
+enumerated.
+"""
 
 import math
 from collections import Counter
@@ -7,16 +9,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dsbd.law import toy
-from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
-from dsbd.law.joint import BestBeam, verify_joint
-from dsbd.law.laws import TopTokens
-from dsbd.law.verified import Uniforms, VerifiedLayer
-from dsbd.law.verify import verify
 from dsbd.settings import ResolvedSettings
-from tests.law.enumeration import path_of
-from tests.law.oracle import Tables
+from dsbd.verification import toy
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.distributions import TopTokens
+from dsbd.verification.forest import BranchedLayer, DraftDistribution, Forest, ForestLayer
+from dsbd.verification.joint import BestBeam, verify_joint
+from dsbd.verification.verified import Uniforms, VerifiedLayer
+from dsbd.verification.verify import verify
+from tests.verification.enumeration import path_of
+from tests.verification.oracle import Tables
 
 
 def run(uniforms: list[float], forest: Forest, kind: str = "sampled", **changes) -> list[VerifiedLayer]:
@@ -43,8 +45,10 @@ def test_going_on_needs_every_draw_to_land_or_end(fresh: float, covers: list, la
 
 def test_without_replacement_a_layer_may_be_wider_than_q_has_pairs() -> None:
     """Catches a width that ends with the pairs of Q: the beams that are missing are drawn from P."""
-    law = DraftLaw([toy.A, toy.B], np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.5, 0.2, 0.3]))
-    forest = Forest(toy.BEAMS, [ForestLayer([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3], [], law)])
+    distribution = DraftDistribution(
+        [toy.A, toy.B], np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.5, 0.2, 0.3])
+    )
+    forest = Forest(toy.BEAMS, [ForestLayer([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3], [], distribution)])
     layer = run([0.0] * 9, forest, replacement=False, draft_width=3, min_width=4, max_width=4)[0]
     assert sorted(toy.text(beam.node) for beam in layer.beams) == ["a.", "aa", "ab", "ba"]
     narrow = run([0.0] * 9, forest, replacement=False, draft_width=3, top_k=1)[0]
@@ -55,8 +59,8 @@ def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
     """Catches children of another node, or of none: the rest of the tree would never be tried."""
 
     def family(parent: Node, *children: Node) -> ForestLayer:
-        law = DraftLaw([parent], np.zeros(3, dtype=int), np.arange(3), np.full(3, 1 / 3))
-        return ForestLayer(list(children), [1 / 3] * len(children), [], law)
+        distribution = DraftDistribution([parent], np.zeros(3, dtype=int), np.arange(3), np.full(3, 1 / 3))
+        return ForestLayer(list(children), [1 / 3] * len(children), [], distribution)
 
     first = {toy.A: family(toy.A, toy.AB, toy.AA)}
     second = {node: family(node, node.child(1)) for node in (toy.AB, toy.AA)}
@@ -68,7 +72,7 @@ def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
 
 def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> None:
     """Catches a wrong reason: three pairs land, and two are the most that a layer may have."""
-    forest = Forest(toy.BEAMS, [ForestLayer([], [], [toy.AA, toy.AB, toy.BA], toy.draft_law())])
+    forest = Forest(toy.BEAMS, [ForestLayer([], [], [toy.AA, toy.AB, toy.BA], toy.draft_distribution())])
     layer = run([0.0] * 9, forest, temperature=0.0, replacement=False, kind="likely")[0]
     assert (layer.width.width, layer.width.numbers.width_reason) == (2, "threshold")
 
@@ -82,9 +86,9 @@ def run_joint(tables: Tables, block: tuple[int, ...], threshold: float, uniform:
     nodes, layers = [toy.ROOT], []
     for token in block:
         probs = np.array(tables.next_token["draft"](path_of(nodes[-1])))
-        law = DraftLaw(nodes[-1:], np.zeros(probs.size, dtype=np.int64), np.arange(probs.size), probs)
+        distribution = DraftDistribution(nodes[-1:], np.zeros(probs.size, dtype=np.int64), np.arange(probs.size), probs)
         nodes.append(nodes[-1].child(token))
-        layers.append(ForestLayer(nodes[-1:], [float(probs[token])], [], law))
+        layers.append(ForestLayer(nodes[-1:], [float(probs[token])], [], distribution))
 
     def next_tokens(asked):
         with np.errstate(divide="ignore"):

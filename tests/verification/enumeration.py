@@ -1,4 +1,4 @@
-"""Every run of the shipped ``dsbd.law.verify.verify`` on a table model, with its probability.
+"""Every run of the shipped ``dsbd.verification.verify.verify`` on a table model, with its probability.
 
 Draft draws are enumerated under Q, verification by branching in the :class:`Choices` it is given. Runs that
 reach the same beams by different verdicts are merged at the end of a layer.
@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-import dsbd.law.verify
-from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
-from dsbd.law.laws import TopTokens
-from dsbd.law.verified import DrawnPair, VerifiedLayer, up_to_end
+import dsbd.verification.verify
 from dsbd.settings import ResolvedSettings
-from tests.law import oracle
-from tests.law.oracle import Multiset, Path, Process, Tables, Warp, Weighted
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.distributions import TopTokens
+from dsbd.verification.forest import BranchedLayer, DraftDistribution, Forest, ForestLayer
+from dsbd.verification.verified import DrawnPair, VerifiedLayer, up_to_end
+from tests.verification import oracle
+from tests.verification.oracle import Multiset, Path, Process, Tables, Warp, Weighted
 
 ROOT = (Weighted((), 0.0, 1),)
 
@@ -59,7 +59,7 @@ class DraftedRun(NamedTuple):
     """Of the input beams and the unfinished forest nodes: verification may ask for no others."""
     drafts: tuple[tuple[Path, ...], ...]
     """Drawn pairs per layer, in order."""
-    draft_laws: tuple[list[tuple[Path, float]], ...]
+    draft_distributions: tuple[list[tuple[Path, float]], ...]
 
     def next_tokens(self, nodes: Sequence[Node]) -> list[TopTokens]:
         return [self.rows[node] for node in nodes]
@@ -71,7 +71,7 @@ def path_of(node: Node) -> Path:
 
 
 Drafted = tuple[Multiset, list[tuple[Path, float]], tuple[Path, ...], list[Path]]
-"""Drafts from one law: the beams above it, the law, the pairs drawn, the cover nodes."""
+"""Drafts from one distribution: the beams above it, the distribution, the pairs drawn, the cover nodes."""
 
 
 def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
@@ -94,25 +94,35 @@ def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
 def _layers_below(
     case: Case, process: Process, above: Multiset, number: int
 ) -> Iterator[tuple[float, list[Drafted], Multiset]]:
-    """Every layer that can be drawn below some nodes: its probability, the drafts of its laws, what it extends to."""
+    """Every layer that can be drawn below some nodes: its probability, the drafts of its distributions, what it extends
+    to.
+    """
     chosen = case.settings
     if chosen.branching is not None:
-        families = [((parent,), law) for parent in above if (law := process.law((parent,), "draft"))]
-        laws = [oracle.sequences(law, chosen.branching[number], case.warp).items() for _, law in families]
-        for drawn in product(*laws):
+        families = [
+            ((parent,), distribution) for parent in above if (distribution := process.distribution((parent,), "draft"))
+        ]
+        distributions = [
+            oracle.sequences(distribution, chosen.branching[number], case.warp).items() for _, distribution in families
+        ]
+        for drawn in product(*distributions):
             drafted = [(*family, paths) for family, (paths, _) in zip(families, drawn, strict=True)]
             below = dict.fromkeys(path for paths, _ in drawn for path in paths)
             alive = process.living(tuple((path, 1) for path in below))
             yield math.prod(mass for _, mass in drawn), [(*one, []) for one in drafted], alive
         return
-    law = process.law(above, "draft")
+    distribution = process.distribution(above, "draft")
     if chosen.forest == "likely":
-        nodes = [path for path, _ in law][: chosen.draft_width]
-        yield 1.0, [(above, law, (), nodes)], process.living(oracle.multiset(nodes))
+        nodes = [path for path, _ in distribution][: chosen.draft_width]
+        yield 1.0, [(above, distribution, (), nodes)], process.living(oracle.multiset(nodes))
     else:
-        for drawn, mass in oracle.sequences(law, chosen.draft_width if law else 0, case.warp).items():
-            left = [path for path, _ in law if path not in drawn and not process.ends(path)]
-            yield mass, [(above, law, drawn, left[: chosen.cover_width])], process.living(oracle.multiset(drawn))
+        for drawn, mass in oracle.sequences(distribution, chosen.draft_width if distribution else 0, case.warp).items():
+            left = [path for path, _ in distribution if path not in drawn and not process.ends(path)]
+            yield (
+                mass,
+                [(above, distribution, drawn, left[: chosen.cover_width])],
+                process.living(oracle.multiset(drawn)),
+            )
 
 
 class Shared:
@@ -122,7 +132,7 @@ class Shared:
         self.case = case
         self.nodes: dict[Path, Node] = {(): Node(None, -1, 0)}
         self._rows: dict[Path, TopTokens] = {}
-        self._draft_laws: dict[Multiset, DraftLaw] = {}
+        self._draft_distributions: dict[Multiset, DraftDistribution] = {}
 
     def node_at(self, path: Path) -> Node:
         if path not in self.nodes:
@@ -134,45 +144,45 @@ class Shared:
             [self._rows[path]] = rows_of([self.case.tables.next_token["target"](path)], self.case.settings.top_k)
         return self._rows[path]
 
-    def draft_law(self, above: Multiset, law: list[tuple[Path, float]]) -> DraftLaw:
+    def draft_distribution(self, above: Multiset, distribution: list[tuple[Path, float]]) -> DraftDistribution:
         """Q of the layer below the beams ``above``."""
-        if above not in self._draft_laws:
+        if above not in self._draft_distributions:
             chosen = self.case.settings
-            parents = list(dict.fromkeys(path[:-1] for path, _ in law))
-            places = np.array([parents.index(path[:-1]) for path, _ in law], dtype=np.int64)
-            tokens = np.array([path[-1] for path, _ in law], dtype=np.int64)
-            probs = np.array([mass for _, mass in law], dtype=np.float64)
+            parents = list(dict.fromkeys(path[:-1] for path, _ in distribution))
+            places = np.array([parents.index(path[:-1]) for path, _ in distribution], dtype=np.int64)
+            tokens = np.array([path[-1] for path, _ in distribution], dtype=np.int64)
+            probs = np.array([mass for _, mass in distribution], dtype=np.float64)
             ranked = chosen.temperature == 0 and not chosen.replacement
             if ranked:
                 probs[1:] = 0.0
             nodes = [self.node_at(path) for path in parents]
-            self._draft_laws[above] = DraftLaw(nodes, places, tokens, probs, ranked)
-        return self._draft_laws[above]
+            self._draft_distributions[above] = DraftDistribution(nodes, places, tokens, probs, ranked)
+        return self._draft_distributions[above]
 
 
 def _build(shared: Shared, process: Process, probability: float, drafted: Sequence[Sequence[Drafted]]) -> DraftedRun:
-    """Build the forest of one run. ``drafted`` holds, per layer, what was drawn from each of its laws."""
+    """Build the forest of one run. ``drafted`` holds, per layer, what was drawn from each of its distributions."""
     beams = [Beam(shared.node_at(beam.path), beam.log_weight, beam.multiplicity) for beam in shared.case.inputs]
     layers, scored = list[ForestLayer | BranchedLayer](), [beam.node for beam in beams]
     for entries in drafted:
         parts = [
             ForestLayer(
                 [shared.node_at(path) for path in drawn],
-                [dict(law)[path] for path in drawn],
+                [dict(distribution)[path] for path in drawn],
                 [shared.node_at(path) for path in covers],
-                shared.draft_law(above, law),
+                shared.draft_distribution(above, distribution),
             )
-            for above, law, drawn, covers in entries
+            for above, distribution, drawn, covers in entries
         ]
         scored += [node for part in parts for node in (*part.drafts, *part.covers)]
         if shared.case.settings.branching is None:
             layers += parts
         else:
-            layers.append(BranchedLayer({part.law.parents[0]: part for part in parts}))
+            layers.append(BranchedLayer({part.distribution.parents[0]: part for part in parts}))
     rows = {node: shared.row(path_of(node)) for node in scored if not process.ends(path_of(node))}
     drafts = tuple(tuple(path for entry in entries for path in entry[2]) for entries in drafted)
-    laws = tuple([pair for entry in entries for pair in entry[1]] for entries in drafted)
-    return DraftedRun(probability, Forest(beams, layers), rows, drafts, laws)
+    distributions = tuple([pair for entry in entries for pair in entry[1]] for entries in drafted)
+    return DraftedRun(probability, Forest(beams, layers), rows, drafts, distributions)
 
 
 class _Branching:
@@ -237,7 +247,7 @@ def leaves(run: DraftedRun, case: Case, first: Sequence[int] = (), until: float 
                 branch.asked.append(nodes)
             return run.next_tokens(nodes)
 
-        layers = dsbd.law.verify.verify(run.forest, next_tokens, case.settings, case.tables.eos, branch)
+        layers = dsbd.verification.verify.verify(run.forest, next_tokens, case.settings, case.tables.eos, branch)
         layers = up_to_end(layers, [], case.settings, case.tables.eos)
         yield Leaf(math.prod(branch.chances[len(first) :]), branch.taken, layers)
         for place in range(len(script), len(branch.taken)):
@@ -294,9 +304,11 @@ def _step(probability: float, layers: Sequence[VerifiedLayer], number: int) -> S
     return Step(probability, history, slots_of(layer), _beams(layer.beams), _beams(layer.living), not layer.continues)
 
 
-def run_law(case: Case, layers: int) -> dict:
-    """Law over (finished, alive) after ``layers`` layers, runs that end earlier being completed by plain draws."""
-    process, law = case.process(), defaultdict(float)
+def run_distribution(case: Case, layers: int) -> dict:
+    """JointDistribution over (finished, alive) after ``layers`` layers, runs that end earlier being completed by plain
+    draws.
+    """
+    process, distribution = case.process(), defaultdict(float)
     for run in forests(case, process):
         for step in steps(run, case, layers):
             decided = len(step.history) + (step.slots is not None)
@@ -306,62 +318,63 @@ def run_law(case: Case, layers: int) -> dict:
             ended = tuple(entry for entry in beams if process.ends(entry[0]))
             left = layers - decided, case.settings.max_width, tuple(sorted(ended))
             for ends, mass in process.after(step.living, *left).items():
-                law[ends] += step.probability * mass
-    return dict(law)
+                distribution[ends] += step.probability * mass
+    return dict(distribution)
 
 
-def plain_law(case: Case, layers: int) -> dict:
-    """What :func:`run_law` must equal: beam sampling of a fixed width from the input beams."""
+def plain_distribution(case: Case, layers: int) -> dict:
+    """What :func:`run_distribution` must equal: beam sampling of a fixed width from the input beams."""
     alive = tuple((beam.path, beam.multiplicity) for beam in case.inputs)
     return case.process().after(alive, layers, case.settings.max_width)
 
 
 def worst_layers(case: Case, numbers: Sequence[int]) -> list[tuple[float, int, set[int]]]:
-    """Largest distance of a layer's ordered slots from ``width`` draws of the target's law, given all that is above.
+    """Largest distance of a layer's ordered slots from ``width`` draws of the target's distribution, given all that is
+    above.
 
     Given are the drafts and the beams of every layer above; where verification ended above, the layer is completed
     by plain draws. Returns the distance, how many conditions were met, and the widths seen, of each layer asked for.
     """
     process = case.process()
-    laws: dict[int, dict] = {number: defaultdict(lambda: defaultdict(float)) for number in numbers}
+    distributions: dict[int, dict] = {number: defaultdict(lambda: defaultdict(float)) for number in numbers}
     conditions: dict[int, dict] = {number: {} for number in numbers}
     for run in forests(case, process):
         for step in steps(run, case, max(numbers)):
             above, decided = len(step.history), len(step.history) + (step.slots is not None)
-            if decided > above and above + 1 in laws:
+            if decided > above and above + 1 in distributions:
                 key = (run.drafts[:above], step.history)
-                laws[above + 1][key][step.slots] += step.probability
+                distributions[above + 1][key][step.slots] += step.probability
                 conditions[above + 1][key] = run
-            if step.ended and decided and decided + 1 in laws:
+            if step.ended and decided and decided + 1 in distributions:
                 history = step.history if step.slots is None else (*step.history, step.beams)
-                laws[decided + 1][run.drafts[:decided], history][None] += step.probability
-    return [_compare(case, process, laws[number], conditions[number], number) for number in numbers]
+                distributions[decided + 1][run.drafts[:decided], history][None] += step.probability
+    return [_compare(case, process, distributions[number], conditions[number], number) for number in numbers]
 
 
-def _compare(case: Case, process: Process, laws, conditions, number: int) -> tuple[float, int, set[int]]:
+def _compare(case: Case, process: Process, distributions, conditions, number: int) -> tuple[float, int, set[int]]:
     worst, widths = 0.0, set()
-    for key, law in laws.items():
+    for key, distribution in distributions.items():
         if key not in conditions:
             continue  # never reached: completed by plain draws alone
         history = key[1]
         inputs = tuple((beam.path, beam.multiplicity) for beam in case.inputs)
         alive = process.living(history[-1]) if history else inputs
-        target = process.target_law(alive)
+        target = process.target_distribution(alive)
         run = conditions[key]
-        draft_law = list(run.draft_laws[number - 1]) if number <= len(run.draft_laws) else []
+        draft_distribution = list(run.draft_distributions[number - 1]) if number <= len(run.draft_distributions) else []
         if case.settings.forest == "likely":
-            nodes = [path_of(node) for node in run.forest.layers[number - 1].covers] if draft_law else []
+            nodes = [path_of(node) for node in run.forest.layers[number - 1].covers] if draft_distribution else []
             on_alive = [path for path in nodes if path[:-1] in dict(alive)]
             width = oracle.likely_forest_width_of(target, on_alive, case.settings)
         else:
-            on_alive = [path for path, _ in draft_law if path[:-1] in dict(alive)]
-            width = oracle.width_of(target, draft_law, case.settings)
+            on_alive = [path for path, _ in draft_distribution if path[:-1] in dict(alive)]
+            width = oracle.width_of(target, draft_distribution, case.settings)
         width = width if on_alive else case.settings.max_width
         expected = oracle.sequences(target, width, case.warp)
-        total = math.fsum(law.values())
-        completed = {slots: mass / total for slots, mass in law.items() if slots is not None}
+        total = math.fsum(distribution.values())
+        completed = {slots: mass / total for slots, mass in distribution.items() if slots is not None}
         for slots, probability in expected.items():
-            completed[slots] = completed.get(slots, 0.0) + law.get(None, 0.0) / total * probability
+            completed[slots] = completed.get(slots, 0.0) + distribution.get(None, 0.0) / total * probability
         worst = max(worst, oracle.total_variation(completed, expected))
         widths.add(width)
     return worst, len(conditions), widths

@@ -1,9 +1,10 @@
-"""Checks of a trace, and the laws of its iterations: which numbers its nodes hold, Q in its forest, P in its layers.
+"""Checks of a trace, and the distributions of its iterations: which numbers its nodes hold, Q in its forest, P in its
+layers.
 
 Each check is counted, and the first that fails ends the audit. Within a layer the ratio of two probabilities follows
 from the log-weights, the multiplicities and the temperature alone, because normalising divides both by one number.
 
-*Source:* docs/algorithm.md, *The joint law* and *SpecInfer's tree*.
+*Source:* docs/algorithm.md, *The joint distribution* and *SpecInfer's tree*.
 """
 
 import math
@@ -12,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dsbd.law import beams
-from dsbd.law.noise import Noise
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ALTERNATIVES, ROOT, InputBeam, Iteration, Layer, Node
 from dsbd.tracing.trace import Trace
+from dsbd.verification import beams
+from dsbd.verification.noise import Noise
 
 TOLERANCE = 1e-9
 """Allowed difference between a recorded number and the one computed again; rounding stays below 1e-12."""
@@ -114,7 +115,7 @@ def _short(value: object) -> str:
 
 
 class ScoredNode(NamedTuple):
-    """A node's probability in one joint law, and what that follows from."""
+    """A node's probability in one joint distribution, and what that follows from."""
 
     node: Node
     probability: float
@@ -124,14 +125,14 @@ class ScoredNode(NamedTuple):
 
 
 def drafts_planned(settings: ResolvedSettings, layer: int) -> int:
-    """Draws from one draft law of a layer: those of the whole layer, or of one parent."""
+    """Draws from one draft distribution of a layer: those of the whole layer, or of one parent."""
     if settings.branching is None:
         return settings.draft_width
     return settings.branching[layer - 1] if layer <= len(settings.branching) else 0
 
 
 def possible_pairs(checks: Checks, beams: int, temperature: float) -> int | None:
-    """How many pairs a joint law has before top-p; None where it is so cold that some may have underflowed."""
+    """How many pairs a joint distribution has before top-p; None where it is so cold that some may have underflowed."""
     settings, most = checks.settings, beams * checks.vocabulary
     if temperature == 0 and settings.replacement:
         return 1
@@ -165,7 +166,9 @@ def check_numbers(checks: Checks, iteration: Iteration) -> None:
 
 
 def check_forest(checks: Checks, iteration: Iteration) -> None:
-    """Check Q in the layers of a forest: how many nodes each of its laws has, in which order, and their ratios."""
+    """Check Q in the layers of a forest: how many nodes each of its distributions has, in which order, and their
+    ratios.
+    """
     settings, tried = checks.settings, defaultdict[int, list[int]](list)
     for trial in iteration.trials:
         tried[trial.layer].append(trial.node)
@@ -197,7 +200,7 @@ def check_forest(checks: Checks, iteration: Iteration) -> None:
 
 
 def _check_drafts(checks: Checks, iteration: Iteration, number: int, nodes: Sequence[Node], parents: int) -> None:
-    """Check how many nodes one draft law has: fewer than planned only where Q has no more."""
+    """Check how many nodes one draft distribution has: fewer than planned only where Q has no more."""
     settings, drafted = checks.settings, [node for node in nodes if node.kind == "drafted"]
     planned = drafts_planned(settings, number) if parents and number <= iteration.draft_depth else 0
     where, covers, count = f"layer {number}", len(nodes) - len(drafted), len(drafted)
@@ -297,8 +300,9 @@ def _check_best(checks: Checks, iteration: Iteration, layer: Layer, nodes: Seque
             checks.at_most("log-weight of a node that was left", weights[node.id], weights[taken[-1]], node.id)
 
 
-def check_ratios(checks: Checks, law: str, scored: Iterable[ScoredNode]) -> None:
-    """Check that one number divides all masses of a law, and that what was cut off is no likelier than what was kept.
+def check_ratios(checks: Checks, distribution: str, scored: Iterable[ScoredNode]) -> None:
+    """Check that one number divides all masses of a distribution, and that what was cut off is no likelier than what
+    was kept.
 
     All is times the temperature here, so that nothing overflows where it is very cold.
     """
@@ -308,10 +312,12 @@ def check_ratios(checks: Checks, law: str, scored: Iterable[ScoredNode]) -> None
     kept = {node: scores[node] - T * math.log(prob) for node, prob in probs.items() if prob > LEAST}
     if not kept:
         return
-    allowed = ROUNDING[law] * max(1.0, *map(abs, scores.values()))
+    allowed = ROUNDING[distribution] * max(1.0, *map(abs, scores.values()))
     least, most = min(kept, key=kept.__getitem__), max(kept, key=kept.__getitem__)
-    checks.at_most("ratio of two probabilities", kept[most], kept[least], f"{law}, nodes {least} and {most}", allowed)
+    checks.at_most(
+        "ratio of two probabilities", kept[most], kept[least], f"{distribution}, nodes {least} and {most}", allowed
+    )
     cuts = T == 0 or settings.top_k > 0 or settings.top_p < 1  # without them only the impossible is cut
     limit = min(map(scores.__getitem__, kept)) if cuts else max(map(scores.__getitem__, kept)) - LARGEST_GAP * T
     lost = [scores[node] for node, prob in probs.items() if prob <= LEAST]
-    checks.at_most("score of a node without probability", max(lost, default=limit), limit, law, allowed)
+    checks.at_most("score of a node without probability", max(lost, default=limit), limit, distribution, allowed)

@@ -1,7 +1,7 @@
 """Verification: decide layer by layer which drafts become beams of the target. No model, no torch.
 
-Exact means: given everything up to layer l, the beams of layer l + 1 are ``width`` draws from the target's joint law P
-of that layer. All randomness comes through :class:`~dsbd.law.verified.Choices`.
+Exact means: given everything up to layer l, the beams of layer l + 1 are ``width`` draws from the target's joint
+distribution P of that layer. All randomness comes through :class:`~dsbd.verification.verified.Choices`.
 
 *Source:* the paper's Algorithm 1 (which prints the ratio upside down: P'/Q is right); docs/algorithm.md,
 *One iteration*, *SpecInfer's tree* and *What exact means*. Differs from the authors' code, which
@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import Forest, ForestLayer
-from dsbd.law.laws import Floats, Law, Residual, TopTokens, joint_law
-from dsbd.law.noise import Noise, best_draws
-from dsbd.law.verified import Choices, Draw, DrawKind, Outcome, Trial, Verdict, VerifiedLayer
-from dsbd.law.width import BONUS, COUPLED, Width, cap_width, choose_width
 from dsbd.settings import ResolvedSettings
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.distributions import Floats, JointDistribution, Residual, TopTokens, joint_distribution
+from dsbd.verification.forest import Forest, ForestLayer
+from dsbd.verification.noise import Noise, best_draws
+from dsbd.verification.verified import Choices, Draw, DrawKind, Outcome, Trial, Verdict, VerifiedLayer
+from dsbd.verification.width import BONUS, COUPLED, Width, cap_width, choose_width
 
 TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
 """Gives the target's next tokens after each of some nodes."""
@@ -39,8 +39,8 @@ def verify(
 
     In the toy, "ab" is rejected (0.7 is not below P/Q = 1/2), "aa" is accepted, and 0.9 draws "ba" to fill the width:
 
-    >>> from dsbd.law import toy
-    >>> from dsbd.law.verified import Uniforms
+    >>> from dsbd.verification import toy
+    >>> from dsbd.verification.verified import Uniforms
     >>> [layer] = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, Uniforms([0.7, 0.2, 0.9]))
     >>> [(toy.text(trial.node), trial.verdict, round(trial.acceptance, 6)) for trial in layer.trials]
     [('ab', 'rejected', 0.5), ('aa', 'accepted', 1.0)]
@@ -48,7 +48,8 @@ def verify(
     ([('fresh', 'ba', False)], 'short')
 
     Args:
-        forest: the drafts, drawn layer by layer from the draft laws it holds. One drawn per parent needs a width of 1:
+        forest: the drafts, drawn layer by layer from the draft distributions it holds. One drawn per parent needs a
+        width of 1:
             only the children of the alive beam are tried, and the others are ignored.
         next_tokens: gives the target's next tokens after input beams and unfinished forest nodes.
         settings: forest, widths, replacement, landing, temperature, top_k and top_p are read.
@@ -80,7 +81,7 @@ class _State(NamedTuple):
     number: int  # from 1
     alive: list[Beam]
     places: dict[Node, int]
-    law: Law
+    distribution: JointDistribution
     draft_probs: Floats
     draft_mass: float
     residual: Residual
@@ -88,9 +89,9 @@ class _State(NamedTuple):
     def log_weight(self, node: Node) -> float:
         """Return the log-weight of a node that the layer yields."""
         assert node.parent is not None
-        index = self.law.find(self.places[node.parent], node.token)
+        index = self.distribution.find(self.places[node.parent], node.token)
         assert index is not None
-        return float(self.law.log_weights[index])
+        return float(self.distribution.log_weights[index])
 
 
 @dataclass(frozen=True)
@@ -103,19 +104,23 @@ class _Verifier:
     noise: Noise | None
 
     def enter(self, number: int, alive: list[Beam], drafted: ForestLayer | None) -> _State:
-        """Make the laws of the layer below ``alive``."""
-        law = joint_law(
+        """Make the distributions of the layer below ``alive``."""
+        distribution = joint_distribution(
             self.next_tokens([beam.node for beam in alive]),
             [beam.log_weight for beam in alive],
             [beam.multiplicity for beam in alive],
             self.settings,
         )
         places = {beam.node: place for place, beam in enumerate(alive)}
-        draft_probs, mass = (np.zeros(law.support), 0.0) if drafted is None else drafted.law.restrict(law, places)
+        draft_probs, mass = (
+            (np.zeros(distribution.support), 0.0)
+            if drafted is None
+            else drafted.distribution.restrict(distribution, places)
+        )
         if drafted is not None and self.settings.forest == "coupled" and not drafted.below(places):
             mass = 0.0
-        residual = Residual(law, draft_probs, self.settings.replacement)
-        return _State(number, alive, places, law, draft_probs, mass, residual)
+        residual = Residual(distribution, draft_probs, self.settings.replacement)
+        return _State(number, alive, places, distribution, draft_probs, mass, residual)
 
     def draft_layer(self, state: _State, drafted: ForestLayer) -> VerifiedLayer:
         """Try the drafts in the order they were drawn until the width is reached, then draw what is missing."""
@@ -129,7 +134,9 @@ class _Verifier:
         elif draws:
             all_land = all(draw.landed or draw.node.token in self.eos for draw in draws)
             outcome = "landed" if self.settings.landing and all_land else "short"
-        return VerifiedLayer(state.alive, state.law, state.draft_probs, width, trials, draws, beams, living, outcome)
+        return VerifiedLayer(
+            state.alive, state.distribution, state.draft_probs, width, trials, draws, beams, living, outcome
+        )
 
     def choose_width(self, state: _State, drafted: ForestLayer) -> Width:
         """Choose the width of a layer from P and Q; that of a coupled forest is fixed.
@@ -137,20 +144,24 @@ class _Verifier:
         The number of drafts follows from Q too: without replacement it is at most the number of its pairs.
         """
         if self.settings.forest == "coupled":
-            return Width(cap_width(self.settings.max_width, state.law.support, self.settings), lambda: COUPLED)
+            return Width(cap_width(self.settings.max_width, state.distribution.support, self.settings), lambda: COUPLED)
         drafts = len(drafted.drafts)
         if not self.settings.replacement:
-            drafts = min(drafts, drafted.law.support)
-        return choose_width(state.law.masses(), state.draft_probs, drafts, state.law.support, self.settings)
+            drafts = min(drafts, drafted.distribution.support)
+        return choose_width(
+            state.distribution.masses(), state.draft_probs, drafts, state.distribution.support, self.settings
+        )
 
     def bonus_layer(self, state: _State) -> VerifiedLayer:
-        """Draw a layer of the largest width from the target's law alone."""
-        width = cap_width(self.settings.max_width, state.law.support, self.settings)
+        """Draw a layer of the largest width from the target's distribution alone."""
+        width = cap_width(self.settings.max_width, state.distribution.support, self.settings)
         draws = self._draw(state, width, "bonus")
         beams, living = self._collect(state, [draw.node for draw in draws])
         outcome: Outcome = "bonus" if living else "finished"
         chosen = Width(width, lambda: BONUS)
-        return VerifiedLayer(state.alive, state.law, state.draft_probs, chosen, [], draws, beams, living, outcome)
+        return VerifiedLayer(
+            state.alive, state.distribution, state.draft_probs, chosen, [], draws, beams, living, outcome
+        )
 
     def _try_drafts(self, state: _State, drafted: ForestLayer, width: int) -> tuple[list[Trial[Node]], list[Node]]:
         """Try the drafts in turn. Returns all trials, and the accepted drafts in order."""
@@ -158,7 +169,7 @@ class _Verifier:
         residual, gains = state.residual, self._gains(drafted)
         for order, (node, draft_prob) in enumerate(zip(drafted.drafts, drafted.draft_probs, strict=True)):
             gain = gains[order]
-            prob = 1.0 if drafted.law.ranked else min(draft_prob * gain, 1.0)
+            prob = 1.0 if drafted.distribution.ranked else min(draft_prob * gain, 1.0)
             place = state.places.get(node.parent) if node.parent is not None else None
             if len(accepted) == width:
                 trials.append(Trial(state.number, order, node, "unneeded", prob, None, None, None, None, None, None))
@@ -167,7 +178,7 @@ class _Verifier:
                 trials.append(Trial(state.number, order, node, "orphaned", prob, None, *now, None, None, None))
                 residual.reject(None, gain)
             else:
-                index = state.law.find(place, node.token)
+                index = state.distribution.find(place, node.token)
                 trials.append(self._try(state, node, order, index, prob, gain))
                 if trials[-1].verdict == "accepted" and index is not None:
                     residual.accept(index)
@@ -180,9 +191,9 @@ class _Verifier:
         Without replacement gain_k = 1 / (mass of Q without the earlier drafts). This mass is summed from the pairs
         that are left: 1 - mass of the earlier drafts would lose all its digits where Q is peaked.
         """
-        if self.settings.replacement or drafted.law.ranked:
+        if self.settings.replacement or drafted.distribution.ranked:
             return [1.0] * len(drafted.drafts)
-        rest = max(math.fsum([*drafted.law.probs, *(-prob for prob in drafted.draft_probs)]), 0.0)
+        rest = max(math.fsum([*drafted.distribution.probs, *(-prob for prob in drafted.draft_probs)]), 0.0)
         gains = list[float]()
         for prob in reversed(drafted.draft_probs):
             rest += prob
@@ -204,7 +215,7 @@ class _Verifier:
         return Trial(state.number, order, node, verdict, draft_prob, left, *before, acceptance, uniform, None)
 
     def _draw(self, state: _State, count: int, kind: DrawKind) -> list[Draw[Node]]:
-        """Draw beams from the target's law. The first comes from the residual if c > 0."""
+        """Draw beams from the target's distribution. The first comes from the residual if c > 0."""
         if self.settings.forest == "coupled":
             return self._draw_coupled(state, count, kind)
         draws, residual, nodes = list[Draw[Node]](), state.residual, dict[int, Node]()
@@ -217,15 +228,17 @@ class _Verifier:
         return draws
 
     def _draw_coupled(self, state: _State, count: int, kind: DrawKind) -> list[Draw[Node]]:
-        """Draw beams from the target's law by the noise: for each draw the pair with the largest score + noise."""
-        law, settings, nodes = state.law, self.settings, dict[int, Node]()
-        if law.ranks is not None:
-            drawn, noise = law.best_first()[:count], np.zeros((1, law.support))
+        """Draw beams from the target's distribution by the noise: for each draw the pair with the largest score +
+        noise.
+        """
+        distribution, settings, nodes = state.distribution, self.settings, dict[int, Node]()
+        if distribution.ranks is not None:
+            drawn, noise = distribution.best_first()[:count], np.zeros((1, distribution.support))
         else:
             assert self.noise is not None, "coupled draws need the noise of the decode"
             families = count if settings.replacement else 1
-            noise = self.noise.gumbel(law, [beam.node for beam in state.alive], families)
-            drawn = best_draws(law.scores + noise, count, settings.replacement)
+            noise = self.noise.gumbel(distribution, [beam.node for beam in state.alive], families)
+            drawn = best_draws(distribution.scores + noise, count, settings.replacement)
         return [
             self._drawn(state, order, kind, index, nodes, noise=float(noise[order % len(noise), index]))
             for order, index in enumerate(drawn.tolist())
@@ -242,11 +255,11 @@ class _Verifier:
         **more: float,
     ) -> Draw[Node]:
         """Return the draw of a candidate; ``nodes`` holds those of the layer's draws so far, by index."""
-        beam, token = state.law.pair(index)
+        beam, token = state.distribution.pair(index)
         parent = state.alive[beam].node
         landed = self.forest.find(parent, token)
         node = nodes.setdefault(index, landed or parent.child(token))
-        probs = state.law.probability(index), float(state.draft_probs[index])
+        probs = state.distribution.probability(index), float(state.draft_probs[index])
         return Draw(state.number, order, kind, node, landed is not None, *probs, *drawing, **more)
 
     def _collect(self, state: _State, nodes: list[Node]) -> tuple[list[Beam], list[Beam]]:

@@ -1,6 +1,6 @@
-"""A naive oracle of the law, in plain Python and written differently from the shipped code.
+"""A naive oracle of the distribution, in plain Python and written differently from the shipped code.
 
-Laws are dictionaries from a path (tuple of token ids) to its probability; every residual is taken step by
+Distributions are dictionaries from a path (tuple of token ids) to its probability; every residual is taken step by
 step; beams are drawn one after the other. Nothing here imports the package.
 """
 
@@ -18,7 +18,7 @@ Multiset = tuple[tuple[Path, int], ...]
 
 
 class Warp(NamedTuple):
-    """What shapes the joint law; 0 and 1 turn top_k and top_p off."""
+    """What shapes the joint distribution; 0 and 1 turn top_k and top_p off."""
 
     temperature: float = 1.0
     top_k: int = 0
@@ -59,7 +59,7 @@ class Tables:
 
 
 def joint(beams: list[Weighted], next_token, warp: Warp) -> list[tuple[Path, float]]:
-    """(pair, probability), likeliest first and ties to the lowest (beam, token): the joint law of a layer.
+    """(pair, probability), likeliest first and ties to the lowest (beam, token): the joint distribution of a layer.
 
     At temperature 0 without replacement the probabilities are all 1: each pair is certain in its turn.
     """
@@ -90,12 +90,12 @@ def joint(beams: list[Weighted], next_token, warp: Warp) -> list[tuple[Path, flo
     return [(path, probability / total) for path, probability in kept]
 
 
-def sequences(law: list[tuple[Path, float]], count: int, warp: Warp) -> dict[tuple[Path, ...], float]:
-    """Law of ``count`` draws in their order: independent, or draw, remove, renormalise, draw again."""
+def sequences(distribution: list[tuple[Path, float]], count: int, warp: Warp) -> dict[tuple[Path, ...], float]:
+    """JointDistribution of ``count`` draws in their order: independent, or draw, remove, renormalise, draw again."""
     found: dict[tuple[Path, ...], float] = {}
 
     def grow(drawn: tuple[Path, ...], probability: float) -> None:
-        left = law if warp.replacement else [entry for entry in law if entry[0] not in drawn]
+        left = distribution if warp.replacement else [entry for entry in distribution if entry[0] not in drawn]
         if len(drawn) == count or not left:
             found[drawn] = found.get(drawn, 0.0) + probability
         elif warp.temperature == 0:
@@ -114,7 +114,7 @@ def multiset(paths) -> Multiset:
 
 
 class Process:
-    """Plain beam sampling from given beams, as an exact law over what a fixed number of layers leaves.
+    """Plain beam sampling from given beams, as an exact distribution over what a fixed number of layers leaves.
 
     ``settings`` hold ``early_stopping`` and what it reads; without them nothing ends early.
     """
@@ -123,7 +123,7 @@ class Process:
         self.tables, self.inputs, self.warp, self.settings = tables, inputs, warp, settings
         self._input_weight = {beam.path: beam.log_weight for beam in inputs}
         self.after = lru_cache(None)(self._after)
-        self.target_law = lru_cache(None)(partial(self.law, role="target"))
+        self.target_distribution = lru_cache(None)(partial(self.distribution, role="target"))
 
     def log_weight(self, path: Path, role: str = "target") -> float:
         """The input beam's log-weight plus what ``role`` says of the tokens since."""
@@ -131,7 +131,7 @@ class Process:
             return self._input_weight[path]
         return self.log_weight(path[:-1], role) + math.log(self.tables.next_token[role](path[:-1])[path[-1]])
 
-    def law(self, alive: Multiset, role: str) -> list[tuple[Path, float]]:
+    def distribution(self, alive: Multiset, role: str) -> list[tuple[Path, float]]:
         beams = [Weighted(path, self.log_weight(path, role), count) for path, count in alive]
         return joint(beams, self.tables.next_token[role], self.warp) if beams else []
 
@@ -148,7 +148,7 @@ class Process:
         if layers == 0 or not alive:
             return {(finished, alive): 1.0}
         outcome: dict[tuple[Multiset, Multiset], float] = {}
-        for drawn, probability in sequences(self.target_law(alive), width, self.warp).items():
+        for drawn, probability in sequences(self.target_distribution(alive), width, self.warp).items():
             beams = multiset(drawn)
             ended = tuple(sorted(finished + tuple(entry for entry in beams if self.ends(entry[0]))))
             left = () if layers > 1 and self.stops(ended, self.living(beams)) else self.living(beams)
@@ -187,7 +187,7 @@ def acceptance_chain(target: list[float], draft: list[float], drafts: int) -> li
 
 
 def accepted_counts(chain: list[float]) -> list[float]:
-    """Law of the number of accepted drafts, by walking every string of verdicts."""
+    """JointDistribution of the number of accepted drafts, by walking every string of verdicts."""
     counts = [0.0] * (len(chain) + 1)
     for verdicts in product((True, False), repeat=len(chain)):
         probability, rejections = 1.0, 0
@@ -198,34 +198,36 @@ def accepted_counts(chain: list[float]) -> list[float]:
     return counts
 
 
-def width_of(law: list[tuple[Path, float]], draft_law: list[tuple[Path, float]], settings) -> int:
-    """The chosen width of a layer, from the laws and the settings alone."""
-    drafts = settings.draft_width if settings.replacement else min(settings.draft_width, len(draft_law))
-    draft, pairs = dict(draft_law), [path for path, _ in law]
-    chain = acceptance_chain([p for _, p in law], [draft.get(path, 0.0) for path in pairs], drafts)
+def width_of(distribution: list[tuple[Path, float]], draft_distribution: list[tuple[Path, float]], settings) -> int:
+    """The chosen width of a layer, from the distributions and the settings alone."""
+    drafts = settings.draft_width if settings.replacement else min(settings.draft_width, len(draft_distribution))
+    draft, pairs = dict(draft_distribution), [path for path, _ in distribution]
+    chain = acceptance_chain([p for _, p in distribution], [draft.get(path, 0.0) for path in pairs], drafts)
     counts = accepted_counts(chain)
     least = settings.width_threshold - 1e-13
     likely = max(K for K in range(drafts + 1) if K == 0 or math.fsum(counts[K:]) >= least)
     width = min(max(likely, settings.min_width), settings.max_width)
-    return width if settings.replacement else min(width, len(law))
+    return width if settings.replacement else min(width, len(distribution))
 
 
-def likely_forest_width_of(law: list[tuple[Path, float]], nodes: list[Path], settings) -> int:
+def likely_forest_width_of(distribution: list[tuple[Path, float]], nodes: list[Path], settings) -> int:
     """The chosen width of a layer of a likely forest: how many draws are likely enough to all fall on its nodes."""
-    mass = math.fsum(p for path, p in law if path in nodes)
+    mass = math.fsum(p for path, p in distribution if path in nodes)
     least = settings.width_threshold - 1e-13
     likely = sum(math.prod([mass] * count) >= least for count in range(1, settings.max_width + 1))
     width = min(max(likely, settings.min_width), settings.max_width)
-    return width if settings.replacement else min(width, len(law))
+    return width if settings.replacement else min(width, len(distribution))
 
 
-def p_value(found: list, law: dict) -> float:
-    """Of a chi-square test of what was found against its law; outcomes expected fewer than five times share one bin."""
+def p_value(found: list, distribution: dict) -> float:
+    """Of a chi-square test of what was found against its distribution; outcomes expected fewer than five times share
+    one bin.
+    """
     counts = Counter(found)
-    assert not counts.keys() - law.keys(), "an outcome that the law does not have"
-    bins = [(counts[key], mass * len(found)) for key, mass in law.items() if mass * len(found) >= 5]
-    assert len(bins) >= 8, "too few outcomes to tell laws apart"
-    rest = math.fsum(mass for mass in law.values() if mass * len(found) < 5) * len(found)
+    assert not counts.keys() - distribution.keys(), "an outcome that the distribution does not have"
+    bins = [(counts[key], mass * len(found)) for key, mass in distribution.items() if mass * len(found) >= 5]
+    assert len(bins) >= 8, "too few outcomes to tell distributions apart"
+    rest = math.fsum(mass for mass in distribution.values() if mass * len(found) < 5) * len(found)
     if rest > 0:
         bins.append((len(found) - sum(count for count, _ in bins), rest))
     return float(stats.chisquare(*zip(*bins, strict=True)).pvalue)

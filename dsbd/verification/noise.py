@@ -1,9 +1,9 @@
 """Gumbel noise that is a function of seed, prompt and path: the die of a draw is thrown before anything is guessed.
 
-With independent standard Gumbel numbers G, the candidate with the largest score + G is a draw from the joint law
-(Gumbel-max), and the W largest are W draws without replacement. Here G follows from the seed and from what the
-candidate *is*: its path from the prompt on, and the number of the draw. So draft and target see the same G, whatever is
-drafted, and beams are a function of target and seed alone.
+With independent standard Gumbel numbers G, the candidate with the largest score + G is a draw from the joint
+distribution (Gumbel-max), and the W largest are W draws without replacement. Here G follows from the seed and from what
+the candidate *is*: its path from the prompt on, and the number of the draw. So draft and target see the same G,
+whatever is drafted, and beams are a function of target and seed alone.
 
 *Source:* Philox4x32-10 (Salmon et al. 2011, *Parallel random numbers: as easy as 1, 2, 3*); docs/algorithm.md, *Coupled
 draws*.
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dsbd.law.beams import Node
-from dsbd.law.laws import Floats, Ints, Law
+from dsbd.verification.beams import Node
+from dsbd.verification.distributions import Floats, Ints, JointDistribution
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 WEYL = 0x9E3779B9, 0xBB67AE85
@@ -60,9 +60,9 @@ class Noise:
         words = philox(self._key, (np.arange(ids.size, dtype=np.uint64), np.uint64(0), ids, np.uint64(PROMPT)))
         self._hashes = {root: (int(np.bitwise_xor.reduce(words[0])), int(np.bitwise_xor.reduce(words[1])))}
 
-    def gumbel(self, law: Law, parents: Sequence[Node], draws: int) -> Floats:
-        """Return the noise [draws, n] of all candidates of a joint law over these beams, draws from 0 on."""
-        beams, tokens = law.keys >> 32, (law.keys & WORD).astype(np.uint64)
+    def gumbel(self, distribution: JointDistribution, parents: Sequence[Node], draws: int) -> Floats:
+        """Return the noise [draws, n] of all candidates of a joint distribution over these beams, draws from 0 on."""
+        beams, tokens = distribution.keys >> 32, (distribution.keys & WORD).astype(np.uint64)
         paths = np.array([self._hash(node) for node in parents], dtype=np.uint64)[beams]
         blocks = np.arange((draws + 1) // 2, dtype=np.uint64)[:, None]  # two numbers from a block of four words
         words = np.array(philox(self._key, (paths[:, 0], paths[:, 1], tokens, blocks)))

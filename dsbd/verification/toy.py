@@ -1,4 +1,4 @@
-"""The toy of every example: two alive beams, three tokens, laws in eighths.
+"""The toy of every example: two alive beams, three tokens, distributions in eighths.
 
 The tokens are 0 = "a", 1 = "b" and 2 = ".", which ends a beam. An iteration starts from two input beams, "a" with
 probability 3/4 under the target and "b" with probability 1/4. What follows depends on the last token only:
@@ -9,7 +9,7 @@ probability 3/4 under the target and "b" with probability 1/4. What follows depe
     draft, after a     1/3  1/3  1/3
     draft, after b      1    0    0
 
-So the joint laws of the first layer, over (alive beam, token) pairs, are
+So the joint distributions of the first layer, over (alive beam, token) pairs, are
 
     pair               aa   ab   a.   ba
     P, the target's   1/2  1/8  1/8  1/4
@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
-from dsbd.law.laws import Law, TopTokens, joint_law
 from dsbd.settings import ResolvedSettings
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.distributions import JointDistribution, TopTokens, joint_distribution
+from dsbd.verification.forest import BranchedLayer, DraftDistribution, Forest, ForestLayer
 
 LETTERS = "ab."
 EOS = (2,)
@@ -59,25 +59,25 @@ def next_tokens(nodes: Sequence[Node]) -> list[TopTokens]:
         return [TopTokens(np.arange(3), np.log(np.array(TARGET[node.token]))) for node in nodes]
 
 
-def target_law(**changes: Any) -> Law:
+def target_distribution(**changes: Any) -> JointDistribution:
     """P of the first layer, under the toy's settings with ``changes``."""
     log_weights = [beam.log_weight for beam in BEAMS]
-    return joint_law(next_tokens([A, B]), log_weights, [1, 1], settings(**changes))
+    return joint_distribution(next_tokens([A, B]), log_weights, [1, 1], settings(**changes))
 
 
-def draft_law() -> DraftLaw:
+def draft_distribution() -> DraftDistribution:
     """Q of the first layer."""
-    return DraftLaw([A, B], np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), DRAFT_PROBS)
+    return DraftDistribution([A, B], np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), DRAFT_PROBS)
 
 
 def forest(covers: Sequence[Node] = ()) -> Forest:
     """The forest with the drafts "ab" and "aa", and perhaps cover nodes such as :data:`BA`."""
-    return Forest(BEAMS, [ForestLayer([AB, AA], [1 / 4, 1 / 4], list(covers), draft_law())])
+    return Forest(BEAMS, [ForestLayer([AB, AA], [1 / 4, 1 / 4], list(covers), draft_distribution())])
 
 
 def tree() -> Forest:
     """A layer drawn per parent: "ab" and then "aa" below "a", "ba" below "b"."""
-    below_a = DraftLaw([A], np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([1 / 3, 1 / 3, 1 / 3]))
-    below_b = DraftLaw([B], np.array([0]), np.array([0]), np.array([1.0]))
+    below_a = DraftDistribution([A], np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([1 / 3, 1 / 3, 1 / 3]))
+    below_b = DraftDistribution([B], np.array([0]), np.array([0]), np.array([1.0]))
     families = {A: ForestLayer([AB, AA], [1 / 3, 1 / 3], [], below_a), B: ForestLayer([BA], [1.0], [], below_b)}
     return Forest(BEAMS, [BranchedLayer(families)])

@@ -13,10 +13,10 @@ import numpy as np
 from pydantic import ConfigDict
 from typing_extensions import TypeVar
 
-from dsbd.law.beams import Beam, Hypothesis, Node, ends_early, score_hypothesis
-from dsbd.law.laws import Floats, Law
-from dsbd.law.width import Width
 from dsbd.settings import ResolvedSettings
+from dsbd.verification.beams import Beam, Hypothesis, Node, ends_early, score_hypothesis
+from dsbd.verification.distributions import Floats, JointDistribution
+from dsbd.verification.width import Width
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 """The rules of every record: no unknown field, no number that JSON does not have."""
@@ -28,7 +28,7 @@ Verdict = Literal["accepted", "rejected", "orphaned", "unneeded", "carried"]
 TAKEN: tuple[Verdict, ...] = ("accepted", "carried")
 """Verdicts of the drafts that a layer yields."""
 DrawKind = Literal["recovered", "fresh", "bonus"]
-"""The source of a drawn beam: the residual, the target's law, or the bonus layer."""
+"""The source of a drawn beam: the residual, the target's distribution, or the bonus layer."""
 Outcome = Literal["passed", "landed", "short", "bonus", "finished", "stopped", "block"]
 """Of a layer. passed: accepted drafts reached its width; landed: every drawn beam landed, so verification goes on;
 short: verification ends here; bonus: the bonus layer; finished: no beam is alive any more;
@@ -38,7 +38,7 @@ block: the last layer of a block that the target searched itself, after which no
 
 @dataclass(frozen=True, slots=True)
 class DrawnPair:
-    """A pair drawn by inverting the cumulative sum of a law: ``low <= uniform < high``."""
+    """A pair drawn by inverting the cumulative sum of a distribution: ``low <= uniform < high``."""
 
     index: int
     uniform: float
@@ -122,7 +122,9 @@ class Trial(Generic[Place]):
     node: Place
     verdict: Verdict
     draft_prob: float
-    """Q_k: the law that this draft was drawn from (without replacement: Q without earlier drafts, renormalised)."""
+    """Q_k: the distribution that this draft was drawn from (without replacement: Q without earlier drafts,
+    renormalised).
+    """
     residual_prob: float | None
     """P': the target's residual at the node before this trial; None if orphaned or unneeded."""
     c: float | None
@@ -136,7 +138,7 @@ class Trial(Generic[Place]):
 
 @dataclass(frozen=True)
 class Draw(Generic[Place]):
-    """One beam drawn from the target's law.
+    """One beam drawn from the target's distribution.
 
     By inverse CDF, ``cdf_low <= uniform < cdf_high``, or by the noise: no other candidate has a larger score + noise.
     """
@@ -167,9 +169,9 @@ class VerifiedLayer:
     """What one layer decided."""
 
     alive: list[Beam]
-    """The beams that the layer extends, in the order of ``law``."""
-    law: Law
-    draft_probs: Floats  # Q at the pairs of ``law``; zeros in a bonus layer
+    """The beams that the layer extends, in the order of ``distribution``."""
+    distribution: JointDistribution
+    draft_probs: Floats  # Q at the pairs of ``distribution``; zeros in a bonus layer
     width: Width
     trials: list[Trial[Node]]
     draws: list[Draw[Node]]
@@ -188,9 +190,9 @@ class VerifiedLayer:
 def draft_layers_passed(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
     """Return how many draft layers of an iteration let verification go on, and whether one ended it.
 
-    >>> from dsbd.law import toy
-    >>> from dsbd.law.verified import Uniforms
-    >>> from dsbd.law.verify import verify
+    >>> from dsbd.verification import toy
+    >>> from dsbd.verification.verified import Uniforms
+    >>> from dsbd.verification.verify import verify
     >>> draft_layers_passed(verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, Uniforms([0.7, 0.2, 0.9])))
     (0, True)
     """
@@ -205,8 +207,8 @@ def up_to_end(
     It is decided layer by layer, so it does not depend on where iterations end. ``finished`` are the hypotheses of the
     iterations before; those of the layers that are returned are added.
 
-    >>> from dsbd.law import toy
-    >>> from dsbd.law.verify import verify
+    >>> from dsbd.verification import toy
+    >>> from dsbd.verification.verify import verify
     >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, Uniforms([0.7, 0.2, 0.9]))
     >>> finished = [score_hypothesis(Beam(toy.AA, -1.0, multiplicity=2), 1.0, True)]
     >>> [layer.outcome for layer in up_to_end(layers, finished, toy.settings(early_stopping=True), toy.EOS)]

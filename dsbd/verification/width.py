@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dsbd.law.laws import Floats, excess
 from dsbd.settings import ResolvedSettings
+from dsbd.verification.distributions import Floats, excess
 
 
 class Numbers(NamedTuple):
@@ -50,8 +50,8 @@ class Width:
 def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> tuple[list[float], list[float]]:
     """Follow the residual through m rejections: c_1 = 0, c_{j+1} = c_j + S(c_j), S(c) = sum of max(P - c Q, 0).
 
-    >>> from dsbd.law import toy
-    >>> chain_c, chain_S = residual_chain(toy.target_law().probs, toy.DRAFT_PROBS, drafts=2)
+    >>> from dsbd.verification import toy
+    >>> chain_c, chain_S = residual_chain(toy.target_distribution().probs, toy.DRAFT_PROBS, drafts=2)
     >>> [round(c, 6) for c in chain_c], [round(S, 6) for S in chain_S]
     ([0.0, 1.0, 1.25], [1.0, 0.25, 0.1875])
 
@@ -102,14 +102,14 @@ def choose_width(
 ) -> Width:
     """Choose the width: max(min_width, largest K with P(accepted >= K) >= width_threshold), at most max_width.
 
-    It depends on the laws P and Q only, never on which drafts were drawn. Without replacement the distribution is an
-    estimate, and the width is at most the number of pairs that can be drawn.
+    It depends on the distributions P and Q only, never on which drafts were drawn. Without replacement the distribution
+    is an estimate, and the width is at most the number of pairs that can be drawn.
 
-    >>> from dsbd.law import toy
-    >>> width = choose_width(toy.target_law().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.5))
+    >>> from dsbd.verification import toy
+    >>> width = choose_width(toy.target_distribution().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.5))
     >>> width.width, width.numbers.width_reason  # P(accepted >= 2) is 9/16
     (2, 'threshold')
-    >>> width = choose_width(toy.target_law().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.9))
+    >>> width = choose_width(toy.target_distribution().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.9))
     >>> width.width, width.numbers.width_reason  # P(accepted >= 1) is 13/16
     (1, 'min_width')
 
@@ -123,14 +123,14 @@ def choose_width(
 
     if settings.min_width < settings.max_width:
         return width_after_chain(*residual_chain(target_probs, draft_probs, drafts), support, settings)
-    width, laws = cap_width(settings.max_width, support, settings), (target_probs, draft_probs)
-    return Width(width, lambda: width_after_chain(*residual_chain(*laws, drafts), support, settings).numbers)
+    width, distributions = cap_width(settings.max_width, support, settings), (target_probs, draft_probs)
+    return Width(width, lambda: width_after_chain(*residual_chain(*distributions, drafts), support, settings).numbers)
 
 
 def width_after_chain(c: list[float], S: list[float], support: int, settings: ResolvedSettings) -> Width:
     """Choose the width from the residual after 0 to m rejections in a row.
 
-    >>> from dsbd.law import toy
+    >>> from dsbd.verification import toy
     >>> width_after_chain([0.0, 1.0, 1.25], [1.0, 1 / 4, 3 / 16], 4, toy.settings(width_threshold=0.9)).width
     1
     """
@@ -157,7 +157,7 @@ def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int
 def cap_width(width: int, support: int, settings: ResolvedSettings) -> int:
     """Limit a width to the number of pairs: without replacement a layer cannot yield more beams.
 
-    >>> from dsbd.law import toy
+    >>> from dsbd.verification import toy
     >>> cap_width(7, 4, toy.settings(replacement=True)), cap_width(7, 4, toy.settings(replacement=False))
     (7, 4)
     """

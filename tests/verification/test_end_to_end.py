@@ -1,4 +1,5 @@
-"""Whole decodes of a tiny Hugging Face pair against the exact law that the oracle computes from the target's logits.
+"""Whole decodes of a tiny Hugging Face pair against the exact distribution that the oracle computes from the target's
+logits.
 
 Chi-square over the multisets of beams that a decode ends with. The seeds are fixed, so a test either passes for
 good or fails for good; over all choices of seeds a right decoder would fail one with odds ``FALSE_ALARM``.
@@ -16,15 +17,15 @@ import pytest
 import torch
 
 import dsbd
-from dsbd.law.laws import Residual
 from dsbd.methods import resolve
 from dsbd.models.lookup import Lookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.session import IterationEnd
-from tests.law.enumeration import path_of
-from tests.law.oracle import Multiset, Process, Warp, Weighted, p_value
+from dsbd.verification.distributions import Residual
 from tests.toy_pair import Digits, Iterations, read_by_host, read_settings, small_model, tied
+from tests.verification.enumeration import path_of
+from tests.verification.oracle import Multiset, Process, Warp, Weighted, p_value
 
 FALSE_ALARM = 1e-6
 VOCABULARY = 8
@@ -73,7 +74,7 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bo
     warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
     decoding = replace(pair, draft=Lookup(VOCABULARY)) if lookup else pair
     process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp, resolve(settings))
-    law = process.after((((), 1),), settings.max_new_tokens, width)
+    distribution = process.after((((), 1),), settings.max_new_tokens, width)
     found = []
     for seed in range(RUNS):
         watcher = Iterations()
@@ -82,13 +83,13 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bo
         paths = {path for part in found[-1] for path, _ in part}
         assert {tuple(beam.token_ids) for beam in result.beams} == paths
         assert result.token_ids == list(max(paths, key=lambda path: process.log_weight(path) / len(path)))
-    return p_value(found, law)
+    return p_value(found, distribution)
 
 
 FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4}
 WIDE = {"draft_width": 3, "min_width": 3, "max_width": 3, "top_k": 3, "temperature": 1.4, "max_new_tokens": 2}
 TREE = {"method": "specinfer", "branching": (3, 2), "top_k": 3, "max_width": 1}
-LAWS = [
+DISTRIBUTIONS = [
     {},
     {"cover_width": 3, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
     {"forest": "likely", "draft_width": 5, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
@@ -101,16 +102,20 @@ LAWS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, LAWS[2], LAWS[-1]], ids=str)
-def test_a_decode_with_copied_drafts_has_the_law_of_its_method(changes: dict, pair: Pair) -> None:
+@pytest.mark.parametrize("changes", [{}, DISTRIBUTIONS[2], DISTRIBUTIONS[-1]], ids=str)
+def test_a_decode_with_copied_drafts_has_the_distribution_of_its_method(changes: dict, pair: Pair) -> None:
     """Catches copied drafts that look at what they must not see, and iterations without a draft that lose something."""
     values = {**FIXED, **changes}
     assert _p_value(pair, read_settings(**values), values["max_width"], lookup=True) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("changes", [pytest.param(one, marks=pytest.mark.slow if one else ()) for one in LAWS], ids=str)
-def test_a_decode_has_the_law_of_its_method(changes: dict, pair: Pair) -> None:
-    """Catches a wrong join of draft, score, verify, commit and cache that exact laws of the parts do not show."""
+@pytest.mark.parametrize(
+    "changes", [pytest.param(one, marks=pytest.mark.slow if one else ()) for one in DISTRIBUTIONS], ids=str
+)
+def test_a_decode_has_the_distribution_of_its_method(changes: dict, pair: Pair) -> None:
+    """Catches a wrong join of draft, score, verify, commit and cache that exact distributions of the parts do not
+    show.
+    """
     values = {**FIXED, **changes}
     assert _p_value(pair, read_settings(**values), values["max_width"]) > FALSE_ALARM
 
@@ -174,7 +179,7 @@ def test_beam_search_ends_where_that_of_transformers_ends(rule, lengths: tuple[i
 
 
 @pytest.mark.slow
-def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_distribution_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a chi-square too weak to see that every draft is accepted."""
     monkeypatch.setattr(Residual, "probability", lambda self, index: 1.0)
     far = make_pair(pair.target, small_model(VOCABULARY, 3, 0.15), Digits(0, EOS), engine="traced")

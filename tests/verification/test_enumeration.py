@@ -1,8 +1,8 @@
 """The shipped verification, every run of it enumerated, against plain beam sampling by the oracle.
 
-The same where floating point runs out: peaked laws, underflow, thresholds and temperatures at their ends. Equality
-is to 1e-12 in total variation; what is seen is near 1e-15. Whole runs are completed to a fixed number of layers, never
-conditioned on having reached a layer. Layers are compared in the order of their slots.
+The same where floating point runs out: peaked distributions, underflow, thresholds and temperatures at their ends.
+Equality is to 1e-12 in total variation; what is seen is near 1e-15. Whole runs are completed to a fixed number of
+layers, never conditioned on having reached a layer. Layers are compared in the order of their slots.
 """
 
 import math
@@ -12,18 +12,18 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dsbd.law import toy
-from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import LEAST_DRAFT_PROB, DraftLaw, Forest, ForestLayer
-from dsbd.law.laws import TopTokens, joint_law
-from dsbd.law.verified import Uniforms
-from dsbd.law.verify import verify
 from dsbd.methods import resolve
 from dsbd.models.lookup import Copies
 from dsbd.settings import DecodingSettings, ResolvedSettings
-from tests.law.enumeration import Case, path_of, plain_law, rows_of, run_law, worst_layers
-from tests.law.oracle import Tables, Weighted, sequences, total_variation
+from dsbd.verification import toy
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.distributions import TopTokens, joint_distribution
+from dsbd.verification.forest import LEAST_DRAFT_PROB, DraftDistribution, Forest, ForestLayer
+from dsbd.verification.verified import Uniforms
+from dsbd.verification.verify import verify
 from tests.toy_pair import OTHER, SPREAD
+from tests.verification.enumeration import Case, path_of, plain_distribution, rows_of, run_distribution, worst_layers
+from tests.verification.oracle import Tables, Weighted, sequences, total_variation
 
 EXACT = 1e-12
 
@@ -96,7 +96,7 @@ RUNS["all other settings"] = (SEEN, {name: OTHER[name] for name in SPREAD if nam
 def test_input_beams_of_unequal_weight(replacement: bool, inputs: tuple[Weighted, ...]) -> None:
     """Catches input multiplicities or log-weights that are lost, or warped twice, on the way into the first layer."""
     case = Case(SEEN, settings(replacement=replacement, temperature=0.7, cover_width=1), inputs)
-    assert total_variation(run_law(case, 2), plain_law(case, 2)) <= EXACT
+    assert total_variation(run_distribution(case, 2), plain_distribution(case, 2)) <= EXACT
     assert worst_layers(case, [2])[0][0] <= EXACT
 
 
@@ -115,7 +115,9 @@ TREES = {
 @pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize("name", [*RUNS, *TREES])
 def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
-    """Catches any error of acceptance, residual, recovery, landing or multiplicity that changes the output's law."""
+    """Catches any error of acceptance, residual, recovery, landing or multiplicity that changes the output's
+    distribution.
+    """
     if name in RUNS:
         tables, changes, layers = RUNS[name]
         case = Case(tables, settings(replacement=replacement, **changes))
@@ -123,9 +125,9 @@ def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
         tables, branching, changes = TREES[name]
         asked = {"branching": branching, "top_k": 2, "replacement": replacement, **changes}
         case, layers = Case(tables, resolve(DecodingSettings(method="specinfer", **asked))), len(branching) + 1
-    law = run_law(case, layers)
-    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
-    assert total_variation(law, plain_law(case, layers)) <= EXACT
+    distribution = run_distribution(case, layers)
+    assert math.fsum(distribution.values()) == pytest.approx(1.0, abs=EXACT)
+    assert total_variation(distribution, plain_distribution(case, layers)) <= EXACT
 
 
 LAYERS = {
@@ -175,10 +177,10 @@ def test_the_threshold_steers_the_widths(changes: dict, threshold: float, widths
 def test_oracle_against_brute_force() -> None:
     """Catches an oracle that is wrong itself: three layers of single paths, multiplied out."""
     case = Case(SEEN, settings(width=1, draft_depth=0, top_k=0))
-    law = plain_law(case, 3)
+    distribution = plain_distribution(case, 3)
     for path in product(range(3), repeat=3):
         expected = math.prod(case.tables.next_token["target"](path[:place])[path[place]] for place in range(3))
-        assert law[(), ((path, 1),)] == pytest.approx(expected, abs=EXACT)
+        assert distribution[(), ((path, 1),)] == pytest.approx(expected, abs=EXACT)
     two = sequences([((0,), 0.5), ((1,), 0.3), ((2,), 0.2)], 2, case.warp._replace(replacement=False))
     assert two[(0,), (1,)] == pytest.approx(0.5 * 0.3 / 0.5)
     assert two[(2,), (0,)] == pytest.approx(0.2 * 0.5 / 0.8)
@@ -218,7 +220,7 @@ PEAKED = [
 
 
 @pytest.mark.parametrize(("target", "draft", "changes"), PEAKED)
-def test_peaked_laws(target: list[float], draft: list[float], changes: dict) -> None:
+def test_peaked_distributions(target: list[float], draft: list[float], changes: dict) -> None:
     """Catches Q less the earlier drafts computed as 1 minus their mass (nothing is left of it at 1e-16), and a quotient
     by what is left of Q that loses its digits, or overflows, after likely drafts are rejected."""
     case = Case(Fixed(target, draft), settings(draft_depth=1, top_k=0, **changes))
@@ -248,8 +250,8 @@ def test_a_draft_whose_probability_underflows_is_tried_once_it_is_the_best_left(
     """Catches a residual that is 0/0 after all that had a probability is accepted."""
     chosen = settings(temperature=temperature, replacement=False, top_k=0, width=2, draft_depth=1)
     first, second = toy.ROOT.child(0), toy.ROOT.child(1)
-    law = DraftLaw([toy.ROOT], np.zeros(2, dtype=int), np.arange(2), np.array([0.5, 0.5]))
-    forest = Forest([Beam(toy.ROOT, 0.0)], [ForestLayer([first, second], [0.5, 0.5], [], law)])
+    distribution = DraftDistribution([toy.ROOT], np.zeros(2, dtype=int), np.arange(2), np.array([0.5, 0.5]))
+    forest = Forest([Beam(toy.ROOT, 0.0)], [ForestLayer([first, second], [0.5, 0.5], [], distribution)])
     layers = verify(forest, Going().rows, chosen, frozenset(), Uniforms([0.5] * 20))
     assert [(trial.verdict, trial.acceptance) for trial in layers[0].trials] == [("accepted", 1.0), ("accepted", 1.0)]
 
@@ -264,10 +266,10 @@ def test_a_draft_whose_probability_underflows_is_tried_once_it_is_the_best_left(
         ([0.5, 0.3, 0.2], -2.0, 100.0, [0.3349, 0.3332, 0.3319]),
     ],
 )
-def test_a_law_holds_what_can_be_drawn(probs, log_weight, temperature, expected) -> None:
+def test_a_distribution_holds_what_can_be_drawn(probs, log_weight, temperature, expected) -> None:
     """Catches pairs of probability 0 in the support, pairs dropped by their log-weight alone, and a temperature that
-    makes the law no number."""
+    makes the distribution no number."""
     chosen = ResolvedSettings(temperature=temperature, top_k=0)
-    law = joint_law([TopTokens(np.arange(len(probs)), np.log(probs))], [log_weight], [1], chosen)
-    assert law.probs.tolist() == pytest.approx(expected, abs=1e-4)
-    assert (law.probs > 0).all()
+    distribution = joint_distribution([TopTokens(np.arange(len(probs)), np.log(probs))], [log_weight], [1], chosen)
+    assert distribution.probs.tolist() == pytest.approx(expected, abs=1e-4)
+    assert (distribution.probs > 0).all()

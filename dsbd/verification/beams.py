@@ -29,7 +29,7 @@ class Node:
     def token_ids(self) -> list[int]:
         """Return the generated tokens from the root to this node, in reading order.
 
-        >>> from dsbd.law import toy
+        >>> from dsbd.verification import toy
         >>> toy.AB.token_ids()
         [0, 1]
         """
@@ -66,7 +66,7 @@ class Hypothesis:
 def score_hypothesis(beam: Beam, length_penalty: float, finished: bool) -> Hypothesis:
     """Rate a beam as an output. Its length counts generated tokens, EOS included.
 
-    >>> from dsbd.law import toy
+    >>> from dsbd.verification import toy
     >>> beam = Beam(toy.AA, log_weight=-0.8)
     >>> score_hypothesis(beam, length_penalty=1.0, finished=False).score
     -0.4
@@ -78,7 +78,7 @@ def score_hypothesis(beam: Beam, length_penalty: float, finished: bool) -> Hypot
 def ends_early(finished: Sequence[Hypothesis], alive: Sequence[Beam], settings: ResolvedSettings) -> bool:
     """Return True if ``early_stopping`` ends a decode behind a layer that leaves ``alive``; the limit is no early end.
 
-    >>> from dsbd.law import toy
+    >>> from dsbd.verification import toy
     >>> finished = [score_hypothesis(Beam(toy.AA, -1.0, multiplicity=2), 1.0, True)]
     >>> settings = [ResolvedSettings(max_width=2, early_stopping=rule) for rule in (True, False, "never", None)]
     >>> [ends_early(finished, [Beam(toy.AB, -1.2)], one) for one in settings]
@@ -98,7 +98,7 @@ def ends_early(finished: Sequence[Hypothesis], alive: Sequence[Beam], settings: 
 def keep_best(beams: Sequence[Beam], count: int | None) -> list[Beam]:
     """Keep the ``count`` beams of largest log-weight, all if None, in their given order. Ties go to the earlier beam.
 
-    >>> from dsbd.law import toy
+    >>> from dsbd.verification import toy
     >>> [toy.text(beam.node) for beam in keep_best(toy.BEAMS, 1)]
     ['a']
 
@@ -113,7 +113,7 @@ def keep_best(beams: Sequence[Beam], count: int | None) -> list[Beam]:
 def common_prefix(nodes: Iterable[Node]) -> Node:
     """Return the deepest node that lies on the path to each of ``nodes``.
 
-    >>> from dsbd.law import toy
+    >>> from dsbd.verification import toy
     >>> toy.text(common_prefix([toy.AA, toy.AB])), toy.text(common_prefix([toy.AA, toy.BA]))
     ('a', '')
     """

@@ -1,16 +1,17 @@
-/* The law, and the view in which the reader changes it: cut and fill. */
+/* The distribution, and the view in which the reader changes it: cut and fill. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
 
 import {barsOf, shares} from "../../visualize/viewer/turn.js";
-import {bestOf, bounded, drawFrom, jointLaw, reached, verdictOf} from "../../visualize/viewer/law.js";
+import {bestOf, bounded, drawFrom, jointDistribution, reached, verdictOf} from "../../visualize/viewer/distribution.js";
 import {near, scenes} from "./given.js";
 
-/* ---- the law --------------------------------------------------------------------------------------------------- */
+/* ---- the distribution
+ * --------------------------------------------------------------------------------------------------- */
 
 /* The toy of docs/algorithm.md. Catches a nucleus that takes one pair more where the mass is reached exactly. All else
- * of a joint law, and the trials of a layer, are in the traces that both languages write: test_live.py. */
+ * of a joint distribution, and the trials of a layer, are in the traces that both languages write: test_live.py. */
 test("the nucleus where its mass is reached", () => {
   const rows = [
     [2 / 3, 1 / 6, 1 / 6],
@@ -18,9 +19,10 @@ test("the nucleus where its mass is reached", () => {
   ].map((row) => row.map(Math.log));
   const beams = [3 / 4, 1 / 4].map((prob) => ({log_weight: Math.log(prob), multiplicity: 1}));
   const settings = {temperature: 1, top_k: 0, replacement: true};
-  const lawOf = (top_p) => jointLaw(rows, beams, {...settings, top_p}, 3).probs.map((prob) => prob.toFixed(6));
-  assert.deepEqual(lawOf(0.75), ["0.666667", "0.333333"]);
-  assert.deepEqual(lawOf(0.751), ["0.571429", "0.142857", "0.285714"]);
+  const distributionOf = (top_p) =>
+    jointDistribution(rows, beams, {...settings, top_p}, 3).probs.map((prob) => prob.toFixed(6));
+  assert.deepEqual(distributionOf(0.75), ["0.666667", "0.333333"]);
+  assert.deepEqual(distributionOf(0.751), ["0.571429", "0.142857", "0.285714"]);
 });
 
 /* Catches > in place of >=, and a bound that is left out: no recorded layer has so few pairs. */
@@ -63,7 +65,7 @@ test("draws, verdicts and ties where one sign decides", () => {
 /* ---- cut and fill ---------------------------------------------------------------------------------------------- */
 
 for (const [name, {iterations}] of Object.entries(scenes)) {
-  /* Catches all other words as one word: then more is kept in the picture than by the law. */
+  /* Catches all other words as one word: then more is kept in the picture than by the distribution. */
   test(`what is kept follows the chain in ${name}`, () => {
     for (const layer of iterations.flatMap(({layers}) => layers)) {
       const bins = barsOf(layer, "others");
