@@ -142,7 +142,7 @@ def decode_all(pair: Pair, one: Contender, prompts: Sequence[str], seed: int, st
     return Block(seconds, layers, calls, joules(pair.device) - before)
 
 
-def row_of(own: Sequence[Block], base: Sequence[Block]) -> str:
+def state_of(own: Sequence[Block], base: Sequence[Block]) -> str:
     """Return a contender's cells: times, ratios to the baseline by prompt and by round, and layers a pass."""
     paces = [[s / n for s, n in zip(block.seconds, block.layers, strict=True)] for block in (*own, *base)]
     mine, theirs = paces[: len(own)], paces[len(own) :]
@@ -210,7 +210,7 @@ def main() -> None:
                 blocks[one.name].append(block)
     print("| contender | ms/token | × our beam sampling | J/token; less by × | tokens a pass |\n|" + " --- |" * 5)
     for name, own in blocks.items():
-        print(f"| {name} | {row_of(own, blocks['beam_sampling'])} |", flush=True)
+        print(f"| {name} | {state_of(own, blocks['beam_sampling'])} |", flush=True)
 
 
 if __name__ == "__main__":

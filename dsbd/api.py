@@ -17,7 +17,7 @@ from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.lookup import Lookup
 from dsbd.models.pair import Pair, Prompt, WindowedPrompt, is_list
-from dsbd.models.rows.row import Processor, functions_of_ids
+from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodingResult
 from dsbd.session import Enough, Observer, RunStart, Update, is_answered
 from dsbd.settings import FIELDS, METHODS, DecodingSettings, refuse_names

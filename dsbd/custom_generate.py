@@ -17,7 +17,7 @@ from dsbd.errors import PairError, SettingsError
 from dsbd.methods import resolve
 from dsbd.models.making import kept_pair
 from dsbd.models.pair import Pair
-from dsbd.models.rows.row import Processor, functions_of_ids
+from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodedBeam
 from dsbd.session import RunStart, Update
 from dsbd.tracing.recorder import Recorder

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 
 from dsbd.errors import SettingsError
-from dsbd.models.engines.choice import slow_row
+from dsbd.models.engines.choice import reference_state
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import Copies
-from dsbd.models.rows.row import Row
+from dsbd.models.states.state import DecodingState
 from dsbd.next_tokens import host_rows
 from dsbd.settings import ResolvedSettings
 from dsbd.util import Check
@@ -72,7 +72,7 @@ class DraftModel:
         device: where ``row`` takes tokens and returns logits.
     """
 
-    def __init__(self, row: Row, top_k: int, device: torch.device) -> None:
+    def __init__(self, row: DecodingState, top_k: int, device: torch.device) -> None:
         self.row, self._top_k, self._device = row, top_k, device
 
     def begin(self, beams: Sequence[Node], room: int) -> list[TopTokens]:
@@ -302,10 +302,10 @@ def best_beam(drafted: Drafted, eos: Collection[int]) -> list[Node]:
 
 
 def tokens_and_parents(
-    nodes: Iterable[Node], row_of: dict[Node, int], device: torch.device
+    nodes: Iterable[Node], state_of: dict[Node, int], device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the tokens [n] of nodes, and the rows [n] of their parents; see :meth:`Row.feed`."""
-    pairs = [(node.token, row_of[node.parent]) for node in nodes if node.parent is not None]
+    """Return the tokens [n] of nodes, and the rows [n] of their parents; see :meth:`DecodingState.feed`."""
+    pairs = [(node.token, state_of[node.parent]) for node in nodes if node.parent is not None]
     both = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).to(device)
     return both[:, 0].contiguous(), both[:, 1].contiguous()
 
@@ -360,7 +360,7 @@ class BlockSearch:
     """
 
     def __init__(self, model: LanguageModel, eos: Collection[int], check: Check, device: torch.device) -> None:
-        self.row = slow_row(model, check)
+        self.row = reference_state(model, check)
         self._eos, self._device = eos, device
 
     @torch.inference_mode()

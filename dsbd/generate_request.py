@@ -24,7 +24,7 @@ from transformers import (
 )
 
 from dsbd.errors import SettingsError
-from dsbd.models.rows.row import Processor
+from dsbd.models.states.state import Processor
 from dsbd.other_names import OTHER_NAMES
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from dsbd.draft import Drafted, tokens_and_parents
-from dsbd.models.rows.row import Row
+from dsbd.models.states.state import DecodingState
 from dsbd.next_tokens import NextTokens
 from dsbd.settings import ResolvedSettings
 from dsbd.verification.beams import Beam, Node
@@ -33,7 +33,7 @@ class Scored:
 
 @torch.inference_mode()
 def score(
-    row: Row,
+    row: DecodingState,
     beams: Sequence[Beam],
     drafted: Drafted,
     settings: ResolvedSettings,

@@ -13,11 +13,11 @@ from dsbd.machine import PhaseClock
 from dsbd.memory.reading import PromptMemory
 from dsbd.methods import DepthPolicy
 from dsbd.models.cache import GROWTH_SLOTS
-from dsbd.models.engines.choice import threaded_row
+from dsbd.models.engines.choice import threaded_state
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import Copies, Lookup
 from dsbd.models.pair import Pair
-from dsbd.models.rows.row import ProcessedRow, Processor, Row
+from dsbd.models.states.state import DecodingState, ProcessedState, Processor
 from dsbd.results import PHASES, Brief, DecodedBeam, DecodingResult, Stats, acceptance_rate, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
@@ -212,7 +212,7 @@ def is_answered(update: Update) -> bool:
     return True
 
 
-def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
+def state_of(model: LanguageModel, start: RunStart, check: Check) -> DecodingState:
     """Return an empty row of a model; ``check`` is called before each forward.
 
     It has room for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
@@ -220,8 +220,8 @@ def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
     settings = start.settings
     forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
     slots = start.target_slots + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
-    row = threaded_row(model, slots, check)
-    return cast(Row, ProcessedRow(row, start.processors, start.pair.eos)) if start.processors else row
+    row = threaded_state(model, slots, check)
+    return cast(DecodingState, ProcessedState(row, start.processors, start.pair.eos)) if start.processors else row
 
 
 def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check: Check) -> Drafter | BlockSearch | None:
@@ -235,7 +235,7 @@ def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check:
         return None
     if isinstance(pair.draft, Lookup):
         return Drafter(Copies(start.prompt_ids, start.root), settings, pair.eos, generator, noise)
-    model = DraftModel(row_of(pair.draft, start, check), settings.top_k, pair.device)
+    model = DraftModel(state_of(pair.draft, start, check), settings.top_k, pair.device)
     return Drafter(model, settings, pair.eos, generator, noise)
 
 
@@ -254,7 +254,7 @@ class Tally:
         trials = [trial for layer in layers for trial in layer.trials]
         self.counts.update(count_verdicts(trials, [draw for layer in layers for draw in layer.draws]))
 
-    def stats(self, new_tokens: int, clock: PhaseClock, target: Row, draft: Row | None) -> Stats:
+    def stats(self, new_tokens: int, clock: PhaseClock, target: DecodingState, draft: DecodingState | None) -> Stats:
         """Return the statistics of the decode, whose returned hypothesis has ``new_tokens``."""
         seconds: dict[str, Any] = {f"{phase}_seconds": clock.total_seconds[phase] for phase in PHASES}
         return Stats(
@@ -279,10 +279,10 @@ class Session:
     """One decode in progress; ``drafter`` is None if nothing is drafted."""
 
     def __init__(
-        self, start: RunStart, target_row: Row, drafter: Drafter | BlockSearch | None, clock: PhaseClock
+        self, start: RunStart, target_state: DecodingState, drafter: Drafter | BlockSearch | None, clock: PhaseClock
     ) -> None:
         self._start, self._clock = start, clock
-        self._target_row, self._draft_row = target_row, None if drafter is None else drafter.row
+        self._target_row, self._draft_row = target_state, None if drafter is None else drafter.row
         self._settings = start.settings
         self._depth = DepthPolicy(self._settings.draft_depth, self._settings.depth_costs, self._settings.continuation)
         self._finished = list[Hypothesis]()

@@ -7,10 +7,10 @@ import torch
 
 from benchmarks import families
 from benchmarks.families import VOCABULARY, WINDOW
-from dsbd.models.engines.choice import new_row, slow_row
+from dsbd.models.engines.choice import new_state, reference_state
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.row import Row
+from dsbd.models.states.forest import ForestState
+from dsbd.models.states.state import DecodingState
 from dsbd.verification.beams import Node
 
 _ALTERNATING = {"layer_types": ["sliding_attention", "full_attention"], "head_dim": 8}
@@ -45,7 +45,7 @@ class Driver:
 
     def __init__(self, model: LanguageModel, seed: int, prompt_size: int) -> None:
         self.source = random.Random(seed)
-        self.rows: list[Row] = [new_row(model), slow_row(model)]
+        self.rows: list[DecodingState] = [new_state(model), reference_state(model)]
         root = Node(None, -1, 0)
         self.prompt = [self.source.randrange(VOCABULARY) for _ in range(prompt_size)]
         self.beams = [root]
@@ -81,7 +81,7 @@ class Driver:
     def _count_slots(self, extra: int) -> None:
         """Check the slots in use, ``extra`` of them no node; rows with a cache for each path count none."""
         expected = self.prefixes + len(self.prompt) - 1 + len(self.fed) + extra
-        assert self.rows[0].slots == (expected if isinstance(self.rows[0], ForestRow) else 0)
+        assert self.rows[0].slots == (expected if isinstance(self.rows[0], ForestState) else 0)
 
     def _forest(self, depth: int, width: int):
         """Make random drafts, layer by layer; some slots are no node, and have no children."""

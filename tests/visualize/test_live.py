@@ -25,7 +25,7 @@ from dsbd.methods import resolve
 from dsbd.models.engines.onnx_graph import BROWSER, bundled_graph
 from dsbd.models.loading import display_name
 from dsbd.models.pair import Pair, TokenBytes
-from dsbd.models.rows.forest import ForestRow
+from dsbd.models.states.forest import ForestRow
 from dsbd.session import RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace

@@ -19,7 +19,7 @@ import torch
 
 from dsbd.models.cache import fixed_cache
 from dsbd.models.language_model import LanguageModel, Masks
-from dsbd.models.rows.forest import ForestRow
+from dsbd.models.states.forest import ForestState
 from dsbd.util import Check, never_stop
 
 TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
@@ -134,7 +134,7 @@ def cuda_graph(forward: Forward) -> Forward:
     return replay
 
 
-class GraphRow(ForestRow):
+class GraphState(ForestState):
     """A forest row on a runner's buffers; from the first forward without a bucket on, it runs eagerly."""
 
     def __init__(self, model: LanguageModel, slots: int = 0, check: Check = never_stop) -> None:

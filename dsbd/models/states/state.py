@@ -23,7 +23,7 @@ Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 ``transformers.LogitsProcessor``. The logits of a sequence may depend only on that sequence."""
 
 
-class Row(ABC):
+class DecodingState(ABC):
     """A model's memory of one decode. A kind without slots keeps the defaults of ``register`` and ``commit``.
 
     Args:
@@ -92,20 +92,20 @@ class Row(ABC):
         return []
 
 
-class WrappedRow:
+class WrappedState:
     """Passes every call on to another row; subclasses change some."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: DecodingState) -> None:
         self._row = row
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._row, name)
 
 
-class ThreadedRow(WrappedRow):
+class ThreadedState(WrappedState):
     """A row whose forwards run on as many threads as torch has when the row is made."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: DecodingState) -> None:
         super().__init__(row)
         self._threads = torch.get_num_threads()
 
@@ -118,10 +118,10 @@ class ThreadedRow(WrappedRow):
             return self._row.feed(*given)
 
 
-class ProcessedRow(WrappedRow):
+class ProcessedState(WrappedState):
     """A row whose logits pass through ``processors``, in this order; they see nothing below the ids of ``eos``."""
 
-    def __init__(self, row: Row, processors: Sequence[Processor], eos: Collection[int]) -> None:
+    def __init__(self, row: DecodingState, processors: Sequence[Processor], eos: Collection[int]) -> None:
         super().__init__(row)
         self._processors = tuple(processors)
         self._eos = frozenset(eos)

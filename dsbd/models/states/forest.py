@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from dsbd.models.language_model import LanguageModel, Masks
-from dsbd.models.rows.row import Row
+from dsbd.models.states.state import DecodingState
 from dsbd.util import Check, never_stop
 from dsbd.verification.beams import Node, common_prefix
 
@@ -22,7 +22,7 @@ PREFILL_TOKENS = 512
 """The most tokens of a prompt in one forward. A longer prompt takes several, and can be stopped between them."""
 
 
-class ForestRow(Row):
+class ForestState(DecodingState):
     """One cache row for all beams of one decode. *Source:* docs/algorithm.md, *The engine*."""
 
     forwards = 0

@@ -7,8 +7,8 @@ path computed from its first token.
 
 The memory is a cache of the whole context for each beam and for each path of the forest; a forest in one row needs one.
 
-:class:`PathRows` computes every path again each time: slow, obvious, and right for any causal model. The checks at load
-compare every other way with it.
+:class:`PathStates` computes every path again each time: slow, obvious, and right for any causal model. The checks at
+load compare every other way with it.
 
 *Source:* ``Cache.reorder_cache`` of transformers; docs/algorithm.md, *The engine*.
 """
@@ -21,7 +21,7 @@ import torch
 from transformers import Cache
 
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows.row import Row
+from dsbd.models.states.state import DecodingState
 from dsbd.util import Check, never_stop
 from dsbd.verification.beams import Node
 
@@ -36,7 +36,7 @@ class _Place(NamedTuple):
     length: int
 
 
-class StateRows(Row):
+class RecurrentState(DecodingState):
     """A row of a batch for every path, with a separate cache.
 
     The states after the beams of the last iteration are kept. The next iteration feeds what the new beams have below
@@ -162,7 +162,7 @@ def _shallow(layer: Any) -> Any:
     return twin
 
 
-class PathRows(Row):
+class PathStates(DecodingState):
     """A row of a batch for every path, computed from its first token each time."""
 
     forwards = 0
