@@ -77,7 +77,7 @@ class DraftModel:
 
     def begin(self, beams: Sequence[Node], room: int) -> list[TopTokens]:
         """Return the next tokens after the input beams of an iteration, which feeds at most ``room`` nodes."""
-        self.row.open(beams, room)
+        self.row.begin(beams, room)
         self._row_of = {node: row for row, node in enumerate(beams)}
         return self._feed([], ())
 
@@ -88,7 +88,7 @@ class DraftModel:
         return rows
 
     def _feed(self, nodes: Sequence[Node], sizes: Sequence[int]) -> list[TopTokens]:
-        logits = self.row.feed(*tokens_and_parents(nodes, self._row_of, self._device), sizes)
+        logits = self.row.forward(*tokens_and_parents(nodes, self._row_of, self._device), sizes)
         return host_rows(logits, self._top_k, "draft")
 
 
@@ -304,7 +304,7 @@ def best_beam(drafted: Drafted, eos: Collection[int]) -> list[Node]:
 def tokens_and_parents(
     nodes: Iterable[Node], state_of: dict[Node, int], device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the tokens [n] of nodes, and the rows [n] of their parents; see :meth:`DecodingState.feed`."""
+    """Return the tokens [n] of nodes, and the rows [n] of their parents; see :meth:`DecodingState.forward`."""
     pairs = [(node.token, state_of[node.parent]) for node in nodes if node.parent is not None]
     both = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).to(device)
     return both[:, 0].contiguous(), both[:, 1].contiguous()
@@ -372,11 +372,11 @@ class BlockSearch:
         Raises:
             SettingsError: it is not found among the most beginnings that are extended.
         """
-        self.row.open([beam.node for beam in beams], 0)
+        self.row.begin([beam.node for beam in beams], 0)
         waiting, block = list[_Block](), _Block()
         for place in range(MOST_EXTENDED):
             last = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
-            (row,) = host_rows(self.row.feed(last, torch.full_like(last, block.row), ()), MOST_EXTENDED, "target")
+            (row,) = host_rows(self.row.forward(last, torch.full_like(last, block.row), ()), MOST_EXTENDED, "target")
             for token, log_prob in zip(row.tokens.tolist(), row.log_probs.tolist(), strict=True):
                 ids, log_probs = (*block.ids, token), (*block.log_probs, log_prob)
                 heappush(waiting, _Block(block.cost - log_prob, len(ids), ids, log_probs, place))

@@ -56,8 +56,8 @@ def score(
     slots = [node for nodes in groups for node in nodes]
     nodes = [*(beam.node for beam in beams), *slots]
     tokens, parents = tokens_and_parents(slots, {node: place for place, node in enumerate(nodes)}, device)
-    row.open(nodes[: len(beams)], len(slots))
-    logits = row.feed(tokens, parents, [len(group) for group in groups])
+    row.begin(nodes[: len(beams)], len(slots))
+    logits = row.forward(tokens, parents, [len(group) for group in groups])
     count = _uniforms_needed(len(drafted.layers), settings)
     uniforms: list[float] = torch.rand(count, dtype=torch.float64, generator=generator).tolist()
     next_tokens, best = NextTokens(logits, nodes, parents, tokens, settings.top_k), None

@@ -316,9 +316,9 @@ class Session:
     def commit(self, scored: Scored, layers: Sequence[VerifiedLayer]) -> IterationEnd:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
         before, slots_scored = self.beams, self._target_row.slots
-        self._target_row.register(scored.slots)
+        self._target_row.assign(scored.slots)
         if self._draft_row is not None and scored.forest.layers:
-            self._draft_row.register(scored.draft_slots)
+            self._draft_row.assign(scored.draft_slots)
         layers = up_to_end(layers, self._finished, self._settings, self._start.pair.eos)
         self._depth.observe(len(scored.forest.layers), *draft_layers_passed(layers))
         self._tally.add(layers)

@@ -37,11 +37,11 @@ ROOT = Node(None, -1, 0)
 class TableRow:
     """A row of the draft model whose distributions are a table's."""
 
-    def open(self, beams: list[Node], room: int) -> None:
+    def begin(self, beams: list[Node], room: int) -> None:
         self.paths: list[Path] = [tuple(beam.token_ids()) for beam in beams]
         self.is_first = True
 
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes) -> torch.Tensor:
+    def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes) -> torch.Tensor:
         fed = [(*self.paths[parent], token) for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True)]
         self.paths += fed
         asked = self.paths if self.is_first else fed
@@ -135,7 +135,7 @@ def test_draws_follow_the_distribution(replacement, branching) -> None:
 def test_pairs_below_the_least_probability_are_not_drafted() -> None:
     """Catches subnormal probabilities in Q: one divided by what is left of Q would be infinite."""
     row = TableRow()
-    row.feed = lambda *_: torch.tensor([[0.0, -6.90, -6.92, -7.4]], dtype=torch.float64)
+    row.forward = lambda *_: torch.tensor([[0.0, -6.90, -6.92, -7.4]], dtype=torch.float64)
     one = drafter(row, temperature=0.01, top_k=0, replacement=False, draft_width=4)
     (layer,) = one.draft([Beam(ROOT.child(0), -0.5)], depth=1).layers
     assert [node.token for node in layer.drafts] == layer.distribution.tokens.tolist() == [0, 1]

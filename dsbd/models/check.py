@@ -153,14 +153,14 @@ def _two_iterations(row: DecodingState, shift: int = 0) -> torch.Tensor:
     row.prefill(tokens[:_PROMPT_SIZE], nodes[0], prefix)
     for parent, token in zip(_PARENTS, tokens[_PROMPT_SIZE:], strict=True):
         nodes.append(nodes[parent].child(token))
-    row.open(nodes[:1], len(_PARENTS))
+    row.begin(nodes[:1], len(_PARENTS))
     fed = torch.tensor(tokens[_PROMPT_SIZE:], device=model.device).add(shift) % model.vocabulary_size
-    first = row.feed(fed, torch.tensor(_PARENTS, device=model.device), _LAYERS)
-    row.register(nodes[1:])
+    first = row.forward(fed, torch.tensor(_PARENTS, device=model.device), _LAYERS)
+    row.assign(nodes[1:])
     beams = [nodes[3].child(tokens[0]), nodes[4].child(tokens[1]), nodes[5].child(tokens[2])]
     row.commit(beams)
-    row.open(beams, 2)  # five tokens with the beams, not six again: so a trace that fits one size only is found
-    second = row.feed(fed[:2], torch.arange(2, device=model.device), (2,))
+    row.begin(beams, 2)  # five tokens with the beams, not six again: so a trace that fits one size only is found
+    second = row.forward(fed[:2], torch.arange(2, device=model.device), (2,))
     return torch.cat([first, second]).double()
 
 

@@ -116,9 +116,9 @@ def test_a_prompt_in_parts_is_the_prompt_in_one(family, monkeypatch):
         monkeypatch.setattr(forest, "PREFILL_TOKENS", size)
         row, root = ForestState(model), Node(None, -1, 0)
         row.prefill(prompt, root)
-        row.open([root], 0)
+        row.begin([root], 0)
         with torch.inference_mode():
-            found.append((row.feed(NONE, NONE, ()), row.slots, row.forwards))
+            found.append((row.forward(NONE, NONE, ()), row.slots, row.forwards))
     for logits, slots, forwards in found[1:]:
         assert float((logits - found[0][0]).abs().max()) < CLOSE
         assert (slots, forwards) == found[0][1:]
@@ -278,14 +278,14 @@ def test_a_short_path_goes_on_where_it_ended():
     model, root, prompt = replace(tiny_model("llama"), attention="states"), Node(None, -1, 0), [3, 8, 6, 2]
     row, rows = RecurrentState(model), list[int]()
     row.prefill(prompt, root)
-    row.open([root], 5)
+    row.begin([root], 5)
     note = model.model.register_forward_pre_hook(
         lambda _, __, fed: rows.append(len(fed["input_ids"])), with_kwargs=True
     )
-    row.feed(torch.tensor([4, 5, 9, 7]), torch.tensor([0, 0, 2, 3]), (2, 1, 1))
+    row.forward(torch.tensor([4, 5, 9, 7]), torch.tensor([0, 0, 2, 3]), (2, 1, 1))
     note.remove()
     assert rows == [1, 2]
-    below = row.feed(torch.tensor([11, 12]), torch.tensor([1, 4]), (2,))
+    below = row.forward(torch.tensor([11, 12]), torch.tensor([1, 4]), (2,))
     for logits, path in zip(below, ([4, 11], [5, 9, 7, 12]), strict=True):
         with torch.inference_mode():
             alone = model.model(torch.tensor([prompt + path])).logits[0, -1]

@@ -61,18 +61,18 @@ class Driver:
     def iterate(self, depth: int, width: int, keep: int, layerwise: bool, gap: int, deepest: bool = False) -> None:
         """Run one iteration; ``layerwise`` feeds as drafting does, and beams end ``gap`` tokens below the forest."""
         for row in self.rows:
-            row.open(self.beams, depth * width)
+            row.begin(self.beams, depth * width)
         self.fed |= {node for beam in self.beams for node in _path(beam)}
         tokens, parents, nodes = self._forest(depth, width)
         feeds = [(0, 0)] + [(n * width, (n + 1) * width) for n in range(depth)] if layerwise else [(0, depth * width)]
         for start, end in feeds:
             given = tokens[start:end], parents[start:end], [width] * ((end - start) // width)
-            forest, paths = (row.feed(*given) for row in self.rows)
+            forest, paths = (row.forward(*given) for row in self.rows)
             assert forest.shape == paths.shape
             self.worst = max(self.worst, float((forest - paths).abs().max()))
             self._count_slots(end)
         for row in self.rows:
-            row.register(nodes)
+            row.assign(nodes)
         known = {node for node in nodes if node is not None}
         self.fed |= known
         self._count_slots(len(nodes) - len(known))

@@ -77,11 +77,11 @@ class TableRow(ForestRow):
     def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
         self.cache.length += tokens.numel()
 
-    def open(self, beams, room) -> None:
-        super().open(beams, room)
+    def begin(self, beams, room) -> None:
+        super().begin(beams, room)
         self._paths = [(PROMPT[-1], *beam.token_ids()) for beam in beams]
 
-    def feed(self, tokens, parents, sizes) -> torch.Tensor:
+    def forward(self, tokens, parents, sizes) -> torch.Tensor:
         start = len(self._paths) if self._fed else 0
         self._fed += tokens.numel() + (0 if self._fed else len(self._pending))
         for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True):

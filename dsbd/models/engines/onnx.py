@@ -140,7 +140,7 @@ class OnnxPathStates(PathStates):
         for path in paths:
             row, root = OnnxState(self.model, len(path), self._check), Node(None, -1, 0)
             row.prefill(path, root, self._prefix)
-            row.open([root], 0)
-            found.append(row.feed(nothing, nothing, ()))
+            row.begin([root], 0)
+            found.append(row.forward(nothing, nothing, ()))
             self.forwards += row.forwards
         return torch.cat(found)

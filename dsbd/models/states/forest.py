@@ -66,7 +66,7 @@ class ForestState(DecodingState):
         """Append tokens [n] of the prompt to the cache, without their logits."""
         self.model.forward(tokens[None], positions=positions[None], cache=self.cache, last_only=True)
 
-    def open(self, beams: Sequence[Node], room: int) -> None:
+    def begin(self, beams: Sequence[Node], room: int) -> None:
         self._beam_count = len(beams)
         self._pending = [*(node for node in self._ancestors(beams) if node not in self._slot_of), *beams]
         live = self.cache.length - self._settled
@@ -89,7 +89,7 @@ class ForestState(DecodingState):
         self._fed_positions = self._positions[live:]  # a view
         self._live = live
 
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+    def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         self._check()
         asked_on = tokens.device
         tokens, parents = tokens.to(self.model.device), parents.to(self.model.device)
@@ -119,7 +119,7 @@ class ForestState(DecodingState):
         self.cache.reserve(self._settled + self._sight.shape[1])
         return self.model.forward(tokens[None], positions=positions[None], masks=masks, cache=self.cache)[0]
 
-    def register(self, nodes: Sequence[Node | None]) -> None:
+    def assign(self, nodes: Sequence[Node | None]) -> None:
         slots = enumerate(nodes, self._forest_start)
         self._slot_of.update((node, slot) for slot, node in slots if node is not None)
 

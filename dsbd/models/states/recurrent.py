@@ -63,14 +63,14 @@ class RecurrentState(DecodingState):
             self.forwards += 1
         self._kept: dict[Node | None, _Place] = {root.parent: _Place(cache, 0, length)}
 
-    def open(self, beams: Sequence[Node], room: int) -> None:
+    def begin(self, beams: Sequence[Node], room: int) -> None:
         self._beams = list(beams)
         self._tokens: list[int] = [node.token for node in beams]
         self._parents = [-1] * len(beams)
         self._held: dict[int, _Place] = {}
 
     @torch.inference_mode()
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+    def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         found = list[torch.Tensor]()
         if not self._held:
             found += self._feed_beams()
@@ -170,11 +170,11 @@ class PathStates(DecodingState):
     def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
         self._prompt, self._prefix = list(prompt), prefix
 
-    def open(self, beams: Sequence[Node], room: int) -> None:
+    def begin(self, beams: Sequence[Node], room: int) -> None:
         self._paths = [self._prompt + beam.token_ids() for beam in beams]
         self._is_first = True
 
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+    def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True):
             self._paths.append([*self._paths[parent], token])
         paths = self._paths if self._is_first else self._paths[len(self._paths) - tokens.numel() :]

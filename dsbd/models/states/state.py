@@ -1,6 +1,6 @@
 """A row: a model's memory of one decode, with the calls that drafting and scoring use; and rows around rows.
 
-An iteration is ``open`` (which beams), ``feed`` once or more (tokens in, logits out), ``register``
+An iteration is ``begin`` (which beams), ``forward`` once or more (tokens in, logits out), ``assign``
 (which nodes the fed slots are), ``commit`` (which beams go on).
 """
 
@@ -24,7 +24,7 @@ Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class DecodingState(ABC):
-    """A model's memory of one decode. A kind without slots keeps the defaults of ``register`` and ``commit``.
+    """A model's memory of one decode. A kind without slots keeps the defaults of ``assign`` and ``commit``.
 
     Args:
         model: the model.
@@ -66,11 +66,11 @@ class DecodingState(ABC):
         """
 
     @abstractmethod
-    def open(self, beams: Sequence[Node], room: int) -> None:
+    def begin(self, beams: Sequence[Node], room: int) -> None:
         """Begin an iteration from these distinct beams of equal length; at most ``room`` forest tokens are fed."""
 
     @abstractmethod
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+    def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         """Feed forest tokens; the first call of an iteration feeds the pending nodes first.
 
         Args:
@@ -84,7 +84,7 @@ class DecodingState(ABC):
             first.
         """
 
-    def register(self, nodes: Sequence[Node | None]) -> None:  # noqa: B027
+    def assign(self, nodes: Sequence[Node | None]) -> None:  # noqa: B027
         """Set the node of each forest slot, in the order fed; None for slots that are not nodes."""
 
     def commit(self, beams: Sequence[Node]) -> list[Node]:
@@ -113,9 +113,9 @@ class ThreadedState(WrappedState):
         with torch_threads(self._threads):
             self._row.prefill(*given)
 
-    def feed(self, *given: Any) -> torch.Tensor:
+    def forward(self, *given: Any) -> torch.Tensor:
         with torch_threads(self._threads):
-            return self._row.feed(*given)
+            return self._row.forward(*given)
 
 
 class ProcessedState(WrappedState):
@@ -130,14 +130,14 @@ class ProcessedState(WrappedState):
         self._prompt = list(prompt)
         self._row.prefill(prompt, root, prefix)
 
-    def open(self, beams: Sequence[Node], room: int) -> None:
+    def begin(self, beams: Sequence[Node], room: int) -> None:
         self._paths: list[list[int] | None] = [self._prompt + beam.token_ids() for beam in beams]
         self._answers = list[torch.Tensor]()  # [vocabulary] each, in the order of the paths
-        self._row.open(beams, room)
+        self._row.begin(beams, room)
 
     @torch.inference_mode()
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        logits = self._row.feed(tokens, parents, sizes)
+    def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+        logits = self._row.forward(tokens, parents, sizes)
         logits = logits if logits.dtype == torch.float64 else logits.float()
         fed = zip(tokens.tolist(), parents.tolist(), strict=True)
         done, before = 0, len(self._answers)
