@@ -30,7 +30,7 @@ from dsbd.verification.noise import Noise, best_draws
 MOST_EXTENDED = 512
 """Beginnings of a block that a search extends, at most."""
 WORTHLESS = 3.0
-"""A pair with a larger margin is hardly ever drawn, and so is no node of a coupled forest."""
+"""A candidate with a larger margin is hardly ever drawn, and so is no node of a coupled forest."""
 
 
 @dataclass
@@ -183,11 +183,13 @@ class Drafter:
         draft_distribution, order = _draft_distribution(distribution, above), distribution.best_first()
         chosen = self._race(draft_distribution.probs, draws)
         beams = {
-            pair: Beam(*self._grown(drafted, distribution, above, rows, int(order[pair])), chosen.count(pair))
-            for pair in dict.fromkeys(chosen)
+            candidate: Beam(
+                *self._grown(drafted, distribution, above, rows, int(order[candidate])), chosen.count(candidate)
+            )
+            for candidate in dict.fromkeys(chosen)
         }
         draft_probs = [1.0] * len(chosen) if draft_distribution.ranked else draft_distribution.probs[chosen].tolist()
-        return ForestLayer([beams[pair].node for pair in chosen], draft_probs, [], draft_distribution), list(
+        return ForestLayer([beams[candidate].node for candidate in chosen], draft_probs, [], draft_distribution), list(
             beams.values()
         )
 
@@ -199,8 +201,8 @@ class Drafter:
         rows: Sequence[TopTokens],
         index: int,
     ) -> tuple[Node, float]:
-        """Return the node of a pair, and its log-weight."""
-        beam, token = distribution.pair(index)
+        """Return the node of a candidate, and its log-weight."""
+        beam, token = distribution.candidate(index)
         return drafted.add(above[beam].node, rows[beam], token), float(distribution.log_weights[index])
 
     def _guess(
@@ -208,9 +210,9 @@ class Drafter:
     ) -> tuple[list[Beam], list[Node]]:
         """Guess what the target will draw: draw from the draft model's distribution with the same noise.
 
-        The nodes with the least margins are extended, at most ``draft_width``; ``cover_width`` more are not. A pair's
-        *margin* is how much its score + noise lacks to be drawn, and what the beams above it lacked. A guess that is
-        right has margin 0, and the next layer's draws are guessed among the children of such nodes.
+        The nodes with the least margins are extended, at most ``draft_width``; ``cover_width`` more are not. A
+        candidate's *margin* is how much its score + noise lacks to be drawn, and what the beams above it lacked. A
+        guess that is right has margin 0, and the next layer's draws are guessed among the children of such nodes.
         """
         settings, wanted = self._settings, self._settings.draft_width
         if distribution.ranks is None:
@@ -227,18 +229,18 @@ class Drafter:
         for index in order[:wanted].tolist():
             beams.append(Beam(*self._grown(drafted, distribution, above, rows, index), max(int(counts[index]), 1)))
             drafted.margins[beams[-1].node] = float(margins[index])
-        left = [index for index in order[wanted:].tolist() if distribution.pair(index)[1] not in self._eos]
+        left = [index for index in order[wanted:].tolist() if distribution.candidate(index)[1] not in self._eos]
         return beams, [
             self._grown(drafted, distribution, above, rows, index)[0] for index in left[: settings.cover_width]
         ]
 
     def _margins(self, drafted: Drafted, distribution: JointDistribution, above: Sequence[Beam]) -> tuple[Floats, Ints]:
-        """Return the margin of each pair [n], and how many draws it is the guess of."""
+        """Return the margin of each candidate [n], and how many draws it is the guess of."""
         settings, nodes = self._settings, [beam.node for beam in above]
         draws = settings.max_width if settings.replacement else 1
         values = distribution.scores + self._noise.gumbel(distribution, nodes, draws)
         before = np.array([drafted.margins.get(node, 0.0) for node in nodes])[
-            distribution.pairs(np.arange(distribution.support))[0]
+            distribution.candidates(np.arange(distribution.support))[0]
         ]
         sure = np.where(before == 0, values, -np.inf)
         guesses = best_draws(sure, settings.max_width, settings.replacement)
@@ -247,10 +249,10 @@ class Drafter:
         return margins, np.bincount(guesses[margins[guesses] == 0], minlength=distribution.support)
 
     def _race(self, probs: Floats, draws: int) -> list[int]:
-        """Draw from a distribution whose pairs are best first: the largest prob / exponential noise wins.
+        """Draw from a distribution whose candidates are best first: the largest prob / exponential noise wins.
 
         One race per draw makes independent draws; the best of a single race are draws without replacement, in the order
-        they would be drawn. A greedy forest has the best pairs.
+        they would be drawn. A greedy forest has the best candidates.
         """
         settings = self._settings
         if settings.temperature == 0:
@@ -268,9 +270,9 @@ class Drafter:
         rows: Sequence[TopTokens],
         drafts: Sequence[Beam],
     ) -> list[Node]:
-        """Return the likeliest pairs of a distribution that were not drawn and do not end a beam, as nodes."""
+        """Return the likeliest candidates of a distribution that were not drawn and do not end a beam, as nodes."""
         drawn = {(beam.node.parent, beam.node.token) for beam in drafts}
-        places, tokens = distribution.pairs(distribution.best_first())
+        places, tokens = distribution.candidates(distribution.best_first())
         left = (
             (place, token)
             for place, token in zip(places.tolist(), tokens.tolist(), strict=True)
@@ -305,8 +307,8 @@ def tokens_and_parents(
     nodes: Iterable[Node], state_of: dict[Node, int], device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the tokens [n] of nodes, and the rows [n] of their parents; see :meth:`DecodingState.forward`."""
-    pairs = [(node.token, state_of[node.parent]) for node in nodes if node.parent is not None]
-    both = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).to(device)
+    candidates = [(node.token, state_of[node.parent]) for node in nodes if node.parent is not None]
+    both = torch.tensor(candidates, dtype=torch.int64).reshape(-1, 2).to(device)
     return both[:, 0].contiguous(), both[:, 1].contiguous()
 
 
@@ -317,20 +319,20 @@ def _distribution(above: Sequence[Beam], rows: Sequence[TopTokens], settings: Re
 
 
 def _draft_distribution(distribution: JointDistribution, above: Sequence[Beam]) -> DraftDistribution:
-    """Return Q as the verifier reads it: its pairs best first, without those that are never drafted."""
+    """Return Q as the verifier reads it: its candidates best first, without those that are never drafted."""
     order = distribution.best_first()
     if distribution.ranks is None:
         order = order[distribution.probs[order] >= LEAST_DRAFT_PROB]
     return DraftDistribution(
         [beam.node for beam in above],
-        *distribution.pairs(order),
+        *distribution.candidates(order),
         distribution.probs[order],
         distribution.ranks is not None,
     )
 
 
-def _noise(races: int, pairs: int, generator: torch.Generator) -> Floats:
-    noise: Floats = torch.empty(races, pairs, dtype=torch.float64).exponential_(generator=generator).numpy()
+def _noise(races: int, candidates: int, generator: torch.Generator) -> Floats:
+    noise: Floats = torch.empty(races, candidates, dtype=torch.float64).exponential_(generator=generator).numpy()
     return noise
 
 

@@ -28,9 +28,9 @@ SUMMED = 1e-4
 LEAST = 1e-290
 """Smaller probabilities have lost digits."""
 LARGEST_GAP = 660.0
-"""Between the scores of the likeliest pair and of one whose probability is above the least."""
+"""Between the scores of the likeliest candidate and of one whose probability is above the least."""
 COLD = 0.15
-"""Below this temperature a pair that top-k keeps may have no probability: it underflows at a gap of 100 nats."""
+"""Below this temperature a candidate that top-k keeps may have no probability: it underflows at a gap of 100 nats."""
 ENDINGS = 8
 """Of the tokens that end a text a model has at most so many, or the audit sees fewer cover nodes than it asks for."""
 
@@ -59,7 +59,7 @@ class Checks:
         self.tried_kind = "cover" if self.is_coupled else "drafted"
         """The kind of the nodes below which a forest goes on."""
         self.is_greedy = trace.settings.temperature == 0 and not trace.settings.replacement
-        """True where a layer's likeliest pairs are taken in order, each with certainty."""
+        """True where a layer's likeliest candidates are taken in order, each with certainty."""
 
     def path(self, node: int) -> beams.Node:
         """Return the path that a node ends."""
@@ -131,8 +131,10 @@ def drafts_planned(settings: ResolvedSettings, layer: int) -> int:
     return settings.branching[layer - 1] if layer <= len(settings.branching) else 0
 
 
-def possible_pairs(checks: Checks, beams: int, temperature: float) -> int | None:
-    """How many pairs a joint distribution has before top-p; None where it is so cold that some may have underflowed."""
+def possible_candidates(checks: Checks, beams: int, temperature: float) -> int | None:
+    """How many candidates a joint distribution has before top-p; None where it is so cold that some may have
+    underflowed.
+    """
     settings, most = checks.settings, beams * checks.vocabulary
     if temperature == 0 and settings.replacement:
         return 1
@@ -214,16 +216,16 @@ def _check_drafts(checks: Checks, iteration: Iteration, number: int, nodes: Sequ
         if settings.temperature > 0:
             checks.close("sum of all Q", math.fsum(node.draft_prob or 0.0 for node in drafted), 1.0, where)
         elif is_model:
-            checks.same("number of greedy drafts", count, possible_pairs(checks, parents, 0.0), where)
+            checks.same("number of greedy drafts", count, possible_candidates(checks, parents, 0.0), where)
     most = settings.cover_width if settings.branching is None and planned else 0
-    pairs = possible_pairs(checks, parents, settings.temperature or 1.0) if is_model else None
-    least = min(most, (pairs or 0) - len(drafted) - ENDINGS * parents)
+    candidates = possible_candidates(checks, parents, settings.temperature or 1.0) if is_model else None
+    least = min(most, (candidates or 0) - len(drafted) - ENDINGS * parents)
     checks.at_most("number of cover nodes", covers, most, where)
     checks.at_most("least number of cover nodes", least, covers, where)
 
 
 def check_target(checks: Checks, iteration: Iteration, layer: Layer, alive: Sequence[InputBeam]) -> None:
-    """Check P in one layer that was reached: its support, its likeliest pairs and its ratios."""
+    """Check P in one layer that was reached: its support, its likeliest candidates and its ratios."""
     parents = {beam.node: beam.multiplicity for beam in alive}
     own = [node for node in iteration.nodes if node.layer == layer.layer]
     others = {node.target_prob for node in own if node.parent not in parents}
@@ -238,59 +240,63 @@ def check_target(checks: Checks, iteration: Iteration, layer: Layer, alive: Sequ
         if checks.log_weights[node.id] > -math.inf and not (node.kind == "drawn" and checks.is_greedy)
     ]
     check_ratios(checks, "P", scored)
-    if checks.settings.temperature == 1:  # all pairs of a beam have its mass together
+    if checks.settings.temperature == 1:  # all candidates of a beam have its mass together
         top = max(beam.log_weight for beam in alive)
         whole = math.fsum(beam.multiplicity * math.exp(beam.log_weight - top) for beam in alive)
         is_whole = layer.target_support == len(alive) * checks.vocabulary
         for one in (one for one in scored if one.probability > LEAST):
             share = one.multiplicity * math.exp(one.log_weight - top) / whole
-            checks.at_most("share of all pairs", share, one.probability, one.node.id, SUMMED)
+            checks.at_most("share of all candidates", share, one.probability, one.node.id, SUMMED)
             checks.at_most("P where nothing was cut", one.probability, share if is_whole else 1.0, one.node.id, SUMMED)
 
 
 def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[Node], beams: int) -> None:
-    """Check how many pairs P has, as far as the record tells, and that its likeliest ones are in order."""
-    settings, support, pairs = checks.settings, layer.target_support, layer.alternatives
-    possible = possible_pairs(checks, beams, settings.temperature)
+    """Check how many candidates P has, as far as the record tells, and that its likeliest ones are in order."""
+    settings, support, candidates = checks.settings, layer.target_support, layer.alternatives
+    possible = possible_candidates(checks, beams, settings.temperature)
     if settings.top_p == 1 and possible is not None:
         checks.same("support of P", support, possible)
     else:
         checks.at_most("most of P's support", support, min(settings.top_k or support, beams * checks.vocabulary))
-    checks.same("parents of the likeliest pairs", {pair.parent for pair in pairs} <= {*layer.alive}, True)
+    checks.same(
+        "parents of the likeliest candidates", {candidate.parent for candidate in candidates} <= {*layer.alive}, True
+    )
     places = {node: place for place, node in enumerate(layer.alive)}
-    order = [(-pair.target_prob, places.get(pair.parent, -1), pair.token_id) for pair in pairs]
-    checks.same("order of the likeliest pairs", order, sorted(order))
-    checks.same("number of likeliest pairs", len(pairs), min(ALTERNATIVES, support))
+    order = [(-candidate.target_prob, places.get(candidate.parent, -1), candidate.token_id) for candidate in candidates]
+    checks.same("order of the likeliest candidates", order, sorted(order))
+    checks.same("number of likeliest candidates", len(candidates), min(ALTERNATIVES, support))
     by_content = {(node.parent, node.token_id): node for node in nodes}
-    for pair in pairs:
-        node = by_content.get((pair.parent, pair.token_id))
-        name = f"token {pair.token_id} below node {pair.parent}"
-        checks.same("node of a likely pair", pair.node, node.id if node and node.kind != "drawn" else None, name)
+    for candidate in candidates:
+        node = by_content.get((candidate.parent, candidate.token_id))
+        name = f"token {candidate.token_id} below node {candidate.parent}"
+        checks.same(
+            "node of a likely candidate", candidate.node, node.id if node and node.kind != "drawn" else None, name
+        )
         if node is not None and not (node.kind == "drawn" and checks.is_greedy):
-            checks.close("P of a likely pair", pair.target_prob, node.target_prob or 0.0, name)
+            checks.close("P of a likely candidate", candidate.target_prob, node.target_prob or 0.0, name)
         if layer.kind == "bonus":
-            checks.same("Q below the forest", pair.draft_prob, 0.0, name)
+            checks.same("Q below the forest", candidate.draft_prob, 0.0, name)
         elif node is not None and node.draft_prob is not None:
-            checks.close("Q of a likely pair", pair.draft_prob, node.draft_prob, name)
-    if checks.is_greedy or not pairs:
+            checks.close("Q of a likely candidate", candidate.draft_prob, node.draft_prob, name)
+    if checks.is_greedy or not candidates:
         return
-    listed = {(pair.parent, pair.token_id) for pair in pairs}
+    listed = {(candidate.parent, candidate.token_id) for candidate in candidates}
     others = [node.target_prob or 0.0 for content, node in by_content.items() if content not in listed]
-    known = [value for value in (*(pair.target_prob for pair in pairs), *others) if value > 0]
-    least, rest = pairs[-1].target_prob, 1.0 - math.fsum(known)
+    known = [value for value in (*(candidate.target_prob for candidate in candidates), *others) if value > 0]
+    least, rest = candidates[-1].target_prob, 1.0 - math.fsum(known)
     checks.at_most("P of a node beside the likeliest", max(others, default=0.0), least)
-    checks.at_most("sum of P over the known pairs", 0.0, rest)
-    checks.at_most("rest of P beside the known pairs", rest, (support - len(known)) * least)
-    if settings.top_p < 1 and support == possible:  # it cut nothing: all pairs but the least likely are below it
+    checks.at_most("sum of P over the known candidates", 0.0, rest)
+    checks.at_most("rest of P beside the known candidates", rest, (support - len(known)) * least)
+    if settings.top_p < 1 and support == possible:  # it cut nothing: all candidates but the least likely are below it
         share = rest / (support - len(known)) if support > len(known) else 1.0
         checks.at_most("1 - top_p", 1.0 - settings.top_p, min(*known, share))
 
 
 def _check_best(checks: Checks, iteration: Iteration, layer: Layer, nodes: Sequence[Node]) -> None:
-    """Check that a layer took the best known pairs at temperature 0, the best one first."""
+    """Check that a layer took the best known candidates at temperature 0, the best one first."""
     taken, weights = [beam.node for beam in layer.beams], checks.log_weights
-    listed = [pair.target_prob for pair in layer.alternatives]
-    checks.same("P of the likeliest pairs", listed, [1.0, *[0.0] * (len(listed) - 1)])
+    listed = [candidate.target_prob for candidate in layer.alternatives]
+    checks.same("P of the likeliest candidates", listed, [1.0, *[0.0] * (len(listed) - 1)])
     if not checks.settings.lossless and not any(draw.layer == layer.layer for draw in iteration.draws):
         return  # a joint test takes what the draft model finds likely
     for better, worse in pairwise(taken):

@@ -1,7 +1,7 @@
 """Decides one layer of a trace again: its width, trials, draws and beams.
 
-The distribution's own arithmetic (``Residual``, ``Width``) runs on the recorded pairs, and behind them on one more pair
-for all
+The distribution's own arithmetic (``Residual``, ``Width``) runs on the recorded candidates, and behind them on one more
+candidate for all
 others: of these the sum of P is known, and nothing of Q. So S is only bounded where it follows from them, too.
 
 *Source:* docs/algorithm.md, *One iteration*, *The residual in closed form*, *The dynamic width* and *Joint tests*.
@@ -43,7 +43,7 @@ class LayerAudit:
         self.rejections = 0
         """Since the last acceptance or draw: each one moved the residual."""
         self.taken = set[int]()
-        """The pairs that coupled draws without replacement have taken."""
+        """The candidates that coupled draws without replacement have taken."""
         self.finished: dict[int, InputBeam] = {}
         """The beams that ended, by node."""
         self.outcome = ""
@@ -65,24 +65,24 @@ class LayerAudit:
         return self._yielded(yielded + [draw.node for draw in self.draws])
 
     def _recorded_distribution(self) -> tuple[JointDistribution, Floats]:
-        """Return P and Q of the recorded pairs, in their order, and of one pair for all others."""
+        """Return P and Q of the recorded candidates, in their order, and of one candidate for all others."""
         alive = self.layer.alive
         places = {node: place for place, node in enumerate(alive)}
         drawn = {draw.node: draw.draft_prob for draw in self.draws}  # a drawn node holds no Q
-        pairs = {
+        candidates = {
             (places[node.parent], node.token_id): (node.target_prob or 0.0, node.draft_prob or drawn.get(node.id, 0.0))
             for node in self.nodes.values()
             if node.parent in places
         }
         listed = {(places[one.parent], one.token_id): one for one in self.layer.alternatives if one.parent in places}
-        pairs |= {place: (one.target_prob, one.draft_prob) for place, one in listed.items()}
-        self.index = {pair: index for index, pair in enumerate(sorted(pairs))}
+        candidates |= {place: (one.target_prob, one.draft_prob) for place, one in listed.items()}
+        self.index = {candidate: index for index, candidate in enumerate(sorted(candidates))}
         self.index_of = {
             node.id: self.index[places[node.parent], node.token_id]
             for node in self.nodes.values()
             if node.parent in places
         }
-        target, draft = np.array([pairs[pair] for pair in self.index] + [(0.0, 0.0)]).T
+        target, draft = np.array([candidates[candidate] for candidate in self.index] + [(0.0, 0.0)]).T
         self.rest = target[-1] = max(1.0 - math.fsum(target), LEAST_LEFT)
         ranks = None
         if self.checks.is_greedy:  # certain in their turn are the beams of the layer
@@ -168,7 +168,7 @@ class LayerAudit:
         self.residual.c, self.residual.S = record.c or 0.0, record.S or 0.0
 
     def _bound(self, S: float | None, most: float, unknown: float, name: str) -> None:
-        """Check S, of which the pairs that are not recorded can take ``unknown`` at most."""
+        """Check S, of which the candidates that are not recorded can take ``unknown`` at most."""
         self.checks.at_most("S", S, most, name)
         self.checks.at_most("least S", most - unknown, S or 0.0, name)
 
@@ -216,7 +216,9 @@ class LayerAudit:
         self.rejections = 0
 
     def _by_noise(self, draw: Draw, index: int, name: str) -> None:
-        """Check the noise of a draw, which follows from the seed, and that no recorded pair has more score + noise."""
+        """Check the noise of a draw, which follows from the seed, and that no recorded candidate has more score +
+        noise.
+        """
         noise, row = np.zeros((1, self.distribution.support)), 0
         if not self.checks.is_greedy:
             parents = [self.checks.path(node) for node in (*self.layer.alive, ROOT)]  # the last for the rest of P
@@ -226,7 +228,7 @@ class LayerAudit:
             row = draw.order if self.settings.replacement else 0
             values = self.distribution.scores + noise[row]
             left = [value for at, value in enumerate(values[:-1].tolist()) if at not in self.taken]
-            self.checks.at_most("score + noise of a recorded pair", max(left), values[index], name)
+            self.checks.at_most("score + noise of a recorded candidate", max(left), values[index], name)
         self.checks.close("noise", draw.noise, noise[row, index], name)
         self.taken |= set() if self.settings.replacement else {index}
 
@@ -235,8 +237,8 @@ class LayerAudit:
         width = high - low
         checks.close("interval", width, self._left(draw.node, width), name)
         masses = self.residual.masses() / self.residual.S if self.residual.S >= LEAST_LEFT else np.zeros(index + 1)
-        checks.at_most("recorded pairs before the interval", float(masses[: max(index, 0)].sum()), low, name)
-        checks.at_most("recorded pairs after it", float(masses[index + 1 : -1].sum()), 1.0 - high, name)
+        checks.at_most("recorded candidates before the interval", float(masses[: max(index, 0)].sum()), low, name)
+        checks.at_most("recorded candidates after it", float(masses[index + 1 : -1].sum()), 1.0 - high, name)
         uniform = checks.uniform(draw.uniform, name)
         checks.same("uniform in its interval", low <= uniform < high, True, name)
 

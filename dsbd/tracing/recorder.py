@@ -135,7 +135,7 @@ class IterationWriter:
         )
 
     def _alternative(self, layer: VerifiedLayer, index: int) -> records.Alternative:
-        place, token = layer.distribution.pair(index)
+        place, token = layer.distribution.candidate(index)
         parent, text = layer.alive[place].node, self.piece(token)[0]
         node = self.raw.scored.forest.find(parent, token)
         probs = float(layer.distribution.probs[index]), float(layer.draft_probs[index])

@@ -24,7 +24,7 @@ from dsbd.verification.verified import Trial as Trial
 
 ROOT = 0
 ALTERNATIVES = 5
-"""How many of its likeliest pairs a layer records."""
+"""How many of its likeliest candidates a layer records."""
 _HEX = "^([0-9a-f]{2})+$"
 
 LAYERS = int(FIELDS["draft_depth"].high) + 1
@@ -159,7 +159,7 @@ class Node:
 
 @dataclass(frozen=True, config=STRICT)
 class Alternative:
-    """One of the likeliest pairs of a layer's joint distribution, drafted or not."""
+    """One of the likeliest candidates of a layer's joint distribution, drafted or not."""
 
     parent: int
     token_id: int

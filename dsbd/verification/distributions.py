@@ -1,6 +1,6 @@
-"""The joint distribution of a layer, over (alive beam, token) pairs, and the residual that rejections leave.
+"""The joint distribution of a layer, over (alive beam, token) candidates, and the residual that rejections leave.
 
-Everything here is host arithmetic in float64 on the few pairs that top-k leaves. ``draft_*`` and
+Everything here is host arithmetic in float64 on the few candidates that top-k leaves. ``draft_*`` and
 ``target_*`` say whose distribution a number belongs to.
 
 *Source:* docs/algorithm.md, *The joint distribution* and *The residual in closed form*.
@@ -36,20 +36,20 @@ class TopTokens(NamedTuple):
 
 @dataclass(frozen=True)
 class JointDistribution:
-    """A distribution over pairs in their fixed order: by alive beam, then by token id.
+    """A distribution over candidates in their fixed order: by alive beam, then by token id.
 
     ``ranks`` is set for greedy decoding without replacement only. The distribution is then certain to draw the best
-    pair that is left, and ``ranks`` is the order in which pairs become the best one.
+    candidate that is left, and ``ranks`` is the order in which candidates become the best one.
     """
 
     keys: Ints  # [n] ascending: place of the beam among the alive beams, shifted left, and the token id
-    probs: Floats  # [n] sum 1; positive with replacement. Without it a pair may underflow to 0 and still be drawn
-    log_weights: Floats  # [n] raw log-weight of the beam that each pair makes, nats
+    probs: Floats  # [n] sum 1; positive with replacement. Without it a candidate may underflow to 0 and still be drawn
+    log_weights: Floats  # [n] raw log-weight of the beam that each candidate makes, nats
     scores: Floats  # [n] log of the mass, up to a number that all share: what never underflows
-    ranks: Ints | None = None  # [n] pair indices, best first
+    ranks: Ints | None = None  # [n] candidate indices, best first
 
     def find(self, beam: int, token: int) -> int | None:
-        """Return the index of a pair; None if the pair has no probability.
+        """Return the index of a candidate; None if the candidate has no probability.
 
         >>> from dsbd.verification import toy
         >>> toy.target_distribution().find(1, 0), toy.target_distribution().find(1, 1)  # "ba" and "bb"
@@ -60,7 +60,7 @@ class JointDistribution:
         return index if index < self.keys.size and self.keys[index] == key else None
 
     def locate(self, beams: Ints, tokens: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the index of each of many pairs [n], and whether the distribution has it; if not, the index means
+        """Return the index of each of many candidates [n], and whether the distribution has it; if not, the index means
         nothing.
 
         >>> from dsbd.verification import toy
@@ -72,21 +72,21 @@ class JointDistribution:
         index = np.minimum(self.keys.searchsorted(keys), self.support - 1)
         return index, self.keys[index] == keys
 
-    def pair(self, index: int) -> tuple[int, int]:
-        """Return the place of the beam and the token of a pair.
+    def candidate(self, index: int) -> tuple[int, int]:
+        """Return the place of the beam and the token of a candidate.
 
         >>> from dsbd.verification import toy
-        >>> toy.target_distribution().pair(3)
+        >>> toy.target_distribution().candidate(3)
         (1, 0)
         """
         key = int(self.keys[index])
         return key >> _TOKEN_BITS, key & _TOKEN_MASK
 
-    def pairs(self, indices: Ints) -> tuple[Ints, Ints]:
-        """Return the places of the beams and the tokens of many pairs [n].
+    def candidates(self, indices: Ints) -> tuple[Ints, Ints]:
+        """Return the places of the beams and the tokens of many candidates [n].
 
         >>> from dsbd.verification import toy
-        >>> places, tokens = toy.target_distribution().pairs(np.array([3, 0]))
+        >>> places, tokens = toy.target_distribution().candidates(np.array([3, 0]))
         >>> places.tolist(), tokens.tolist()
         ([1, 0], [0, 0])
         """
@@ -94,8 +94,8 @@ class JointDistribution:
         return keys >> _TOKEN_BITS, keys & _TOKEN_MASK
 
     def best_first(self) -> Ints:
-        """Return the indices of all pairs [n], likeliest first; of a ranked distribution in the order they become the
-        best one.
+        """Return the indices of all candidates [n], likeliest first; of a ranked distribution in the order they become
+        the best one.
 
         >>> from dsbd.verification import toy
         >>> toy.target_distribution().best_first().tolist()
@@ -104,7 +104,8 @@ class JointDistribution:
         return _best_first(self.probs) if self.ranks is None else self.ranks
 
     def probability(self, index: int) -> float:
-        """Return P at a pair. Under a ranked distribution this is 1: every pair is certain when its turn comes.
+        """Return P at a candidate. Under a ranked distribution this is 1: every candidate is certain when its turn
+        comes.
 
         >>> from dsbd.verification import toy
         >>> round(toy.target_distribution().probability(3), 6)
@@ -114,11 +115,11 @@ class JointDistribution:
 
     @property
     def support(self) -> int:
-        """Number of pairs that can be drawn."""
+        """Number of candidates that can be drawn."""
         return int(self.probs.size)
 
     def masses(self, removed: Sequence[int] = ()) -> Floats:
-        """Return the probability of each pair [n], 0 at the ``removed`` ones, not renormalised.
+        """Return the probability of each candidate [n], 0 at the ``removed`` ones, not renormalised.
 
         >>> from dsbd.verification import toy
         >>> [round(mass, 6) for mass in toy.target_distribution().masses(removed=[0]).tolist()]
@@ -136,9 +137,10 @@ class JointDistribution:
         return masses
 
     def masses_of_rest(self, removed: Sequence[int]) -> Floats:
-        """Return the probability of each pair [n] relative to the best one that is left, 0 at the ``removed`` ones.
+        """Return the probability of each candidate [n] relative to the best one that is left, 0 at the ``removed``
+        ones.
 
-        It is made from the scores, so that nothing underflows before the pairs that are left are compared.
+        It is made from the scores, so that nothing underflows before the candidates that are left are compared.
 
         >>> from dsbd.verification import toy
         >>> [round(mass, 6) for mass in toy.target_distribution().masses_of_rest(removed=[0]).tolist()]
@@ -153,7 +155,7 @@ class JointDistribution:
 def joint_distribution(
     rows: Sequence[TopTokens], log_weights: Sequence[float], multiplicities: Sequence[int], settings: ResolvedSettings
 ) -> JointDistribution:
-    """Make the joint distribution of a layer: temperature, then top-k, then top-p, each once and over all pairs.
+    """Make the joint distribution of a layer: temperature, then top-k, then top-p, each once and over all candidates.
 
     >>> from dsbd.verification import toy
     >>> log_weights = [beam.log_weight for beam in toy.BEAMS]  # "a": log 3/4, "b": log 1/4
@@ -168,7 +170,7 @@ def joint_distribution(
         rows: the next tokens of the alive beams, in the order of the beams.
         log_weights: raw log-weights of the beams, nats.
         multiplicities: how often each beam occurs. It is applied after the division by the temperature:
-            the mass of a pair is multiplicity * exp((log_weight + log p) / temperature).
+            the mass of a candidate is multiplicity * exp((log_weight + log p) / temperature).
         settings: temperature, top_k, top_p, replacement are read.
 
     *Source:* the paper's T o p_beam; docs/algorithm.md, *The joint distribution*.
@@ -194,7 +196,7 @@ def joint_distribution(
         keys, weights, scores = keys[kept], weights[kept], scores[kept]
     probs = np.exp(scores - scores.max())
     probs /= probs.sum()
-    if settings.replacement and not probs.all():  # a pair whose probability underflows to 0 can never be drawn
+    if settings.replacement and not probs.all():  # a candidate whose probability underflows to 0 can never be drawn
         keys, weights, scores, probs = (values[probs > 0] for values in (keys, weights, scores, probs))
     if settings.top_p < 1:
         kept = _nucleus(probs, settings.top_p)
@@ -203,19 +205,21 @@ def joint_distribution(
 
 
 def _best_first(values: Floats) -> Ints:
-    """Return the indices of all values, best first. Ties go to the lowest index: to the first in the order of pairs."""
+    """Return the indices of all values, best first. Ties go to the lowest index: to the first in the order of
+    candidates.
+    """
     return (-values).argsort(kind="stable")
 
 
 def _nucleus(probs: Floats, top_p: float) -> Ints:
-    """Return the indices, ascending, of the likeliest pairs up to mass ``top_p``, with the one that crosses it."""
+    """Return the indices, ascending, of the likeliest candidates up to mass ``top_p``, with the one that crosses it."""
     order = _best_first(probs)
     before = np.cumsum(probs[order]) - probs[order]
     return np.sort(order[before < top_p])
 
 
 def _greedy_distribution(keys: Ints, weights: Floats, settings: ResolvedSettings) -> JointDistribution:
-    """Make the distribution of temperature 0: all mass on the best pair, without replacement on the best that is
+    """Make the distribution of temperature 0: all mass on the best candidate, without replacement on the best that is
     left.
     """
     ranked = _best_first(weights)
@@ -237,11 +241,11 @@ class Residual:
 
     P' = max(P - c Q, 0) / S(c) with S(c) = sum of max(P - c Q, 0). A rejection adds S(c) * gain to c; an acceptance
     sets c to 0. For independent drafts gain is 1. Without replacement the k-th draft came from Q with the earlier
-    drafts removed and renormalised. On the pairs that are left this is Q * gain, gain = 1 / (1 - mass of the earlier
-    drafts).
+    drafts removed and renormalised. On the candidates that are left this is Q * gain, gain = 1 / (1 - mass of the
+    earlier drafts).
 
-    Without replacement an accepted pair also leaves P, and after an acceptance the pairs drafted so far are set to 0
-    in Q. Pairs rejected since the last acceptance need no such step: their P - c Q is negative already.
+    Without replacement an accepted candidate also leaves P, and after an acceptance the candidates drafted so far are
+    set to 0 in Q. Pairs rejected since the last acceptance need no such step: their P - c Q is negative already.
 
     >>> from dsbd.verification import toy
     >>> residual = Residual(toy.target_distribution(), toy.DRAFT_PROBS, replacement=True)
@@ -256,7 +260,7 @@ class Residual:
     """
 
     def __init__(self, distribution: JointDistribution, draft_probs: Floats, replacement: bool) -> None:
-        """Start with P' = P. ``draft_probs`` [n] is Q at the pairs of ``distribution``, in their order."""
+        """Start with P' = P. ``draft_probs`` [n] is Q at the candidates of ``distribution``, in their order."""
         self.distribution = distribution
         self.replacement = replacement
         self._target = distribution.masses()
@@ -273,15 +277,15 @@ class Residual:
         return self.c * self._unit, self.S * self._unit
 
     def probability(self, index: int) -> float:
-        """Return P' at a pair."""
+        """Return P' at a candidate."""
         mass = max(float(self._target[index]) - self.c * float(self._draft[index]), 0.0)
         return mass / self.S
 
     def reject(self, index: int | None, gain: float) -> bool:
         """Move to the residual after a rejection. If nothing would be left, change nothing and return False.
 
-        Nothing is left only where P' = Q up to rounding. A tried draft that is a pair of P is then
-        accepted; an orphan or a pair outside P stays rejected.
+        Nothing is left only where P' = Q up to rounding. A tried draft that is a candidate of P is then
+        accepted; an orphan or a candidate outside P stays rejected.
 
         >>> from dsbd.verification import toy
         >>> equal = Residual(toy.target_distribution(), toy.target_distribution().probs, replacement=True)
@@ -289,7 +293,7 @@ class Residual:
         False
 
         Args:
-            index: the rejected pair; None for an orphan, which is no pair of this distribution.
+            index: the rejected candidate; None for an orphan, which is no candidate of this distribution.
             gain: Q * gain is the distribution the draft came from.
         """
         c = self.c + self.S * gain
@@ -301,7 +305,7 @@ class Residual:
         return True
 
     def accept(self, index: int) -> None:
-        """Start again from P after an accepted draft; without replacement the pair leaves P and Q.
+        """Start again from P after an accepted draft; without replacement the candidate leaves P and Q.
 
         >>> from dsbd.verification import toy
         >>> residual = Residual(toy.target_distribution(), toy.DRAFT_PROBS, replacement=False)
@@ -316,7 +320,7 @@ class Residual:
         self.take(index)
 
     def take(self, index: int) -> None:
-        """Start again from P after a pair was drawn or accepted; without replacement the pair leaves P."""
+        """Start again from P after a candidate was drawn or accepted; without replacement the candidate leaves P."""
         if not self.replacement:
             self._removed.append(index)
             self._target = self.distribution.masses(self._removed)
@@ -328,12 +332,12 @@ class Residual:
         self.c, self.S = 0.0, self._whole
 
     def masses(self) -> Floats:
-        """Return P' at all pairs [n], not normalised: the sum is S."""
+        """Return P' at all candidates [n], not normalised: the sum is S."""
         return excess(self._target, self._draft, self.c) if self.c > 0 else self._target
 
 
 def excess(target_probs: Floats, draft_probs: Floats, c: float) -> Floats:
-    """Return what is left of P at each pair [n] where c times Q is taken from it; its sum is S(c).
+    """Return what is left of P at each candidate [n] where c times Q is taken from it; its sum is S(c).
 
     >>> excess(np.array([1 / 2, 1 / 4]), np.array([1 / 4, 1 / 2]), 1.0).tolist()
     [0.25, 0.0]

@@ -12,7 +12,7 @@ from dsbd.verification.beams import Beam, Node
 from dsbd.verification.distributions import Floats, Ints, JointDistribution
 
 LEAST_DRAFT_PROB = 1e-300
-"""A pair that the draft model finds less likely than this is not in Q: it is never drafted.
+"""A candidate that the draft model finds less likely than this is not in Q: it is never drafted.
 
 The verifier divides by what is left of Q, and above this the quotient stays finite. Any Q gives the target's
 distribution, so nothing else changes.
@@ -27,13 +27,13 @@ class DraftDistribution:
     """The nodes that Q extends: the input beams, or drafts of the layer above."""
     parent_places: Ints  # [n] index into ``parents``
     tokens: Ints  # [n]
-    probs: Floats  # [n] at least LEAST_DRAFT_PROB, sum 1; after the first pair 0 where ranked
+    probs: Floats  # [n] at least LEAST_DRAFT_PROB, sum 1; after the first candidate 0 where ranked
     ranked: bool = False
-    """True for greedy drafts without replacement: the pairs are in the order they were drawn."""
+    """True for greedy drafts without replacement: the candidates are in the order they were drawn."""
 
     @property
     def support(self) -> int:
-        """Number of pairs that could be drawn."""
+        """Number of candidates that could be drawn."""
         return int(self.probs.size)
 
     def probability(self, node: Node) -> float:
@@ -58,12 +58,12 @@ class DraftDistribution:
         ([0.25, 0.25, 0.25, 0.0], 0.75)
 
         Args:
-            distribution: the target's joint distribution over the alive beams, n pairs.
+            distribution: the target's joint distribution over the alive beams, n candidates.
             places: place of each alive beam's node in that distribution.
 
         Returns:
-            Q at the pairs of ``distribution`` [n], and the mass of Q on the alive beams (for a ranked Q: the number of
-            its pairs there).
+            Q at the candidates of ``distribution`` [n], and the mass of Q on the alive beams (for a ranked Q: the
+            number of its candidates there).
         """
         place_of = np.array([places.get(node, -1) for node in self.parents], dtype=np.int64)
         beams = place_of[self.parent_places]
@@ -86,7 +86,7 @@ class ForestLayer:
 
     drafts: Sequence[Node]
     draft_probs: Sequence[float]
-    """Q at the pair of each draft; equal drafts each hold the whole probability of their pair."""
+    """Q at the candidate of each draft; equal drafts each hold the whole probability of their candidate."""
     covers: Sequence[Node]
     distribution: DraftDistribution
 

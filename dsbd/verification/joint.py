@@ -139,7 +139,7 @@ class _JointVerifier:
         """Draw the token after the accepted ones from the target's own distribution, rejected or not."""
         distribution, draft_probs = self._distributions(alive, place)
         drawn = self.choices.draw(distribution.masses())
-        _, token = distribution.pair(drawn.index)
+        _, token = distribution.candidate(drawn.index)
         landed = self.forest.find(alive.node, token)
         node = landed or alive.node.child(token)
         target, draft = distribution.probability(drawn.index), float(draft_probs[drawn.index])
@@ -152,7 +152,7 @@ class _JointVerifier:
         return VerifiedLayer([alive], distribution, draft_probs, width, trials, [draw], [beam], living, outcome)
 
     def _distributions(self, alive: Beam, place: int) -> tuple[JointDistribution, Floats]:
-        """Return P below the alive beam, and Q at its pairs; zeros below the last drafted layer."""
+        """Return P below the alive beam, and Q at its candidates; zeros below the last drafted layer."""
         distribution = joint_distribution(self.next_tokens([alive.node]), [alive.log_weight], [1], self.settings)
         if place >= len(self.beam.nodes):
             return distribution, np.zeros(distribution.support)

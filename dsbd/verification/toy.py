@@ -9,9 +9,9 @@ probability 3/4 under the target and "b" with probability 1/4. What follows depe
     draft, after a     1/3  1/3  1/3
     draft, after b      1    0    0
 
-So the joint distributions of the first layer, over (alive beam, token) pairs, are
+So the joint distributions of the first layer, over (alive beam, token) candidates, are
 
-    pair               aa   ab   a.   ba
+    candidate               aa   ab   a.   ba
     P, the target's   1/2  1/8  1/8  1/4
     Q, the draft's    1/4  1/4  1/4  1/4
 

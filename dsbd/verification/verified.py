@@ -37,8 +37,8 @@ block: the last layer of a block that the target searched itself, after which no
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnPair:
-    """A pair drawn by inverting the cumulative sum of a distribution: ``low <= uniform < high``."""
+class DrawnCandidate:
+    """A candidate drawn by inverting the cumulative sum of a distribution: ``low <= uniform < high``."""
 
     index: int
     uniform: float
@@ -53,7 +53,7 @@ class Choices(Protocol):
         """Return True with this probability, and the uniform that decided."""
         ...
 
-    def draw(self, masses: Floats) -> DrawnPair:
+    def draw(self, masses: Floats) -> DrawnCandidate:
         """Draw an index with probability in proportion to ``masses`` [n]."""
         ...
 
@@ -73,17 +73,17 @@ class Uniforms:
         uniform = next(self._next)
         return uniform < probability, uniform
 
-    def draw(self, masses: Floats) -> DrawnPair:
+    def draw(self, masses: Floats) -> DrawnCandidate:
         """Draw the index whose interval of the cumulative sum holds the next uniform.
 
         >>> Uniforms([0.55]).draw(np.array([1 / 2, 1 / 8, 1 / 8, 1 / 4]))  # P of the toy: aa, ab, a., ba
-        DrawnPair(index=1, uniform=0.55, low=0.5, high=0.625)
+        DrawnCandidate(index=1, uniform=0.55, low=0.5, high=0.625)
         """
         uniform = next(self._next)
         cdf = np.cumsum(masses)
         cdf /= cdf[-1]
         index = int(cdf.searchsorted(uniform, side="right"))
-        return DrawnPair(index, uniform, float(cdf[index - 1]) if index else 0.0, float(cdf[index]))
+        return DrawnCandidate(index, uniform, float(cdf[index - 1]) if index else 0.0, float(cdf[index]))
 
 
 @dataclass(frozen=True)
@@ -150,11 +150,11 @@ class Draw(Generic[Place]):
     kind: DrawKind
     node: Place
     landed: bool
-    """True if the drawn pair is a node of the forest."""
+    """True if the drawn candidate is a node of the forest."""
     target_prob: float
-    """P at the pair."""
+    """P at the candidate."""
     draft_prob: float
-    """Q at the pair (0 if the draft model could not have drawn it, and in a bonus layer)."""
+    """Q at the candidate (0 if the draft model could not have drawn it, and in a bonus layer)."""
     c: float | None = None
     S: float | None = None
     uniform: float | None = None
@@ -171,7 +171,7 @@ class VerifiedLayer:
     alive: list[Beam]
     """The beams that the layer extends, in the order of ``distribution``."""
     distribution: JointDistribution
-    draft_probs: Floats  # Q at the pairs of ``distribution``; zeros in a bonus layer
+    draft_probs: Floats  # Q at the candidates of ``distribution``; zeros in a bonus layer
     width: Width
     trials: list[Trial[Node]]
     draws: list[Draw[Node]]

@@ -141,7 +141,7 @@ class _Verifier:
     def choose_width(self, state: _State, drafted: ForestLayer) -> Width:
         """Choose the width of a layer from P and Q; that of a coupled forest is fixed.
 
-        The number of drafts follows from Q too: without replacement it is at most the number of its pairs.
+        The number of drafts follows from Q too: without replacement it is at most the number of its candidates.
         """
         if self.settings.forest == "coupled":
             return Width(cap_width(self.settings.max_width, state.distribution.support, self.settings), lambda: COUPLED)
@@ -186,9 +186,9 @@ class _Verifier:
         return trials, accepted
 
     def _gains(self, drafted: ForestLayer) -> list[float]:
-        """Return the gain of each draft: the k-th draft came from Q * gain_k on the pairs that were left.
+        """Return the gain of each draft: the k-th draft came from Q * gain_k on the candidates that were left.
 
-        Without replacement gain_k = 1 / (mass of Q without the earlier drafts). This mass is summed from the pairs
+        Without replacement gain_k = 1 / (mass of Q without the earlier drafts). This mass is summed from the candidates
         that are left: 1 - mass of the earlier drafts would lose all its digits where Q is peaked.
         """
         if self.settings.replacement or drafted.distribution.ranked:
@@ -228,7 +228,7 @@ class _Verifier:
         return draws
 
     def _draw_coupled(self, state: _State, count: int, kind: DrawKind) -> list[Draw[Node]]:
-        """Draw beams from the target's distribution by the noise: for each draw the pair with the largest score +
+        """Draw beams from the target's distribution by the noise: for each draw the candidate with the largest score +
         noise.
         """
         distribution, settings, nodes = state.distribution, self.settings, dict[int, Node]()
@@ -255,7 +255,7 @@ class _Verifier:
         **more: float,
     ) -> Draw[Node]:
         """Return the draw of a candidate; ``nodes`` holds those of the layer's draws so far, by index."""
-        beam, token = state.distribution.pair(index)
+        beam, token = state.distribution.candidate(index)
         parent = state.alive[beam].node
         landed = self.forest.find(parent, token)
         node = nodes.setdefault(index, landed or parent.child(token))

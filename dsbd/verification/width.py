@@ -57,7 +57,7 @@ def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> tu
 
     Args:
         target_probs: P on its support [n].
-        draft_probs: Q at the same pairs [n]. Q at other pairs makes no difference.
+        draft_probs: Q at the same candidates [n]. Q at other candidates makes no difference.
         drafts: m, the number of drafts.
     """
     c, S = [0.0], [1.0]
@@ -103,7 +103,7 @@ def choose_width(
     """Choose the width: max(min_width, largest K with P(accepted >= K) >= width_threshold), at most max_width.
 
     It depends on the distributions P and Q only, never on which drafts were drawn. Without replacement the distribution
-    is an estimate, and the width is at most the number of pairs that can be drawn.
+    is an estimate, and the width is at most the number of candidates that can be drawn.
 
     >>> from dsbd.verification import toy
     >>> width = choose_width(toy.target_distribution().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.5))
@@ -115,9 +115,9 @@ def choose_width(
 
     Args:
         target_probs: P on its support [n].
-        draft_probs: Q at the same pairs [n].
+        draft_probs: Q at the same candidates [n].
         drafts: m, with orphans and duplicates included.
-        support: number of pairs P can draw.
+        support: number of candidates P can draw.
         settings: min_width, max_width, width_threshold, replacement are read.
     """
 
@@ -155,7 +155,7 @@ def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int
 
 
 def cap_width(width: int, support: int, settings: ResolvedSettings) -> int:
-    """Limit a width to the number of pairs: without replacement a layer cannot yield more beams.
+    """Limit a width to the number of candidates: without replacement a layer cannot yield more beams.
 
     >>> from dsbd.verification import toy
     >>> cap_width(7, 4, toy.settings(replacement=True)), cap_width(7, 4, toy.settings(replacement=False))

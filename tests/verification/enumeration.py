@@ -19,7 +19,7 @@ from dsbd.settings import ResolvedSettings
 from dsbd.verification.beams import Beam, Node
 from dsbd.verification.distributions import TopTokens
 from dsbd.verification.forest import BranchedLayer, DraftDistribution, Forest, ForestLayer
-from dsbd.verification.verified import DrawnPair, VerifiedLayer, up_to_end
+from dsbd.verification.verified import DrawnCandidate, VerifiedLayer, up_to_end
 from tests.verification import oracle
 from tests.verification.oracle import Multiset, Path, Process, Tables, Warp, Weighted
 
@@ -215,8 +215,8 @@ class _Branching:
         options = ((1, probability), (0, 1.0 - probability))
         return bool(self._choose([option for option in options if option[1] > 0])), 0.0
 
-    def draw(self, masses) -> DrawnPair:
-        return DrawnPair(self._choose(_normalised(masses.tobytes())), 0.0, 0.0, 0.0)
+    def draw(self, masses) -> DrawnCandidate:
+        return DrawnCandidate(self._choose(_normalised(masses.tobytes())), 0.0, 0.0, 0.0)
 
 
 @lru_cache(100_000)

@@ -85,11 +85,11 @@ def test_joint_distribution_is_the_oracles(layer) -> None:
     distribution = joint_distribution(rows_of(tables, warp.top_k), weights, counts, ResolvedSettings(**warp._asdict()))
     expected = dict(oracle_distribution(*layer))
     if distribution.ranks is not None:
-        assert [distribution.pair(index) for index in distribution.ranks.tolist()] == list(expected)
+        assert [distribution.candidate(index) for index in distribution.ranks.tolist()] == list(expected)
         return
-    assert {distribution.pair(index) for index in range(distribution.support)} == set(expected)
+    assert {distribution.candidate(index) for index in range(distribution.support)} == set(expected)
     for index in range(distribution.support):
-        place, token = distribution.pair(index)
+        place, token = distribution.candidate(index)
         assert distribution.find(place, token) == index
         assert distribution.probability(index) == pytest.approx(expected[place, token], abs=EXACT)
         assert distribution.log_weights[index] == pytest.approx(weights[place] + math.log(tables[place][token]))

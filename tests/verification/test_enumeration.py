@@ -29,7 +29,7 @@ EXACT = 1e-12
 
 
 def settings(**changes) -> ResolvedSettings:
-    """Two draft layers, fixed width 2, the four likeliest pairs."""
+    """Two draft layers, fixed width 2, the four likeliest candidates."""
     width = changes.pop("width", 2)
     values = {"draft_depth": 2, "draft_width": 2, "min_width": width, "max_width": width, "top_k": 4, **changes}
     return ResolvedSettings(**values)

@@ -10,8 +10,9 @@ import {near, scenes} from "./given.js";
 /* ---- the distribution
  * --------------------------------------------------------------------------------------------------- */
 
-/* The toy of docs/algorithm.md. Catches a nucleus that takes one pair more where the mass is reached exactly. All else
- * of a joint distribution, and the trials of a layer, are in the traces that both languages write: test_live.py. */
+/* The toy of docs/algorithm.md. Catches a nucleus that takes one candidate more where the mass is reached exactly. All
+ * else of a joint distribution, and the trials of a layer, are in the traces that both languages write: test_live.py.
+ * */
 test("the nucleus where its mass is reached", () => {
   const rows = [
     [2 / 3, 1 / 6, 1 / 6],
@@ -25,7 +26,7 @@ test("the nucleus where its mass is reached", () => {
   assert.deepEqual(distributionOf(0.751), ["0.571429", "0.142857", "0.285714"]);
 });
 
-/* Catches > in place of >=, and a bound that is left out: no recorded layer has so few pairs. */
+/* Catches > in place of >=, and a bound that is left out: no recorded layer has so few candidates. */
 test("the width at the edges where one sign decides", () => {
   const counts = [
     [[0.9, 0.5], 0.5, 2],
@@ -48,8 +49,8 @@ test("the width at the edges where one sign decides", () => {
   }
 });
 
-/* Catches a number on the edge of an interval that goes to its neighbour, or to a pair of no mass, a chance that is
- * just reached, and a tie that goes to the later pair. */
+/* Catches a number on the edge of an interval that goes to its neighbour, or to a candidate of no mass, a chance that
+ * is just reached, and a tie that goes to the later candidate. */
 test("draws, verdicts and ties where one sign decides", () => {
   const cases = [
     [0, 0, 0, 0.25],

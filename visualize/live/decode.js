@@ -183,17 +183,17 @@ export function* drafted(row, beams, depth, settings, {size, eos, generator, noi
       parents: frontier.map(({node}) => node),
     };
     const likeliest = bestOf(distribution.probs).filter((at) => distribution.probs[at] >= LEAST_DRAFT_PROB);
-    const order = distribution.isRanked ? [...distribution.pairs.keys()] : likeliest;
+    const order = distribution.isRanked ? [...distribution.candidates.keys()] : likeliest;
     const isCoupled = settings.forest === "coupled";
     const guesses = isCoupled ? guessesOf(distribution, margins, settings, noise) : null;
     const drawn = isCoupled
       ? guesses.order.slice(0, settings.draft_width)
       : drawnFrom(order, distribution, settings, generator);
-    const raw = (at) => rows[Math.floor(distribution.pairs[at] / size)][distribution.pairs[at] % size];
+    const raw = (at) => rows[Math.floor(distribution.candidates[at] / size)][distribution.candidates[at] % size];
     const grown = (at) =>
       forest.grow(
-        distribution.parents[Math.floor(distribution.pairs[at] / size)],
-        distribution.pairs[at] % size,
+        distribution.parents[Math.floor(distribution.candidates[at] / size)],
+        distribution.candidates[at] % size,
         raw(at),
       );
     const drafts = drawn.map(grown);
@@ -201,10 +201,10 @@ export function* drafted(row, beams, depth, settings, {size, eos, generator, noi
     forest.layers.push(layerOf(distribution, order, drawn, drafts, covers, settings));
     if (isCoupled) drawn.forEach((at) => margins.set(grown(at), guesses.margins[at]));
     frontier = [...new Set(drawn)]
-      .filter((at) => !eos.has(distribution.pairs[at] % size))
+      .filter((at) => !eos.has(distribution.candidates[at] % size))
       .map((at) => {
         const multiplicity = isCoupled ? guesses.counts[at] || 1 : drawn.filter((one) => one === at).length;
-        return {node: grown(at), log_weight: distribution.weightAt(distribution.pairs[at]), multiplicity};
+        return {node: grown(at), log_weight: distribution.weightAt(distribution.candidates[at]), multiplicity};
       });
   }
   return forest;
@@ -246,7 +246,7 @@ function drawnFrom(order, {probs, isRanked}, {draft_width: width, temperature, r
   return ranks.map((rank) => order[rank]);
 }
 
-/* The likeliest pairs that were not chosen and do not end; in a coupled forest those with the least margins. */
+/* The likeliest candidates that were not chosen and do not end; in a coupled forest those with the least margins. */
 function coversOf({pairs, scores, size}, chosen, {cover_width, draft_width}, eos, guesses) {
   if (!cover_width) return [];
   if (guesses) {
@@ -261,7 +261,7 @@ function coversOf({pairs, scores, size}, chosen, {cover_width, draft_width}, eos
  * of Q that was not drawn. */
 function layerOf(distribution, order, drawn, drafts, covers, {forest}) {
   const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + distribution.probs[at]), 0);
-  const [pairs, probs] = [distribution.pairs, distribution.probs].map((values) => order.map((at) => values[at]));
+  const [pairs, probs] = [distribution.candidates, distribution.probs].map((values) => order.map((at) => values[at]));
   const {parents, isRanked, size} = distribution;
   const held = {pairs, probs, parents, isRanked, size};
   if (forest === "coupled")

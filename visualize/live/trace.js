@@ -157,7 +157,7 @@ class Recorder {
     forest.layers.forEach(({drafts, covers, distribution}, at) => {
       const layer = layers[at];
       const drafted = new Set(drafts);
-      const probs = new Map(distribution.pairs.map((pair, place) => [pair, distribution.probs[place]]));
+      const probs = new Map(distribution.candidates.map((pair, place) => [pair, distribution.probs[place]]));
       for (const node of new Set([...drafts, ...covers])) {
         const place = layer ? layer.alive.findIndex((beam) => beam.node === node.parent) : -1;
         add(node, at + 1, drafted.has(node) ? "drafted" : "cover", {
@@ -183,14 +183,14 @@ class Recorder {
       kind,
       alive: alive.map(({node}) => ids.get(node)),
       ...width,
-      target_support: distribution.pairs.length,
+      target_support: distribution.candidates.length,
       accepted: trials.filter(({verdict}) => verdict === "accepted").length,
       outcome,
       beams: beams.map((beam) => ({...beam, node: ids.get(beam.node)})),
       finished: ended.map(({node}) => ids.get(node)),
       alternatives: bestOf(distribution.probs, ALTERNATIVES).map((at) => {
-        const {node: parent} = alive[Math.floor(distribution.pairs[at] / size)];
-        const token_id = distribution.pairs[at] % size;
+        const {node: parent} = alive[Math.floor(distribution.candidates[at] / size)];
+        const token_id = distribution.candidates[at] % size;
         const [text] = pair.tokenizer.piece(token_id);
         const node = ids.get(forest.find(parent, token_id)) ?? null;
         const probs = {target_prob: distribution.probs[at], draft_prob: draft_probs[at]};

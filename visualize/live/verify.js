@@ -46,11 +46,11 @@ function entered({rowOf, settings, size, rules}, alive, drafts) {
   const places = new Map(alive.map(({node}, place) => [node, place]));
   const draft_probs = distribution.probs.map(() => 0);
   let hasMass = false;
-  drafts?.distribution.pairs.forEach((pair, at) => {
-    const place = places.get(drafts.distribution.parents[Math.floor(pair / size)]);
+  drafts?.distribution.candidates.forEach((candidate, at) => {
+    const place = places.get(drafts.distribution.parents[Math.floor(candidate / size)]);
     if (place === undefined) return;
     hasMass = true;
-    const index = distribution.find(place, pair % size);
+    const index = distribution.find(place, candidate % size);
     if (index !== undefined) draft_probs[index] = drafts.distribution.probs[at];
   });
   if (settings.forest === "coupled") hasMass = Boolean(drafts?.covers.some(({parent}) => places.has(parent)));
@@ -67,7 +67,7 @@ const residualOver = ({settings, rules}, {alive, distribution, draft_probs}, kin
 
 /* The width of a layer and what it follows from: both distributions. That of a coupled forest is fixed. */
 function widthOf({settings}, {distribution, draft_probs, drafts}) {
-  const support = distribution.pairs.length;
+  const support = distribution.candidates.length;
   const chosen = (chances, numbers) => {
     const count = reached(chances, settings.width_threshold);
     return {width: bounded(count, support, settings), width_reason: reasonOf(count, support, settings), ...numbers};
@@ -76,7 +76,7 @@ function widthOf({settings}, {distribution, draft_probs, drafts}) {
     return {width: bounded(0, support, settings), width_reason: "min_width", ...chainNumbers([1], [])};
   }
   const {length} = drafts.drafts;
-  const count = settings.replacement ? length : Math.min(length, drafts.distribution.pairs.length);
+  const count = settings.replacement ? length : Math.min(length, drafts.distribution.candidates.length);
   const chain_S = chainOf(distribution.probs, draft_probs, count);
   const numbers = chainNumbers(chain_S, alphasOf(chain_S));
   return chosen(tailsOf(numbers.accepted_distribution), numbers);
@@ -121,7 +121,8 @@ function triedAll(given, {distribution, places, drafts}, residual) {
   });
 }
 
-/* The k-th draft came from Q times gain k on the pairs that were left: without replacement 1 / what was left of Q. */
+/* The k-th draft came from Q times gain k on the candidates that were left: without replacement 1 / what was left of Q.
+ * */
 function gainsOf({draft_probs, rest, distribution}, {replacement}) {
   if (replacement || distribution.isRanked) return draft_probs.map(() => 1);
   let left = rest;
@@ -135,10 +136,10 @@ function completed(given, state, width, residual, trials) {
   const {alive, distribution, draft_probs} = state;
   const accepted = residual.accepted.length;
   const draws = [];
-  const nodes = new Map(); // by the index of the pair
+  const nodes = new Map(); // by the index of the candidate
   const nodeAt = (at) => {
-    const parent = alive[Math.floor(distribution.pairs[at] / given.size)].node;
-    const token = distribution.pairs[at] % given.size;
+    const parent = alive[Math.floor(distribution.candidates[at] / given.size)].node;
+    const token = distribution.candidates[at] % given.size;
     return forest.find(parent, token) ?? {parent, token, length: parent.length + 1};
   };
   const grow = (at) => nodes.get(at) ?? nodes.set(at, nodeAt(at)).get(at);
@@ -175,8 +176,8 @@ const UNDRAWN = {c: null, S: null, uniform: null, cdf_low: null, cdf_high: null}
 /* The draws of a layer by the noise: of each draw, or without replacement of one for all, the largest score + noise. */
 function coupledDraws({settings: {replacement}, noise, size}, {alive, distribution}, width) {
   if (distribution.ranks) return distribution.ranks.slice(0, width).map((at) => ({at, noise: 0}));
-  const values = distribution.pairs.map((pair) =>
-    noise.gumbel(alive[Math.floor(pair / size)].node, pair % size, replacement ? width : 1),
+  const values = distribution.candidates.map((candidate) =>
+    noise.gumbel(alive[Math.floor(candidate / size)].node, candidate % size, replacement ? width : 1),
   );
   const perturbed = (draw) => values.map((own, at) => distribution.scores[at] + own[draw]);
   if (!replacement) return bestOf(perturbed(0), width).map((at) => ({at, noise: values[at][0]}));
@@ -190,7 +191,7 @@ function coupledDraws({settings: {replacement}, noise, size}, {alive, distributi
 function bonus(given, alive) {
   const state = entered(given, alive, null);
   const {max_width, replacement} = given.settings;
-  const width = replacement ? max_width : Math.min(max_width, state.distribution.pairs.length);
+  const width = replacement ? max_width : Math.min(max_width, state.distribution.candidates.length);
   const numbers = {width, width_reason: "bonus", ...chainNumbers([], [])};
   return completed(given, state, numbers, residualOver(given, state, "bonus", width), []);
 }

@@ -1,8 +1,9 @@
-/* The distributions of a layer, its width and its trials, over (beam, token) pairs. The lab of a lesson, the game and
- * the decoder in the browser decide with these functions, and no page is needed for them.
+/* The distributions of a layer, its width and its trials, over (beam, token) candidates. The lab of a lesson, the game
+ * and the decoder in the browser decide with these functions, and no page is needed for them.
  *
- * A pair is a number: the place of its beam times the size of the vocabulary, plus the token. So the order of the
- * numbers is that of the pairs. docs/algorithm.md, *The joint distribution*, *The dynamic width*, *One iteration*. */
+ * A candidate is a number: the place of its beam times the size of the vocabulary, plus the token. So the order of the
+ * numbers is that of the candidates. docs/algorithm.md, *The joint distribution*, *The dynamic width*, *One iteration*.
+ * */
 
 /* ---- the joint distribution
  * ---------------------------------------------------------------------------------------------- */
@@ -34,22 +35,23 @@ export function bestOf(values, count = Infinity) {
   return kept.sort(better).slice(0, count);
 }
 
-/* Temperature, then top-k, then top-p, each once and over all pairs: {pairs, scores, probs, weightAt, size, isRanked}.
- * Best pair first if a setting needs this order, else every pair, possible or not, in the order of the pairs.
- * rows: raw log-probabilities after each beam; beams: [{log_weight, multiplicity}].
- * Greedy without replacement the distribution is ranked: each pair is certain in its turn. */
+/* Temperature, then top-k, then top-p, each once and over all candidates: {candidates, scores, probs, weightAt, size,
+ * isRanked}. Best candidate first if a setting needs this order, else every candidate, possible or not, in the order of
+ * the candidates. rows: raw log-probabilities after each beam; beams: [{log_weight, multiplicity}].
+ * Greedy without replacement the distribution is ranked: each candidate is certain in its turn. */
 export function warpedDistribution(rows, beams, {temperature, top_k, top_p, replacement}, size) {
-  const weightAt = (pair) => beams[Math.floor(pair / size)].log_weight + rows[Math.floor(pair / size)][pair % size];
+  const weightAt = (candidate) =>
+    beams[Math.floor(candidate / size)].log_weight + rows[Math.floor(candidate / size)][candidate % size];
   const scores = scoresOf(rows, beams, temperature, size);
   const isSorted = top_k > 0 || temperature === 0 || top_p < 1;
-  const pairs = isSorted ? bestOf(scores, top_k || Infinity) : [...scores.keys()];
-  const kept = pairs.map((pair) => scores[pair]);
+  const candidates = isSorted ? bestOf(scores, top_k || Infinity) : [...scores.keys()];
+  const kept = candidates.map((candidate) => scores[candidate]);
   const probs = temperature > 0 ? nucleus(softmax(kept), top_p) : kept.map((_, rank) => Number(rank === 0));
   const isRanked = temperature === 0 && !replacement;
-  return {pairs, scores: kept, probs, weightAt, size, isRanked};
+  return {candidates, scores: kept, probs, weightAt, size, isRanked};
 }
 
-/* The logarithm of the mass of each pair, up to a number that all share; at temperature 0 its log-weight. */
+/* The logarithm of the mass of each candidate, up to a number that all share; at temperature 0 its log-weight. */
 function scoresOf(rows, beams, temperature, size) {
   const scores = new Float64Array(rows.length * size);
   const most = Math.max(...rows.map((row, place) => beams[place].log_weight + largestOf(row)));
@@ -75,7 +77,7 @@ function normalised(masses) {
   return masses.map((mass) => mass / total);
 }
 
-/* The likeliest pairs up to the mass top_p, with the one that crosses it. */
+/* The likeliest candidates up to the mass top_p, with the one that crosses it. */
 function nucleus(probs, top_p) {
   if (top_p === 1) return probs;
   let before = 0;
@@ -87,35 +89,36 @@ function nucleus(probs, top_p) {
   return before > 0 ? normalised(kept) : kept;
 }
 
-/* The distribution from which a layer draws: the pairs that can be drawn, in their order. `ranks` has the order of a
- * ranked distribution, else it is null; `find` gives the index of a pair, undefined if it has none. */
+/* The distribution from which a layer draws: the candidates that can be drawn, in their order. `ranks` has the order of
+ * a ranked distribution, else it is null; `find` gives the index of a candidate, undefined if it has none. */
 export function jointDistribution(rows, beams, settings, size) {
-  const {pairs, probs, scores, weightAt, isRanked} = warpedDistribution(rows, beams, settings, size);
+  const {candidates, probs, scores, weightAt, isRanked} = warpedDistribution(rows, beams, settings, size);
   const {top_p, replacement} = settings;
-  const isKept = !replacement && top_p === 1 ? (at) => weightAt(pairs[at]) > -Infinity : (at) => probs[at] > 0;
-  const order = [...pairs.keys()].filter((at) => isRanked || isKept(at)); // without replacement 0 may be the best left
-  order.sort((one, other) => pairs[one] - pairs[other]);
+  const isKept = !replacement && top_p === 1 ? (at) => weightAt(candidates[at]) > -Infinity : (at) => probs[at] > 0;
+  const order = [...candidates.keys()].filter((at) => isRanked || isKept(at)); // without replacement 0 may be the best left
+  order.sort((one, other) => candidates[one] - candidates[other]);
   const ranks = isRanked ? [] : null;
   if (isRanked) order.forEach((rank, at) => (ranks[rank] = at));
-  const place = new Map(order.map((at, index) => [pairs[at], index]));
+  const place = new Map(order.map((at, index) => [candidates[at], index]));
   return {
-    pairs: order.map((at) => pairs[at]),
+    candidates: order.map((at) => candidates[at]),
     probs: order.map((at) => probs[at]),
-    weights: order.map((at) => weightAt(pairs[at])),
+    weights: order.map((at) => weightAt(candidates[at])),
     scores: order.map((at) => scores[at]),
     ranks,
     find: (beam, token) => place.get(beam * size + token),
   };
 }
 
-/* The probability of each pair, 0 at the removed ones, not normalised. */
+/* The probability of each candidate, 0 at the removed ones, not normalised. */
 function massesOf({probs, ranks}, removed) {
   if (!ranks) return removed.size ? probs.map((prob, at) => (removed.has(at) ? 0 : prob)) : probs;
   const best = ranks.find((at) => !removed.has(at));
   return probs.map((_, at) => Number(at === best));
 }
 
-/* The probability of each pair relative to the best one that is left: nothing underflows before they are compared. */
+/* The probability of each candidate relative to the best one that is left: nothing underflows before they are compared.
+ * */
 function massesOfRest({scores}, removed) {
   const left = scores.map((score, at) => (removed.has(at) ? -Infinity : score));
   const most = largestOf(left);
@@ -166,7 +169,7 @@ export function tailsOf(exactly) {
 export const reached = (chances, threshold) => chances.findLastIndex((chance) => chance >= threshold) + 1;
 
 /* The width of a layer whose threshold allows `count` beams: at least min_width, at most max_width, and without
- * replacement at most one beam per pair of positive probability. */
+ * replacement at most one beam per candidate of positive probability. */
 export function bounded(count, support, settings) {
   const width = Math.min(Math.max(count, settings.min_width), settings.max_width);
   return settings.replacement ? width : Math.min(width, support);
@@ -184,14 +187,14 @@ export const sum = (numbers) => numbers.reduce((before, number) => before + numb
 
 /* ---- the trials ------------------------------------------------------------------------------------------------- */
 
-/* P′, the target's distribution as the trials of a layer change it: max(P − cQ, 0) / S at one pair.
+/* P′, the target's distribution as the trials of a layer change it: max(P − cQ, 0) / S at one candidate.
  * docs/algorithm.md, *The residual in closed form*. */
 export const residualOf = (target, draft, c, S) => Math.max(target - c * draft, 0) / S;
 
 /* The probability that a trial accepts: min(1, P′ / Q). */
 export const acceptanceOf = (residual, draft) => Math.min(1, residual / draft);
 
-/* S(c): the sum of max(P − cQ, 0) over all pairs. */
+/* S(c): the sum of max(P − cQ, 0) over all candidates. */
 const restOf = (targets, drafts, c) =>
   targets.reduce((sum, target, at) => sum + residualOf(target, drafts[at], c, 1), 0);
 
@@ -213,7 +216,7 @@ const LEAST_LEFT = 1e-290; // where less of P is left after removals, P' is made
 /* The trials of one layer, in order: what is accepted so far, and c and S of the residual. docs/algorithm.md, *The
  * residual in closed form* and *Without replacement*. */
 export class Residual {
-  /* layer: {kind, width, alive}; distribution: P; drafts: Q at the pairs of P. */
+  /* layer: {kind, width, alive}; distribution: P; drafts: Q at the candidates of P. */
   constructor({kind, width, alive}, distribution, drafts, replacement) {
     Object.assign(this, {kind, width, distribution, replacement, alive: new Set(alive), accepted: []});
     Object.assign(this, {tried: new Set(), removed: new Set()});
@@ -245,12 +248,12 @@ export class Residual {
     return this.alive.has(parent) ? null : "orphaned";
   }
 
-  /* P' at a pair; null is a pair that P does not have. */
+  /* P' at a candidate; null is a candidate that P does not have. */
   left(at) {
     return at === null ? 0 : residualOf(this.targets[at], this.drafts[at], this.c, this.S);
   }
 
-  /* The probability that the trial of a pair accepts; draft: the probability it was drawn with. */
+  /* The probability that the trial of a candidate accepts; draft: the probability it was drawn with. */
   chance(at, draft) {
     return acceptanceOf(this.left(at), draft);
   }
@@ -273,7 +276,7 @@ export class Residual {
     return true;
   }
 
-  /* Without replacement the pair leaves P, and the pairs tried so far leave Q. */
+  /* Without replacement the candidate leaves P, and the candidates tried so far leave Q. */
   take(at) {
     if (!this.replacement) {
       this.removed.add(at);
@@ -283,7 +286,7 @@ export class Residual {
     this.restart();
   }
 
-  /* P' at all pairs, not normalised: the sum is S. */
+  /* P' at all candidates, not normalised: the sum is S. */
   masses() {
     return this.targets.map((target, at) => residualOf(target, this.drafts[at], this.c, 1));
   }

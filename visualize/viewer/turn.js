@@ -11,7 +11,7 @@ const LEAST = 0.6; // how much of the height the largest probability leaves free
 const STEP = 0.005;
 const SEEN = 0.005; // a smaller cut or fill is not named
 
-/* The likeliest pairs of a layer, and all others as one: [{name, target, draft}]; null where no guess is tried.
+/* The likeliest candidates of a layer, and all others as one: [{name, target, draft}]; null where no guess is tried.
  * The others differ among themselves. What the recorded distribution cuts and fills in all says how much: `gap`, what
  * of their target the draft misses, and `off`, the part of their draft that misses the target. */
 export function barsOf(layer, others) {
