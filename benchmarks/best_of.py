@@ -14,7 +14,7 @@ from collections import defaultdict
 from itertools import accumulate
 from pathlib import Path
 
-from dsbd.contest.statistics import clustered_mean, clustered_rate, paired_difference
+from dsbd.bench.statistics import clustered_mean, clustered_rate, paired_difference
 
 
 def read_runs(path: Path, contender: str) -> dict[str, list[dict]]:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import dsbd
-from dsbd.contest.contenders import contenders
-from dsbd.contest.race import race
-from dsbd.contest.records import Race
-from dsbd.contest.tasks import load_task
+from dsbd.bench.race import race
+from dsbd.bench.records import Race
+from dsbd.bench.systems import contenders
+from dsbd.bench.tasks import load_task
 from dsbd.machine import machine, versions
 from dsbd.models.loading import WITH_MEMORY
 from dsbd.util import SMOLLM2

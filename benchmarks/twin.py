@@ -25,10 +25,10 @@ from transformers import LlamaForCausalLM
 
 import dsbd
 from benchmarks.record import COPIED, SURE
-from dsbd.contest.contenders import Contender, contenders
-from dsbd.contest.measure import as_shipped, generate, time_passes
-from dsbd.contest.statistics import NONE, median_interval
-from dsbd.contest.tasks import load_task
+from dsbd.bench.measure import as_shipped, generate, time_passes
+from dsbd.bench.statistics import NONE, median_interval
+from dsbd.bench.systems import Contender, contenders
+from dsbd.bench.tasks import load_task
 from dsbd.machine import machine, synchronise
 from dsbd.models.lookup import LOOKUP
 from dsbd.models.pair import Pair

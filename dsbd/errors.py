@@ -52,7 +52,7 @@ class TaskError(DsbdError):
 
 
 class RecordError(DsbdError, ValueError):
-    """The data is no table or race of a contest."""
+    """The data is no table or race of a benchmark."""
 
 
 class QueryError(DsbdError):

@@ -14,9 +14,9 @@ from tokenizers import processors
 import dsbd
 from dsbd import decoder, results, util
 from dsbd import settings as settings_module
+from dsbd.bench import sql
+from dsbd.bench.measure import log_likelihood
 from dsbd.commands import verify_trace
-from dsbd.contest import sql
-from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
 from dsbd.methods import resolve
 from dsbd.models.making import make_pair

@@ -21,12 +21,12 @@ NEVER = {
     "dsbd": {"plotly", "gradio", "networkx"},
     **{
         f"dsbd.{room}": {"torch", "transformers"}
-        for room in ("distribution", "tracing", "contest.records", "contest.tasks")
+        for room in ("distribution", "tracing", "bench.records", "bench.tasks")
     },
     "visualize": {"torch", "transformers", "gradio"},
 }
 """Packages that a room and all rooms in it never import; the page may import Gradio."""
-PLAIN = "errors util methods settings results tracing contest.records contest.statistics"
+PLAIN = "errors util methods settings results tracing bench.records bench.statistics"
 DRAWN_FROM = [f"dsbd.{name}" for name in PLAIN.split()]
 """What drawings may read of the decoder: plain data, and nothing that decodes. The page decodes."""
 

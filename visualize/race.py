@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from dsbd.contest.records import Lane, Phase, Race, Racer, Ratio
+from dsbd.bench.records import Lane, Phase, Race, Racer, Ratio
 from visualize.words import number
 
 ALIKE = (0.9, 1.1)

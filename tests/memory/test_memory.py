@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 import dsbd
 from dsbd.api import planning
-from dsbd.contest.measure import log_likelihood
+from dsbd.bench.measure import log_likelihood
 from dsbd.errors import PairError, PromptError, StoppedError
 from dsbd.memory.files import CONFIG, WEIGHTS, LowRank, load_memory, save_memory
 from dsbd.memory.reading import Memory, MemoryNetwork, MemorySettings, segments_of

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import dsbd
-from dsbd.contest.measure import time_passes
-from dsbd.contest.statistics import clustered_mean
+from dsbd.bench.measure import time_passes
+from dsbd.bench.statistics import clustered_mean
 from dsbd.errors import PromptError, SettingsError, StoppedError
 from dsbd.methods import ABOUT
 from dsbd.models.pair import Pair

@@ -9,10 +9,10 @@ from typing import Any
 
 import gradio as gr
 
-from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders, require_count
-from dsbd.contest.race import race
-from dsbd.contest.records import Progress, Race
-from dsbd.contest.task import Question, Task
+from dsbd.bench.race import race
+from dsbd.bench.records import Progress, Race
+from dsbd.bench.systems import POINTS, TRANSFORMERS, Contender, contenders, require_count
+from dsbd.bench.task import Question, Task
 from dsbd.errors import SettingsError, StoppedError
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.util import SMOLLM2

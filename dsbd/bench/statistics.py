@@ -1,4 +1,4 @@
-"""Statistics of decodes and their scores, and the table of a contest, as records and as Markdown. Needs no torch.
+"""Statistics of decodes and their scores, and the table of a benchmark, as records and as Markdown. Needs no torch.
 
 Questions about one database or one passage are a *cluster*: they are not independent. So every standard error sums the
 deviations within a cluster first. Repeated decodes of a question (seeds) are averaged before anything else: they tell
@@ -16,8 +16,8 @@ from dataclasses import asdict, replace
 from operator import attrgetter
 from typing import Any
 
-from dsbd.contest.records import Difference, Interval, Mean, Ratio, Row, Run, Table
-from dsbd.contest.task import Task
+from dsbd.bench.records import Difference, Interval, Mean, Ratio, Row, Run, Table
+from dsbd.bench.task import Task
 
 Figure = Callable[[Run], float]
 NONE = "–"

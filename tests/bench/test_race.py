@@ -9,15 +9,15 @@ import pytest
 
 import dsbd
 import visualize
-from dsbd.contest.contenders import contenders
-from dsbd.contest.contest import Asked, Contest
-from dsbd.contest.race import LaneWatch, race, race_of
-from dsbd.contest.records import Landing, Lane, Progress, Race, Stretch, load_race, read_record, to_plain
-from dsbd.contest.statistics import make_table
-from dsbd.contest.tasks import Prompts
+from dsbd.bench.benchmark import Asked, Benchmark
+from dsbd.bench.race import LaneWatch, race, race_of
+from dsbd.bench.records import Landing, Lane, Progress, Race, Stretch, load_race, read_record, to_plain
+from dsbd.bench.statistics import make_table
+from dsbd.bench.systems import contenders
+from dsbd.bench.tasks import Prompts
 from dsbd.errors import RecordError, SettingsError, StoppedError
 from dsbd.util import asset_path
-from tests.contest.made_up import BASELINE, Quiz, made_up_run, made_up_table
+from tests.bench.made_up import BASELINE, Quiz, made_up_run, made_up_table
 from tests.toy_pair import toy_pair
 from visualize import race as drawing
 
@@ -45,7 +45,7 @@ def made_up(**speeds) -> Race:
         for one, own in zip(racing, speeds.values(), strict=True)
         for round, layers in enumerate(own)
     ]  # fmt: skip
-    found = race_of(Contest(racing, tuple(asked), len(runs) // len(racing)), runs, {})
+    found = race_of(Benchmark(racing, tuple(asked), len(runs) // len(racing)), runs, {})
 
     def lane(end: float) -> Lane:
         stretches = (Stretch("prefill", 0.0, 0.5), Stretch("score", 0.5, end))

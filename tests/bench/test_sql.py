@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsbd.contest import sql
-from dsbd.contest.sql import QueryLimits, run_query, same_rows
-from dsbd.contest.tasks import DATABASES, SPIDER_HEAD, Library, Spider
+from dsbd.bench import sql
+from dsbd.bench.sql import QueryLimits, run_query, same_rows
+from dsbd.bench.tasks import DATABASES, SPIDER_HEAD, Library, Spider
 from dsbd.errors import QueryError, TaskError
-from tests.contest.made_up import chance, mean_score, write_database
+from tests.bench.made_up import chance, mean_score, write_database
 
 UNORDERED = "SELECT title FROM books WHERE title <> ' order by ' AND pages IN (SELECT pages FROM books ORDER BY 1)"
 BOOKS = [

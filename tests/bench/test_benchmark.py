@@ -1,4 +1,6 @@
-"""The contest on the toy pair: who runs, in which order and with which seed, what is measured, scored and compared."""
+"""The benchmark on the toy pair: who runs, in which order and with which seed, what is measured, scored and
+compared.
+"""
 
 import json
 from collections import Counter
@@ -9,32 +11,32 @@ import pytest
 import torch
 
 import dsbd
-from dsbd.contest import contest as driver
-from dsbd.contest.contenders import POINTS, contenders
-from dsbd.contest.contest import hold_contest, make_contest, run_contest
-from dsbd.contest.measure import log_likelihood, measure, trimmed
-from dsbd.contest.records import Table, read_record, to_plain
-from dsbd.contest.statistics import clustered_perplexity, clustered_rate, make_table, markdown_of, paired_difference
-from dsbd.contest.task import Question
-from dsbd.contest.tasks import Prompts
+from dsbd.bench import benchmark as driver
+from dsbd.bench.benchmark import hold_benchmark, make_benchmark, run_benchmark
+from dsbd.bench.measure import log_likelihood, measure, trimmed
+from dsbd.bench.records import Table, read_record, to_plain
+from dsbd.bench.statistics import clustered_perplexity, clustered_rate, make_table, markdown_of, paired_difference
+from dsbd.bench.systems import POINTS, contenders
+from dsbd.bench.task import Question
+from dsbd.bench.tasks import Prompts
 from dsbd.errors import PairError, PromptError, RecordError, SettingsError
 from dsbd.models.cache import PACKED
 from dsbd.models.loading import load_pair
 from dsbd.util import cut, value_of
-from tests.contest.made_up import BASELINE, RIGHT, Quiz, made_up_run, made_up_table
+from tests.bench.made_up import BASELINE, RIGHT, Quiz, made_up_run, made_up_table
 from tests.memory.test_memory import LONG, remembering
 from tests.toy_pair import EOS, toy_pair
 
 ALL = ("dsbd", "beam_sampling", "sampling", "hf_beam_sampling", "hf_beam_search", "hf_assisted", "hf_sampling")
 
 
-def contest_of(methods=("dsbd", "beam_sampling"), rounds=2, prompts=("Once", "The fox"), pair=None, **values):
+def benchmark_of(methods=("dsbd", "beam_sampling"), rounds=2, prompts=("Once", "The fox"), pair=None, **values):
     racing = contenders(methods, {"max_new_tokens": 5, **values})
-    return make_contest(pair or toy_pair(), racing, [Prompts(prompts)], rounds=rounds)
+    return make_benchmark(pair or toy_pair(), racing, [Prompts(prompts)], rounds=rounds)
 
 
-def runs_of(contest, pair=None, **options):
-    return [step.run for step in run_contest(pair or toy_pair(), contest, **options) if step.run is not None]
+def runs_of(benchmark, pair=None, **options):
+    return [step.run for step in run_benchmark(pair or toy_pair(), benchmark, **options) if step.run is not None]
 
 
 def test_a_contender_has_what_its_method_and_its_point_say():
@@ -48,37 +50,37 @@ def test_a_contender_has_what_its_method_and_its_point_say():
 
 def test_contenders_warm_up_and_then_take_turns_in_both_orders():
     """Catches contenders measured one after the other, while the machine grows warm, and a warm-up that counts."""
-    contest = contest_of(seed=7)
-    steps = list(run_contest(toy_pair(), contest))
+    benchmark = benchmark_of(seed=7)
+    steps = list(run_benchmark(toy_pair(), benchmark))
     assert [(step.doing, step.done) for step in steps] == [("warm-up", 0)] * 2 + [("decode", at) for at in range(9)]
     runs = [step.run for step in steps if step.run is not None]
-    names = [one.name for one in contest.contenders]
+    names = [one.name for one in benchmark.contenders]
     assert Counter((run.contender, run.prompt, run.seed) for run in runs) == Counter(
         (name, prompt, seed) for name in names for prompt in ("Once", "The fox") for seed in (7, 8)
     )
     assert [(run.prompt, run.seed) for run in runs[::2]] == [(run.prompt, run.seed) for run in runs[1::2]]
-    turns = [turn.contender.name for turn in replace(contest, rounds=9).turns()]
+    turns = [turn.contender.name for turn in replace(benchmark, rounds=9).turns()]
     assert {tuple(turns[at : at + 2]) for at in range(0, 36, 2)} == {tuple(names), tuple(names[::-1])}
 
 
 def test_what_cannot_run_is_found_before_anything_runs():
     with pytest.raises(PairError, match="dsbd defaults needs a draft model"):
-        contest_of(pair=replace(toy_pair(), draft=None))
+        benchmark_of(pair=replace(toy_pair(), draft=None))
     with pytest.raises(PromptError, match="prompt of 210 tokens plus max_new_tokens 5 exceeds the context"):
-        contest_of(prompts=[LONG])
+        benchmark_of(prompts=[LONG])
 
 
 def test_figures_of_every_method_are_those_of_the_decode_that_was_asked_for():
     """Catches an opponent that exceeds the limit, or whose prompt counts as text: it looks faster or better."""
-    contest = contest_of(ALL)
-    for run in runs_of(contest):
+    benchmark = benchmark_of(ALL)
+    for run in runs_of(benchmark):
         assert 1 <= run.new_tokens <= run.layers <= 5
         assert 0 <= run.prefill_seconds <= run.seconds
         assert run.perplexity > 1
         assert (run.iterations is None) == (run.mean_width is None) == run.method.startswith("hf_")
         assert (run.layers == 5) == (run.ended == "limit") or run.ended == "eos"
         if not run.method.startswith("hf_"):
-            own = next(one for one in contest.contenders if one.name == run.contender)
+            own = next(one for one in benchmark.contenders if one.name == run.contender)
             result = dsbd.decode(toy_pair(), run.prompt, replace(own.settings, seed=run.seed))
             assert (run.text, run.accepted, run.rejected) == (result.text, result.stats.accepted, result.stats.rejected)
 
@@ -135,30 +137,30 @@ def test_the_likelihood_is_the_sum_over_its_tokens(prefix):
 def test_a_long_prompt_is_read_before_the_clock_starts_and_judged_behind_its_memory(monkeypatch):
     """Catches a first method of a prompt that alone pays for reading it, and a perplexity under the window alone."""
     pair = remembering(toy_pair(), segment_tokens=24)
-    contest = contest_of(("dsbd",), 1, [LONG, "Once"], pair)
-    assert contest.count_read(pair) == 1
-    run, short = runs_of(contest, pair)
+    benchmark = benchmark_of(("dsbd",), 1, [LONG, "Once"], pair)
+    assert benchmark.count_read(pair) == 1
+    run, short = runs_of(benchmark, pair)
     assert (run.segments, short.segments) == (9, None)  # 210 bytes, 24 each
     window = value_of(pair.fitting(pair.encode(LONG), 5))
-    result = dsbd.decode(pair, LONG, replace(contest.contenders[0].settings, seed=run.seed))
+    result = dsbd.decode(pair, LONG, replace(benchmark.contenders[0].settings, seed=run.seed))
     own = log_likelihood(pair.target, window.ids, result.token_ids, window.memory.embedding)
     assert run.text == result.text
     assert run.perplexity == pytest.approx(2.718281828459045 ** (-own / len(result.token_ids)))
     read, reading = [], type(pair.target.memory).reading
     monkeypatch.setattr(type(pair.target.memory), "reading", lambda *given: read.append("read") or reading(*given))
-    monkeypatch.setattr("dsbd.contest.measure._clocked", lambda *_: read.append("clock") or 1 / 0)
+    monkeypatch.setattr("dsbd.bench.measure._clocked", lambda *_: read.append("clock") or 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        measure(pair, contest.contenders[0], LONG, 0)
+        measure(pair, benchmark.contenders[0], LONG, 0)
     assert read == ["read", "clock"]
     with pytest.raises(PairError, match="hf_sampling cannot read a prompt into a memory, and prompt 1 of 210 tokens"):
-        contest_of(("dsbd", "hf_sampling"), 1, [LONG], pair)
+        benchmark_of(("dsbd", "hf_sampling"), 1, [LONG], pair)
 
 
 def test_an_evaluation_from_the_first_question_to_the_table(tmp_path):
     """Catches questions that share their random numbers, an answer beyond its end, and a line that is lost."""
     file, methods = tmp_path / "answers.jsonl", ("dsbd:exact", "beam_sampling", "hf_beam_sampling")
     pair, racing = toy_pair(), contenders(methods, {"num_beams": 3})
-    report = hold_contest(pair, make_contest(pair, racing, [Quiz()], limit=2, rounds=2), str(file))
+    report = hold_benchmark(pair, make_benchmark(pair, racing, [Quiz()], limit=2, rounds=2), str(file))
     table = report.tables["quiz"]
     assert [row.contender for row in table.rows] == ["dsbd exact", "beam_sampling", "hf_beam_sampling"]
     assert (report.complete, len(report.runs), table.baseline) == (True, 12, "beam_sampling")
@@ -179,7 +181,7 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch):
     """Catches a stop that looks like success, and a table that is lost with it."""
     ends = iter([driver.measure] * 4 + [Mock(side_effect=KeyboardInterrupt)])
     monkeypatch.setattr(driver, "measure", lambda *given, **named: next(ends)(*given, **named))
-    report = hold_contest(toy_pair(), contest_of())
+    report = hold_benchmark(toy_pair(), benchmark_of())
     assert (report.complete, len(report.runs)) == (False, 2)
     assert sum(row.ratio is not None for row in report.tables["prompts"].rows) == 1
 
@@ -187,17 +189,17 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch):
 def test_long_prompts_lose_their_beginning_and_say_so():
     """Catches a prompt that is cut from the right without a word: the question would be gone."""
     racing = contenders(["sampling"], {})
-    (run,) = runs_of(make_contest(toy_pair(), racing, [Quiz([Question("q0", f"{'word ' * 40}. Who?", ("x",))])]))
+    (run,) = runs_of(make_benchmark(toy_pair(), racing, [Quiz([Question("q0", f"{'word ' * 40}. Who?", ("x",))])]))
     assert run.shortened
     assert run.prompt.endswith(" word . Who?")
     assert len(run.prompt) + Quiz.max_new_tokens == 128
     with pytest.raises(SettingsError, match="leaves no room"):
-        make_contest(toy_pair(), racing, [Quiz()], max_new_tokens=200)
+        make_benchmark(toy_pair(), racing, [Quiz()], max_new_tokens=200)
 
 
 @pytest.mark.slow
 def test_auto_is_resolved_once_and_said():
-    steps = list(run_contest(replace(toy_pair()), contest_of(("dsbd:auto",))))
+    steps = list(run_benchmark(replace(toy_pair()), benchmark_of(("dsbd:auto",))))
     assert steps[0].doing == "auto"
     runs = [step.run for step in steps if step.run is not None]
     assert len({json.dumps(run.settings) for run in runs}) == 1

@@ -1,4 +1,4 @@
-"""What contests and races find, as frozen records: a decode, a table, a race; to plain data and back. Needs no torch.
+"""What benchmarks and races find, as frozen records: a decode, a table, a race; to plain data and back. Needs no torch.
 
 None means "not measured" everywhere, or that a method has no such figure. Texts are untrusted.
 """
@@ -23,7 +23,7 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a contest is: decodes done, in all, what is next (``auto``, ``warm-up`` or ``decode``), and of whom."""
+    """How far a benchmark is: decodes done, in all, what is next (``auto``, ``warm-up`` or ``decode``), and of whom."""
 
     done: int
     total: int

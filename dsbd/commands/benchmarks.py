@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of
-from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json, typed, value_of_text
-from dsbd.contest.contenders import (
+from dsbd.bench.systems import (
     CONTENDER_METHODS,
     DEFAULT_METHODS,
     POINTS,
     Contender,
+    benchmark_settings,
     contenders,
-    contest_settings,
     require_count,
     require_names,
 )
-from dsbd.contest.task import Task, read_text
-from dsbd.contest.tasks import TASKS, Prompts, load_task
+from dsbd.bench.task import Task, read_text
+from dsbd.bench.tasks import TASKS, Prompts, load_task
+from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of
+from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json, typed, value_of_text
 from dsbd.errors import SettingsError
 from dsbd.settings import FIELDS, DecodingSettings
 from dsbd.util import asset_path, check_output
@@ -34,17 +34,17 @@ def add(commands: Any) -> None:
     add = parser.add_argument
     add("--prompts", type=input_path, metavar="FILE", help="one prompt per line (a small set comes with the package)")
     add("--seeds", type=int, default=DEFAULT_SEEDS, metavar="N", help=f"runs of each prompt ({DEFAULT_SEEDS})")
-    _add_contest_flags(parser)
+    _add_benchmark_flags(parser)
     summary = "answer the questions of tasks with several decoders, and score them"
     parser = new_command(commands, "eval", summary, evaluate)
     add = parser.add_argument
     add("--tasks", default="", metavar="LIST", help=f"comma-separated, from {', '.join(sorted(TASKS))}")
     add("--data", action="append", default=[], metavar="TASK=PATH", help="where a task's data is; once for each task")
     add("--seeds", type=int, default=1, metavar="N", help="how often every question is answered (1)")
-    _add_contest_flags(parser, {"max_new_tokens": "each task has its own"})
+    _add_benchmark_flags(parser, {"max_new_tokens": "each task has its own"})
 
 
-def _add_contest_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, str] | None = None) -> None:
+def _add_benchmark_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, str] | None = None) -> None:
     """Add the flags that both have; ``defaults`` is what the help says of some settings."""
     known = f"{', '.join(CONTENDER_METHODS)}, dsbd:POINT with POINT one of {'|'.join(POINTS)}"
     add = parser.add_argument
@@ -52,7 +52,7 @@ def _add_contest_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, s
     add("--limit", type=int, metavar="N", help="only the first N prompts or questions")
     add("--output", type=output_file, metavar="FILE", help="write one line of JSON per decode, as soon as it is made")
     group = parser.add_argument_group("settings", "for every method that reads them")
-    for name in contest_settings():
+    for name in benchmark_settings():
         default = (defaults or {}).get(name, typed(getattr(DecodingSettings, name)))
         group.add_argument(
             "--" + name.replace("_", "-"), dest=name, metavar="V", help=f"{FIELDS[name].help} ({default})"
@@ -94,7 +94,7 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
     if parsed.output is not None and Path(parsed.output).exists():
         raise SettingsError(f"{parsed.output!r} exists; name another --output")
     check_output(parsed.output or "", "JSON lines")
-    given = {name: getattr(parsed, name) for name in contest_settings() if getattr(parsed, name) is not None}
+    given = {name: getattr(parsed, name) for name in benchmark_settings() if getattr(parsed, name) is not None}
     values = {name: value_of_text(name, text) for name, text in given.items()}
     for name, value in values.items():
         FIELDS[name].check(value)  # refuses a bad one also where no method that was asked for reads it
@@ -102,21 +102,23 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
 
 
 def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequence[Task], **options: Any) -> int:
-    """Run the contest, print one JSON object or a table, and return the exit code."""
-    from dsbd.contest.contest import hold_contest, make_contest
-    from dsbd.contest.records import to_plain
-    from dsbd.contest.statistics import markdown_of
+    """Run the benchmark, print one JSON object or a table, and return the exit code."""
+    from dsbd.bench.benchmark import hold_benchmark, make_benchmark
+    from dsbd.bench.records import to_plain
+    from dsbd.bench.statistics import markdown_of
 
     pair = pair_of(parsed)
-    contest = make_contest(pair, racing, tasks, limit=parsed.limit, rounds=parsed.seeds, chat=parsed.chat, **options)
-    if read := contest.count_read(pair):
+    benchmark = make_benchmark(
+        pair, racing, tasks, limit=parsed.limit, rounds=parsed.seeds, chat=parsed.chat, **options
+    )
+    if read := benchmark.count_read(pair):
         print(
             f"dsbd: into the memory go {read} prompts beyond the context; the distribution is p(. | memory)",
             file=sys.stderr,
         )
-    if shortened := sum(asked.prompt != asked.question.prompt for asked in contest.asked):
+    if shortened := sum(asked.prompt != asked.question.prompt for asked in benchmark.asked):
         print(f"dsbd: {shortened} prompts are shortened to fit the models' context", file=sys.stderr)
-    report = hold_contest(pair, contest, parsed.output)
+    report = hold_benchmark(pair, benchmark, parsed.output)
     if parsed.json:
         tables = {name: to_plain(table) for name, table in report.tables.items()}
         print_json({"complete": report.complete, "tables": tables})

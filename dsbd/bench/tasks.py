@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dsbd.contest.sql import QueryLimits, orders_rows, run_query, same_rows
-from dsbd.contest.task import Question, Task, in_order, json_lines, list_in, path_of, read_json, read_text, text_in
+from dsbd.bench.sql import QueryLimits, orders_rows, run_query, same_rows
+from dsbd.bench.task import Question, Task, in_order, json_lines, list_in, path_of, read_json, read_text, text_in
 from dsbd.errors import QueryError, TaskError
 from dsbd.util import asset_path
 

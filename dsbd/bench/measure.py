@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from dsbd.api import READING, decode
-from dsbd.contest.contenders import Contender
+from dsbd.bench.systems import Contender
 from dsbd.errors import SettingsError
 from dsbd.machine import memory_errors, synchronise, without_warnings
 from dsbd.models.cache import PACKED
@@ -43,7 +43,7 @@ def measure(
     cancel: Callable[[], bool] | None = None,
     observers: Sequence[Observer] = (),
 ) -> dict[str, Any]:
-    """Decode once and return what a :class:`~dsbd.contest.records.Run` says of it.
+    """Decode once and return what a :class:`~dsbd.bench.records.Run` says of it.
 
     The clock measures nothing but the call itself. The perplexity of what is returned comes from a
     separate forward of the target. Opponents cannot be stopped, and their beams go on past ``stop``. A prompt beyond

@@ -5,13 +5,13 @@ from collections import Counter
 
 import pytest
 
-from dsbd.contest import task as task_module
-from dsbd.contest import tasks
-from dsbd.contest.task import Question, in_order, json_lines, read_json
-from dsbd.contest.tasks import NEEDLE, MtBench, OwnQuestions, Squad, load_task
+from dsbd.bench import task as task_module
+from dsbd.bench import tasks
+from dsbd.bench.task import Question, in_order, json_lines, read_json
+from dsbd.bench.tasks import NEEDLE, MtBench, OwnQuestions, Squad, load_task
 from dsbd.errors import TaskError
 from dsbd.util import asset_path
-from tests.contest.made_up import chance, mean_score
+from tests.bench.made_up import chance, mean_score
 
 OWN = [
     {"id": "x", "prompt": "Capital of France?", "references": ["Paris", "the city of Paris"]},

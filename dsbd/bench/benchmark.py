@@ -1,4 +1,4 @@
-"""A contest: contenders answer the questions of tasks in turn. The bench, the evaluation and the race all run on it.
+"""A benchmark: contenders answer the questions of tasks in turn. The bench, the evaluation and the race all run on it.
 
 ``auto`` is resolved once, at the first question; each contender warms up; then all decode a question one after the
 other, in a random order that is always the same, so that a slow minute hits all alike.
@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from dsbd.api import planning
-from dsbd.contest.contenders import BASELINE, Contender, fields_read
-from dsbd.contest.measure import measure
-from dsbd.contest.records import Progress, Run, Table, to_plain
-from dsbd.contest.statistics import make_table
-from dsbd.contest.task import Question, Task
-from dsbd.contest.tasks import Prompts
+from dsbd.bench.measure import measure
+from dsbd.bench.records import Progress, Run, Table, to_plain
+from dsbd.bench.statistics import make_table
+from dsbd.bench.systems import BASELINE, Contender, fields_read
+from dsbd.bench.task import Question, Task
+from dsbd.bench.tasks import Prompts
 from dsbd.errors import PairError, SettingsError
 from dsbd.models.pair import Pair, conditions
 from dsbd.results import Brief
@@ -29,7 +29,7 @@ Cancel = Callable[[], bool] | None
 
 
 class Asked(NamedTuple):
-    """A question of a contest, as the models get it."""
+    """A question of a benchmark, as the models get it."""
 
     task: Task
     question: Question
@@ -65,7 +65,7 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Contest(Brief):
+class Benchmark(Brief):
     """Which contenders answer which questions, and how often, every time with another seed."""
 
     contenders: tuple[Contender, ...]
@@ -98,7 +98,7 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def make_contest(
+def make_benchmark(
     pair: Pair,
     racing: Sequence[Contender],
     tasks: Sequence[Task],
@@ -107,8 +107,8 @@ def make_contest(
     rounds: int = 1,
     max_new_tokens: int | None = None,
     chat: bool | None = None,
-) -> Contest:
-    """Return the contest of contenders on the first questions of tasks, after checks of all that could stop it later.
+) -> Benchmark:
+    """Return the benchmark of contenders on the first questions of tasks, after checks of all that could stop it later.
 
     Prompts that the models have no room for lose their beginning, unless a memory reads them.
     ``limit``: questions of each task, None for all. ``max_new_tokens``: instead of what each task allows.
@@ -125,19 +125,19 @@ def make_contest(
             if new_tokens is not None and not used.reads(len(pair.encode(prompt, chat)), new_tokens):
                 prompt = end_that_fits(used, prompt, new_tokens, chat)
             asked.append(Asked(task, question, prompt, new_tokens))
-    contest = Contest(tuple(racing), tuple(asked), rounds, chat)
-    require_runnable(pair, contest)
-    return contest
+    benchmark = Benchmark(tuple(racing), tuple(asked), rounds, chat)
+    require_runnable(pair, benchmark)
+    return benchmark
 
 
-def require_runnable(pair: Pair, contest: Contest) -> None:
-    """Check everything that could stop a contest later. Raises: as :func:`make_contest`."""
-    for one in contest.contenders:
+def require_runnable(pair: Pair, benchmark: Benchmark) -> None:
+    """Check everything that could stop a benchmark later. Raises: as :func:`make_benchmark`."""
+    for one in benchmark.contenders:
         if one.drafts and pair.draft is None:
             raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")
-    for asked in contest.asked:
-        size = len(pair.encode(asked.prompt, contest.chat))
-        for turn in (Turn(one, asked, 0) for one in contest.contenders):
+    for asked in benchmark.asked:
+        size = len(pair.encode(asked.prompt, benchmark.chat))
+        for turn in (Turn(one, asked, 0) for one in benchmark.contenders):
             pair.used_by(turn.settings).require_fitting(size, turn.settings.max_new_tokens)
             if not turn.contender.is_ours and pair.reads(size, turn.settings.max_new_tokens):
                 raise PairError(
@@ -165,9 +165,9 @@ def end_that_fits(pair: Pair, prompt: str, max_new_tokens: int, chat: bool | Non
     )
 
 
-def run_contest(
+def run_benchmark(
     pair: Pair,
-    contest: Contest,
+    benchmark: Benchmark,
     cancel: Cancel = None,
     watching: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
 ) -> Iterator[Progress]:
@@ -184,31 +184,31 @@ def run_contest(
         StoppedError: ``cancel`` returned True.
         ModelError: a model returns logits that are not numbers, or memory runs out.
     """
-    at = Progress(0, contest.total, "auto")
+    at = Progress(0, benchmark.total, "auto")
     settled = list[Contender]()
-    for one in contest.contenders:
-        settled.append((yield from _settle(pair, contest, one, at, cancel)))
-    contest = replace(contest, contenders=tuple(settled))
-    for one in contest.contenders:
+    for one in benchmark.contenders:
+        settled.append((yield from _settle(pair, benchmark, one, at, cancel)))
+    benchmark = replace(benchmark, contenders=tuple(settled))
+    for one in benchmark.contenders:
         yield replace(at, doing="warm-up", name=one.name)
-        first = Turn(one, contest.asked[0], 0)
+        first = Turn(one, benchmark.asked[0], 0)
         short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
-        measure(pair, replace(one, settings=short), first.asked.prompt, first.seed, chat=contest.chat, cancel=cancel)
+        measure(pair, replace(one, settings=short), first.asked.prompt, first.seed, chat=benchmark.chat, cancel=cancel)
     run = None
-    for done, turn in enumerate(contest.turns()):
+    for done, turn in enumerate(benchmark.turns()):
         yield replace(at, done=done, doing="decode", name=turn.contender.name, run=run)
-        run = _decode(pair, contest, turn, cancel, watching(turn))
-    yield replace(at, done=contest.total, doing="decode", run=run)
+        run = _decode(pair, benchmark, turn, cancel, watching(turn))
+    yield replace(at, done=benchmark.total, doing="decode", run=run)
 
 
 def _settle(
-    pair: Pair, contest: Contest, one: Contender, at: Progress, cancel: Cancel
+    pair: Pair, benchmark: Benchmark, one: Contender, at: Progress, cancel: Cancel
 ) -> Generator[Progress, None, Contender]:
     """Resolve what is ``auto``, by measuring on the first question; return the contender."""
-    first = Turn(one, contest.asked[0], 0)
+    first = Turn(one, benchmark.asked[0], 0)
     if not first.settings.is_auto:
         return one
-    trials = planning(pair, first.asked.prompt, first.settings, contest.chat, cancel)
+    trials = planning(pair, first.asked.prompt, first.settings, benchmark.chat, cancel)
     while True:
         try:
             next(trials)
@@ -217,11 +217,11 @@ def _settle(
         yield replace(at, name=one.name)
 
 
-def _decode(pair: Pair, contest: Contest, turn: Turn, cancel: Cancel, observers: Sequence[Observer]) -> Run:
+def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, cancel: Cancel, observers: Sequence[Observer]) -> Run:
     """Decode a turn, and score the answer."""
     one, (task, question, prompt, _) = turn.contender, turn.asked
     limited = replace(one, settings=turn.settings)
-    options: dict[str, Any] = {"chat": contest.chat, "stop": task.until, "cancel": cancel, "observers": observers}
+    options: dict[str, Any] = {"chat": benchmark.chat, "stop": task.until, "cancel": cancel, "observers": observers}
     found = measure(pair, limited, prompt, turn.seed, **options)
     answer = task.answer(found["text"])
     score, reason = task.score(question, answer)
@@ -246,7 +246,7 @@ def _decode(pair: Pair, contest: Contest, turn: Turn, cancel: Cancel, observers:
 
 @dataclass(frozen=True, repr=False)
 class Report(Brief):
-    """What a contest found; not ``complete`` where Ctrl-C stopped it."""
+    """What a benchmark found; not ``complete`` where Ctrl-C stopped it."""
 
     complete: bool
     tables: dict[str, Table]
@@ -255,8 +255,8 @@ class Report(Brief):
     """Every decode with its score; texts are untrusted."""
 
 
-def hold_contest(pair: Pair, contest: Contest, output: str | None = None) -> Report:
-    """Run a contest to its end, or to Ctrl-C, and say on stderr how far it is.
+def hold_benchmark(pair: Pair, benchmark: Benchmark, output: str | None = None) -> Report:
+    """Run a benchmark to its end, or to Ctrl-C, and say on stderr how far it is.
 
     ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it is made.
 
@@ -267,17 +267,17 @@ def hold_contest(pair: Pair, contest: Contest, output: str | None = None) -> Rep
     _write(output, {"record": "conditions", **here}, "x")
     try:
         with ProgressLine("starting", "decode") as bar:
-            for step in run_contest(pair, contest):
+            for step in run_benchmark(pair, benchmark):
                 bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
                 if step.run is not None:
                     runs.append(step.run)
                     _write(output, {"record": "decode", **to_plain(step.run)}, "a")
     except KeyboardInterrupt:
         complete = False
-    order = [one.name for one in contest.contenders]
+    order = [one.name for one in benchmark.contenders]
     runs.sort(key=lambda run: order.index(run.contender))
     tables = {}
-    for task in dict.fromkeys(asked.task for asked in contest.asked):
+    for task in dict.fromkeys(asked.task for asked in benchmark.asked):
         if own := [run for run in runs if run.task == task.name]:
             tables[task.name] = make_table(own, task, BASELINE, here)
     return Report(complete, tables, tuple(runs))

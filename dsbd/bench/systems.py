@@ -1,4 +1,4 @@
-"""What a contest measures: contenders made from methods, named points and settings. Needs no torch."""
+"""What a benchmark measures: contenders made from methods, named points and settings. Needs no torch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -110,6 +110,6 @@ def require_count(name: str, value: Any, most: int | None = None) -> int:
     return value
 
 
-def contest_settings() -> tuple[str, ...]:
+def benchmark_settings() -> tuple[str, ...]:
     """Return the settings a bench has flags for: all except the method and the costs that ``auto`` measures."""
     return tuple(field.name for field in fields(DecodingSettings) if field.name not in ("method", "depth_costs"))

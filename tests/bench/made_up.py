@@ -1,12 +1,12 @@
-"""Small tasks, databases, runs and tables for the tests of contests."""
+"""Small tasks, databases, runs and tables for the tests of benchmarks."""
 
 import sqlite3
 from contextlib import closing
 
-from dsbd.contest.contenders import TRANSFORMERS
-from dsbd.contest.records import Run, Table
-from dsbd.contest.statistics import make_table
-from dsbd.contest.task import Question, Task
+from dsbd.bench.records import Run, Table
+from dsbd.bench.statistics import make_table
+from dsbd.bench.systems import TRANSFORMERS
+from dsbd.bench.task import Question, Task
 
 BASELINE = "beam_sampling num_beams=4"
 RIGHT = {"beam_sampling num_beams=2": "1101 0110", BASELINE: "1111 0110", "dsbd draft_width=4": "1111 0111",

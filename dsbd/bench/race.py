@@ -1,4 +1,4 @@
-"""A race: a contest in which each contender has a lane, its decode of the first prompt that took the middle time.
+"""A race: a benchmark in which each contender has a lane, its decode of the first prompt that took the middle time.
 
 for step in race(pair, contenders(["beam_sampling", "dsbd:exact"], {}), ["Once upon a time"], rounds=3):
     ...  # Progress, again and again; and last a Race
@@ -10,12 +10,12 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import cast
 
-from dsbd.contest.contenders import BASELINE, Contender, require_count
-from dsbd.contest.contest import Asked, Contest, Turn, require_runnable, run_contest
-from dsbd.contest.records import Answer, Landing, Lane, Phase, Progress, Race, RacedPrompt, Racer, Run, Stretch
-from dsbd.contest.statistics import make_table
-from dsbd.contest.task import Question, Task
-from dsbd.contest.tasks import Prompts
+from dsbd.bench.benchmark import Asked, Benchmark, Turn, require_runnable, run_benchmark
+from dsbd.bench.records import Answer, Landing, Lane, Phase, Progress, Race, RacedPrompt, Racer, Run, Stretch
+from dsbd.bench.statistics import make_table
+from dsbd.bench.systems import BASELINE, Contender, require_count
+from dsbd.bench.task import Question, Task
+from dsbd.bench.tasks import Prompts
 from dsbd.errors import SettingsError, StoppedError
 from dsbd.models.pair import Pair
 from dsbd.results import ITERATION_PHASES, DecodingResult
@@ -39,7 +39,7 @@ def race(
     raises a StoppedError.
 
     Yields:
-        Progress, as :func:`~dsbd.contest.contest.run_contest` does, without runs; and last the race.
+        Progress, as :func:`~dsbd.bench.benchmark.run_benchmark` does, without runs; and last the race.
 
     Raises:
         SettingsError: nothing to run, a repeated name or prompt, or rounds out of range.
@@ -55,41 +55,41 @@ def race(
             raise SettingsError(f"{what}s name one twice; name each once")
     require_count("rounds", rounds, MAX_ROUNDS)
     of = task or Prompts(asked)
-    contest = Contest(tuple(contenders), tuple(Asked(of, one, one.prompt, None) for one in asked), rounds)
-    require_runnable(pair, contest)
-    return _race(pair, contest, cancel)
+    benchmark = Benchmark(tuple(contenders), tuple(Asked(of, one, one.prompt, None) for one in asked), rounds)
+    require_runnable(pair, benchmark)
+    return _race(pair, benchmark, cancel)
 
 
-def _race(pair: Pair, contest: Contest, cancel: Callable[[], bool] | None) -> Iterator[Progress | Race]:
+def _race(pair: Pair, benchmark: Benchmark, cancel: Callable[[], bool] | None) -> Iterator[Progress | Race]:
     runs, watches = list[Run](), dict[tuple[str, int], LaneWatch]()
 
     def watching(turn: Turn) -> list[LaneWatch]:
-        if turn.asked != contest.asked[0] or not turn.contender.is_ours:
+        if turn.asked != benchmark.asked[0] or not turn.contender.is_ours:
             return []
         watches[turn.contender.name, turn.seed] = watch = LaneWatch()
         return [watch]
 
     try:
-        for step in run_contest(pair, contest, cancel, watching=watching):
+        for step in run_benchmark(pair, benchmark, cancel, watching=watching):
             if step.run is not None:
                 runs.append(step.run)
             yield replace(step, run=None)
     except StoppedError:
         if runs:
-            yield race_of(contest, runs, watches)
+            yield race_of(benchmark, runs, watches)
         raise
-    yield race_of(contest, runs, watches)
+    yield race_of(benchmark, runs, watches)
 
 
-def race_of(contest: Contest, runs: Sequence[Run], watches: Mapping[tuple[str, int], "LaneWatch"]) -> Race:
+def race_of(benchmark: Benchmark, runs: Sequence[Run], watches: Mapping[tuple[str, int], "LaneWatch"]) -> Race:
     """Return the race of what ran; needs no model. Decoders and prompts that did not run are left out.
 
     ``watches`` are of our runs on the first prompt, by contender and seed.
     """
-    task = contest.asked[0].task
-    asked = [one.question for one in contest.asked if any(run.question == one.question.id for run in runs)]
+    task = benchmark.asked[0].task
+    asked = [one.question for one in benchmark.asked if any(run.question == one.question.id for run in runs)]
     places = {question.id: place for place, question in enumerate(asked)}
-    order = [one.name for one in contest.contenders]
+    order = [one.name for one in benchmark.contenders]
     runs = sorted(runs, key=lambda run: (order.index(run.contender), places[run.question], run.round))
     bases = [run.contender for run in runs if run.method == BASELINE]
     table = make_table(runs, task, bases[0] if bases else BASELINE)
@@ -114,10 +114,10 @@ def race_of(contest: Contest, runs: Sequence[Run], watches: Mapping[tuple[str, i
         task=task.name if task.main_metric else None,
         metric=table.metric,
         higher_is_better=table.higher_is_better,
-        rounds=contest.rounds,
+        rounds=benchmark.rounds,
         baseline=table.baseline,
         racers=tuple(racers),
-        complete=len(runs) == contest.total,
+        complete=len(runs) == benchmark.total,
     )
 
 

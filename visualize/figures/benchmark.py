@@ -1,4 +1,4 @@
-"""Figures of a contest: quality against speed, and speed beside a baseline.
+"""Figures of a benchmark: quality against speed, and speed beside a baseline.
 
 They take a table of ``bench`` or ``eval``, or a race: a record, or its plain data.
 """
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dsbd.contest.records import Mean, Race, Table, read_record
+from dsbd.bench.records import Mean, Race, Table, read_record
 from visualize.figures import COLORS, SYMBOLS, Figure, dress, empty_figure
 from visualize.race import label_of
 from visualize.theme import Theme, palette
@@ -28,7 +28,7 @@ def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "l
         >>> visualize.pareto_figure(table)
 
     Raises:
-        RecordError: the data is no table of a contest, and no race.
+        RecordError: the data is no table of a benchmark, and no race.
     """
     is_race = isinstance(source, Race) or (isinstance(source, Mapping) and source.get("format") == Race.format)
     read: Table | Race = read_record(Race, source) if is_race else read_record(Table, source)
@@ -75,7 +75,7 @@ def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") ->
         >>> visualize.speed_figure(bench)
 
     Raises:
-        RecordError: the data is no table of a contest.
+        RecordError: the data is no table of a benchmark.
     """
     read = read_record(Table, table)
     found = [(escape(label_of(row.contender), quote=False), row.ratio) for row in read.rows if row.ratio is not None]

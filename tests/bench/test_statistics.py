@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dsbd.contest import statistics as ours
-from dsbd.contest.records import Interval, Mean
-from dsbd.contest.statistics import clustered_mean, clustered_perplexity, clustered_rate, median_interval
+from dsbd.bench import statistics as ours
+from dsbd.bench.records import Interval, Mean
+from dsbd.bench.statistics import clustered_mean, clustered_perplexity, clustered_rate, median_interval
 
 
 def wilson(right: int, of: int) -> Mean:

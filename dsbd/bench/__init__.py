@@ -1,0 +1,1 @@
+"""Benchmarks: tasks, contenders, measured decodes, tables, races. docs/commands.md says how to run one."""
