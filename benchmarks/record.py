@@ -19,7 +19,7 @@ from typing import Any
 import dsbd
 from dsbd.bench.race import race
 from dsbd.bench.records import Race
-from dsbd.bench.systems import contenders
+from dsbd.bench.systems import systems
 from dsbd.bench.tasks import load_task
 from dsbd.machine import machine, versions
 from dsbd.models.loading import WITH_MEMORY
@@ -119,7 +119,7 @@ def record_race(name: str) -> None:
     suited = SURE if task else {}
     if name == SMOLLM2:
         prompts, suited = [one.prompt for one in load_task("jsonl", REWRITING).questions(None)], COPIED
-    racing = contenders(RACERS, {"max_new_tokens": TOKENS, **suited})
+    racing = systems(RACERS, {"max_new_tokens": TOKENS, **suited})
     *_, made = race(pair, racing, prompts, task, ROUNDS if len(prompts) == 1 else ROUNDS // 2)
     assert isinstance(made, Race), "it is the last step"
     made = replace(made, conditions={"machine": machine(pair.device), "versions": versions()})

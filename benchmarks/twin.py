@@ -27,7 +27,7 @@ import dsbd
 from benchmarks.record import COPIED, SURE
 from dsbd.bench.measure import as_shipped, generate, time_passes
 from dsbd.bench.statistics import NONE, median_interval
-from dsbd.bench.systems import Contender, contenders
+from dsbd.bench.systems import System, systems
 from dsbd.bench.tasks import load_task
 from dsbd.machine import machine, synchronise
 from dsbd.models.lookup import LOOKUP
@@ -112,7 +112,7 @@ def joules(device: torch.device) -> float:
 
 
 class Block(NamedTuple):
-    """All prompts of one contender in one round."""
+    """All prompts of one system in one round."""
 
     seconds: list[float]
     layers: list[int]
@@ -121,7 +121,7 @@ class Block(NamedTuple):
     joules: float
 
 
-def decode_all(pair: Pair, one: Contender, prompts: Sequence[str], seed: int, stop: Sequence[str]) -> Block:
+def decode_all(pair: Pair, one: System, prompts: Sequence[str], seed: int, stop: Sequence[str]) -> Block:
     """Decode every prompt, the clock around each, the counter of energy around all."""
     seconds, layers, calls, before = list[float](), list[int](), 0, joules(pair.device)
     for place, prompt in enumerate(prompts):
@@ -143,7 +143,7 @@ def decode_all(pair: Pair, one: Contender, prompts: Sequence[str], seed: int, st
 
 
 def state_of(own: Sequence[Block], base: Sequence[Block]) -> str:
-    """Return a contender's cells: times, ratios to the baseline by prompt and by round, and layers a pass."""
+    """Return a system's cells: times, ratios to the baseline by prompt and by round, and layers a pass."""
     paces = [[s / n for s, n in zip(block.seconds, block.layers, strict=True)] for block in (*own, *base)]
     mine, theirs = paces[: len(own)], paces[len(own) :]
     ratios = [[b / a for a, b in zip(*pair, strict=True)] for pair in zip(mine, theirs, strict=True)]
@@ -199,7 +199,7 @@ def main() -> None:
     took = {size: 1000 * statistics.median(each[size] for each in passes) for size in PASSES}
     print("passes, ms: " + ", ".join(f"{size} tokens {one:.2f}" for size, one in took.items()), flush=True)
     values = {"max_new_tokens": asked.max_new_tokens, **(SURE if drafts else COPIED)}
-    racing = contenders(asked.methods.split(","), values)
+    racing = systems(asked.methods.split(","), values)
     blocks: dict[str, list[Block]] = {one.name: [] for one in racing}
     for round in range(-1, asked.rounds):  # the first warms up and captures graphs
         for one in racing[round % len(racing) :] + racing[: round % len(racing)]:
@@ -208,7 +208,7 @@ def main() -> None:
             )
             if round >= 0:
                 blocks[one.name].append(block)
-    print("| contender | ms/token | × our beam sampling | J/token; less by × | tokens a pass |\n|" + " --- |" * 5)
+    print("| system | ms/token | × our beam sampling | J/token; less by × | tokens a pass |\n|" + " --- |" * 5)
     for name, own in blocks.items():
         print(f"| {name} | {state_of(own, blocks['beam_sampling'])} |", flush=True)
 

@@ -103,7 +103,7 @@ def tick_path(lane: Lane, whole: float) -> str:
 
 
 def label_of(name: str) -> str:
-    """Return a contender's name as a reader sees it."""
+    """Return a system's name as a reader sees it."""
     found = LABELS.get(name) or name.replace("_", " ")
     return found[:1].upper() + found[1:]
 
@@ -169,7 +169,7 @@ def _short(times: float) -> str:
 
 
 def quality_said(racer: Racer, race: Race) -> str:
-    """Return how good a contender's answers were, compared with the baseline's; empty if nothing was compared."""
+    """Return how good a system's answers were, compared with the baseline's; empty if nothing was compared."""
     found = racer.row.difference
     if found is None:
         return ""

@@ -1,1 +1,1 @@
-"""Benchmarks: tasks, contenders, measured decodes, tables, races. docs/commands.md says how to run one."""
+"""Benchmarks: tasks, systems, measured decodes, tables, races. docs/commands.md says how to run one."""

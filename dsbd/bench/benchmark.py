@@ -1,6 +1,6 @@
-"""A benchmark: contenders answer the questions of tasks in turn. The bench, the evaluation and the race all run on it.
+"""A benchmark: systems answer the questions of tasks in turn. The bench, the evaluation and the race all run on it.
 
-``auto`` is resolved once, at the first question; each contender warms up; then all decode a question one after the
+``auto`` is resolved once, at the first question; each system warms up; then all decode a question one after the
 other, in a random order that is always the same, so that a slow minute hits all alike.
 """
 
@@ -14,7 +14,7 @@ from dsbd.api import planning
 from dsbd.bench.measure import measure
 from dsbd.bench.records import Progress, Run, Table, to_plain
 from dsbd.bench.statistics import make_table
-from dsbd.bench.systems import BASELINE, Contender, fields_read
+from dsbd.bench.systems import BASELINE, System, fields_read
 from dsbd.bench.task import Question, Task
 from dsbd.bench.tasks import Prompts
 from dsbd.errors import PairError, SettingsError
@@ -35,30 +35,30 @@ class Asked(NamedTuple):
     question: Question
     prompt: str
     max_new_tokens: int | None
-    """Of every contender; None: each has that of its settings."""
+    """Of every system; None: each has that of its settings."""
 
 
 class Turn(NamedTuple):
     """One decode."""
 
-    contender: Contender
+    system: System
     asked: Asked
     round: int
 
     @property
     def settings(self) -> DecodingSettings:
         """With the new tokens that the question allows."""
-        own, limit = self.contender.settings, self.asked.max_new_tokens
+        own, limit = self.system.settings, self.asked.max_new_tokens
         return own if limit is None else replace(own, max_new_tokens=limit)
 
     @property
     def seed(self) -> int:
-        """The seed: the same for every contender, whatever was decoded before.
+        """The seed: the same for every system, whatever was decoded before.
 
         Seeds of a plain prompt count up from the setting ``seed``. Those of another task's question depend on the
         question too: with equal seeds, questions would share their random numbers, and would not be independent.
         """
-        base, asked = self.contender.settings.seed, self.asked
+        base, asked = self.system.settings.seed, self.asked
         if isinstance(asked.task, Prompts):
             return (base + self.round) % 2**63
         return int(digest(base, asked.task.name, asked.question.id, self.round)[:15], 16)
@@ -66,9 +66,9 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Benchmark(Brief):
-    """Which contenders answer which questions, and how often, every time with another seed."""
+    """Which systems answer which questions, and how often, every time with another seed."""
 
-    contenders: tuple[Contender, ...]
+    systems: tuple[System, ...]
     asked: tuple[Asked, ...]
     rounds: int
     chat: bool | None = None
@@ -77,19 +77,19 @@ class Benchmark(Brief):
     @property
     def total(self) -> int:
         """Number of decodes."""
-        return len(self.contenders) * len(self.asked) * self.rounds
+        return len(self.systems) * len(self.asked) * self.rounds
 
     def count_read(self, pair: Pair) -> int:
-        """Return how many prompts are read into the pair's memory, by one contender or more."""
+        """Return how many prompts are read into the pair's memory, by one system or more."""
         sizes = [len(pair.encode(asked.prompt, self.chat)) for asked in self.asked]
-        longest = [max(Turn(one, asked, 0).settings.max_new_tokens for one in self.contenders) for asked in self.asked]
+        longest = [max(Turn(one, asked, 0).settings.max_new_tokens for one in self.systems) for asked in self.asked]
         return sum(map(pair.reads, sizes, longest))
 
     def turns(self) -> Iterator[Turn]:
-        """Yield every decode: all questions once, then once more; the contenders of a question follow each other."""
+        """Yield every decode: all questions once, then once more; the systems of a question follow each other."""
         for round in range(self.rounds):
             for asked in self.asked:
-                order = sorted(self.contenders, key=lambda one: digest(asked.question.id, round, one.name))
+                order = sorted(self.systems, key=lambda one: digest(asked.question.id, round, one.name))
                 yield from (Turn(one, asked, round) for one in order)
 
 
@@ -100,7 +100,7 @@ def digest(*parts: object) -> str:
 
 def make_benchmark(
     pair: Pair,
-    racing: Sequence[Contender],
+    racing: Sequence[System],
     tasks: Sequence[Task],
     *,
     limit: int | None = None,
@@ -108,7 +108,7 @@ def make_benchmark(
     max_new_tokens: int | None = None,
     chat: bool | None = None,
 ) -> Benchmark:
-    """Return the benchmark of contenders on the first questions of tasks, after checks of all that could stop it later.
+    """Return the benchmark of systems on the first questions of tasks, after checks of all that could stop it later.
 
     Prompts that the models have no room for lose their beginning, unless a memory reads them.
     ``limit``: questions of each task, None for all. ``max_new_tokens``: instead of what each task allows.
@@ -132,17 +132,17 @@ def make_benchmark(
 
 def require_runnable(pair: Pair, benchmark: Benchmark) -> None:
     """Check everything that could stop a benchmark later. Raises: as :func:`make_benchmark`."""
-    for one in benchmark.contenders:
+    for one in benchmark.systems:
         if one.drafts and pair.draft is None:
             raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")
     for asked in benchmark.asked:
         size = len(pair.encode(asked.prompt, benchmark.chat))
-        for turn in (Turn(one, asked, 0) for one in benchmark.contenders):
+        for turn in (Turn(one, asked, 0) for one in benchmark.systems):
             pair.used_by(turn.settings).require_fitting(size, turn.settings.max_new_tokens)
-            if not turn.contender.is_ours and pair.reads(size, turn.settings.max_new_tokens):
+            if not turn.system.is_ours and pair.reads(size, turn.settings.max_new_tokens):
                 raise PairError(
-                    f"{turn.contender.name} cannot read a prompt into a memory, and prompt {asked.question.id} of "
-                    f"{size:,} tokens goes beyond the context; leave {turn.contender.method} out of the methods, or "
+                    f"{turn.system.name} cannot read a prompt into a memory, and prompt {asked.question.id} of "
+                    f"{size:,} tokens goes beyond the context; leave {turn.system.method} out of the methods, or "
                     "load the pair without a memory"
                 )
 
@@ -185,26 +185,26 @@ def run_benchmark(
         ModelError: a model returns logits that are not numbers, or memory runs out.
     """
     at = Progress(0, benchmark.total, "auto")
-    settled = list[Contender]()
-    for one in benchmark.contenders:
+    settled = list[System]()
+    for one in benchmark.systems:
         settled.append((yield from _settle(pair, benchmark, one, at, cancel)))
-    benchmark = replace(benchmark, contenders=tuple(settled))
-    for one in benchmark.contenders:
+    benchmark = replace(benchmark, systems=tuple(settled))
+    for one in benchmark.systems:
         yield replace(at, doing="warm-up", name=one.name)
         first = Turn(one, benchmark.asked[0], 0)
         short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
         measure(pair, replace(one, settings=short), first.asked.prompt, first.seed, chat=benchmark.chat, cancel=cancel)
     run = None
     for done, turn in enumerate(benchmark.turns()):
-        yield replace(at, done=done, doing="decode", name=turn.contender.name, run=run)
+        yield replace(at, done=done, doing="decode", name=turn.system.name, run=run)
         run = _decode(pair, benchmark, turn, cancel, watching(turn))
     yield replace(at, done=benchmark.total, doing="decode", run=run)
 
 
 def _settle(
-    pair: Pair, benchmark: Benchmark, one: Contender, at: Progress, cancel: Cancel
-) -> Generator[Progress, None, Contender]:
-    """Resolve what is ``auto``, by measuring on the first question; return the contender."""
+    pair: Pair, benchmark: Benchmark, one: System, at: Progress, cancel: Cancel
+) -> Generator[Progress, None, System]:
+    """Resolve what is ``auto``, by measuring on the first question; return the system."""
     first = Turn(one, benchmark.asked[0], 0)
     if not first.settings.is_auto:
         return one
@@ -219,14 +219,14 @@ def _settle(
 
 def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, cancel: Cancel, observers: Sequence[Observer]) -> Run:
     """Decode a turn, and score the answer."""
-    one, (task, question, prompt, _) = turn.contender, turn.asked
+    one, (task, question, prompt, _) = turn.system, turn.asked
     limited = replace(one, settings=turn.settings)
     options: dict[str, Any] = {"chat": benchmark.chat, "stop": task.until, "cancel": cancel, "observers": observers}
     found = measure(pair, limited, prompt, turn.seed, **options)
     answer = task.answer(found["text"])
     score, reason = task.score(question, answer)
     return Run(
-        contender=one.name,
+        system=one.name,
         method=one.method,
         settings={name: getattr(limited.settings, name) for name in fields_read(one.method)},
         auto_reason=one.auto_reason,
@@ -250,7 +250,7 @@ class Report(Brief):
 
     complete: bool
     tables: dict[str, Table]
-    """By task: quality, speed and acceptance of each contender, with intervals."""
+    """By task: quality, speed and acceptance of each system, with intervals."""
     runs: tuple[Run, ...]
     """Every decode with its score; texts are untrusted."""
 
@@ -274,8 +274,8 @@ def hold_benchmark(pair: Pair, benchmark: Benchmark, output: str | None = None) 
                     _write(output, {"record": "decode", **to_plain(step.run)}, "a")
     except KeyboardInterrupt:
         complete = False
-    order = [one.name for one in benchmark.contenders]
-    runs.sort(key=lambda run: order.index(run.contender))
+    order = [one.name for one in benchmark.systems]
+    runs.sort(key=lambda run: order.index(run.system))
     tables = {}
     for task in dict.fromkeys(asked.task for asked in benchmark.asked):
         if own := [run for run in runs if run.task == task.name]:

@@ -1,4 +1,4 @@
-"""One measured decode of one contender: speed, counts, quality; and ``transformers.generate`` as an opponent.
+"""One measured decode of one system: speed, counts, quality; and ``transformers.generate`` as an opponent.
 
 The opponent is used as it is shipped, with temperature, top-k and top-p passed explicitly. Its beam sampling follows
 another distribution: it warps each beam before joining, draws twice as many pairs without replacement and keeps the
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from dsbd.api import READING, decode
-from dsbd.bench.systems import Contender
+from dsbd.bench.systems import System
 from dsbd.errors import SettingsError
 from dsbd.machine import memory_errors, synchronise, without_warnings
 from dsbd.models.cache import PACKED
@@ -34,7 +34,7 @@ COPIED = 10
 
 def measure(
     pair: Pair,
-    contender: Contender,
+    system: System,
     prompt: str,
     seed: int,
     *,
@@ -52,10 +52,10 @@ def measure(
     Raises:
         StoppedError: ``cancel`` returned True.
     """
-    settings, ids = replace(contender.settings, seed=seed), pair.encode(prompt, chat)
+    settings, ids = replace(system.settings, seed=seed), pair.encode(prompt, chat)
     with memory_errors(READING):
         window = value_of(pair.used_by(settings).fitting(ids, settings.max_new_tokens, check_of(cancel)))
-    if contender.is_ours:
+    if system.is_ours:
         options: dict[str, Any] = {"stop": stop, "observers": observers, "chat": chat, "cancel": cancel}
         result, seconds = _clocked(pair, lambda: decode(pair, prompt, settings, **options))
         found = list(result.token_ids)
@@ -64,7 +64,7 @@ def measure(
         counts = {name: getattr(result.stats, name) for name in names}
     else:
         with as_shipped(pair):
-            (found, counts), seconds = _clocked(pair, lambda: generate(pair, ids, contender.method, settings, stop))
+            (found, counts), seconds = _clocked(pair, lambda: generate(pair, ids, system.method, settings, stop))
     prefix = None if window.memory is None else window.memory.embedding
     weight, limit = log_likelihood(pair.target, window.ids, found, prefix), settings.max_new_tokens
     return counts | {

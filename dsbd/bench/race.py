@@ -1,6 +1,6 @@
-"""A race: a benchmark in which each contender has a lane, its decode of the first prompt that took the middle time.
+"""A race: a benchmark in which each system has a lane, its decode of the first prompt that took the middle time.
 
-for step in race(pair, contenders(["beam_sampling", "dsbd:exact"], {}), ["Once upon a time"], rounds=3):
+for step in race(pair, systems(["beam_sampling", "dsbd:exact"], {}), ["Once upon a time"], rounds=3):
     ...  # Progress, again and again; and last a Race
 """
 
@@ -13,7 +13,7 @@ from typing import cast
 from dsbd.bench.benchmark import Asked, Benchmark, Turn, require_runnable, run_benchmark
 from dsbd.bench.records import Answer, Landing, Lane, Phase, Progress, Race, RacedPrompt, Racer, Run, Stretch
 from dsbd.bench.statistics import make_table
-from dsbd.bench.systems import BASELINE, Contender, require_count
+from dsbd.bench.systems import BASELINE, System, require_count
 from dsbd.bench.task import Question, Task
 from dsbd.bench.tasks import Prompts
 from dsbd.errors import SettingsError, StoppedError
@@ -26,13 +26,13 @@ MAX_ROUNDS = 100
 
 def race(
     pair: Pair,
-    contenders: Sequence[Contender],
+    systems: Sequence[System],
     prompts: Sequence[str | Question],
     task: Task | None = None,
     rounds: int = 3,
     cancel: Callable[[], bool] | None = None,
 ) -> Iterator[Progress | Race]:
-    """Run every contender ``rounds`` times on every prompt, each time with another seed; closing the iterator stops it.
+    """Run every system ``rounds`` times on every prompt, each time with another seed; closing the iterator stops it.
 
     ``prompts`` are texts, or questions of the task that scores the answers; without one, perplexity stands for quality.
     ``cancel`` is asked inside the runs. Once it returns True the race ends: it yields what ran, if anything did, and
@@ -43,11 +43,11 @@ def race(
 
     Raises:
         SettingsError: nothing to run, a repeated name or prompt, or rounds out of range.
-        PairError: a contender drafts and the pair has no draft model.
+        PairError: a system drafts and the pair has no draft model.
         PromptError: a prompt does not fit the models.
         StoppedError: ``cancel`` returned True.
     """
-    asked, names = Prompts(prompts).questions() if prompts else [], [one.name for one in contenders]
+    asked, names = Prompts(prompts).questions() if prompts else [], [one.name for one in systems]
     for what, chosen in (("decoder", names), ("prompt", [one.prompt for one in asked])):
         if not chosen:
             raise SettingsError(f"no {what} is chosen; choose one or more")
@@ -55,7 +55,7 @@ def race(
             raise SettingsError(f"{what}s name one twice; name each once")
     require_count("rounds", rounds, MAX_ROUNDS)
     of = task or Prompts(asked)
-    benchmark = Benchmark(tuple(contenders), tuple(Asked(of, one, one.prompt, None) for one in asked), rounds)
+    benchmark = Benchmark(tuple(systems), tuple(Asked(of, one, one.prompt, None) for one in asked), rounds)
     require_runnable(pair, benchmark)
     return _race(pair, benchmark, cancel)
 
@@ -64,9 +64,9 @@ def _race(pair: Pair, benchmark: Benchmark, cancel: Callable[[], bool] | None) -
     runs, watches = list[Run](), dict[tuple[str, int], LaneWatch]()
 
     def watching(turn: Turn) -> list[LaneWatch]:
-        if turn.asked != benchmark.asked[0] or not turn.contender.is_ours:
+        if turn.asked != benchmark.asked[0] or not turn.system.is_ours:
             return []
-        watches[turn.contender.name, turn.seed] = watch = LaneWatch()
+        watches[turn.system.name, turn.seed] = watch = LaneWatch()
         return [watch]
 
     try:
@@ -84,18 +84,18 @@ def _race(pair: Pair, benchmark: Benchmark, cancel: Callable[[], bool] | None) -
 def race_of(benchmark: Benchmark, runs: Sequence[Run], watches: Mapping[tuple[str, int], "LaneWatch"]) -> Race:
     """Return the race of what ran; needs no model. Decoders and prompts that did not run are left out.
 
-    ``watches`` are of our runs on the first prompt, by contender and seed.
+    ``watches`` are of our runs on the first prompt, by system and seed.
     """
     task = benchmark.asked[0].task
     asked = [one.question for one in benchmark.asked if any(run.question == one.question.id for run in runs)]
     places = {question.id: place for place, question in enumerate(asked)}
-    order = [one.name for one in benchmark.contenders]
-    runs = sorted(runs, key=lambda run: (order.index(run.contender), places[run.question], run.round))
-    bases = [run.contender for run in runs if run.method == BASELINE]
+    order = [one.name for one in benchmark.systems]
+    runs = sorted(runs, key=lambda run: (order.index(run.system), places[run.question], run.round))
+    bases = [run.system for run in runs if run.method == BASELINE]
     table = make_table(runs, task, bases[0] if bases else BASELINE)
     racers = []
     for row in table.rows:
-        own = [run for run in runs if run.contender == row.contender]
+        own = [run for run in runs if run.system == row.system]
         answers = tuple(
             Answer(
                 prompt=places[run.question],
@@ -126,7 +126,7 @@ def _lane(own: Sequence[Run], watches: Mapping[tuple[str, int], "LaneWatch"]) ->
     if not own:
         return None
     run = sorted(own, key=lambda run: run.seconds)[(len(own) - 1) // 2]
-    watch = watches.get((run.contender, run.seed))
+    watch = watches.get((run.system, run.seed))
     if watch is not None:
         return watch.lane()
     stretches = (Stretch("prefill", 0.0, run.prefill_seconds), Stretch("forward", run.prefill_seconds, run.seconds))

@@ -35,9 +35,9 @@ class Progress:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Run(Brief):
-    """One decode of one question by one contender, and its score."""
+    """One decode of one question by one system, and its score."""
 
-    contender: str
+    system: str
     method: str
     settings: dict[str, Any]
     """Those that the method reads, with nothing ``auto``; ``auto_reason`` says why ``auto`` resolved to them."""
@@ -153,9 +153,9 @@ class Ratio(Interval):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Row(Brief):
-    """All figures of one contender on one task: medians, means, sums over sums, and the largest peaks of its runs."""
+    """All figures of one system on one task: medians, means, sums over sums, and the largest peaks of its runs."""
 
-    contender: str
+    system: str
     method: str
     settings: Mapping[str, Any]
     auto_reason: str | None = None
@@ -180,7 +180,7 @@ class Row(Brief):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Table(Brief):
-    """One task; all contenders."""
+    """One task; all systems."""
 
     format: str = "dsbd-contest/2"
     task: str
@@ -188,7 +188,7 @@ class Table(Brief):
     """The task's main metric; ``perplexity`` where nothing is right or wrong."""
     higher_is_better: bool
     baseline: str | None
-    """Method or name of the contender that the others are compared with."""
+    """Method or name of the system that the others are compared with."""
     questions: int
     clusters: int
     seeds: int
@@ -217,7 +217,7 @@ class Landing:
 
 @dataclass(frozen=True)
 class Lane:
-    """One decode of one contender: its phases one after the other, and when tokens became final.
+    """One decode of one system: its phases one after the other, and when tokens became final.
 
     The clock counts the phases only. The decode is one of those that the figures of the race come from.
     """
@@ -256,7 +256,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Racer:
-    """One contender: its figures, its lane and its texts."""
+    """One system: its figures, its lane and its texts."""
 
     row: Row
     lane: Lane | None
@@ -264,8 +264,8 @@ class Racer:
 
     @property
     def name(self) -> str:
-        """The contender's name."""
-        return self.row.contender
+        """The system's name."""
+        return self.row.system
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -164,18 +164,18 @@ def _student_inside(bound: float, degrees: int) -> float:
 
 
 def make_table(runs: Sequence[Run], task: Task, baseline: str, conditions: Mapping[str, Any] | None = None) -> Table:
-    """Return the table of a task's runs, its rows in the order in which contenders come in them.
+    """Return the table of a task's runs, its rows in the order in which systems come in them.
 
     Without a metric, perplexity stands for quality. Intervals are over questions, clustered as the task says; of a
-    single question, over its seeds. ``baseline`` is a name or method of contenders; where it is not there, nothing is
+    single question, over its seeds. ``baseline`` is a name or method of systems; where it is not there, nothing is
     compared.
     """
     if len({run.question for run in runs}) == 1:
         runs = [replace(run, question=f"{run.round}", cluster=f"{run.round}", round=0) for run in runs]
     by_name: dict[str, list[Run]] = {}
     for run in runs:
-        by_name.setdefault(run.contender, []).append(run)
-    base = next((own for own in by_name.values() if baseline in (own[0].contender, own[0].method)), [])
+        by_name.setdefault(run.system, []).append(run)
+    base = next((own for own in by_name.values() if baseline in (own[0].system, own[0].method)), [])
     return Table(
         task=task.name,
         metric=task.main_metric or "perplexity",
@@ -190,14 +190,14 @@ def make_table(runs: Sequence[Run], task: Task, baseline: str, conditions: Mappi
 
 
 def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
-    """Return the figures of one contender."""
+    """Return the figures of one system."""
     first, wide = own[0], [run for run in own if run.mean_width is not None]
     clusters = {run.question: run.cluster for run in own}
     units, figure = list(clusters.values()), _score if has_metric else _perplexity
     perplexity = clustered_perplexity([*_means(own, _perplexity, statistics.geometric_mean).values()], units)
     tried = _sum(own, "accepted") + _sum(own, "rejected")
     return Row(
-        contender=first.contender,
+        system=first.system,
         method=first.method,
         settings=first.settings,
         auto_reason=first.auto_reason,
@@ -230,7 +230,7 @@ def speed_ratio(own: Sequence[Run], base: Sequence[Run]) -> Ratio | None:
     values = [value for group in groups for value in group]
     return Ratio(
         **asdict(median_interval(groups)),
-        baseline=base[0].contender,
+        baseline=base[0].system,
         above_1=sum(value > 1 for value in values),
         of=len(values),
     )
@@ -283,7 +283,7 @@ def _difference(table: Table, row: Row) -> str:
 
 COLUMNS: dict[str, Callable[[Table, Row], str]] = {
     "task": lambda table, row: table.task,
-    "contender": lambda table, row: row.contender,
+    "system": lambda table, row: row.system,
     "ms/token [95 %]": lambda table, row: _cell(row.milliseconds_per_token),
     "tokens/s [95 %]": lambda table, row: _cell(row.tokens_per_second, 1),
     "ratio [95 %]": lambda table, row: _cell(row.ratio),
@@ -309,7 +309,7 @@ def markdown_of(tables: Sequence[Table]) -> str:
         f"{one.task}: {one.questions} questions in {one.clusters} clusters, {one.seeds} seeds; beside {one.baseline}."
         for one in tables
     ]
-    notes += [f"{row.contender}: {row.auto_reason}" for one in tables for row in one.rows if row.auto_reason]
+    notes += [f"{row.system}: {row.auto_reason}" for one in tables for row in one.rows if row.auto_reason]
     notes.append(
         f"Intervals are over questions or their clusters; a median has none from fewer than {FEWEST_FOR_A_MEDIAN}. The "
         "ratio is the median of tokens per second over the baseline's on the same question and seed. Where an interval "

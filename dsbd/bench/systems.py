@@ -1,4 +1,4 @@
-"""What a benchmark measures: contenders made from methods, named points and settings. Needs no torch."""
+"""What a benchmark measures: systems made from methods, named points and settings. Needs no torch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,7 +16,7 @@ TRANSFORMERS = {
     "hf_sampling": ("sampling", ("temperature", "top_k", "top_p")),
 }
 """Four ways to call ``transformers.generate``: our method that each corresponds to, and the settings that it reads."""
-CONTENDER_METHODS = (*METHODS, *TRANSFORMERS)
+SYSTEM_METHODS = (*METHODS, *TRANSFORMERS)
 DEFAULT_METHODS = ("dsbd", "dsbd:exact", "beam_sampling", "hf_beam_sampling")
 _SAME_DISTRIBUTION = {"min_width": "num_beams", "max_width": "num_beams"}
 _AUTO = dict.fromkeys(AUTO_FIELDS, AUTO)
@@ -34,12 +34,12 @@ POINTS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Contender:
+class System:
     """One thing to be measured."""
 
     name: str
     method: str
-    """One of :data:`CONTENDER_METHODS`."""
+    """One of :data:`SYSTEM_METHODS`."""
     settings: DecodingSettings
     """For ``transformers`` those of our method that it corresponds to."""
     auto_reason: str | None = None
@@ -57,39 +57,39 @@ class Contender:
 
 
 def fields_read(method: str) -> tuple[str, ...]:
-    """Return the settings that a method of :data:`CONTENDER_METHODS` reads."""
+    """Return the settings that a method of :data:`SYSTEM_METHODS` reads."""
     return (*(TRANSFORMERS[method][1] if method in TRANSFORMERS else READS[method]), *EVERY_METHOD)
 
 
-def contenders(methods: Sequence[str], values: Mapping[str, Any]) -> tuple[Contender, ...]:
-    """Return a contender for every method, with those of the values that it reads.
+def systems(methods: Sequence[str], values: Mapping[str, Any]) -> tuple[System, ...]:
+    """Return a system for every method, with those of the values that it reads.
 
-    Methods are those of :data:`CONTENDER_METHODS`, or ``dsbd:POINT``; a bare ``dsbd`` is ``dsbd:defaults``. ``values``
+    Methods are those of :data:`SYSTEM_METHODS`, or ``dsbd:POINT``; a bare ``dsbd`` is ``dsbd:defaults``. ``values``
     are those asked for, by field.
 
     Raises:
         SettingsError: an unknown or repeated name, a bad value, or a field that a point fixes already.
     """
-    require_names("methods", methods, (*CONTENDER_METHODS, *(f"dsbd:{point}" for point in POINTS)))
-    found: list[Contender] = []
+    require_names("methods", methods, (*SYSTEM_METHODS, *(f"dsbd:{point}" for point in POINTS)))
+    found: list[System] = []
     for entry in methods:
         method, _, named = entry.partition(":")
         point = (named or "defaults") if method == "dsbd" else ""
         for name in POINTS.get(point, {}):
             if name in values:
                 raise SettingsError(f"point {point!r} fixes {name}; leave out the point or the flag")
-        found.append(_contender(method, point, values))
+        found.append(_system(method, point, values))
     if len({one.name for one in found}) < len(found):
         raise SettingsError(f"methods are {', '.join(methods)}: dsbd is dsbd:defaults; name each once")
     return tuple(found)
 
 
-def _contender(method: str, point: str, values: Mapping[str, Any]) -> Contender:
+def _system(method: str, point: str, values: Mapping[str, Any]) -> System:
     own, read = TRANSFORMERS[method][0] if method in TRANSFORMERS else method, fields_read(method)
     asked = {name: value for name, value in values.items() if name in read and own in FIELDS[name].methods}
     beams = values.get("num_beams", DecodingSettings.num_beams)
     fixed = {name: beams if value == "num_beams" else value for name, value in POINTS.get(point, {}).items()}
-    return Contender(f"{method} {point}".strip(), method, DecodingSettings(**{"method": own, **asked, **fixed}))
+    return System(f"{method} {point}".strip(), method, DecodingSettings(**{"method": own, **asked, **fixed}))
 
 
 def require_names(what: str, names: Sequence[str], known: Sequence[str]) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.bench.systems import (
-    CONTENDER_METHODS,
     DEFAULT_METHODS,
     POINTS,
-    Contender,
+    SYSTEM_METHODS,
+    System,
     benchmark_settings,
-    contenders,
     require_count,
     require_names,
+    systems,
 )
 from dsbd.bench.task import Task, read_text
 from dsbd.bench.tasks import TASKS, Prompts, load_task
@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
 
 def _add_benchmark_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, str] | None = None) -> None:
     """Add the flags that both have; ``defaults`` is what the help says of some settings."""
-    known = f"{', '.join(CONTENDER_METHODS)}, dsbd:POINT with POINT one of {'|'.join(POINTS)}"
+    known = f"{', '.join(SYSTEM_METHODS)}, dsbd:POINT with POINT one of {'|'.join(POINTS)}"
     add = parser.add_argument
     add("--methods", metavar="LIST", help=f"comma-separated, from {known} ({','.join(DEFAULT_METHODS)})")
     add("--limit", type=int, metavar="N", help="only the first N prompts or questions")
@@ -62,14 +62,14 @@ def _add_benchmark_flags(parser: argparse.ArgumentParser, defaults: Mapping[str,
 
 def bench(parsed: argparse.Namespace) -> int:
     """Run ``bench``; returns the exit code."""
-    racing = contenders_of(parsed)
+    racing = systems_of(parsed)
     lines = read_text(asset_path("prompts.txt") if parsed.prompts is None else Path(parsed.prompts)).splitlines()
     return _hold(parsed, racing, [Prompts(list(dict.fromkeys(line for line in lines if line.strip())))])
 
 
 def evaluate(parsed: argparse.Namespace) -> int:
     """Run ``eval``; returns the exit code."""
-    racing, tasks = contenders_of(parsed), names(parsed.tasks)
+    racing, tasks = systems_of(parsed), names(parsed.tasks)
     require_names("tasks", tasks, sorted(TASKS))
     data: dict[str, str] = {}
     for entry in parsed.data:
@@ -86,8 +86,8 @@ def evaluate(parsed: argparse.Namespace) -> int:
     return _hold(parsed, racing, asked, max_new_tokens=length)
 
 
-def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
-    """Return the contenders of ``--methods``, with the settings given. Raises: SettingsError."""
+def systems_of(parsed: argparse.Namespace) -> tuple[System, ...]:
+    """Return the systems of ``--methods``, with the settings given. Raises: SettingsError."""
     require_count("seeds", parsed.seeds, MAX_SEEDS)
     if parsed.limit is not None:
         require_count("limit", parsed.limit)
@@ -98,10 +98,10 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
     values = {name: value_of_text(name, text) for name, text in given.items()}
     for name, value in values.items():
         FIELDS[name].check(value)  # refuses a bad one also where no method that was asked for reads it
-    return contenders(DEFAULT_METHODS if parsed.methods is None else names(parsed.methods), values)
+    return systems(DEFAULT_METHODS if parsed.methods is None else names(parsed.methods), values)
 
 
-def _hold(parsed: argparse.Namespace, racing: Sequence[Contender], tasks: Sequence[Task], **options: Any) -> int:
+def _hold(parsed: argparse.Namespace, racing: Sequence[System], tasks: Sequence[Task], **options: Any) -> int:
     """Run the benchmark, print one JSON object or a table, and return the exit code."""
     from dsbd.bench.benchmark import hold_benchmark, make_benchmark
     from dsbd.bench.records import to_plain

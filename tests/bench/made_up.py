@@ -11,7 +11,7 @@ from dsbd.bench.task import Question, Task
 BASELINE = "beam_sampling num_beams=4"
 RIGHT = {"beam_sampling num_beams=2": "1101 0110", BASELINE: "1111 0110", "dsbd draft_width=4": "1111 0111",
          "speculative": "1001 0100", "sampling": "0001 0110"}  # fmt: skip
-"""By contender: which of the questions, in two clusters, it answers right."""
+"""By system: which of the questions, in two clusters, it answers right."""
 SPEED = {"beam_sampling num_beams=2": 60, BASELINE: 40, "dsbd draft_width=4": 90, "speculative": 130, "sampling": 70}
 
 
@@ -37,15 +37,15 @@ class Quiz(Task):
         return float(right), "" if right else "another text"
 
 
-def made_up_run(contender: str, question: int = 0, score: float | None = None, **changes) -> Run:
+def made_up_run(system: str, question: int = 0, score: float | None = None, **changes) -> Run:
     """Make a run of 40 tokens."""
-    method, *parts = contender.split(" ")
+    method, *parts = system.split(" ")
     assert method not in TRANSFORMERS
     figures = {
-        "contender": contender, "method": method, "task": "quiz", "question": f"q{question}", "round": 0,
+        "system": system, "method": method, "task": "quiz", "question": f"q{question}", "round": 0,
         "settings": {"num_beams": 4} | {name: int(value) for name, value in (part.split("=") for part in parts)},
         "cluster": f"db{question // 4}", "seed": 0, "prompt": "p", "text": "", "answer": "", "score": score,
-        "ended": "limit", "seconds": 40 / SPEED.get(contender, 50) + question / 100, "prefill_seconds": 0.0,
+        "ended": "limit", "seconds": 40 / SPEED.get(system, 50) + question / 100, "prefill_seconds": 0.0,
         "layers": 40, "new_tokens": 40, "perplexity": 2.0 + question / 10,
         "target_calls": 16, "iterations": 16, "accepted": 30, "rejected": 10, "mean_width": 1.0,
     }  # fmt: skip
@@ -53,7 +53,7 @@ def made_up_run(contender: str, question: int = 0, score: float | None = None, *
 
 
 def made_up_table(**changes) -> Table:
-    """Make the table of every contender of :data:`RIGHT`."""
+    """Make the table of every system of :data:`RIGHT`."""
     runs = [
         made_up_run(name, question, float(right), **changes)
         for name, row in RIGHT.items()

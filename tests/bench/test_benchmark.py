@@ -16,7 +16,7 @@ from dsbd.bench.benchmark import hold_benchmark, make_benchmark, run_benchmark
 from dsbd.bench.measure import log_likelihood, measure, trimmed
 from dsbd.bench.records import Table, read_record, to_plain
 from dsbd.bench.statistics import clustered_perplexity, clustered_rate, make_table, markdown_of, paired_difference
-from dsbd.bench.systems import POINTS, contenders
+from dsbd.bench.systems import POINTS, systems
 from dsbd.bench.task import Question
 from dsbd.bench.tasks import Prompts
 from dsbd.errors import PairError, PromptError, RecordError, SettingsError
@@ -31,7 +31,7 @@ ALL = ("dsbd", "beam_sampling", "sampling", "hf_beam_sampling", "hf_beam_search"
 
 
 def benchmark_of(methods=("dsbd", "beam_sampling"), rounds=2, prompts=("Once", "The fox"), pair=None, **values):
-    racing = contenders(methods, {"max_new_tokens": 5, **values})
+    racing = systems(methods, {"max_new_tokens": 5, **values})
     return make_benchmark(pair or toy_pair(), racing, [Prompts(prompts)], rounds=rounds)
 
 
@@ -39,27 +39,27 @@ def runs_of(benchmark, pair=None, **options):
     return [step.run for step in run_benchmark(pair or toy_pair(), benchmark, **options) if step.run is not None]
 
 
-def test_a_contender_has_what_its_method_and_its_point_say():
+def test_a_system_has_what_its_method_and_its_point_say():
     """Catches a value that goes to a method which does not read it, and a point that does not follow the beams."""
-    found = contenders(["dsbd", "beam_sampling", "dsbd:exact", "hf_assisted"], {"draft_depth": 2, "num_beams": 8})
+    found = systems(["dsbd", "beam_sampling", "dsbd:exact", "hf_assisted"], {"draft_depth": 2, "num_beams": 8})
     assert [one.name for one in found] == ["dsbd defaults", "beam_sampling", "dsbd exact", "hf_assisted"]
     assert [one.settings.draft_depth for one in found] == [2, 4, 2, 4]
     assert [(one.settings.num_beams, one.settings.max_width) for one in found[1:3]] == [(8, None), (4, 8)]
-    assert len(contenders([f"dsbd:{point}" for point in POINTS], {})) == len(POINTS)
+    assert len(systems([f"dsbd:{point}" for point in POINTS], {})) == len(POINTS)
 
 
-def test_contenders_warm_up_and_then_take_turns_in_both_orders():
-    """Catches contenders measured one after the other, while the machine grows warm, and a warm-up that counts."""
+def test_systems_warm_up_and_then_take_turns_in_both_orders():
+    """Catches systems measured one after the other, while the machine grows warm, and a warm-up that counts."""
     benchmark = benchmark_of(seed=7)
     steps = list(run_benchmark(toy_pair(), benchmark))
     assert [(step.doing, step.done) for step in steps] == [("warm-up", 0)] * 2 + [("decode", at) for at in range(9)]
     runs = [step.run for step in steps if step.run is not None]
-    names = [one.name for one in benchmark.contenders]
-    assert Counter((run.contender, run.prompt, run.seed) for run in runs) == Counter(
+    names = [one.name for one in benchmark.systems]
+    assert Counter((run.system, run.prompt, run.seed) for run in runs) == Counter(
         (name, prompt, seed) for name in names for prompt in ("Once", "The fox") for seed in (7, 8)
     )
     assert [(run.prompt, run.seed) for run in runs[::2]] == [(run.prompt, run.seed) for run in runs[1::2]]
-    turns = [turn.contender.name for turn in replace(benchmark, rounds=9).turns()]
+    turns = [turn.system.name for turn in replace(benchmark, rounds=9).turns()]
     assert {tuple(turns[at : at + 2]) for at in range(0, 36, 2)} == {tuple(names), tuple(names[::-1])}
 
 
@@ -80,7 +80,7 @@ def test_figures_of_every_method_are_those_of_the_decode_that_was_asked_for():
         assert (run.iterations is None) == (run.mean_width is None) == run.method.startswith("hf_")
         assert (run.layers == 5) == (run.ended == "limit") or run.ended == "eos"
         if not run.method.startswith("hf_"):
-            own = next(one for one in benchmark.contenders if one.name == run.contender)
+            own = next(one for one in benchmark.systems if one.name == run.system)
             result = dsbd.decode(toy_pair(), run.prompt, replace(own.settings, seed=run.seed))
             assert (run.text, run.accepted, run.rejected) == (result.text, result.stats.accepted, result.stats.rejected)
 
@@ -90,7 +90,7 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
     pair, seen = load_pair(toy_folders["target"], toy_folders["draft"], "cpu", "float32"), []
     pair.target.model.register_forward_hook(lambda model, *_: seen.append(model.config._attn_implementation))
     given = {"max_new_tokens": 5, "temperature": 0.8, "top_k": 7, "early_stopping": True}
-    (theirs,) = contenders(["hf_beam_sampling"], given)
+    (theirs,) = systems(["hf_beam_sampling"], given)
     assert theirs.settings.early_stopping is True
     found = measure(pair, theirs, "Once", 0)
     assert seen[:5] == ["sdpa"] * 5
@@ -115,7 +115,7 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
 @pytest.mark.parametrize("method", ["dsbd", "hf_sampling"])
 def test_a_decode_ends_where_its_answer_ends(method):
     """Catches an end text that is not passed on."""
-    (one,) = contenders([method], {"max_new_tokens": 12})
+    (one,) = systems([method], {"max_new_tokens": 12})
     found = [measure(toy_pair(), one, "Once", seed, stop=Quiz.until) for seed in range(8)]
     ended = [one["text"] for one in found if one["ended"] == "until"]
     assert ended != []
@@ -142,7 +142,7 @@ def test_a_long_prompt_is_read_before_the_clock_starts_and_judged_behind_its_mem
     run, short = runs_of(benchmark, pair)
     assert (run.segments, short.segments) == (9, None)  # 210 bytes, 24 each
     window = value_of(pair.fitting(pair.encode(LONG), 5))
-    result = dsbd.decode(pair, LONG, replace(benchmark.contenders[0].settings, seed=run.seed))
+    result = dsbd.decode(pair, LONG, replace(benchmark.systems[0].settings, seed=run.seed))
     own = log_likelihood(pair.target, window.ids, result.token_ids, window.memory.embedding)
     assert run.text == result.text
     assert run.perplexity == pytest.approx(2.718281828459045 ** (-own / len(result.token_ids)))
@@ -150,7 +150,7 @@ def test_a_long_prompt_is_read_before_the_clock_starts_and_judged_behind_its_mem
     monkeypatch.setattr(type(pair.target.memory), "reading", lambda *given: read.append("read") or reading(*given))
     monkeypatch.setattr("dsbd.bench.measure._clocked", lambda *_: read.append("clock") or 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        measure(pair, benchmark.contenders[0], LONG, 0)
+        measure(pair, benchmark.systems[0], LONG, 0)
     assert read == ["read", "clock"]
     with pytest.raises(PairError, match="hf_sampling cannot read a prompt into a memory, and prompt 1 of 210 tokens"):
         benchmark_of(("dsbd", "hf_sampling"), 1, [LONG], pair)
@@ -159,12 +159,12 @@ def test_a_long_prompt_is_read_before_the_clock_starts_and_judged_behind_its_mem
 def test_an_evaluation_from_the_first_question_to_the_table(tmp_path):
     """Catches questions that share their random numbers, an answer beyond its end, and a line that is lost."""
     file, methods = tmp_path / "answers.jsonl", ("dsbd:exact", "beam_sampling", "hf_beam_sampling")
-    pair, racing = toy_pair(), contenders(methods, {"num_beams": 3})
+    pair, racing = toy_pair(), systems(methods, {"num_beams": 3})
     report = hold_benchmark(pair, make_benchmark(pair, racing, [Quiz()], limit=2, rounds=2), str(file))
     table = report.tables["quiz"]
-    assert [row.contender for row in table.rows] == ["dsbd exact", "beam_sampling", "hf_beam_sampling"]
+    assert [row.system for row in table.rows] == ["dsbd exact", "beam_sampling", "hf_beam_sampling"]
     assert (report.complete, len(report.runs), table.baseline) == (True, 12, "beam_sampling")
-    assert all(row.ratio.of == 4 for row in table.rows if row.contender != "beam_sampling")
+    assert all(row.ratio.of == 4 for row in table.rows if row.system != "beam_sampling")
     seeds = {(run.question, run.round): run.seed for run in report.runs}
     assert len(set(seeds.values())) == 4
     assert all(seeds[run.question, run.round] == run.seed for run in report.runs)
@@ -188,7 +188,7 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch):
 
 def test_long_prompts_lose_their_beginning_and_say_so():
     """Catches a prompt that is cut from the right without a word: the question would be gone."""
-    racing = contenders(["sampling"], {})
+    racing = systems(["sampling"], {})
     (run,) = runs_of(make_benchmark(toy_pair(), racing, [Quiz([Question("q0", f"{'word ' * 40}. Who?", ("x",))])]))
     assert run.shortened
     assert run.prompt.endswith(" word . Who?")
@@ -209,7 +209,7 @@ def test_auto_is_resolved_once_and_said():
 
 def test_quality_is_clustered_and_compared_question_by_question():
     """Catches questions of one database taken as independent, and seeds that count as questions."""
-    rows = {row.contender: row for row in made_up_table().rows}
+    rows = {row.system: row for row in made_up_table().rows}
     right = {name: {f"q{place}": float(one) for place, one in enumerate(marks.replace(" ", ""))}
              for name, marks in RIGHT.items()}  # fmt: skip
     assert rows["sampling"].quality == clustered_rate([*right["sampling"].values()], "aaaabbbb")
@@ -256,7 +256,7 @@ def test_a_table_survives_json_and_shows_what_was_measured():
     table = made_up_table()
     assert read_record(Table, json.loads(json.dumps(to_plain(table)))) == table
     assert {row.ratio.low for row in table.rows if row.ratio} == {None}  # eight questions in two clusters
-    with pytest.raises(RecordError, match=r"no table: rows\.0\.contender"):
+    with pytest.raises(RecordError, match=r"no table: rows\.0\.system"):
         read_record(Table, {**to_plain(table), "rows": [{}]})
     assert markdown_of([]) == "nothing measured yet"
     runs = [made_up_run("dsbd", at, 1.0, kv_peak_bytes=3_000_000, seconds=2.0, prefill_seconds=0.5)

@@ -19,7 +19,7 @@ def test_a_bench_and_an_evaluation_write_lines_and_a_table(capsys, pair_flags, t
     code, out, _ = run(capsys, *flags, "--output", str(output), "--draft-depth", "1", "--json")
     assert (code, out.count("\n")) == (0, 1)
     table = json.loads(out)["tables"]["prompts"]
-    racing = [row["contender"] for row in table["rows"]]
+    racing = [row["system"] for row in table["rows"]]
     assert racing == ["dsbd defaults", "dsbd exact", "beam_sampling", "hf_beam_sampling"]
     assert table["questions"] == 2  # an empty line is no prompt, a repeated one counts once
     lines = [json.loads(line)["record"] for line in output.read_text(encoding="utf-8").splitlines()]

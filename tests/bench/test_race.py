@@ -13,7 +13,7 @@ from dsbd.bench.benchmark import Asked, Benchmark
 from dsbd.bench.race import LaneWatch, race, race_of
 from dsbd.bench.records import Landing, Lane, Progress, Race, Stretch, load_race, read_record, to_plain
 from dsbd.bench.statistics import make_table
-from dsbd.bench.systems import contenders
+from dsbd.bench.systems import systems
 from dsbd.bench.tasks import Prompts
 from dsbd.errors import RecordError, SettingsError, StoppedError
 from dsbd.util import asset_path
@@ -28,7 +28,7 @@ VALUES = {"max_new_tokens": 6, "draft_depth": 2, "draft_width": 3}
 @pytest.fixture(scope="module")
 def ran() -> Race:
     """Three decoders of ours and one of transformers, on one prompt, twice."""
-    *steps, last = race(toy_pair(), contenders(NAMES, VALUES), ["Once"], rounds=2)
+    *steps, last = race(toy_pair(), systems(NAMES, VALUES), ["Once"], rounds=2)
     assert [(step.doing, step.done) for step in steps] == [("warm-up", 0)] * 4 + [("decode", at) for at in range(9)]
     assert {type(step) for step in steps} == {Progress}
     return last
@@ -36,12 +36,12 @@ def ran() -> Race:
 
 def made_up(**speeds) -> Race:
     """A race on one prompt with these tokens per second; beam sampling's lane takes 4 seconds, all others 2."""
-    racing = contenders(list(speeds), {})
+    racing = systems(list(speeds), {})
     task = Prompts(["Once"])
     asked = [Asked(task, question, "Once", None) for question in task.questions()]
     runs = [
         replace(made_up_run(one.method, cluster="1", seconds=1.0, layers=layers, round=round, seed=round),
-                contender=one.name, question="1")
+                system=one.name, question="1")
         for one, own in zip(racing, speeds.values(), strict=True)
         for round, layers in enumerate(own)
     ]  # fmt: skip
@@ -107,7 +107,7 @@ def test_a_race_is_kept_as_plain_data(ran, tmp_path):
 def test_a_race_that_is_stopped_shows_what_ran():
     """Catches a stop that takes the runs with it, or waits for the end of a decode."""
     asked, steps = iter([False] * 28 + [True] * 99), []
-    running = race(toy_pair(), contenders(NAMES[:2], VALUES), ["a", "b"], cancel=lambda: next(asked))
+    running = race(toy_pair(), systems(NAMES[:2], VALUES), ["a", "b"], cancel=lambda: next(asked))
     with pytest.raises(StoppedError):
         deque(map(steps.append, running), maxlen=0)
     *before, last = steps
@@ -117,14 +117,14 @@ def test_a_race_that_is_stopped_shows_what_ran():
 
 def test_answers_are_scored_by_the_task():
     questions = Quiz().questions(2)
-    *_, last = race(toy_pair(), contenders(["sampling"], VALUES), questions, Quiz(), rounds=1)
+    *_, last = race(toy_pair(), systems(["sampling"], VALUES), questions, Quiz(), rounds=1)
     assert [answer.right for answer in last.racers[0].answers] == [False, False]
     assert last.racers[0].answers[1].reason == "another text"
     assert [prompt.gold for prompt in last.prompts] == ["yes 0", "yes 1"]
     assert (last.task, last.metric, last.higher_is_better, last.baseline) == ("quiz", "exact", True, None)
     for racing, prompts, rounds, said in (((), "a", 1, "no decoder"), (1, "aa", 1, "prompts"), (1, "a", 0, "rounds")):
         with pytest.raises(SettingsError, match=said):
-            race(toy_pair(), racing and contenders(["sampling"], VALUES), list(prompts), rounds=rounds)
+            race(toy_pair(), racing and systems(["sampling"], VALUES), list(prompts), rounds=rounds)
 
 
 def test_lanes_share_the_clock_of_the_slowest_and_stand_in_two_heats():
@@ -182,7 +182,7 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     table, shown = made_up_table(), made_up(**SPEEDS)
     drawn = visualize.pareto_figure(shown)
     assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same distribution", "Sampling"]
-    rows = [replace(row, contender=f"{row.contender} <b>") for row in table.rows if row.ratio]
+    rows = [replace(row, system=f"{row.system} <b>") for row in table.rows if row.ratio]
     (ratios,) = visualize.speed_figure(replace(table, rows=tuple(rows))).data
     assert ratios.x == tuple(row.ratio.median for row in rows)
     assert ratios.y[1] == "Dsbd draft width=4 &lt;b&gt;"
@@ -190,7 +190,7 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     points = {(row.tokens_per_second.mean, row.quality.mean) for row in table.rows}
     best = {one for one in points if not any(b[0] >= one[0] and b[1] >= one[1] for b in points - {one})}
     assert (sorted(zip(front.x, front.y, strict=True)), len(best) < len(points)) == (sorted(best), True)
-    twelve = [replace(table.rows[0], contender=f"decoder {number}") for number in range(12)]
+    twelve = [replace(table.rows[0], system=f"decoder {number}") for number in range(12)]
     marks = [one.marker for one in visualize.pareto_figure(replace(table, rows=tuple(twelve))).data[:12]]
     assert len({(one.color, one.symbol) for one in marks}) == len({one.symbol for one in marks}) == 12
     first, quality = visualize.pareto_figure(table).data[0], table.rows[0].quality

@@ -12,7 +12,7 @@ import pytest
 
 import dsbd
 from dsbd.bench.benchmark import make_benchmark
-from dsbd.bench.systems import contenders
+from dsbd.bench.systems import systems
 from dsbd.bench.tasks import Prompts
 from dsbd.errors import PairError
 from dsbd.models import smollm2
@@ -154,7 +154,7 @@ def test_a_prompt_is_a_chat_where_the_tokenizer_has_a_template():
     assert chat.encode("Hi") == chat.encode("Hi", chat=True) == sent
     told = dsbd.decode(chat, "Hi", method="greedy", max_new_tokens=1, record=True).trace
     assert [piece.token_id for piece in told.prompt.pieces] == sent
-    racing = contenders(["greedy"], {"max_new_tokens": 9})
+    racing = systems(["greedy"], {"max_new_tokens": 9})
     benchmark = make_benchmark(chat, racing, [Prompts(["Hi" * 60])], max_new_tokens=9)
     assert len(chat.encode(benchmark.asked[0].prompt)) <= 128 - 9
     assert [path for path in asset_path("models").rglob("*") if "chat_template" in path.name] == []

@@ -21,7 +21,7 @@ PLOT, ENTRY, ROW_PIXELS = 380, 20, 36
 def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
     """Draw quality against tokens per second, with 95 % intervals, and a line through those that none beats in both.
 
-    ``source`` is a table, or a race: then the intervals are over seeds or questions. A contender without speed or
+    ``source`` is a table, or a race: then the intervals are over seeds or questions. A system without speed or
     quality is left out.
 
     Example:
@@ -46,7 +46,7 @@ def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "l
             error_x=_mean_bar(speed, color, least=0.0),
             error_y=_mean_bar(quality, color, least=0.0 if read.higher_is_better else 1.0),
             mode="markers",
-            name=escape(label_of(row.contender), quote=False),
+            name=escape(label_of(row.system), quote=False),
             marker={"color": color, "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 11},
         )
     if not points:
@@ -78,7 +78,7 @@ def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") ->
         RecordError: the data is no table of a benchmark.
     """
     read = read_record(Table, table)
-    found = [(escape(label_of(row.contender), quote=False), row.ratio) for row in read.rows if row.ratio is not None]
+    found = [(escape(label_of(row.system), quote=False), row.ratio) for row in read.rows if row.ratio is not None]
     if not found:
         return empty_figure("Speed beside the baseline", theme)
     colors, figure = palette(theme), Figure()
