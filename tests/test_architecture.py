@@ -1,4 +1,6 @@
-"""The house: imports run down the drawing in docs/house.md only, never in a circle, and pull in nothing heavy."""
+"""The house: imports run down the drawing in docs/architecture.md only, never in a circle, and pull in nothing
+heavy.
+"""
 
 import ast
 import re
@@ -34,8 +36,8 @@ DRAWN_FROM = [f"dsbd.{name}" for name in PLAIN.split()]
 @cache
 def floors() -> list[list[str]]:
     """Return the places of each line of the drawing, from the top down, as dotted names; ``dsbd.*`` is all the rest."""
-    text = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
-    drawing = re.search(r"<!-- house -->\s*```\w*\n(.*?)```", text, re.S)
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawing = re.search(r"<!-- architecture -->\s*```\w*\n(.*?)```", text, re.S)
     found, package = [], ""
     for line in drawing[1].splitlines():
         indent, names = re.match(r"( *)(\S+(?: \S+)*)", line).groups()
