@@ -15,7 +15,7 @@ from dsbd import generate_request as request
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.methods import resolve
-from dsbd.models.making import kept_pair
+from dsbd.models.making import cached_pair
 from dsbd.models.pair import Pair
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodedBeam
@@ -109,7 +109,7 @@ def generate(
         )
     asked = request.requested_settings(config, draft_model, named)
     own = request.of_the_caller(logits_processor, config)
-    pair = replace(kept_pair(model, draft_model), eos=request.eos_ids(config))
+    pair = replace(cached_pair(model, draft_model), eos=request.eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     beams_asked, returned = config.num_beams or 1, config.num_return_sequences or 1
     samples = returned if beams_asked == 1 and config.do_sample else 1

@@ -10,9 +10,9 @@ import torch
 from dsbd.draft import Drafted
 from dsbd.machine import PhaseClock, torch_threads
 from dsbd.score import Scored, score
-from dsbd.session import Enough, Observer, RunStart, Session, Update, drafter_of, state_of
+from dsbd.session import Observer, RunStart, Session, StoppingCriterion, Update, drafter_of, state_of
 from dsbd.settings import ResolvedSettings
-from dsbd.util import Check, never_stop
+from dsbd.util import CancelCheck, never_cancel
 from dsbd.verification.beams import Hypothesis
 from dsbd.verification.joint import verify_joint
 from dsbd.verification.noise import Noise
@@ -23,8 +23,8 @@ from dsbd.verification.verify import verify
 def iterations(
     start: RunStart,
     observers: Sequence[Observer] = (),
-    check: Check = never_stop,
-    enough: Enough | None = None,
+    check: CancelCheck = never_cancel,
+    enough: StoppingCriterion | None = None,
 ) -> Generator[Update, None, None]:
     """Decode to the end; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
 

@@ -17,11 +17,11 @@ import torch
 from dsbd.errors import SettingsError
 from dsbd.models.engines.choice import reference_state
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import Copies
+from dsbd.models.lookup import PromptLookup
 from dsbd.models.states.state import DecodingState
 from dsbd.next_tokens import host_rows
 from dsbd.settings import ResolvedSettings
-from dsbd.util import Check
+from dsbd.util import CancelCheck
 from dsbd.verification.beams import Beam, Node
 from dsbd.verification.distributions import Floats, Ints, JointDistribution, TopTokens, joint_distribution
 from dsbd.verification.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftDistribution, ForestLayer
@@ -108,7 +108,7 @@ class Drafter:
 
     def __init__(
         self,
-        source: DraftModel | Copies,
+        source: DraftModel | PromptLookup,
         settings: ResolvedSettings,
         eos: Collection[int],
         generator: torch.Generator,
@@ -361,7 +361,7 @@ class BlockSearch:
     *Source:* multi-token joint greedy decoding (arXiv 2407.09722); docs/algorithm.md, *Joint tests*.
     """
 
-    def __init__(self, model: LanguageModel, eos: Collection[int], check: Check, device: torch.device) -> None:
+    def __init__(self, model: LanguageModel, eos: Collection[int], check: CancelCheck, device: torch.device) -> None:
         self.row = reference_state(model, check)
         self._eos, self._device = eos, device
 

@@ -15,13 +15,13 @@ from dsbd.methods import DepthPolicy
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.engines.choice import threaded_state
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import Copies, Lookup
+from dsbd.models.lookup import Lookup, PromptLookup
 from dsbd.models.pair import Pair
 from dsbd.models.states.state import DecodingState, ProcessedState, Processor
-from dsbd.results import PHASES, Brief, DecodedBeam, DecodingResult, Stats, acceptance_rate, count_verdicts
+from dsbd.results import PHASES, DecodedBeam, DecodingResult, ShortRepr, Stats, acceptance_rate, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
-from dsbd.util import Check, cut
+from dsbd.util import CancelCheck, cut
 from dsbd.verification.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
 from dsbd.verification.noise import Noise
 from dsbd.verification.verified import VerifiedLayer, draft_layers_passed, up_to_end
@@ -31,7 +31,7 @@ LONG = 1024
 
 
 @dataclass(frozen=True, repr=False)
-class RunStart(Brief):
+class RunStart(ShortRepr):
     """What a decode starts from."""
 
     pair: Pair
@@ -88,7 +88,7 @@ class RunStart(Brief):
 
 
 @dataclass(frozen=True, repr=False)
-class IterationEnd(Brief):
+class IterationEnd(ShortRepr):
     """A complete iteration."""
 
     index: int
@@ -126,7 +126,7 @@ class Observer:
 
 
 @dataclass(frozen=True, repr=False)
-class Update(Brief):
+class Update(ShortRepr):
     """The state that a decode has reached after an iteration."""
 
     start: RunStart
@@ -191,7 +191,7 @@ def decoded(start: RunStart, hypothesis: Hypothesis) -> DecodedBeam:
     )
 
 
-Enough = Callable[[Update], bool]
+StoppingCriterion = Callable[[Update], bool]
 """A function that says after each iteration whether the decode may end there."""
 
 
@@ -212,7 +212,7 @@ def is_answered(update: Update) -> bool:
     return True
 
 
-def state_of(model: LanguageModel, start: RunStart, check: Check) -> DecodingState:
+def state_of(model: LanguageModel, start: RunStart, check: CancelCheck) -> DecodingState:
     """Return an empty row of a model; ``check`` is called before each forward.
 
     It has room for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
@@ -224,7 +224,9 @@ def state_of(model: LanguageModel, start: RunStart, check: Check) -> DecodingSta
     return cast(DecodingState, ProcessedState(row, start.processors, start.pair.eos)) if start.processors else row
 
 
-def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check: Check) -> Drafter | BlockSearch | None:
+def drafter_of(
+    start: RunStart, generator: torch.Generator, noise: Noise, check: CancelCheck
+) -> Drafter | BlockSearch | None:
     """Return what drafts the forests of the decode; None if nothing is drafted."""
     pair, settings = start.pair, start.settings
     if settings.draft_depth == 0:
@@ -234,7 +236,7 @@ def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check:
     if pair.draft is None:
         return None
     if isinstance(pair.draft, Lookup):
-        return Drafter(Copies(start.prompt_ids, start.root), settings, pair.eos, generator, noise)
+        return Drafter(PromptLookup(start.prompt_ids, start.root), settings, pair.eos, generator, noise)
     model = DraftModel(state_of(pair.draft, start, check), settings.top_k, pair.device)
     return Drafter(model, settings, pair.eos, generator, noise)
 

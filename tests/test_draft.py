@@ -14,7 +14,7 @@ import dsbd.next_tokens
 from dsbd import draft
 from dsbd.draft import Drafter, DraftModel
 from dsbd.errors import ModelError
-from dsbd.models.lookup import Copies
+from dsbd.models.lookup import PromptLookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.next_tokens import copied_rows, host_rows, read_keys, token_log_probs, top_keys
@@ -270,5 +270,5 @@ def test_nan_is_refused(rows_of, top_k) -> None:
 def test_a_beam_without_a_guess_does_not_stop_the_others():
     """Catches copied drafts that wait until every beam has one."""
     beams = [Beam(ROOT.child(1), -1.0), Beam(ROOT.child(2), -1.0)]
-    made = Drafter(Copies([3, 1, 0, 3], ROOT), ResolvedSettings(), TABLES.eos, torch.Generator()).draft(beams, 1)
+    made = Drafter(PromptLookup([3, 1, 0, 3], ROOT), ResolvedSettings(), TABLES.eos, torch.Generator()).draft(beams, 1)
     assert [node.parent for node in made.drafts[0]] == [beams[0].node]

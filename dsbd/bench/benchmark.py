@@ -19,7 +19,7 @@ from dsbd.bench.task import Question, Task
 from dsbd.bench.tasks import Prompts
 from dsbd.errors import PairError, SettingsError
 from dsbd.models.pair import Pair, conditions
-from dsbd.results import Brief
+from dsbd.results import ShortRepr
 from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
 from dsbd.util import ProgressLine
@@ -65,7 +65,7 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Benchmark(Brief):
+class Benchmark(ShortRepr):
     """Which systems answer which questions, and how often, every time with another seed."""
 
     systems: tuple[System, ...]
@@ -245,7 +245,7 @@ def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, cancel: Cancel, observ
 
 
 @dataclass(frozen=True, repr=False)
-class Report(Brief):
+class Report(ShortRepr):
     """What a benchmark found; not ``complete`` where Ctrl-C stopped it."""
 
     complete: bool

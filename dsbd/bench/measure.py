@@ -25,7 +25,7 @@ from dsbd.models.pair import Pair
 from dsbd.next_tokens import token_log_probs
 from dsbd.session import IterationEnd, Observer
 from dsbd.settings import DecodingSettings
-from dsbd.util import check_of, value_of
+from dsbd.util import cancel_check, value_of
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
 COPIED = 10
@@ -54,7 +54,7 @@ def measure(
     """
     settings, ids = replace(system.settings, seed=seed), pair.encode(prompt, chat)
     with memory_errors(READING):
-        window = value_of(pair.used_by(settings).fitting(ids, settings.max_new_tokens, check_of(cancel)))
+        window = value_of(pair.used_by(settings).fitting(ids, settings.max_new_tokens, cancel_check(cancel)))
     if system.is_ours:
         options: dict[str, Any] = {"stop": stop, "observers": observers, "chat": chat, "cancel": cancel}
         result, seconds = _clocked(pair, lambda: decode(pair, prompt, settings, **options))

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from dsbd.errors import RecordError
-from dsbd.results import Brief
+from dsbd.results import ShortRepr
 from dsbd.util import read_file, write_file
 
 Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
@@ -34,7 +34,7 @@ class Progress:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Run(Brief):
+class Run(ShortRepr):
     """One decode of one question by one system, and its score."""
 
     system: str
@@ -152,7 +152,7 @@ class Ratio(Interval):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Row(Brief):
+class Row(ShortRepr):
     """All figures of one system on one task: medians, means, sums over sums, and the largest peaks of its runs."""
 
     system: str
@@ -179,7 +179,7 @@ class Row(Brief):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Table(Brief):
+class Table(ShortRepr):
     """One task; all systems."""
 
     format: str = "dsbd-contest/2"

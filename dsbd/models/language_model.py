@@ -12,14 +12,14 @@ from transformers import Cache, DynamicCache
 from dsbd.machine import SMALL
 from dsbd.memory.reading import Memory
 from dsbd.models.cache import ForestCache, LayerShape
-from dsbd.results import Brief
+from dsbd.results import ShortRepr
 
 Masks = dict[str, torch.Tensor]
 Runner = TypeVar("Runner")
 
 
 @dataclass(frozen=True, repr=False)
-class LanguageModel(Brief):
+class LanguageModel(ShortRepr):
     """A causal model, with the facts about it that the decoder needs."""
 
     model: Any

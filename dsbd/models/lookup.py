@@ -35,7 +35,7 @@ class Lookup:
     attention = "copies"
 
 
-class Copies:
+class PromptLookup:
     """The source of a drafter's next tokens: what followed in the text so far.
 
     Of the last n tokens, n from ``LONGEST`` down to ``SHORTEST``, each n that occurred before takes n / (n + 1) of the

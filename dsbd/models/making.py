@@ -207,7 +207,7 @@ class Ids:
         return ""
 
 
-def kept_pair(target: Any, draft: Any) -> Pair:
+def cached_pair(target: Any, draft: Any) -> Pair:
     """Return the pair of two loaded models; it is checked at the first call, and again after a model changed.
 
     Engines copy and join weights, so a pair from before a change would follow the old distribution. A change is noticed
@@ -224,15 +224,15 @@ def kept_pair(target: Any, draft: Any) -> Pair:
         kept = target.__dict__[ON_MODEL] = _Pairs()
     draft = LOOKUP if isinstance(draft, str) and draft == LOOKUP else draft  # one object, which has one identity
     mark, pair = kept.get(id(draft), (None, None))
-    if pair is None or mark != _mark(target, draft):
+    if pair is None or mark != _fingerprint(target, draft):
         modules = [module for model in (target, draft) if isinstance(model, Module) for module in model.modules()]
         own = any("forward" in vars(one) or one._forward_hooks or one._forward_pre_hooks for one in modules)
         pair = make_pair(target, draft, Ids(), "eager" if own else None)
-        kept[id(draft)] = _mark(target, draft), pair
+        kept[id(draft)] = _fingerprint(target, draft), pair
     return pair
 
 
-def _mark(*models: Any) -> list[Any]:
+def _fingerprint(*models: Any) -> list[Any]:
     """Return a value that changes with all that modules hold: weights, hooks, methods, numbers, texts."""
     modules = [module for model in models if isinstance(model, Module) for module in model.modules()]
     return [(id(type(module).forward), *map(_state, vars(module).items())) for module in modules]

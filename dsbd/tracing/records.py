@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import FailFast, Field, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
-from dsbd.results import Brief, DecodedBeam
+from dsbd.results import DecodedBeam, ShortRepr
 from dsbd.settings import FIELDS
 from dsbd.verification.verified import STRICT, Outcome
 from dsbd.verification.verified import Draw as Draw
@@ -82,7 +82,7 @@ class Piece:
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class SegmentRecord(Brief):
+class SegmentRecord(ShortRepr):
     """A segment of a prompt that was read into a memory."""
 
     tokens: int
@@ -94,7 +94,7 @@ class SegmentRecord(Brief):
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class MemoryRecord(Brief):
+class MemoryRecord(ShortRepr):
     """What stands in front of the prompt: one embedding for all segments but the last. *Source:* docs/memory.md."""
 
     name: Text
@@ -107,7 +107,7 @@ class MemoryRecord(Brief):
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Prompt(Brief):
+class Prompt(ShortRepr):
     """The prompt: as typed, and as the models saw it."""
 
     text: Text
@@ -170,7 +170,7 @@ class Alternative:
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Layer(Brief):
+class Layer(ShortRepr):
     """One verified layer: its width, trials, draws and beams."""
 
     layer: int
@@ -227,7 +227,7 @@ class KeptSlots:
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Iteration(Brief):
+class Iteration(ShortRepr):
     """One target forward: draft, score, verify, commit."""
 
     index: int
@@ -257,7 +257,7 @@ class BeamRecord(DecodedBeam):
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Result(Brief):
+class Result(ShortRepr):
     """What was returned; ``beams`` are ranked, the first is the returned one. ``text`` ends at ``stop``."""
 
     text: Text

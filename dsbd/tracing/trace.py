@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from dsbd.errors import ArgumentError, TraceError, needs
-from dsbd.results import Brief
+from dsbd.results import ShortRepr
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.reading import check_consistency, parse, read_trace_file
 from dsbd.tracing.records import Iteration, Listed, Models, Node, Prompt, Result, Text
@@ -28,7 +28,7 @@ FORMAT: Literal["dsbd-trace/2"] = "dsbd-trace/2"
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Trace(Brief):
+class Trace(ShortRepr):
     """One decode, complete. ``Trace.load`` and ``trace.save`` read and write it, ``.gz`` compressed."""
 
     format: Literal["dsbd-trace/2"]

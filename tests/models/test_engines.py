@@ -134,7 +134,7 @@ def test_the_check_passes_families_that_work(family, dtype):
 
 
 SHIPPED_MASKS, TRACED_FORWARD = ForestState._masks, traced._OnBuffers.forward
-EVERYTHING = lambda self, sight, positions: SHIPPED_MASKS(self, torch.zeros_like(sight), positions)  # noqa: E731
+EVERYTHING = lambda self, attention, positions: SHIPPED_MASKS(self, torch.zeros_like(attention), positions)  # noqa: E731
 NO_WINDOW = lambda self, full, positions, window: full  # noqa: E731
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import dsbd
 from dsbd.models.loading import sources_of
-from dsbd.models.lookup import LONGEST, SHORTEST, Copies
+from dsbd.models.lookup import LONGEST, SHORTEST, PromptLookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.verification.beams import Node
@@ -50,7 +50,7 @@ def slow_distribution(text: list[int], path: list[int]) -> dict[int, float]:
 def test_next_tokens_are_what_followed_in_the_text(shared: list[int], tails: list[list[int]]) -> None:
     """Catches an index that misses a place, mixes up beams, or takes in more than what the beams share."""
     root = Node(None, -1, 0)
-    copies = Copies(PROMPT, root)
+    copies = PromptLookup(PROMPT, root)
     common, beams = root, list[Node]()
     for token in shared:
         common = common.child(token)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dsbd.methods import resolve
-from dsbd.models.lookup import Copies
+from dsbd.models.lookup import PromptLookup
 from dsbd.settings import DecodingSettings, ResolvedSettings
 from dsbd.verification import toy
 from dsbd.verification.beams import Beam, Node
@@ -36,13 +36,15 @@ def settings(**changes) -> ResolvedSettings:
 
 
 class Copying(Tables):
-    """Drafts copied from a prompt: the draft's table is what :class:`Copies` knows, and nothing after the token 2."""
+    """Drafts copied from a prompt: the draft's table is what :class:`PromptLookup` knows, and nothing after the token
+    2.
+    """
 
     def _draft(self, path: tuple[int, ...]) -> list[float]:
         node = toy.ROOT
         for token in path:
             node = node.child(token)
-        (row,) = Copies([0, 1, 1, 0, 0, 1, 0], toy.ROOT).extend([node])
+        (row,) = PromptLookup([0, 1, 1, 0, 0, 1, 0], toy.ROOT).extend([node])
         known = dict(zip(row.tokens.tolist(), np.exp(row.log_probs).tolist(), strict=True))
         return [known.get(token, 0.0) for token in range(self.vocabulary)]
 

@@ -14,7 +14,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.states.forest import ForestState
 from dsbd.models.states.recurrent import PathStates, RecurrentState
 from dsbd.models.states.state import DecodingState, ThreadedState
-from dsbd.util import Check, never_stop
+from dsbd.util import CancelCheck, never_cancel
 
 ENGINES = ("auto", "eager", "traced", "graph", "onnx")
 WEIGHTS = ("auto", "float", "int8")
@@ -64,12 +64,12 @@ def resolve_weights(
     return weights, "onnx", "float32"
 
 
-def reference_state(model: LanguageModel, check: Check = never_stop) -> PathStates:
+def reference_state(model: LanguageModel, check: CancelCheck = never_cancel) -> PathStates:
     """Make the row that computes every path from its first token, to compare others with it."""
     return (PathStates if model.weights == "float" else OnnxPathStates)(model, check)
 
 
-def new_state(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> DecodingState:
+def new_state(model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> DecodingState:
     """Make the kind of row that ``model.attention`` and ``model.engine`` name, at first with room for ``slots``.
 
     ``check`` is called before each forward, and may raise.
@@ -87,7 +87,7 @@ def new_state(model: LanguageModel, slots: int = 0, check: Check = never_stop) -
     return ForestState(model, slots, check)
 
 
-def threaded_state(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> DecodingState:
+def threaded_state(model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> DecodingState:
     """Return a new row; its forwards will run on as many threads as torch has now, if that makes them faster."""
     row = new_state(model, slots, check)
     needs_threads = model.device.type == "cpu" and model.engine != "onnx" and not model.is_small

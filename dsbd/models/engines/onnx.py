@@ -109,7 +109,7 @@ class OnnxState(ForestState):
         self._run(tokens, positions, torch.where(unseen, self._unseen_value, self._seen_value)[None, None], 1)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        self.cache.reserve(self._settled + self._sight.shape[1])
+        self.cache.reserve(self._settled + self._attention_mask.shape[1])
         ((kind, mask),) = masks.items()
         if self.cache.length or tokens.numel() == 1:
             return self._run(tokens, positions, mask, tokens.numel())

@@ -15,7 +15,7 @@ import torch
 
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.states.state import DecodingState
-from dsbd.util import Check, never_stop
+from dsbd.util import CancelCheck, never_cancel
 from dsbd.verification.beams import Node, common_prefix
 
 PREFILL_TOKENS = 512
@@ -28,7 +28,7 @@ class ForestState(DecodingState):
     forwards = 0
     peak_slots = 0
 
-    def __init__(self, model: LanguageModel, slots: int = 0, check: Check = never_stop) -> None:
+    def __init__(self, model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> None:
         """Make an empty row with room for ``slots``; ``check`` is called before each forward."""
         super().__init__(model, check)
         self.cache = model.new_cache(slots)
@@ -83,7 +83,9 @@ class ForestState(DecodingState):
                 ancestor = ancestor.parent
         np.fill_diagonal(sees[:, live:], True)  # what is fed sees itself
         seen = torch.from_numpy(sees).to(self.model.device)
-        self._sight = torch.where(seen, self._seen_value, self._unseen_value)  # [fed from now on, behind the settled]
+        self._attention_mask = torch.where(
+            seen, self._seen_value, self._unseen_value
+        )  # [fed from now on, behind the settled]
         lengths = torch.tensor([node.length for node in places] + [0] * room)
         self._positions = (lengths + self._first_position).to(self.model.device)  # [slots behind the settled]
         self._fed_positions = self._positions[live:]  # a view
@@ -99,24 +101,24 @@ class ForestState(DecodingState):
             tokens = torch.cat([torch.tensor(pending, device=tokens.device), tokens])
             self._fed = len(self._pending)
         if sizes:
-            self._extend_sight(parents + (len(self._pending) - self._beam_count), sizes)
+            self._extend_mask(parents + (len(self._pending) - self._beam_count), sizes)
         positions = self._fed_positions[start : self._fed]
-        masks = self._masks(self._sight[start : self._fed, : self._live + self._fed], positions)
+        masks = self._masks(self._attention_mask[start : self._fed, : self._live + self._fed], positions)
         logits = self._logits(tokens, positions, masks).to(asked_on)
         self.forwards += 1
         self.peak_slots = max(self.peak_slots, self.cache.length)
         return logits if start else logits[len(self._pending) - self._beam_count :]
 
-    def _extend_sight(self, parents: torch.Tensor, sizes: Sequence[int]) -> None:
+    def _extend_mask(self, parents: torch.Tensor, sizes: Sequence[int]) -> None:
         """Add tokens to the mask: each sees itself and what its parent sees, one position after the parent."""
         for above, size in zip(parents.split(list(sizes)), sizes, strict=True):
-            sight = self._sight[self._fed : self._fed + size]
-            torch.maximum(self._sight[above], sight, out=sight)
+            attention = self._attention_mask[self._fed : self._fed + size]
+            torch.maximum(self._attention_mask[above], attention, out=attention)
             torch.add(self._fed_positions[above], 1, out=self._fed_positions[self._fed : self._fed + size])
             self._fed += size
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        self.cache.reserve(self._settled + self._sight.shape[1])
+        self.cache.reserve(self._settled + self._attention_mask.shape[1])
         return self.model.forward(tokens[None], positions=positions[None], masks=masks, cache=self.cache)[0]
 
     def assign(self, nodes: Sequence[Node | None]) -> None:
@@ -151,12 +153,13 @@ class ForestState(DecodingState):
             count += 1
         return count
 
-    def _masks(self, sight: torch.Tensor, positions: torch.Tensor) -> Masks:
-        """Return an additive mask [1, 1, n, slots] for each layer type; the sight [n, slots] begins behind the settled.
+    def _masks(self, attention: torch.Tensor, positions: torch.Tensor) -> Masks:
+        """Return an additive mask [1, 1, n, slots] for each layer type; the attention [n, slots] begins behind the
+        settled.
 
         The masks are floats, because eager attention silently ignores a boolean mask.
         """
-        full = torch.nn.functional.pad(sight, (self._settled, 0))
+        full = torch.nn.functional.pad(attention, (self._settled, 0))
         return {
             kind: (full if window is None else self._windowed(full, positions, window)).expand(1, 1, -1, -1)
             for kind, window in self.model.windows.items()

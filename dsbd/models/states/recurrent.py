@@ -22,7 +22,7 @@ from transformers import Cache
 
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.states.state import DecodingState
-from dsbd.util import Check, never_stop
+from dsbd.util import CancelCheck, never_cancel
 from dsbd.verification.beams import Node
 
 PATHS_PER_FORWARD = 16
@@ -45,7 +45,7 @@ class RecurrentState(DecodingState):
 
     forwards = 0
 
-    def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
+    def __init__(self, model: LanguageModel, check: CancelCheck = never_cancel) -> None:
         super().__init__(model, check)
         self._stepwise = model.attention == "steps"
 

@@ -15,7 +15,7 @@ from dsbd.errors import ModelError, SettingsError
 from dsbd.machine import torch_threads
 from dsbd.models.language_model import LanguageModel
 from dsbd.settings import ResolvedSettings
-from dsbd.util import Check, never_stop
+from dsbd.util import CancelCheck, never_cancel
 from dsbd.verification.beams import Node
 
 Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -31,7 +31,7 @@ class DecodingState(ABC):
         check: called before each forward; it may raise.
     """
 
-    def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
+    def __init__(self, model: LanguageModel, check: CancelCheck = never_cancel) -> None:
         self.model = model
         self._check = check
 
