@@ -265,7 +265,7 @@ function layerOf(distribution, order, drawn, drafts, covers, {forest}) {
   const {parents, isRanked, size} = distribution;
   const held = {pairs, probs, parents, isRanked, size};
   if (forest === "coupled")
-    return {drafts: [], draft_probs: [], covers: [...drafts, ...covers], rest, distribution: held};
+    {return {drafts: [], draft_probs: [], covers: [...drafts, ...covers], rest, distribution: held};}
   return {drafts, draft_probs: drawn.map((at) => distribution.probs[at]), covers, rest, distribution: held};
 }
 
