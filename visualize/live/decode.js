@@ -264,8 +264,9 @@ function layerOf(distribution, order, drawn, drafts, covers, {forest}) {
   const [pairs, probs] = [distribution.candidates, distribution.probs].map((values) => order.map((at) => values[at]));
   const {parents, isRanked, size} = distribution;
   const held = {pairs, probs, parents, isRanked, size};
-  if (forest === "coupled")
+  if (forest === "coupled") {
     return {drafts: [], draft_probs: [], covers: [...drafts, ...covers], rest, distribution: held};
+  }
   return {drafts, draft_probs: drawn.map((at) => distribution.probs[at]), covers, rest, distribution: held};
 }
 
