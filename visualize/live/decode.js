@@ -210,8 +210,9 @@ export function* drafted(row, beams, depth, settings, {size, eos, generator, noi
   return forest;
 }
 
-/* What the target will draw, as far as the draft model tells: {order, margins, counts}, the places of the candidates with
- * the least margins, and of each place its margin and the draws it is the guess of. See _guess of dsbd/draft.py. */
+/* What the target will draw, as far as the draft model tells: {order, margins, counts}, the places of the candidates
+ * with the least margins, and of each place its margin and how many draws it is the guess of. _guess of dsbd/draft.py
+ * says why. */
 function guessesOf({candidates, scores, parents, size, isRanked, probs}, margins, {max_width, replacement}, noise) {
   const all = [...candidates.keys()];
   if (isRanked) return {order: all, margins: all.map(() => 0), counts: all.map(() => 1)};
