@@ -210,15 +210,6 @@ def width_of(distribution: list[tuple[Path, float]], draft_distribution: list[tu
     return width if settings.replacement else min(width, len(distribution))
 
 
-def likely_forest_width_of(distribution: list[tuple[Path, float]], nodes: list[Path], settings) -> int:
-    """The chosen width of a layer of a likely forest: how many draws are likely enough to all fall on its nodes."""
-    mass = math.fsum(p for path, p in distribution if path in nodes)
-    least = settings.width_threshold - 1e-13
-    likely = sum(math.prod([mass] * count) >= least for count in range(1, settings.max_width + 1))
-    width = min(max(likely, settings.min_width), settings.max_width)
-    return width if settings.replacement else min(width, len(distribution))
-
-
 def p_value(found: list, distribution: dict) -> float:
     """Of a chi-square test of what was found against its distribution; outcomes expected fewer than five times share
     one bin.
