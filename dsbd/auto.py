@@ -202,7 +202,7 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
         room: tokens that fit behind the prompt, at least 1.
     """
     short = replace(asked, max_new_tokens=min(room, MEASURED_TOKENS))
-    settings = [_filled(short, "sampled", 1, 0, 0), *candidates(short)]
+    settings = [_filled(short, implied_by(asked)["forest"], 1, 0, 0), *candidates(short)]
     runs: list[list[MeasuredRun]] = [[] for _ in settings]
     total = 1 + RUNS * len(settings)
     end = total + 2 * DUELS

@@ -13,11 +13,13 @@ from dsbd.settings import AUTO, ResolvedSettings
 from dsbd.util import value_of
 from tests.toy_pair import read_settings, toy_pair
 
-ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO, min_width=4, max_width=4)
+AUTOMATIC = dict.fromkeys(("draft_depth", "draft_width", "cover_width"), AUTO)
+ALL = dsbd.DecodingSettings(**AUTOMATIC, forest="sampled", min_width=4, max_width=4)
+COUPLED = replace(ALL, forest=None)
 FOUR = replace(ALL, draft_depth=4)
 SPECULATIVE = dsbd.DecodingSettings(method="speculative", draft_depth=AUTO)
 SEARCHES = dsbd.DecodingSettings(method="speculative_beam_search", draft_depth=AUTO, draft_width=AUTO)
-GIVEN = [ALL, FOUR, replace(ALL, forest="likely", cover_width=0), replace(ALL, draft_width=9), SPECULATIVE, SEARCHES]
+GIVEN = [ALL, FOUR, COUPLED, replace(COUPLED, cover_width=3), replace(ALL, draft_width=9), SPECULATIVE, SEARCHES]
 
 
 def measured(width, cover, seconds, continuation, *, method="dsbd", depth=4, decided=90, beams=4.0, forest="sampled"):
@@ -30,7 +32,8 @@ def measured(width, cover, seconds, continuation, *, method="dsbd", depth=4, dec
 
 BASELINE = measured(1, 0, 0.01, 0.5, depth=0, decided=0)
 GOOD = measured(6, 8, 0.02, 0.8, depth=6)
-FEWER_BEAMS = measured(24, 0, 0.011, 0.99, forest="likely", beams=2.0)
+FEWER_BEAMS = measured(24, 0, 0.011, 0.99, beams=2.0)
+GUESSED = measured(12, 0, 0.02, 0.8, forest="coupled")
 
 
 @pytest.mark.parametrize(
@@ -40,18 +43,20 @@ FEWER_BEAMS = measured(24, 0, 0.011, 0.99, forest="likely", beams=2.0)
         # speed from fewer beams, and a gain within the noise of short measurements
         (ALL, [measured(6, 0, 0.02, 0.8), FEWER_BEAMS], {"draft_width": 6}),
         (ALL, [measured(6, 0, 0.02, 0.8), measured(6, 8, 0.0199, 0.8)], {"cover_width": 0}),
-        (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, forest="likely")], {"depth_costs": (1.0,)}),
+        (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6)], {"depth_costs": (1.0,)}),
+        (COUPLED, [measured(4, 0, 0.02, 0.7, forest="coupled"), GUESSED], {"draft_width": 12, "forest": "coupled"}),
         (FOUR, [measured(6, 0, 0.02, 0.9)], {"draft_depth": 4}),
         (SPECULATIVE, [measured(1, 0, 0.012, 0.9, method="speculative", depth=6)], {"draft_depth": 16}),
         (SEARCHES, [measured(24, 0, 0.012, 0.9, method="speculative_beam_search", depth=6)], {"draft_width": 24}),
     ],
-    ids=["most layers per second", "narrow", "slight", "does not pay", "given depth", "chain", "search"],
+    ids=["most layers per second", "narrow", "slight", "does not pay", "guesses", "given depth", "chain", "search"],
 )
 def test_the_forest_with_most_layers_per_second_is_chosen(asked, tried, values):
     plan = choose_forest(asked, [BASELINE, *tried])
     assert values.items() <= plan.values.items()
     chosen = replace(asked, **plan.values)
     assert not chosen.is_auto
+    assert chosen.kind_of_forest == asked.kind_of_forest
     assert ("depth_costs" in plan.values) == (asked.draft_depth == AUTO)
     assert ("does not pay" in plan.sentence) == (chosen.draft_depth == 0)
 
@@ -143,9 +148,10 @@ def test_auto_is_measured_once_and_replays_exactly(asked):
 
 
 def test_a_plan_that_drafts_nothing_is_beam_sampling():
-    """Catches a decode that drafts nothing and still reads the prompt with the draft model, or keeps a cache for it."""
-    plan = choose_forest(ALL, [BASELINE, measured(6, 0, 0.03, 0.4)])
-    ours = dsbd.decode(toy_pair(), "Once upon", replace(ALL, **plan.values))
+    """Catches a decode that drafts nothing and still reads the prompt with the draft model, or keeps a cache for it; and
+    measuring that changes the text."""
+    plan = value_of(make_plan(COUPLED, lambda one: run(0.1, one.draft_depth), room=100))
+    ours = dsbd.decode(toy_pair(), "Once upon", replace(COUPLED, **plan.values))
     plain = dsbd.decode(toy_pair(), "Once upon", dsbd.DecodingSettings(method="beam_sampling"))
     assert ours.beams == plain.beams
     assert (ours.stats.draft_calls, ours.stats.kv_peak_bytes) == (0, plain.stats.kv_peak_bytes)
