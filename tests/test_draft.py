@@ -1,6 +1,7 @@
 """The draws of a forest, its best beam, and the search of blocks, against slow twins."""
 
 import math
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 import dsbd
 import dsbd.next_tokens
 from dsbd import draft
-from dsbd.draft import Drafter, DraftModel
+from dsbd.draft import WORTHLESS, Drafter, DraftModel
 from dsbd.errors import ModelError
 from dsbd.models.lookup import PromptLookup
 from dsbd.models.making import make_pair
@@ -22,8 +23,9 @@ from dsbd.settings import ResolvedSettings
 from dsbd.verification.beams import Beam, Node
 from dsbd.verification.distributions import TopTokens, joint_distribution
 from dsbd.verification.forest import LEAST_DRAFT_PROB
+from dsbd.verification.noise import Noise
 from tests.toy_pair import Digits, read_by_host, small_model, tied, toy_pair
-from tests.verification.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
+from tests.verification.oracle import Path, Process, Tables, Warp, Weighted, gumbel, multiset, p_value
 from tests.verification.test_end_to_end import ModelTables
 
 EXACT = 1e-12
@@ -31,7 +33,7 @@ FALSE_ALARM = 1e-6
 """Odds that a chi-square test below fails though the code is right (seeds are fixed, so: that it ever did)."""
 CPU = torch.device("cpu")
 TABLES = Tables(3, vocabulary=4, eos=3)
-ROOT = Node(None, -1, 0)
+ROOT, PROMPT = Node(None, -1, 0), (5, 7)
 
 
 class TableRow:
@@ -50,8 +52,34 @@ class TableRow:
 
 
 def drafter(row, seed: int = 0, **settings) -> Drafter:
-    chosen = ResolvedSettings(**settings)
-    return Drafter(DraftModel(row, chosen.top_k, CPU), chosen, TABLES.eos, torch.Generator().manual_seed(seed))
+    chosen, generator = ResolvedSettings(**settings), torch.Generator().manual_seed(seed)
+    return Drafter(DraftModel(row, chosen.top_k, CPU), chosen, TABLES.eos, generator, Noise(seed, PROMPT, ROOT))
+
+
+def guesses(distribution: list[tuple[Path, float]], before: dict[Path, float], settings, seed: int):
+    """Of a layer of a coupled forest: the beams that are extended with their draws, the margins and the nodes."""
+    width, replacement = settings.max_width, settings.replacement
+    values = [
+        {path: math.log(mass) + gumbel(seed, PROMPT, path, draw) for path, mass in distribution}
+        for draw in range(width if replacement else 1)
+    ]
+    margins, draws = {path: before.get(path[:-1], 0.0) for path, _ in distribution}, Counter()
+    if settings.temperature > 0:
+        sure = [path for path in margins if margins[path] == 0]
+        drawn = [sorted(sure, key=lambda path: -row[path])[: 1 if replacement else width] for row in values]
+        needed = [row[some[-1]] if len(some) == (1 if replacement else width) else -math.inf
+                  for row, some in zip(values, drawn, strict=True)]  # fmt: skip
+        draws = Counter(path for some in drawn for path in some)
+        for path in margins:
+            margins[path] += min(max(least - row[path], 0.0) for row, least in zip(values, needed, strict=True))
+    order = sorted((path for path in margins if margins[path] <= WORTHLESS), key=lambda path: (margins[path], path))
+    order = [path for path, _ in distribution] if settings.temperature == 0 else order
+    drafts, left = order[: settings.draft_width], order[settings.draft_width :]
+    covers = [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
+    return tuple((path, draws[path] or 1) for path in drafts), margins, [*drafts, *covers]
+
+
+COUPLED = {"forest": "coupled", "min_width": 3, "max_width": 3}
 
 
 @pytest.mark.parametrize(
@@ -66,9 +94,18 @@ def drafter(row, seed: int = 0, **settings) -> Drafter:
         {"replacement": False, "top_k": 2},
         {"replacement": False, "temperature": 0.0},
         {"temperature": 0.0, "cover_width": 2},
-        {"forest": "likely"},
-        {"forest": "likely", "top_k": 2},
-        {"forest": "likely", "top_p": 0.5},
+        *(
+            COUPLED | changes
+            for changes in (
+                {},
+                {"top_k": 6, "cover_width": 3},
+                {"top_p": 0.5, "temperature": 2.0},
+                {"replacement": False, "cover_width": 2},
+                {"replacement": False, "top_k": 2, "draft_width": 2},
+                {"replacement": False, "temperature": 0.0},
+                {"temperature": 0.0},
+            )
+        ),
     ],
     ids=str,
 )
@@ -92,7 +129,7 @@ def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_abo
         for node in fed:
             table = TABLES.next_token["draft"](tuple(node.parent.token_ids()))
             assert forest.log_probs[node] == pytest.approx(math.log(table[node.token]))
-        alive = tuple((one.path, one.multiplicity) for one in inputs)
+        alive, margins = tuple((one.path, one.multiplicity) for one in inputs), {}
         for layer in forest.layers:
             distribution = layer.distribution
             pairs = zip(
@@ -101,20 +138,24 @@ def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_abo
                 distribution.probs.tolist(),
                 strict=True,
             )
-            found = {
+            probs = {
                 (*distribution.parents[place].token_ids(), token): 1.0 if distribution.ranked else q
                 for place, token, q in pairs
             }
-            assert found == pytest.approx(dict(process.distribution(alive, "draft")), abs=EXACT)
-            nodes = (layer.covers, []) if settings.forest == "likely" else (layer.drafts, layer.covers)
-            drafts, covers = ([tuple(node.token_ids()) for node in some] for some in nodes)
-            assert layer.draft_probs == [found[tuple(node.token_ids())] for node in layer.drafts]
-            distribution = dict(uncut.distribution(alive, "draft"))
-            left = [path for path in sorted(distribution, key=lambda path: -distribution[path]) if path not in drafts]
+            expected = process.distribution(alive, "draft")
+            assert probs == pytest.approx(dict(expected), abs=EXACT)
+            drafts, covers = ([tuple(node.token_ids()) for node in nodes] for nodes in (layer.drafts, layer.covers))
+            if settings.forest == "coupled":
+                alive, margins, least = guesses(expected, margins, settings, seed)
+                assert (drafts, layer.draft_probs, covers) == ([], [], least)
+                alive = process.living(alive)
+                continue
+            assert layer.draft_probs == [probs[path] for path in drafts]
+            expected = dict(uncut.distribution(alive, "draft"))
+            left = [path for path in sorted(expected, key=lambda path: -expected[path]) if path not in drafts]
             assert covers == [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
-            repeats = settings.replacement and settings.forest == "sampled"
-            assert repeats or len(drafts) == len(set(drafts))
-            alive = process.living(multiset(drafts if repeats else set(drafts)))
+            assert settings.replacement or len(drafts) == len(set(drafts))
+            alive = process.living(multiset(drafts))
 
 
 @pytest.mark.parametrize("replacement", [True, False])
@@ -152,7 +193,7 @@ def test_pairs_below_the_least_probability_are_not_drafted() -> None:
         {"method": "speculative_beam_search", "draft_width": 16},
         {"method": "specinfer", "temperature": 0.0},
         {"temperature": 0.0, "replacement": False, "cover_width": 4},
-        {"forest": "likely", "top_k": 7},
+        {"forest": "coupled", "min_width": 4, "top_k": 7},
     ],
     ids=str,
 )
@@ -270,5 +311,7 @@ def test_nan_is_refused(rows_of, top_k) -> None:
 def test_a_beam_without_a_guess_does_not_stop_the_others():
     """Catches copied drafts that wait until every beam has one."""
     beams = [Beam(ROOT.child(1), -1.0), Beam(ROOT.child(2), -1.0)]
-    made = Drafter(PromptLookup([3, 1, 0, 3], ROOT), ResolvedSettings(), TABLES.eos, torch.Generator()).draft(beams, 1)
-    assert [node.parent for node in made.drafts[0]] == [beams[0].node]
+    source = PromptLookup([3, 1, 0, 3], ROOT)
+    for chosen in (ResolvedSettings(), ResolvedSettings(**COUPLED)):
+        copying = Drafter(source, chosen, TABLES.eos, torch.Generator(), Noise(0, PROMPT, ROOT))
+        assert [node.parent for node in copying.draft(beams, 1).drafts[0]] == [beams[0].node]
