@@ -250,6 +250,8 @@ def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
         given_width = width if asked.draft_width == AUTO else asked.draft_width
         given_cover = cover if asked.cover_width == AUTO else asked.cover_width
         one = _filled(asked, forest, given_width, given_cover, depth)
+        if asked.draft_depth == AUTO:
+            one = replace(one, draft_depth=min(depth, _deepest(one)))
         if (shape := _shape(one)) not in seen:
             seen.add(shape)
             yield one

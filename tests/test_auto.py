@@ -8,7 +8,7 @@ import pytest
 import dsbd
 from dsbd import api, auto
 from dsbd.auto import MeasuredForest, MeasuredRun, choose_forest, known_plan, make_plan
-from dsbd.methods import WORTHWHILE, expected_layers
+from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.settings import AUTO, ResolvedSettings
 from dsbd.util import value_of
 from tests.toy_pair import read_settings, toy_pair
@@ -115,9 +115,10 @@ def test_measurements_go_as_deep_as_can_pay(asked, continuation):
     deepest = plan.values["draft_depth"]
     (kind, width, cover) = auto._shape(replace(asked, **plan.values))
     assert deepest <= min(bounds[kind, width, cover], auto.DEEPEST, auto.MEASURED_NODES // (width + cover))
-    asked_for = {name: getattr(asked, name) for name in ("draft_depth", "draft_width", "cover_width", "forest")}
-    chosen = vars(replace(asked, **plan.values))
-    assert {name: chosen[name] for name, value in asked_for.items() if value != AUTO}.items() <= asked_for.items()
+    given = {"forest": asked.kind_of_forest}
+    given |= {name: getattr(asked, name) for name in AUTOMATIC if getattr(asked, name) != AUTO}
+    chosen = vars(resolve(replace(asked, **plan.values)))
+    assert asked.method != "dsbd" or {name: chosen[name] for name in given} == given
     if asked.draft_depth == AUTO:
         assert deepest == bounds[kind, width, cover] or continuation < 0.9
         costs = plan.values["depth_costs"]
@@ -125,10 +126,10 @@ def test_measurements_go_as_deep_as_can_pay(asked, continuation):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", [replace(ALL, replacement=False, cover_width=0), SPECULATIVE, SEARCHES], ids=str)
+@pytest.mark.parametrize("asked", [replace(ALL, replacement=False, cover_width=0), COUPLED, SPECULATIVE, SEARCHES])
 def test_auto_is_measured_once_and_replays_exactly(asked):
     """Catches a plan that is not kept, is measured at every decode, or depends on the clock once resolved; one that
-    nobody can stop; and one of a decode too short to measure in."""
+    nobody can stop; one of a decode too short to measure in; and guesses that change the text."""
     pair = replace(toy_pair())
     assert dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=1)).stats.layers == 1
     auto._known.pop(pair)
@@ -145,6 +146,9 @@ def test_auto_is_measured_once_and_replays_exactly(asked):
     assert dsbd.verify_trace(result.trace).failure is None
     again = dsbd.decode(pair, "Once upon", dsbd.DecodingSettings.from_dict(asdict(result.settings)))
     assert (again.beams, again.settings) == (result.beams, result.settings)
+    plain = dsbd.decode(pair, "Once upon", method="beam_sampling", max_new_tokens=24)
+    are_those = [beam.token_ids for beam in result.beams] == [beam.token_ids for beam in plain.beams]
+    assert are_those == (asked is COUPLED)
 
 
 def test_a_plan_that_drafts_nothing_is_beam_sampling():
