@@ -9,6 +9,7 @@ cannot tell whether the models really gave these probabilities: ``replay`` decod
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from dsbd.errors import TraceError
@@ -30,6 +31,9 @@ from dsbd.tracing.records import (
 )
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import cut
+
+MOST_WAYS = 64
+"""Ends that a beginning of the tokens may have in a text, at most; where nothing is hidden it has one."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def verify_trace(trace: Trace) -> AuditReport:
       ``models.attention`` of the draft model, ``result.stats.kv_peak_bytes`` and, in a search for blocks,
       ``result.stats.draft_calls``;
     - how the ``prompt`` became its tokens;
-    - random numbers, where they decide the same: ``trials.uniform``, ``draws.uniform``;
+    - random numbers, where they decide the same: ``trials.uniform``, ``draws.uniform``, and this with its interval;
     - the size of log-probabilities where the temperature is not 1 or pairs were cut, and any of a node that decided
       nothing: ``nodes.target_log_prob``, ``nodes.draft_log_prob``, ``nodes.target_prob``, ``nodes.draft_prob``,
       ``nodes.parent``, ``nodes.token_id``, ``nodes.text``, ``nodes.bytes``, ``nodes.ends``;
@@ -91,7 +95,7 @@ class _Audit:
         self.trace, self.settings, self.checks = checks.trace, checks.settings, checks
         self.finished: dict[int, InputBeam] = {}
         self.length = 0
-        texts = (one.text for one in (*self.trace.prompt.pieces, *checks.nodes.values()))
+        texts = [one.text for one in self.trace.prompt.pieces] + [one.text for one in checks.nodes.values()]
         self.has_spaces = any(text.startswith(" ") for text in texts)
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
 
@@ -125,10 +129,10 @@ class _Audit:
         if draft is not None:
             checks.same("vocabulary of the draft model", draft.vocabulary_size, checks.vocabulary)
         listed = [pair for one in self.trace.iterations for layer in one.layers for pair in layer.alternatives]
-        pieces = [*self.trace.prompt.pieces, *nodes]
-        fits = all(0 <= one.token_id < checks.vocabulary for one in [*pieces, *listed])
-        checks.same("tokens are in the vocabulary", fits, True)
-        checks.same("tokens with two texts", _ambiguous([*pieces, *listed], lambda one: one.text), [])
+        pieces: list[Piece | Node] = [*self.trace.prompt.pieces, *nodes]
+        every: list[Piece | Node | Alternative] = [*pieces, *listed]
+        checks.same("tokens are in the vocabulary", all(0 <= one.token_id < checks.vocabulary for one in every), True)
+        checks.same("tokens with two texts", _ambiguous(every, lambda one: one.text), [])
         checks.same("tokens with two contents", _ambiguous(pieces, lambda one: one.bytes), [])
         checks.same("tokens with two ends", _ambiguous(nodes, lambda one: one.ends), [])
         checks.same("ids of the nodes", [*checks.nodes], [*range(1, len(checks.nodes) + 1)])
@@ -208,7 +212,9 @@ class _Audit:
         for beam in result.beams:
             name, path = f"beam {beam.node}", list(path_to(beam.node, checks.nodes))
             checks.same("tokens", beam.token_ids, [node.token_id for node in path], name)
-            checks.same("text of the tokens", _shows(beam.text, path, self.has_spaces), True, name)
+            seen = path, [node for node in path if not _may_hide(node)]
+            shows = any(_shows(beam.text, nodes, self.has_spaces) for nodes in seen)
+            checks.same("text of the tokens", shows, True, name)
             checks.close("log-weight of a hypothesis", beam.log_weight, held[beam.node].log_weight, name)
             checks.same("multiplicity", beam.multiplicity, held[beam.node].multiplicity, name)
             checks.close("score", beam.score, self._score(beam), name)
@@ -234,39 +240,50 @@ class _Audit:
         return len(answers) == 1 and all(text not in answers for text, is_alive in texts if is_alive)
 
 
+def _bytes_of(node: Node) -> bytes:
+    return bytes.fromhex(node.bytes) if node.bytes else node.text.encode()
+
+
+def _may_hide(node: Node) -> bool:
+    return node.ends or node.text[:1] + node.text[-1:] in ("<>", "[]")
+
+
 def _joined(nodes: Iterable[Node]) -> str:
     """Return the text that the bytes of tokens make."""
-    parts = [bytes.fromhex(one.bytes) if one.bytes else one.text.encode() for one in nodes]
-    return b"".join(parts).decode(errors="replace")
+    return b"".join(map(_bytes_of, nodes)).decode(errors="replace")
 
 
 def _shows(text: str, nodes: Sequence[Node], has_spaces: bool) -> bool:
     """Return True if a text is what tokens show, one after another.
 
-    Bytes that are no text are one U+FFFD each, or together; a token that ends a beam, or has a text in brackets such as
-    ``<pad>``, may be hidden. Without ``has_spaces`` the tokens do not tell where spaces are, or ``##`` inside a word.
+    Single bytes that are no text together may be one U+FFFD each; a token that ends a beam, or has a text in brackets
+    such as ``<pad>``, may be hidden. Without ``has_spaces`` the tokens do not tell where spaces are, or ``##`` inside a
+    word.
     """
     runs = list[list[Node]]()
+    broken = set[int]()
+    for is_byte, bytes_ in groupby(nodes, lambda node: len(_bytes_of(node)) == 1):
+        group = list(bytes_)
+        broken.update(node.id for node in group if is_byte and "\ufffd" in _joined(group))
     for node in nodes:  # bytes that alone are not UTF-8 make a text together
         if node.bytes and runs and runs[-1][-1].bytes:
             runs[-1].append(node)
         else:
             runs.append([node])
     left = text if has_spaces else "".join(text.split())
+    ends = {0}
     for place, run in enumerate(runs):
         whole = _joined(run)
-        parts = [whole] if has_spaces else ["".join(whole.split()), whole.strip().removeprefix("##")]
-        if run[0].ends or (whole[:1] + whole[-1:]) in ("<>", "[]"):
-            parts.append("")
-        if "\ufffd" in whole or whole in ("\n", "\t", "\r"):
-            parts.append("\ufffd" * len(run))
+        parts = {whole} if has_spaces else {"".join(whole.split()), whole.strip().removeprefix("##")}
+        if _may_hide(run[0]):
+            parts.add("")
+        if run[0].id in broken:
+            parts |= {"\ufffd" * count for count in range(1, len(run) + 1)}
         if place == 0:
-            parts.append(whole.removeprefix(" "))
-        shown = next((part for part in parts if left.startswith(part)), None)
-        if shown is None:
-            return False
-        left = left.removeprefix(shown)
-    return not left
+            parts.add(whole.removeprefix(" "))
+        ends = {at + len(part) for at in ends for part in parts if left.startswith(part, at)}
+        ends = {*sorted(ends)[-MOST_WAYS:]}
+    return len(left) in ends
 
 
 def _ambiguous(tokens: Iterable[Piece | Node | Alternative], of: Callable[[Any], object]) -> list[int]:

@@ -8,6 +8,7 @@ others: of these the sum of P is known, and nothing of Q. So S is only bounded w
 
 import math
 from collections.abc import Sequence
+from operator import add
 
 import numpy as np
 
@@ -117,8 +118,8 @@ class LayerAudit:
         target = self.law.masses()
         for c, S in zip(layer.chain_c, layer.chain_S, strict=True):
             self._bound(S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0, "chain")
-        c = [0.0, *(before + left for before, left in zip(layer.chain_c, layer.chain_S[:-1], strict=False))]
-        return width_after_chain(c, layer.chain_S, layer.target_support, settings)
+        chain_c = [0.0, *map(add, layer.chain_c, layer.chain_S[:-1])]
+        return width_after_chain(chain_c, layer.chain_S, layer.target_support, settings)
 
     def _likely_width(self) -> Width:
         """Draws land with the mass of the forest; whether greedy ones do is certain, and seen up to the width."""
