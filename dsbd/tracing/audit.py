@@ -278,7 +278,7 @@ def _shows(text: str, nodes: Sequence[Node], has_spaces: bool) -> bool:
         if _may_hide(run[0]):
             parts.add("")
         if run[0].id in broken:
-            parts |= {"\ufffd" * count for count in range(1, len(run) + 1)}
+            parts.add("\ufffd" * len(run))
         if place == 0:
             parts.add(whole.removeprefix(" "))
         ends = {at + len(part) for at in ends for part in parts if left.startswith(part, at)}
