@@ -28,9 +28,13 @@ export default [
     },
   },
   {
-    files: ["visualize/{viewer,live,pages/lab}/*.js", "visualize/page/{page,answer}.js"],
+    files: ["visualize/{viewer,live,pages/lab}/*.js", "visualize/page/*.js"],
     ignores: ["visualize/viewer/{law,scene,layout,tokens}.js"], // these need no page
     languageOptions: {globals: globals.browser},
+  },
+  {
+    files: ["visualize/page/play.js"],
+    languageOptions: {globals: {element: "readonly", props: "readonly", watch: "readonly"}},
   },
   {files: ["visualize/live/**/*.js"], languageOptions: {globals: {...globals.browser, ...globals.worker}}},
   script(["visualize/pages/service_worker.js"], ["registration"]),
@@ -39,7 +43,7 @@ export default [
     ["visualize/pages/*.js"],
     ["DsbdCards", "DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
   ),
-  script(["visualize/page/!(page|answer).js"], ["element", "props", "watch"]),
+  script(["visualize/page/{live,problem,race}.js"], ["element", "props", "watch"]),
   {
     files: ["visualize/page/*.js"],
     languageOptions: {globals: {name: "writable"}},

@@ -3,10 +3,11 @@
 - ``traces`` writes ``assets/traces``; the page opens with the first. Names after it record only these.
 - ``lessons`` writes ``assets/lessons/traces``, but for the fifth. The lessons name nodes of these traces: record them
   again only together with the lessons.
-- ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine, and the
-  pair ``smollm2`` on it. Names after it record only these.
+- ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine. Names after
+  it record only these.
 
 The bundled pairs are in float32, as nearly every processor and every browser computes them, so that a run repeats them.
+The chat needs ``python -m dsbd fetch smollm2``.
 """
 
 import argparse
@@ -21,7 +22,9 @@ from dsbd.contest.race import race
 from dsbd.contest.records import Race
 from dsbd.contest.tasks import load_task
 from dsbd.machine import machine, versions
+from dsbd.models.loading import WITH_MEMORY
 from dsbd.util import SMOLLM2
+from visualize.page.form import SQL, as_prompt, examples_for
 
 ASSETS = Path(__file__).parents[1] / "assets"
 STORY = "Once upon a time, there was a little fox who"
@@ -29,7 +32,15 @@ SAME_LAW = {"min_width": 4, "max_width": 4}
 PAPER = {"method": "dsbd", "landing": False, "cover_width": 0}
 LONG: dict[str, Any] = {"max_new_tokens": 64, "seed": 7}
 SPECULATIVE = LONG | {"method": "speculative"}
+DEEP = LONG | SAME_LAW | {"draft_depth": 8, "draft_width": 4}
+"""Where the page's form begins, on pairs whose guesses are nearly all kept."""
 Recordings = dict[str, tuple[str, dict[str, Any]]]
+
+
+def _example(pair: str, number: int) -> str:
+    return as_prompt(pair, list(examples_for(pair).values())[number])
+
+
 STORIES: Recordings = {
     "1-dynamic-width": (STORY, LONG | {"seed": 7544}),
     "2-same-law-width-four": (STORY, LONG | SAME_LAW),
@@ -42,7 +53,12 @@ QUERIES: Recordings = {
     "7-SQL-same-law-width-four": ("Q: How many old branches are there in each city?\nSQL:", LONG | SAME_LAW),
     "8-SQL-dynamic-width": ("Q: Which authors have won more prizes than the average?\nSQL:", LONG),
     "9-SQL-speculative-sampling": ("Q: Show the titles of long books not written in French.\nSQL:", SPECULATIVE),
+    "10-SQL-the-most-loans": (_example(SQL, 1), DEEP),
+    "11-SQL-not-in-French": (_example(SQL, 2), DEEP),
+    "12-SQL-above-the-average": (_example(SQL, 3), DEEP),
 }
+REMEMBERED: Recordings = {"13-a-word-from-long-before": (_example(WITH_MEMORY, 0), LONG | SAME_LAW)}
+CHATS: Recordings = {"14-chat-correct-the-spelling": (_example(SMOLLM2, 0), DEEP | {"temperature": 0.2})}
 LESSONS: Recordings = {
     "1-speculative-decoding": (STORY, {"method": "speculative", "draft_depth": 4, "max_new_tokens": 16, "seed": 6}),
     "2-beam-sampling": (STORY, {"method": "beam_sampling", "num_beams": 3, "max_new_tokens": 8, "seed": 2}),
@@ -72,19 +88,21 @@ def main() -> None:
         for name in asked.names or ("stories", "sql", SMOLLM2):
             record_race(name)
     elif asked.what == "lessons":
-        record("stories", LESSONS, ASSETS / "lessons" / "traces", asked.names)
-        record("memory", MEMORY_LESSONS, ASSETS / "lessons" / "traces", asked.names)
+        record("bundled:stories", LESSONS, ASSETS / "lessons" / "traces", asked.names)
+        record(WITH_MEMORY, MEMORY_LESSONS, ASSETS / "lessons" / "traces", asked.names)
     else:
-        record("stories", STORIES, ASSETS / "traces", asked.names)
-        record("sql", QUERIES, ASSETS / "traces", asked.names)
+        record("bundled:stories", STORIES, ASSETS / "traces", asked.names)
+        record(SQL, QUERIES, ASSETS / "traces", asked.names)
+        record(WITH_MEMORY, REMEMBERED, ASSETS / "traces", asked.names)
+        record(SMOLLM2, CHATS, ASSETS / "traces", asked.names)
 
 
 def record(pair: str, recordings: Recordings, folder: Path, names: list[str]) -> None:
-    """Decode each prompt on a bundled pair, check the trace, and save it; only those of these names, if there are."""
+    """Decode each prompt on a pair, check the trace, and save it; only those of these names, if there are."""
     recordings = {name: fields for name, fields in recordings.items() if not names or name in names}
     if not recordings:
         return
-    loaded = dsbd.load_pair(f"bundled:{pair}", dtype="float32")
+    loaded = dsbd.load_pair(pair, dtype="auto" if pair == SMOLLM2 else "float32")
     for name, (prompt, fields) in recordings.items():
         result = dsbd.decode(loaded, prompt, dsbd.DecodingSettings(**fields), record=True)
         assert result.trace is not None

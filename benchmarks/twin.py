@@ -195,8 +195,9 @@ def main() -> None:
         target, twin_of(drafts[0], SHAPES[asked.draft_size], asked.device) if drafts else LOOKUP, small.tokenizer
     )
     print(machine(pair.device), [one.engine for one in pair.models], pair.fallbacks, flush=True)
-    passes = time_passes(pair, prompts[0], PASSES)
-    print("passes, ms: " + ", ".join(f"{size} tokens {1000 * took:.2f}" for size, took in passes.items()), flush=True)
+    passes = time_passes(pair, prompts[0], PASSES, 3)
+    took = {size: 1000 * statistics.median(each[size] for each in passes) for size in PASSES}
+    print("passes, ms: " + ", ".join(f"{size} tokens {one:.2f}" for size, one in took.items()), flush=True)
     values = {"max_new_tokens": asked.max_new_tokens, **(SURE if drafts else COPIED)}
     racing = contenders(asked.methods.split(","), values)
     blocks: dict[str, list[Block]] = {one.name: [] for one in racing}

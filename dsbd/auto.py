@@ -24,7 +24,7 @@ from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
 from dsbd.session import IterationEnd, Observer, RunStart
-from dsbd.settings import AUTO, FIELDS, DecodingSettings
+from dsbd.settings import AUTO, FIELDS, DecodingSettings, implied_by
 from dsbd.util import Check, Progress, never_stop
 
 TRYING = "trying out forests"
@@ -41,7 +41,7 @@ NARROWER = 0.25
 """A candidate's mean width may be this much below the first one's: speed must not come from fewer beams."""
 SHAPES = (
     *(("sampled", width, cover) for width, cover in ((6, 0), (4, 0), (4, 8), (6, 8), (6, 24))),
-    *(("likely", nodes, 0) for nodes in (12, 24, 48)),
+    *(("coupled", nodes, 0) for nodes in (4, 6, 8, 12, 24, 48)),
 )
 """Kind, draft width and cover width of the forests that are tried."""
 MEASURED_NODES = MEASURED_DEPTH * max(width + cover for _, width, cover in SHAPES)
@@ -242,13 +242,13 @@ def largest_tried(asked: DecodingSettings) -> Iterator[DecodingSettings]:
 def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
     """Yield settings with every ``auto`` filled in, one for each forest to try; given fields stay as they are."""
     depth = MEASURED_DEPTH if asked.draft_depth == AUTO else asked.draft_depth
-    kind = "likely" if asked.method == "speculative_beam_search" else asked.forest
+    kind = implied_by(asked)["forest"]
     seen = set()
     for forest, width, cover in SHAPES:
-        if kind not in (forest, AUTO):
+        if kind != forest:
             continue
         given_width = width if asked.draft_width == AUTO else asked.draft_width
-        given_cover = 0 if forest == "likely" else cover if asked.cover_width == AUTO else asked.cover_width
+        given_cover = cover if asked.cover_width == AUTO else asked.cover_width
         one = _filled(asked, forest, given_width, given_cover, depth)
         if (shape := _shape(one)) not in seen:
             seen.add(shape)
@@ -306,7 +306,7 @@ def _sentence(best: MeasuredForest, depth: int) -> str:
     if depth == 0:
         return f"Drafting does not pay here: beam sampling makes {alone} layers/s, and no forest is clearly faster."
     forest, width, cover = _shape(best.settings)
-    nodes = f"{width} drafts" if forest == "sampled" else f"the {width} likeliest nodes"
+    nodes = f"{width} drafts" if forest == "sampled" else f"{width} guesses"
     covered = f" and {cover} cover nodes" if cover else ""
     return (
         f"A {forest} forest of {nodes}{covered} a layer, {depth} layers deep: {best.rate(depth):.0f} layers/s "

@@ -27,7 +27,7 @@ from dsbd.commands.parser import (
     settings_of_flags,
 )
 from dsbd.errors import DsbdError, TraceError
-from dsbd.util import asset_path
+from dsbd.util import asset_path, check_output
 from dsbd.version import __version__
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def _add_decode(commands: Any) -> None:
 def _decode(parsed: argparse.Namespace) -> int:
     """Print the tokens as soon as they are settled."""
     settings = settings_of_flags(parsed)
+    if parsed.trace:
+        check_output(parsed.trace, "JSON")
     from dsbd.api import stream
 
     pair = pair_of(parsed)
@@ -148,6 +150,7 @@ def _export(parsed: argparse.Namespace) -> int:
     from dsbd.tracing.trace import Trace
     from visualize.files import write
 
+    check_output(parsed.output, "text" if parsed.format == "text" else parsed.format.upper(), parsed.file)
     trace = Trace.load(parsed.file)
     most = max(len(trace.iterations), 1)
     if not 1 <= parsed.iteration <= most:

@@ -1,15 +1,14 @@
-"""The decoders of this package behind ``generate`` of transformers: the function, and what transformers hands to it."""
+"""The decoders of this package behind ``generate`` of transformers, as a function for its ``custom_generate``."""
 
 import inspect
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial, wraps
 from typing import Any
 
 import torch
-from transformers import GenerationConfig, GenerationMixin
+from transformers import GenerationConfig
 from transformers.generation import GenerateBeamDecoderOnlyOutput
 
 from dsbd import generate_request as request
@@ -32,10 +31,6 @@ class Output(GenerateBeamDecoderOnlyOutput):
     """With ``record`` the :class:`dsbd.Trace` of the decode; of several prompts or samples a list."""
 
 
-_READING = "_extract_generation_mode_kwargs"
-"""The method in which ``generate`` of transformers collects the arguments of the decoding function."""
-
-
 def generate(
     model: Any,
     input_ids: Any = None,
@@ -45,7 +40,7 @@ def generate(
     streamer: Any = None,
     draft_model: Any = ...,
     vocabulary_size: int | None = None,
-    record: bool = False,
+    record: Any = None,
     **inputs: Any,
 ) -> torch.Tensor | Output:
     """Decode for ``model.generate(**inputs, custom_generate=dsbd.generate, draft_model=draft, num_beams=4, ...)``.
@@ -55,8 +50,9 @@ def generate(
     one beam they are speculative sampling, and the same at temperature 0; each returned sequence is then a separate
     sample. The models are checked at the first call, and again after their weights changed; both are set to evaluation
     mode.
-    Without ``seed`` torch's global generator gives it, so ``transformers.set_seed`` governs it; several texts then have
-    the seeds ``seed``, ``seed + 1``, ...
+    Where tokens are drawn (``do_sample=True`` at a temperature above 0) and ``seed`` is not given, each text takes one
+    number from torch's global generator as its seed, so ``transformers.set_seed`` governs it; nothing else here moves
+    that generator. With ``seed`` several texts have the seeds ``seed``, ``seed + 1``, ...
 
     Args:
         model: the target, on which ``generate`` was called.
@@ -66,11 +62,13 @@ def generate(
         stopping_criteria: with one beam any that reads the ids, its ``scores`` are None; with several, those of
             length, time and EOS.
         generation_config: as ``generate`` prepared it.
-        streamer: gets the new tokens of one sequence as they settle, several after an iteration, then the end.
-        draft_model: a smaller model with the same tokenizer, or ``lookup``; None drafts nothing. ``generate`` does not
-            pass on its arguments ``assistant_model`` and ``synced_gpus``.
+        streamer: gets the prompt, the new tokens of one sequence as they settle, several after an iteration, then the
+            end. transformers does not pass on its own arguments, ``streamer`` and ``tokenizer`` among them: bind it,
+            ``custom_generate=functools.partial(dsbd.generate, streamer=streamer)``, and give ``stop_strings`` as a
+            ``StopStringCriteria``.
+        draft_model: a smaller model with the same tokenizer, or ``lookup``; None drafts nothing.
         vocabulary_size: ids from here on are padding, ``len(tokenizer)``; needed where the draft has fewer ids.
-        record: keep a trace, in the output's ``trace``; needs ``return_dict_in_generate`` and ``tokenizer``.
+        record: the tokenizer, to keep a trace in the output's ``trace``; needs ``return_dict_in_generate``.
         inputs: settings of :class:`DecodingSettings` that a GenerationConfig lacks, such as ``draft_depth``, or
             ``width_threshold``, with which ``num_beams`` is the largest width; ``draft_width`` is num_beams + 2 if not
             given. And what else ``generate`` passes on; the attention mask may hide padding in front.
@@ -92,7 +90,7 @@ def generate(
             "draft_model=draft); by hand, call dsbd.decode(pair, prompt)"
         )
     config = generation_config
-    named = {name: value for name, value in request.taken(inputs).items() if value is not None}
+    named = {name: value for name in request.OWN if (value := inputs.pop(name, None)) is not None}
     request.refuse_unknown(config, inputs)
     if draft_model is ...:
         raise SettingsError(
@@ -117,11 +115,13 @@ def generate(
     samples = returned if beams_asked == 1 and config.do_sample else 1
     stops = request.requested_stops(stopping_criteria, beams_asked)
     if record:
-        _require_recordable(config, inputs.get("tokenizer"), own, stops)
-        pair = replace(pair, tokenizer=inputs["tokenizer"])
+        _require_recordable(config, record, own, stops)
+        pair = replace(pair, tokenizer=record)
     copies = max(beams_asked, returned)
     prompts = request.prompts_of(input_ids, inputs.get("attention_mask"), inputs.get("position_ids"), copies)
     room = request.room_for(config, stopping_criteria, input_ids.shape[1])
+    if streamer is not None:
+        streamer.put(input_ids.cpu())
     beams, recorders = list[tuple[torch.Tensor, DecodedBeam]](), list[Recorder]()
     for place, (given, padding) in enumerate(prompts):
         prompt = given[padding:].tolist()
@@ -129,9 +129,9 @@ def generate(
         pair.require_fitting(len(prompt), room)
         for sample in range(samples):
             processors = request.processors_of(own, given[:padding], row=place * copies + sample)
-            number = place * samples + sample
-            seed = asked.seed + number if "seed" in named else int(torch.randint(2**31, ()).item())
-            settings = resolve(replace(asked, max_new_tokens=room, seed=seed))
+            settings = resolve(replace(asked, max_new_tokens=room, seed=asked.seed + place * samples + sample))
+            if settings.temperature and "seed" not in named:
+                settings = replace(settings, seed=int(torch.randint(2**31, ()).item()))
             processors = functions_of_ids(processors, settings, several=len(prompts) * samples > 1)
             start = RunStart(pair, pair.detokenize(prompt), prompt, settings, processors)
             recorders += [Recorder()] if record else []
@@ -158,12 +158,12 @@ def _require_recordable(
     """Check that a trace holds all that decides, and reaches the caller. Raises: SettingsError."""
     reasons = {
         "the trace comes with the output of return_dict_in_generate=True; set it": not config.return_dict_in_generate,
-        "a trace has the texts of tokens; give tokenizer=tokenizer": tokenizer is None,
+        "a trace has the texts of tokens; give record=tokenizer": not hasattr(tokenizer, "convert_ids_to_tokens"),
         "a trace does not hold what logits processors did; leave them out": bool(processors),
         "a trace does not hold stopping criteria, stop_strings or max_time; leave them out": stops != (math.inf, ()),
     }
     for reason in (reason for reason, applies in reasons.items() if applies):
-        raise SettingsError(f"record is True, and {reason}")
+        raise SettingsError(f"record is given, and {reason}")
 
 
 def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
@@ -222,24 +222,12 @@ def _output(
     return Output(sequences=sequences, sequences_scores=scores, trace=trace)
 
 
-def _handing_over(own: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Return a method that also hands ``streamer``, ``tokenizer`` and settings to :func:`generate`.
-
-    transformers gives the first two to its own decoding methods only, ``stop_strings`` need the tokenizer; and takes
-    settings for inputs of the model. Any other function gets what it got before.
-    """
-
-    @wraps(own)
-    def extracted(*given: Any, **named: Any) -> dict[str, Any]:
-        asked = inspect.signature(own).bind(*given, **named).arguments
-        function, more = asked.get("custom_generate"), asked.get("kwargs", {})
-        if (function.func if isinstance(function, partial) else function) is not generate:
-            return own(*given, **named)
-        handed = {"streamer": asked.get("streamer"), "tokenizer": more.get("tokenizer")}
-        handed |= request.taken(more)
-        return own(*given, **named) | {name: value for name, value in handed.items() if value is not None}
-
-    return extracted
+def _signature() -> inspect.Signature:
+    """Return the signature of :func:`generate` with the settings by name: ``generate`` of transformers reads it to tell
+    arguments of a decoding function from inputs of the model."""
+    *own, inputs = inspect.signature(generate).parameters.values()
+    settings = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in request.OWN]
+    return inspect.Signature([*own, *settings, inputs])
 
 
-setattr(GenerationMixin, _READING, _handing_over(getattr(GenerationMixin, _READING)))
+vars(generate)["__signature__"] = _signature()

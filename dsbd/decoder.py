@@ -10,6 +10,7 @@ import torch
 from dsbd.draft import Drafted
 from dsbd.law.beams import Hypothesis
 from dsbd.law.joint import verify_joint
+from dsbd.law.noise import Noise
 from dsbd.law.verified import Uniforms, VerifiedLayer
 from dsbd.law.verify import verify
 from dsbd.machine import PhaseClock, torch_threads
@@ -38,7 +39,8 @@ def iterations(
         observer.on_start(start)
     generator = torch.Generator().manual_seed(settings.seed)
     clock = PhaseClock(pair.device, exact=any(observer.reads_seconds for observer in observers))
-    target_row, drafter = row_of(pair.target, start, check), drafter_of(start, generator, check)
+    noise = Noise(settings.seed, start.prompt_ids, start.root)
+    target_row, drafter = row_of(pair.target, start, check), drafter_of(start, generator, noise, check)
     session = Session(start, target_row, drafter, clock)
     before: Sequence[Hypothesis] = ()
     with torch_threads(1), clock.phase("prefill"):  # the rows take more threads for their forwards
@@ -52,7 +54,7 @@ def iterations(
             with clock.phase("score"):
                 scored = score(target_row, session.beams, drafted, settings, generator, pair.device)
             with clock.phase("verify"):
-                layers = _decide(scored, settings, pair.eos)
+                layers = _decide(scored, settings, pair.eos, noise)
             with clock.phase("commit"):
                 iteration = session.commit(scored, layers)
         for observer in observers:
@@ -70,8 +72,8 @@ def iterations(
     yield session.update(before, result)
 
 
-def _decide(scored: Scored, settings: ResolvedSettings, eos: Collection[int]) -> list[VerifiedLayer]:
+def _decide(scored: Scored, settings: ResolvedSettings, eos: Collection[int], noise: Noise) -> list[VerifiedLayer]:
     choices = Uniforms(scored.uniforms)
     if scored.best is None:
-        return verify(scored.forest, scored.next_tokens, settings, eos, choices)
+        return verify(scored.forest, scored.next_tokens, settings, eos, choices, noise)
     return verify_joint(scored.forest, scored.best, scored.next_tokens, settings, eos, choices)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +17,8 @@ import torch
 from dsbd.errors import SettingsError
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftLaw, ForestLayer
-from dsbd.law.laws import Floats, Law, TopTokens, joint_law
+from dsbd.law.laws import Floats, Ints, Law, TopTokens, joint_law
+from dsbd.law.noise import Noise, best_draws
 from dsbd.models.engines.choice import slow_row
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import Copies
@@ -27,6 +29,8 @@ from dsbd.util import Check
 
 MOST_EXTENDED = 512
 """Beginnings of a block that a search extends, at most."""
+WORTHLESS = 3.0
+"""A pair with a larger margin is hardly ever drawn, and so is no node of a coupled forest."""
 
 
 @dataclass
@@ -40,6 +44,8 @@ class Drafted:
     """The drawn nodes of each layer, each once."""
     covers: list[list[Node]] = field(default_factory=list)
     """The cover nodes of each layer."""
+    margins: dict[Node, float] = field(default_factory=dict)
+    """In a coupled forest: what the nodes that are extended lack to be drawn."""
     fed_to_draft: list[Node] = field(default_factory=list)
     best: list[Node] | None = None
     """For a joint test: the likeliest beam, top down. Its nodes are all that the target scores."""
@@ -94,15 +100,21 @@ class Drafter:
         settings: forest, draft_width, branching, cover_width, replacement and the warp are read.
         eos: token ids that end a beam.
         generator: of the host; source of the races. Its uniforms are not recorded.
+        noise: of the decode; a coupled forest guesses with it what the target will draw.
 
     *Source:* the paper's Algorithm 1, drafting stage; docs/algorithm.md, *One iteration* and *Joint tests*.
     """
 
     def __init__(
-        self, source: DraftModel | Copies, settings: ResolvedSettings, eos: Collection[int], generator: torch.Generator
+        self,
+        source: DraftModel | Copies,
+        settings: ResolvedSettings,
+        eos: Collection[int],
+        generator: torch.Generator,
+        noise: Noise,
     ) -> None:
         self.row = source.row
-        self._source, self._generator = source, generator
+        self._source, self._generator, self._noise = source, generator, noise
         self._settings, self._eos = settings, eos
         self._uncut = replace(settings, temperature=settings.temperature or 1.0, top_p=1.0)
 
@@ -133,12 +145,15 @@ class Drafter:
         layer: ForestLayer | BranchedLayer
         if settings.branching is None:
             law = _law(above, rows, settings)
-            layer, drafts = self._draw(drafted, law, above, rows, settings.draft_width)
-            if settings.cover_width:
+            if settings.forest == "coupled":
+                drafts, covers = self._guess(drafted, law, above, rows)
+                nodes = [*(beam.node for beam in drafts), *covers]
+                layer = ForestLayer([], [], nodes, _draft_law(law, above))
+            else:
+                layer, drafts = self._draw(drafted, law, above, rows, settings.draft_width)
+            if settings.cover_width and settings.forest == "sampled":
                 covers = self._covers(drafted, _law(above, rows, self._uncut), above, rows, drafts)
                 layer = replace(layer, covers=covers)
-            if settings.forest == "likely":
-                layer = layer.as_likely()
         else:
             families = [
                 self._draw(drafted, _law([beam], [row], settings), [beam], [row], settings.branching[number])
@@ -159,31 +174,66 @@ class Drafter:
 
         Of independent draws, a beam has the number of its draws as its multiplicity.
         """
-        order, ranked = law.best_first(), law.ranks is not None
-        if not ranked:
-            order = order[law.probs[order] >= LEAST_DRAFT_PROB]
-        (places, tokens), probs = law.pairs(order), law.probs[order]
-        chosen = self._race(probs, draws)
-        made = dict[int, Beam]()
-        for pair in dict.fromkeys(chosen):
-            place = int(places[pair])
-            node = drafted.add(above[place].node, rows[place], int(tokens[pair]))
-            made[pair] = Beam(node, float(law.log_weights[order[pair]]), chosen.count(pair))
-        draft_probs = [1.0] * len(chosen) if ranked else probs[chosen].tolist()
-        draft_law = DraftLaw([beam.node for beam in above], places, tokens, probs, ranked)
-        return ForestLayer([made[pair].node for pair in chosen], draft_probs, [], draft_law), list(made.values())
+        draft_law, order = _draft_law(law, above), law.best_first()
+        chosen = self._race(draft_law.probs, draws)
+        beams = {
+            pair: Beam(*self._grown(drafted, law, above, rows, int(order[pair])), chosen.count(pair))
+            for pair in dict.fromkeys(chosen)
+        }
+        draft_probs = [1.0] * len(chosen) if draft_law.ranked else draft_law.probs[chosen].tolist()
+        return ForestLayer([beams[pair].node for pair in chosen], draft_probs, [], draft_law), list(beams.values())
+
+    def _grown(
+        self, drafted: Drafted, law: Law, above: Sequence[Beam], rows: Sequence[TopTokens], index: int
+    ) -> tuple[Node, float]:
+        """Return the node of a pair, and its log-weight."""
+        beam, token = law.pair(index)
+        return drafted.add(above[beam].node, rows[beam], token), float(law.log_weights[index])
+
+    def _guess(
+        self, drafted: Drafted, law: Law, above: Sequence[Beam], rows: Sequence[TopTokens]
+    ) -> tuple[list[Beam], list[Node]]:
+        """Guess what the target will draw: draw from the draft model's law with the same noise.
+
+        The nodes with the least margins are extended, at most ``draft_width``; ``cover_width`` more are not. A pair's
+        *margin* is how much its score + noise lacks to be drawn, and what the beams above it lacked. A guess that is
+        right has margin 0, and the next layer's draws are guessed among the children of such nodes.
+        """
+        settings, wanted = self._settings, self._settings.draft_width
+        if law.ranks is None:
+            margins, counts = self._margins(drafted, law, above)
+            order = margins.argsort(kind="stable")
+            order = order[margins[order] <= WORTHLESS]
+        else:
+            order, margins, counts = law.ranks, np.zeros(law.support), np.ones(law.support, dtype=np.int64)
+        beams = list[Beam]()
+        for index in order[:wanted].tolist():
+            beams.append(Beam(*self._grown(drafted, law, above, rows, index), max(int(counts[index]), 1)))
+            drafted.margins[beams[-1].node] = float(margins[index])
+        left = [index for index in order[wanted:].tolist() if law.pair(index)[1] not in self._eos]
+        return beams, [self._grown(drafted, law, above, rows, index)[0] for index in left[: settings.cover_width]]
+
+    def _margins(self, drafted: Drafted, law: Law, above: Sequence[Beam]) -> tuple[Floats, Ints]:
+        """Return the margin of each pair [n], and how many draws it is the guess of."""
+        settings, nodes = self._settings, [beam.node for beam in above]
+        draws = settings.max_width if settings.replacement else 1
+        values = law.scores + self._noise.gumbel(law, nodes, draws)
+        before = np.array([drafted.margins.get(node, 0.0) for node in nodes])[law.pairs(np.arange(law.support))[0]]
+        sure = np.where(before == 0, values, -np.inf)
+        guesses = best_draws(sure, settings.max_width, settings.replacement)
+        needed = sure.max(axis=1) if settings.replacement else sure[0, guesses[-1:]]
+        margins: Floats = before + np.maximum(needed[:, None] - values, 0.0).min(axis=0)
+        return margins, np.bincount(guesses[margins[guesses] == 0], minlength=law.support)
 
     def _race(self, probs: Floats, draws: int) -> list[int]:
         """Draw from a law whose pairs are best first: the largest prob / exponential noise wins.
 
         One race per draw makes independent draws; the best of a single race are draws without replacement, in the order
-        they would be drawn. A likely forest has the best pairs, and so has a greedy one.
+        they would be drawn. A greedy forest has the best pairs.
         """
-        settings, best = self._settings, range(min(draws, probs.size))
-        if settings.forest == "likely":
-            return list(best)
+        settings = self._settings
         if settings.temperature == 0:
-            return [0] * draws if settings.replacement else list(best)
+            return [0] * draws if settings.replacement else list(range(min(draws, probs.size)))
         finish = probs / _noise(draws if settings.replacement else 1, probs.size, self._generator)
         winners = finish.argmax(axis=1) if settings.replacement else (-finish[0]).argsort(kind="stable")[:draws]
         drawn: list[int] = winners.tolist()
@@ -238,14 +288,27 @@ def _law(above: Sequence[Beam], rows: Sequence[TopTokens], settings: ResolvedSet
     return joint_law(rows, [beam.log_weight for beam in above], [beam.multiplicity for beam in above], settings)
 
 
+def _draft_law(law: Law, above: Sequence[Beam]) -> DraftLaw:
+    """Return Q as the verifier reads it: its pairs best first, without those that are never drafted."""
+    order = law.best_first()
+    if law.ranks is None:
+        order = order[law.probs[order] >= LEAST_DRAFT_PROB]
+    return DraftLaw([beam.node for beam in above], *law.pairs(order), law.probs[order], law.ranks is not None)
+
+
 def _noise(races: int, pairs: int, generator: torch.Generator) -> Floats:
     noise: Floats = torch.empty(races, pairs, dtype=torch.float64).exponential_(generator=generator).numpy()
     return noise
 
 
-_Block = tuple[float, int, tuple[int, ...], tuple[float, ...], int]
-"""A beginning of a block: minus its log-probability, its length, ids, their log-probabilities, the row of the last."""
-_NOTHING: _Block = (0.0, 0, (), (), 0)
+class _Block(NamedTuple):
+    """A beginning of a block. The likeliest sorts first, then the shortest, then the one with the lowest ids."""
+
+    cost: float = 0.0  # minus its log-probability
+    length: int = 0
+    ids: tuple[int, ...] = ()
+    log_probs: tuple[float, ...] = ()
+    row: int = 0  # of the last id
 
 
 class BlockSearch:
@@ -277,15 +340,15 @@ class BlockSearch:
             SettingsError: it is not found among the most beginnings that are extended.
         """
         self.row.open([beam.node for beam in beams], 0)
-        waiting, block = list[_Block](), _NOTHING
+        waiting, block = list[_Block](), _Block()
         for place in range(MOST_EXTENDED):
-            cost, length, ids, log_probs, above = block
-            last = torch.tensor(ids[-1:], dtype=torch.int64, device=self._device)
-            (row,) = host_rows(self.row.feed(last, torch.full_like(last, above), ()), MOST_EXTENDED, "target")
+            last = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
+            (row,) = host_rows(self.row.feed(last, torch.full_like(last, block.row), ()), MOST_EXTENDED, "target")
             for token, log_prob in zip(row.tokens.tolist(), row.log_probs.tolist(), strict=True):
-                heappush(waiting, (cost - log_prob, length + 1, (*ids, token), (*log_probs, log_prob), place))
+                ids, log_probs = (*block.ids, token), (*block.log_probs, log_prob)
+                heappush(waiting, _Block(block.cost - log_prob, len(ids), ids, log_probs, place))
             block = heappop(waiting)
-            if block[1] == depth or block[2][-1] in self._eos:
+            if block.length == depth or block.ids[-1] in self._eos:
                 return _drafted_block(beams[0].node, block)
         raise SettingsError(
             f"block is {depth}: the likeliest block is not among the first {MOST_EXTENDED} beginnings that mjgd "
@@ -295,7 +358,7 @@ class BlockSearch:
 
 def _drafted_block(node: Node, block: _Block) -> Drafted:
     drafted = Drafted(best=[])
-    for token, log_prob in zip(*block[2:4], strict=True):
+    for token, log_prob in zip(block.ids, block.log_probs, strict=True):
         parent, node = node, node.child(token)
         law = DraftLaw([parent], np.zeros(1, dtype=np.int64), np.array([token]), np.ones(1))
         drafted.layers.append(ForestLayer([node], [1.0], [], law))

@@ -7,7 +7,6 @@ import math
 import reprlib
 from collections.abc import Sequence
 from copy import copy
-from difflib import get_close_matches
 from typing import Any
 
 import torch
@@ -26,11 +25,12 @@ from transformers import (
 
 from dsbd.errors import SettingsError
 from dsbd.models.rows.row import Processor
+from dsbd.other_names import OTHER_NAMES
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
 
 HONOURED = {
-    "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "do_sample", "eos_token_id", "epsilon_cutoff",
-    "eta_cutoff", "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id",
+    "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "do_sample", "early_stopping", "eos_token_id",
+    "epsilon_cutoff", "eta_cutoff", "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id",
     "length_penalty", "max_length", "max_new_tokens", "max_time", "min_length", "min_new_tokens", "min_p",
     "no_repeat_ngram_size", "num_beams", "num_return_sequences", "pad_token_id", "remove_invalid_values",
     "renormalize_logits", "repetition_penalty", "return_dict_in_generate", "sequence_bias", "stop_strings",
@@ -57,10 +57,9 @@ OWN = tuple(name for name in FIELDS if name != "method" and not hasattr(Generati
 """Settings that a GenerationConfig lacks: they are given by name beside its fields."""
 KNOWN_INPUTS = {
     "attention_mask", "cache", "cache_params", "cache_position", "logits_to_keep", "past_key_values", "position_ids",
-    "tokenizer", "use_cache",
+    "use_cache",
 }  # fmt: skip
-"""Inputs that ``generate`` prepares for its own forward: only the mask is used here. It reads ``stop_strings`` with the
-tokenizer."""
+"""Inputs that ``generate`` prepares for its own forward: only the mask is used here."""
 IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper)
 """Warpers that a config makes, after those of the caller: the settings warp the joint law of all beams once instead."""
 NOT_OF_ONE_SEQUENCE = frozenset(
@@ -85,16 +84,14 @@ def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
     for name in sorted(vars(GenerationConfig()).keys() - HONOURED - HARMLESS):
         value, nothing = getattr(config, name, None), NOTHING.get(name)
         if value is not None and value != nothing:
-            raise SettingsError(f"{name} is {value!r}; dsbd.generate cannot honour it; leave it out, or set {nothing}")
+            hint = f" (dsbd has {OTHER_NAMES[name]})" if name in OTHER_NAMES else ""
+            raise SettingsError(
+                f"{name} is {value!r}; dsbd.generate cannot honour it{hint}; leave it out, or set {nothing}"
+            )
     for name, value in inputs.items():
         nothing = value is None or (isinstance(value, dict) and not value)  # models of images get {} without one
         if not nothing and name not in KNOWN_INPUTS:
             raise SettingsError(f"{name} is given; dsbd.generate reads only ids and their mask; leave it out")
-
-
-def taken(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the settings of :data:`OWN` out of arguments; misspelt ones too, to which DecodingSettings has an answer."""
-    return {name: given.pop(name) for name in [*given] if get_close_matches(name, OWN, 1, 0.85)}
 
 
 def requested_settings(config: GenerationConfig, draft_model: Any, own: dict[str, Any]) -> DecodingSettings:
@@ -114,6 +111,7 @@ def requested_settings(config: GenerationConfig, draft_model: Any, own: dict[str
         "temperature": 0.0,
         "top_k": 0,
         "length_penalty": 1.0 if config.length_penalty is None else config.length_penalty,
+        "early_stopping": config.early_stopping or False,
     }
     if samples:
         temperature, top_k, top_p = config.temperature, config.top_k, config.top_p

@@ -14,9 +14,18 @@ choices.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from dsbd.settings import EVERY_METHOD, FIELDS, METHODS, DecodingSettings, ResolvedSettings, fields_of
+from dsbd.settings import (
+    EVERY_METHOD,
+    FIELDS,
+    METHODS,
+    PLAIN,
+    DecodingSettings,
+    ResolvedSettings,
+    fields_of,
+    implied_by,
+)
 
 
 class About(NamedTuple):
@@ -62,49 +71,14 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
 
     Fields that are ``auto`` must be planned before (``dsbd.auto``).
     """
-    best, wide = {"replacement": False, "temperature": 0.0, "top_p": 1.0}, _width(settings.num_beams)
-    match settings.method:
-        case "dsbd" if settings.forest == "likely":
-            return _resolved(settings, max_width=settings.widest, landing=True, cover_width=0)
-        case "dsbd":
-            return _resolved(settings, max_width=settings.widest)
-        case "specinfer":
-            assert settings.branching is not None, "checked by the settings"
-            distinct = not settings.replacement or settings.temperature == 0  # all draws would be the likeliest child
-            return _resolved(settings, draft_depth=len(settings.branching), replacement=not distinct)
-        case "beam_sampling":
-            return _resolved(settings, **wide)
-        case "beam_search":
-            return _resolved(settings, **wide, **best)
-        case "speculative_beam_search":
-            return _resolved(settings, **wide, **best, forest="likely", landing=True)
-        case "speculative" | "sampling":
-            return _resolved(settings)
-        case "greedy":
-            return _resolved(settings, temperature=0.0, top_k=1, top_p=1.0)
-        case "mjsd":
-            return _resolved(settings, lossless=False, replacement=settings.temperature > 0)
-        case "mjgd":
-            asked = {"draft_depth": settings.block, "joint_threshold": 0.0, "lossless": False}
-            return _resolved(settings, **asked, temperature=0.0, top_k=1, top_p=1.0)
-    raise AssertionError(f"method {settings.method} has no rule here")
+    read = {name: getattr(settings, name) for name, about in FIELDS.items() if settings.method in about.methods}
+    return ResolvedSettings(**PLAIN | read | implied_by(settings))
 
 
 def needs_draft_model(settings: DecodingSettings) -> bool:
     """Return True if a decode with these settings calls the draft model."""
     drafts_nothing = "draft_depth" in READS[settings.method] and settings.draft_depth == 0
     return settings.method in DRAFTING_METHODS and not drafts_nothing
-
-
-def _resolved(settings: DecodingSettings, **implied: Any) -> ResolvedSettings:
-    """Fill in what the method does not read: its own values, plain sampling's, or else the defaults."""
-    read = {name: getattr(settings, name) for name, about in FIELDS.items() if settings.method in about.methods}
-    plain = {"draft_depth": 0, "draft_width": 1, "width_threshold": 1.0, "landing": False, **_width(1)}
-    return ResolvedSettings(**plain | read | implied)
-
-
-def _width(beams: int) -> dict[str, int]:
-    return {"min_width": beams, "max_width": beams}
 
 
 def expected_layers(continuation: float, depth: int) -> float:

@@ -73,5 +73,4 @@ def _uniforms_needed(depth: int, settings: ResolvedSettings) -> int:
     if not settings.lossless:
         return 1
     tried = (settings.branching or settings.layer_slots)[:depth]
-    trials = sum(tried) if settings.forest == "sampled" else 0
-    return trials + (depth + 1) * settings.max_width
+    return 0 if settings.forest == "coupled" else sum(tried) + (depth + 1) * settings.max_width

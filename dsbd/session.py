@@ -10,7 +10,8 @@ import torch
 
 from dsbd.draft import BlockSearch, Drafter, DraftModel
 from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
-from dsbd.law.verified import VerifiedLayer, draft_layers_passed
+from dsbd.law.noise import Noise
+from dsbd.law.verified import VerifiedLayer, draft_layers_passed, up_to_end
 from dsbd.machine import PhaseClock
 from dsbd.memory.reading import PromptMemory
 from dsbd.methods import DepthPolicy
@@ -222,7 +223,7 @@ def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
     return cast(Row, ProcessedRow(row, start.processors, start.pair.eos)) if start.processors else row
 
 
-def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> Drafter | BlockSearch | None:
+def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check: Check) -> Drafter | BlockSearch | None:
     """Return what drafts the forests of the decode; None if nothing is drafted."""
     pair, settings = start.pair, start.settings
     if settings.draft_depth == 0:
@@ -232,9 +233,9 @@ def drafter_of(start: RunStart, generator: torch.Generator, check: Check) -> Dra
     if pair.draft is None:
         return None
     if isinstance(pair.draft, Lookup):
-        return Drafter(Copies(start.prompt_ids, start.root), settings, pair.eos, generator)
+        return Drafter(Copies(start.prompt_ids, start.root), settings, pair.eos, generator, noise)
     model = DraftModel(row_of(pair.draft, start, check), settings.top_k, pair.device)
-    return Drafter(model, settings, pair.eos, generator)
+    return Drafter(model, settings, pair.eos, generator, noise)
 
 
 class Tally:
@@ -315,10 +316,9 @@ class Session:
         self._target_row.register(scored.slots)
         if self._draft_row is not None and scored.forest.layers:
             self._draft_row.register(scored.draft_slots)
+        layers = up_to_end(layers, self._finished, self._settings, self._start.pair.eos)
         self._depth.observe(len(scored.forest.layers), *draft_layers_passed(layers))
         self._tally.add(layers)
-        ended = [beam for layer in layers for beam in layer.beams if beam.node.token in self._start.pair.eos]
-        self._finished += [score_hypothesis(beam, self._settings.length_penalty, True) for beam in ended]
         self.beams = keep_best(layers[-1].living, self._settings.input_beams)
         nodes = [beam.node for beam in self.beams]
         if nodes and self._draft_row is not None:

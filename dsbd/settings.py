@@ -14,6 +14,7 @@ from secrets import randbelow
 from typing import Any, Literal
 
 from dsbd.errors import SettingsError
+from dsbd.other_names import OTHER_NAMES
 
 METHODS = (
     "dsbd",
@@ -27,7 +28,7 @@ METHODS = (
     "mjsd",
     "mjgd",
 )
-FORESTS = ("sampled", "likely")
+FORESTS = ("sampled", "coupled")
 AUTO: Literal["auto"] = "auto"
 WIDEST = 64
 """Beams that a layer yields at most."""
@@ -61,9 +62,9 @@ class Field:
         """Return the values that it takes, in words."""
         match self.kind:
             case "choice":
-                return ", ".join(self.choices)
+                return ", ".join(map(str, (*self.choices, *self.also)))
             case "switch":
-                return "True and False"
+                return ", ".join(map(str, (True, False, *self.also)))
             case "wholes":
                 return f"1 to {MOST_BRANCHINGS} whole numbers from 1 to {MOST_CHILDREN}, at most {MOST_BRANCHED} nodes"
             case "numbers":
@@ -115,7 +116,7 @@ def _field(default: Any, kind: Any, methods: tuple[str, ...], label: str, help: 
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """Settings of every method. A value other than the default is refused where the method does not read the field.
+    """Settings of every method. A field that the method does not read keeps its default, or the value that it implies.
 
     Symbols of the paper: gamma = ``draft_depth``, W_S = ``draft_width``, W_min = ``min_width``,
     t = ``width_threshold``. ``depth_costs`` and ``continuation`` are what ``draft_depth="auto"`` fills in. With None
@@ -142,7 +143,7 @@ class DecodingSettings:
         "whole",
         _DSBD,
         "Most width",
-        f"most beams; None: draft_width, or {BEAMS} if likely or auto",
+        f"most beams; None: draft_width, or {BEAMS} if coupled or auto",
         1,
         WIDEST,
         None,
@@ -162,13 +163,16 @@ class DecodingSettings:
     cover_width: int | Literal["auto"] = _field(
         0, "whole", _DSBD, "Cover width", "likely pairs per layer, scored so that draws can land on them", 0, 256, AUTO
     )
-    forest: str = _field(
-        "sampled",
+    forest: str | None = _field(
+        None,
         "choice",
         _DSBD,
         "Guesses",
-        "how guesses are chosen: drawn, or the likeliest",
-        choices=(*FORESTS, AUTO),
+        "sampled: drawn and tested; coupled: by the noise that draws; None: coupled at a fixed width with replacement",
+        0,
+        0,
+        None,
+        choices=FORESTS,
     )
     num_beams: int = _field(BEAMS, "whole", _WIDE, "Beams", "width of the beam methods", 1, WIDEST)
     branching: tuple[int, ...] | None = _field(
@@ -189,6 +193,18 @@ class DecodingSettings:
         "rank by log_weight / length**penalty; above 0: long texts",
         -10.0,
         10.0,
+    )
+    early_stopping: bool | str | None = _field(
+        False,
+        "switch",
+        ("dsbd", *_WIDE),
+        "Early stopping",
+        "end once as many beams as the width have finished: True at once, False if none that is alive scores better, "
+        "never if none ever can; None goes on to the limit",
+        0,
+        0,
+        "never",
+        None,
     )
     seed: int = _field(0, "whole", METHODS, "Seed", "the same seed gives the same text", 0, 2**63 - 1)
     depth_costs: tuple[float, ...] | None = _field(
@@ -219,6 +235,8 @@ class DecodingSettings:
             raise SettingsError(
                 f"max_width is {self.max_width}, below min_width {self.min_width}; raise max_width or lower min_width"
             )
+        if self.forest == "coupled":
+            self._check_coupled()
         self._check_read()
 
     @property
@@ -226,8 +244,14 @@ class DecodingSettings:
         """The value that ``max_width`` resolves to: its own, or its default if it is None."""
         if self.max_width is not None:
             return self.max_width
-        beams = BEAMS if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
+        beams = BEAMS if self.draft_width == AUTO or self.forest == "coupled" else self.draft_width
         return min(max(beams, self.min_width), WIDEST)
+
+    @property
+    def kind_of_forest(self) -> str:
+        """The value that ``forest`` resolves to: its own, or its default if it is None."""
+        is_paper = not self.landing or self.input_beams is not None or not self.replacement
+        return self.forest or ("sampled" if is_paper or self.min_width < self.widest else "coupled")
 
     @property
     def is_auto(self) -> bool:
@@ -248,11 +272,24 @@ class DecodingSettings:
             values = {name: value for name, value in values.items() if name not in unread}
         return cls(**values)
 
+    def _check_coupled(self) -> None:
+        """Refuse what would let a guess change the text: the width must not see the noise, nor iterations prune."""
+        if self.method == "dsbd" and self.min_width < self.widest:
+            name, value = "min_width", f"{self.min_width}, below max_width {self.widest}; make them equal"
+        elif self.input_beams is not None:
+            name, value = "input_beams", f"{self.input_beams}; leave it None"
+        elif self.method == "dsbd" and not self.landing:
+            name, value = "landing", "False; leave it True"
+        else:
+            return
+        raise SettingsError(f"forest is 'coupled' and {name} is {value}, or take forest='sampled'")
+
     def _check_read(self) -> None:
-        """Refuse a value that was set and would change nothing."""
+        """Refuse a value that was set, would change nothing, and is not what the method does anyway."""
+        implied = PLAIN | ({} if self.method in _DSBD else {"num_beams": 1}) | implied_by(self)
         for name, about in FIELDS.items():
             value = getattr(self, name)
-            if self.method not in about.methods and value != about.default:
+            if self.method not in about.methods and value not in (about.default, implied.get(name, about.default)):
                 readers = f"{', '.join(about.methods)} {'reads' if len(about.methods) == 1 else 'read'} it"
                 width = "; the width of dsbd is min_width and max_width" if name == "num_beams" else ""
                 raise SettingsError(
@@ -273,6 +310,49 @@ class DecodingSettings:
             raise SettingsError(f"{name} is {getattr(self, name)!r}; allowed are {FIELDS[name].allowed}")
 
 
+PLAIN = {"draft_depth": 0, "draft_width": 1, "width_threshold": 1.0, "landing": False, "min_width": 1, "max_width": 1,
+         "early_stopping": None, "forest": "coupled"}  # fmt: skip
+"""Plain sampling: what fields that a method does not read are resolved to, if the method implies nothing else."""
+
+
+def implied_by(settings: DecodingSettings) -> dict[str, Any]:
+    """Return the values that a method implies, whatever its settings say."""
+    best, wide = (
+        {"replacement": False, "temperature": 0.0, "top_p": 1.0},
+        dict.fromkeys(("min_width", "max_width"), settings.num_beams),
+    )
+    greedy = {"temperature": 0.0, "top_k": 1, "top_p": 1.0}
+    match settings.method:
+        case "dsbd":
+            return {"max_width": settings.widest, "forest": settings.kind_of_forest}
+        case "specinfer":
+            assert settings.branching is not None, "checked by the settings"
+            distinct = not settings.replacement or settings.temperature == 0  # all draws would be the likeliest child
+            return {"draft_depth": len(settings.branching), "replacement": not distinct, "forest": "sampled"}
+        case "beam_sampling":
+            return wide
+        case "beam_search":
+            return wide | best
+        case "speculative_beam_search":
+            return wide | best | {"forest": "coupled", "landing": True}
+        case "speculative":
+            return {"forest": "sampled"}
+        case "sampling":
+            return {}
+        case "greedy":
+            return greedy
+        case "mjsd":
+            return {"lossless": False, "replacement": settings.temperature > 0, "forest": "sampled"}
+        case "mjgd":
+            return greedy | {
+                "draft_depth": settings.block,
+                "joint_threshold": 0.0,
+                "lossless": False,
+                "forest": "sampled",
+            }
+    raise AssertionError(f"method {settings.method} has no rule here")
+
+
 FIELDS: dict[str, Field] = {
     one.name: replace(one.metadata["about"], name=one.name, default=one.default) for one in fields(DecodingSettings)
 }
@@ -284,11 +364,12 @@ EVERY_METHOD = tuple(name for name, about in FIELDS.items() if about.methods == 
 
 
 def refuse_names(unknown: Iterable[str], also: Sequence[str] = ()) -> None:
-    """Raise SettingsError for the first name; it says the closest field, or one of ``also``."""
+    """Raise SettingsError for the first name; it says what to take here: the closest field or ``also``."""
     known = sorted([*FIELDS, *also])
     for name in map(str, unknown):
         close = get_close_matches(name, known, 1) or [one for one in known if one in name]
         hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+        hint = f"take {OTHER_NAMES[name]}" if name in OTHER_NAMES else hint
         raise SettingsError(f"unknown setting {name!r}; {hint}")
 
 
@@ -324,6 +405,8 @@ class ResolvedSettings(DecodingSettings):
     draft_width: int = 6
     max_width: int = 6
     cover_width: int = 0
+    early_stopping: bool | str | None = None
+    forest: str = "sampled"
     lossless: bool = True
     """False for the joint test of ``mjsd`` and ``mjgd``: their text does not follow the target's law."""
     branching: tuple[int, ...] | None = None

@@ -1,19 +1,21 @@
-"""What every floor uses: bundled files, files written whole, steps, stopping, progress."""
+"""What every floor uses: bundled files, files read with a limit and written whole, steps, stopping, progress."""
 
 import os
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from errno import EACCES
+from errno import EACCES, EFBIG, EINVAL
 from hashlib import sha256
+from mimetypes import guess_extension, guess_type
 from pathlib import Path
 from secrets import token_hex
 from threading import Event, Thread
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from dsbd.errors import StoppedError
+from dsbd.errors import ArgumentError, StoppedError
 
 BUNDLED_PAIRS = ("stories", "sql")
 """The bundled pairs, the default one first: folders of ``assets/models``, each with a model card."""
@@ -26,6 +28,60 @@ def asset_path(name: str = "") -> Path:
     package = Path(__file__).resolve().parent
     installed = package / "assets"
     return (installed if installed.is_dir() else package.parent / "assets") / name
+
+
+def read_file(path: str | Path, most: int = 2**28) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        OSError: it cannot be read, has more than ``most`` bytes, or is a pipe or a device, which may never end.
+        ValueError: it is not a path.
+    """
+    about = os.stat(path)
+    if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
+        raise OSError(EINVAL, "it is a pipe or a device, which may never end")
+    if about.st_size > most:
+        raise OSError(EFBIG, f"it has more than {most:,} bytes")
+    return Path(path).read_bytes()
+
+
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; of two equal names JSON would keep the last in silence. Raises: ValueError."""
+    fields = dict[str, Any]()
+    for name, value in pairs:
+        if name in fields:
+            raise ValueError(f"field {name[:60]!r} stands twice in one object")
+        fields[name] = value
+    return fields
+
+
+FORMATS = {
+    "HTML": ("text/html",),
+    "SVG": ("image/svg+xml",),
+    "text": ("text/plain", "text/markdown"),
+    "JSON": ("application/json", "gzip"),
+    "JSON lines": ("application/json", "application/jsonl", "application/x-ndjson"),
+}
+"""What is written, and what the name of such a file may say."""
+
+
+def check_output(path: str | Path, format: str, *sources: str | Path) -> None:
+    """Refuse a file to write whose name says another format, or that is one of the files which are read.
+
+    Raises: ArgumentError.
+    """
+    if other := {*guess_type(Path(path).name, strict=False)} - {*FORMATS[format], None}:
+        raise ArgumentError(
+            f"{str(path)[:200]!r} is a name for {'/'.join(sorted(map(str, other)))}, and {format} is written; "
+            f"end it in {guess_extension(FORMATS[format][0])}"
+        )
+    if any(is_same(path, source) for source in sources):
+        raise ArgumentError(f"{str(path)[:200]!r} is the file that is read, and would be lost; name another")
+
+
+def is_same(one: str | Path, other: str | Path) -> bool:
+    """Return True if both are paths of one file or folder, perhaps through links."""
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:

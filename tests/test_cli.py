@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -38,7 +39,7 @@ WRITERS = {
     "decode": [*DECODE, "--trace"],
     "bench": ["bench", "--output"],
 }
-FILES = ["binary", "deep.json", "empty"]
+FILES = ["binary", "deep.json", "forests", "lesson", "link", "pipe", "trace"]
 
 
 @pytest.fixture
@@ -47,7 +48,11 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "binary").write_bytes(bytes(range(256)))
     (tmp_path / "deep.json").write_text("[" * 100_000)
-    (tmp_path / "empty").mkdir()
+    (tmp_path / "forests").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    shutil.copy(TRACE, tmp_path / "trace")
+    (tmp_path / "link").symlink_to("trace")
+    shutil.copy(LESSON, tmp_path / "lesson")
     return tmp_path
 
 
@@ -55,8 +60,13 @@ def folder(tmp_path, monkeypatch):
     ("arguments", "words"),
     [
         *[([command, path, *rest], "") for command, rest in READERS.items()
-          for path in (*NOT_PATHS, "/dev/zero", ".", "none", "binary", "deep.json", "binary/below")],
+          for path in (*NOT_PATHS, "/dev/zero", "pipe", ".", "none", "binary", "deep.json", "binary/below")],
         *[([*command, path], "") for command in WRITERS.values() for path in (*NOT_PATHS, ".", "none/x", "binary/x")],
+        *[([*command, "x.png"], "'x.png' is a name for image/png, and ") for command in WRITERS.values()],
+        *[(["export", "trace", "--format", "svg", "--output", path], "is the file that is read, and would be lost")
+          for path in ("trace", "link")],
+        (["lesson", "lesson", "--output", "lesson"], "is the file that is read, and would be lost"),
+        ([*EXPORT, "text", "--output", "x.svg"], "'x.svg' is a name for image/svg+xml, and text is written; end it in"),
         ([], "COMMAND"),
         (["decode"], "--prompt"),
         ([*DECODE, "--method", "magic"], "'magic'"),
@@ -70,6 +80,7 @@ def folder(tmp_path, monkeypatch):
         ([*DECODE, *NOWHERE, "--num-beams=2"], "method dsbd does not read it; leave it out"),
         ([*DECODE, "two\nlines"], "unrecognized arguments: two lines"),
         (["decode", "--promt", "x"], "did you mean --prompt?"),
+        ([*DECODE, "--max-length=9"], "unrecognized arguments: --max-length; take max_new_tokens"),
         ([*DECODE, "--landing", "false"], "--no-NAME turns it off"),
         ([*DECODE, "--foo"], "(see python -m dsbd decode --help)\n"),
         (["--foo", *DECODE], "(see python -m dsbd --help)\n"),
@@ -77,9 +88,11 @@ def folder(tmp_path, monkeypatch):
         ([*EXPORT, "html", "--language", "xx"], "there are "),
         ([*EXPORT, "svg", "--iteration", "0"], "iteration is 0; this trace has the iterations 1 to"),
         ([*SITE, "--traces", "binary"], "is no folder"),
-        ([*SITE, "--traces", "empty"], "no trace files"),
+        ([*SITE, "--traces", "forests"], "no trace files"),
+        ([*SITE, "--traces", "forests", "--output", "."], "is read, and would be written over"),
         ([*SITE, "--traces", "."], "deep.json: damaged trace"),
         ([*SITE, "--lessons", "binary"], "is no folder"),
+        ([*SITE, "--article", "pipe"], "is a pipe or a device"),
         ([*SITE, "--output", ""], "is not a path"),
         ([*SITE, "--output", "binary"], "cannot write into 'binary'"),
         ([*SITE, "--language", "../en"], "'../en'"),
@@ -91,6 +104,8 @@ def folder(tmp_path, monkeypatch):
         (["bench", "--methods", "dsbd,dsbd:defaults"], "dsbd is dsbd:defaults"),
         (["bench", "--methods", "dsbd:same-law", "--min-width", "2"], "'same-law' fixes min_width"),
         (["bench", "--prompts", "binary"], "UTF-8"),
+        (["bench", "--prompts", "pipe"], "is a pipe or a device"),
+        (["eval", "--tasks", "squad", "--data", "squad=pipe"], "it is a pipe or a device"),
         (["bench", "--seeds", "9" * 40], "seeds is 9999"),
         (["bench", "--seed", "1,2"], "seed is '1,2'"),
         (["bench", "--limit", "0"], "limit is 0"),

@@ -252,19 +252,25 @@ def test_an_end_in_several_tokens_is_never_shown():
 
 
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Once"}]
+IN_PARTS = [{"role": "user", "content": [{"type": "text", "text": part} for part in ("On", "ce")]}]
 TEMPLATE = (
     "{% for one in messages %}<{{ one.role }}>{{ one.content }}{% endfor %}{% if add_generation_prompt %}:{% endif %}"
 )
+READS_PARTS = TEMPLATE.replace("{{ one.content }}", "{% for part in one.content %}{{ part.text }}{% endfor %}")
+ADDS_PARTS = TEMPLATE.replace("{{ one.content }}", "{{ (one.content + [])[0].text }}")
 
 
-def test_the_type_of_a_prompt_decides(monkeypatch):
-    """Catches ids that are read as text, a system message that is lost, and texts of a list that change each other."""
+@pytest.mark.parametrize("template", [TEMPLATE, READS_PARTS, ADDS_PARTS])
+def test_the_type_of_a_prompt_decides(template, monkeypatch):
+    """Catches ids that are read as text, a system message or a turn that is lost in silence, ids that a mask hides, and
+    texts of a list that change each other."""
     pair, asked = toy_pair(), dsbd.DecodingSettings(max_new_tokens=6)
-    monkeypatch.setattr(pair.tokenizer, "chat_template", TEMPLATE)
+    monkeypatch.setattr(pair.tokenizer, "chat_template", template)
     ids, written = pair.encode("Once", chat=False), "<system>Be brief.<user>Once:"
-    tensor = torch.tensor(ids)
-    same = {"Once": [ids, tuple(ids), [ids], tensor, tensor[None], tensor.numpy(), list(tensor.numpy())],
-            written: [MESSAGES, tuple(MESSAGES)], "<user>Once:": [MESSAGES[1:]]}  # fmt: skip
+    tensor, whole = torch.tensor(ids), pair.tokenizer("Once", return_tensors="pt")
+    padded = {"input_ids": [[7, *ids]], "attention_mask": torch.tensor([[0, 1, 1, 1, 1]])}
+    same = {"Once": [ids, tuple(ids), [ids], tensor, tensor[None], tensor.numpy(), list(tensor.numpy()), whole, padded],
+            written: [MESSAGES, tuple(MESSAGES)], "<user>Once:": [MESSAGES[1:], IN_PARTS]}  # fmt: skip
     for text, prompts in same.items():
         expected = dsbd.decode(pair, text, asked, chat=False)
         for prompt in prompts:
@@ -275,6 +281,24 @@ def test_the_type_of_a_prompt_decides(monkeypatch):
     assert [one.beams for one in dsbd.decode(pair, ["Once", "One"], asked, chat=True)] == alone
     with pytest.raises(PromptError, match="exceeds"):
         dsbd.decode(pair, ["Once", "a" * 200], asked, observers=[Mock(spec=dsbd.Observer, on_start=pytest.fail)])
+
+
+@pytest.mark.parametrize(
+    ("template", "prompt", "said"),
+    [
+        ("Hello", "Once", r"template of toy/target leaves out message 1 of 1 \(role 'user'\)"),
+        ("{{ messages[-1].content }}", MESSAGES, r"leaves out message 1 of 2 \(role 'system'\); leave it out"),
+        ("{{ messages[0].content }}", "", "makes no token of this prompt; give some text"),
+        ("{{ raise_exception('no system') }}", MESSAGES, "TemplateError: no system"),
+        (TEMPLATE, [{"role": "user", "content": [{"type": "image"}]}], "give a text, or a list of parts with a text"),
+        (TEMPLATE, [{"role": "user", "content": None}], "content of a message is None; give a text"),
+    ],
+)
+def test_a_chat_that_the_template_does_not_write_is_refused(template, prompt, said, monkeypatch):
+    """Catches two prompts with the same ids, and an error from within."""
+    monkeypatch.setattr(toy_pair().tokenizer, "chat_template", template)
+    with pytest.raises(PromptError, match=said):
+        dsbd.decode(toy_pair(), prompt)
 
 
 STOPPED = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, draft_width=4, seed=3)
@@ -321,7 +345,7 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
         ("a" * 100, {}, PromptError, "exceeds the context of 128 tokens of toy/target"),
         *[(wrong, {}, PromptError, r"prompt is an? .*; give a text, the ids of one \(list")
           for wrong in (5, None, b"hi", [], [1.5], [True], ["hi", 5], [[1], [2]], {"role": "user"}, [{"role": "user"}],
-                        torch.ones(2, 2))],
+                        torch.ones(2, 2), {"input_ids": [[1], [2]]})],
         ([{"role": "user", "content": "hi"}], {}, PromptError, "toy/target has no chat template; give a text"),
         ([1, 2, 400], {}, PromptError, "id 2 of the prompt is 400; allowed are 0 to"),
         ([1, 2], {"chat": True}, PromptError, "prompt is ids.*leave chat off"),
@@ -330,8 +354,13 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
         ("hi", {"settings": {"max_new_tokens": 4}}, dsbd.SettingsError, r"give dsbd.DecodingSettings.from_dict"),
         ("hi", {"settings": 4}, dsbd.SettingsError, r"settings is 4; give dsbd.DecodingSettings\("),
         ("hi", {"observers": [1]}, dsbd.SettingsError, r"observers is \[1\]; give a list"),
-        *[("hi", {wrong: 1}, dsbd.SettingsError, f"unknown setting '{wrong}'; did you mean {meant}")
-          for wrong, meant in (("stop_strings", "stop"), ("logits_processor", "processors"), ("recrod", "record"))],
+        *[("hi", {wrong: 1}, dsbd.SettingsError, f"unknown setting '{wrong}'; {meant}")
+          for wrong, meant in (
+              ("recrod", "did you mean record"), ("stop_strings", "take stop, a"), ("max_length", "take max_new"),
+              ("do_sample", "take method: sampling"), ("num_return_sequences", "take result.beams"), ("n", "take res"),
+              ("assistant_model", r"take the draft of load_pair\("), ("num_assistant_tokens", "take draft_depth"),
+              ("prompt_lookup_num_tokens", "take draft_depth, with the draft 'lookup'"), ("max_tokens", "take max_new"),
+              ("num_beam_groups", "take replacement=False"), ("repetition_penalty", "take processors, such as"))],
         ("hi", {"cancel": True}, dsbd.SettingsError, "cancel is True; give a function"),
         *[("hi", {"stop": wrong}, dsbd.SettingsError, "stop is .*; give a text, a list of texts")
           for wrong in ("", 5, ["\n", ""], [5])],

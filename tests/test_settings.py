@@ -15,9 +15,9 @@ import dsbd
 from dsbd.cli import parser
 from dsbd.commands.parser import settings_of_flags, value_of_text
 from dsbd.errors import SettingsError
-from dsbd.methods import DRAFTING_METHODS, PROBE_EVERY, WORTHWHILE, DepthPolicy, expected_layers, resolve
+from dsbd.methods import DRAFTING_METHODS, PROBE_EVERY, READS, WORTHWHILE, DepthPolicy, expected_layers, resolve
 from dsbd.models.loading import resolve_dtype
-from dsbd.settings import FIELDS, METHODS, DecodingSettings, ResolvedSettings, branching_of, fields_of
+from dsbd.settings import EVERY_METHOD, FIELDS, METHODS, DecodingSettings, ResolvedSettings, branching_of, fields_of
 from tests.toy_pair import OTHER, toy_pair
 
 BAD = {
@@ -70,8 +70,16 @@ def test_what_is_told_of_the_settings_is_what_they_are():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_refuses_what_it_does_not_read(method):
-    """Catches a value that was set and changes nothing, such as num_beams of dsbd."""
+    """Catches a value that was set and changes nothing, such as num_beams of dsbd; and one refused that the method has
+    anyway, such as a temperature of 0 of greedy."""
+    plan = asdict(resolve(DecodingSettings(method=method))) | ({} if method == "dsbd" else {"num_beams": 1})
+    for name in FIELDS.keys() - READS[method] - {*EVERY_METHOD, "method", "branching"}:
+        assert resolve(DecodingSettings(method=method, **{name: plan[name]})) == resolve(
+            DecodingSettings(method=method)
+        )
     for name, value in OTHER.items():
+        if value == plan[name]:
+            continue
         if method in FIELDS[name].methods:
             DecodingSettings(method=method, **{name: value} | ({"draft_depth": 4} if name == "depth_costs" else {}))
             continue
@@ -107,7 +115,10 @@ def test_every_method_resolves_to_itself_again(method):
     for asked in (DecodingSettings(method=method), DecodingSettings(method=method, **read_by(method))):
         plan = resolve(asked)
         assert resolve(plan) == plan
-        assert resolve(DecodingSettings.from_dict(json.loads(json.dumps(asdict(plan))))) == plan
+        plain = json.loads(json.dumps(asdict(plan)))
+        assert resolve(DecodingSettings.from_dict(plain)) == plan
+        del plain["early_stopping"]  # as in a trace from before there was one
+        assert resolve(DecodingSettings.from_dict(plain)).early_stopping is None
         assert (plan.draft_depth > 0) == (method in DRAFTING_METHODS or method == "mjgd")
         assert plan.lossless == (method not in ("mjsd", "mjgd"))
         assert (plan.branching is not None) == (method == "specinfer")

@@ -52,6 +52,12 @@ SPREAD = {name: [FIELDS[name].default, FIELDS[name].default, value] for name, va
 """Of each setting of DSBD, values to draw from."""
 
 
+def fitting(values: dict) -> dict:
+    """Return the settings with what a coupled forest needs, if they have one: a fixed width, and no beam pruned."""
+    needed = {"max_width": values.get("min_width", 1), "landing": True, "input_beams": None}
+    return values | (needed if values.get("forest") == "coupled" else {})
+
+
 def read_settings(method: str = "dsbd", **values) -> dsbd.DecodingSettings:
     """Return settings with those of the values that the method reads."""
     names = {one.name for one in fields_of(method)}

@@ -20,7 +20,7 @@ from visualize.pages.site import html_page
 from visualize.svg import forest_svg, forest_text
 from visualize.words import Words
 
-Kind = Literal["iframe", "jupyter", "myst", "quarto", "reveal", "moodle", "wordpress"]
+Kind = Literal["iframe", "jupyter", "reveal"]
 _ADDRESS = re.compile(r"https?://\S+|(?!\w+:)\S+\.html?(#\S*)?", re.IGNORECASE)
 SLIDE_HEIGHT = 620
 """Pixels of the frame on a slide, which shows a bare viewer."""
@@ -118,7 +118,7 @@ def embed_snippet(
 
     Args:
         address: of the page: one that :func:`visualize.export_html` or :func:`visualize.export_site` wrote.
-        kind: ``iframe`` (any HTML page), ``jupyter``, ``myst``, ``quarto``, ``reveal``, ``moodle`` or ``wordpress``.
+        kind: ``iframe`` (any HTML page), ``jupyter`` or ``reveal`` (a slide). docs/teaching.md says what others take.
         title: the name of the frame, for screen readers.
         height: of the frame, in pixels, 200 to 4000; None = 620 on a slide, which shows only sentence, forest and card,
             and 720 elsewhere.
@@ -127,7 +127,7 @@ def embed_snippet(
         steps: for ``reveal``: how many clicks of the presenter move the viewer, 0 to 200.
 
     Example:
-        >>> visualize.embed_snippet("https://example.org/forests/1.html", "myst")
+        >>> visualize.embed_snippet("https://example.org/forests/1.html", "reveal")
 
     Raises:
         ArgumentError: a value is out of range, or ``address`` is not that of a page.
@@ -148,17 +148,10 @@ def embed_snippet(
     mark = ' class="dsbd-frame"' if deck else ' loading="lazy"'
     look = f'title="{html.escape(title)}" width="100%" height="{height}" style="border:0"{mark} allowfullscreen'
     frame = f'<iframe src="{html.escape(shown)}" {look}></iframe>'
-    match kind:
-        case "jupyter":
-            call = f'IFrame({json.dumps(shown)}, width="100%", height={height})'
-            return f"from IPython.display import IFrame\n\n{call}\n"
-        case "myst":
-            return f":::{{iframe}} {shown}\n:width: 100%\n{' '.join(title.split())}\n:::\n"
-        case "quarto":
-            return f"```{{=html}}\n{frame}\n```\n"
-        case "reveal":
-            opening = f'<section data-dsbd-it="{iteration}" data-dsbd-step="{step}">'
-            return f"{opening}\n{frame}\n{_STEP * steps}\n</section>\n{script(page_file('deck.js'))}\n"
-        case "wordpress":
-            return f"<!-- wp:html -->\n{frame}\n<!-- /wp:html -->\n"
+    if kind == "jupyter":
+        call = f'IFrame({json.dumps(shown)}, width="100%", height={height})'
+        return f"from IPython.display import IFrame\n\n{call}\n"
+    if deck:
+        opening = f'<section data-dsbd-it="{iteration}" data-dsbd-step="{step}">'
+        return f"{opening}\n{frame}\n{_STEP * steps}\n</section>\n{script(page_file('deck.js'))}\n"
     return f"{frame}\n"

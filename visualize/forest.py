@@ -84,7 +84,7 @@ class Width:
     is_free: bool
     """True for the layer after guesses that all passed."""
     chances: tuple[float, ...]
-    """P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ..."""
+    """P(accepted >= k) for k = 1, 2, ..."""
     threshold: float | None
     """None if no threshold chose the width."""
     record: Layer
@@ -136,7 +136,9 @@ def _later(before: Look | None, state: str, landed: bool) -> Look:
     return old if stays else state, slots + (state in YIELDED), was_landed or landed
 
 
-def forest_graph(source: Source, iteration: int | None = None, *, step: int | None = None) -> nx.DiGraph:
+def forest_graph(
+    source: Source, iteration: int | None = None, *, step: int | None = None, plain: bool = False
+) -> nx.DiGraph:
     """Return the forest of one iteration as a graph, at one of its steps (None = after the last), or the whole decode.
 
     Iterations and steps count from 0. Each node has these attributes: ``column`` (0 for input beams, else the layer)
@@ -151,6 +153,9 @@ def forest_graph(source: Source, iteration: int | None = None, *, step: int | No
     out: nobody guessed them, and they would be most of the tree. The graph has ``bands`` (the positions that each
     iteration won), ``is_lossless``, ``tokens`` (of the line), ``last_position`` and ``last_row``.
 
+    A ``plain`` graph has numbers, texts and booleans only, which every writer of networkx takes: without ``records``,
+    ``layers``, ``bands`` and all that is None. No drawing takes it.
+
     Example:
         >>> visualize.forest_graph(trace, iteration=4).nodes(data="state")
 
@@ -158,8 +163,14 @@ def forest_graph(source: Source, iteration: int | None = None, *, step: int | No
         TraceError: no such iteration or step, or no such trace.
     """
     trace = load_trace(source)
-    if iteration is None:
-        return _whole(trace)
+    graph = _whole(trace) if iteration is None else _forest(trace, iteration, step)
+    for data in (graph.graph, *graph.nodes.values()) if plain else ():
+        for name in [name for name, value in data.items() if not isinstance(value, (int, float, str))]:
+            del data[name]
+    return graph
+
+
+def _forest(trace: Trace, iteration: int, step: int | None) -> nx.DiGraph:
     chosen = trace.iterations[check_place("iteration", iteration, "this trace", len(trace.iterations))]
     index, steps = trace.node_index(), steps_of(chosen, trace.settings)
     if step is not None:
@@ -277,25 +288,16 @@ def _looks_of(iteration: Iteration, index: Mapping[int, Node], steps: Sequence[S
 
 def _widths(iteration: Iteration, settings: ResolvedSettings) -> Iterator[Width]:
     for layer in iteration.layers:
-        draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
-        chances = chances_of(layer, settings, draws)
+        chances = chances_of(layer)
         is_free = layer.kind == "bonus" and layer.layer > 1
         threshold = settings.width_threshold if chances else None
         yield Width(layer.layer, layer.width, is_free, chances, threshold, layer)
 
 
-def chances_of(layer: Layer, settings: ResolvedSettings, draws: Sequence[Draw]) -> tuple[float, ...]:
-    """Return P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ...
-
-    Greedy draws without replacement are certain, so the ``draws`` of the layer tell which of them land.
-    """
-    if layer.forest_mass is None:
-        distribution = layer.accepted_distribution
-        return tuple(min(1.0, math.fsum(distribution[k:])) for k in range(1, layer.draws_planned + 1))
-    if settings.temperature == 0 and not settings.replacement:
-        landed = [draw.landed for draw in draws][: settings.max_width]
-        return tuple(float(all(landed[:k]) and k <= len(landed)) for k in range(1, settings.max_width + 1))
-    return tuple(layer.forest_mass**k for k in range(1, settings.max_width + 1))
+def chances_of(layer: Layer) -> tuple[float, ...]:
+    """Return P(accepted >= k) for k = 1, 2, ..., the drafts of a layer."""
+    distribution = layer.accepted_distribution
+    return tuple(min(1.0, math.fsum(distribution[k:])) for k in range(1, layer.draws_planned + 1))
 
 
 def _best_so_far(trace: Trace, tree: nx.DiGraph) -> int:

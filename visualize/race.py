@@ -3,6 +3,10 @@
 from typing import Literal
 
 from dsbd.contest.records import Lane, Phase, Race, Racer, Ratio
+from visualize.words import number
+
+ALIKE = (0.9, 1.1)
+"""Speeds between these are about as fast."""
 
 BUSY_WORDS: dict[Phase, str] = {
     "prefill": "reads the prompt",
@@ -143,6 +147,23 @@ def answers_said(racer: Racer) -> str:
     return f"perplexity {found.mean:.1f}{ends}"
 
 
+def speed_said(low: float, high: float) -> str:
+    """Return between which numbers a speed lies, as far as one can tell: no winner within a tenth of 1.
+
+    >>> speed_said(1.71, 2.08), speed_said(0.93, 1.04), speed_said(0.9, 1.3)
+    ('1.7 to 2.1 × as fast', 'about as fast', '0.9 to 1.3 × as fast')
+    """
+    if ALIKE[0] <= low and high <= ALIKE[1]:
+        return "about as fast"
+    return f"{' to '.join(dict.fromkeys(number(end, 1) for end in (low, high)))} × as fast"
+
+
+def seconds_said(seconds: float, digits: int = 1) -> str:
+    """Return a duration as a reader sees it; what would be 0.0 s is *under 0.1 s*."""
+    least = 10.0**-digits
+    return f"under {least:.{digits}f} s" if seconds < least else f"{seconds:.{digits}f} s"
+
+
 def _short(times: float) -> str:
     return f"{times:.1f}" if times >= 1 else f"{times:.2f}"
 
@@ -178,17 +199,27 @@ def headline_of(race: Race) -> str:
     ratio = lanes and lanes[1].row.ratio
     if not lanes or ratio is None:
         return ""
-    alone, guessing = lanes
-    if len({racer.lane.text for racer in lanes if racer.lane is not None}) == 1:
-        good = "the same answer here" if len(race.prompts) > 1 else "the same answer"
-    elif race.task is not None:
-        good = f"{answers_said(guessing)}, alone {answers_said(alone)}"
-    elif alone.row.perplexity is None or guessing.row.perplexity is None:
-        good = ""
-    else:
-        good = f"perplexity {guessing.row.perplexity.mean:.1f} instead of {alone.row.perplexity.mean:.1f}"
     over = f" over {len(race.prompts)} prompts" if len(race.prompts) > 1 else ""
-    return ", ".join(filter(None, (f"{_short(ratio.median)} × as fast{over}", good)))
+    return ", ".join(filter(None, (_speed_of(ratio) + over, _answers_of(race, *lanes))))
+
+
+def _speed_of(ratio: Ratio) -> str:
+    if ratio.low is None or ratio.high is None:
+        return f"faster in {ratio.above_1} of {ratio.of} run{'s' * (ratio.of > 1)}"
+    return speed_said(ratio.low, ratio.high)
+
+
+def _answers_of(race: Race, alone: Racer, guessing: Racer) -> str:
+    here = " here" if len(race.prompts) > 1 else ""
+    is_same = alone.lane and guessing.lane and alone.lane.text == guessing.lane.text
+    if race.task is None:
+        verdict = guessing.row.difference.verdict if guessing.row.difference else "not measured"
+        said = {"not measured": "", "no difference seen": "no difference in perplexity seen"}
+        return f"the same text{here}" if is_same else said.get(verdict, f"{verdict} perplexity")
+    first = [answer.right for racer in (alone, guessing) for answer in racer.answers if not answer.prompt]
+    return (
+        f"the same answer{here}" if is_same and all(first) else f"{answers_said(guessing)}, alone {answers_said(alone)}"
+    )
 
 
 def meaning_of(race: Race) -> str:
@@ -198,13 +229,13 @@ def meaning_of(race: Race) -> str:
     saved, guessing = [], ((HEATS[1], one), (HEATS[0], several))
     for heat, racer in guessing:
         passes, others = _passes(racer), _passes(plain_of(race, heat))
-        if passes is not None and others is not None:
+        if passes is not None and others is not None and passes < others:
             saved.append(f"{passes} instead of {others} for {heat}")
-    if not saved:
-        return "A decoder that guesses ahead saves passes of the large model; whether it saves time, the clock says."
     law = ", under the same law" if several is None or several.name in SAME_LAW else ""
     lead = f"Guesses save passes of the large model, on every machine: {', '.join(saved)}{law}. "
-    return lead if several is None or several.row.ratio is None else lead + _time_said(several.row.ratio)
+    if not saved:
+        lead = "Guesses ahead may save passes of the large model; whether they save time, the clock says. "
+    return lead.rstrip() if several is None or several.row.ratio is None else lead + _time_said(several.row.ratio)
 
 
 def _time_said(ratio: Ratio) -> str:

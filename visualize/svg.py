@@ -193,12 +193,13 @@ def layer_title(layer: int, width: Width | None, forest: nx.DiGraph, words: Word
 
 
 def caption(width: Width, words: Words) -> str:
-    """Write the width of a layer, and the probability of its last guess (in a likely forest of all its picks)."""
+    """Write the width of a layer, and the probability of its last guess."""
     given = words("width.given", width=width.width)
     if not 0 < width.width <= len(width.chances):
         return given
-    key = "width.short_between" if width.record.forest_mass is None else "width.short_likely_between"
-    return f"{given} · {words(key, width=width.width, reached=number(width.chances[width.width - 1]))}"
+    return (
+        f"{given} · {words('width.short_between', width=width.width, reached=number(width.chances[width.width - 1]))}"
+    )
 
 
 def token_of(id_: int, node: Attributes, words: Words, *, field: str = "token") -> str:

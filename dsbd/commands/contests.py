@@ -22,7 +22,7 @@ from dsbd.contest.task import Task, read_text
 from dsbd.contest.tasks import TASKS, Prompts, load_task
 from dsbd.errors import SettingsError
 from dsbd.settings import FIELDS, DecodingSettings
-from dsbd.util import asset_path
+from dsbd.util import asset_path, check_output
 
 MAX_SEEDS = 1000
 DEFAULT_SEEDS = 2
@@ -93,6 +93,7 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
         require_count("limit", parsed.limit)
     if parsed.output is not None and Path(parsed.output).exists():
         raise SettingsError(f"{parsed.output!r} exists; name another --output")
+    check_output(parsed.output or "", "JSON lines")
     given = {name: getattr(parsed, name) for name in contest_settings() if getattr(parsed, name) is not None}
     values = {name: value_of_text(name, text) for name, text in given.items()}
     for name, value in values.items():

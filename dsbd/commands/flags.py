@@ -21,11 +21,11 @@ def input_path(text: str) -> str:
     """Check the path of a file or folder to read; that it exists is checked where it is read.
 
     Raises:
-        ArgumentTypeError: it is empty, cannot be a path, or is a device, which may have no end.
+        ArgumentTypeError: it is empty, cannot be a path, or is a pipe or a device, which may have no end.
     """
     mode = _mode_of(text)
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise argparse.ArgumentTypeError(f"{shortened(text)} is a device; name a file or folder")
+    if mode and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise argparse.ArgumentTypeError(f"{shortened(text)} is a pipe or a device; name a file or folder")
     return text
 
 

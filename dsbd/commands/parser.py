@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from dsbd.commands.flags import LONGEST_SHOWN
+from dsbd.other_names import OTHER_NAMES
 from dsbd.settings import FIELDS, DecodingSettings, branching_of
 
 OK, CHECK_FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
@@ -30,7 +31,9 @@ class OneLineParser(argparse.ArgumentParser):
             for flag in (one.split("=")[0] for one in given if one.startswith("--") and one != "--"):
                 if flag not in known:
                     close = get_close_matches(flag, known, 1)
-                    self.error(f"unrecognized arguments: {flag}{f'; did you mean {close[0]}?' if close else ''}")
+                    hint = f"; did you mean {close[0]}?" if close else ""
+                    other = OTHER_NAMES.get(flag[2:].replace("-", "_")) if "--method" in known else None
+                    self.error(f"unrecognized arguments: {flag}{f'; take {other}' if other else hint}")
         parsed, unknown = super().parse_known_args(given, namespace)
         if unknown:
             is_switched = unknown[0].lower() in ("true", "false")
@@ -96,7 +99,7 @@ def add_settings_flags(parser: argparse.ArgumentParser) -> None:
         told = f"{readers}{about.help}{choices} ({typed(about.default)})"
         options: dict[str, Any] = {"default": about.default, "dest": name, "help": told}
         flag = "--" + name.replace("_", "-")
-        if about.kind == "switch":
+        if about.kind == "switch" and not about.also:
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
         else:
             form = "|".join([_KINDS[about.kind][0], *map(typed, about.also)])

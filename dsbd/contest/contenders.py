@@ -10,8 +10,8 @@ from dsbd.settings import AUTO, AUTO_FIELDS, EVERY_METHOD, FIELDS, METHODS, Deco
 
 BASELINE = "beam_sampling"
 TRANSFORMERS = {
-    "hf_beam_sampling": ("beam_sampling", ("num_beams", "temperature", "top_k", "top_p")),
-    "hf_beam_search": ("beam_search", ("num_beams",)),
+    "hf_beam_sampling": ("beam_sampling", ("num_beams", "early_stopping", "temperature", "top_k", "top_p")),
+    "hf_beam_search": ("beam_search", ("num_beams", "early_stopping")),
     "hf_assisted": ("speculative", ("temperature", "top_k", "top_p")),
     "hf_sampling": ("sampling", ("temperature", "top_k", "top_p")),
 }

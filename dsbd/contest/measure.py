@@ -23,7 +23,7 @@ from dsbd.models.cache import PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.next_tokens import token_log_probs
-from dsbd.session import Observer
+from dsbd.session import IterationEnd, Observer
 from dsbd.settings import DecodingSettings
 from dsbd.util import check_of, value_of
 
@@ -114,7 +114,7 @@ def generate(
         seconds until the first of them was over: the prefill.
 
     Raises:
-        SettingsError: temperature is 0: ``generate`` has it only as greedy search.
+        SettingsError: temperature is 0, which ``generate`` has only as greedy search, or early_stopping is None.
     """
     options: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "pad_token_id": min(pair.eos, default=0)}
     if method == "hf_beam_search":
@@ -124,8 +124,10 @@ def generate(
     else:
         warp = {"temperature": settings.temperature, "top_k": settings.top_k, "top_p": settings.top_p}
         options |= {"do_sample": True, **warp}
+    if method in _BEAMS and settings.early_stopping is None:
+        raise SettingsError(f"early_stopping is None; {method} always ends early: give True, False or never")
     if method in _BEAMS:
-        options |= {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty}
+        options |= {name: getattr(settings, name) for name in ("num_beams", "length_penalty", "early_stopping")}
     elif stop:  # beams go on to their end: which of them is returned may change until then
         options |= {"stop_strings": list(stop), "tokenizer": pair.tokenizer}
     if method == "hf_assisted":
@@ -166,18 +168,36 @@ def as_shipped(pair: Pair) -> Iterator[None]:
             model.set_attn_implementation(PACKED)
 
 
-def time_passes(pair: Pair, prompt: str, sizes: Sequence[int]) -> dict[int, float]:
-    """Return the median seconds of a pass of the target over so many tokens, by size.
+class _PassTimes(Observer):
+    """Notes the seconds of the target's passes over so many tokens."""
 
-    Tokens above 1 are guesses that are checked, so they need a draft model. The sizes take turns, three times.
+    def __init__(self, size: int) -> None:
+        self.size, self.seconds = size, list[float]()
+
+    def on_iteration(self, iteration: IterationEnd) -> None:
+        if 1 + len(iteration.scored.slots) == self.size:
+            self.seconds.append(iteration.seconds["score"])
+
+
+def time_passes(
+    pair: Pair, prompt: str, sizes: Sequence[int], rounds: int, cancel: Callable[[], bool] | None = None
+) -> list[dict[int, float]]:
+    """Return the median seconds of a pass of the target over so many tokens, by size, round by round.
+
+    Tokens above 1 are guesses that are checked, so they need a draft model. The sizes take turns, once more than is
+    asked for: the first round warms up. A round in which the text ends before a pass of each size is left out.
     Raises: as :func:`dsbd.decode`.
     """
-    found: dict[int, list[float]] = {}
-    for size in (*sizes,) * 3:
-        how: dict[str, Any] = {"method": "speculative", "draft_depth": size - 1} if size > 1 else {"method": "sampling"}
-        stats = decode(pair, prompt, DecodingSettings(max_new_tokens=8 + 2 * size, **how)).stats
-        found.setdefault(size, []).append(stats.score_seconds / stats.iterations)
-    return {size: statistics.median(seconds) for size, seconds in found.items()}
+    found = []
+    for _ in range(rounds + 1):
+        watches = [_PassTimes(size) for size in sizes]
+        for watch in watches:
+            how: dict[str, Any] = {"method": "speculative", "draft_depth": watch.size - 1}
+            settings = DecodingSettings(max_new_tokens=8 + 2 * watch.size, **how)
+            decode(pair, prompt, settings, observers=[watch], cancel=cancel)
+        if all(watch.seconds for watch in watches):
+            found.append({watch.size: statistics.median(watch.seconds) for watch in watches})
+    return found[1:]
 
 
 def trimmed(ids: list[int], pair: Pair) -> list[int]:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from dsbd.errors import RecordError
 from dsbd.results import Brief
-from dsbd.util import write_file
+from dsbd.util import read_file, write_file
 
 Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
 Verdict = Literal["faster", "slower", "no difference seen", "not measured"]
@@ -302,7 +302,7 @@ class Race:
 def load_race(path: str | Path) -> Race:
     """Return the race of a file that :meth:`Race.save` wrote. Raises: RecordError: it holds none; OSError."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(read_file(path).decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise RecordError(f"{path} is no JSON: {error}; name the file of a race") from error
     return read_record(Race, data)

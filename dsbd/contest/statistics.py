@@ -79,24 +79,32 @@ def clustered_perplexity(values: Sequence[float], clusters: Sequence[Hashable]) 
     """Return the geometric mean of perplexities; its interval is that of their logarithms, and never below 1.
 
     Few perplexities spread widely upwards and are at least 1: an interval around their arithmetic mean would reach
-    values that no text has. The error is that of the mean logarithm, times the mean.
+    values that no text has.
     """
-    logs = clustered_mean([math.log(value) for value in values], clusters)
-    mean = math.exp(logs.mean)
-    if logs.standard_error is None or logs.low is None or logs.high is None:
-        return replace(logs, mean=mean)
-    low, high = math.exp(max(logs.low, 0.0)), math.exp(min(logs.high, 700.0))
-    return replace(logs, mean=mean, standard_error=mean * logs.standard_error, low=low, high=high)
+    return _of_logs([math.log(value) for value in values], clusters, least=1.0)
 
 
 def clustered_ratio(tops: Sequence[float], bottoms: Sequence[float], clusters: Sequence[Hashable]) -> Mean | None:
-    """Return sum over sum, such as tokens per second, with the error of its linearised form; None over a sum of 0."""
-    total = math.fsum(bottoms)
-    if not total:
+    """Return sum over sum, such as tokens per second; None where a sum is 0.
+
+    The interval is that of its linearised logarithm, so it holds no rate below 0, however few clusters there are.
+    """
+    total, ratio = math.fsum(bottoms), math.fsum(tops) / (math.fsum(bottoms) or math.inf)
+    if not ratio:
         return None
-    ratio, scale = math.fsum(tops) / total, len(bottoms) / total
-    parts = [ratio + scale * (top - ratio * bottom) for top, bottom in zip(tops, bottoms, strict=True)]
-    return clustered_mean(parts, clusters)
+    scale = len(bottoms) / total
+    logs = [math.log(ratio) + scale * (top / ratio - bottom) for top, bottom in zip(tops, bottoms, strict=True)]
+    return _of_logs(logs, clusters)
+
+
+def _of_logs(values: Sequence[float], clusters: Sequence[Hashable], least: float = 0.0) -> Mean:
+    """Return the mean of logarithms and its interval, both raised again; the error is theirs times the mean."""
+    logs = clustered_mean(values, clusters)
+    mean = math.exp(logs.mean)
+    if logs.standard_error is None or logs.low is None or logs.high is None:
+        return replace(logs, mean=mean)
+    low, high = (math.exp(min(end, 700.0)) for end in (logs.low, logs.high))
+    return replace(logs, mean=mean, standard_error=mean * logs.standard_error, low=max(low, least), high=high)
 
 
 def paired_difference(

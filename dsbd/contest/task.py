@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.errors import TaskError
-from dsbd.util import cut
+from dsbd.util import cut, object_of, read_file
 
 ORDER_SEED = 1
 """Questions are asked in the order of a hash of this number and their id."""
 MAX_BYTES = 200_000_000
 """The most bytes of a file."""
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -88,16 +90,11 @@ def in_order(questions: Iterable[Question]) -> list[Question]:
 def read_text(path: Path) -> str:
     """Return the text of a file. Raises: TaskError."""
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+        return read_file(path, MAX_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         raise TaskError(f"there is no file {path}; check the path") from None
     except OSError as error:
-        raise TaskError(f"{path} cannot be read: {error}") from error
-    if len(raw) > MAX_BYTES:
-        raise TaskError(f"{path} has more than {MAX_BYTES} bytes; split it")
-    try:
-        return raw.decode("utf-8-sig")
+        raise TaskError(f"{path} cannot be read: {error.strerror or error}; give a smaller file, or another") from error
     except UnicodeDecodeError as error:
         raise TaskError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from error
 
@@ -105,18 +102,9 @@ def read_text(path: Path) -> str:
 def read_json(path: Path) -> Any:
     """Return what a JSON file holds. Raises: TaskError."""
     try:
-        return json.loads(read_text(path), object_pairs_hook=_object)
+        return json.loads(read_text(path), object_pairs_hook=object_of)
     except (ValueError, RecursionError) as error:
         raise TaskError(f"{path} is not JSON: {error}") from error
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; of two equal keys JSON would keep the last in silence. Raises: ValueError."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {twice!r:.100} is there twice")
-    return found
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -125,12 +113,41 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            entry = json.loads(line, object_pairs_hook=_object)
+            entry = json.loads(line, object_pairs_hook=object_of)
         except (ValueError, RecursionError) as error:
             raise TaskError(f"{path}, line {number}: no JSON ({error}); each line holds one object") from error
         if not isinstance(entry, dict):
             raise TaskError(f"{path}, line {number}: a {type(entry).__name__}; each line holds one object")
         yield number, entry
+
+
+def text_in(where: str, entry: Any, name: str, *, id: Any = None) -> str:
+    """Return a field of an entry: a text that is not blank. An ``id``, where there is none, may be a number too.
+
+    Raises: TaskError: it is no such text; the message begins with ``where`` the entry stands.
+    """
+    value, also = _field(where, entry, name, id), "" if id is None else ", or a whole number"
+    if also and isinstance(value, int) and not isinstance(value, bool):
+        return f"{value}"
+    if not isinstance(value, str) or not value.strip():
+        raise TaskError(f"{where}: {name} is {value!r:.100}; write a text that is not blank{also}")
+    if _HALF.search(value):
+        raise TaskError(f"{where}: {name} is {value!a:.100}, with half of a surrogate pair; write whole characters")
+    return value
+
+
+def list_in(where: str, entry: Any, name: str) -> list[Any]:
+    """Return a field of an entry that is a list. Raises: TaskError."""
+    value = _field(where, entry, name)
+    if not isinstance(value, list):
+        raise TaskError(f"{where}: {name} is {value!r:.100}; write a list")
+    return value
+
+
+def _field(where: str, entry: Any, name: str, default: Any = None) -> Any:
+    if not isinstance(entry, dict):
+        raise TaskError(f"{where}: {entry!r:.100}; write an object with {name}")
+    return entry.get(name, default)
 
 
 def path_of(task: str, data: str | Path | None, remedy: str) -> Path:

@@ -4,12 +4,13 @@ import hashlib
 import re
 import string
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from dsbd.contest.sql import QueryLimits, orders_rows, run_query, same_rows
-from dsbd.contest.task import Question, Task, in_order, json_lines, path_of, read_json, read_text
+from dsbd.contest.task import Question, Task, in_order, json_lines, list_in, path_of, read_json, read_text, text_in
 from dsbd.errors import QueryError, TaskError
 from dsbd.util import asset_path
 
@@ -122,10 +123,11 @@ class MtBench(Task):
         """Read the prompts of the official JSON-lines file. Raises: TaskError."""
         place, read = path_of(self.name, data, MT_BENCH), []
         for line, entry in json_lines(place):
-            turns = entry.get("turns")
-            if not isinstance(turns, list) or not turns or not isinstance(turns[0], str):
-                raise TaskError(f"{place}, line {line}: turns must be a list of texts; give {MT_BENCH}")
-            read.append(Question(f"{entry.get('question_id', line)}", turns[0]))
+            where = f"{place}, line {line}"
+            turns = [text_in(where, {"a turn": turn}, "a turn") for turn in list_in(where, entry, "turns")]
+            if not turns:
+                raise TaskError(f"{where}: turns is []; give {MT_BENCH}")
+            read.append(Question(text_in(where, entry, "question_id", id=line), turns[0]))
         super().__init__(in_order(read))
 
 
@@ -143,9 +145,11 @@ class Gsm8k(Task):
         """Read the questions of the official JSON-lines file. Raises: TaskError."""
         place, read = path_of(self.name, data, GSM8K), []
         for line, entry in json_lines(place):
-            asked, right = f"{entry.get('question', '')}", f"{entry.get('answer', '')}".rpartition("#### ")[2]
-            if not asked or not _last_number(right):
-                raise TaskError(f"{place}, line {line}: a question, and an answer that ends in #### and a number")
+            where = f"{place}, line {line}"
+            asked, answer = text_in(where, entry, "question"), text_in(where, entry, "answer")
+            _, mark, right = answer.rpartition("#### ")
+            if not mark or _last_number(right) is None:
+                raise TaskError(f"{where}: answer is {answer!r:.100}; write #### and a number at its end")
             prompt = f"{asked}\nThink step by step. The last number that you write is your answer."
             read.append(Question(f"{line}", prompt, (right,)))
         super().__init__(in_order(read))
@@ -155,10 +159,14 @@ class Gsm8k(Task):
         return float(_last_number(answer) == _last_number(question.references[0])), ""
 
 
-def _last_number(text: str) -> str:
-    """Return the last number of a text, without commas and zeros that say nothing; empty where there is none."""
-    found = re.findall(r"-?\d[\d,]*(?:\.\d+)?", text)
-    return f"{float(found[-1].replace(',', '')):.10g}" if found else ""
+_NUMBER = re.compile(r"(?:(?<![\w)\]%])-)?(?:(?:\d{1,3}(?:,\d\d\d?)*,\d{3}(?!\d)|\d+)(?:\.\d+)?|(?<!\w)\.\d+)")
+"""A minus behind a number, a word or a bracket is none of the number; commas part thousands."""
+
+
+def _last_number(text: str) -> Decimal | None:
+    """Return the last number of a text, with all its digits; None where there is none."""
+    found = _NUMBER.findall(text.replace("\u2212", "-").replace("$", ""))
+    return Decimal(found[-1].replace(",", "")) if found else None
 
 
 class Squad(Task):
@@ -175,29 +183,34 @@ class Squad(Task):
     def __init__(self, data: str | Path | None) -> None:
         """Read the questions of the official JSON file. Raises: TaskError."""
         place = path_of(self.name, data, SQUAD)
-        try:
-            super().__init__(in_order(_squad_questions(read_json(place))))
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise TaskError(f"{place} is not in the format of SQuAD v1.1 ({error!r}); give {SQUAD}") from error
+        super().__init__(in_order(_squad_questions(place, read_json(place))))
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 for any of the right answers, compared after the normalisation."""
         return float(_squad_plain(answer) in map(_squad_plain, question.references)), ""
 
 
-def _squad_questions(read: Any) -> Iterator[Question]:
-    for article in read["data"]:
-        for paragraph in article["paragraphs"]:
-            passage = " ".join(paragraph["context"].split("\n")).strip()
-            cluster = f"{article['title']}/{hashlib.sha256(passage.encode()).hexdigest()[:12]}"
-            for asked in paragraph["qas"]:
-                if not asked["answers"]:
-                    raise TaskError(
-                        f"question {asked['id']!r} has no right answer; give SQuAD v1.1, not a later version"
-                    )
-                prompt = f"{SQUAD_HEAD}{passage}\nQuestion: {' '.join(asked['question'].split())}\nAnswer:"
-                answers = tuple(answer["text"] for answer in asked["answers"])
-                yield Question(asked["id"], prompt, answers, cluster)
+def _squad_questions(place: Path, read: Any) -> Iterator[Question]:
+    for article in list_in(f"{place}", read, "data"):
+        title = text_in(f"{place}, an article", article, "title")
+        for paragraph in list_in(where := f"{place}, article {title!r:.100}", article, "paragraphs"):
+            passage = " ".join(text_in(where, paragraph, "context").split("\n")).strip()
+            cluster = f"{title}/{hashlib.sha256(passage.encode()).hexdigest()[:12]}"
+            for asked in list_in(where, paragraph, "qas"):
+                id = text_in(where, asked, "id", id="")
+                named = f"{place}, question {id!r:.100}"
+                question = " ".join(text_in(named, asked, "question").split())
+                prompt = f"{SQUAD_HEAD}{passage}\nQuestion: {question}\nAnswer:"
+                yield Question(id, prompt, _squad_answers(named, asked), cluster)
+
+
+def _squad_answers(where: str, asked: Any) -> tuple[str, ...]:
+    """Return the right answers in which the normalisation leaves a word: else an empty answer were right."""
+    texts = [text_in(where, answer, "text") for answer in list_in(where, asked, "answers")]
+    answers = tuple(text for text in texts if _squad_plain(text))
+    if not answers:
+        raise TaskError(f"{where}: no right answer with a word in {texts!r:.100}; give {SQUAD}, not a later version")
+    return answers
 
 
 def _squad_plain(text: str) -> str:
@@ -243,25 +256,15 @@ class OwnQuestions(Task):
 
 
 def _own_question(path: Path, line: int, entry: dict[str, Any]) -> Question:
-    def wrong(what: str) -> TaskError:
-        return TaskError(f"{path}, line {line}: {what}; a line has {', '.join(ALLOWED)}")
-
+    where, listed = f"{path}, line {line}", entry.get("references", [])
     if unknown := sorted(set(entry) - {*ALLOWED}):
-        raise wrong(f"unknown field {unknown[0]!r:.100}")
-    prompt, id, found = entry.get("prompt"), entry.get("id", f"{line}"), entry.get("references", [])
-    if not isinstance(prompt, str) or not prompt:
-        raise wrong("prompt must be a text that is not empty")
-    if not isinstance(id, (str, int)) or isinstance(id, bool):
-        raise wrong("id must be a text or a whole number")
-    references = found if isinstance(found, list) else [found]
-    for reference in references:
-        if not isinstance(reference, str) or "\n" in reference.strip() or not reference.strip():
-            raise wrong("references must be a text of one line that is not empty, or a list of such texts")
-    try:
-        "".join((f"{id}", prompt, *references)).encode()
-    except UnicodeEncodeError:
-        raise wrong("half of a surrogate pair, which is no character") from None
-    return Question(f"{id}", prompt, tuple(references))
+        raise TaskError(f"{where}: unknown field {unknown[0]!r:.100}; a line has {', '.join(ALLOWED)}")
+    found = listed if isinstance(listed, list) else [listed]
+    references = [text_in(where, {"a reference": one}, "a reference") for one in found]
+    for one in references:
+        if "\n" in one.strip():
+            raise TaskError(f"{where}: a reference is {one!r:.100}; write one line: an answer is one")
+    return Question(text_in(where, entry, "id", id=line), text_in(where, entry, "prompt"), tuple(references))
 
 
 def _own_plain(text: str) -> str:
@@ -333,7 +336,7 @@ class Spider(Task):
         self._folder = folder / "database"
         try:
             schemas = {schema["db_id"]: _schema(schema) for schema in read_json(folder / "tables.json")}
-            super().__init__(in_order(_spider_questions(read_json(folder / "dev.json"), schemas)))
+            super().__init__(in_order(_spider_questions(folder / "dev.json", schemas)))
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise TaskError(f"{folder} is not in the format of Spider ({error!r}); give {SPIDER}") from error
         missing = [one.cluster for one in self._questions if not self._database(one).is_file()]
@@ -362,29 +365,30 @@ class Spider(Task):
         return "" if same_rows(gold, rows, ordered=ordered, any_columns=True) else "other rows"
 
 
-def _spider_questions(entries: Any, schemas: dict[str, str]) -> Iterator[Question]:
-    for place, entry in enumerate(entries):
-        name, sql = entry["db_id"], entry["query"]
-        if not re.fullmatch(r"\w+", name, re.ASCII):
-            raise TaskError(f"question {place} of dev.json names the database {name!r:.100}; give {SPIDER}")
-        prompt = f"{SPIDER_HEAD}{schemas[name]}\nQuestion: {' '.join(entry['question'].split())}\nSQL:"
+def _spider_questions(file: Path, schemas: dict[str, str]) -> Iterator[Question]:
+    for place, entry in enumerate(read_json(file)):
+        where = f"{file}, question {place}"
+        name, asked, sql = (text_in(where, entry, field) for field in ("db_id", "question", "query"))
+        if not re.fullmatch(r"\w+", name, re.ASCII) or name not in schemas:
+            raise TaskError(f"{where}: db_id is {name!r:.100}, which is no name in tables.json; give {SPIDER}")
+        prompt = f"{SPIDER_HEAD}{schemas[name]}\nQuestion: {' '.join(asked.split())}\nSQL:"
         yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name)
 
 
 def _schema(schema: dict[str, Any]) -> str:
     """Return a line for each table: its columns with their types, its keys, and what they refer to."""
     tables, columns = schema["table_names_original"], schema["column_names_original"]
-    lines = []
+    lines, names = [], [name for _, name in columns]
+    # BIRD has keys of several columns
+    lists = sorted(key if isinstance(key, list) else [key] for key in schema["primary_keys"])
+    keys = [(key[0], f"; key {', '.join(names[place] for place in key)}") for key in lists]
+    links = [(child, f"; {names[child]} refers to {tables[columns[parent][0]]}.{names[parent]}")
+             for child, parent in schema["foreign_keys"]]  # fmt: skip
     for number, table in enumerate(tables):
         own = [place for place, (owner, _) in enumerate(columns) if owner == number]
-        listed = ", ".join(f"{columns[place][1]} {schema['column_types'][place]}" for place in own)
-        keys = [f"; key {columns[place][1]}" for place in own if place in schema["primary_keys"]]
-        links = [
-            f"; {columns[child][1]} refers to {tables[columns[parent][0]]}.{columns[parent][1]}"
-            for child, parent in schema["foreign_keys"]
-            if child in own
-        ]
-        lines.append(f"{table} ({listed}{''.join(keys)}{''.join(links)})")
+        listed = ", ".join(f"{names[place]} {schema['column_types'][place]}" for place in own)
+        more = "".join(text for place, text in (*keys, *links) if place in own)
+        lines.append(f"{table} ({listed}{more})")
     return "\n".join(lines)
 
 

@@ -10,6 +10,8 @@ is the end of the prompt.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from dsbd.settings import ResolvedSettings
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
@@ -71,6 +73,26 @@ def score_hypothesis(beam: Beam, length_penalty: float, finished: bool) -> Hypot
     """
     length = max(beam.node.length, 1)
     return Hypothesis(beam.node, beam.log_weight, beam.log_weight / length**length_penalty, finished, beam.multiplicity)
+
+
+def ends_early(finished: Sequence[Hypothesis], alive: Sequence[Beam], settings: ResolvedSettings) -> bool:
+    """Return True if ``early_stopping`` ends a decode behind a layer that leaves ``alive``; the limit is no early end.
+
+    >>> from dsbd.law import toy
+    >>> finished = [score_hypothesis(Beam(toy.AA, -1.0, multiplicity=2), 1.0, True)]
+    >>> settings = [ResolvedSettings(max_width=2, early_stopping=rule) for rule in (True, False, "never", None)]
+    >>> [ends_early(finished, [Beam(toy.AB, -1.2)], one) for one in settings]
+    [True, True, False, False]
+
+    *Source:* ``generate`` of transformers; docs/algorithm.md, *Where a decode ends*.
+    """
+    rule, penalty, length = settings.early_stopping, settings.length_penalty, alive[0].node.length
+    scores = sorted((one.score for one in finished for _ in range(one.multiplicity)), reverse=True)
+    if rule is None or len(scores) < settings.max_width or length == settings.max_new_tokens:
+        return False
+    longest = settings.max_new_tokens if rule == "never" and penalty > 0 else length
+    best = max(beam.log_weight for beam in alive) / longest**penalty
+    return rule is True or best <= scores[settings.max_width - 1]
 
 
 def keep_best(beams: Sequence[Beam], count: int | None) -> list[Beam]:

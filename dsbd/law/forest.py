@@ -80,7 +80,7 @@ class ForestLayer:
     """Drafts from one draft law in the order they were drawn, duplicates repeated, and cover nodes.
 
     In a forest drawn from joint laws this is a whole layer; in one drawn per parent, the children of one parent.
-    In a sampled forest cover nodes have no children. A likely forest has no drafts, and its cover nodes have children.
+    In a sampled forest cover nodes have no children. A coupled forest has no drafts, and its cover nodes have children.
     """
 
     drafts: Sequence[Node]
@@ -97,16 +97,6 @@ class ForestLayer:
     def of(self, node: Node) -> "ForestLayer":
         """Return the drafts that are tried together with those below a node: all, because one law has drawn them."""
         return self
-
-    def as_likely(self) -> "ForestLayer":
-        """Turn the drafts into cover nodes: the nodes of a likely forest were not drawn, and are not tried.
-
-        >>> from dsbd.law import toy
-        >>> layer = toy.forest().layers[0].as_likely()
-        >>> layer.drafts, [toy.text(node) for node in layer.covers]
-        ([], ['ab', 'aa'])
-        """
-        return ForestLayer([], [], self.drafts, self.law)
 
     def below(self, places: Container[Node]) -> list[Node]:
         """Return the cover nodes whose parents are alive.

@@ -45,8 +45,8 @@ class Law:
     keys: Ints  # [n] ascending: place of the beam among the alive beams, shifted left, and the token id
     probs: Floats  # [n] sum 1; positive with replacement. Without it a pair may underflow to 0 and still be drawn
     log_weights: Floats  # [n] raw log-weight of the beam that each pair makes, nats
+    scores: Floats  # [n] log of the mass, up to a number that all share: what never underflows
     ranks: Ints | None = None  # [n] pair indices, best first
-    temperature: float = 1.0
 
     def find(self, beam: int, token: int) -> int | None:
         """Return the index of a pair; None if the pair has no probability.
@@ -136,16 +136,15 @@ class Law:
     def masses_of_rest(self, removed: Sequence[int]) -> Floats:
         """Return the probability of each pair [n] relative to the best one that is left, 0 at the ``removed`` ones.
 
-        It is made from the log-weights, so that nothing underflows before the pairs that are left are compared.
+        It is made from the scores, so that nothing underflows before the pairs that are left are compared.
 
         >>> from dsbd.law import toy
         >>> [round(mass, 6) for mass in toy.target_law().masses_of_rest(removed=[0]).tolist()]
         [0.0, 0.5, 0.5, 1.0]
         """
-        weights = self.log_weights.copy()
-        weights[list(removed)] = -np.inf
-        with np.errstate(over="ignore"):
-            masses: Floats = np.exp((weights - weights.max()) / self.temperature)
+        scores = self.scores.copy()
+        scores[list(removed)] = -np.inf
+        masses: Floats = np.exp(scores - scores.max())
         return masses
 
 
@@ -194,11 +193,11 @@ def joint_law(
     probs = np.exp(scores - scores.max())
     probs /= probs.sum()
     if settings.replacement and not probs.all():  # a pair whose probability underflows to 0 can never be drawn
-        keys, weights, probs = keys[probs > 0], weights[probs > 0], probs[probs > 0]
+        keys, weights, scores, probs = (values[probs > 0] for values in (keys, weights, scores, probs))
     if settings.top_p < 1:
         kept = _nucleus(probs, settings.top_p)
-        keys, weights, probs = keys[kept], weights[kept], probs[kept] / probs[kept].sum()
-    return Law(keys, probs, weights, temperature=settings.temperature)
+        keys, weights, scores, probs = keys[kept], weights[kept], scores[kept], probs[kept] / probs[kept].sum()
+    return Law(keys, probs, weights, scores)
 
 
 def _best_first(values: Floats) -> Ints:
@@ -218,7 +217,7 @@ def _greedy_law(keys: Ints, weights: Floats, settings: ResolvedSettings) -> Law:
     ranked = _best_first(weights)
     if settings.replacement:
         best = ranked[:1]
-        return Law(keys[best], np.ones(1), weights[best])
+        return Law(keys[best], np.ones(1), weights[best], np.zeros(1))
     if settings.top_k > 0:
         ranked = ranked[: settings.top_k]
     order = np.argsort(ranked)
@@ -226,7 +225,7 @@ def _greedy_law(keys: Ints, weights: Floats, settings: ResolvedSettings) -> Law:
     ranks = np.argsort(order)
     probs = np.zeros(kept.size)
     probs[ranks[0]] = 1.0
-    return Law(keys[kept], probs, weights[kept], ranks)
+    return Law(keys[kept], probs, weights[kept], weights[kept], ranks)
 
 
 class Residual:

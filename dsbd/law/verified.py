@@ -5,17 +5,18 @@ Trials and draws are the records of a trace; while a layer is decided they hold 
 *Source:* docs/algorithm.md, *One iteration*.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, Protocol
 
 import numpy as np
 from pydantic import ConfigDict
 from typing_extensions import TypeVar
 
-from dsbd.law.beams import Beam, Node
+from dsbd.law.beams import Beam, Hypothesis, Node, ends_early, score_hypothesis
 from dsbd.law.laws import Floats, Law
 from dsbd.law.width import Width
+from dsbd.settings import ResolvedSettings
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 """The rules of every record: no unknown field, no number that JSON does not have."""
@@ -28,9 +29,10 @@ TAKEN: tuple[Verdict, ...] = ("accepted", "carried")
 """Verdicts of the drafts that a layer yields."""
 DrawKind = Literal["recovered", "fresh", "bonus"]
 """The source of a drawn beam: the residual, the target's law, or the bonus layer."""
-Outcome = Literal["passed", "landed", "short", "bonus", "finished", "block"]
+Outcome = Literal["passed", "landed", "short", "bonus", "finished", "stopped", "block"]
 """Of a layer. passed: accepted drafts reached its width; landed: every drawn beam landed, so verification goes on;
 short: verification ends here; bonus: the bonus layer; finished: no beam is alive any more;
+stopped: enough beams have finished, so the decode ends here and drops those that are alive;
 block: the last layer of a block that the target searched itself, after which no token is drawn."""
 
 
@@ -134,7 +136,10 @@ class Trial(Generic[Place]):
 
 @dataclass(frozen=True)
 class Draw(Generic[Place]):
-    """One beam drawn from the target's law by inverse CDF: ``cdf_low <= uniform < cdf_high``."""
+    """One beam drawn from the target's law.
+
+    By inverse CDF, ``cdf_low <= uniform < cdf_high``, or by the noise: no other candidate has a larger score + noise.
+    """
 
     __pydantic_config__ = CHECKED
 
@@ -148,11 +153,13 @@ class Draw(Generic[Place]):
     """P at the pair."""
     draft_prob: float
     """Q at the pair (0 if the draft model could not have drawn it, and in a bonus layer)."""
-    c: float
-    S: float
-    uniform: float
-    cdf_low: float
-    cdf_high: float
+    c: float | None = None
+    S: float | None = None
+    uniform: float | None = None
+    cdf_low: float | None = None
+    cdf_high: float | None = None
+    noise: float | None = None
+    """Of a coupled draw, which has none of the five above; 0 where nothing is random."""
 
 
 @dataclass(frozen=True)
@@ -188,3 +195,26 @@ def draft_layers_passed(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
     (0, True)
     """
     return sum(layer.continues for layer in layers), layers[-1].outcome == "short"
+
+
+def up_to_end(
+    layers: Sequence[VerifiedLayer], finished: list[Hypothesis], settings: ResolvedSettings, eos: Collection[int]
+) -> list[VerifiedLayer]:
+    """Return the layers of an iteration up to the one that ends the decode, if one does; no beam is alive below it.
+
+    It is decided layer by layer, so it does not depend on where iterations end. ``finished`` are the hypotheses of the
+    iterations before; those of the layers that are returned are added.
+
+    >>> from dsbd.law import toy
+    >>> from dsbd.law.verify import verify
+    >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, Uniforms([0.7, 0.2, 0.9]))
+    >>> finished = [score_hypothesis(Beam(toy.AA, -1.0, multiplicity=2), 1.0, True)]
+    >>> [layer.outcome for layer in up_to_end(layers, finished, toy.settings(early_stopping=True), toy.EOS)]
+    ['stopped']
+    """
+    for number, layer in enumerate(layers, 1):
+        ended = [beam for beam in layer.beams if beam.node.token in eos]
+        finished += [score_hypothesis(beam, settings.length_penalty, True) for beam in ended]
+        if layer.living and ends_early(finished, layer.living, settings):
+            return [*layers[: number - 1], replace(layer, living=[], outcome="stopped")]
+    return list(layers)

@@ -18,8 +18,9 @@ import numpy as np
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import Forest, ForestLayer
 from dsbd.law.laws import Floats, Law, Residual, TopTokens, joint_law
+from dsbd.law.noise import Noise, best_draws
 from dsbd.law.verified import Choices, Draw, DrawKind, Outcome, Trial, Verdict, VerifiedLayer
-from dsbd.law.width import BONUS, Width, cap_width, choose_width, likely_forest_width
+from dsbd.law.width import BONUS, COUPLED, Width, cap_width, choose_width
 from dsbd.settings import ResolvedSettings
 
 TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
@@ -27,7 +28,12 @@ TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
 
 
 def verify(
-    forest: Forest, next_tokens: TopTokensAfter, settings: ResolvedSettings, eos: Collection[int], choices: Choices
+    forest: Forest,
+    next_tokens: TopTokensAfter,
+    settings: ResolvedSettings,
+    eos: Collection[int],
+    choices: Choices,
+    noise: Noise | None = None,
 ) -> list[VerifiedLayer]:
     """Verify the forest layer by layer; then draw the bonus layer if every layer passed or landed, or Q ends early.
 
@@ -47,12 +53,13 @@ def verify(
         next_tokens: gives the target's next tokens after input beams and unfinished forest nodes.
         settings: forest, widths, replacement, landing, temperature, top_k and top_p are read.
         eos: token ids that end a beam.
-        choices: the randomness.
+        choices: the randomness of trials and draws.
+        noise: the randomness of coupled draws, which are no choices: it was there before the forest.
 
     Returns:
         The decided layers, at least one.
     """
-    verifier = _Verifier(forest, next_tokens, settings, eos, choices)
+    verifier = _Verifier(forest, next_tokens, settings, eos, choices, noise)
     alive, decided = forest.input_beams, list[VerifiedLayer]()
     for number, layer in enumerate(forest.layers, 1):
         drafted = layer.of(alive[0].node)
@@ -93,6 +100,7 @@ class _Verifier:
     settings: ResolvedSettings
     eos: Collection[int]
     choices: Choices
+    noise: Noise | None
 
     def enter(self, number: int, alive: list[Beam], drafted: ForestLayer | None) -> _State:
         """Make the laws of the layer below ``alive``."""
@@ -104,7 +112,7 @@ class _Verifier:
         )
         places = {beam.node: place for place, beam in enumerate(alive)}
         draft_probs, mass = (np.zeros(law.support), 0.0) if drafted is None else drafted.law.restrict(law, places)
-        if drafted is not None and self.settings.forest == "likely" and not drafted.below(places):
+        if drafted is not None and self.settings.forest == "coupled" and not drafted.below(places):
             mass = 0.0
         residual = Residual(law, draft_probs, self.settings.replacement)
         return _State(number, alive, places, law, draft_probs, mass, residual)
@@ -124,35 +132,16 @@ class _Verifier:
         return VerifiedLayer(state.alive, state.law, state.draft_probs, width, trials, draws, beams, living, outcome)
 
     def choose_width(self, state: _State, drafted: ForestLayer) -> Width:
-        """Choose the width of a layer from P and Q, or in a likely forest from P and the nodes.
+        """Choose the width of a layer from P and Q; that of a coupled forest is fixed.
 
         The number of drafts follows from Q too: without replacement it is at most the number of its pairs.
         """
-        if self.settings.forest == "likely":
-            return self._likely_forest_width(state, drafted)
+        if self.settings.forest == "coupled":
+            return Width(cap_width(self.settings.max_width, state.law.support, self.settings), lambda: COUPLED)
         drafts = len(drafted.drafts)
         if not self.settings.replacement:
             drafts = min(drafts, drafted.law.support)
         return choose_width(state.law.masses(), state.draft_probs, drafts, state.law.support, self.settings)
-
-    def _likely_forest_width(self, state: _State, drafted: ForestLayer) -> Width:
-        """Choose the width of a layer of a likely forest.
-
-        The forest's nodes hold ``mass`` of P, so K draws all land with probability mass**K. Greedy draws without
-        replacement are the best pairs in turn: whether K of them land is certain.
-        """
-        law, widest = state.law, self.settings.max_width
-        below = drafted.below(state.places)
-        parents = np.array([state.places[node.parent] for node in below if node.parent], dtype=np.int64)
-        index, has = law.locate(parents, np.array([node.token for node in below], dtype=np.int64))
-        held = index[has]
-        if law.ranks is None:
-            mass = min(math.fsum(law.probs[held].tolist()), 1.0)
-            chances = [mass**count for count in range(1, widest + 1)]
-        else:
-            chances = np.cumprod(np.isin(law.ranks[:widest], held)).astype(float).tolist()
-            mass = chances[0]
-        return likely_forest_width(chances, mass, law.support, self.settings)
 
     def bonus_layer(self, state: _State) -> VerifiedLayer:
         """Draw a layer of the largest width from the target's law alone."""
@@ -216,19 +205,49 @@ class _Verifier:
 
     def _draw(self, state: _State, count: int, kind: DrawKind) -> list[Draw[Node]]:
         """Draw beams from the target's law. The first comes from the residual if c > 0."""
-        draws, residual, made = list[Draw[Node]](), state.residual, dict[int, Node]()
+        if self.settings.forest == "coupled":
+            return self._draw_coupled(state, count, kind)
+        draws, residual, nodes = list[Draw[Node]](), state.residual, dict[int, Node]()
         for order in range(count):
             before, source = residual.recorded, "recovered" if residual.c > 0 else kind
             drawn = self.choices.draw(residual.masses())
-            place, token = state.law.pair(drawn.index)
-            parent = state.alive[place].node
-            landed = self.forest.find(parent, token)
-            node = made.setdefault(drawn.index, landed or parent.child(token))
-            probs = state.law.probability(drawn.index), float(state.draft_probs[drawn.index])
-            where = drawn.uniform, drawn.low, drawn.high
-            draws.append(Draw(state.number, order, source, node, landed is not None, *probs, *before, *where))
+            drawing = *before, drawn.uniform, drawn.low, drawn.high
+            draws.append(self._drawn(state, order, source, drawn.index, nodes, *drawing))
             residual.take(drawn.index)
         return draws
+
+    def _draw_coupled(self, state: _State, count: int, kind: DrawKind) -> list[Draw[Node]]:
+        """Draw beams from the target's law by the noise: for each draw the pair with the largest score + noise."""
+        law, settings, nodes = state.law, self.settings, dict[int, Node]()
+        if law.ranks is not None:
+            drawn, noise = law.best_first()[:count], np.zeros((1, law.support))
+        else:
+            assert self.noise is not None, "coupled draws need the noise of the decode"
+            families = count if settings.replacement else 1
+            noise = self.noise.gumbel(law, [beam.node for beam in state.alive], families)
+            drawn = best_draws(law.scores + noise, count, settings.replacement)
+        return [
+            self._drawn(state, order, kind, index, nodes, noise=float(noise[order % len(noise), index]))
+            for order, index in enumerate(drawn.tolist())
+        ]
+
+    def _drawn(
+        self,
+        state: _State,
+        order: int,
+        kind: DrawKind,
+        index: int,
+        nodes: dict[int, Node],
+        *drawing: float,
+        **more: float,
+    ) -> Draw[Node]:
+        """Return the draw of a candidate; ``nodes`` holds those of the layer's draws so far, by index."""
+        beam, token = state.law.pair(index)
+        parent = state.alive[beam].node
+        landed = self.forest.find(parent, token)
+        node = nodes.setdefault(index, landed or parent.child(token))
+        probs = state.law.probability(index), float(state.draft_probs[index])
+        return Draw(state.number, order, kind, node, landed is not None, *probs, *drawing, **more)
 
     def _collect(self, state: _State, nodes: list[Node]) -> tuple[list[Beam], list[Beam]]:
         """Merge equal beams. Returns all beams with their multiplicities, and those that are not finished."""

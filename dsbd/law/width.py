@@ -7,7 +7,7 @@ the authors' code, which subtracts Q twice per step.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +27,8 @@ class Numbers(NamedTuple):
     """Which bound decided: ``threshold``, ``min_width``, ``max_width`` or ``support``; else ``bonus`` or ``joint``."""
 
 
-BONUS = Numbers([], [], [], [], "bonus")
-"""Those of a bonus layer, which has no drafts."""
+BONUS, COUPLED = Numbers([], [], [], [], "bonus"), Numbers([0.0], [1.0], [], [1.0], "min_width")
+"""Those of a layer without drafts: the bonus layer, and a layer of a coupled forest, whose width is fixed."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,6 @@ class Width:
 
     width: int
     find_numbers: Callable[[], Numbers]
-    forest_mass: float | None = None
-    """In a likely forest: P of all its nodes below the alive beams. This is the probability that a draw lands."""
 
     @cached_property
     def numbers(self) -> Numbers:
@@ -123,12 +121,10 @@ def choose_width(
         settings: min_width, max_width, width_threshold, replacement are read.
     """
 
-    def follow() -> Width:
+    if settings.min_width < settings.max_width:
         return width_after_chain(*residual_chain(target_probs, draft_probs, drafts), support, settings)
-
-    if settings.min_width == settings.max_width:
-        return Width(cap_width(settings.max_width, support, settings), lambda: follow().numbers)
-    return follow()
+    width, laws = cap_width(settings.max_width, support, settings), (target_probs, draft_probs)
+    return Width(width, lambda: width_after_chain(*residual_chain(*laws, drafts), support, settings).numbers)
 
 
 def width_after_chain(c: list[float], S: list[float], support: int, settings: ResolvedSettings) -> Width:
@@ -140,37 +136,10 @@ def width_after_chain(c: list[float], S: list[float], support: int, settings: Re
     """
     acceptance = acceptance_chain(S)
     distribution = accepted_distribution(acceptance)
-    tail, likely = 0.0, 0
-    for count in range(len(acceptance), 0, -1):
-        tail += distribution[count]
-        if tail >= settings.width_threshold:
-            likely = count
-            break
+    tails = accumulate(reversed(distribution[1:]))  # P(accepted >= m), P(accepted >= m - 1), ...
+    likely = next((len(acceptance) - at for at, tail in enumerate(tails) if tail >= settings.width_threshold), 0)
     width, reason = _bounded(likely, support, settings)
     return Width(width, lambda: Numbers(c, S, acceptance, distribution, reason))
-
-
-def likely_forest_width(
-    chances: Sequence[float], forest_mass: float, support: int, settings: ResolvedSettings
-) -> Width:
-    """Choose the width in a likely forest: max(min_width, largest K with P(K draws all land) >= width_threshold).
-
-    It depends on P and on the nodes of this layer only, and these follow from Q.
-
-    >>> from dsbd.law import toy
-    >>> width = likely_forest_width([3 / 4, 9 / 16], 3 / 4, 4, toy.settings(forest="likely"))
-    >>> width.width, width.forest_mass
-    (2, 0.75)
-
-    Args:
-        chances: P(K draws all land) for K = 1..max_width.
-        forest_mass: P of the forest's nodes below the alive beams.
-        support: number of pairs P can draw.
-        settings: min_width, max_width, width_threshold, replacement are read.
-    """
-    likely = sum(chance >= settings.width_threshold for chance in chances)
-    width, reason = _bounded(likely, support, settings)
-    return Width(width, lambda: Numbers([0.0], [1.0], [], [1.0], reason), forest_mass)
 
 
 def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int, str]:

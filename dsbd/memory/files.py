@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load, save
 
 from dsbd.errors import PairError
 from dsbd.memory.reading import Memory, MemoryNetwork, MemorySettings
-from dsbd.util import write_file
+from dsbd.util import read_file, write_file
 
 FORMAT: Literal["dsbd-memory/1"] = "dsbd-memory/1"
 CONFIG, WEIGHTS = "config.json", "memory.safetensors"
@@ -70,7 +70,7 @@ def load_memory(source: str | Path, model: Any, name: str) -> Memory:
     """
     folder = require_folder(source)
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = json.loads(read_file(folder / CONFIG).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         raise _damaged(folder, f"{CONFIG} is not JSON") from None
     found = config.get("format") if isinstance(config, dict) else type(config).__name__
@@ -85,7 +85,7 @@ def load_memory(source: str | Path, model: Any, name: str) -> Memory:
         raise _damaged(folder, f"the sizes in {CONFIG} are missing or unknown") from None
     _require_same_model(config.get("model"), model, name, folder)
     try:
-        tensors = load_file(folder / WEIGHTS)
+        tensors = load(read_file(folder / WEIGHTS, 2**34))
     except (OSError, SafetensorError, ValueError) as error:
         raise _damaged(folder, f"{WEIGHTS} cannot be read ({type(error).__name__})") from None
     for weight, parameter in network.named_parameters():

@@ -1,19 +1,17 @@
 """What may be read of a model: its files are found and checked before a library reads them.
 
-A library builds whatever a configuration asks for, recurses as deep as a JSON text goes, waits forever at a pipe, and
-raises any error on a damaged file. Here each becomes one sentence. Code that comes with a model is never run, and
-transformers never asks the user whether to run it.
+A library waits forever at a pipe and raises any error on a damaged file. Here each becomes one sentence. Code that
+comes with a model is never run, and transformers never asks the user whether to run it. What a configuration asks for
+is built: only the host names models.
 """
 
 import json
-import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
 from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
@@ -31,22 +29,6 @@ SMALL = (".json", ".txt", ".model", ".jinja")
 """Endings of the files that hold configurations and tokenizers."""
 LONGEST_CONFIG, LONGEST_FILE = 4 * 2**20, 256 * 2**20
 """Most bytes of ``config.json`` and of each other small file; the largest known tokenizers have 35 MB."""
-DEEPEST = 32
-"""Most levels of lists and objects in a JSON file; known models have fewer than 10."""
-MOST_GROWTH = 64
-"""Most characters or ids that the steps of a tokenizer may make of one; those of known tokenizers make a few."""
-LONGEST_PARTS = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"), 10**6)
-LONGEST_PARTS |= {"added_tokens": 16 * 10**6, "additional_special_tokens": 3 * 10**5, "extra_special_tokens": 3 * 10**5}
-"""Most characters of parts of a tokenizer; known are tables of 320,000, and 70,000 added tokens of 150 each."""
-WIDENING = {"ByteLevel": 4.0, "Precompiled": 4.0}
-"""The same of one step that writes each byte as a character, or each character as its table says."""
-RANGES = {
-    r"(layers|blocks|depths?)$|^n_layer$": (0, 1_000),
-    r"experts": (0, 100_000),
-    r"labels$": (0, 100_000),
-    r"^((hidden|vocab)_size|n_embd|d_model|n_heads?|num(_attention)?_heads)$": (1, 100_000_000),
-}
-"""Allowed values of the fields that say how much is built, by a pattern of the field's name."""
 CAUSAL = "give a folder or hub id of a causal language model"
 PATIENCE_SECONDS = 5
 """How long the hub may take to say what it has; a library would ask again and again."""
@@ -125,8 +107,7 @@ def _require_files(folder: Path, name: str) -> None:
     """Check the files of a model, except its weights.
 
     Raises:
-        PairError: a file is not a plain file, too large or nested too deep; ``config.json`` is missing or has
-            impossible numbers; or the tokenizer makes very long texts of short ones.
+        PairError: a file is not a plain file or too large, or ``config.json`` is missing or no JSON object.
         OSError: the folder cannot be read.
     """
     files = sorted(file for file in folder.iterdir() if file.exists() and not file.is_dir())
@@ -136,16 +117,9 @@ def _require_files(folder: Path, name: str) -> None:
     _require_kind(name, [file.name for file in files])
     _require_sizes(name, {file.name: file.stat().st_size for file in files})
     for file in files:
-        if file.suffix == ".json" and (depth := _depth(file.read_bytes())) > DEEPEST:
-            raise PairError(
-                f"{file.name} of {name!r} has {depth:,} lists and objects inside each other; at most {DEEPEST} are "
-                f"read; download it again"
-            )
         named = _json(file).get("weight_map") if file.name.endswith(INDEXES) else None
         _own_files(file, named.values() if isinstance(named, dict) else ())
     _require_config(folder / CONFIG, name)
-    for part in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
-        _require_quick_tokenizer(folder / part, name)
 
 
 def _require_kind(name: str, files: Collection[str]) -> None:
@@ -182,18 +156,8 @@ def _is_small(file: str) -> bool:
     return "/" not in file and file.endswith(SMALL)
 
 
-def _depth(content: bytes) -> int:
-    """Return the most levels of lists and objects in a JSON text, without parsing it."""
-    if b"\\" in content:  # an escaped quote does not end a string
-        content = content.replace(b"\\\\", b"").replace(b'\\"', b"")
-    outside = b"".join(content.split(b'"')[::2])
-    brackets = outside.translate(None, delete=bytes(set(range(256)) - set(b"[]{}")))
-    steps = (np.frombuffer(brackets, np.uint8) & 2).astype(np.int8) - 1  # opening 1, closing -1
-    return int(np.cumsum(steps, dtype=np.int32).max(initial=0))
-
-
 def _require_config(file: Path, name: str) -> None:
-    """Check the numbers of a configuration. Raises: PairError, OSError."""
+    """Check that a configuration is a JSON object. Raises: PairError, OSError."""
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -203,66 +167,6 @@ def _require_config(file: Path, name: str) -> None:
     if not isinstance(config, dict):
         raise PairError(f"config.json of {name!r} is not a JSON object; download it again")
     _own_files(file, [config["transformers_weights"]] if "transformers_weights" in config else ())
-    for field, value in _numbers(config):
-        for pattern, (least, most) in RANGES.items():
-            if re.search(pattern, field) and not least <= value <= most:
-                raise PairError(
-                    f"config.json of {name!r} says {field} {str(value)[:40]}; allowed are {least:,} to {most:,}; give "
-                    f"a causal language model, or download it again"
-                )
-
-
-def _numbers(config: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield every named number, also in inner configurations."""
-    for field, value in config.items():
-        if isinstance(value, dict):
-            yield from _numbers(value)
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield field, value
-
-
-def _require_quick_tokenizer(file: Path, name: str) -> None:
-    """Check how long a tokenizer takes, and how much longer its steps make a text. Raises: PairError, OSError."""
-    tokenizer = _json(file)
-    if max(_growth(tokenizer.get(part)) for part in LONGEST_PARTS) > MOST_GROWTH:
-        raise PairError(
-            f"tokenizer.json of {name!r} makes of one character more than {MOST_GROWTH}; no more are allowed, as "
-            f"a short text would fill the memory; download it again"
-        )
-    for part, most in LONGEST_PARTS.items():
-        if (size := len(json.dumps(tokenizer.get(part)))) > most:
-            raise PairError(
-                f"{file.name} of {name!r} has {part} of {size:,} characters; at most {most:,} are read; download it "
-                f"again"
-            )
-
-
-def _growth(part: Any) -> float:
-    """Return the most characters that all steps in a part of a tokenizer, one after the other, make of one."""
-    if isinstance(part, list):
-        return math.prod(map(_growth, part), start=1.0)
-    if not isinstance(part, dict):
-        return 1.0
-    kind = str(part.get("type"))
-    inner = math.prod(map(_growth, part.values()), start=WIDENING.get(kind, 1.0))
-    if kind == "TemplateProcessing":
-        return inner * _pieces(part)
-    if kind == "Prepend":
-        return inner * (1.0 + len(str(part.get("prepend", ""))))
-    if kind != "Replace":
-        return inner
-    pattern, made = part.get("pattern"), len(str(part.get("content", "")))
-    literal = len(str(pattern.get("String", ""))) if isinstance(pattern, dict) else 0
-    return inner * max(1.0, made / literal if literal else made + 1)  # a regular expression may match nothing
-
-
-def _pieces(template: dict[str, Any]) -> int:
-    """Return the most texts and ids that a template makes of a text; 1 for one that no library reads."""
-    try:
-        longest = max((len(token["ids"]) for token in template["special_tokens"].values()), default=1)
-        return max(1, len(template["single"]) * max(1, longest))
-    except (AttributeError, KeyError, TypeError):
-        return 1
 
 
 def weight_files(folder: Path) -> list[Path]:

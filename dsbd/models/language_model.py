@@ -44,6 +44,10 @@ class LanguageModel(Brief):
     runners: dict[type, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What the engines keep with this model, by class; a changed copy of the model begins without."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle takes along: the engines make what they keep again."""
+        return vars(self) | {"runners": {}}
+
     def runner(self, kind: type[Runner]) -> Runner:
         """Return what an engine keeps with this model: made at the first call, and freed with the model."""
         if kind not in self.runners:

@@ -61,7 +61,8 @@ def load_pair(
 
     Args:
         target: folder or hub id of a causal language model, or ``bundled:stories`` or ``bundled:sql`` without a
-            ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with its memory.
+            ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with its memory. Where no
+            folder has their name, ``stories``, ``sql`` and ``memory`` do.
             ``smollm2`` is a chat model, once ``python -m dsbd fetch smollm2`` has run.
         draft: a smaller model with the same vocabulary, or ``lookup``: guesses copied from prompt and text, without
             a second model. With None only methods without drafts work.
@@ -88,6 +89,7 @@ def load_pair(
             the vocabularies differ; device, device map, dtype, engine or weights are unknown, or do not work here; or
             the memory is missing, damaged, or made for another model.
     """
+    target = _whole_name(target)
     if target == WITH_MEMORY:
         if memory is not None:
             raise PairError(f"{WITH_MEMORY!r} brings its own memory; leave memory {str(memory)[:100]!r} out")
@@ -126,6 +128,12 @@ def remembering(model: LanguageModel, memory: str | Path, name: str) -> Language
     if model.is_hooked:
         raise PairError(f"{model.id} is spread, and a memory needs it whole on one device; leave device_map out")
     return replace(model, id=name, memory=load_memory(memory, model.model, model.id))
+
+
+def _whole_name(target: Any) -> Any:
+    """Return the whole name of a bundled pair for its last part, where no folder has that name; else what it is."""
+    whole = f"{BUNDLED}:{target}"
+    return whole if isinstance(target, str) and whole in NAMES["target"] and not os.path.isdir(target) else target
 
 
 def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str | Path, str | Path | None]:

@@ -3,11 +3,13 @@
 import hashlib
 import json
 import re
+import reprlib
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import compress
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -29,8 +31,10 @@ _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _WORD_START = "\u2581"
 
 
-Prompt = str | Sequence[int] | Sequence[Mapping[str, Any]] | np.ndarray | torch.Tensor
-"""A prompt: a text, the ids of one, or the messages of a chat."""
+Prompt = str | Sequence[int] | Sequence[Mapping[str, Any]] | Mapping[str, Any] | np.ndarray | torch.Tensor
+"""A prompt: a text, the ids of one, the output of a tokenizer, or the messages of a chat."""
+_MARK = "41728{:05}"
+"""A text that stands in no template, to see which messages of a chat one writes."""
 
 
 class WindowedPrompt(NamedTuple):
@@ -138,13 +142,14 @@ class Pair(Brief):
 
         Args:
             prompt: text; empty becomes BOS, and a BOS at its beginning, as in a rendered chat template, is not doubled.
-                Or ids: a list, an array or a tensor, [length] or [1, length], fed as they are. Or messages: a list of
-                dictionaries with ``role`` and ``content``, which the tokenizer's chat template writes.
+                Or ids: a list, an array or a tensor, [length] or [1, length], fed as they are; or the output of a
+                tokenizer, without the ids that its attention mask hides. Or messages: a list of dictionaries with
+                ``role`` and ``content``, a text or a list of parts, which the tokenizer's chat template writes.
             chat: apply the chat template to a text, the prompt being the user's turn. None: where there is one.
 
         Raises:
             PromptError: the prompt is something else, cannot be encoded, or is empty and there is no BOS token; the
-                tokenizer has no chat template; or a model lacks an id.
+                tokenizer has no chat template, or one that leaves out a message; or a model lacks an id.
         """
         if isinstance(prompt, str):
             try:
@@ -157,8 +162,9 @@ class Pair(Brief):
             ids = self._written(prompt)
         elif (given := _ids_of(prompt)) is None:
             raise PromptError(
-                f"prompt is a {type(prompt).__name__}; give a text, the ids of one (list, array or tensor), or a list "
-                f"of messages with role and content; decode takes a list of texts too"
+                f"prompt is a {type(prompt).__name__}; give a text, the ids of one (list, array, tensor, or what a "
+                f"tokenizer returns of one text), or a list of messages with role and content; decode takes a list of "
+                f"texts too"
             )
         elif chat:
             raise PromptError("prompt is ids, and chat=True writes a text as the user's turn; leave chat off")
@@ -178,10 +184,43 @@ class Pair(Brief):
         return ids or [bos]
 
     def _written(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Return the ids of messages: of texts, or of lists of parts where the template reads those alone."""
         if not self.is_chat:
             raise PromptError(f"{self.target.id} has no chat template; give a text, and leave chat off")
+        ids, refusals = list[int](), list[PromptError]()
+        for form in (lambda text: text, lambda text: [{"type": "text", "text": text}]):
+            try:
+                ids = self._sent(messages, form)
+                break
+            except PromptError as error:
+                refusals.append(error)
+        else:
+            raise refusals[0]
+        if not ids:
+            raise PromptError(f"the chat template of {self.target.id} makes no token of this prompt; give some text")
+        return ids
+
+    def _sent(self, messages: Sequence[Mapping[str, Any]], form: Callable[[str], Any]) -> list[int]:
+        """Return the ids that the template makes of messages, none of which it leaves out. Raises: PromptError."""
+        texts = [_text_of(one) for one in messages]
+        marks = [None if text is None else _MARK.format(place) for place, text in enumerate(texts)]
+
+        def written(contents: list[str | None], **how: Any) -> Any:
+            sent = [
+                {**one, "content": None if text is None else form(text)}
+                for one, text in zip(messages, contents, strict=True)
+            ]
+            return self.tokenizer.apply_chat_template(sent, add_generation_prompt=True, return_dict=False, **how)
+
         with told_as(self._cannot_encode):
-            return list(self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))
+            ids, marked = list(written(texts)), written(marks, tokenize=False)
+        for place, mark in enumerate(marks):
+            if mark is not None and (mark not in marked or "'type': 'text'" in marked):
+                raise PromptError(
+                    f"the chat template of {self.target.id} leaves out message {place + 1} of {len(marks)} (role "
+                    f"{messages[place]['role']!r}); leave it out, or write the prompt as a text with chat=False"
+                )
+        return ids
 
     def require_ids(self, ids: Sequence[int], vocabulary_size: int | None = None) -> None:
         """Check that both models have all ids, and that none is padding. Raises: PromptError."""
@@ -280,8 +319,26 @@ def _are_messages(value: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
     return is_list(value, Mapping) and all({"role", "content"} <= one.keys() for one in value)
 
 
+def _text_of(message: Mapping[str, Any]) -> str | None:
+    """Return the text of a message, whose content may be a list of parts; None of a call of tools without one."""
+    content = message["content"]
+    if is_list(content, Mapping) and all(isinstance(part.get("text"), str) for part in content):
+        return "".join(part["text"] for part in content)
+    if isinstance(content, str) or (content is None and message.get("tool_calls")):
+        return content
+    raise PromptError(
+        f"content of a message is {reprlib.repr(content)}; give a text, or a list of parts with a text each"
+    )
+
+
 def _ids_of(prompt: Any) -> list[int] | None:
-    """Return the ids of a list, an array or a tensor, [length] or [1, length]; None of anything else."""
+    """Return the ids of a list, an array or a tensor, [length] or [1, length], or of the output of a tokenizer.
+
+    None of anything else.
+    """
+    if isinstance(prompt, Mapping):
+        ids, mask = _ids_of(prompt.get("input_ids")), _ids_of(prompt.get("attention_mask"))
+        return ids if ids is None or mask is None else [*compress(ids, mask)]
     plain = prompt.tolist() if hasattr(prompt, "tolist") else prompt
     (row,) = plain if is_list(plain, list) and len(plain) == 1 else (plain,)
     is_ids = is_list(row, (int, np.integer)) and not any(isinstance(one, bool) for one in row)

@@ -75,6 +75,7 @@ def verify_trace(trace: Trace) -> AuditReport:
       ``settings.draft_width`` where Q has no more, or a joint test tries one beam; ``settings.cover_width`` near
       top_k; ``settings.min_width``, ``settings.forest`` without drafts; ``settings.branching`` of layers that were
       not reached; ``settings.length_penalty`` of one token; ``settings.max_new_tokens`` where all beams ended;
+       ``settings.early_stopping`` that ends this decode at the same token;
       ``settings.method`` where it implies the other settings, too; and the seed, if both are changed.
 
     Raises:
@@ -158,6 +159,9 @@ class _Audit:
             deciding = (LayerAudit if settings.lossless else JointLayerAudit)(checks, iteration, layer)
             alive = deciding.run()
             self.finished |= deciding.finished
+            is_stopped = bool(alive) and self._ends_early(alive, self.length + number)
+            checks.same("outcome", layer.outcome, "stopped" if is_stopped else deciding.outcome)
+            alive = [] if is_stopped else alive
             checks.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))
         checks.place = start
         for kind, items in (("trial", iteration.trials), ("draw", iteration.draws)):
@@ -224,6 +228,17 @@ class _Audit:
         checks.same("returned tokens", result.token_ids, result.beams[0].token_ids)
         checks.same("returned text", result.text, cut(result.beams[0].text, self.trace.stop))
         _check_stats(checks, result, self.length)
+
+    def _ends_early(self, alive: Sequence[InputBeam], length: int) -> bool:
+        """Decide ``early_stopping`` again; no end is early at the limit, where beams that are alive are results too."""
+        settings = self.settings
+        scores = sorted(self._score(beam) for beam in self.finished.values() for _ in range(beam.multiplicity))
+        if settings.early_stopping is None or len(scores) < settings.max_width or length == settings.max_new_tokens:
+            return False
+        if settings.early_stopping == "never" and settings.length_penalty > 0:
+            length = settings.max_new_tokens
+        attainable = [beam.log_weight / length**settings.length_penalty for beam in alive]
+        return settings.early_stopping is True or max(attainable) <= scores[-settings.max_width]
 
     def _score(self, beam: InputBeam | BeamRecord) -> float:
         length = len(list(path_to(beam.node, self.checks.nodes)))

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from dsbd.law import beams
+from dsbd.law.noise import Noise
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ALTERNATIVES, ROOT, InputBeam, Iteration, Layer, Node
 from dsbd.tracing.trace import Trace
@@ -48,12 +50,21 @@ class Checks:
         self.nodes = trace.node_index()
         self.log_weights: dict[int, float] = {ROOT: 0.0}
         """Of the nodes so far, by id; minus infinity for impossible ones."""
+        self.paths: dict[int, beams.Node] = {ROOT: beams.Node(None, -1, 0)}
+        self.noise = Noise(trace.seed, [piece.token_id for piece in trace.prompt.pieces], self.paths[ROOT])
+        """That of coupled draws; it follows from the seed."""
         self.vocabulary = trace.models.target.vocabulary_size
-        self.is_likely = trace.settings.forest == "likely"
-        self.tried_kind = "cover" if self.is_likely else "drafted"
+        self.is_coupled = trace.settings.forest == "coupled"
+        self.tried_kind = "cover" if self.is_coupled else "drafted"
         """The kind of the nodes below which a forest goes on."""
         self.is_greedy = trace.settings.temperature == 0 and not trace.settings.replacement
         """True where a layer's likeliest pairs are taken in order, each with certainty."""
+
+    def path(self, node: int) -> beams.Node:
+        """Return the path that a node ends."""
+        if node not in self.paths:
+            self.paths[node] = self.path(self.nodes[node].parent).child(self.nodes[node].token_id)
+        return self.paths[node]
 
     def same(self, name: str, recorded: object, expected: object, of: object = "") -> None:
         """Check that two values are equal."""
@@ -172,10 +183,12 @@ def check_forest(checks: Checks, iteration: Iteration) -> None:
         for parents in [[parent] for parent in sources] if is_tree else [list(sources)]:
             own = [one for one in scored if one.node.parent in parents]
             _check_drafts(checks, iteration, number, [one.node for one in own], len(parents))
-            if is_tree or all(count for _, count in sources.values()):
+            if is_tree or (all(count for _, count in sources.values()) and not checks.is_coupled):
                 check_ratios(checks, "Q", own)
+        for parent in sources if checks.is_coupled else ():  # how many draws a node is the guess of is not recorded
+            check_ratios(checks, "Q", [one for one in scored if one.node.parent == parent])
         counts = Counter(tried.get(number, []))
-        is_counted = settings.replacement and settings.temperature > 0 and not is_tree and not checks.is_likely
+        is_counted = settings.replacement and settings.temperature > 0 and not is_tree and not checks.is_coupled
         sources = {
             one.node.id: (one.log_weight, (counts[one.node.id] if settings.lossless else 0) if is_counted else 1)
             for one in scored
@@ -187,20 +200,18 @@ def _check_drafts(checks: Checks, iteration: Iteration, number: int, nodes: Sequ
     """Check how many nodes one draft law has: fewer than planned only where Q has no more."""
     settings, drafted = checks.settings, [node for node in nodes if node.kind == "drafted"]
     planned = drafts_planned(settings, number) if parents and number <= iteration.draft_depth else 0
-    where, covers = f"layer {number}", len(nodes) - len(drafted)
-    drawn = nodes if checks.is_likely else drafted
-    count = len(drawn)
-    checks.at_most("number of drafts", count, planned, where)
+    where, covers, count = f"layer {number}", len(nodes) - len(drafted), len(drafted)
+    checks.at_most("number of drafts", count, 0 if checks.is_coupled else planned, where)
+    if checks.is_coupled:
+        checks.at_most("number of guesses", covers, planned and planned + settings.cover_width, where)
+        return
     draft = checks.trace.models.draft
     is_model = draft is None or draft.attention != "copies"
-    if (checks.is_likely or not settings.replacement) and 0 < count < planned:
+    if not settings.replacement and 0 < count < planned:
         if settings.temperature > 0:
-            checks.close("sum of all Q", math.fsum(node.draft_prob or 0.0 for node in drawn), 1.0, where)
+            checks.close("sum of all Q", math.fsum(node.draft_prob or 0.0 for node in drafted), 1.0, where)
         elif is_model:
             checks.same("number of greedy drafts", count, possible_pairs(checks, parents, 0.0), where)
-    if checks.is_likely:
-        checks.same("drafts in a likely forest", len(drafted), 0, where)
-        return
     most = settings.cover_width if settings.branching is None and planned else 0
     pairs = possible_pairs(checks, parents, settings.temperature or 1.0) if is_model else None
     least = min(most, (pairs or 0) - len(drafted) - ENDINGS * parents)

@@ -15,9 +15,9 @@ import numpy as np
 from dsbd.law.joint import ONE_SEQUENCE, acceptance, passes
 from dsbd.law.laws import Floats, Law, Residual, excess
 from dsbd.law.verified import TAKEN
-from dsbd.law.width import BONUS, Width, cap_width, likely_forest_width, width_after_chain
+from dsbd.law.width import BONUS, COUPLED, Width, cap_width, width_after_chain
 from dsbd.tracing.law_audit import BrokenError, Checks, drafts_planned
-from dsbd.tracing.records import Draw, InputBeam, Iteration, Layer, Node, Trial
+from dsbd.tracing.records import ROOT, Draw, InputBeam, Iteration, Layer, Node, Trial
 
 LEAST_LEFT = 1e-280
 """Where less of P is left, recorded probabilities have lost the digits that P' follows from."""
@@ -42,8 +42,12 @@ class LayerAudit:
         """Q of the drafts so far."""
         self.rejections = 0
         """Since the last acceptance or draw: each one moved the residual."""
+        self.taken = set[int]()
+        """The pairs that coupled draws without replacement have taken."""
         self.finished: dict[int, InputBeam] = {}
         """The beams that ended, by node."""
+        self.outcome = ""
+        """What the layer's outcome is, if the decode goes on."""
 
     def run(self) -> list[InputBeam]:
         """Decide it again; returns the beams that live on."""
@@ -62,7 +66,8 @@ class LayerAudit:
 
     def _recorded_law(self) -> tuple[Law, Floats]:
         """Return P and Q of the recorded pairs, in their order, and of one pair for all others."""
-        places = {node: place for place, node in enumerate(self.layer.alive)}
+        alive = self.layer.alive
+        places = {node: place for place, node in enumerate(alive)}
         drawn = {draw.node: draw.draft_prob for draw in self.draws}  # a drawn node holds no Q
         pairs = {
             (places[node.parent], node.token_id): (node.target_prob or 0.0, node.draft_prob or drawn.get(node.id, 0.0))
@@ -84,7 +89,9 @@ class LayerAudit:
             first = [self.index_of[beam.node] for beam in self.layer.beams if beam.node in self.index_of]
             ranks = np.array([*first, *(place for place in range(target.size) if place not in first)])
             self.rest = 0.0
-        return Law(np.arange(target.size), target, np.zeros(target.size), ranks), draft
+        keys = np.array([(place << 32) | token for place, token in self.index] + [len(alive) << 32])
+        with np.errstate(divide="ignore"):
+            return Law(keys, target, np.zeros(target.size), np.log(target), ranks), draft
 
     # ---- the width
 
@@ -95,10 +102,9 @@ class LayerAudit:
         checks.same("reason of the width", layer.width_reason, width.numbers.width_reason)
         for name in ("chain_c", "chain_S", "acceptance_chain", "accepted_distribution"):
             checks.all_close("chain of the width", getattr(layer, name), getattr(width.numbers, name), name)
-        checks.close("mass of the forest", layer.forest_mass, width.forest_mass)
 
     def _expected_width(self) -> Width:
-        """Return the width that follows from the recorded S, or in a likely forest from its nodes."""
+        """Return the width that follows from the recorded S; that of a coupled forest is fixed."""
         layer, checks, settings = self.layer, self.checks, self.settings
         own = [node for node in self.nodes.values() if node.parent in layer.alive]
         is_waiting = not self.is_below_forest and any(node.kind == checks.tried_kind for node in own)
@@ -111,8 +117,8 @@ class LayerAudit:
             checks.same("nodes tried", [*dict.fromkeys(trial.node for trial in self.trials)], drafted)
         if layer.kind == "bonus":
             return Width(cap_width(settings.max_width, layer.target_support, settings), lambda: BONUS)
-        if checks.is_likely:
-            return self._likely_width()
+        if checks.is_coupled:
+            return Width(cap_width(settings.max_width, layer.target_support, settings), lambda: COUPLED)
         if settings.replacement:
             checks.same("planned drafts", layer.draws_planned, drafts_planned(settings, layer.layer))
         target = self.law.masses()
@@ -121,17 +127,6 @@ class LayerAudit:
         chain_c = [0.0, *map(add, layer.chain_c, layer.chain_S[:-1])]
         return width_after_chain(chain_c, layer.chain_S, layer.target_support, settings)
 
-    def _likely_width(self) -> Width:
-        """Draws land with the mass of the forest; whether greedy ones do is certain, and seen up to the width."""
-        layer, widest = self.layer, self.settings.max_width
-        if self.checks.is_greedy:
-            landing = np.cumprod([draw.landed for draw in self.draws]).tolist()
-            mass, chances = float(landing[0]), [*landing, *[0.0] * widest][: min(widest, layer.target_support)]
-        else:
-            below = [node for node in self.nodes.values() if node.kind == "cover" and node.parent in layer.alive]
-            mass = min(math.fsum(node.target_prob or 0.0 for node in below), 1.0)
-            chances = [(layer.forest_mass or 0.0) ** count for count in range(1, widest + 1)]
-        return likely_forest_width(chances, mass, layer.target_support, self.settings)
 
     # ---- trials
 
@@ -197,27 +192,52 @@ class LayerAudit:
     # ---- draws
 
     def _draw(self, draw: Draw) -> None:
-        """Decide one draw again: its kind, its law and the interval its uniform fell in."""
+        """Decide one draw again: its kind, its law, and the interval its uniform fell in or the noise."""
         checks, layer, name = self.checks, self.layer, f"draw of node {draw.node}"
         node = self.nodes[draw.node]
         checks.same("kind of a draw", draw.kind, "recovered" if self.rejections else self._kind(), name)
         checks.same("landing", draw.landed, node.kind != "drawn", name)
-        self._adopt(draw, name)
+        if not checks.is_coupled:
+            self._adopt(draw, name)
         index = self.index_of.get(draw.node, -1)  # -1: its parent is not alive
         target, draft = (0.0, 0.0) if index < 0 else (self.law.probability(index), self.draft_probs[index])
         checks.close("P of a draw", draw.target_prob, target, name)
         if node.kind == "drawn":
             checks.close("P of a drawn node", node.target_prob, draw.target_prob, name)
         checks.close("Q of a draw", draw.draft_prob, 0.0 if layer.kind == "bonus" else draft, name)
-        width = draw.cdf_high - draw.cdf_low
-        checks.close("interval", width, self._left(draw.node, width), name)
-        masses = self.residual.masses() / self.residual.S if self.residual.S >= LEAST_LEFT else np.zeros(index + 1)
-        checks.at_most("recorded pairs before the interval", float(masses[: max(index, 0)].sum()), draw.cdf_low, name)
-        checks.at_most("recorded pairs after it", float(masses[index + 1 : -1].sum()), 1.0 - draw.cdf_high, name)
-        uniform = checks.uniform(draw.uniform, name)
-        checks.same("uniform in its interval", draw.cdf_low <= uniform < draw.cdf_high, True, name)
+        numbers = (draw.c, draw.S, draw.uniform, draw.cdf_low, draw.cdf_high)
+        checks.same(
+            "numbers of a draw",
+            [number is None for number in (*numbers, draw.noise)],
+            [checks.is_coupled] * 5 + [not checks.is_coupled],
+            name,
+        )
+        self._by_noise(draw, index, name) if checks.is_coupled else self._by_interval(draw, index, name)
         self.residual.take(index)
         self.rejections = 0
+
+    def _by_noise(self, draw: Draw, index: int, name: str) -> None:
+        """Check the noise of a draw, which follows from the seed, and that no recorded pair has more score + noise."""
+        noise, row = np.zeros((1, self.law.support)), 0
+        if not self.checks.is_greedy:
+            parents = [self.checks.path(node) for node in (*self.layer.alive, ROOT)]  # the last for the rest of P
+            noise = self.checks.noise.gumbel(self.law, parents, self.layer.width if self.settings.replacement else 1)
+            row = draw.order if self.settings.replacement else 0
+            values = self.law.scores + noise[row]
+            left = [value for at, value in enumerate(values[:-1].tolist()) if at not in self.taken]
+            self.checks.at_most("score + noise of a recorded pair", max(left), values[index], name)
+        self.checks.close("noise", draw.noise, noise[row, index], name)
+        self.taken |= set() if self.settings.replacement else {index}
+
+    def _by_interval(self, draw: Draw, index: int, name: str) -> None:
+        checks, low, high = self.checks, draw.cdf_low or 0.0, draw.cdf_high or 0.0
+        width = high - low
+        checks.close("interval", width, self._left(draw.node, width), name)
+        masses = self.residual.masses() / self.residual.S if self.residual.S >= LEAST_LEFT else np.zeros(index + 1)
+        checks.at_most("recorded pairs before the interval", float(masses[: max(index, 0)].sum()), low, name)
+        checks.at_most("recorded pairs after it", float(masses[index + 1 : -1].sum()), 1.0 - high, name)
+        uniform = checks.uniform(draw.uniform, name)
+        checks.same("uniform in its interval", low <= uniform < high, True, name)
 
     def _kind(self) -> str:
         return "bonus" if self.layer.kind == "bonus" else "fresh"
@@ -234,7 +254,7 @@ class LayerAudit:
         checks.same("finished beams", layer.finished, [node for node in counts if checks.nodes[node].ends])
         self.finished = {beam.node: beam for beam in layer.beams if beam.node in layer.finished}
         living = [beam for beam in layer.beams if beam.node not in layer.finished]
-        checks.same("outcome", layer.outcome, self._outcome() if living else "finished")
+        self.outcome = self._outcome() if living else "finished"
         return living
 
     def _outcome(self) -> str:

@@ -10,11 +10,12 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 from dsbd.errors import TraceError
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, MemoryRecord, Prompt, Result, Trial
+from dsbd.util import object_of, read_file
 
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_BYTES, MOST_VALUES = 2**28, 12_000_000
@@ -24,11 +25,10 @@ LARGEST = 1e300
 """Absolute value of a number, so that sums of recorded numbers stay finite."""
 
 
-def read_file(path: str | Path) -> bytes:
+def read_trace_file(path: str | Path) -> bytes:
     """Return the content of a file. Raises: TraceError: it cannot be read, or is too large."""
     try:
-        with open(path, "rb") as file:
-            return _read(file)
+        return read_file(path, MOST_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TraceError(f"cannot read trace {str(path)[:200]!r}: {reason}; name a trace file") from None
@@ -43,17 +43,17 @@ def parse(content: bytes) -> Any:
         if sum(content.count(mark) for mark in (b",", b"[", b"{")) >= MOST_VALUES:
             _too_large(MOST_VALUES, "values")
         return json.loads(
-            content.decode("utf-8"),
+            content.decode("utf-8-sig"),
             parse_int=_number(int),
             parse_float=_number(float),
             parse_constant=_number(float),
-            object_pairs_hook=_object,
+            object_pairs_hook=object_of,
         )
     except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise TraceError(f"damaged trace: not readable as JSON or gzip ({error}); record it again") from None
 
 
-def _read(stream: BinaryIO | gzip.GzipFile) -> bytes:
+def _read(stream: gzip.GzipFile) -> bytes:
     content = bytearray()
     while part := stream.read(2**20):  # all at once would take the room of the largest file
         content += part
@@ -76,15 +76,6 @@ def _number(kind: type[int] | type[float]) -> Callable[[str], float]:
         return value
 
     return read
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        _damaged(f"field {twice[:60]!r} stands twice in one object")
-    return found
 
 
 WEIGHTS_ROUNDING = 1e-3

@@ -130,7 +130,6 @@ class IterationWriter:
             beams=self._beams(layer.beams),
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
             alternatives=[self._alternative(layer, index) for index in best.tolist()],
-            forest_mass=layer.width.forest_mass,
         )
 
     def _alternative(self, layer: VerifiedLayer, index: int) -> records.Alternative:

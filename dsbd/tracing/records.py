@@ -199,8 +199,6 @@ class Layer(Brief):
     finished: OfBeams[int]
     """Node ids among ``beams`` that ended."""
     alternatives: OfBeams[Alternative]
-    forest_mass: Probability | None
-    """In a likely forest: P of all its nodes below the alive beams: the probability that a draw lands; else None."""
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -1,4 +1,4 @@
-"""The trace ``dsbd-trace/1``: everything that one decode decided, as plain data.
+"""The trace ``dsbd-trace/2``: everything that one decode decided, as plain data.
 
 A trace is evidence: ``dsbd.tracing.audit`` decides every verdict, width and draw again from it, and the digest catches
 every other change. This module needs no torch and no model; the drawings read nothing but a :class:`Trace`.
@@ -20,18 +20,18 @@ from dsbd.errors import ArgumentError, TraceError, needs
 from dsbd.law.verified import STRICT
 from dsbd.results import Brief
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.reading import check_consistency, parse, read_file
+from dsbd.tracing.reading import check_consistency, parse, read_trace_file
 from dsbd.tracing.records import Iteration, Listed, Models, Node, Prompt, Result, Text
-from dsbd.util import write_file
+from dsbd.util import check_output, write_file
 
-FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
+FORMAT: Literal["dsbd-trace/2"] = "dsbd-trace/2"
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
 class Trace(Brief):
     """One decode, complete. ``Trace.load`` and ``trace.save`` read and write it, ``.gz`` compressed."""
 
-    format: Literal["dsbd-trace/1"]
+    format: Literal["dsbd-trace/2"]
     software: dict[Text, Text]
     models: Models
     settings: ResolvedSettings
@@ -56,7 +56,7 @@ class Trace(Brief):
             data: what :meth:`to_dict` gives.
 
         Raises:
-            TraceError: it is not a ``dsbd-trace/1``, a field is missing, unknown or out of place, or a node refers
+            TraceError: it is not a ``dsbd-trace/2``, a field is missing, unknown or out of place, or a node refers
                 to one that does not exist.
         """
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
@@ -83,14 +83,20 @@ class Trace(Brief):
     @staticmethod
     def load(path: str | Path) -> "Trace":
         """Read a trace file (``.json`` or gzip). Raises: TraceError."""
-        return Trace.loads(read_file(path))
+        return Trace.loads(read_trace_file(path))
 
     def dumps(self) -> bytes:
         """Return the trace as one line of UTF-8 JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
     def save(self, path: str | Path) -> None:
-        """Write the trace; a path ending in ``.gz`` is compressed. Raises: TraceError."""
+        """Write the trace; a path ending in ``.gz`` is compressed.
+
+        Raises:
+            ArgumentError: the path names another format.
+            TraceError: it cannot be written.
+        """
+        check_output(path, "JSON")
         content = self.dumps()
         if str(path).endswith(".gz"):
             content = gzip.compress(content, mtime=0)

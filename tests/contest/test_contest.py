@@ -87,7 +87,9 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
     """Catches our attention measured as theirs, a setting that is not passed on, and padding that counts as text."""
     pair, seen = load_pair(toy_folders["target"], toy_folders["draft"], "cpu", "float32"), []
     pair.target.model.register_forward_hook(lambda model, *_: seen.append(model.config._attn_implementation))
-    (theirs,) = contenders(["hf_beam_sampling"], {"max_new_tokens": 5, "temperature": 0.8, "top_k": 7})
+    given = {"max_new_tokens": 5, "temperature": 0.8, "top_k": 7, "early_stopping": True}
+    (theirs,) = contenders(["hf_beam_sampling"], given)
+    assert theirs.settings.early_stopping is True
     found = measure(pair, theirs, "Once", 0)
     assert seen[:5] == ["sdpa"] * 5
     assert seen[-1] == PACKED  # quality is judged by the same forward for all
@@ -100,8 +102,12 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
     assert found["text"] == pair.detokenize(trimmed(by_hand[0, ids.shape[1] :].tolist(), pair))
     assert trimmed([5, EOS, EOS, 7], toy_pair()) == [5, EOS]
     assert trimmed([5, 6], toy_pair()) == [5, 6]
-    with pytest.raises(SettingsError, match="temperature is 0; hf_beam_sampling samples"):
-        measure(pair, replace(theirs, settings=replace(theirs.settings, temperature=0.0)), "Once", 0)
+    for changes, said in (
+        ({"temperature": 0.0}, "temperature is 0; hf_beam_sampling samples"),
+        ({"early_stopping": None}, "early_stopping is None; hf_beam_sampling always ends early"),
+    ):
+        with pytest.raises(SettingsError, match=said):
+            measure(pair, replace(theirs, settings=replace(theirs.settings, **changes)), "Once", 0)
 
 
 @pytest.mark.parametrize("method", ["dsbd", "hf_sampling"])

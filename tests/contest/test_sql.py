@@ -33,7 +33,7 @@ SCHEMA = {
     "table_names_original": ["books", "shelves"],
     "column_names_original": [[-1, "*"], [0, "book_id"], [0, "title"], [0, "pages"], [1, "book_id"], [1, "place"]],
     "column_types": ["text", "number", "text", "number", "number", "text"],
-    "primary_keys": [1],
+    "primary_keys": [1, [4, 5]],
     "foreign_keys": [[4, 1]],
 }
 SHOP = [
@@ -103,7 +103,7 @@ def test_answers_are_scored_by_their_rows(tasks, task, id, answer, reason):
 def test_a_prompt_shows_the_schema_and_its_database_is_the_cluster(tasks):
     question = {one.id: one for one in tasks["spider"].questions()}["spider-1"]
     books = "books (book_id number, title text, pages number; key book_id)\n"
-    shelves = "shelves (book_id number, place text; book_id refers to books.book_id)\n"
+    shelves = "shelves (book_id number, place text; key book_id, place; book_id refers to books.book_id)\n"
     assert question.prompt == f"{SPIDER_HEAD}{books}{shelves}Question: How many titles?\nSQL:"
     assert (question.references, question.cluster) == (("SELECT count(title) FROM books",), "shop")
     assert {one.id: one for one in tasks["library"].questions()}["q3"].cluster == "order"
@@ -128,10 +128,15 @@ def test_a_right_query_that_fails_is_named(tmp_path):
     ("file", "content", "message"),
     [
         ("dev.json", None, r"no file .*dev\.json"),
-        ("tables.json", [], "not in the format of Spider"),
-        ("dev.json", [{}], "not in the format of Spider"),
+        ("tables.json", [], "db_id is 'shop', which is no name in tables.json"),
+        ("tables.json", [{}], "not in the format of Spider"),
+        ("tables.json", [{**SCHEMA, "primary_keys": [99]}], "not in the format of Spider"),
+        ("dev.json", [{}], r"dev\.json, question 0: db_id is None; write a text"),
+        ("dev.json", [SHOP[0], {**SHOP[0], "question": " "}], r"dev\.json, question 1: question is ' '; write a text"),
+        ("dev.json", [{**SHOP[0], "query": 3}], r"dev\.json, question 0: query is 3; write a text"),
         ("dev.json", [], "no questions"),
-        ("dev.json", [{**SHOP[0], "db_id": "../shop"}], r"names the database '\.\./shop'"),
+        ("dev.json", [{**SHOP[0], "db_id": "../shop"}], r"db_id is '\.\./shop', which is no name"),
+        ("dev.json", [{**SHOP[0], "db_id": "cellar"}], "db_id is 'cellar', which is no name in tables.json"),
         ("database/attic/attic.sqlite", None, r"has no attic/attic\.sqlite"),
     ],
 )

@@ -68,7 +68,7 @@ def test_without_clusters_it_is_the_usual_error_and_student_the_quantile_of_scip
 
 
 def test_a_ratio_is_sum_over_sum_with_the_error_of_resampled_clusters():
-    """Catches a mean of ratios, in which a short answer counts as much as a long one."""
+    """Catches a mean of ratios, in which a short answer counts as much as a long one, and a rate below zero."""
     source = random.Random(4)
     bottoms, clusters = [source.uniform(1, 9) for _ in range(120)], [place // 3 for place in range(120)]
     tops = [3 * bottom + source.gauss(0, 2) for bottom in bottoms]
@@ -78,7 +78,11 @@ def test_a_ratio_is_sum_over_sum_with_the_error_of_resampled_clusters():
     slow = statistics.stdev(top / bottom for top, bottom in again)
     assert found.mean == pytest.approx(sum(tops) / sum(bottoms))
     assert found.standard_error == pytest.approx(slow, rel=0.15)
-    assert ours.clustered_ratio([1.0], [0.0], ["a"]) is None
+    half = stats.t.ppf(0.975, 39) * slow / found.mean
+    assert (found.low, found.high) == pytest.approx([found.mean * math.exp(sign * half) for sign in (-1, 1)], rel=0.01)
+    few = ours.clustered_ratio([40.0, 64.0], [1.0, 0.4], "ab")  # around the arithmetic mean it would begin at -548
+    assert 0 < few.low < few.mean < few.high
+    assert ours.clustered_ratio([1.0], [0.0], ["a"]) is ours.clustered_ratio([0.0], [1.0], ["a"]) is None
 
 
 def test_a_pair_needs_both_and_a_verdict_more_than_one_cluster():

@@ -18,7 +18,7 @@ import dsbd.law.verify
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.laws import TopTokens
-from dsbd.law.verified import DrawnPair, VerifiedLayer
+from dsbd.law.verified import DrawnPair, VerifiedLayer, up_to_end
 from dsbd.settings import ResolvedSettings
 from tests.law import oracle
 from tests.law.oracle import Multiset, Path, Process, Tables, Warp, Weighted
@@ -40,7 +40,7 @@ class Case:
         return Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement)
 
     def process(self) -> Process:
-        return Process(self.tables, list(self.inputs), self.warp)
+        return Process(self.tables, list(self.inputs), self.warp, self.settings)
 
 
 def rows_of(tables, top_k: int = 0) -> list[TopTokens]:
@@ -238,6 +238,7 @@ def leaves(run: DraftedRun, case: Case, first: Sequence[int] = (), until: float 
             return run.next_tokens(nodes)
 
         layers = dsbd.law.verify.verify(run.forest, next_tokens, case.settings, case.tables.eos, branch)
+        layers = up_to_end(layers, [], case.settings, case.tables.eos)
         yield Leaf(math.prod(branch.chances[len(first) :]), branch.taken, layers)
         for place in range(len(script), len(branch.taken)):
             scripts += [[*branch.taken[:place], other] for other in branch.others[place]]
@@ -303,10 +304,9 @@ def run_law(case: Case, layers: int) -> dict:
                 continue
             beams = [entry for layer in (*step.history, step.beams) for entry in layer]
             ended = tuple(entry for entry in beams if process.ends(entry[0]))
-            for (finished, alive), mass in process.after(
-                step.living, layers - decided, case.settings.max_width
-            ).items():
-                law[tuple(sorted(ended + finished)), alive] += step.probability * mass
+            left = layers - decided, case.settings.max_width, tuple(sorted(ended))
+            for ends, mass in process.after(step.living, *left).items():
+                law[ends] += step.probability * mass
     return dict(law)
 
 

@@ -114,10 +114,13 @@ def multiset(paths) -> Multiset:
 
 
 class Process:
-    """Plain beam sampling from given beams, as an exact law over what a fixed number of layers leaves."""
+    """Plain beam sampling from given beams, as an exact law over what a fixed number of layers leaves.
 
-    def __init__(self, tables: Tables, inputs: list[Weighted], warp: Warp) -> None:
-        self.tables, self.inputs, self.warp = tables, inputs, warp
+    ``settings`` hold ``early_stopping`` and what it reads; without them nothing ends early.
+    """
+
+    def __init__(self, tables: Tables, inputs: list[Weighted], warp: Warp, settings=None) -> None:
+        self.tables, self.inputs, self.warp, self.settings = tables, inputs, warp, settings
         self._input_weight = {beam.path: beam.log_weight for beam in inputs}
         self.after = lru_cache(None)(self._after)
         self.target_law = lru_cache(None)(partial(self.law, role="target"))
@@ -138,18 +141,36 @@ class Process:
     def living(self, beams: Multiset) -> Multiset:
         return tuple((path, count) for path, count in beams if not self.ends(path))
 
-    def _after(self, alive: Multiset, layers: int, width: int) -> dict[tuple[Multiset, Multiset], float]:
-        """(finished, alive) after ``layers`` more layers of ``width`` draws."""
+    def _after(
+        self, alive: Multiset, layers: int, width: int, finished: Multiset = ()
+    ) -> dict[tuple[Multiset, Multiset], float]:
+        """(finished, alive) after ``layers`` more layers of ``width`` draws, the last of which are at the limit."""
         if layers == 0 or not alive:
-            return {((), alive): 1.0}
+            return {(finished, alive): 1.0}
         outcome: dict[tuple[Multiset, Multiset], float] = {}
         for drawn, probability in sequences(self.target_law(alive), width, self.warp).items():
             beams = multiset(drawn)
-            ended = tuple(entry for entry in beams if self.ends(entry[0]))
-            for (finished, left), rest in self.after(self.living(beams), layers - 1, width).items():
-                key = (tuple(sorted(ended + finished)), left)
+            ended = tuple(sorted(finished + tuple(entry for entry in beams if self.ends(entry[0]))))
+            left = () if layers > 1 and self.stops(ended, self.living(beams)) else self.living(beams)
+            for key, rest in self.after(left, layers - 1, width, ended).items():
                 outcome[key] = outcome.get(key, 0.0) + probability * rest
         return outcome
+
+    def stops(self, finished: Multiset, alive: Multiset) -> bool:
+        """Whether ``early_stopping`` ends a decode with these beams, before the limit."""
+        chosen, scores = self.settings, []
+        if chosen is None or chosen.early_stopping is None:
+            return False
+        for path, count in finished:
+            scores += [self.log_weight(path) / len(path) ** chosen.length_penalty] * count
+        if len(scores) < chosen.max_width or chosen.early_stopping is True:
+            return len(scores) >= chosen.max_width
+        is_long = chosen.early_stopping == "never" and chosen.length_penalty > 0
+        better = {
+            self.log_weight(path) / (chosen.max_new_tokens if is_long else len(path)) ** chosen.length_penalty
+            for path, _ in alive
+        }
+        return sum(score >= max(better, default=-math.inf) for score in scores) >= chosen.max_width
 
 
 def acceptance_chain(target: list[float], draft: list[float], drafts: int) -> list[float]:

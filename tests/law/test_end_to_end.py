@@ -17,6 +17,7 @@ import torch
 
 import dsbd
 from dsbd.law.laws import Residual
+from dsbd.methods import resolve
 from dsbd.models.lookup import Lookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
@@ -71,7 +72,7 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bo
     """Of the decodes' ends against the oracle, every layer having this width."""
     warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
     decoding = replace(pair, draft=Lookup(VOCABULARY)) if lookup else pair
-    process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp)
+    process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp, resolve(settings))
     law = process.after((((), 1),), settings.max_new_tokens, width)
     found = []
     for seed in range(RUNS):
@@ -127,14 +128,17 @@ def test_decodes_meet_every_verdict(pair: Pair) -> None:
 
 SHAPES = [(2, 2, 4, 50), (4, 3, 6, 0), (1, 4, 3, 50), (4, 1, 3, 50)]
 """Beams; depth and width of the forest; top_k."""
+RULES = (True, False, "never", None)
 
 
 @pytest.mark.parametrize("variant", [lambda pair: pair, tied], ids=["plain", "tied"])
 def test_speculative_beam_search_has_the_hypotheses_of_beam_search(variant, pair: Pair) -> None:
     """Catches a hypothesis, a rank or a log-weight that a draft has changed."""
     landed = finished = 0
-    for prompt, (beams, depth, width, top_k) in product(("352", "5", "0634"), SHAPES):
+    lengths = Counter()
+    for prompt, (beams, depth, width, top_k), rule in product(("352", "5", "0634"), SHAPES, RULES):
         asked = {"max_new_tokens": 9, "num_beams": beams, "top_k": top_k, "draft_depth": depth, "draft_width": width}
+        asked |= {"early_stopping": rule, "length_penalty": 0.5}
         plain, drafted = (
             dsbd.decode(variant(pair), prompt, read_settings(method, **asked))
             for method in ("beam_search", "speculative_beam_search")
@@ -143,10 +147,30 @@ def test_speculative_beam_search_has_the_hypotheses_of_beam_search(variant, pair
         for ours, theirs in zip(drafted.beams, plain.beams, strict=True):
             assert ours.log_weight == pytest.approx(theirs.log_weight, abs=1e-6)
             assert (ours.finished, ours.multiplicity) == (theirs.finished, theirs.multiplicity)
+        assert drafted.stats.layers == plain.stats.layers
+        lengths[rule] += plain.stats.layers
         landed += drafted.stats.landed
         finished += sum(beam.finished for beam in plain.beams)
+    assert lengths[True] < lengths[False] < lengths["never"] < lengths[None]
     assert landed > 10
     assert finished > 5
+
+
+@pytest.mark.parametrize(("rule", "lengths"), [(True, (8, 4, 6, 3)), (False, (9, 5, 7, 4)), ("never", (12, 9, 10, 8))])
+def test_beam_search_ends_where_that_of_transformers_ends(rule, lengths: tuple[int, ...], pair: Pair) -> None:
+    """Catches another ``early_stopping``. The two agree while no beam that ended leaves a slot that matters."""
+    asked = {"num_beams": 3, "max_new_tokens": 14, "length_penalty": 0.5, "early_stopping": rule}
+    for prompt, length in zip(([2, 6], [4, 7], [5, 6], [6, 6]), lengths, strict=True):
+        ids, passes = torch.tensor([prompt]), []
+        hook = pair.target.model.register_forward_hook(lambda *_, passes=passes: passes.append(1))
+        theirs = pair.target.model.generate(
+            ids, attention_mask=torch.ones_like(ids), do_sample=False, eos_token_id=EOS, pad_token_id=0, **asked
+        )
+        hook.remove()
+        for method in ("beam_search", "speculative_beam_search"):
+            ours = dsbd.decode(pair, prompt, read_settings(method, top_k=0, **asked))
+            assert ours.token_ids == theirs[0, len(prompt) :].tolist()
+            assert ours.stats.layers == len(passes) == length
 
 
 @pytest.mark.slow

@@ -48,7 +48,8 @@ class Copying(Tables):
 
 
 SEEN = Tables(1, 3)
-ENDING = Tables(2, 3, eos=2)
+ENDING = Tables(4, 3, eos=2)
+EARLY = {"early_stopping": False, "length_penalty": 0.5, "max_new_tokens": 3, "top_k": 3}
 TWO_TOKENS = Tables(3, 2)
 UNRELATED = Tables(4, 3, likeness=0.0)
 EQUAL = Tables(5, 3, likeness=1.0)
@@ -61,7 +62,9 @@ RUNS = {
     "three layers, landing": (SEEN, {}, 3),
     "three layers, landing, covers": (SEEN, {"cover_width": 2, "top_k": 3}, 3),
     "all pairs": (SEEN, {"top_k": 0, "cover_width": 1}, 2),
-    "EOS": (ENDING, {"cover_width": 1, "top_k": 3}, 3),
+    "EOS": (ENDING, EARLY | {"cover_width": 1}, 3),
+    "EOS, at once": (ENDING, EARLY | {"early_stopping": True}, 3),
+    "EOS, never": (ENDING, EARLY | {"early_stopping": "never"}, 3),
     "top-p": (SEEN, {"top_k": 0, "top_p": 0.8, "cover_width": 1}, 2),
     "top-k then top-p": (SEEN, {"top_k": 5, "top_p": 0.9, "temperature": 1.5}, 2),
     "width three, hot, three drafts": (TWO_TOKENS, {"width": 3, "draft_width": 3, "temperature": 1.6, "top_k": 3}, 2),
@@ -71,7 +74,13 @@ RUNS = {
     "draft is target": (EQUAL, {}, 3),
     "temperature zero": (SEEN, {"temperature": 0.0, "cover_width": 1, "width": 3, "draft_width": 3}, 3),
     "likely": (SEEN, {"forest": "likely", "draft_width": 3}, 3),
-    "likely, EOS, top-p": (ENDING, {"forest": "likely", "draft_width": 4, "top_k": 0, "top_p": 0.9}, 3),
+    "likely, EOS, top-p": (
+        ENDING,
+        EARLY
+        | {"forest": "likely", "width": 3, "draft_width": 5, "top_k": 5, "top_p": 0.97}
+        | {"early_stopping": "never", "length_penalty": -0.5},
+        3,
+    ),
     "likely, greedy": (SEEN, {"forest": "likely", "draft_width": 2, "temperature": 0.0, "width": 3}, 3),
     "no drafts": (SEEN, {"draft_depth": 0, "width": 3}, 1),
     "copied": (COPYING, {}, 3),

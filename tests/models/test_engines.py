@@ -4,6 +4,7 @@ A plain call replaces the captured CUDA graph, so buckets, padding, slots and ma
 """
 
 import gc
+import pickle
 import random
 import re
 import warnings
@@ -342,7 +343,8 @@ def test_joined_weights_are_in_memory_once():
 
 @pytest.mark.parametrize(("engine", "kind"), [("traced", traced.TracedForward), ("onnx", OnnxForward)])
 def test_one_forward_serves_decodes_side_by_side(engine, kind, capfd):
-    """Catches a trace or a session per row, decodes that write into each other's keys, and warnings of tracing."""
+    """Catches a trace or a session per row, decodes that write into each other's keys, warnings of tracing, and a model
+    that no other process can be given."""
     model = model_on(engine)
     drivers, forward = [Driver(model, seed, 3 + seed) for seed in range(2)], model.runner(kind)
     with warnings.catch_warnings():
@@ -352,6 +354,9 @@ def test_one_forward_serves_decodes_side_by_side(engine, kind, capfd):
     assert capfd.readouterr() == ("", "")
     assert max(driver.worst for driver in drivers) < (CLOSE if engine == "traced" else FLOAT32)
     assert model.runner(kind) is forward
+    copied = Driver(pickle.loads(pickle.dumps(model)), 0, 3)
+    copied.iterate(depth=2, width=3, keep=2, layerwise=False, gap=0)
+    assert copied.worst < (CLOSE if engine == "traced" else FLOAT32)
 
 
 def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):

@@ -176,57 +176,19 @@ def split(pattern: str) -> Any:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
-def many(times: int, kind: str, content: str, **pattern: str) -> Any:
-    part = {"type": "Replace", "pattern": pattern, "content": content}
-    return {"type": "Sequence", kind: [part] * times}
-
-
-def bytes_of_bytes(kind: str) -> Any:
-    one = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    return {"type": "Sequence", kind: [one] * 4}
-
-
 DEEP = "{" + '"x": {' * 900 + "}" * 901
-NESTED = '{"type": "Sequence", "normalizers": [' * 60 + '{"type": "Lowercase"}' + "]}" * 60
 TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}], "pair": [],
             "special_tokens": {}}  # fmt: skip
-WHOLE = {"Sequence": {"id": "A", "type_id": 0}}
-TIMES = {"type": "TemplateProcessing", "single": [WHOLE] * 9, "pair": [WHOLE], "special_tokens": {}}
-UNUSED = {f"<s{place}>": {"id": f"<s{place}>", "ids": [0], "tokens": ["!"]} for place in range(20_000)}
-LONG = (
-    r"(tokenizer|special).*json of .* has \w+ of [\d,]+ characters; at most [13]\d*,000.* are read; "
-    "download it again"
-)
-GROWS = "makes of one character more than 64; .*; download it again"
 OUTSIDE = "names '.*', which is no file of it; download it again"
 REFUSED = {
-    "layers": (changing("config.json", num_hidden_layers=10**9), "says num_hidden_layers 1000000000; allowed are 0 to"),
-    "inner": (changing("config.json", text_config={"n_layer": 10**9}), "says n_layer 1000000000"),
-    "vocabulary": (changing("config.json", vocab_size=-5), "says vocab_size -5; allowed are 1 to"),
     "wide": (changing("config.json", hidden_size=8 * 10**7), "GB of memory for its weights in float32"),
     "no groups": (changing("config.json", num_key_value_heads=0), "ZeroDivisionError"),
     "more layers": (changing("config.json", num_hidden_layers=3), "are missing or of another shape, such as model.lay"),
     "a text": (changing("config.json", hidden_size="x"), "expected int, got str"),
-    "deep": (changing("config.json", deep=json.loads(DEEP)), "config.json of .* has 902 lists and objects inside each"),
-    "nested": (changing("tokenizer.json", normalizer=json.loads(NESTED)), "tokenizer.json of '.*' has 122 lists"),
+    "deep": (changing("config.json", deep=json.loads(DEEP)), "cannot load .*RecursionError"),
     "property": (changing("tokenizer.json", pre_tokenizer=split(r"\p{Nope}")), "Oniguruma error.*download it again"),
     "template": (changing("tokenizer.json", post_processor=TEMPLATE), "PanicException.*download it again"),
     "negative": (changing("tokenizer.json", model={"type": "BPE", "vocab": {"a": -1}, "merges": []}), "integer `-1`"),
-    "normalizer grows": (changing("tokenizer.json", normalizer=many(9, "normalizers", "Q" * 16, String="Q")), GROWS),
-    "decoder grows": (changing("tokenizer.json", decoder=many(9, "decoders", "Q" * 16, String="Q")), GROWS),
-    "a prefix": (changing("tokenizer.json", normalizer={"type": "Prepend", "prepend": "Q" * 64}), GROWS),
-    "a text again and again": (
-        changing("tokenizer.json", post_processor={"type": "Sequence", "processors": [TIMES] * 2}), GROWS),
-    **{f"long {part}": (changing("tokenizer.json", **{part: content}), LONG) for part, content in (
-        ("post_processor", {**TIMES, "single": [WHOLE], "special_tokens": UNUSED}),
-        ("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AAAA" * 300_000}),
-        ("decoder", many(20_000, "decoders", "Q", String="Q")),
-        ("added_tokens", [{"id": 300, "content": "Q" * 80}] * 150_000))},
-    **{f"special {file}": (changing(f"{file}.json", additional_special_tokens=["<special>"] * 30_000), LONG)
-       for file in ("tokenizer_config", "special_tokens_map")},
-    **{f"bytes of bytes, {name}": (changing("tokenizer.json", **{name: bytes_of_bytes(parts)}), GROWS)
-       for name, parts in (("normalizer", "normalizers"), ("pre_tokenizer", "pretokenizers"))},
-    "nothing grows": (changing("tokenizer.json", normalizer=many(4, "normalizers", "QQQ", Regex="Q*")), GROWS),
     **{f"pipe {name}": (pipe(name), f"has {name}, which is not a plain file but a pipe or a device; remove it")
        for name in ("config.json", "tokenizer.json", "model.safetensors")},
     "no folder": (shutil.rmtree, "hub id"),
@@ -250,8 +212,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_hostile_or_damaged_folder_is_refused_with_the_remedy(name, folder):
-    """Catches a wait without end, an error or a panic of a library that escapes, weights that were made up, a text that
-    fills the memory, headers read outside the folder, and a sentence without its remedy."""
+    """Catches a wait without end, an error or a panic of a library that escapes, weights that were made up, headers
+    read outside the folder, and a sentence without its remedy."""
     damage, said = REFUSED[name]
     damage(folder)
     message = refusal(folder)
@@ -260,11 +222,10 @@ def test_a_hostile_or_damaged_folder_is_refused_with_the_remedy(name, folder):
 
 
 def test_what_a_good_folder_may_have(folder):
-    """Catches -1 for no EOS taken for the last token, known replacements refused, and a prompt that breaks a tokenizer
-    which loads: it panics at the first prompt of a visitor who knows which."""
+    """Catches -1 for no EOS taken for the last token, and a prompt that breaks a tokenizer which loads: it panics at
+    the first prompt of a visitor who knows which."""
     change(folder, "generation_config.json", eos_token_id=[-1, 5])
-    spaces = many(3, "normalizers", "\u2581", String=" ")
-    change(folder, "tokenizer.json", normalizer=spaces, pre_tokenizer=split("(a+)+$"))
+    change(folder, "tokenizer.json", pre_tokenizer=split("(a+)+$"))
     pair = dsbd.load_pair(folder, **EAGER)
     assert pair.eos == {5}
     with pytest.raises(dsbd.PromptError, match=r"fails on this prompt \(PanicException: .*; change one of them"):

@@ -42,7 +42,7 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
         ({"target": "own", "draft": "lokup"}, "draft is 'lokup'; did you mean 'lookup'"),
         ({"draft": "Lookup"}, "draft is 'Lookup'; did you mean 'lookup'"),
         ({"target": "own", "draft": "ngram"}, "draft is 'ngram'; did you mean 'lookup'"),
-        ({"target": "sql"}, "target is 'sql'; did you mean 'bundled:sql'"),
+        ({"target": "SQL"}, "target is 'SQL'; did you mean 'bundled:sql'"),
         ({"device": "cuda:99"}, "device 'cuda:99' .*use auto, cpu or cuda"),
         ({"device": "meta"}, "device 'meta' .*use auto, cpu or cuda"),
         ({"dtype": "float8"}, "dtype is 'float8'; choose .*bfloat16, or weights='int8'"),
@@ -93,6 +93,17 @@ def test_what_is_no_pair_of_loaded_models_is_refused(given, said):
     """Catches an AttributeError deep in the decoder."""
     with pytest.raises(PairError, match=said):
         make_pair(*given)
+
+
+def test_a_bundled_pair_has_a_short_name(monkeypatch, tmp_path):
+    """Catches a name of the command line that Python does not know, and a folder of that name that is passed over."""
+    monkeypatch.chdir(tmp_path)
+    assert load_pair("sql", "lookup", device="cpu").target.id == "bundled:sql/target"
+    with pytest.raises(PairError, match="brings its own memory"):
+        load_pair("memory", memory="own")
+    (tmp_path / "sql").mkdir()
+    with pytest.raises(PairError, match=r"'sql' .*config.json"):
+        load_pair("sql", device="cpu")
 
 
 @pytest.mark.parametrize(

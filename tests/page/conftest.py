@@ -14,6 +14,7 @@ from visualize.page.runner import TITLES, Pairs, Runner
 from visualize.page.serve import launch_options
 
 PATIENCE_SECONDS = 90
+SHORT = {"max_new_tokens": 8, "draft_depth": 2, "draft_width": 3}
 
 
 @contextmanager

@@ -17,6 +17,11 @@ pytestmark = pytest.mark.slow
 
 PATIENCE = 90_000
 HERE = re.compile(r"(http://127\.0\.0\.1:|data:|blob:)")
+SHIFT = """() => new Promise((done) => {
+    new PerformanceObserver((list) => done(list.getEntries().reduce((sum, {value}) => sum + value, 0)))
+        .observe({type: "layout-shift", buffered: true});
+    setTimeout(() => done(0), 500);
+})"""
 TABS = ("Play", "Race", "Learn", "About")
 
 
@@ -33,7 +38,7 @@ class Visit(Watched):
         self.page.wait_for_selector(waits_for)
         if pair and waits_for != "#run" and "?" not in address:
             self.page.get_by_label(pair, exact=True).check(force=True)
-            self.says(".headline", "21 passes")
+            self.says(".headline", "25 passes")
             expect(self.page.locator("#prompt textarea")).to_have_value(re.compile("fox"))
 
     def drawer(self, is_open: bool) -> None:
@@ -96,20 +101,24 @@ def test_the_page_opens_with_what_pays(visits):
     visit = visits(pair="")
     page = visit.page
     assert page.input_value("#prompt textarea") == "How many old branches are there in each city?"
+    assert page.evaluate(SHIFT) <= 0.05, "what was read moved while the page loaded"
     visit.says(".headline", "^3 passes instead of 15$")
     visit.says(".kept", "Exact setting, same quality: each text as likely as in beam sampling with 4 beams")
-    visit.says(".compared", "In the recorded race: [0-9.]+ × as fast over 16 prompts, beside beam sampling")
+    visit.says(".compared", "In the recorded race: [0-9.]+ to [0-9.]+ × as fast over 16 prompts, beside beam sampling")
     assert visit.text().startswith("SELECT city, COUNT(*) FROM branches")
     assert page.locator(".answer-rows :is(th, td)").all_inner_texts()[:4] == ["city", "COUNT(*)", "Dublin", "1"]
-    visit.says(".fewer", "for 1 word or 5: checking 5 takes [0-9.]+ × as long here")
+    visit.says(".fewer", "for 1 word or for 5(: checking 5 takes .* as long on the machine|. This machine was busy)")
     page.click("[data-do=why]")
     page.wait_for_selector(".dsbd-cut")
     page.fill("#prompt textarea", "Which authors wrote more than two books?")
     page.click("#run")
     visit.decoded()
-    visit.says(".headline", r"^[0-9]+ pass(es)? instead of [0-9]+, ([0-9.]+ × )?as fast")
-    visit.says(".compared", "3 runs each. Perplexity of the texts: [0-9.]+, alone [0-9.]+")
+    visit.says(".headline", r"^[0-9]+ pass(es)? instead of [0-9]+, (.* as fast|this machine is busy|the|both|$)")
+    visit.says(".compared", "with the large model alone .*Perplexity of the text: [0-9.]+, alone [0-9.]+")
     visit.drawer(True)
+    page.get_by_label("Method").click()
+    page.get_by_role("option", name="One text: Sampling", exact=True).click()
+    expect(page.locator("#preset input:checked")).to_have_count(0)
     page.get_by_label("Fast: narrower", exact=False).check()
     page.click("[data-do=run]")
     visit.says(".kept", "Fast setting: each token by the large model; a narrower search where it is sure")
@@ -256,14 +265,17 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
     if origin != "recorded":
         return
     whole = json.loads(gzip.decompress(path.read_bytes()))
+    first = whole["iterations"][0]
+    own = first["nodes"][0] | {"parent": first["nodes"][0]["id"]}
     damaged = {
         "cut.json.gz": path.read_bytes()[:3000],
         "text.json": b"no JSON",
         "null.json": b"null",
         "other.json": json.dumps(whole | {"format": "x/1"}).encode(),
         "numbers.json": json.dumps(whole | {"iterations": [1, 2, 3]}).encode(),
-        "parents.json": json.dumps(whole | {"iterations": [{**whole["iterations"][0], "nodes": [None]}]}).encode(),
-        "hollow.json": json.dumps({"format": "dsbd-trace/1", "iterations": [], "prompt": {"pieces": []}}).encode(),
+        "own-parent.json": json.dumps(whole | {"iterations": [first | {"nodes": [own, *first["nodes"][1:]]}]}).encode(),
+        "parents.json": json.dumps(whole | {"iterations": [first | {"nodes": [None]}]}).encode(),
+        "hollow.json": json.dumps({"format": "dsbd-trace/2", "iterations": [], "prompt": {"pieces": []}}).encode(),
     }
     for name, content in damaged.items():
         (tmp_path / name).write_bytes(content)
@@ -282,12 +294,27 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
     visit.asked[:] = [url for url in visit.asked if not url.startswith("file:")]
 
 
+def test_the_browser_writes_what_the_server_writes(visit):
+    """Catches a prompt without the words of its pair, another setting or seed, and a button that cannot do it."""
+    for pair, prompt in (("Stories", "Once upon a time"), ("Questions to SQL", "Which members have the most loans?")):
+        visit.page.get_by_label(pair, exact=True).check(force=True)
+        visit.set_field("seed", "7")
+        visit.run(prompt)
+        visit.decoded()
+        there = visit.text(), visit.page.inner_text(".headline").split(",")[0]
+        visit.page.click("[data-do=live]")
+        visit.says(".live-said", "Decoded in this browser")
+        assert (visit.text(), visit.page.inner_text(".headline")) == there
+    visit.page.get_by_label("Long stories", exact=True).check(force=True)
+    expect(visit.page.locator("[data-do=live]")).to_be_hidden()
+
+
 def test_another_decode_another_pair_and_plotly(visit):
     """Catches a figure of another decode than the one that is shown."""
     expect(visit.page.locator(".running-line .mark")).not_to_have_count(0)
     visit.drawer(True)
     first = visit.text()
-    other = visit.page.locator("#shown option").nth(1).get_attribute("value")
+    other = visit.page.locator("#shown option").first.get_attribute("value")
     visit.page.select_option("#shown", other)
     wait_until(lambda: visit.text() != first)
     visit.drawer(False)
@@ -302,6 +329,37 @@ def test_another_decode_another_pair_and_plotly(visit):
     visit.page.click(".forest-switch button:last-child")
     visit.page.locator(".plotly-mount .js-plotly-plot").nth(1).wait_for()
     assert "SELECT" in visit.page.inner_text(".running-line")
+
+
+def test_another_prompt_than_that_of_the_answer(visits):
+    """Catches an old answer under a new question, a pair that opens empty, and a reload that forgets what was typed."""
+    visit = visits(pair="")
+    page = visit.page
+    page.get_by_role("button", name="The most loans").click()
+    visit.says(".running-line", "ORDER BY COUNT")
+    expect(page.locator(".older")).to_be_hidden()
+    page.fill("#prompt textarea", "مرحبا")
+    visit.says(".older", "Press Run")
+    expect(page.locator("#note")).to_be_hidden()
+    page.reload()
+    visit.says(".older", "Press Run")
+    assert page.input_value("#prompt textarea") == "مرحبا"
+    page.get_by_label("Long stories", exact=True).check(force=True)
+    visit.says(".running-line", "The secret animal is a puppy")
+    expect(page.locator(".older")).to_be_hidden()
+    page.click("#python summary")
+    assert page.locator(".python-lines").bounding_box()["width"] < 1200
+    page.click("[data-do=copy]")
+    visit.says("[data-do=copy]", "Copied|Selected")
+    page.reload()
+    visit.says(".running-line", "The secret animal is a puppy")
+    page.get_by_label("Stories", exact=True).check(force=True)
+    visit.set_field("max_new_tokens", "8")
+    visit.run("مرحبا")
+    visit.decoded()
+    expect(page.locator(".older")).to_be_hidden()
+    flows = "getComputedStyle(document.querySelector('.running-line')).direction"
+    assert page.evaluate(flows) == "ltr", "the continuation is English"
 
 
 def test_a_race_runs_is_stopped_and_played(visit, bundled):
@@ -348,7 +406,7 @@ def test_a_lesson_and_a_recording(visit):
         lambda: visit.page.input_value("#shown") != visit.page.locator("#shown option").first.get_attribute("value")
     )
     expect(visit.page.get_by_label("Questions to SQL", exact=True)).to_be_checked()
-    expect(visit.page.locator("#prompt textarea")).to_have_value("Show the titles of long books not written in French.")
+    expect(visit.page.locator("#prompt textarea")).to_have_value("Which authors have won more prizes than the average?")
     visit.tab("Learn")
     visit.page.click("text=Embed this")
     wait_until(lambda: "<iframe" in visit.page.input_value("#learn-snippet textarea"))

@@ -22,9 +22,10 @@ from gradio_client.exceptions import AppError
 
 from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
-from tests.page.conftest import PATIENCE_SECONDS, PacedRunner, events, toy_pairs, wait_until
+from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, toy_pairs, wait_until
 from tests.toy_pair import chat_tokenizer
 from visualize.page import play
+from visualize.page.comparison import Beside
 from visualize.page.form import SHOWN, build_control, far_from, is_read, read_query, settings_of, shown_value, values_of
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
 from visualize.page.page import build_page
@@ -36,7 +37,6 @@ from visualize.page.zerogpu import on_gpu
 
 VOCABULARY = 4096
 AUTO = {"forest": "auto", "draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
-SHORT = {"max_new_tokens": 8, "draft_depth": 2, "draft_width": 3}
 
 
 def form_values(**changed) -> list:
@@ -286,6 +286,26 @@ def test_one_run_uses_the_models_at_a_time_without_the_queue(toys):
         assert waiting.result(60)[-1].trace.result.token_ids
 
 
+def endless_comparison(*given):
+    """A comparison that goes on until it must end."""
+    cancel, end = given[-1], time.monotonic() + 20
+    while not cancel():
+        assert time.monotonic() < end, "it did not give way"
+        time.sleep(0.01)
+    yield Beside("beam_sampling", 1, state="stopped")
+
+
+def test_a_comparison_gives_way_to_a_run_that_waits(toys, monkeypatch):
+    """Catches a visitor who waits for seconds of somebody else's comparison."""
+    monkeypatch.setattr("visualize.page.runner.measure_speed", endless_comparison)
+    asked = DecodingSettings(**SHORT)
+    with ThreadPoolExecutor(1) as pool:
+        compared = pool.submit(list, toys.decode("first", "toy", "Once upon", asked, compare=True))
+        wait_until(lambda: toys.running()[0] == 1)
+        assert list(toys.decode("second", "toy", "Once", asked))[-1].trace.result.token_ids
+        assert compared.result(60)[-1].beside.state == "stopped"
+
+
 # ---- many visitors ----------------------------------------------------------------------------------------------
 
 
@@ -360,6 +380,24 @@ def test_many_visitors_who_leave_in_every_way(toys, toy_page):
             assert toys.steps - before <= 4, "it ended within an iteration"
     finally:
         toys.pace = 0.0
+
+
+@pytest.mark.slow
+def test_a_comparison_gives_way_to_the_line(toys, toy_page, monkeypatch):
+    """Catches a run that waits in the page's line, where the runner does not see it."""
+    ends = []
+
+    def compared(*given):
+        if not ends:
+            ends.extend(endless_comparison(*given))
+        yield from ()
+
+    monkeypatch.setattr("visualize.page.runner.measure_speed", compared)
+    config = httpx.get(f"{toy_page}/config").json()
+    (run,) = [one["id"] for one in config["dependencies"] if one["api_name"] == "run"]
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(partial(visit, toy_page, run), range(2), ["done"] * 2)) == ["done"] * 2
+    assert [one.state for one in ends] == ["stopped"]
 
 
 @pytest.mark.slow

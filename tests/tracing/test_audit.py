@@ -32,6 +32,10 @@ def trace_of(name: str) -> Trace:
     if name == "cold":
         cold = dsbd.DecodingSettings(method="beam_sampling", max_new_tokens=2, replacement=False, temperature=1e-3)
         return dsbd.decode(toy_pair(), "Once", cold, record=True).trace
+    if name == "stopped":  # inside its third iteration, by the default early_stopping
+        chosen = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, min_width=3, max_width=3, seed=9)
+        often = replace(toy_pair(), eos=frozenset(range(0, 256, 3)))
+        return dsbd.decode(often, "Once", chosen, record=True).trace
     method, _, every = name.partition(" ")
     return Trace.load(GOLDEN[name]) if name in GOLDEN else toy_traces(method)[2 if every else 0]
 
@@ -42,7 +46,7 @@ def resealed(data) -> Trace:
     return replace(trace, digest=canonical_digest(trace))
 
 
-@pytest.mark.parametrize("name", GOLDEN)
+@pytest.mark.parametrize("name", [*GOLDEN, "stopped"])
 def test_golden_traces_follow_and_keep_their_digests(name):
     """Catches a false alarm of the audit, another digest, and a change that the digest does not see."""
     trace = trace_of(name)
@@ -110,6 +114,7 @@ ALTERED = [
     ("toy", "nodes", of("cover"), lambda one: {"kind": "drafted"}),
     ("toy", "output_beams", None, plus("log_weight", -1e-4)),
     ("toy", "output_beams", None, plus("multiplicity", 1)),
+    ("stopped", "layers", lambda one: one["outcome"] == "stopped", lambda one: {"outcome": "landed"}),
 ]
 
 
@@ -163,7 +168,7 @@ def without_a_space(data):
     beam["text"] = beam["text"][0] + beam["text"][1:].replace(" ", "", 1)
 
 
-UNSEEN = ("branching", "depth_costs", "continuation")
+UNSEEN = ("branching", "depth_costs", "continuation", "early_stopping")
 """Settings that change nothing in this trace, or with which it cannot be read."""
 WHOLE = [
     ("likely", drawn_elsewhere),
@@ -175,6 +180,7 @@ WHOLE = [
     ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),
     ("sampling", partial(shifted, -3.0)),
     ("toy", without_a_space),
+    *(("stopped", settings(early_stopping=other)) for other in (True, "never", None)),
     *(("toy", settings(**{name: OTHER[name]})) for name in OTHER if name not in UNSEEN),
 ]
 
@@ -271,6 +277,7 @@ any_settings = st.fixed_dictionaries(
         "top_k": st.sampled_from([0, 0, 1, 2, 5, 50, 1000]),
         "top_p": st.sampled_from([1.0, 1.0, 0.95, 0.3, 0.01, 1e-300]),
         "length_penalty": st.sampled_from([0.0, 1.0, -10.0, 10.0]),
+        "early_stopping": st.sampled_from([True, False, "never", None]),
         "seed": st.integers(0, 2**31),
     }
 )

@@ -19,6 +19,7 @@ function told(error, table = en) {
 
 const REFUSED = [
   [{draft_depth: "auto"}, "Tokens guessed ahead is auto; the browser measures nothing, so choose a value."],
+  [{method: "mjsd"}, "method is mjsd, which needs Python; choose another."],
   [{max_new_tokens: 0}, "New tokens is 0; allowed are whole numbers from 1 to 32,768."],
   [{draft_width: 2.5}, "Guesses for each token is 2.5; allowed are whole numbers from 1 to 256."],
   [{input_beams: 65}, "Input beams is 65; allowed are whole numbers from 1 to 64."],

@@ -71,6 +71,10 @@ for (const [name, expected] of Object.entries(given.pairs)) {
       assert.throws(() => tokenizer.encode("ab\u{1f600}\ud800"), /^Error: unicode {"at":3}$/);
     });
 
+    await about.test("reads what the page's server reads of what is typed", () => {
+      for (const [typed, prompt] of expected.prompts) assert.equal(pair.asPrompt(typed), prompt);
+    });
+
     for (const {name: recorded, text, settings, ids, slots} of expected.decodes) {
       await about.test(`decodes ${recorded} as recorded`, async () => {
         let last;

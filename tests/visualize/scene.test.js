@@ -5,6 +5,9 @@ import assert from "node:assert/strict";
 import {readFileSync} from "node:fs";
 import test from "node:test";
 
+import {gzipSync} from "node:zlib";
+
+import {readTrace} from "../../visualize/viewer/reading.js";
 import {Scene} from "../../visualize/viewer/scene.js";
 import {decodePiece, flowing, hexOf, pieceLabel, shorten, turnIn, visible} from "../../visualize/viewer/tokens.js";
 import {STRINGS, Words, number, tellApart} from "../../visualize/viewer/words.js";
@@ -72,13 +75,29 @@ test("a decode that was stopped has a best text", () => {
   assert.equal(tied.best.node, trace.iterations[0].output_beams[0].node, "ties go to the earlier beam");
 });
 
-/* Catches a file of another kind, and damage that would be drawn as something else. */
-test("what is no trace is refused", () => {
+/* Catches a file of another kind, a walk that goes round in a circle, and sizes that hold a browser for minutes. */
+test("what is no trace is refused, as Python refuses it", async () => {
   const {trace} = given.traces.toy;
-  const [first, ...others] = trace.iterations;
-  const orphan = {...first, trials: [], draws: [], nodes: [{...first.nodes[0], parent: 9999}]};
-  assert.throws(() => new Scene({...trace, format: "dsbd-trace/2"}), /format is dsbd-trace\/2; the viewer draws/);
-  assert.throws(() => new Scene({...trace, iterations: [orphan, ...others]}), /iteration 1: node 1 hangs below no/);
+  for (const {altered, said} of given.refused) assert.throws(() => new Scene(altered), {message: said});
+  const [first] = trace.iterations;
+  for (const [part, said] of [
+    [{format: "dsbd-trace/2"}, /^Error: format is dsbd-trace\/2; the viewer draws/],
+    [{settings: {...trace.settings, max_width: 1e9}}, /max_width is 1000000000, above 64/],
+    [{iterations: [{...first, draft_depth: 1e15}]}, /iteration 1 has 1000000000000001 layers, above 33/],
+  ]) {
+    assert.throws(() => new Scene({...trace, ...part}), said);
+  }
+  const bomb = gzipSync(Buffer.alloc(2 ** 28 + 1, " "));
+  for (const [content, said] of [
+    [bomb, /more than 268,435,456 bytes; record a smaller one/],
+    [`[${"0,".repeat(12e6)}0]`, /more than 12,000,000 values; record a smaller one/],
+    ['{"seed":[1e999]}', /number Infinity is larger than 1e\+300/],
+  ]) {
+    await assert.rejects(readTrace(new Blob([content])), said);
+  }
+  for (const pack of [String, gzipSync]) {
+    assert.deepEqual(await readTrace(new Blob([pack(JSON.stringify(trace))])), trace);
+  }
 });
 
 /* Catches a character that is split over tokens and lost, and bytes that are no character and vanish. */

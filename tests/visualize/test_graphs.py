@@ -1,12 +1,15 @@
 """A trace as graphs: what every node is and where it stands, against slow twins; the rules of the layout; and the
 recordings, which decode again."""
 
+import io
 import itertools
+import json
 import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import cache
 
+import networkx as nx
 import pytest
 
 import visualize
@@ -126,6 +129,36 @@ def test_columns_keep_distance_and_order_and_parents_stand_midway(trace):
             assert places[below][1] - places[above][1] >= least - 0.0011  # rows are rounded
         for node, rows in children.items():
             assert places[node][1] == pytest.approx((rows[0] + rows[-1]) / 2, abs=0.0011)
+
+
+def bytes_of(write, graph):
+    write(graph, file := io.BytesIO())
+    return io.BytesIO(file.getvalue())
+
+
+WRITERS = {
+    "graphml": lambda graph: nx.read_graphml(bytes_of(nx.write_graphml, graph), node_type=int),
+    "gexf": lambda graph: nx.read_gexf(bytes_of(nx.write_gexf, graph), node_type=int),
+    "gml": lambda graph: nx.relabel_nodes(
+        nx.read_gml(bytes_of(nx.write_gml, graph), label="id"), dict(enumerate(graph))
+    ),
+    "json": lambda graph: nx.node_link_graph(json.loads(json.dumps(nx.node_link_data(graph)))),
+    "adjlist": lambda graph: nx.read_adjlist(bytes_of(nx.write_adjlist, graph), nodetype=int, create_using=nx.DiGraph),
+}
+"""Each writes a graph and reads it back."""
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("name", ["toy", "nasty", "joint", "6-beam-sampling.json.gz"])
+@pytest.mark.parametrize("iteration", [None, 0])
+def test_every_writer_of_networkx_takes_a_plain_graph(name, iteration, writer):
+    """Catches None, a list or a record among the attributes, which GraphML, GEXF, GML or JSON refuse."""
+    graph = visualize.forest_graph(trace_of(name), iteration, plain=True)
+    again = WRITERS[writer](graph)
+    assert (set(again), set(again.edges)) == (set(graph), set(graph.edges))
+    for id_, node in graph.nodes.items():
+        assert {"token", "state", "slots", "row"} < node.keys()
+        assert writer == "adjlist" or again.nodes[id_] | {"label": node["label"]} == node
 
 
 def test_small_cases_and_a_chain_longer_than_the_stack():

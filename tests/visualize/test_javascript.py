@@ -8,12 +8,15 @@ import shutil
 import subprocess
 from collections import Counter
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import visualize
+from dsbd.errors import TraceError
 from dsbd.tracing.records import Piece
 from dsbd.tracing.trace import Trace
 from tests.law.oracle import Process, Warp, Weighted
@@ -66,6 +69,28 @@ def traces() -> dict[str, dict]:
     return {name: {"trace": trace.to_dict(), "drawn": scene(trace)} for name, trace in found.items()}
 
 
+CHANGED = {
+    "nodes.0.parent": 1, "nodes.1.parent": 2, "nodes.0.id": 0, "nodes.1.id": 1, "nodes.0.layer": 2,
+    "input_beams.0.node": 99, "output_beams.0.node": 99, "trials.0.node": 0, "trials.0.layer": 2, "draws.0.layer": 9,
+    "layers.0.layer": 2, "layers.0.alive.0": 1, "layers.0.beams.0.node": 99, "layers.0.alternatives.0.parent": 99,
+    "kept.nodes.0": 99,
+}  # fmt: skip
+"""Places of an iteration and what contradicts the rest there: the first node is its own parent, and so on."""
+
+
+def refused() -> list[dict]:
+    """Traces that contradict themselves, with the sentence."""
+    found = []
+    for it, (place, value) in itertools.product((0, 1), CHANGED.items()):
+        plain = trace_of("toy").to_dict()
+        *path, last = [int(step) if step.isdigit() else step for step in place.split(".")]
+        reduce(getitem, path, plain["iterations"][it])[last] = value
+        with pytest.raises(TraceError) as error:
+            Trace.from_dict(plain)
+        found.append({"altered": plain, "said": str(error.value)})
+    return found
+
+
 def stopped() -> dict:
     """A decode without a result, with its best node and text."""
     trace = replace(trace_of("toy"), result=None)
@@ -108,6 +133,7 @@ def what_python_says() -> dict:
         "plurals": {language: [plural_category(language, count) for count in range(300)] for language in languages},
         "module": viewer_assets()["js"],
         "joined": {"viewer": viewer_assets()["js_classic"], **parts},
+        "refused": refused(),
         "stopped": stopped(),
         "pieces": pieces(),
         "pair": PAIR,

@@ -31,9 +31,10 @@ from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
 from tests.axe import serious
-from tests.toy_pair import SPREAD
+from tests.toy_pair import SPREAD, fitting
 from tests.visualize.homes import served, visit
 from tests.visualize.test_javascript import run_under_node
+from visualize.page.form import as_prompt
 from visualize.pages.live import FOLDER as SHARED_FOLDER
 from visualize.pages.live import METHODS, live_pair
 
@@ -172,9 +173,11 @@ def case(seed: int, /, **settings: Any) -> dict[str, Any]:
 GRID = [
     {},
     {"min_width": 2, "max_width": 4, "width_threshold": 0.4},
-    {"temperature": 0.0, "forest": "likely", "replacement": False, "max_width": 3, "width_threshold": 0.9},
+    {"temperature": 0.0, "forest": "coupled", "replacement": False, "min_width": 3, "max_width": 3},
     {"top_p": 0.7, "top_k": 10, "replacement": False, "temperature": 1.5},
-    {"top_p": 0.6, "forest": "likely"},
+    {"top_p": 0.6, "forest": "coupled", "cover_width": 2, "seed": 2**40 + 7, "min_width": 2, "max_width": 2},
+    {"forest": "coupled", "replacement": False, "min_width": 4, "max_width": 4, "draft_width": 9, "top_k": 0},
+    {"min_width": 5, "max_width": 5, "temperature": 1.4, "draft_width": 12},
     {"temperature": 1e-3, "seed": 2**32 + 5},
     {"temperature": 1e-3, "replacement": False, "min_width": 3, "draft_width": 3, "seed": 2**53 - 1},
     {"draft_width": 1, "width_threshold": 0.0, "max_new_tokens": 1},
@@ -185,7 +188,7 @@ GRID = [
     {"method": "sampling"},
     {"method": "greedy"},
 ]
-MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished"}
+MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished", "stopped"}
 """Verdicts and outcomes that these decodes meet."""
 START = 5_000
 """The first of the seeds of any settings. They meet no two versions of a text that differ by rounding only, which the
@@ -204,9 +207,10 @@ def any_settings(seed: int) -> dict[str, Any]:
         "temperature": [0.0, 0.3, 1.0, 1.0, 2.5],
         "top_k": [0, 3, 8, 50],
         "length_penalty": [-2.0, 0.5, 1.5],
+        "early_stopping": [True, False, "never", None],
         "max_new_tokens": range(1, 21),
     }
-    return {name: random.Random(f"{seed} {name}").choice(values[name]) for name in values if name != "seed"}
+    return fitting({name: random.Random(f"{seed} {name}").choice(values[name]) for name in values if name != "seed"})
 
 
 @pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 12), marks=pytest.mark.slow)], ids=["few", "many"])
@@ -238,6 +242,9 @@ HOSTILE = (
 )  # fmt: skip
 
 
+TYPED = ("Who?", " Who?\n", "\n Q: Who?\nSQL: ", "Q", "")
+
+
 def pair_says(name: str) -> dict[str, Any]:
     """What Python has of a pair: texts with their ids and the text of these, the pieces of all ids, and recordings."""
     target = asset_path("models") / name / "target"
@@ -254,6 +261,7 @@ def pair_says(name: str) -> dict[str, Any]:
         "texts": [(text, found, tokenizer.decode(found, skip_special_tokens=True, clean_up_tokenization_spaces=False))
                   for text, found in ids],
         "pieces": [piece_of(one) for one in every],
+        "prompts": [(text, as_prompt(f"bundled:{name}", text)) for text in TYPED],
         "special": [one in tokenizer.all_special_ids for one in every],
     }  # fmt: skip
 
@@ -349,6 +357,13 @@ def test_a_live_page_decodes(browser, site):
         page.click(".dsbd-live-run")
         expect(said).to_have_text("Stopped.")
         expect(page.get_by_role("button", name="Save the trace")).to_be_hidden()
+
+        page.locator(".dsbd-live select").first.select_option("Questions to SQL")
+        expect(page.locator(".dsbd-live textarea")).to_have_value("How many old branches are there in each city?")
+        expect(page.get_by_label("Seed", exact=True)).to_have_value("0")
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text(DONE, timeout=120_000)
+        expect(page.locator(".dsbd-live-text")).to_contain_text("SQL: SELECT city, COUNT(*) FROM branches")
         assert seen.errors == []
 
 

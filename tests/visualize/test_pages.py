@@ -84,6 +84,20 @@ def test_the_page_names_nothing_outside():
     assert json.loads(inside) == NASTY[:-1]
 
 
+@pytest.mark.parametrize("policy", ["script-src 'self'", "script-src 'unsafe-inline'"])
+def test_a_host_that_forbids_scripts_in_a_page_leaves_a_sentence(browser, tmp_path, policy):
+    """Catches a page of which only the title is left there, and a sentence that stays where the viewer runs."""
+    said, forbids = f'<meta http-equiv="Content-Security-Policy" content="{policy}">', "self" in policy
+    (tmp_path / "page.html").write_text(html_page(TRACE).replace("<title>", f"{said}<title>"), encoding="utf-8")
+    with visit(browser, tmp_path / "page.html") as seen:
+        expect(seen.page.locator(".until")).to_have_count(int(forbids))
+        expect(seen.page.locator(".dsbd-forest")).to_have_count(1 - int(forbids))
+        expect(seen.page.locator(".said")).to_have_text(TRACE.prompt.text + TRACE.result.text)
+        if forbids:
+            expect(seen.page.locator(".until")).to_contain_text("put it on another host")
+            expect(seen.page.locator(".until")).to_be_visible()
+
+
 def test_an_article_asks_nothing(tmp_path, capsys):
     TRACE.save(tmp_path / "t.json")
     (tmp_path / "asks.md").write_text("---\ntitle: T\ntrace: t.json\n---\n## A\n\n- [x] one\n- [ ] two\n")
@@ -199,7 +213,7 @@ def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported, l
         seen.quiet()
 
 
-@pytest.mark.parametrize("kind", ["iframe", "jupyter", "myst", "quarto", "moodle", "wordpress"])
+@pytest.mark.parametrize("kind", ["iframe", "jupyter"])
 def test_a_snippet_opens_in_its_place(kind):
     """Catches a snippet that opens elsewhere than asked, and a title that ends its frame."""
     snippet = visualize.embed_snippet("viewer.html", kind, iteration=1, step=2, title='A "forest" <b>')
@@ -361,7 +375,7 @@ def test_errors_name_file_line_and_remedy(text, named, tmp_path, capsys):
     """Catches a traceback, and an error that leaves a teacher searching."""
     TRACE.save(tmp_path / "t.json")
     tables = json.loads((asset_path("lessons") / "three-words.json").read_text(encoding="utf-8"))
-    (tmp_path / "tables.json").write_text(json.dumps(tables | {"draft": {"": [0.5, 0.5, 0.0]}}))
+    (tmp_path / "tables.json").write_text(json.dumps(tables | {"draft": {"": [0.5, 0.5, 0.0]}}), "utf-8-sig")
     (tmp_path / "bad.md").write_text(text, encoding="utf-8")
     told = refused(capsys, "lesson", str(tmp_path / "bad.md"), "--output", str(tmp_path / "out.html"))
     assert "bad.md" in told

@@ -303,11 +303,11 @@ def decode_figure(source: Source | nx.DiGraph, *, theme: Theme = "light", langua
 
 def decode_title(tree: nx.DiGraph, words: Words) -> str:
     """Return how many passes of the large model the text took, and how many the same law takes without guesses."""
-    bands = tree.graph["bands"]
-    passes, alone = len(bands), bands[-1].last if bands else 0
+    alone = tree.graph["tokens"]
+    passes = sum(band.first <= alone for band in tree.graph["bands"])  # other versions may go on behind the text
     return words(
         "figure.instead" if tree.graph["is_lossless"] and passes < alone else "figure.decode",
-        tokens=words.counted("tokens", tree.graph["tokens"]),
+        tokens=words.counted("tokens", alone),
         passes=words.counted("passes", passes),
         alone=alone,
     )

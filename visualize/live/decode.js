@@ -3,13 +3,15 @@
  * It is a generator, so that models that answer at once and models that answer later share it: it yields functions that
  * call a model and takes back what they return, and it yields a record of each iteration. */
 
+import {Noise} from "./noise.js";
 import {RULES, verified} from "./verify.js";
 import {bestOf, logProbsOf, warpedLaw} from "../viewer/law.js";
 
 /* settings: resolved. generator: all random numbers come from it. Returns what is left at the end. */
 export function* iterations(pair, ids, settings, {generator, now, rules = RULES}) {
   const root = {parent: null, token: ids[ids.length - 1], length: 0};
-  const shared = {size: pair.target.vocabulary, eos: pair.eos, generator};
+  const noise = new Noise(settings.seed, ids, root);
+  const shared = {size: pair.target.vocabulary, eos: pair.eos, generator, noise};
   const target = pair.target.row();
   const draft = settings.draft_depth > 0 ? pair.draft.row() : null;
   const clock = clockOf(now);
@@ -28,9 +30,10 @@ export function* iterations(pair, ids, settings, {generator, now, rules = RULES}
     const numbers = generator.uniforms(uniformsNeeded(forest.layers.length, settings)).values();
     phases.score_seconds = clock();
     const uniform = () => numbers.next().value;
-    const layers = verified({...shared, forest, rowOf, settings, uniform, rules});
+    const verifiedLayers = verified({...shared, forest, rowOf, settings, uniform, rules});
     phases.verify_seconds = clock();
-    const kept = commit(state, layers, settings, pair.eos);
+    const layers = upToEnd(verifiedLayers, state, settings, pair.eos);
+    const kept = commit(state, layers, settings);
     for (const row of state.beams.length ? [target, draft] : []) row?.commit(state.beams.map(({node}) => node));
     phases.commit_seconds = clock();
     const step = {index, input_beams: beams, forest, rowOf, layers, kept, slots_scored, phases};
@@ -53,15 +56,36 @@ function* scored(row, forest) {
 
 /* How many random numbers verification takes at most: one for each trial and draw. */
 function uniformsNeeded(depth, {forest, draft_width, max_width}) {
-  return (forest === "sampled" ? depth * draft_width : 0) + (depth + 1) * max_width;
+  return forest === "coupled" ? 0 : depth * draft_width + (depth + 1) * max_width;
 }
 
-/* Finishes the beams that ended and keeps those of the last layer. Returns the nodes whose slots stay: the ancestors of
+/* Finishes the beams that ended. Returns the layers up to the one that ends the decode, if one does: dsbd/law/beams.py
+ * and verified.py. */
+function upToEnd(layers, state, settings, eos) {
+  for (const [at, layer] of layers.entries()) {
+    state.finished = [...state.finished, ...layer.beams.filter(({node}) => eos.has(node.token))];
+    if (layer.living.length && endsEarly(state.finished, layer.living, settings)) {
+      return [...layers.slice(0, at), {...layer, living: [], outcome: "stopped"}];
+    }
+  }
+  return layers;
+}
+
+/* Whether early_stopping ends a decode behind a layer that leaves `alive`; at the limit it ends anyway. */
+function endsEarly(finished, alive, {early_stopping, length_penalty, max_width, max_new_tokens}) {
+  const [{length}] = alive.map(({node}) => node);
+  const counted = finished.flatMap((beam) => Array(beam.multiplicity).fill(beam));
+  if (early_stopping === null || counted.length < max_width || length === max_new_tokens) return false;
+  const scores = counted.map(({node, log_weight}) => log_weight / node.length ** length_penalty);
+  const longest = early_stopping === "never" && length_penalty > 0 ? max_new_tokens : length;
+  const best = Math.max(...alive.map(({log_weight}) => log_weight)) / longest ** length_penalty;
+  return early_stopping === true || best <= scores.sort((one, other) => other - one)[max_width - 1];
+}
+
+/* Keeps the beams of the last layer. Returns the nodes whose slots stay: the ancestors of
  * the beams that did not settle before. Settled nodes are those that all beams share. */
-function commit(state, layers, {input_beams}, eos) {
+function commit(state, layers, {input_beams}) {
   state.length += layers.length;
-  const ended = layers.flatMap(({beams}) => beams.filter(({node}) => eos.has(node.token)));
-  state.finished = [...state.finished, ...ended];
   state.beams = keepBest(layers[layers.length - 1].living, input_beams);
   const kept = new Set();
   for (const {node} of state.beams) {
@@ -112,9 +136,10 @@ export function idsOf(node) {
 
 /* Drafting: the draft model grows the forest, layer by layer, as dsbd/draft.py does with the same numbers.
  *
- * A layer has draft_width draws of a sampled forest, or the likeliest pairs of a likely one. Equal draws share a
- * *slot*, which carries their multiplicity. Nothing is drafted below a token that ends a beam. */
+ * A layer has draft_width draws, or in a coupled forest guesses of what the target draws. Equal draws share a *slot*,
+ * which carries their multiplicity. Nothing is drafted below a token that ends a beam. */
 const LEAST_DRAFT_PROB = 1e-300; // a pair less likely than this is not in Q
+const WORTHLESS = 3; // a pair with a larger margin is hardly ever drawn
 
 /* One tree of nodes below each input beam. layers: [{drafts, draft_probs, covers, rest, law}]. */
 export class Forest {
@@ -145,8 +170,9 @@ export class Forest {
 
 /* Draws `depth` layers below the input beams, fewer if all beams end, starting from the target's log-weights. A
  * generator: it yields calls of the row, and takes back what they return. */
-export function* drafted(row, beams, depth, settings, {size, eos, generator}) {
+export function* drafted(row, beams, depth, settings, {size, eos, generator, noise}) {
   const forest = new Forest(beams);
+  const margins = new Map(); // of a coupled forest: what the nodes that are extended lack to be drawn
   let frontier = beams;
   while (forest.layers.length < depth && frontier.length) {
     const logits = yield () => row.feed(frontier.map(({node}) => node));
@@ -154,26 +180,51 @@ export function* drafted(row, beams, depth, settings, {size, eos, generator}) {
     const law = {...warpedLaw(rows, frontier, settings, size), parents: frontier.map(({node}) => node)};
     const likeliest = bestOf(law.probs).filter((at) => law.probs[at] >= LEAST_DRAFT_PROB);
     const order = law.isRanked ? [...law.pairs.keys()] : likeliest;
-    const drawn = drawnFrom(order, law, settings, generator);
+    const isCoupled = settings.forest === "coupled";
+    const guesses = isCoupled ? guessesOf(law, margins, settings, noise) : null;
+    const drawn = isCoupled ? guesses.order.slice(0, settings.draft_width) : drawnFrom(order, law, settings, generator);
     const raw = (at) => rows[Math.floor(law.pairs[at] / size)][law.pairs[at] % size];
     const grown = (at) => forest.grow(law.parents[Math.floor(law.pairs[at] / size)], law.pairs[at] % size, raw(at));
     const drafts = drawn.map(grown);
-    const covers = coversOf(law, drawn, settings, eos).map(grown);
+    const covers = coversOf(law, drawn, settings, eos, guesses).map(grown);
     forest.layers.push(layerOf(law, order, drawn, drafts, covers, settings));
+    if (isCoupled) drawn.forEach((at) => margins.set(grown(at), guesses.margins[at]));
     frontier = [...new Set(drawn)]
       .filter((at) => !eos.has(law.pairs[at] % size))
       .map((at) => {
-        const multiplicity = drawn.filter((one) => one === at).length;
+        const multiplicity = isCoupled ? guesses.counts[at] || 1 : drawn.filter((one) => one === at).length;
         return {node: grown(at), log_weight: law.weightAt(law.pairs[at]), multiplicity};
       });
   }
   return forest;
 }
 
-/* The pairs that are drawn, or the likeliest, by their places in the law. order: the places of all that can be drawn,
- * best first. */
-function drawnFrom(order, {probs, isRanked}, {forest, draft_width: width, temperature, replacement}, generator) {
-  if (forest === "likely" || isRanked) return order.slice(0, width);
+/* What the target will draw, as far as the draft model tells: {order, margins, counts}, the places of the pairs with
+ * the least margins, and of each place its margin and the draws it is the guess of. See _guess of dsbd/draft.py. */
+function guessesOf({pairs, scores, parents, size, isRanked, probs}, margins, {max_width, replacement}, noise) {
+  const all = [...pairs.keys()];
+  if (isRanked) return {order: all, margins: all.map(() => 0), counts: all.map(() => 1)};
+  const parentOf = (at) => parents[Math.floor(pairs[at] / size)];
+  const before = all.map((at) => margins.get(parentOf(at)) ?? 0);
+  const own = all.map((at) => noise.gumbel(parentOf(at), pairs[at] % size, replacement ? max_width : 1));
+  const draws = own[0].map((_, draw) => all.map((at) => (probs[at] > 0 ? scores[at] + own[at][draw] : -Infinity)));
+  const sure = draws.map((values) => values.map((value, at) => (before[at] === 0 ? value : -Infinity)));
+  const winners = sure.map((values) => bestOf(values, replacement ? 1 : max_width));
+  const guesses = winners.flat();
+  const needed = winners.map((won, draw) =>
+    won.length === (replacement ? 1 : max_width) ? sure[draw][won[won.length - 1]] : -Infinity,
+  );
+  const lacks = (at) => Math.min(...draws.map((values, draw) => Math.max(needed[draw] - values[at], 0)));
+  const found = all.map((at) => before[at] + lacks(at));
+  const order = all.filter((at) => found[at] <= WORTHLESS);
+  order.sort((one, other) => found[one] - found[other] || pairs[one] - pairs[other]);
+  const counts = all.map((at) => guesses.filter((one) => one === at).length);
+  return {order, margins: found, counts};
+}
+
+/* The pairs that are drawn, by their places in the law. order: the places of all that can be drawn, best first. */
+function drawnFrom(order, {probs, isRanked}, {draft_width: width, temperature, replacement}, generator) {
+  if (isRanked) return order.slice(0, width);
   if (temperature === 0) return Array(width).fill(order[0]);
   const race = () => {
     const noise = generator.exponentials(order.length);
@@ -183,21 +234,25 @@ function drawnFrom(order, {probs, isRanked}, {forest, draft_width: width, temper
   return ranks.map((rank) => order[rank]);
 }
 
-/* The likeliest pairs that were not chosen and do not end. */
-function coversOf({pairs, scores, size}, chosen, {cover_width}, eos) {
+/* The likeliest pairs that were not chosen and do not end; in a coupled forest those with the least margins. */
+function coversOf({pairs, scores, size}, chosen, {cover_width, draft_width}, eos, guesses) {
   if (!cover_width) return [];
+  if (guesses) {
+    const left = guesses.order.slice(draft_width).filter((at) => !eos.has(pairs[at] % size));
+    return left.slice(0, cover_width);
+  }
   const left = scores.map((score, at) => (chosen.includes(at) || eos.has(pairs[at] % size) ? -Infinity : score));
   return bestOf(left, cover_width);
 }
 
-/* A layer as the verifier reads it. The nodes of a likely forest were not drawn: they are cover nodes. rest: the mass
+/* A layer as the verifier reads it. The nodes of a coupled forest were not drawn: they are cover nodes. rest: the mass
  * of Q that was not drawn. */
 function layerOf(law, order, drawn, drafts, covers, {forest}) {
   const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + law.probs[at]), 0);
   const [pairs, probs] = [law.pairs, law.probs].map((values) => order.map((at) => values[at]));
   const {parents, isRanked, size} = law;
   const held = {pairs, probs, parents, isRanked, size};
-  if (forest === "likely") return {drafts: [], draft_probs: [], covers: drafts, rest, law: held};
+  if (forest === "coupled") return {drafts: [], draft_probs: [], covers: [...drafts, ...covers], rest, law: held};
   return {drafts, draft_probs: drawn.map((at) => law.probs[at]), covers, rest, law: held};
 }
 

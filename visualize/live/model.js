@@ -23,14 +23,21 @@ export async function loadPair(base, name, {progress = () => {}, check = () => {
   const settings = (file) => parsed(contents.get(`pairs/${name}/target/${file}`));
   const tokenizer = openTokenizer(libraries.Tokenizer, settings("tokenizer.json"), settings("tokenizer_config.json"));
   const eos = new Set([settings("generation_config.json").eos_token_id].flat());
+  const {id, prompt} = pairs[name];
   const models = {target: null, draft: null};
   for (const role of Object.keys(models)) {
     check();
     const files = taken(contents, `pairs/${name}/${role}/`);
-    const record = {id: `${pairs[name]}/${role}`, revision: null, dtype: "float32", device: "browser"};
+    const record = {id: `${id}/${role}`, revision: null, dtype: "float32", device: "browser"};
     if (files.size) models[role] = await openModel(libraries.ort, record, files);
   }
-  return {...models, tokenizer, eos};
+  return {...models, tokenizer, eos, asPrompt: (typed) => asPrompt(prompt, typed)};
+}
+
+/* What the models read of what a visitor typed. Twin of as_prompt in visualize/page/form.py. */
+function asPrompt(template, typed) {
+  const [before, after] = template.split("{}");
+  return typed.trimStart().startsWith(before.trim()) ? typed : before + typed.trim() + after;
 }
 
 /* Takes the contents of a folder out of a map, so that they are in memory only while a model is made of them. */

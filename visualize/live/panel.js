@@ -2,8 +2,9 @@
  * event dsbd-live with {trace, news, isLive}: news are the records of iterations that are new in the trace.
  *
  * An element with class dsbd-live holds its data as JSON (visualize/pages/live.py):
- *   {base, pair, megabytes, prompt, settings, reads, methods, words, isSmall}
- * isSmall: only prompt and Run, in the card of a lesson; the settings are those of its decode. */
+ *   {base, pairs: [{name, megabytes, prompt, settings}], reads, methods, words, isSmall}
+ * The first pair is chosen at first. isSmall: only prompt and Run, in the card of a lesson; the settings are those of
+ * its decode. */
 
 import {FIELDS, Refused, choicesOf, sentenceOf} from "./settings.js";
 import {button, download, filled, localised, make} from "../viewer/dom.js";
@@ -13,7 +14,7 @@ const MORE = Object.keys(FIELDS).filter((name) => !["method", "continuation", ..
 const STEP = 0.05; // of numbers with a fraction
 
 function mountLive(root, data) {
-  const {words, settings, isSmall} = data;
+  const {words, isSmall} = data;
   const say = (key, values = {}) => filled(words[key], values);
   const kinds = new Intl.PluralRules(document.documentElement.lang);
   const counted = (name, count) => {
@@ -21,28 +22,34 @@ function mountLive(root, data) {
     return say(key in words ? key : `${name}.other`, {count: localised(count)});
   };
   const won = (layers, passes) => ({tokens: counted("tokens", layers), passes: counted("passes", passes)});
+  let pair = null;
+  let client = null;
   let trace = null;
   let running = false;
 
   /* ---- the form ------------------------------------------------------------------------------------------------- */
 
   const prompt = make("textarea", {rows: 2, "aria-label": words.prompt, maxlength: 4000, dir: "auto"});
-  prompt.value = data.prompt;
+  const pairs = make(
+    "select",
+    {},
+    ...data.pairs.map(({name}) => make("option", {value: name, text: words[`pair.${name}`]})),
+  );
   const fields = new Map();
   const methods = make("select", {}, ...data.methods.map(([value, text]) => make("option", {value, text})));
-  methods.value = settings.method;
   const labelled = (text, control) => make("label", {}, make("span", {text}), control);
   const called = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
   const field = (name) => {
-    const {standard, low: min, high: max, kind} = FIELDS[name];
+    const {low: min, high: max, kind, also} = FIELDS[name];
+    const choice = () =>
+      make("select", {}, ...choicesOf(name).map((one) => make("option", {value: `${one}`, text: one ?? "none"})));
     const controls = {
-      switch: () => make("input", {type: "checkbox", checked: settings[name] !== false}),
-      choice: () => make("select", {}, ...choicesOf(name).map((one) => make("option", {value: one, text: one}))),
+      switch: () => (also.length ? choice() : make("input", {type: "checkbox"})),
+      choice,
       whole: () => make("input", {type: "number", min, max}),
       number: () => make("input", {type: "number", min, max, step: STEP}),
     };
     const control = controls[kind]();
-    if (kind !== "switch") control.value = settings[name] ?? standard ?? "";
     const label = labelled(called(name), control);
     fields.set(name, {control, label});
     return label;
@@ -62,9 +69,29 @@ function mountLive(root, data) {
     make("summary", {text: words.more}),
     make("div", {class: "dsbd-live-fields"}, ...MORE.map(field)),
   );
-  const main = make("div", {class: "dsbd-live-fields"}, labelled(words.method, methods), ...MAIN.map(field));
+  const chosen = [labelled(words.pair, pairs), labelled(words.method, methods)];
+  const main = make("div", {class: "dsbd-live-fields"}, ...chosen, ...MAIN.map(field));
   const tools = make("div", {class: "dsbd-live-tools"}, run, bar, ...(isSmall ? [] : [save]));
   root.replaceChildren(labelled(words.prompt, prompt), ...(isSmall ? [] : [main, more]), tools, said, told);
+
+  /* Another pair: its prompt and its settings stand in the form. */
+  function choose() {
+    pair = data.pairs.find(({name}) => name === pairs.value);
+    client?.end();
+    client = new Client(data.base, pair.name, hears);
+    const {settings} = pair;
+    prompt.value = pair.prompt;
+    methods.value = settings.method;
+    for (const [name, {control}] of fields) {
+      const {standard} = FIELDS[name];
+      if (control.type === "checkbox") control.checked = settings[name] !== false;
+      else if (control.type === "select-one") {
+        control.value = `${settings[name] === undefined ? standard : settings[name]}`;
+      } else control.value = settings[name] ?? standard ?? "";
+    }
+    fit();
+    show();
+  }
 
   /* Only what the method reads is shown. */
   function fit() {
@@ -73,12 +100,12 @@ function mountLive(root, data) {
 
   /* The settings as the form says; an empty number takes its default. */
   function asked() {
-    if (isSmall) return settings;
+    if (isSmall) return pair.settings;
     const read = [...fields].filter(([, {label}]) => !label.hidden);
     const values = read.map(([name, {control}]) => {
       if (control.validity.badInput) throw new Refused("unread", {name});
       if (control.type === "checkbox") return [name, control.checked];
-      if (control.type !== "number") return [name, control.value];
+      if (control.type === "select-one") return [name, choicesOf(name).find((one) => `${one}` === control.value)];
       return [name, control.value === "" ? undefined : Number(control.value)];
     });
     return {method: methods.value, ...Object.fromEntries(values)};
@@ -91,7 +118,7 @@ function mountLive(root, data) {
 
   const write = (text) => told.replaceChildren(make("span", {text: trace.prompt.text}), text);
 
-  const client = new Client(data.base, data.pair, {
+  const hears = {
     progress({loaded, total}) {
       Object.assign(bar, {max: total, value: loaded});
       const megabytes = (bytes) => localised(bytes / 1e6);
@@ -109,7 +136,7 @@ function mountLive(root, data) {
       said.textContent = say("running", won(layers, iterations.length));
       hand([iteration], true);
     },
-  });
+  };
 
   async function decode() {
     save.hidden = true;
@@ -152,15 +179,16 @@ function mountLive(root, data) {
   }
 
   function show() {
-    const idle = client.loaded ? words.run : say("fetch", {megabytes: localised(data.megabytes)});
+    const idle = client.loaded ? words.run : say("fetch", {megabytes: localised(pair.megabytes)});
+    pairs.disabled = running;
     run.textContent = running ? words.stop : idle;
     root.classList.toggle("dsbd-live-running", running);
   }
 
   run.addEventListener("click", () => (running ? client.stop() : going()));
   methods.addEventListener("change", fit);
-  fit();
-  show();
+  pairs.addEventListener("change", choose);
+  choose();
   if (location.protocol === "file:") {
     run.disabled = true;
     said.textContent = words.file;

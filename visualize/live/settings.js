@@ -1,26 +1,38 @@
 /* The settings of a decode in the browser: checked, and written as settings of the one decoder. settings.json is the
- * table of dsbd/settings.py; what a method implies is in dsbd/methods.py. */
+ * table of dsbd/settings.py, whose implied_by says what a method implies. */
 
 import {filled} from "../viewer/dom.js";
 import settings from "./settings.json" with {type: "json"};
 
+const NEED_PYTHON = ["specinfer", "mjsd", "mjgd"]; // methods
 /* Fields of what does not run here, with the values that all methods here have. */
 const ELSEWHERE = {branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true};
 const BEST = {replacement: false, temperature: 0, top_p: 1};
 /* What the methods imply besides their width, for fields that they do not read; dsbd implies little. */
 const IMPLIED = {
   beam_search: BEST,
-  speculative_beam_search: {...BEST, forest: "likely", landing: true},
+  speculative_beam_search: {...BEST, landing: true},
+  speculative: {forest: "sampled"},
   greedy: {temperature: 0, top_k: 1, top_p: 1},
 };
 /* What a method does not read has these values, or else its default. */
-const PLAIN = {draft_depth: 0, draft_width: 1, width_threshold: 1, landing: false};
+const PLAIN = {
+  draft_depth: 0,
+  draft_width: 1,
+  width_threshold: 1,
+  landing: false,
+  early_stopping: null,
+  forest: "coupled",
+};
 
 /* The fields that a browser reads. */
 export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));
 
-/* The choices of a field; nothing is measured here. */
-export const choicesOf = (name) => FIELDS[name].choices.filter((choice) => choice !== "auto");
+/* The choices of a field, which for a switch are true, false and what else it takes; nothing is measured here. */
+export const choicesOf = (name) => {
+  const {kind, choices, also} = FIELDS[name];
+  return kind === "switch" ? [true, false, ...also] : [...also, ...choices];
+};
 
 /* What a form or a recorded trace asks for as settings that the decoder runs: fields that the method does not read get
  * the values that it implies. Throws Refused. */
@@ -38,12 +50,13 @@ export function resolved(asked) {
     throw new Refused("widths", {higher: "max_width", lower: "min_width", high, low});
   }
   const unread = Object.keys(FIELDS).filter((name) => !FIELDS[name].methods.includes(found.method));
-  const implicit = unread.map((name) => [name, PLAIN[name] ?? FIELDS[name].standard]);
+  const implicit = unread.map((name) => [name, name in PLAIN ? PLAIN[name] : FIELDS[name].standard]);
   return {...found, ...Object.fromEntries(implicit), ...ELSEWHERE, ...implied(found)};
 }
 
 function check(name, value, {kind, low, high, above}) {
   if (value === "auto") throw new Refused("auto", {name});
+  if (NEED_PYTHON.includes(value)) throw new Refused("elsewhere", {name, value});
   if (kind === "choice" || kind === "switch") return; // a form offers no other
   if (!Number.isFinite(value)) throw new Refused("unread", {name});
   const isAllowed = kind === "number" || Number.isSafeInteger(value);
@@ -53,10 +66,15 @@ function check(name, value, {kind, low, high, above}) {
 
 function implied({method, ...asked}) {
   if (method === "dsbd") {
-    const isLikely = asked.forest === "likely";
-    const beams = Math.max(isLikely ? FIELDS.num_beams.standard : asked.draft_width, asked.min_width);
+    const isCoupled = asked.forest === "coupled";
+    const beams = Math.max(isCoupled ? FIELDS.num_beams.standard : asked.draft_width, asked.min_width);
     const max_width = asked.max_width ?? Math.min(beams, FIELDS.max_width.high);
-    return isLikely ? {max_width, landing: true, cover_width: 0} : {max_width};
+    const {landing, input_beams, replacement, min_width} = asked;
+    const isPaper = !landing || input_beams !== null || !replacement || min_width < max_width;
+    if (isCoupled && (min_width < max_width || !landing || input_beams !== null)) {
+      throw new Error("forest is coupled: make min_width and max_width equal, leave landing on and input_beams empty");
+    }
+    return {max_width, forest: asked.forest ?? (isPaper ? "sampled" : "coupled")};
   }
   const width = FIELDS.num_beams.methods.includes(method) ? asked.num_beams : 1;
   return {min_width: width, max_width: width, ...IMPLIED[method]};

@@ -1,4 +1,4 @@
-/* Decodes a prompt with a pair of models, and records the decode as a trace, dsbd-trace/1, as plain data:
+/* Decodes a prompt with a pair of models, and records the decode as a trace, dsbd-trace/2, as plain data:
  * dsbd/tracing/records.py says what each field means. It has no digest: that is made of the JSON that Python writes. */
 
 import {GENERATOR, generatorOf, idsOf, iterations, ranked} from "./decode.js";
@@ -33,7 +33,7 @@ export async function* decode(pair, prompt, asked, {check = () => {}, now = () =
     }
   }
   const trace = {
-    format: "dsbd-trace/1",
+    format: "dsbd-trace/2",
     software: {generator: GENERATOR},
     ...recorder.start(),
     iterations: recorder.iterations,

@@ -7,9 +7,9 @@ import {
   bounded,
   chainOf,
   drawFrom,
+  bestOf,
   exactlyOf,
   jointLaw,
-  landingChances,
   reached,
   reasonOf,
   tailsOf,
@@ -21,8 +21,8 @@ export const RULES = {jointLaw, Residual};
 
 const UNTRIED = {residual_prob: null, c: null, S: null, acceptance: null, uniform: null};
 
-/* given: {forest, rowOf, settings, size, eos, uniform, rules}. rowOf(node): the target's raw log-probabilities after
- * it; uniform(): the next random number. Returns the decided layers, at least one. */
+/* given: {forest, rowOf, settings, size, eos, uniform, noise, rules}. rowOf(node): the target's raw log-probabilities
+ * after it; uniform(): the next random number; noise: of coupled draws. Returns the decided layers, at least one. */
 export function verified(given) {
   let alive = given.forest.beams;
   const decided = [];
@@ -53,31 +53,28 @@ function entered({rowOf, settings, size, rules}, alive, drafts) {
     const index = law.find(place, pair % size);
     if (index !== undefined) draft_probs[index] = drafts.law.probs[at];
   });
-  if (settings.forest === "likely") hasMass = Boolean(drafts?.covers.some(({parent}) => places.has(parent)));
+  if (settings.forest === "coupled") hasMass = Boolean(drafts?.covers.some(({parent}) => places.has(parent)));
   return {alive, law, places, draft_probs, hasMass, drafts};
 }
 
 const residualOver = ({settings, rules}, {alive, law, draft_probs}, kind, width) =>
   new rules.Residual({kind, width, alive: alive.map(({node}) => node)}, law, draft_probs, settings.replacement);
 
-/* The width of a layer and what it follows from: both laws or, in a likely forest, P and the nodes. */
-function widthOf({settings}, {law, places, draft_probs, drafts}) {
+/* The width of a layer and what it follows from: both laws. That of a coupled forest is fixed. */
+function widthOf({settings}, {law, draft_probs, drafts}) {
   const support = law.pairs.length;
   const chosen = (chances, numbers) => {
     const count = reached(chances, settings.width_threshold);
     return {width: bounded(count, support, settings), width_reason: reasonOf(count, support, settings), ...numbers};
   };
-  if (settings.forest === "likely") {
-    const below = drafts.covers.filter(({parent}) => places.has(parent));
-    const held = below.map(({parent, token}) => law.find(places.get(parent), token)).filter((at) => at !== undefined);
-    const chances = landingChances(law, held, settings.max_width);
-    return chosen(chances, {forest_mass: chances[0], ...chainNumbers([1], [])});
+  if (settings.forest === "coupled") {
+    return {width: bounded(0, support, settings), width_reason: "min_width", ...chainNumbers([1], [])};
   }
   const {length} = drafts.drafts;
   const count = settings.replacement ? length : Math.min(length, drafts.law.pairs.length);
   const chain_S = chainOf(law.probs, draft_probs, count);
   const numbers = chainNumbers(chain_S, alphasOf(chain_S));
-  return chosen(tailsOf(numbers.accepted_distribution), {forest_mass: null, ...numbers});
+  return chosen(tailsOf(numbers.accepted_distribution), numbers);
 }
 
 /* What a width follows from, with the names of a trace. */
@@ -141,16 +138,20 @@ function completed(given, state, width, residual, trials) {
   };
   const grow = (at) => nodes.get(at) ?? nodes.set(at, nodeAt(at)).get(at);
   residual.accepted.forEach(grow);
-  while (residual.accepted.length < width.width) {
-    const {c, S} = residual.recorded;
-    const kind = residual.drawKind();
-    const drawn = uniform();
-    const {at, low, high} = drawFrom(residual.masses(), drawn);
+  const draw = (at, drawing) => {
     const node = grow(at);
     const probs = {target_prob: law.ranks ? 1 : law.probs[at], draft_prob: draft_probs[at]};
     const landed = forest.find(node.parent, node.token) !== null;
-    draws.push({kind, node, landed, ...probs, c, S, uniform: drawn, cdf_low: low, cdf_high: high});
+    draws.push({kind: residual.drawKind(), node, landed, ...probs, ...drawing});
     residual.take(at);
+  };
+  if (settings.forest === "coupled") {
+    for (const {at, noise} of coupledDraws(given, state, width.width)) draw(at, {...UNDRAWN, noise});
+  }
+  while (residual.accepted.length < width.width) {
+    const drawn = uniform();
+    const {at, low, high} = drawFrom(residual.masses(), drawn);
+    draw(at, {...residual.recorded, uniform: drawn, cdf_low: low, cdf_high: high, noise: null});
   }
   const beams = [...nodes].map(([at, node]) => ({
     node,
@@ -164,11 +165,27 @@ function completed(given, state, width, residual, trials) {
   return {kind, alive, law, draft_probs, width, trials, accepted, draws, beams, living, outcome};
 }
 
+const UNDRAWN = {c: null, S: null, uniform: null, cdf_low: null, cdf_high: null};
+
+/* The draws of a layer by the noise: of each draw, or without replacement of one for all, the largest score + noise. */
+function coupledDraws({settings: {replacement}, noise, size}, {alive, law}, width) {
+  if (law.ranks) return law.ranks.slice(0, width).map((at) => ({at, noise: 0}));
+  const values = law.pairs.map((pair) =>
+    noise.gumbel(alive[Math.floor(pair / size)].node, pair % size, replacement ? width : 1),
+  );
+  const perturbed = (draw) => values.map((own, at) => law.scores[at] + own[draw]);
+  if (!replacement) return bestOf(perturbed(0), width).map((at) => ({at, noise: values[at][0]}));
+  return Array.from({length: width}, (_, draw) => {
+    const [at] = bestOf(perturbed(draw), 1);
+    return {at, noise: values[at][draw]};
+  });
+}
+
 /* A layer drawn from the target's law alone, of the largest width. */
 function bonus(given, alive) {
   const state = entered(given, alive, null);
   const {max_width, replacement} = given.settings;
   const width = replacement ? max_width : Math.min(max_width, state.law.pairs.length);
-  const numbers = {width, width_reason: "bonus", forest_mass: null, ...chainNumbers([], [])};
+  const numbers = {width, width_reason: "bonus", ...chainNumbers([], [])};
   return completed(given, state, numbers, residualOver(given, state, "bonus", width), []);
 }

@@ -35,7 +35,8 @@ async function load({base, pair: name}) {
 }
 
 async function run({prompt, settings}) {
-  const asked = {text: prompt, ids: pair.tokenizer.encode(prompt)};
+  const text = pair.asPrompt(prompt);
+  const asked = {text, ids: pair.tokenizer.encode(text)};
   for await (const told of decode(pair, asked, settings, {check: unlessStopped})) {
     const [kind] = Object.keys(told);
     tell(kind === "trace" ? "done" : kind, told);

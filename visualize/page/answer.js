@@ -9,8 +9,10 @@ const ORIGINS = {
   carried: "a guess, kept with those before it",
   recovered: "picked by the large model, where the guesses ran out",
   fresh: "picked by the large model, to keep as many versions as planned",
-  bonus: "picked by the large model, after every guess had passed",
+  bonus: "picked by the large model, where no guess was left to check",
 };
+
+const LONGEST = 240; // characters of a prompt that stand before its answer
 
 export class Answer {
   constructor(element, facts) {
@@ -20,14 +22,15 @@ export class Answer {
   }
 
   /* trace: what is shown. text: of the viewer. settled: how many tokens are final. rows: markup of the server, escaped
-   * there. beside: how the decode did beside the large model alone; null if that was not measured. */
+   * there. beside: what the server says of the decode beside the large model alone; null if nothing is compared. */
   show({trace, text, settled, isLive, rows, beside}) {
     this.element.hidden = false;
     this.find(".headline").textContent = headline(trace, beside);
     const {words, isExact} = kept(trace.settings, this.facts);
     this.find(".kept-words").textContent = words;
-    const raced = isExact && !isLive ? this.facts.raced[trace.models.target.id] : "";
-    this.find(".compared").textContent = beside ? compared(beside) + whySlower(trace, beside) : (raced ?? "");
+    const raced =
+      isExact && !isLive && trace.settings.method === "dsbd" ? this.facts.raced[trace.models.target.id] : "";
+    this.find(".compared").textContent = beside ? beside.said : (raced ?? "");
     const isChat = turnIn(trace.prompt) !== null;
     this.find("[data-do=further]").hidden = isChat || (trace.result?.beams[0].finished ?? true);
     const isTried = trace.iterations.some(({trials}) => trials.length);
@@ -36,11 +39,12 @@ export class Answer {
     this.find(".running-line").replaceChildren(...this.pieces(text, isText, settled, isLive));
     this.find(".marks-open").hidden = !isLive;
     this.find(".answer-rows").innerHTML = rows ?? "";
-    this.drawTimes(beside?.times ?? this.facts.times[trace.models.target.id]);
+    this.drawPasses(beside?.passes ?? this.facts.passes[trace.models.target.id]);
   }
 
   pieces({prompt, tokens, ended}, isShown, settled, isLive) {
-    const parts = isShown ? [make("span", {class: "text-prompt", text: prompt})] : [];
+    const before = prompt.length > LONGEST ? `… ${prompt.slice(-LONGEST)}` : prompt;
+    const parts = isShown ? [make("bdi", {class: "text-prompt", text: before})] : [];
     tokens.forEach(({text, origin}, at) => {
       const word = at || parts.length ? text : text.trimStart();
       const [look, note] = at < settled ? ["", ""] : [" mark-open", ", may still change"];
@@ -53,21 +57,18 @@ export class Answer {
   }
 
   /* Two bars: a pass that writes one word, and one that checks several. */
-  drawTimes(times) {
-    const {checked} = this.facts;
-    const [one, several] = times ?? [null, null];
-    const said = times
-      ? `A pass reads the whole model, for 1 word or ${checked}: checking ${checked} takes ${(several / one).toFixed(1)} × as long here.`
-      : `A pass reads the whole model, for 1 word or ${checked}, so both take about as long. Not measured here.`;
-    this.find(".fewer figcaption").textContent = said;
-    const bar = (words, seconds, label) => {
+  drawPasses(passes) {
+    const unknown =
+      "A pass reads the whole model, for one word or for several. How long each takes here was not measured.";
+    this.find(".fewer figcaption").textContent = passes?.said ?? unknown;
+    const bar = ([words, seconds, label], _, all) => {
       const blocks = make("span", {class: "fewer-blocks"}, ...Array.from({length: words}, () => make("i")));
-      blocks.style.width = `${Math.round((100 * seconds) / Math.max(one, several))}%`;
+      blocks.style.width = `${Math.round((100 * seconds) / Math.max(...all.map(([, one]) => one)))}%`;
       const took = make("b", {text: `${(1000 * seconds).toFixed(1)} ms`});
       return make("div", {class: "fewer-bar"}, make("span", {class: "fewer-label", text: label}), blocks, took);
     };
-    const bars = times ? [bar(1, one, "write 1"), bar(checked, several, `check ${checked}`)] : [];
-    this.find(".fewer-bars").replaceChildren(...bars);
+    const bars = passes?.bars ?? [];
+    this.find(".fewer-bars").replaceChildren(...bars.map(bar));
   }
 }
 
@@ -80,44 +81,62 @@ export const typedIn = (prompt, {question}) => {
 
 export const counted = (count, word) => `${count} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
 
-/* "22 passes instead of 64, 1.7 × as fast, the same answer" */
-function headline({iterations, settings}, beside) {
-  const passes = iterations.length;
-  const words = iterations.reduce((sum, {layers}) => sum + layers.length, 0);
+/* "22 passes instead of 64, 1.5 to 1.8 × as fast, the same answer" */
+export function headline({iterations, settings, result}, beside) {
+  let all = 0;
+  const befores = iterations.map(({layers}) => (all += layers.length) - layers.length);
+  const words = result?.token_ids.length ?? all; // other versions may go on behind the answer
+  const passes = befores.filter((before) => before < words).length;
+  const more = iterations.length - passes;
+  const further = more ? [`${counted(more, "more pass")} for other versions`] : [];
   if (!passes) return "";
-  if (!settings.draft_depth) return `${counted(passes, "pass")} of the large model, one for each word`;
-  const parts = [words > passes ? `${counted(passes, "pass")} instead of ${words}` : counted(passes, "pass")];
-  if (beside) parts.push(Math.abs(beside.ratio - 1) < 0.05 ? "as fast" : `${beside.ratio.toFixed(1)} × as fast`);
-  if (beside?.is_same) parts.push("the same answer");
-  return parts.join(", ");
+  if (!settings.draft_depth) {
+    return [`${counted(passes, "pass")} of the large model, one for each word`, ...further].join(", ");
+  }
+  const calls = result ? `, ${counted(result.stats.target_calls, "pass")} of the large model` : "";
+  const own = settings.method === "mjgd" ? `${counted(passes, "block")} of words${calls}` : counted(passes, "pass");
+  const saves = settings.method !== "mjgd" && words > passes;
+  return [saves ? `${own} instead of ${words}` : own, ...further, ...(beside?.headline ?? [])].join(", ");
+}
+
+/* The preset whose kind these settings are; null if it is another one. */
+export function presetOf({method, draft_width, min_width, max_width, input_beams}) {
+  if (method === "beam_sampling") return "plain";
+  if (method !== "dsbd" || input_beams) return null;
+  return min_width === (max_width || draft_width) ? "exact" : "fast";
 }
 
 /* What a method keeps of the large model's distribution: of the whole text, of each token, or nothing. */
-function kept(settings, {methods, plain}) {
-  const {method, lossless, draft_depth, min_width, max_width, input_beams} = settings;
-  const isFixed = method !== "dsbd" || (min_width === max_width && !input_beams);
+export function kept(settings, {methods, plain}) {
+  const {method, lossless, draft_depth, max_width, input_beams} = settings;
+  if (method === "mjgd") return {words: "The likeliest block of words, again and again: no distribution is kept."};
   if (!lossless) return {words: "Guesses that are likely enough pass: no distribution is kept."};
   if (!draft_depth) return {words: `The large model alone: ${methods[method].toLowerCase()}.`};
-  if (!isFixed) return {words: "Fast setting: each token by the large model; a narrower search where it is sure."};
-  const of = (methods[plain[method]] ?? "").toLowerCase() + (method === "dsbd" ? ` with ${max_width} beams` : "");
+  if (method === "dsbd" && presetOf(settings) !== "exact") {
+    const how = input_beams
+      ? `each pass goes on from the best ${input_beams} only`
+      : "a narrower search where it is sure";
+    return {words: `Fast setting: each token by the large model; ${how}.`};
+  }
+  const beams = method === "dsbd" ? ` with ${counted(max_width, "beam")}` : "";
+  const of = (methods[plain[method]] ?? "").toLowerCase() + beams;
   return {words: `Exact setting, same quality: each text as likely as in ${of}.`, isExact: true};
 }
 
-function compared(beside) {
-  const [own, alone] = beside.perplexity.map((value) => value.toFixed(value < 10 ? 2 : 1));
-  const runs = counted(beside.runs, "run");
-  const what = `Compared here with the large model alone (${beside.name}), ${runs} each.`;
-  return `${what} Perplexity of the texts: ${own}, alone ${alone} (draws differ by chance).`;
-}
+const shownValue = (field, value) => {
+  if (value === null || value === undefined) return 0;
+  return Array.isArray(value) ? value.join(",") : value;
+};
 
-/* Why guesses cost time here, from the decode's own seconds; empty where they win some. */
-function whySlower({iterations}, beside) {
-  if (beside.ratio >= 0.95) return "";
-  const sum = (...names) =>
-    iterations.reduce((total, {phases}) => names.reduce((all, one) => all + phases[`${one}_seconds`], total), 0);
-  const won = iterations.reduce((total, {layers}) => total + layers.length, 0) / iterations.length;
-  const spent = sum("draft", "verify", "commit") / sum("score");
-  return ` Slower here: a pass brought ${won.toFixed(1)} words, and guessing and choosing took the time of ${spent.toFixed(1)} more. Beside a larger model they weigh less.`;
+/* What the form shows for the settings of a decode. */
+export function valuesOf(settings, facts) {
+  const reads = facts.reads[settings.method];
+  return facts.fields.map((field) => {
+    if (!reads.includes(field)) return facts.defaults[field];
+    const value = shownValue(field, settings[field]);
+    const [low, high] = facts.ranges[field] ?? [-Infinity, Infinity];
+    return typeof value === "number" ? Math.min(Math.max(value, low), high) : value;
+  });
 }
 
 /* The program that repeats what is shown. */

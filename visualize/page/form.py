@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from dsbd.contest.tasks import load_task
 from dsbd.errors import SettingsError
 from dsbd.methods import ABOUT
 from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings, branching_of, fields_of
 from dsbd.util import SMOLLM2, asset_path
+from visualize.pages.live import QUESTION
 
 from .limits import Limits, check_prompt, check_tokens
 
 SQL = "bundled:sql"
 """The pair whose prompts are questions: a visitor types the question alone."""
-QUESTION = "Q: {}\nSQL:"
-"""How that pair wants a question."""
 STORIES = {
     "A little fox": "Once upon a time, there was a little fox who",
     "A strange box": "Lily and Ben found a strange box in the garden. Inside the box",
@@ -35,8 +35,11 @@ EXAMPLES = {
         "Above the average": "Which authors have won more prizes than the average?",
     },
     "bundled:stories": STORIES,
-    "bundled:memory": {"A whole chapter": asset_path("chapters/oz.txt").read_text(encoding="utf-8").rstrip("\n")}
-    | dict(list(STORIES.items())[:3]),
+    "bundled:memory": {
+        "A word from long before": next(one.prompt for one in load_task("needle").questions(None) if one.id == "10-6"),
+        "A whole chapter": asset_path("chapters/oz.txt").read_text(encoding="utf-8").rstrip("\n"),
+    }
+    | dict(list(STORIES.items())[:2]),
     SMOLLM2: {
         "Correct the spelling": "Correct the spelling: The old bridge was built by four brothers who had never builded "
         "a bridge before, and it has carried carts, cars and lorrys for two hundred years.",
@@ -48,8 +51,8 @@ EXAMPLES = {
         "A free question (nothing to copy)": "Why is the sky blue?",
     },
 }
-"""Example prompts of each pair by the words on their button, of each as many. The chapter does not fit the context of
-the bundled models, so only a memory can read it."""
+"""Example prompts of each pair by the words on their button, of each as many. Two of them do not fit the context of the
+bundled models, so only a memory can read them."""
 OPENINGS = {
     "Three things in Lisbon": "The three things to see first in Lisbon are",
     "A simple bread": "To bake a simple bread you need",
@@ -60,7 +63,8 @@ OPENINGS = {
 KNOWS = {
     SQL: "Turns questions about a library's authors, books, members and loans into SQL.",
     "bundled:stories": "Writes stories for small children. It knows no facts.",
-    "bundled:memory": "Writes stories for small children, and reads whole chapters through a memory.",
+    "bundled:memory": "Reads more than its context holds, and still knows a word told at the beginning. Guesses lose "
+    "time here: the small model has no memory.",
     SMOLLM2: "Chats, with SmolLM2-135M-Instruct: corrects a text, answers from a passage, summarises.",
 }
 """What a pair can do, in a sentence."""
@@ -98,6 +102,8 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }
 """Three sets of settings by name: what a visitor reads, and the fields; all others have their defaults."""
+WIDTHS = ("draft_width", "min_width", "max_width", "input_beams")
+"""What tells presets apart, beside the method."""
 _DEEP: dict[str, Any] = {"draft_depth": 8, "draft_width": 4}
 SUITED: dict[str, dict[str, Any]] = {SQL: _DEEP, SMOLLM2: _DEEP | {"temperature": 0.2}}
 """What presets change on a pair: where nearly all guesses are kept they are deep, and a chat model likes it cool."""

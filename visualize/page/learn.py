@@ -34,8 +34,7 @@ EMBED = "Show this page in your own course: choose where, copy the text, and pas
 ELSEWHERE = "https://example.org/"
 """The address of this page in a snippet, if the browser does not say it."""
 KINDS: dict[Kind, str] = {
-    "iframe": "Any HTML page", "jupyter": "Jupyter notebook", "quarto": "Quarto", "myst": "MyST",
-    "reveal": "Slides (reveal.js)", "moodle": "Moodle", "wordpress": "WordPress",
+    "iframe": "Any HTML page, Moodle, WordPress", "jupyter": "Jupyter notebook", "reveal": "Slides (reveal.js)",
 }  # fmt: skip
 WHOLE = "whole"
 """Folder of the pages that are one file, for download."""

@@ -58,7 +58,9 @@ class Limits(BaseModel):
     evaluate_seconds: int = Field(600, ge=1, le=86_400, description="seconds a race may take once it has begun")
     max_waiting: int = Field(16, ge=1, le=10_000, description="calls that may wait for the model")
     max_loaded_pairs: int = Field(2, ge=1, le=1000, description="pairs of models in memory at one time")
-    max_visitors: int = Field(200, ge=1, le=100_000, description="visitors whose last decode is kept in memory")
+    max_visitors: int = Field(
+        200, ge=1, le=100_000, description="visitors whose last decode, and calls whose answer, is kept in memory"
+    )
     log: Literal["info", "warning", "off"] = Field(
         "info", description="log lines: info, every run; warning, only runs that failed; off"
     )

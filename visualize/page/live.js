@@ -1,7 +1,7 @@
 /* Decodes what the form asks for in the visitor's own browser: no queue, no server. The models are fetched at the first
  * click, and the viewer shows the decode pass by pass (play.js). */
 const {DsbdPage} = globalThis;
-const {base, pairs, words} = JSON.parse(element.querySelector("[data-live]").dataset.live);
+const {base, pairs, first, words} = JSON.parse(element.querySelector("[data-live]").dataset.live);
 const find = (name) => document.querySelector(`.play ${name}`);
 const say = (sentence) => (find(".live-said").textContent = sentence);
 let client = null;
@@ -15,9 +15,6 @@ async function asked() {
   const [pair, prompt, method, ...values] = await DsbdPage.form();
   const {fields, reads, noneIsZero} = DsbdPage.facts;
   if (!prompt.trim()) throw new Error("The prompt is blank; type a few words, or choose an example.");
-  if (!pairs[pair]) {
-    throw new Error("A browser decodes with the pairs for stories and for SQL only; choose one above the prompt.");
-  }
   const settings = {method};
   for (const name of reads[method]) {
     const value = values[fields.indexOf(name)];
@@ -56,7 +53,9 @@ async function decode() {
   const end = await client.run({prompt, settings});
   if (end.kind === "stopped") return "Stopped.";
   DsbdPage.showLive({whole: end.trace});
-  return `Decoded in this browser: ${told()}, ${end.trace.result.stats.seconds.toFixed(2)} s.`;
+  const {seconds} = end.trace.result.stats;
+  const took = seconds < 0.1 ? "under 0.1 s" : `${seconds.toFixed(1)} s`;
+  return `Decoded in this browser: ${told()}, ${took}.`;
 }
 
 function show(running) {
@@ -80,6 +79,14 @@ DsbdPage.live = async () => {
   show(false);
 };
 
-document.addEventListener("dsbd-no-place", () =>
-  say("The server cannot take this run now. Your own browser can decode it."),
-);
+/* The button is there for the pairs that a browser has. */
+DsbdPage.offerLive = (pair) => {
+  const button = find("[data-do=live]");
+  if (button) button.hidden = !pairs[pair];
+  else requestAnimationFrame(() => DsbdPage.offerLive(pair));
+};
+DsbdPage.offerLive(first);
+
+document.addEventListener("dsbd-no-place", () => {
+  if (!find("[data-do=live]").hidden) say("The server cannot take this run now. Your own browser can decode it.");
+});

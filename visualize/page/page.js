@@ -1,8 +1,9 @@
 /* What the parts of the page share; served with the viewer as one script. It also gives each tab an
  * address, opens the drawer, and fits the frame of a lesson. */
 
-import {Answer, counted, program, typedIn} from "./answer.js";
+import {Answer, counted, presetOf, program, typedIn, valuesOf} from "./answer.js";
 import {download, make} from "../viewer/dom.js";
+import {readTrace} from "../viewer/reading.js";
 import {mount} from "../viewer/viewer.js";
 
 globalThis.DsbdPage = (() => {
@@ -60,7 +61,7 @@ globalThis.DsbdPage = (() => {
     document.querySelector("#form-fill").click();
   };
 
-  const shared = {Answer, counted, program, typedIn, make, mount, save: download};
+  const shared = {Answer, counted, presetOf, program, typedIn, valuesOf, make, mount, readTrace, save: download};
   return {...shared, isDark, follow, plotly, gzipped, gunzipped, form, told, fill, filling: () => filling};
 })();
 

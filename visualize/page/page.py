@@ -11,7 +11,7 @@ from visualize.pages.live import live_words
 from .about import build_about_tab
 from .learn import build_learn_tab
 from .middleware import LEARN
-from .parts import read, scripted, without_folders
+from .parts import PRIVATE, read, scripted, without_folders
 from .play import build_play_tab, offer_decode
 from .race import build_race_tab
 from .runner import Runner
@@ -22,20 +22,25 @@ CLEAN_SECONDS = 3600
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")  # Gradio counts all of them again at each error
 
 
+WRONG = "A value of the call is missing or of the wrong type for its field; reload the page and try again."
+
+
 class Page(gr.Blocks):
     """Blocks that refuse wrong values with a sentence; plain Gradio would answer ``{"error": null}``."""
 
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], *more: Any, **named: Any) -> Any:
         """Return the values of a call for its handler. Raises: gr.Error."""
         try:
+            for field, value in zip(block_fn.inputs, inputs, strict=True):
+                if isinstance(field, (gr.Radio, gr.Dropdown)) and not isinstance(value, str):  # Gradio lets null pass
+                    raise gr.Error(WRONG)
             return await super().preprocess_data(block_fn, inputs, *more, **named)
         except gr.Error as error:
             error.print_exception = False
             error.message = without_folders(str(error.message))
             raise
         except Exception:  # all: a component raises anything for a value of an unexpected type
-            words = "A value of the call is missing or of the wrong type for its field; reload the page and try again."
-            raise gr.Error(words, print_exception=False) from None
+            raise gr.Error(WRONG, print_exception=False) from None
 
 
 def build_page(runner: Runner) -> gr.Blocks:
@@ -43,10 +48,14 @@ def build_page(runner: Runner) -> gr.Blocks:
     with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)
     ) as page:
-        scripted("", read("masthead.html") + '<i data-live="{facts}" hidden></i>', "live.js", "masthead", _live_facts())
+        scripted(
+            "", read("masthead.html") + '<i data-live="{facts}" hidden></i>', "live.js", "masthead", _live_facts(runner)
+        )
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Play", id="play"):
                 form = build_play_tab(runner, page)
+                offer = "(pair) => globalThis.DsbdPage.offerLive(pair)"
+                form.pair.change(None, form.pair, js=offer, **PRIVATE)
             with gr.Tab("Race", id="race"):
                 build_race_tab(runner, form)
             with gr.Tab("Learn", id="learn"):
@@ -59,11 +68,17 @@ def build_page(runner: Runner) -> gr.Blocks:
             runner.stop(request.session_hash or "")
 
         page.unload(left)
+    runner.waiting = lambda: len(page._queue)
     # With api_open, POST /gradio_api/run/decode would bypass the queue, which lets one run at a time begin.
     return page.queue(max_size=runner.limits.max_waiting, api_open=False)
 
 
-def _live_facts() -> dict[str, Any]:
-    """What the decoder in the browser needs: where its files are, the pairs it has, and its sentences."""
+def _live_facts(runner: Runner) -> dict[str, Any]:
+    """What the decoder in the browser needs: where its files are, the pairs it has, the page's own, its sentences."""
     bundled = {f"bundled:{name}": name for name in BUNDLED_PAIRS}
-    return {"base": f"{LEARN.strip('/')}/live/", "pairs": bundled, "words": live_words("en")}
+    return {
+        "base": f"{LEARN.strip('/')}/live/",
+        "pairs": bundled,
+        "first": runner.pairs.first,
+        "words": live_words("en"),
+    }

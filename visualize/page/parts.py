@@ -13,7 +13,7 @@ import gradio as gr
 
 from dsbd.errors import DsbdError
 from visualize.pages.document import page_file
-from visualize.viewer.bundle import classic
+from visualize.viewer.bundle import classic, joined
 
 from .middleware import OWN
 
@@ -48,8 +48,9 @@ def scripted(value: str, template: str, script: str, elem_id: str, facts: Mappin
     if facts is not None:
         signs = str.maketrans({sign: f"&#{ord(sign)};" for sign in "\\${`"})  # Gradio reads them as a template's
         template = template.replace("{facts}", html.escape(json.dumps(facts)).translate(signs))
+    drawn = f"(() => {{\n{joined(f'page/{script}')}}})();"
     return gr.HTML(
-        value, html_template=template, js_on_load=f"(() => {{\n{read(script)}}})();", apply_default_css=False,
+        value, html_template=template, js_on_load=drawn, apply_default_css=False,
         head=f'<script src="{OWN.strip("/")}/page.js"></script>', elem_id=elem_id,
     )  # fmt: skip
 

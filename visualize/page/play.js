@@ -1,11 +1,13 @@
 /* The decode on the stage. While one runs, the records of new iterations arrive and the viewer adds them. This browser
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
+import {plotsIn} from "./plots.js";
+import {isAnswerTo, remember, remembered} from "./question.js";
+import {addressOf, copyText, linkTo, pageOf, saveTrace} from "./sharing.js";
+
 const {DsbdPage} = globalThis;
 const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
-const [mount, plotlyMount] = [".forest-mount", ".plotly-mount"].map((name) => element.querySelector(name));
 const answer = new DsbdPage.Answer(element.querySelector(".answer"), facts);
 const find = (name) => document.querySelector(`.play ${name}`);
-const addressOf = (name) => new URL(`${facts.own}/${name}`, document.baseURI).href;
 const MOST_KEPT = 10;
 
 /* A decode: {name, trace, settled, rows, beside, label, file}. Its name is that of a recording, or run-1, run-2, ... of
@@ -13,6 +15,7 @@ const MOST_KEPT = 10;
 let viewer = null;
 let shown = null;
 let running = null; // the decode that goes on; another one may be shown meanwhile
+let served = null; // the last one of the server
 let isTold = new URLSearchParams(location.search).has("prompt"); // the story of the opening; a link runs at once
 let goal = isTold ? location.hash : "";
 const kept = new Map(); // the decodes of this visit, by name
@@ -25,18 +28,52 @@ const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
 function draw(decode) {
   if (viewer) viewer.setTrace(decode.trace);
-  else viewer = DsbdPage.mount(mount, decode.trace, {start: location.hash.slice(1), language: "en"});
+  else {
+    const start = location.hash.slice(1);
+    viewer = DsbdPage.mount(element.querySelector(".forest-mount"), decode.trace, {start, language: "en"});
+  }
   shown = decode;
   showAnswer();
+  showWhetherOlder();
   if (find("#python")?.open) showPython();
-  clearPlotly();
+  clearPlots();
 }
+
+/* ---- the question ------------------------------------------------------------------------- */
+
+const before = remembered(); // what this tab asked before it was loaded again
+let question = null; // what the form asks: {pair, prompt}
+
+/* An answer to something else than the form asks is dimmed. */
+function showWhetherOlder() {
+  const isOlder = Boolean(shown && shown !== running && question && !isAnswerTo(question, shown.trace, facts));
+  answer.element.classList.toggle("is-older", isOlder);
+  find(".older").hidden = !isOlder;
+}
+
+function ask(pair, prompt) {
+  question = {pair, prompt};
+  target = facts.targets[pair];
+  remember(question);
+  showWhetherOlder();
+}
+DsbdPage.asks = ask;
+
+/* An example, and what is said of its recording, which is shown if there is one with what is to be kept. */
+DsbdPage.example = (at, pair, preset) => {
+  const prompt = facts.examples[pair][at];
+  ask(pair, prompt);
+  const recording = recordingOf(target, preset, prompt);
+  if (running || !recording || DsbdPage.presetOf(recording.settings) !== preset) return [prompt, STAYS];
+  choose(recording.name, false);
+  return [prompt, facts.note];
+};
 
 /* The large model alone is drawn as fast as it was measured: beside the decode, else by the time of its passes. */
 function showAnswer() {
   const {trace, beside} = shown;
-  const [one, several] = facts.times[trace.models.target.id] ?? [1, 1];
-  viewer.setAlone(beside ? {ratio: beside.ratio} : {pace: one / several});
+  const {bars = []} = beside?.passes ?? facts.passes[trace.models.target.id] ?? {};
+  viewer.setAlone({pace: bars.length ? bars[0][1] / bars[1][1] : 1, ratio: beside?.ratio});
   answer.show({...shown, text: viewer.text(), isLive: shown === running});
 }
 
@@ -85,6 +122,7 @@ function grow(news, settled, whole, rows) {
   if (!isShown) return;
   viewer.add(news, {result: trace.result, follow});
   showAnswer();
+  showWhetherOlder();
   if (whole && follow) openEnd();
   if (whole && find("#python")?.open) showPython();
 }
@@ -94,6 +132,7 @@ function startRun(head) {
   running = {name: `run-${(count += 1)}`, trace: {...head, iterations: [], result: null}, settled: 0};
   draw(running);
   offer();
+  return running;
 }
 
 function stopRun() {
@@ -103,6 +142,14 @@ function stopRun() {
   decode.settled = Infinity;
   if (decode.trace.iterations.length) keep(decode, "Stopped run");
   if (shown === decode) showAnswer();
+  showWhetherOlder();
+}
+
+/* The server goes on to compare its run with the large model alone. */
+function compare(beside) {
+  if (!served) return;
+  served.beside = beside;
+  if (served === shown) showAnswer();
 }
 
 function take(message, bulk) {
@@ -112,13 +159,12 @@ function take(message, bulk) {
       begin();
     }
     offer();
-  } else if (message.kind === "begin") startRun(bulk);
+  } else if (message.kind === "begin") served = startRun(bulk);
   else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace, message.rows);
-  else if (message.kind === "stopped") stopRun();
-  else if (message.kind === "beside" && kept.size) {
-    const decode = [...kept.values()].at(-1); // the run that has just ended
-    decode.beside = message;
-    if (decode === shown) showAnswer();
+  else if (message.kind === "beside") compare(message);
+  else if (message.kind === "stopped") {
+    stopRun();
+    if (served?.beside?.goes_on) compare(null);
   }
 }
 DsbdPage.follow(props, watch, take);
@@ -127,9 +173,15 @@ DsbdPage.follow(props, watch, take);
 
 let target = Object.values(facts.targets)[0];
 
-const recordingOf = (model) => facts.recorded.find((one) => one.target === model);
+/* The recording of a preset, else the first one, of a prompt or of the whole pair. */
+const recordingOf = (model, preset = "exact", prompt = null) => {
+  const isOne = (one) => one.target === model && (prompt === null || DsbdPage.typedIn(one.prompt, facts) === prompt);
+  const own = facts.recorded.filter(isOne);
+  return own.find(({settings}) => DsbdPage.presetOf(settings) === preset) ?? own[0];
+};
+const recordingNamed = (name) => facts.recorded.find((one) => one.name === name);
 const recordedAs = (name, trace) => {
-  const {rows} = facts.recorded.find((one) => one.name === name) ?? {};
+  const {rows} = recordingNamed(name) ?? {};
   return {name, trace, settled: Infinity, rows};
 };
 
@@ -156,27 +208,57 @@ function offer() {
 
 /* The form holds what the link asked for; a link that asks for nothing, or for what is wrong, shows a recording. */
 DsbdPage.followLink = (runs) => {
+  const isLink = ["pair", "prompt"].some((name) => new URLSearchParams(location.search).has(name));
   if (runs) setTimeout(pressRun, 150);
+  else if (before && !isLink && facts.targets[before.pair]) askAgain(before);
   else if (!shown && recordingOf(target)) choose(recordingOf(target).name, false);
 };
 
 /* A preset was chosen in the form, or another pair: method and fields, and with a pair its first example. */
 const STAYS = {__type__: "update"};
 DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value ?? STAYS);
-DsbdPage.begin = (name, pair) => {
-  target = facts.targets[pair];
-  offer();
-  if (recordingOf(target) && !running) choose(recordingOf(target).name, false);
-  else if (!running) answer.element.hidden = true; // with the forest below it: nothing was decoded with this pair yet
-  return [facts.examples[pair][0], ...DsbdPage.preset(name, pair)];
+DsbdPage.fitting = (method, ...values) =>
+  DsbdPage.presetOf(Object.fromEntries([["method", method], ...facts.fields.map((one, at) => [one, values[at]])]));
+DsbdPage.begin = (chosen, pair) => {
+  const preset = chosen ?? "exact";
+  const [prompt] = facts.examples[pair];
+  open(pair, prompt, preset);
+  return [prompt, ...begins(preset, pair)];
 };
 
+/* Method and fields with which a pair begins: a chat is cooler than a story. */
+const begins = (preset, pair) => {
+  const values = DsbdPage.preset(preset, pair);
+  return values.with(1 + facts.fields.indexOf("temperature"), facts.temperatures[pair]);
+};
+
+function open(pair, prompt, preset) {
+  ask(pair, prompt);
+  offer();
+  const recording = recordingOf(target, preset, prompt) ?? recordingOf(target, preset);
+  const isOther = recording && DsbdPage.typedIn(recording.prompt, facts) !== prompt;
+  if (recording && !running) choose(recording.name, !isOther && DsbdPage.presetOf(recording.settings) !== preset);
+  else if (!running) answer.element.hidden = true; // with the forest below it: nothing was decoded with this pair yet
+}
+
+/* The tab was loaded again. */
+function askAgain({pair, prompt}) {
+  const [first] = Object.keys(facts.targets);
+  open(pair, prompt, "exact");
+  const stays = facts.presets[pair].exact.map(() => STAYS);
+  DsbdPage.fill([pair, prompt, ...(pair === first ? stays : begins("exact", pair)), STAYS]);
+}
+
+let turn = 0;
 async function choose(name, fills = true) {
+  const own = (turn += 1);
   if (running?.name === name) draw(running);
   else if (kept.has(name)) draw(kept.get(name));
   else {
-    const found = await fetch(addressOf(`traces/${name}.json.gz`));
-    draw(recordedAs(name, JSON.parse(await DsbdPage.gunzipped(await found.blob()))));
+    const found = await fetch(addressOf(`traces/${name}.json.gz`, facts));
+    const trace = JSON.parse(await DsbdPage.gunzipped(await found.blob()));
+    if (own !== turn) return; // another one was chosen meanwhile
+    draw(recordedAs(name, trace));
   }
   if (shown !== running) begin();
   if (fills) fillForm();
@@ -189,17 +271,15 @@ async function openFile(file) {
   const said = document.querySelector("#said");
   said.textContent = "";
   try {
-    const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
-    const isPacked = head[0] === 0x1f && head[1] === 0x8b;
-    const opened = JSON.parse(isPacked ? await DsbdPage.gunzipped(file) : await file.text());
-    const isTrace = opened?.format === "dsbd-trace/1" && Array.isArray(opened.iterations) && opened.prompt?.pieces;
-    if (!isTrace) throw new Error("it is no trace of the format dsbd-trace/1");
+    const opened = await DsbdPage.readTrace(file);
+    const isTrace = opened?.format === "dsbd-trace/2" && Array.isArray(opened.iterations) && opened.prompt?.pieces;
+    if (!isTrace) throw new Error("it is no trace of the format dsbd-trace/2");
     const before = shown;
     const decode = {name: `file-${(count += 1)}`, trace: opened, settled: Infinity, file};
     try {
       draw(decode);
     } catch (error) {
-      draw(before);
+      if (before) draw(before);
       throw error;
     }
     keep(decode, "Your file");
@@ -220,30 +300,16 @@ document.addEventListener("change", ({target: control}) => {
 
 /* ---- the form -------------------------------------------------------------------------------- */
 
-const shownValue = (field, value) => {
-  if (value === null || value === undefined) return 0;
-  return Array.isArray(value) ? value.join(",") : value;
-};
-
-function valuesOf({settings}) {
-  const reads = facts.reads[settings.method];
-  return facts.fields.map((field) => {
-    if (!reads.includes(field)) return facts.defaults[field];
-    const value = shownValue(field, settings[field]);
-    const [low, high] = facts.ranges[field] ?? [-Infinity, Infinity];
-    return typeof value === "number" ? Math.min(Math.max(value, low), high) : value;
-  });
-}
-
 /* The form follows what is shown. */
 function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.seed) {
   const {settings, models} = shown.trace;
   const pair = Object.keys(facts.targets).find((one) => facts.targets[one] === models.target.id);
   const typed = DsbdPage.typedIn(prompt, facts);
   if (facts.reads[settings.method]) {
-    const values = valuesOf({settings: {...settings, seed}});
-    DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values]);
-    if (pair) target = facts.targets[pair];
+    const values = DsbdPage.valuesOf({...settings, seed}, facts);
+    const note = shown === running ? STAYS : recording() ? facts.note : "";
+    DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values, note]);
+    ask(pair ?? question?.pair ?? Object.keys(facts.targets)[0], typed);
   }
 }
 
@@ -274,43 +340,17 @@ const place = () => {
 };
 
 async function link() {
-  const [pair, prompt, method, ...values] = await DsbdPage.form();
-  const query = new URLSearchParams({prompt, method, pair});
-  facts.fields.forEach((field, at) => {
-    const isOwn = facts.reads[method].includes(field) && values[at] !== facts.defaults[field];
-    if (isOwn) query.set(field, values[at]);
-  });
-  const {settings, prompt: made, models} = shown.trace;
-  const isSame = DsbdPage.typedIn(made.text, facts) === DsbdPage.typedIn(prompt, facts) && settings.method === method;
-  const isShown = isSame && facts.targets[pair] === models.target.id;
-  const address = `${location.origin}${location.pathname}?${query}${isShown ? `#${place()}` : ""}`;
+  const form = await DsbdPage.form();
+  const [pair, prompt, method] = form;
+  const isShown = isAnswerTo({pair, prompt}, shown.trace, facts) && shown.trace.settings.method === method;
   const field = find(".share-link");
   field.hidden = false;
-  field.value = address;
-  field.select();
-  await navigator.clipboard?.writeText(address).catch(() => {});
-  say("Copied. The link runs this prompt with these settings.");
+  field.value = linkTo(form, facts, isShown && place());
+  say(`${await copyText(field)}. The link runs this prompt with these settings.`);
 }
 
-async function savePage() {
-  const template = await (await fetch(addressOf("page.html"))).text();
-  const bytes = await DsbdPage.gzipped(JSON.stringify(shown.trace));
-  let packed = "";
-  for (const byte of bytes) packed += String.fromCharCode(byte);
-  const here = {TRACE: btoa(packed), PLACE: place(), HOME: location.origin + location.pathname};
-  const whole = template.replace(/(TRACE|PLACE|HOME)-OF-THE-READER/g, (_, name) => here[name]);
-  DsbdPage.save("dsbd.html", whole, "text/html");
-}
-
-/* A file that was there goes as it is: JavaScript writes 4.0 as 4, and its digest would be another one. */
-async function saveTrace() {
-  const {file, name} = shown;
-  if (file) return DsbdPage.save(file.name, file, file.type);
-  const isRecorded = facts.recorded.some((one) => one.name === name);
-  const packed = isRecorded
-    ? await (await fetch(addressOf(`traces/${name}.json.gz`))).blob()
-    : await DsbdPage.gzipped(JSON.stringify(shown.trace));
-  DsbdPage.save("trace.json.gz", packed, "application/gzip");
+async function copyProgram() {
+  find("[data-do=copy]").textContent = await copyText(find(".python-lines"));
 }
 
 const DO = {
@@ -318,9 +358,10 @@ const DO = {
   why: () => viewer.show("cut"),
   further,
   link,
-  page: savePage,
+  page: async () => DsbdPage.save("dsbd.html", await pageOf(shown.trace, place(), facts), "text/html"),
   picture: () => viewer.picture(),
-  trace: saveTrace,
+  trace: () => saveTrace(shown, facts),
+  copy: copyProgram,
   live: () => DsbdPage.live?.(),
 };
 document.addEventListener("click", ({target: button}) => {
@@ -328,7 +369,10 @@ document.addEventListener("click", ({target: button}) => {
   if (act && shown) Promise.resolve(act()).catch((error) => say(error.message));
 });
 
-const showPython = () => (find(".python-lines").textContent = DsbdPage.program(shown.trace, facts));
+function showPython() {
+  find(".python-lines").textContent = DsbdPage.program(shown.trace, facts);
+  find("[data-do=copy]").textContent = "Copy";
+}
 document.addEventListener(
   "toggle",
   ({target: fold}) => fold.id === "python" && fold.open && shown && showPython(),
@@ -344,56 +388,5 @@ DsbdPage.showLive = ({head, iteration, whole}) => {
 };
 DsbdPage.facts = facts;
 
-/* ---- the decode as Plotly figures ------------------------------------------------------------- */
-
-const CONFIG = {responsive: true, displaylogo: false, toImageButtonOptions: {format: "svg", filename: "dsbd"}};
-const isPlotly = () => document.querySelector(".play").classList.contains("as-plotly");
-const tellPlotly = (text) => plotlyMount.replaceChildren(DsbdPage.make("p", {class: "said", text}));
-
-function clearPlotly() {
-  for (const figure of plotlyMount.querySelectorAll(".js-plotly-plot")) globalThis.Plotly.purge(figure);
-  plotlyMount.replaceChildren();
-  if (isPlotly()) askPlotly();
-}
-
-function askPlotly() {
-  if (plotlyMount.children.length) return;
-  tellPlotly("Drawing …");
-  document.querySelector("#plotly-ask").click();
-}
-
-/* The server draws its recordings and the last run of this visitor; the rest is in this browser only. */
-DsbdPage.plotlyAsked = () => [
-  facts.recorded.some((one) => one.name === shown.name) ? shown.name : "",
-  DsbdPage.isDark(),
-];
-DsbdPage.drawPlotly = async (figures) => {
-  const Plotly = await DsbdPage.plotly();
-  plotlyMount.replaceChildren();
-  if (!figures.length) tellPlotly("Plotly draws recorded decodes and your last run here.");
-  for (const {data, layout, frames} of figures) {
-    const figure = DsbdPage.make("div", {class: "figure"});
-    plotlyMount.append(figure);
-    await Plotly.newPlot(figure, {data, layout: {...layout, autosize: true}, frames, config: CONFIG});
-    figure.on("plotly_click", ({points}) => {
-      const [iteration, node] = points[0].customdata ?? [];
-      if (iteration !== undefined) viewer.goto({it: iteration, step: Infinity, node});
-    });
-  }
-};
-
-document.addEventListener("click", ({target: button}) => {
-  const chosen = button.closest(".forest-switch button");
-  if (!chosen) return;
-  const [steps, plotly] = chosen.parentElement.children;
-  document.querySelector(".play").classList.toggle("as-plotly", chosen === plotly);
-  steps.setAttribute("aria-pressed", String(chosen === steps));
-  plotly.setAttribute("aria-pressed", String(chosen === plotly));
-  if (isPlotly() && shown) askPlotly();
-});
-let wasDark = DsbdPage.isDark();
-new MutationObserver(() => {
-  if (wasDark === DsbdPage.isDark()) return;
-  wasDark = DsbdPage.isDark();
-  clearPlotly();
-}).observe(document.body, {attributeFilter: ["class"]});
+const recording = () => shown && (recordingNamed(shown.name)?.name ?? "");
+const clearPlots = plotsIn(element.querySelector(".plotly-mount"), {recording, goTo: (where) => viewer.goto(where)});

@@ -18,22 +18,23 @@ from typing import Any
 import gradio as gr
 
 from dsbd.errors import DsbdError, StoppedError
-from dsbd.methods import ABOUT
 from dsbd.models.lookup import Lookup
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 from dsbd.util import SMOLLM2, asset_path
 from visualize import decode_figure, forest_figure
 from visualize.pages.document import packed_json
+from visualize.race import seconds_said
 from visualize.theme import Theme
 from visualize.words import Words
 
 from . import form as fields
+from .comparison import describe, pass_times
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
 from .race_markup import RECORDED, raced_said, rows_markup, rows_of, task_of
-from .runner import CHECKED, TARGETS, Beside, Pairs, Runner, Step, pass_times
+from .runner import TARGETS, Pairs, Runner, Step
 
 COPIED = "Guesses are copied from the text: there is no small model. "
 FRAME_SECONDS = 0.12
@@ -50,6 +51,7 @@ KEEP = gr.skip()
 STAYS = ("max_new_tokens", "temperature", "seed")
 """Fields that a preset leaves as they are."""
 STOPPED = "Stopped. What was recorded stays."
+RECORDED_NOTE = "A recorded decode. Press Run to measure it here."
 _NUMBERS = count(1)
 
 
@@ -79,7 +81,8 @@ def message(kind: str, **content: Any) -> str:
 @lru_cache(maxsize=1)
 def recorded() -> dict[str, Trace]:
     """Return the bundled recordings by name."""
-    return {path.name.removesuffix(".json.gz"): Trace.load(path) for path in sorted(asset_path("traces").glob("*.gz"))}
+    paths = sorted(asset_path("traces").glob("*.gz"), key=lambda path: int(path.name.partition("-")[0]))
+    return {path.name.removesuffix(".json.gz"): Trace.load(path) for path in paths}
 
 
 def title_of(name: str) -> str:
@@ -92,6 +95,7 @@ def build_play_tab(runner: Runner, page: gr.Blocks) -> Form:
     """Build the tab; returns its form, whose settings Race shares."""
     traces, pair = recorded(), runner.pairs.first
     own = [name for name, trace in traces.items() if trace.models.target.id == runner.pairs.target(pair)]
+    own.sort(key=lambda name: traces[name].settings.min_width < traces[name].settings.max_width)  # first what is exact
     opening = traces[own[0]] if own else None
     settings = fields.preset("exact", pair)
     with gr.Column(elem_classes="workbench main play"):
@@ -114,8 +118,8 @@ def _build_form(
     offered = [(pairs.title(name), name) for name in pairs.names]
     with gr.Row(elem_classes="pair-line", equal_height=False):
         pair = gr.Radio(
-            offered, value=pairs.first, label="Models", show_label=False, container=False, visible=len(offered) > 1,
-            elem_id="pair",
+            offered, value=pairs.first, label="Models", show_label=False, container=False, elem_id="pair",
+            visible=True if len(offered) > 1 else "hidden",
         )  # fmt: skip
         knows = markup(_knows(pairs, pairs.first), "knows")
     with gr.Row(elem_classes="ask-line", equal_height=False):
@@ -159,17 +163,26 @@ def _build_stage(runner: Runner, opening: Trace | None, name: str, traces: dict[
     """The answer, and the forest below it; the script knows the form and the names of all recordings."""
     pairs = runner.pairs
     asked = fields.as_prompt(pairs.first, next(iter(fields.examples_for(pairs.first).values())))
+    timed = None if IS_LENT else pass_times(pairs.get(pairs.first), asked)
     facts = fields.form_facts() | {
         "recorded": [
-            {"name": one, "title": title_of(one), "target": trace.models.target.id, "rows": rows_in(trace)}
+            {
+                "name": one,
+                "title": title_of(one),
+                "target": trace.models.target.id,
+                "prompt": trace.prompt.text,
+                "rows": drawn_rows(trace),
+                "settings": {name: getattr(trace.settings, name) for name in ("method", *fields.WIDTHS)},
+            }
             for one, trace in traces.items()
         ],
         "presets": {one: {name: _filled(fields.preset(name, one)) for name in fields.PRESETS} for one in pairs.names},
+        "temperatures": {pair: fields.preset("exact", pair).temperature for pair in pairs.names},
         "examples": {pair: list(fields.examples_for(pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
         "raced": {pairs.target(pair): raced_said(pair) for pair in pairs.names if pair in RECORDED},
-        "checked": CHECKED,
-        "times": {} if IS_LENT else {pairs.target(pairs.first): pass_times(pairs.get(pairs.first), asked)},
+        "passes": {pairs.target(pairs.first): timed and timed._asdict()},
+        "note": RECORDED_NOTE,
         "own": OWN.strip("/"),
         "live": f"{LEARN.strip('/')}/live/",
     }
@@ -183,11 +196,14 @@ def _filled(settings: DecodingSettings) -> list[Any]:
     return [settings.method, *(None if field in STAYS else value for field, value in values)]
 
 
-def rows_in(trace: Trace, text: str | None = None) -> str:
-    """Return markup of the rows of a decode's query, or of ``text``; nothing of a decode that writes no query."""
-    if trace.result is None or trace.models.target.id != TARGETS[fields.SQL]:
-        return ""
-    return rows_markup(rows_of(task_of(fields.SQL), trace.result.text if text is None else text))
+def rows_in(trace: Trace, text: str | None) -> list[Any] | str | None:
+    """Return the rows of a text as the query of a decode, or why it has none; None if the decode writes no query."""
+    return rows_of(task_of(fields.SQL), text or "") if trace.models.target.id == TARGETS[fields.SQL] else None
+
+
+def drawn_rows(trace: Trace) -> str:
+    """Return markup of the rows of a decode's query; nothing of a decode that writes no query."""
+    return "" if trace.result is None else rows_markup(rows_in(trace, trace.result.text))
 
 
 def _wire_run(runner: Runner, form: Form, parts: list[Any]) -> None:
@@ -223,7 +239,8 @@ def decode_frames(
         with closing(runner.decode(session, name, fields.as_prompt(name, typed), settings, not IS_LENT)) as steps:
             for step in steps:
                 if step.beside is not None:
-                    yield [message("beside", **_beside(trace, step.beside)), KEEP, "", KEEP, KEEP, KEEP]
+                    rows = [rows_in(trace, text) for text in (trace.result.text, step.beside.text)]
+                    yield [message("beside", **describe(trace, step.beside, rows)), KEEP, "", KEEP, KEEP, KEEP]
                     continue
                 if step.iteration is None:
                     yield [KEEP, f"{words} {step.doing}", "", KEEP, KEEP, KEEP]
@@ -233,14 +250,15 @@ def decode_frames(
                 if trace is None:
                     used = runner.pairs.get(name)
                     far += "Sent as a chat. " if used.is_chat else ""
-                    far += COPIED if isinstance(used.draft, Lookup) else ""
+                    far += COPIED if step.trace.settings.draft_depth and isinstance(used.draft, Lookup) else ""
                     trace = replace(step.trace, iterations=[], result=None)
                     yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
                 if step.trace is not None and step.trace.result is not None:
                     trace = step.trace
-                    words = f"{far}Decoded just now: {told('passes', passes)}, {trace.result.stats['seconds']:.1f} s."
+                    took = seconds_said(trace.result.stats["seconds"])
+                    words = f"{far}Decoded just now: {told('passes', passes)}, {took}."
                     whole = trace.to_dict() | {"iterations": []}
-                    yield [_more(news, step, whole, rows_in(trace)), words, "", KEEP, KEEP, trace]
+                    yield [_more(news, step, whole, drawn_rows(trace)), words, "", KEEP, KEEP, trace]
                 elif time.monotonic() - shown_at >= FRAME_SECONDS:
                     shown_at = time.monotonic()
                     yield [_more(news, step), f"{far}Decoding, pass {passes} …", "", KEEP, KEEP, KEEP]
@@ -249,15 +267,7 @@ def decode_frames(
     except StoppedError as error:
         yield [message("stopped"), f"{error} What was recorded stays: {told('passes', passes)}.", "", *READY, KEEP]
     except Exception as error:
-        yield [KEEP, "", alert(sentence(error)), *READY, KEEP]
-
-
-def _beside(trace: Any, beside: Beside) -> dict[str, Any]:
-    """Return what the headline says of a decode beside the large model alone."""
-    rows = rows_in(trace, beside.text)
-    is_same = beside.text == trace.result.text or ("<table" in rows and rows == rows_in(trace))
-    beams = f" with {beside.num_beams} beams" if "beam" in beside.method else ""
-    return beside._asdict() | {"name": ABOUT[beside.method].label.lower() + beams, "is_same": is_same}
+        yield [message("stopped"), "", alert(sentence(error)), *READY, KEEP]
 
 
 def _more(news: list[Any], step: Step, whole: Any = None, rows: str = "") -> str:
@@ -266,11 +276,12 @@ def _more(news: list[Any], step: Step, whole: Any = None, rows: str = "") -> str
 
 
 def _note(has_recording: bool) -> str:
-    return "A recorded decode. Press Run to measure it here." if has_recording else "Press Run."
+    return RECORDED_NOTE if has_recording else "Press Run."
 
 
 def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Button], said: list[gr.HTML]) -> None:
     """Examples belong to the pair, fields to the method."""
+    _, note = said
 
     def fields_of(method: Any) -> list[Any]:
         return [gr.update(visible=fields.is_read(method, name)) for name in fields.SHOWN]
@@ -281,18 +292,23 @@ def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Butto
         return [_knows(pairs, pair), note, *words, gr.update(placeholder=_placeholder(pair))]
 
     form.method.change(fields_of, form.method, form.fields, queue=False, **PRIVATE)
+    fitting = "(...settings) => globalThis.DsbdPage.fitting(...settings)"
+    settings: list[Any] = form.filled[1:]
+    gr.on([control.change for control in settings], None, settings, presets, js=fitting, **PRIVATE)
     choose = "(name, pair) => globalThis.DsbdPage.preset(name, pair)"
     presets.input(None, [presets, form.pair], form.filled[1:], js=choose, **PRIVATE)
     for place, chip in enumerate(chips):
-        click = f"(pair) => globalThis.DsbdPage.facts.examples[pair][{place}]"
-        chip.click(None, form.pair, form.prompt, js=click, **PRIVATE)
+        click = f"(...chosen) => globalThis.DsbdPage.example({place}, ...chosen)"
+        chip.click(None, [form.pair, presets], [form.prompt, note], js=click, **PRIVATE)
+    asks = "(pair, prompt) => globalThis.DsbdPage.asks(pair, prompt)"
+    form.prompt.change(None, [form.pair, form.prompt], None, js=asks, **PRIVATE)
     form.pair.change(other, form.pair, [*said, *chips, form.prompt], queue=False, **PRIVATE)
     begin = "(name, pair) => globalThis.DsbdPage.begin(name, pair)"
     form.pair.input(None, [presets, form.pair], form.filled, js=begin, **PRIVATE)
     ask = gr.Button(visible="hidden", elem_id="form-ask")  # scripts press these two, for Gradio alone knows the form
     ask.click(None, [form.pair, *form.filled], js="(...form) => globalThis.DsbdPage.told(form)", **PRIVATE)
     fill = gr.Button(visible="hidden", elem_id="form-fill")
-    fill.click(None, outputs=[form.pair, *form.filled], js="() => globalThis.DsbdPage.filling()", **PRIVATE)
+    fill.click(None, outputs=[form.pair, *form.filled, note], js="() => globalThis.DsbdPage.filling()", **PRIVATE)
 
 
 def _wire_link(runner: Runner, form: Form, page: gr.Blocks, problem: gr.HTML) -> None:

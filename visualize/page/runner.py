@@ -8,7 +8,6 @@ data, and errors come back as values and are raised here.
 import gc
 import json
 import logging
-import math
 import mmap
 import struct
 import sys
@@ -17,25 +16,22 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from itertools import count
 from pathlib import PurePath
-from statistics import median
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import dsbd
 from dsbd.api import planning
-from dsbd.contest.measure import time_passes
 from dsbd.errors import DsbdError, PairError, StoppedError
-from dsbd.methods import ABOUT
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, load_pair
 from dsbd.models.pair import Pair
-from dsbd.settings import DecodingSettings, ResolvedSettings, fields_of
+from dsbd.settings import DecodingSettings
 from dsbd.util import BUNDLED_PAIRS, SMOLLM2, check_of
 
+from .comparison import Beside, measure_speed
 from .limits import Limits, check_race, check_run, setting
 from .zerogpu import on_gpu
 
@@ -43,11 +39,6 @@ LOOK_SECONDS = 0.05
 """A waiting run looks this often whether its turn has come or it was stopped."""
 SECONDS_TO_START, SECONDS_PER_TOKEN, MEASURING_SECONDS = 15, 0.25, 40
 """What is asked of ZeroGPU; the last for settings with ``auto``, which measures where there is no plan yet."""
-CHECKED = 5
-"""Words of a pass that checks guesses and is timed."""
-_TIMES: WeakKeyDictionary[Pair, tuple[float, float]] = WeakKeyDictionary()
-COMPARED_SECONDS = (1.0, 10.0)
-"""A decode that took longer than the second is compared with nothing; up to the first it runs three times."""
 LOGGER = logging.getLogger("dsbd.runs")
 
 TITLES = {
@@ -173,26 +164,8 @@ class Step(NamedTuple):
     """The best text so far."""
     settled: int = 0
     """How many tokens every possible result begins with."""
-    beside: Any = None
-    """At last: a :class:`Beside`."""
-
-
-class Beside(NamedTuple):
-    """A decode beside the large model alone, run in turn on this machine."""
-
-    method: str
-    """The method without guesses."""
-    num_beams: int
-    runs: int
-    """Of each; all with other seeds, the first as in the decode."""
-    ratio: float
-    """Tokens a second of the decode over those of the large model alone: the median over the runs."""
-    perplexity: tuple[float, float]
-    """Of the texts under the large model: the decode's, and those that it wrote alone."""
-    text: str
-    """What the large model wrote alone, with the decode's own seed."""
-    times: tuple[float, float] | None
-    """As :func:`pass_times` returns them."""
+    beside: Beside | None = None
+    """After the last iteration, again and again: what is known of it beside the large model alone."""
 
 
 class Runner:
@@ -203,6 +176,8 @@ class Runner:
         self._in_use, self._lock = threading.Lock(), threading.Lock()
         self._signals: dict[StopSignal, str] = {}
         self._lent = on_gpu(self._work)
+        self.waiting: Callable[[], int] = lambda: 0
+        """How many runs wait in a line before this one: the page's queue."""
 
     def stop(self, session: str) -> None:
         """End all runs of this visitor before their next forward of a model."""
@@ -216,16 +191,21 @@ class Runner:
         with self._lock:
             return len(self._signals), min((signal.deadline for signal in self._signals), default=None)
 
+    def is_waited_for(self) -> bool:
+        """Return whether a run waits for the one that has the models."""
+        return self.waiting() > 0 or self.running()[0] > 1
+
     def decode(
         self, session: str, pair: str, prompt: str, settings: DecodingSettings, compare: bool = False
     ) -> Generator[Step, None, None]:
-        """Yield the steps of one decode; with ``compare`` the last one says how it did. Close it to end it.
+        """Yield the steps of one decode; with ``compare`` it is then set beside the large model alone, until
+        another run waits. Close it to end it.
 
         Raises: SettingsError, PromptError, PairError: beyond a limit of this page. StoppedError: it was stopped; the
         message is the sentence for the visitor. DsbdError: as :func:`dsbd.stream`.
         """
         check = partial(check_run, self.limits, prompts=[prompt], each=[settings])
-        work = partial(_decoded, prompt=prompt, settings=settings, compare=compare)
+        work = partial(_decoded, prompt=prompt, settings=settings, gives_way=self.is_waited_for if compare else None)
         return self._run(session, "decode", pair, [settings], check, work, 1)
 
     def race(
@@ -305,7 +285,7 @@ class Runner:
 
 
 def _decoded(
-    pair: Pair, prompt: str, settings: DecodingSettings, cancel: StopSignal, compare: bool = False
+    pair: Pair, prompt: str, settings: DecodingSettings, cancel: StopSignal, gives_way: Callable[[], bool] | None
 ) -> Iterator[Step]:
     for before in planning(pair, prompt, settings, cancel=cancel):
         yield Step(f"{before.doing.capitalize()}: {before.done} of {before.total} …")
@@ -315,45 +295,9 @@ def _decoded(
         yield Step("", update.trace if is_told else None, update.iteration, update.text, len(update.settled_ids))
         is_first = False
     result = update.result
-    if compare and result is not None and result.settings.draft_depth and result.stats.seconds <= COMPARED_SECONDS[1]:
-        yield Step("Measuring it beside the large model alone …")
-        runs = 3 if result.stats.seconds <= COMPARED_SECONDS[0] else 1
-        yield Step(beside=_compare(pair, prompt, result.settings, runs, cancel))
-
-
-def _compare(pair: Pair, prompt: str, settings: ResolvedSettings, runs: int, cancel: StopSignal) -> Beside:
-    method = ABOUT[settings.method].plain or settings.method
-    shared = {field.name: getattr(settings, field.name) for field in fields_of(method)}
-    if settings.method == "dsbd" and settings.min_width == settings.max_width:
-        shared["num_beams"] = settings.max_width
-    alone = DecodingSettings(method=method, **shared)
-    results = [
-        [dsbd.decode(pair, prompt, replace(one, seed=settings.seed + run), cancel=cancel) for one in (settings, alone)]
-        for run in range(runs)
-    ]
-    best = [[result.beams[0] for result in side] for side in zip(*results, strict=True)]
-    mean = [sum(one.log_weight for one in side) / sum(len(one.token_ids) for one in side) for side in best]
-    return Beside(
-        method, alone.num_beams, runs,
-        median(ours.stats.tokens_per_second / plain.stats.tokens_per_second for ours, plain in results),
-        (math.exp(-mean[0]), math.exp(-mean[1])), results[0][1].text, pass_times(pair, prompt),
-    )  # fmt: skip
-
-
-def pass_times(pair: Pair, prompt: str) -> tuple[float, float] | None:
-    """Return the seconds in which the large model writes one word, and in which it checks :data:`CHECKED` of them.
-
-    It is measured once for each pair. None: the pair has no small model, or no room behind the prompt.
-    """
-    if pair.draft is None:
-        return None
-    if pair not in _TIMES:
-        try:
-            times = time_passes(pair, prompt, (1, CHECKED))
-        except DsbdError:
-            return None
-        _TIMES[pair] = times[1], times[CHECKED]
-    return _TIMES[pair]
+    if gives_way and result is not None and result.settings.draft_depth:
+        beside = measure_speed(pair, prompt, result, lambda: cancel() or gives_way())
+        yield from (Step(beside=one) for one in beside)
 
 
 def _gpu_seconds(settings: Sequence[DecodingSettings], times: int) -> int:

@@ -28,7 +28,6 @@ from .limits import Limits, is_private, port_of
 FIRST_PORT, PORTS = 7860, 100
 GRACE_SECONDS = 60.0
 """A run checks its time limit between two forwards; one that is so late hangs in a forward."""
-SENTENCE = "A small model guesses, a large model checks: fewer passes. The large one decides every word."
 TIP = f"To chat with a small real model: <code>python -m dsbd fetch {SMOLLM2}</code>, then open the page again."
 _SCRIPT: dict[str, Any] = {"media_type": "text/javascript", "headers": {"Cache-Control": "public, max-age=3600"}}
 WAITING = (
@@ -141,19 +140,19 @@ def launch_options(runner: Any, private: bool = False) -> dict[str, Any]:
     """Return arguments of ``Blocks.launch``; a private page answers to names of this machine only."""
     from visualize import viewer_assets
 
+    from .front import Front
     from .middleware import Gate
     from .page import TITLE
     from .parts import read
     from .theme import mark_colors, page_theme
 
     sheets = (viewer_assets()["css"], read("page.css"), read("race.css"), mark_colors())
-    told = {"og:title": TITLE, "og:description": SENTENCE, "og:image": "gradio_api/dsbd/preview.png"}
-    preview = "".join(f'<meta property="{name}" content="{html.escape(words)}">' for name, words in told.items())
-    gate = Middleware(Gate, limits=runner.limits, is_private=private, root_path=os.environ.get("GRADIO_ROOT_PATH", ""))
+    root = os.environ.get("GRADIO_ROOT_PATH", "")
+    gate = Middleware(Gate, limits=runner.limits, is_private=private, root_path=root)
+    front = Middleware(Front, root_path=root, title=TITLE, style="".join(sheets))
     return {
         "theme": page_theme(),
-        "head": f"{preview}<style>{''.join(sheets)}</style>",
-        "app_kwargs": {"routes": routes(runner), "middleware": [gate]},
+        "app_kwargs": {"routes": routes(runner), "middleware": [gate, front]},
         "mcp_server": runner.limits.mcp,
         "footer_links": [],
         "state_session_capacity": runner.limits.max_visitors,

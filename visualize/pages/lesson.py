@@ -18,6 +18,7 @@ The random number is 0.34. Will the first draft be accepted?
 import base64
 import math
 import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -34,6 +35,7 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from dsbd.errors import LessonError, TraceError
 from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.trace import Trace
+from dsbd.util import read_file
 from visualize.forest import steps_of
 from visualize.words import Words
 
@@ -148,10 +150,7 @@ def read_lesson(path: str | Path) -> Lesson:
     """Read a lesson file. Raises: LessonError; it names the file and the line."""
     file = Path(path)
     try:
-        raw = file.read_bytes()
-        if len(raw) > LESSON_BYTES:
-            raise LessonError(f"{file.name}: {len(raw):,} bytes; a lesson has at most {LESSON_BYTES:,}")
-        lines = raw.decode("utf-8-sig").splitlines()
+        lines = read_file(file, LESSON_BYTES).decode("utf-8-sig").splitlines()
     except OSError as error:
         raise LessonError(f"cannot read lesson {str(path)!r}: {error.strerror or error}") from None
     except UnicodeDecodeError:
@@ -262,7 +261,7 @@ class Tables:
 def read_tables(path: Path) -> dict[str, Any]:
     """Read the tables of a lab (JSON) as plain data. Raises: LessonError; it names what is wrong."""
     try:
-        plain = asdict(TypeAdapter(Tables).validate_json(path.read_bytes()[:TABLES_BYTES]))
+        plain = asdict(TypeAdapter(Tables).validate_json(read_file(path, TABLES_BYTES).removeprefix(BOM_UTF8)))
     except OSError as error:
         raise LessonError(f"tables {path.name!r}: {error.strerror or error}") from None
     except ValidationError:
@@ -302,9 +301,7 @@ def _picture(name: str, folder: Path) -> str:
             f"picture {name!r}: name a {', '.join(PICTURES)} file beside the lesson; pictures are not fetched"
         )
     try:
-        content = path.read_bytes()
+        content = read_file(path, PICTURE_BYTES)
     except OSError as error:
         raise LessonError(f"picture {name!r}: {error.strerror or error}") from None
-    if len(content) > PICTURE_BYTES:
-        raise LessonError(f"picture {name!r} has {len(content):,} bytes; at most {PICTURE_BYTES:,} are carried along")
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from dsbd.errors import DsbdError, LessonError, TraceError
 from dsbd.tracing.trace import Trace
+from dsbd.util import check_output
 from visualize.files import write
 from visualize.forest import forest_graph, steps_of
 from visualize.pages import document
@@ -42,8 +43,10 @@ def export_lesson(source: str | Path, path: str | Path) -> None:
     Raises:
         LessonError: the lesson has a mistake; the message names file and line.
         TraceError: its trace cannot be read, or the page cannot be written.
+        ArgumentError: the path names another format, or a file that is read.
     """
     lesson = read_lesson(source)
+    check_output(path, "HTML", source, lesson.trace)
     write(path, lesson_page(lesson, document.carried_kit(document.page_file("lesson.css"))))
 
 
@@ -166,7 +169,7 @@ def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, 
             raise LessonError("cut: the trace has no guesses there; write ```cut iteration=1 layer=1")
         element = Markup('<div class="cut" data-it="{}" data-layer="{}"></div>').format(it, layer)
     elif kind == "live" and live:
-        element = live_element(trace, live, lesson.language, prompt=block.given, is_small=True)
+        element = live_element([trace], live, lesson.language, prompt=block.given, is_small=True)
     name = f"lanes {block.given}".rstrip() if kind == "lanes" else f"{kind}-instead" if element else ""
     return {"element": element, "class": f"text {name}".rstrip(), "instead": markdown(block.instead, folder)}
 

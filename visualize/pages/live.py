@@ -26,6 +26,12 @@ WEIGHTS = ("browser.onnx", "config.json", "*.safetensors")
 TOKENIZER = ("generation_config.json", "tokenizer.json", "tokenizer_config.json")
 METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search", "speculative", "sampling", "greedy")
 """The methods that a browser decodes with."""
+QUESTION = "Q: {}\nSQL:"
+"""How the pair for SQL wants a question; a visitor types the question alone."""
+PROMPTS = {"stories": "{}", "sql": QUESTION}
+"""What the models of each pair read: ``{}`` is what a visitor types."""
+OPENINGS = {"stories": "Once upon a time", "sql": "How many old branches are there in each city?"}
+"""What stands in the form for a pair without a recorded decode."""
 ALSO_SAID = {
     "stop": "page.lab.stop", "passes": "stat.iterations", "seconds": "figure.seconds",
     "field.num_beams": "page.lab.width", "field.seed": "page.lab.seed",
@@ -33,31 +39,42 @@ ALSO_SAID = {
 """Words of the form that stand elsewhere in the tables."""
 
 
-def live_element(trace: Trace, base: str, language: str, *, prompt: str = "", is_small: bool = False) -> Markup:
+def live_element(
+    traces: Sequence[Trace], base: str, language: str, *, prompt: str = "", is_small: bool = False
+) -> Markup:
     """Return the element that the script fills.
 
     Args:
-        trace: its prompt and settings stand in the form at first.
+        traces: prompt and settings of each pair's first one stand in the form; the first pair is chosen.
         base: address of the folder of shared files, with a slash.
         language: of the form.
-        prompt: stands in the form instead of the trace's.
-        is_small: only a prompt and Run, for the card of a lesson.
+        prompt: stands in the form instead of a trace's.
+        is_small: only a prompt and Run, for the card of a lesson, with the pair of its trace.
     """
     words = Words(language)
-    pair = live_pair([model.id for model in (trace.models.target, trace.models.draft) if model])
-    fetched = [file for path, file in _bundled().items() if path.startswith(("runtime/", f"pairs/{pair}/"))]
+    pairs: dict[str, dict[str, Any]] = {}
+    for trace in traces:
+        name = live_pair([model.id for model in (trace.models.target, trace.models.draft) if model])
+        before, _, after = PROMPTS[name].partition("{}")
+        typed = prompt or trace.prompt.text.removeprefix(before).removesuffix(after)
+        pairs.setdefault(name, {"prompt": typed, "settings": asked(vars(trace.settings))})
+    for name in () if is_small else BUNDLED_PAIRS:
+        pairs.setdefault(name, {"prompt": OPENINGS[name], "settings": {"method": METHODS[0]}})
     data = {
         "base": base,
-        "megabytes": round(sum(file.stat().st_size for file in fetched) / 1e6),
-        "pair": pair,
-        "prompt": prompt or trace.prompt.text,
-        "settings": asked(vars(trace.settings)),
+        "pairs": [{"name": name, "megabytes": _megabytes(name), **shown} for name, shown in pairs.items()],
         "reads": {method: [*READS[method], *EVERY_METHOD] for method in METHODS},
         "methods": [[method, words(f"method.{method}")] for method in METHODS],
         "words": words.below("count.") | {name: words(key) for name, key in ALSO_SAID.items()} | live_words(language),
         "isSmall": is_small,
     }
     return data_element("dsbd-live", data)
+
+
+def _megabytes(pair: str) -> int:
+    """Return how much a browser fetches for a pair."""
+    fetched = [file for path, file in _bundled().items() if path.startswith(("runtime/", f"pairs/{pair}/"))]
+    return round(sum(file.stat().st_size for file in fetched) / 1e6)
 
 
 def live_pair(models: Sequence[str]) -> str:
@@ -75,7 +92,7 @@ def asked(resolved: dict[str, Any]) -> dict[str, Any]:
     if resolved["method"] not in METHODS:
         return {"method": METHODS[0]}
     names = [*EVERY_METHOD, *READS[resolved["method"]]]
-    return {"method": resolved["method"]} | {name: resolved[name] for name in names if resolved[name] is not None}
+    return {"method": resolved["method"]} | {name: resolved[name] for name in names}
 
 
 def live_kit(kit: Kit, base: str) -> Kit:
@@ -88,10 +105,13 @@ def live_files() -> dict[str, Path | str]:
     """Return every shared file by its path in the folder: the path of a bundled file, or a text.
 
     The libraries are in ``runtime/``, the models in ``pairs/NAME/ROLE/``, and the scripts beside them. ``files.json``
-    has the size and the SHA-256 of each bundled file, and the names of the pairs in traces.
+    has the size and the SHA-256 of each bundled file, and of each pair its name in traces and its prompt.
     """
     form = classic("live/panel.js", "globalThis.DsbdLive = {Client, sentenceOf};")
-    called = {name: "bundled" if name == BUNDLED_PAIRS[0] else f"bundled:{name}" for name in BUNDLED_PAIRS}
+    called = {
+        name: {"id": "bundled" if name == BUNDLED_PAIRS[0] else f"bundled:{name}", "prompt": PROMPTS[name]}
+        for name in BUNDLED_PAIRS
+    }
     sums = {path: _sum(file) for path, file in _bundled().items()}
     listed = json.dumps({"format": "dsbd-live/1", "pairs": called, "files": sums}, indent=1)
     return {**_bundled(), "live.js": form, "worker.js": joined("live/worker.js"), LIST: listed}

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dsbd.errors import DsbdError, LessonError, TraceError
+from dsbd.errors import ArgumentError, DsbdError, LessonError, TraceError
 from dsbd.tracing.trace import Trace
+from dsbd.util import check_output, is_same
 from visualize.files import write
 from visualize.forest import Source, load_trace
 from visualize.pages.document import Kit, carried_kit, kit_files, page_file, render, shared_kit, trace_element
@@ -39,8 +40,9 @@ def export_html(source: Source, path: str | Path, *, language: str = "en", place
 
     Raises:
         TraceError: the source is no trace, or the file cannot be written.
-        ArgumentError: ``language`` is unknown.
+        ArgumentError: ``language`` is unknown; or the path names another format, or the file that is read.
     """
+    check_output(path, "HTML", *([source] if isinstance(source, (str, Path)) else []))
     write(path, html_page(load_trace(source), language=language, place=place))
 
 
@@ -84,7 +86,7 @@ def export_site(
         article: a lesson without questions (``.md``), a page to scroll through; None = none.
         title: of the site.
         language: of the sentences and controls.
-        live: write ``live.html`` too, where a bundled pair decodes in the browser, and the folder ``live`` with
+        live: write ``live.html`` too, where the bundled pairs decode in the browser, and the folder ``live`` with
             its files; lessons then decode as well.
 
     Returns: the pages, as paths below ``output``.
@@ -95,9 +97,12 @@ def export_site(
     Raises:
         TraceError: a folder does not exist, cannot be written, has no trace, or has a damaged one.
         LessonError: a lesson or the article has a mistake.
-        ArgumentError: the language has no table.
+        ArgumentError: the language has no table; or a folder that is read would be written over.
     """
     words, folder = Words(language), Path(output)
+    for source, below in ((traces, FORESTS), (lessons, LESSONS)):
+        if source is not None and is_same(source, folder / below):
+            raise ArgumentError(f"{str(source)[:200]!r} is read, and would be written over; name another output")
     cards = list(_cards(Path(traces)))
     taught = list(_lessons(Path(lessons), f"../{FOLDER}/" if live else "")) if lessons is not None else []
     told = read_lesson(article) if article is not None else None
@@ -108,7 +113,7 @@ def export_site(
         pages[ARTICLE] = article_page(told, shared_kit(f"{VIEWER}/", page_file("lesson.css")), links)
     if live:
         kit = live_kit(shared_kit(f"{VIEWER}/"), f"{FOLDER}/")
-        form = live_element(cards[0].trace, f"{FOLDER}/", language)
+        form = live_element([card.trace for card in cards], f"{FOLDER}/", language)
         pages[LIVE_PAGE] = _viewer_page(cards[0].trace, kit, words("page.live.title"), form=form, **common)
     for card in cards:
         kit = shared_kit(f"../{VIEWER}/")

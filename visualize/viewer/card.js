@@ -138,7 +138,9 @@ function factItem(viewer, fact) {
 }
 
 function gaugeOf({trial, draw}) {
-  if (draw) return {low: draw.cdf_low, high: draw.cdf_high, u: draw.uniform, mark: "picked"};
+  if (draw) {
+    return draw.uniform === null ? null : {low: draw.cdf_low, high: draw.cdf_high, u: draw.uniform, mark: "picked"};
+  }
   const {acceptance, uniform} = trial;
   return acceptance === null || uniform === null ? null : {low: 0, high: acceptance, u: uniform, mark: "kept"};
 }
@@ -169,18 +171,17 @@ function layerCard(viewer, layer) {
   const threshold = viewer.scene.settings.width_threshold;
   const rows = layer.chances.map((value, at) => {
     const [text] = tellApart(value, threshold);
-    const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain", text);
+    const row = bar(`≥ ${at + 1}`, value, "plain", text);
     row.classList.toggle("dsbd-chosen", at < layer.width);
     const line = make("i", {class: "dsbd-threshold"});
     line.style.insetInlineStart = `${100 * threshold}%`;
     row.children[1].append(line);
     return row;
   });
-  const about = viewer.say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land");
   return [
     make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer, viewer.now.before)}),
     make("p", {text: viewer.words.width(layer, viewer.scene.settings)}),
-    ...(rows.length ? [make("p", {class: "dsbd-fact-title", text: about})] : []),
+    ...(rows.length ? [make("p", {class: "dsbd-fact-title", text: viewer.say("layer.at_least")})] : []),
     ...rows,
   ];
 }

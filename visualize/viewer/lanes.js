@@ -231,12 +231,13 @@ export class Lanes {
 
 /* What happens when, in passes; null where guessing wins nothing or changes the law, or the text is not known yet. */
 function raceOf(scene, {pace = 1, ratio}) {
-  const {bands} = scene;
-  const alone = bands.length ? bands[bands.length - 1].last : 0;
   const [best] = scene.result;
-  const isWhole = best && scene.iterations.length === bands.length;
-  if (!isWhole || !scene.settings.lossless || bands.length >= alone) return null;
-  const seconds = scene.iterations.map((iteration) => iteration.seconds);
+  if (!best || scene.iterations.length < scene.bands.length || !scene.settings.lossless) return null;
+  const tokens = scene.path(best.node);
+  const alone = tokens.length;
+  const bands = scene.bands.filter(({first}) => first <= alone); // other versions may go on behind the text
+  if (bands.length >= alone) return null;
+  const seconds = scene.iterations.slice(0, bands.length).map((iteration) => iteration.seconds);
   const sum = (phase) => seconds.reduce((total, one) => total + one[phase], 0);
   const pass = sum("score") / seconds.length || Infinity;
   let now = 0;
@@ -248,7 +249,6 @@ function raceOf(scene, {pace = 1, ratio}) {
     const guesses = scene.iterations[at].scoredStep; // each step before it is a pass of the small model
     return {from, check, lands: now, last, guesses};
   });
-  const tokens = scene.path(best.node);
   const alonePace = ratio ? (ratio * now) / alone : pace;
   const guided = tokens.map((_, at) => turns.find(({last}) => at < last)?.lands ?? now);
   return {

@@ -89,8 +89,8 @@ function nucleus(probs, top_p) {
 /* The law from which a layer draws: the pairs that can be drawn, in their order. `ranks` has the order of a ranked law,
  * else it is null; `find` gives the index of a pair, undefined if it has none. */
 export function jointLaw(rows, beams, settings, size) {
-  const {pairs, probs, weightAt, isRanked} = warpedLaw(rows, beams, settings, size);
-  const {temperature, top_p, replacement} = settings;
+  const {pairs, probs, scores, weightAt, isRanked} = warpedLaw(rows, beams, settings, size);
+  const {top_p, replacement} = settings;
   const isKept = !replacement && top_p === 1 ? (at) => weightAt(pairs[at]) > -Infinity : (at) => probs[at] > 0;
   const order = [...pairs.keys()].filter((at) => isRanked || isKept(at)); // without replacement 0 may be the best left
   order.sort((one, other) => pairs[one] - pairs[other]);
@@ -101,8 +101,8 @@ export function jointLaw(rows, beams, settings, size) {
     pairs: order.map((at) => pairs[at]),
     probs: order.map((at) => probs[at]),
     weights: order.map((at) => weightAt(pairs[at])),
+    scores: order.map((at) => scores[at]),
     ranks,
-    temperature,
     find: (beam, token) => place.get(beam * size + token),
   };
 }
@@ -115,10 +115,10 @@ function massesOf({probs, ranks}, removed) {
 }
 
 /* The probability of each pair relative to the best one that is left: nothing underflows before they are compared. */
-function massesOfRest({weights, temperature}, removed) {
-  const left = weights.map((weight, at) => (removed.has(at) ? -Infinity : weight));
+function massesOfRest({scores}, removed) {
+  const left = scores.map((score, at) => (removed.has(at) ? -Infinity : score));
   const most = largestOf(left);
-  return left.map((weight) => Math.exp((weight - most) / temperature));
+  return left.map((score) => Math.exp(score - most));
 }
 
 /* The index whose interval of the cumulative sum holds the random number. */
@@ -179,17 +179,6 @@ export function reasonOf(count, support, settings) {
   return least > count ? "min_width" : "threshold";
 }
 
-/* The chance that `count` draws all land in a likely forest, for 1 to `most` draws. held: the indices of its nodes in
- * P. Greedy without replacement it is certain whether they do. docs/algorithm.md, *Likely forests*. */
-export function landingChances({probs, ranks}, held, most) {
-  if (!ranks) {
-    const mass = Math.min(sum(held.map((at) => probs[at])), 1);
-    return Array.from({length: most}, (_, at) => mass ** (at + 1));
-  }
-  const best = ranks.slice(0, most);
-  return best.map((_, at) => Number(best.slice(0, at + 1).every((one) => held.includes(one))));
-}
-
 export const sum = (numbers) => numbers.reduce((before, number) => before + number, 0);
 
 /* ---- the trials ------------------------------------------------------------------------------------------------- */
@@ -218,7 +207,7 @@ export function chainOf(targets, drafts, count) {
 /* The verdict on a draft that is tried. */
 export const verdictOf = (uniform, acceptance) => (uniform < acceptance ? "accepted" : "rejected");
 
-const LEAST_LEFT = 1e-290; // where less of P is left after removals, P' is made from log-weights
+const LEAST_LEFT = 1e-290; // where less of P is left after removals, P' is made from scores
 
 /* The trials of one layer, in order: what is accepted so far, and c and S of the residual. docs/algorithm.md, *The
  * residual in closed form* and *Without replacement*. */

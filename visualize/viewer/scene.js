@@ -1,5 +1,5 @@
 /* The scene of a trace: every iteration as the viewer draws it, and the whole decode as one tree and one text. It is
- * made from the plain trace, dsbd-trace/1 (dsbd/tracing/records.py says what each field means), and may grow.
+ * made from the plain trace, dsbd-trace/2 (dsbd/tracing/records.py says what each field means), and may grow.
  *
  *   const scene = new Scene(trace);   scene.add(records);   scene.end(result);
  */
@@ -7,15 +7,15 @@
 import {YIELDED, markOf} from "./dom.js";
 import {tailsOf} from "./law.js";
 import {placeWhole, rowsOf} from "./layout.js";
+import {checkHead, checkIteration, checkNamed} from "./reading.js";
 import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
 
-const FORMAT = "dsbd-trace/1";
 const PHASES = ["draft", "score", "verify", "commit"];
 const NO_NUMBERS = {target_prob: null, draft_prob: null, target_log_prob: null, draft_log_prob: null};
 
 export class Scene {
-  constructor({format = FORMAT, prompt, settings, models: {target, draft}, iterations, result}) {
-    if (format !== FORMAT) throw new Error(`format is ${format}; the viewer draws traces of the format ${FORMAT}`);
+  constructor({format, prompt, settings, models: {target, draft}, iterations, result}) {
+    checkHead({format, settings});
     this.settings = settings;
     this.models = [target, draft].filter(Boolean).map(({id}) => id);
     this.isCopied = draft?.id === "lookup"; // the guesses are copied from the text
@@ -36,6 +36,7 @@ export class Scene {
   add(records) {
     for (const record of records) {
       const {index, nodes, layers} = record;
+      checkIteration(record, this.known);
       this.running.take(nodes);
       for (const node of nodes) this.known.set(node.id, node);
       const before = this.bands.at(-1)?.last ?? 0;
@@ -52,6 +53,7 @@ export class Scene {
   /* Takes the result; null while the decode runs, and where it was stopped. */
   end(result) {
     this.result = result?.beams ?? [];
+    checkNamed(this.result, "the result", (node) => this.known.has(node));
     this.tree = null;
     this.final = new Set(this.result.length ? this.path(this.best.node).map(({id}) => id) : []);
   }
@@ -122,8 +124,7 @@ export class Scene {
 class SceneIteration {
   /* before: how many tokens of the text earlier iterations brought. */
   constructor(record, scene, before) {
-    const {index, trials, draws, layers, phases, input_beams} = record;
-    const members = membersOf(record, scene.known);
+    const {index, nodes: members, trials, draws, layers, phases, input_beams} = record;
     const roots = input_beams.map(({node}) => node);
     const places = new Map([...roots, ...members.map(({id}) => id)].map((id, at) => [id, at]));
     const {steps, scored, widths, looks} = stepsOf(record, places, scene.settings);
@@ -142,7 +143,7 @@ class SceneIteration {
     this.draws = draws.map(placed);
     this.layers = layers.map((layer, at) => ({
       ...layer,
-      chances: chancesOf(layer, scene.settings, draws),
+      chances: tailsOf(layer.accepted_distribution),
       alternatives: alternativesOf(layer, scene.running),
       step: widths[at],
     }));
@@ -196,22 +197,6 @@ class SceneIteration {
   }
 }
 
-/* The nodes below the input beams: those that the iteration added, and earlier ones that it names again. */
-function membersOf({index, nodes, input_beams, trials, draws}, known) {
-  const roots = new Set(input_beams.map(({node}) => node));
-  const members = new Map(nodes.map((node) => [node.id, node]));
-  for (const {node} of [...trials, ...draws]) {
-    if (members.has(node) || roots.has(node)) continue;
-    if (!known.has(node)) throw new Error(`damaged trace: iteration ${index + 1} names the unknown node ${node}`);
-    members.set(node, known.get(node));
-  }
-  for (const {id, parent} of members.values()) {
-    if (members.has(parent) || roots.has(parent)) continue;
-    throw new Error(`damaged trace: iteration ${index + 1}: node ${id} hangs below no input beam`);
-  }
-  return [...members.values()];
-}
-
 /* The input beams and the nodes below them, each with its text, its place in the drawing and its last look. `beams` are
  * those to which the kept ones lead. */
 function nodesOf({input_beams, draws}, members, places, beams, {running, states}) {
@@ -251,18 +236,6 @@ function ranked(beams, finished, scene) {
 function beamsAfter({layers, output_beams}, scene) {
   const ended = layers.flatMap(({beams, finished}) => beams.filter(({node}) => finished.includes(node)));
   return [...ranked(output_beams, false, scene), ...ranked(ended, true, scene)];
-}
-
-/* P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ... Greedy draws without replacement are
- * certain, so they tell which of them land. */
-function chancesOf({forest_mass, accepted_distribution, layer}, settings, draws) {
-  const {temperature, replacement, max_width} = settings;
-  if (forest_mass === null) return tailsOf(accepted_distribution);
-  const own = draws.filter((draw) => draw.layer === layer);
-  const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
-  const isCertain = temperature === 0 && !replacement;
-  const chance = (k) => (isCertain ? Number(areLanded(k)) : forest_mass ** k);
-  return Array.from({length: max_width}, (_, at) => chance(at + 1));
 }
 
 /* The likeliest pairs of a layer: {name, target, draft}. A beam is named only where several are alive. */

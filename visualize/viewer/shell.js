@@ -140,7 +140,7 @@ export function drawLegend(viewer, place) {
     const sign = (tag, box) => draw("svg", {viewBox: "-8 -8 16 16", width: 16, height: 16}, draw(tag, box));
     const bar = sign("rect", {class: "dsbd-bar-chosen", x: -4, y: -7, width: 8, height: 14});
     const line = sign("path", {class: "dsbd-threshold-line", d: "M-8,0h16"});
-    entries.push(entry(bar, say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land")));
+    entries.push(entry(bar, say("layer.at_least")));
     entries.push(entry(line, `width_threshold = ${number(viewer.scene.settings.width_threshold)}`));
   }
   place.replaceChildren(...entries);

@@ -62,10 +62,11 @@ export class Strip {
     const {words, scene} = viewer;
     this.bands = whole.bands;
     this.nodes = whole.nodes;
-    const passes = words.counted("passes", this.bands.length);
-    const alone = this.bands[this.bands.length - 1].last;
-    const tokens = words.counted("tokens", whole.tokens);
-    const isFaster = scene.settings.lossless && alone > this.bands.length;
+    const alone = whole.tokens;
+    const upToAnswer = this.bands.filter(({first}) => first <= alone).length; // other versions may go on behind it
+    const passes = words.counted("passes", upToAnswer);
+    const tokens = words.counted("tokens", alone);
+    const isFaster = scene.settings.lossless && alone > upToAnswer;
     this.title.textContent = viewer.say(isFaster ? "figure.instead" : "figure.decode", {tokens, passes, alone});
     this.dropped.textContent = isFaster ? viewer.say("figure.dropped") : "";
     this.quality.textContent = scene.settings.lossless ? viewer.say("figure.quality") : "";

@@ -4,7 +4,7 @@
  *   viewer.setTrace(trace, {follow: true});  viewer.add(iterations, {result, follow: true});
  *   viewer.goto({it: 2, step: 1});  viewer.move(1);  viewer.destroy();
  *
- * A trace is the plain data of dsbd-trace/1 (Trace.to_dict() in Python). It may grow: without a result, with no
+ * A trace is the plain data of dsbd-trace/2 (Trace.to_dict() in Python). It may grow: without a result, with no
  * iterations at first. `add` takes the next records, and the result once there is one. `follow` goes to the newest
  * step; else the reader stays.
  *

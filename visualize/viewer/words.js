@@ -188,8 +188,9 @@ export class Words {
     return draw.landed ? `${sentence}; ${this.say("draw.landed")}` : sentence;
   }
 
-  /* The interval in which the random number of a draw fell. */
+  /* The interval in which the random number of a draw fell, or the noise that made it the largest. */
   interval(draw) {
+    if (draw.noise !== null) return this.say("formula.noise", {noise: number(draw.noise)});
     const [u, low, high] = tellApart(draw.uniform, draw.cdf_low, draw.cdf_high);
     const key = draw.kind === "recovered" ? "formula.residual_draw" : "formula.draw";
     return this.say(key, {c: number(draw.c), u, low, high});
@@ -206,11 +207,11 @@ export class Words {
 
   /* The outcome of a layer. landed: whether a layer before it went on because its picks had been guessed too. */
   outcome(layer, landed) {
-    const likely = layer.forest_mass !== null && layer.outcome === "short" ? "_likely" : "";
+    const coupled = !layer.draws_planned && layer.outcome === "short" ? "_coupled" : "";
     const isJoint = layer.width_reason === "joint" && ["passed", "short"].includes(layer.outcome);
     const isFirst = layer.outcome === "bonus" && layer.layer === 1;
     const afterLanding = layer.outcome === "bonus" && landed ? "_landed" : "";
-    return this.say(`outcome.${layer.outcome}${isFirst ? "_first" : isJoint ? "_joint" : afterLanding || likely}`, {
+    return this.say(`outcome.${layer.outcome}${isFirst ? "_first" : isJoint ? "_joint" : afterLanding || coupled}`, {
       layer: layer.layer,
       width: layer.width,
       accepted: layer.accepted,
@@ -278,13 +279,12 @@ const isOpen = ({acceptance, uniform}) => acceptance !== null && uniform !== nul
 const BOUNDS = {min_width: "min", max_width: "max", support: "support"};
 
 /* The end of the key of a sentence that says why a layer has its width. */
-function whyWidth({kind, width, width_reason, forest_mass, chances}, settings) {
+function whyWidth({kind, width, width_reason, chances}, settings) {
   if (width_reason === "joint") return "joint";
   if (kind !== "draft") {
     if (settings.draft_depth === 0) return "bonus_plain";
     return width === settings.max_width ? "bonus" : "bonus_all";
   }
   if (width_reason === "min_width" && settings.min_width === settings.max_width) return "fixed";
-  const likely = forest_mass === null ? "" : "likely_";
-  return `${likely}${BOUNDS[width_reason] ?? (width >= chances.length ? "all" : "between")}`;
+  return BOUNDS[width_reason] ?? (width >= chances.length ? "all" : "between");
 }

@@ -1,0 +1,126 @@
+"""A run beside the large model alone: what is measured of it, and that no sentence says more."""
+
+import math
+
+import pytest
+
+import dsbd
+from dsbd.errors import StoppedError
+from dsbd.settings import DecodingSettings
+from tests.toy_pair import toy_pair
+from visualize.page import comparison
+from visualize.page.comparison import FEWEST, Beside, answers_said, describe, interval, measure_speed, pass_times
+from visualize.race import seconds_said
+
+DECODE = dsbd.decode(toy_pair(), "Once", DecodingSettings(max_new_tokens=12, min_width=4, max_width=4), record=True)
+BESIDE = Beside("beam_sampling", 4, "measured", "other", (1.5, 2.0), 8)
+
+
+@pytest.mark.parametrize(
+    ("changed", "headline", "said"),
+    [
+        ({"speed": (1.71, 2.08)}, ["1.7 to 2.1 × as fast"], "as long as"),
+        ({"speed": (0.95, 1.06)}, ["about as fast"], "as long as"),
+        ({"speed": (0.8, 1.2)}, ["0.8 to 1.2 × as fast"], "as long as"),
+        ({"speed": (0.52, 0.61)}, ["0.5 to 0.6 × as fast"], "Beside a larger model, guesses weigh less."),
+        ({"speed": (0.6, 1.9), "state": "busy"}, ["this machine is busy: not measured"], "so the speed was not"),
+        ({"state": "long"}, [], "too long here to be repeated"),
+        ({"state": "stopped", "perplexity": None, "runs": 0}, [], "was stopped"),
+        ({"state": "measuring"}, ["measuring how fast …"], ""),
+        ({"text": DECODE.text, "state": "measuring"}, ["the same text", "measuring how fast …"], ""),
+    ],
+)
+def test_a_headline_says_what_the_clock_can_tell(changed, headline, said):
+    """Catches a winner that the spread does not carry, and a sentence that says another thing than its headline."""
+    shown = describe(DECODE.trace, BESIDE._replace(**changed))
+    assert shown["headline"] == headline
+    assert said in shown["said"]
+    assert (shown["ratio"] is not None) == ("fast" in " ".join(headline).replace("how fast", ""))
+    if shown["ratio"]:
+        won, cost = DECODE.stats.layers_per_iteration, shown["said"].partition("as long as ")[2].partition(" passes")[0]
+        ends = [float(one) for one in cost.split(" to ")]
+        low, high = changed["speed"]
+        assert ends == pytest.approx([won / high, won / low], abs=0.06) or len(ends) == 1
+
+
+FAILS, ROWS, NONE = "no such column: x", [("name",), ("Ada",)], [("name",)]
+
+
+@pytest.mark.parametrize(
+    ("own", "alone", "rows", "said"),
+    [
+        ("x", "x", (FAILS, FAILS), "the same query, which fails"),
+        ("x", "y", (FAILS, FAILS), "both queries fail"),
+        ("x", "y", (FAILS, ROWS), "this query fails, that of the large model alone does not"),
+        ("x", "y", (ROWS, FAILS), "the query of the large model alone fails"),
+        ("x", "y", (ROWS, [("n",), ("Ada",)]), "the same answer"),
+        ("x", "y", (ROWS, NONE), ""),
+        ("x", "y", (NONE, NONE), "the same answer"),
+        ("x", "x", (None, None), "the same text"),
+        ("x", "y", (None, None), ""),
+        ("x", None, (FAILS, None), ""),
+    ],
+)
+def test_answers_are_the_same_only_where_both_are_answers(own, alone, rows, said):
+    assert answers_said(own, alone, rows) == said
+
+
+def test_a_comparison_goes_on_until_it_can_tell_and_a_stop_is_no_error(monkeypatch):
+    """Catches other seeds, whose runs do other work; one of the two that always goes first; and a busy machine."""
+    steps = iter(range(10**6))
+    run, asked = dsbd.decode, []
+
+    def decode(pair, prompt, settings, **how):
+        asked.append((settings.method, settings.seed))
+        return run(pair, prompt, settings, **how)
+
+    monkeypatch.setattr(comparison.dsbd, "decode", decode)
+    first, second, last = measure_speed(toy_pair(), "Once", DECODE, lambda: False)
+    alone = run(toy_pair(), "Once", comparison._alone(DECODE.settings))
+    assert (first.state, first.text, second.text) == ("measuring", None, alone.text)
+    assert last.runs >= FEWEST
+    turns = asked[1:]
+    assert {method for method, _ in turns[::4]} == {"beam_sampling"} == {method for method, _ in turns[3::4]}
+    assert {seed for _, seed in asked} == {DECODE.settings.seed}
+    for speeds, state in (([(2, 1), (2.1, 1)] * 3, "measured"), ([(1, 1), (4, 1)] * 3, "busy"), ([(1, 1)], "busy")):
+        monkeypatch.setattr(comparison, "_repeated", lambda *_, speeds=speeds: speeds)
+        *_, last = measure_speed(toy_pair(), "Once", DECODE, lambda: False)
+        assert last.state == state, speeds
+    *_, stopped = measure_speed(toy_pair(), "Once", DECODE, lambda: next(steps) > 40)
+    assert stopped.state == "stopped"
+
+
+def test_an_interval_is_that_of_the_ratio_and_widens_with_the_spread():
+    low, high = interval([2, 2, 2, 2], [1, 1, 1, 1])
+    assert (low, high) == pytest.approx((2, 2))
+    low, high = interval([1, 4, 1, 4], [1, 1, 1, 1])
+    assert (low * high, low < 1) == (pytest.approx(4), True)
+    assert high / low > comparison.BUSY
+
+
+@pytest.mark.parametrize(
+    ("several", "said"),
+    [
+        ([0.95, 1.0, 1.05, 1.0], "takes about as long"),
+        ([1.5, 1.6, 1.5, 1.6], "takes 1.5 to 1.6 × as long"),
+        ([0.5, 2.0, 1.0, 3.0], "This machine was busy"),
+    ],
+)
+def test_a_pass_that_checks_is_said_as_it_was_measured(monkeypatch, several, said):
+    """Catches "0.9 × as long" from one disturbed moment, and that moment kept for good."""
+    rounds = [{1: 1.0, comparison.CHECKED: seconds} for seconds in several]
+    monkeypatch.setattr(comparison, "time_passes", lambda *_: rounds)
+    monkeypatch.setattr(comparison, "_PASSES", {})
+    pair = toy_pair()
+    found = pass_times(pair, "Once")
+    assert said in found.said
+    assert (pair in comparison._PASSES) == bool(found.bars) == ("busy" not in said)
+
+
+def test_passes_are_timed_and_no_duration_is_zero(monkeypatch):
+    monkeypatch.setattr(comparison, "BUSY", math.inf)
+    monkeypatch.setattr(comparison, "_PASSES", {})
+    with pytest.raises(StoppedError):
+        pass_times(toy_pair(), "Once", lambda: True)
+    assert [words for words, *_ in pass_times(toy_pair(), "Once").bars] == [1, comparison.CHECKED]
+    assert [seconds_said(one) for one in (0.0, 0.04, 0.13)] == ["under 0.1 s", "under 0.1 s", "0.1 s"]

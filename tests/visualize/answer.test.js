@@ -1,0 +1,40 @@
+/* What the page says of a decode's settings, and which preset they are. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import {headline, kept, presetOf} from "../../visualize/page/answer.js";
+
+const methods = {dsbd: "DSBD", beam_sampling: "Beam sampling", mjgd: "Best blocks, MJGD", sampling: "Sampling"};
+const facts = {methods, plain: {dsbd: "beam_sampling", speculative: "sampling", mjgd: "greedy"}};
+const DSBD = {method: "dsbd", lossless: true, draft_depth: 4, draft_width: 6, min_width: 4, max_width: 4};
+const ROWS = [
+  [DSBD, "exact", "Exact setting, same quality: each text as likely as in beam sampling with 4 beams."],
+  [{...DSBD, min_width: 1, max_width: 1}, "exact", "as likely as in beam sampling with 1 beam."],
+  [{...DSBD, min_width: 1}, "fast", "a narrower search where it is sure"],
+  [{...DSBD, input_beams: 1}, null, "each pass goes on from the best 1 only"],
+  [{...DSBD, method: "speculative"}, null, "each text as likely as in sampling."],
+  [{...DSBD, method: "beam_sampling", draft_depth: 0}, "plain", "The large model alone: beam sampling."],
+  [{...DSBD, method: "mjgd", lossless: false}, null, "The likeliest block of words, again and again"],
+];
+for (const [settings, preset, words] of ROWS) {
+  test(`${words} ${settings.min_width}`, () => {
+    assert.equal(presetOf(settings), preset);
+    assert.ok(kept(settings, facts).words.includes(words), kept(settings, facts).words);
+  });
+}
+
+test("a headline counts passes, and for searched blocks those of the search", () => {
+  const iterations = [{layers: [1, 2]}, {layers: [1, 2, 3]}];
+  const trace = {iterations, settings: DSBD, result: {token_ids: [1, 2, 3, 4, 5], stats: {target_calls: 40}}};
+  assert.equal(headline(trace, {headline: ["about as fast"]}), "2 passes instead of 5, about as fast");
+  const blocks = {...trace, settings: {...DSBD, method: "mjgd"}};
+  assert.equal(headline(blocks), "2 blocks of words, 40 passes of the large model");
+  const ended = {...trace, iterations: [...iterations, {layers: [1]}]}; // the answer ended in the pass before
+  assert.equal(
+    headline(ended, {headline: ["about as fast"]}),
+    "2 passes instead of 5, 1 more pass for other versions, about as fast",
+  );
+  const alone = {...ended, settings: {...DSBD, draft_depth: 0}, result: {token_ids: [1, 2]}};
+  assert.equal(headline(alone), "1 pass of the large model, one for each word, 2 more passes for other versions");
+});

@@ -1,0 +1,31 @@
+/* What the form asks, {pair, prompt}: this tab remembers it over a reload, and an answer is one to it or to another. */
+
+const KEY = "dsbd-question";
+
+/* Null where nothing was asked, or a browser forbids to remember. */
+export function remembered() {
+  try {
+    return JSON.parse(sessionStorage.getItem(KEY));
+  } catch {
+    return null;
+  }
+}
+
+export function remember(question) {
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(question));
+  } catch (error) {
+    console.warn(error.message);
+  }
+}
+
+/* A decode of a model that the page does not have, opened from a file, is told by its prompt alone. */
+export function isAnswerTo({pair, prompt}, {models, prompt: {text}}, facts) {
+  const {typedIn} = globalThis.DsbdPage;
+  const isForeign = !Object.values(facts.targets).includes(models.target.id);
+  const typed = typedIn(text, facts);
+  return (
+    typed === (typed === text ? prompt : typedIn(prompt, facts).trim()) &&
+    (isForeign || facts.targets[pair] === models.target.id)
+  );
+}
