@@ -29,7 +29,7 @@ export default [
   },
   {
     files: ["visualize/{viewer,live,pages/lab}/*.js", "visualize/page/*.js"],
-    ignores: ["visualize/viewer/{law,scene,layout,tokens}.js"], // these need no page
+    ignores: ["visualize/viewer/{distribution,scene,layout,tokens}.js"], // these need no page
     languageOptions: {globals: globals.browser},
   },
   {

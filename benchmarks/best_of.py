@@ -1,10 +1,10 @@
-"""Quality at equal time: the best of several samples, as many as fit the time of one decode of another contender.
+"""Quality at equal time: the best of several samples, as many as fit the time of one decode of another system.
 
 Reads the ``--output`` of two ``python -m dsbd eval`` on the same questions: one of the samples, with some ``--seeds``,
 and one of the decodes that they are held against. Samples share one prefill. The best has the highest log-probability
 per token, as beams are ranked:
 
-    python -m benchmarks.best_of samples.jsonl decodes.jsonl --sampler speculative --against "dsbd same-law"
+    python -m benchmarks.best_of samples.jsonl decodes.jsonl --sampler speculative --against "dsbd exact"
 """
 
 import argparse
@@ -14,15 +14,15 @@ from collections import defaultdict
 from itertools import accumulate
 from pathlib import Path
 
-from dsbd.contest.statistics import clustered_mean, clustered_rate, paired_difference
+from dsbd.bench.statistics import clustered_mean, clustered_rate, paired_difference
 
 
-def read_runs(path: Path, contender: str) -> dict[str, list[dict]]:
-    """Return the decodes of a contender by question, in the order of their seeds."""
+def read_runs(path: Path, system: str) -> dict[str, list[dict]]:
+    """Return the decodes of a system by question, in the order of their seeds."""
     found = defaultdict(list)
     for line in path.read_text(encoding="utf-8").splitlines():
         run = json.loads(line)
-        if run["record"] == "decode" and run["contender"] == contender:
+        if run["record"] == "decode" and run["system"] == system:
             found[f"{run['task']} {run['question']}"].append(run)
     return {question: sorted(runs, key=lambda run: run["round"]) for question, runs in found.items()}
 
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("samples", type=Path)
     parser.add_argument("decodes", type=Path)
     parser.add_argument("--sampler", default="speculative")
-    parser.add_argument("--against", default="dsbd same-law")
+    parser.add_argument("--against", default="dsbd exact")
     asked = parser.parse_args()
     samples, decodes = read_runs(asked.samples, asked.sampler), read_runs(asked.decodes, asked.against)
     for task in sorted({question.split()[0] for question in samples.keys() & decodes.keys()}):

@@ -89,7 +89,9 @@ def decoded(name: str) -> Decoded:
 
 
 def tiny_model(name: str, seed: int = 0, **own: Any) -> Any:
-    """Make a model of this family with these fields, and weights large enough that its next-token laws differ."""
+    """Make a model of this family with these fields, and weights large enough that its next-token distributions
+    differ.
+    """
     family, more = VARIANTS.get(name, (name, {}))
     config = _tiny(CONFIG_MAPPING[family], {**OWN.get(family, {}), **more, **own})
     torch.manual_seed(seed)

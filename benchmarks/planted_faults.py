@@ -3,7 +3,7 @@
 Run from the clone's root, with the requirements of the tests:
 
 python -m benchmarks.planted_faults
-python -m benchmarks.planted_faults --only dsbd/law
+python -m benchmarks.planted_faults --only dsbd/verification
 
 Each fault of planted_faults.json is planted in a temporary copy of the clone, and the tests of its room run there until
 one fails. Prints a table. Exit code 1: a fault was not caught.
@@ -22,8 +22,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 LIMIT = 900
 """Seconds after which a fault counts as caught: no room's tests take that long, so the fault made an endless loop."""
-LAW = ("draft", "next_tokens", "score", "session", "decoder")
-"""Files at the top of ``dsbd`` that the enumerations of ``tests/law`` check too."""
+DISTRIBUTION = ("draft", "next_tokens", "score", "session", "decoder")
+"""Files at the top of ``dsbd`` that the enumerations of ``tests/verification`` check too."""
 
 
 class Fault(NamedTuple):
@@ -52,7 +52,7 @@ def suite_of(file: str) -> list[str]:
     if folders:
         return [Path("tests", *folders).as_posix()]
     tops = sorted(found.relative_to(ROOT).as_posix() for found in (ROOT / "tests").glob("test_*.py"))
-    return [*(["tests/law"] if path.stem in LAW else []), *tops]
+    return [*(["tests/verification"] if path.stem in DISTRIBUTION else []), *tops]
 
 
 def planted(fault: Fault, text: str) -> str:

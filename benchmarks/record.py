@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import dsbd
-from dsbd.contest.contenders import contenders
-from dsbd.contest.race import race
-from dsbd.contest.records import Race
-from dsbd.contest.tasks import load_task
+from dsbd.bench.race import race
+from dsbd.bench.records import Race
+from dsbd.bench.systems import systems
+from dsbd.bench.tasks import load_task
 from dsbd.machine import machine, versions
 from dsbd.models.loading import WITH_MEMORY
 from dsbd.util import SMOLLM2
@@ -28,11 +28,11 @@ from visualize.page.form import SQL, as_prompt, examples_for
 
 ASSETS = Path(__file__).parents[1] / "assets"
 STORY = "Once upon a time, there was a little fox who"
-SAME_LAW = {"min_width": 4, "max_width": 4}
+EXACT = {"min_width": 4, "max_width": 4}
 PAPER = {"method": "dsbd", "landing": False, "cover_width": 0}
 LONG: dict[str, Any] = {"max_new_tokens": 64, "seed": 7}
 SPECULATIVE = LONG | {"method": "speculative"}
-DEEP = LONG | SAME_LAW | {"draft_depth": 8, "draft_width": 4}
+DEEP = LONG | EXACT | {"draft_depth": 8, "draft_width": 4}
 """Where the page's form begins, on pairs whose guesses are nearly all kept."""
 Recordings = dict[str, tuple[str, dict[str, Any]]]
 
@@ -43,21 +43,21 @@ def _example(pair: str, number: int) -> str:
 
 STORIES: Recordings = {
     "1-dynamic-width": (STORY, LONG | {"seed": 7544}),
-    "2-same-law-width-four": (STORY, LONG | SAME_LAW),
+    "2-exact-width-four": (STORY, LONG | EXACT),
     "3-without-replacement": (STORY, LONG | {"replacement": False}),
     "4-cover-nodes": (STORY, LONG | {"cover_width": 8, "min_width": 3}),
     "5-speculative-sampling": (STORY, SPECULATIVE),
     "6-beam-sampling": (STORY, LONG | {"method": "beam_sampling"}),
 }
 QUERIES: Recordings = {
-    "7-SQL-same-law-width-four": ("Q: How many old branches are there in each city?\nSQL:", LONG | SAME_LAW),
+    "7-SQL-exact-width-four": ("Q: How many old branches are there in each city?\nSQL:", LONG | EXACT),
     "8-SQL-dynamic-width": ("Q: Which authors have won more prizes than the average?\nSQL:", LONG),
     "9-SQL-speculative-sampling": ("Q: Show the titles of long books not written in French.\nSQL:", SPECULATIVE),
     "10-SQL-the-most-loans": (_example(SQL, 1), DEEP),
     "11-SQL-not-in-French": (_example(SQL, 2), DEEP),
     "12-SQL-above-the-average": (_example(SQL, 3), DEEP),
 }
-REMEMBERED: Recordings = {"13-a-word-from-long-before": (_example(WITH_MEMORY, 0), LONG | SAME_LAW)}
+REMEMBERED: Recordings = {"13-a-word-from-long-before": (_example(WITH_MEMORY, 0), LONG | EXACT)}
 CHATS: Recordings = {"14-chat-correct-the-spelling": (_example(SMOLLM2, 0), DEEP | {"temperature": 0.2})}
 LESSONS: Recordings = {
     "1-speculative-decoding": (STORY, {"method": "speculative", "draft_depth": 4, "max_new_tokens": 16, "seed": 6}),
@@ -70,7 +70,7 @@ LESSONS: Recordings = {
 }
 CHAPTER = (ASSETS / "chapters" / "oz.txt").read_text(encoding="utf-8").rstrip("\n")
 MEMORY_LESSONS: Recordings = {"7-long-prompts": (CHAPTER, {"max_new_tokens": 32, "seed": 7})}
-RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
+RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:exact", "dsbd")
 QUESTIONS, TOKENS, ROUNDS = 16, 48, 6
 SURE: dict[str, Any] = {"temperature": 0.3, "draft_depth": 8, "draft_width": 4}
 """Of the race on questions: a query is right or wrong, and nearly every guess of that pair is kept."""
@@ -119,7 +119,7 @@ def record_race(name: str) -> None:
     suited = SURE if task else {}
     if name == SMOLLM2:
         prompts, suited = [one.prompt for one in load_task("jsonl", REWRITING).questions(None)], COPIED
-    racing = contenders(RACERS, {"max_new_tokens": TOKENS, **suited})
+    racing = systems(RACERS, {"max_new_tokens": TOKENS, **suited})
     *_, made = race(pair, racing, prompts, task, ROUNDS if len(prompts) == 1 else ROUNDS // 2)
     assert isinstance(made, Race), "it is the last step"
     made = replace(made, conditions={"machine": machine(pair.device), "versions": versions()})

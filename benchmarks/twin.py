@@ -25,10 +25,10 @@ from transformers import LlamaForCausalLM
 
 import dsbd
 from benchmarks.record import COPIED, SURE
-from dsbd.contest.contenders import Contender, contenders
-from dsbd.contest.measure import as_shipped, generate, time_passes
-from dsbd.contest.statistics import NONE, median_interval
-from dsbd.contest.tasks import load_task
+from dsbd.bench.measure import as_shipped, generate, time_passes
+from dsbd.bench.statistics import NONE, median_interval
+from dsbd.bench.systems import System, systems
+from dsbd.bench.tasks import load_task
 from dsbd.machine import machine, synchronise
 from dsbd.models.lookup import LOOKUP
 from dsbd.models.pair import Pair
@@ -53,8 +53,8 @@ SHAPES = {
 """Llama 3 of 8B has half as many heads of 128 numbers: keys and values take as many bytes."""
 PASSES = (1, 4, 8, 16, 32)
 LEAST_OVERLAP = 0.95
-"""Of the two laws in bfloat16: they were 0.977 and 0.997."""
-METHODS = "hf_beam_sampling,sampling,speculative,beam_sampling,dsbd:same-law,dsbd"
+"""Of the two distributions in bfloat16: they were 0.977 and 0.997."""
+METHODS = "hf_beam_sampling,sampling,speculative,beam_sampling,dsbd:exact,dsbd"
 
 
 def twin_of(original: Any, shape: Shape, device: str) -> LlamaForCausalLM:
@@ -112,7 +112,7 @@ def joules(device: torch.device) -> float:
 
 
 class Block(NamedTuple):
-    """All prompts of one contender in one round."""
+    """All prompts of one system in one round."""
 
     seconds: list[float]
     layers: list[int]
@@ -121,7 +121,7 @@ class Block(NamedTuple):
     joules: float
 
 
-def decode_all(pair: Pair, one: Contender, prompts: Sequence[str], seed: int, stop: Sequence[str]) -> Block:
+def decode_all(pair: Pair, one: System, prompts: Sequence[str], seed: int, stop: Sequence[str]) -> Block:
     """Decode every prompt, the clock around each, the counter of energy around all."""
     seconds, layers, calls, before = list[float](), list[int](), 0, joules(pair.device)
     for place, prompt in enumerate(prompts):
@@ -142,8 +142,8 @@ def decode_all(pair: Pair, one: Contender, prompts: Sequence[str], seed: int, st
     return Block(seconds, layers, calls, joules(pair.device) - before)
 
 
-def row_of(own: Sequence[Block], base: Sequence[Block]) -> str:
-    """Return a contender's cells: times, ratios to the baseline by prompt and by round, and layers a pass."""
+def state_of(own: Sequence[Block], base: Sequence[Block]) -> str:
+    """Return a system's cells: times, ratios to the baseline by prompt and by round, and layers a pass."""
     paces = [[s / n for s, n in zip(block.seconds, block.layers, strict=True)] for block in (*own, *base)]
     mine, theirs = paces[: len(own)], paces[len(own) :]
     ratios = [[b / a for a, b in zip(*pair, strict=True)] for pair in zip(mine, theirs, strict=True)]
@@ -182,14 +182,14 @@ def main() -> None:
     target = twin_of(small.target.model, SHAPES[asked.size], asked.device)
     tokens = torch.tensor([small.encode(prompts[0])], device=asked.device)
     with torch.inference_mode():
-        laws = [model(tokens).logits.float().softmax(-1) for model in (small.target.model, target)]
-    overlap = float(torch.minimum(*laws).sum(-1).mean())
+        distributions = [model(tokens).logits.float().softmax(-1) for model in (small.target.model, target)]
+    overlap = float(torch.minimum(*distributions).sum(-1).mean())
     print(
         f"{target.num_parameters() / 1e9:.2f} billion parameters, overlap with the small model {overlap:.4f}",
         flush=True,
     )
     if overlap < LEAST_OVERLAP:
-        parser.error("the twin computes another law; choose a larger --size")
+        parser.error("the twin computes another distribution; choose a larger --size")
     drafts = [one.model for one in small.models[1:]]
     pair = dsbd.make_pair(
         target, twin_of(drafts[0], SHAPES[asked.draft_size], asked.device) if drafts else LOOKUP, small.tokenizer
@@ -199,7 +199,7 @@ def main() -> None:
     took = {size: 1000 * statistics.median(each[size] for each in passes) for size in PASSES}
     print("passes, ms: " + ", ".join(f"{size} tokens {one:.2f}" for size, one in took.items()), flush=True)
     values = {"max_new_tokens": asked.max_new_tokens, **(SURE if drafts else COPIED)}
-    racing = contenders(asked.methods.split(","), values)
+    racing = systems(asked.methods.split(","), values)
     blocks: dict[str, list[Block]] = {one.name: [] for one in racing}
     for round in range(-1, asked.rounds):  # the first warms up and captures graphs
         for one in racing[round % len(racing) :] + racing[: round % len(racing)]:
@@ -208,9 +208,9 @@ def main() -> None:
             )
             if round >= 0:
                 blocks[one.name].append(block)
-    print("| contender | ms/token | × our beam sampling | J/token; less by × | tokens a pass |\n|" + " --- |" * 5)
+    print("| system | ms/token | × our beam sampling | J/token; less by × | tokens a pass |\n|" + " --- |" * 5)
     for name, own in blocks.items():
-        print(f"| {name} | {row_of(own, blocks['beam_sampling'])} |", flush=True)
+        print(f"| {name} | {state_of(own, blocks['beam_sampling'])} |", flush=True)
 
 
 if __name__ == "__main__":

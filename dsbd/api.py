@@ -17,12 +17,12 @@ from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.lookup import Lookup
 from dsbd.models.pair import Pair, Prompt, WindowedPrompt, is_list
-from dsbd.models.rows.row import Processor, functions_of_ids
+from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodingResult
-from dsbd.session import Enough, Observer, RunStart, Update, is_answered
+from dsbd.session import Observer, RunStart, StoppingCriterion, Update, is_answered
 from dsbd.settings import FIELDS, METHODS, DecodingSettings, refuse_names
 from dsbd.tracing.recorder import Recorder
-from dsbd.util import Check, Progress, check_of, value_of
+from dsbd.util import CancelCheck, Progress, cancel_check, value_of
 
 
 @overload
@@ -56,7 +56,7 @@ def stream(
     record: bool = False,
     observers: Sequence[Observer] = (),
     chat: bool | None = None,
-    stop: str | Sequence[str] | Enough = (),
+    stop: str | Sequence[str] | StoppingCriterion = (),
     cancel: Callable[[], bool] | None = None,
     processors: Sequence[Processor] = (),
     **fields: Any,
@@ -80,7 +80,7 @@ def stream(
         cancel: called before each forward of a model, also while ``auto`` measures; once it returns True the decode
             ends with a StoppedError, inside an iteration.
         processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
-            models pass through them, and the decode follows the law of the processed target.
+            models pass through them, and the decode follows the distribution of the processed target.
         fields: settings by name, such as ``temperature=0.7``, instead of those of ``settings``.
 
     Raises:
@@ -131,7 +131,7 @@ def planning(
 
 
 def _planned(
-    pair: Pair, asked: DecodingSettings, ids: list[int], check: Check
+    pair: Pair, asked: DecodingSettings, ids: list[int], check: CancelCheck
 ) -> Generator[Progress, None, tuple[WindowedPrompt, Plan | None]]:
     """Read a prompt that is too long for the context, and find the plan of ``auto``; None if nothing is ``auto``."""
     with memory_errors(READING):
@@ -143,7 +143,11 @@ def _planned(
 
 
 def _updates(
-    start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough | None
+    start: RunStart,
+    recorder: Recorder | None,
+    observers: Sequence[Observer],
+    check: CancelCheck,
+    enough: StoppingCriterion | None,
 ) -> Generator[Update, None, None]:
     """Yield the decoder's updates with what is recorded; a recorder is an observer."""
     watching = [*observers, *([] if recorder is None else [recorder])]
@@ -158,7 +162,7 @@ def _updates(
 
 def _checked(
     pair: Any, prompt: Any, settings: Any, chat: bool | None, cancel: Any, **named: Any
-) -> tuple[DecodingSettings, list[int], Check]:
+) -> tuple[DecodingSettings, list[int], CancelCheck]:
     """Return the settings asked for, the defaults for None; the ids of the prompt; and what ``cancel`` checks."""
     if not isinstance(pair, Pair):
         raise PairError(f"pair is {_named(pair)}; give what dsbd.load_pair or dsbd.make_pair returns")
@@ -177,10 +181,10 @@ def _checked(
         )
     if asked.method == "mjsd" and isinstance(pair.draft, Lookup):
         raise SettingsError("method mjsd compares the probabilities of two models, and lookup has none; take dsbd")
-    return asked, pair.encode(prompt, chat=chat), check_of(cancel)
+    return asked, pair.encode(prompt, chat=chat), cancel_check(cancel)
 
 
-def _ends_of(stop: Any, record: bool) -> tuple[tuple[str, ...], Enough | None]:
+def _ends_of(stop: Any, record: bool) -> tuple[tuple[str, ...], StoppingCriterion | None]:
     """Return the texts that end the answer, and what decides after an iteration whether the decode ends."""
     if callable(stop):
         try:

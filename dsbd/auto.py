@@ -19,13 +19,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from dsbd.decoder import iterations
-from dsbd.law.verified import draft_layers_passed
 from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
 from dsbd.session import IterationEnd, Observer, RunStart
 from dsbd.settings import AUTO, FIELDS, DecodingSettings, implied_by
-from dsbd.util import Check, Progress, never_stop
+from dsbd.util import CancelCheck, Progress, never_cancel
+from dsbd.verification.verified import draft_layers_passed
 
 TRYING = "trying out forests"
 MEASURED_DEPTH, MEASURED_TOKENS, RUNS = 6, 48, 2
@@ -161,7 +161,7 @@ def known_plan(pair: Pair, asked: DecodingSettings) -> Plan | None:
 
 
 def measure_forests(
-    pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check = never_stop
+    pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: CancelCheck = never_cancel
 ) -> Generator[Progress, None, Plan]:
     """Make the plan for settings with a field ``auto``, or return the known one; closing the generator cancels.
 
@@ -185,7 +185,7 @@ def _shared(settings: DecodingSettings) -> DecodingSettings:
     return replace(settings, seed=0, max_new_tokens=1, length_penalty=1.0)
 
 
-def _try_out(pair: Pair, prompt_ids: list[int], settings: DecodingSettings, check: Check) -> MeasuredRun:
+def _try_out(pair: Pair, prompt_ids: list[int], settings: DecodingSettings, check: CancelCheck) -> MeasuredRun:
     """Decode and return what was measured."""
     found = MeasuredRun()
     for _ in iterations(RunStart(pair, "", prompt_ids, resolve(settings)), [found], check):

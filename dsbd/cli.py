@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands import contests, custom_generate, fetch, page, verify_trace
+from dsbd.commands import benchmarks, custom_generate, fetch, page, verify_trace
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare, typed_text
 from dsbd.commands.parser import (
     BAD_INPUT,
@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=__version__)
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
     _add_decode(commands)
-    for one in (contests, verify_trace, fetch):
+    for one in (benchmarks, verify_trace, fetch):
         one.add(commands)
     _add_export(commands)
     _add_lesson(commands)

@@ -15,9 +15,9 @@ from dsbd import generate_request as request
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.methods import resolve
-from dsbd.models.making import kept_pair
+from dsbd.models.making import cached_pair
 from dsbd.models.pair import Pair
-from dsbd.models.rows.row import Processor, functions_of_ids
+from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodedBeam
 from dsbd.session import RunStart, Update
 from dsbd.tracing.recorder import Recorder
@@ -45,7 +45,7 @@ def generate(
 ) -> torch.Tensor | Output:
     """Decode for ``model.generate(**inputs, custom_generate=dsbd.generate, draft_model=draft, num_beams=4, ...)``.
 
-    With several beams ``do_sample=True`` is DSBD of fixed width ``num_beams`` without replacement: the law of
+    With several beams ``do_sample=True`` is DSBD of fixed width ``num_beams`` without replacement: the distribution of
     ``beam_sampling`` without replacement, so the beams differ. ``do_sample=False`` is ``speculative_beam_search``. With
     one beam they are speculative sampling, and the same at temperature 0; each returned sequence is then a separate
     sample. The models are checked at the first call, and again after their weights changed; both are set to evaluation
@@ -58,7 +58,7 @@ def generate(
         model: the target, on which ``generate`` was called.
         input_ids: [prompts * max(num_beams, num_return_sequences), length], int64; prompts are decoded one by one.
         logits_processor: may look at one sequence each (bad words, n-grams, forced tokens, a grammar, ...); both
-            models' logits pass through them before the joint law is made.
+            models' logits pass through them before the joint distribution is made.
         stopping_criteria: with one beam any that reads the ids, its ``scores`` are None; with several, those of
             length, time and EOS.
         generation_config: as ``generate`` prepared it.
@@ -81,7 +81,7 @@ def generate(
     Raises:
         SettingsError: an option cannot be honoured, no draft model was given, or this was called by hand; the message
             says which, and how.
-        SettingsError: the law leaves fewer texts than ``num_return_sequences``.
+        SettingsError: the distribution leaves fewer texts than ``num_return_sequences``.
         PairError: the draft has fewer ids than the target, or a model is no causal language model.
     """
     if generation_config is None:
@@ -109,7 +109,7 @@ def generate(
         )
     asked = request.requested_settings(config, draft_model, named)
     own = request.of_the_caller(logits_processor, config)
-    pair = replace(kept_pair(model, draft_model), eos=request.eos_ids(config))
+    pair = replace(cached_pair(model, draft_model), eos=request.eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     beams_asked, returned = config.num_beams or 1, config.num_return_sequences or 1
     samples = returned if beams_asked == 1 and config.do_sample else 1
@@ -142,8 +142,8 @@ def generate(
             best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
             if len(best) * samples < returned:
                 raise SettingsError(
-                    f"num_return_sequences is {returned}, and the law leaves {len(best)} texts of a prompt; ask for "
-                    f"fewer, or cut the law less"
+                    f"num_return_sequences is {returned}, and the distribution leaves {len(best)} texts of a prompt; ask for "
+                    f"fewer, or cut the distribution less"
                 )
             beams += [(given, beam) for beam in best]
     if streamer is not None:

@@ -8,23 +8,23 @@ from collections.abc import Collection, Generator, Sequence
 import torch
 
 from dsbd.draft import Drafted
-from dsbd.law.beams import Hypothesis
-from dsbd.law.joint import verify_joint
-from dsbd.law.noise import Noise
-from dsbd.law.verified import Uniforms, VerifiedLayer
-from dsbd.law.verify import verify
 from dsbd.machine import PhaseClock, torch_threads
 from dsbd.score import Scored, score
-from dsbd.session import Enough, Observer, RunStart, Session, Update, drafter_of, row_of
+from dsbd.session import Observer, RunStart, Session, StoppingCriterion, Update, drafter_of, state_of
 from dsbd.settings import ResolvedSettings
-from dsbd.util import Check, never_stop
+from dsbd.util import CancelCheck, never_cancel
+from dsbd.verification.beams import Hypothesis
+from dsbd.verification.joint import verify_joint
+from dsbd.verification.noise import Noise
+from dsbd.verification.verified import Uniforms, VerifiedLayer
+from dsbd.verification.verify import verify
 
 
 def iterations(
     start: RunStart,
     observers: Sequence[Observer] = (),
-    check: Check = never_stop,
-    enough: Enough | None = None,
+    check: CancelCheck = never_cancel,
+    enough: StoppingCriterion | None = None,
 ) -> Generator[Update, None, None]:
     """Decode to the end; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
 
@@ -40,8 +40,8 @@ def iterations(
     generator = torch.Generator().manual_seed(settings.seed)
     clock = PhaseClock(pair.device, exact=any(observer.reads_seconds for observer in observers))
     noise = Noise(settings.seed, start.prompt_ids, start.root)
-    target_row, drafter = row_of(pair.target, start, check), drafter_of(start, generator, noise, check)
-    session = Session(start, target_row, drafter, clock)
+    target_state, drafter = state_of(pair.target, start, check), drafter_of(start, generator, noise, check)
+    session = Session(start, target_state, drafter, clock)
     before: Sequence[Hypothesis] = ()
     with torch_threads(1), clock.phase("prefill"):  # the rows take more threads for their forwards
         session.prefill()
@@ -52,7 +52,7 @@ def iterations(
             with clock.phase("draft"):
                 drafted = drafter.draft(session.beams, depth) if drafter and depth else Drafted()
             with clock.phase("score"):
-                scored = score(target_row, session.beams, drafted, settings, generator, pair.device)
+                scored = score(target_state, session.beams, drafted, settings, generator, pair.device)
             with clock.phase("verify"):
                 layers = _decide(scored, settings, pair.eos, noise)
             with clock.phase("commit"):

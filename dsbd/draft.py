@@ -1,8 +1,8 @@
-"""Drafting: the draft model grows a forest from the same law functions that verification uses.
+"""Drafting: the draft model grows a forest from the same distribution functions that verification uses.
 
 The draft model's likeliest next tokens come to the host, on an accelerator in one small copy a layer; the host makes
-the laws and draws. Equal draws share one slot, so the models compute no token twice, and nothing is drafted below a
-token that ends a beam.
+the distributions and draws. Equal draws share one slot, so the models compute no token twice, and nothing is drafted
+below a token that ends a beam.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -15,22 +15,22 @@ import numpy as np
 import torch
 
 from dsbd.errors import SettingsError
-from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftLaw, ForestLayer
-from dsbd.law.laws import Floats, Ints, Law, TopTokens, joint_law
-from dsbd.law.noise import Noise, best_draws
-from dsbd.models.engines.choice import slow_row
+from dsbd.models.engines.choice import reference_state
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import Copies
-from dsbd.models.rows.row import Row
+from dsbd.models.lookup import PromptLookup
+from dsbd.models.states.state import DecodingState
 from dsbd.next_tokens import host_rows
 from dsbd.settings import ResolvedSettings
-from dsbd.util import Check
+from dsbd.util import CancelCheck
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.distributions import Floats, Ints, JointDistribution, TopTokens, joint_distribution
+from dsbd.verification.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftDistribution, ForestLayer
+from dsbd.verification.noise import Noise, best_draws
 
 MOST_EXTENDED = 512
 """Beginnings of a block that a search extends, at most."""
 WORTHLESS = 3.0
-"""A pair with a larger margin is hardly ever drawn, and so is no node of a coupled forest."""
+"""A candidate with a larger margin is hardly ever drawn, and so is no node of a coupled forest."""
 
 
 @dataclass
@@ -72,12 +72,12 @@ class DraftModel:
         device: where ``row`` takes tokens and returns logits.
     """
 
-    def __init__(self, row: Row, top_k: int, device: torch.device) -> None:
+    def __init__(self, row: DecodingState, top_k: int, device: torch.device) -> None:
         self.row, self._top_k, self._device = row, top_k, device
 
     def begin(self, beams: Sequence[Node], room: int) -> list[TopTokens]:
         """Return the next tokens after the input beams of an iteration, which feeds at most ``room`` nodes."""
-        self.row.open(beams, room)
+        self.row.begin(beams, room)
         self._row_of = {node: row for row, node in enumerate(beams)}
         return self._feed([], ())
 
@@ -88,12 +88,13 @@ class DraftModel:
         return rows
 
     def _feed(self, nodes: Sequence[Node], sizes: Sequence[int]) -> list[TopTokens]:
-        logits = self.row.feed(*tokens_and_parents(nodes, self._row_of, self._device), sizes)
+        logits = self.row.forward(*tokens_and_parents(nodes, self._row_of, self._device), sizes)
         return host_rows(logits, self._top_k, "draft")
 
 
 class Drafter:
-    """Draws the forests of one decode from joint laws or, in a forest drawn per parent, from the law of each parent.
+    """Draws the forests of one decode from joint distributions or, in a forest drawn per parent, from the distribution
+    of each parent.
 
     Args:
         source: of next tokens.
@@ -107,7 +108,7 @@ class Drafter:
 
     def __init__(
         self,
-        source: DraftModel | Copies,
+        source: DraftModel | PromptLookup,
         settings: ResolvedSettings,
         eos: Collection[int],
         generator: torch.Generator,
@@ -144,23 +145,23 @@ class Drafter:
         settings, covers = self._settings, list[Node]()
         layer: ForestLayer | BranchedLayer
         if settings.branching is None:
-            law = _law(above, rows, settings)
+            distribution = _distribution(above, rows, settings)
             if settings.forest == "coupled":
-                drafts, covers = self._guess(drafted, law, above, rows)
+                drafts, covers = self._guess(drafted, distribution, above, rows)
                 nodes = [*(beam.node for beam in drafts), *covers]
-                layer = ForestLayer([], [], nodes, _draft_law(law, above))
+                layer = ForestLayer([], [], nodes, _draft_distribution(distribution, above))
             else:
-                layer, drafts = self._draw(drafted, law, above, rows, settings.draft_width)
+                layer, drafts = self._draw(drafted, distribution, above, rows, settings.draft_width)
             if settings.cover_width and settings.forest == "sampled":
-                covers = self._covers(drafted, _law(above, rows, self._uncut), above, rows, drafts)
+                covers = self._covers(drafted, _distribution(above, rows, self._uncut), above, rows, drafts)
                 layer = replace(layer, covers=covers)
         else:
             families = [
-                self._draw(drafted, _law([beam], [row], settings), [beam], [row], settings.branching[number])
+                self._draw(drafted, _distribution([beam], [row], settings), [beam], [row], settings.branching[number])
                 for beam, row in zip(above, rows, strict=True)
                 if row.tokens.size
             ]
-            layer = BranchedLayer({family.law.parents[0]: family for family, _ in families})
+            layer = BranchedLayer({family.distribution.parents[0]: family for family, _ in families})
             drafts = [beam for _, own in families for beam in own]
         drafted.layers.append(layer)
         drafted.drafts.append([beam.node for beam in drafts])
@@ -168,68 +169,90 @@ class Drafter:
         return [beam for beam in drafts if beam.node.token not in self._eos]
 
     def _draw(
-        self, drafted: Drafted, law: Law, above: Sequence[Beam], rows: Sequence[TopTokens], draws: int
+        self,
+        drafted: Drafted,
+        distribution: JointDistribution,
+        above: Sequence[Beam],
+        rows: Sequence[TopTokens],
+        draws: int,
     ) -> tuple[ForestLayer, list[Beam]]:
-        """Draw from the joint law below ``above``. Returns the draws, and each drawn beam once.
+        """Draw from the joint distribution below ``above``. Returns the draws, and each drawn beam once.
 
         Of independent draws, a beam has the number of its draws as its multiplicity.
         """
-        draft_law, order = _draft_law(law, above), law.best_first()
-        chosen = self._race(draft_law.probs, draws)
+        draft_distribution, order = _draft_distribution(distribution, above), distribution.best_first()
+        chosen = self._race(draft_distribution.probs, draws)
         beams = {
-            pair: Beam(*self._grown(drafted, law, above, rows, int(order[pair])), chosen.count(pair))
-            for pair in dict.fromkeys(chosen)
+            candidate: Beam(
+                *self._grown(drafted, distribution, above, rows, int(order[candidate])), chosen.count(candidate)
+            )
+            for candidate in dict.fromkeys(chosen)
         }
-        draft_probs = [1.0] * len(chosen) if draft_law.ranked else draft_law.probs[chosen].tolist()
-        return ForestLayer([beams[pair].node for pair in chosen], draft_probs, [], draft_law), list(beams.values())
+        draft_probs = [1.0] * len(chosen) if draft_distribution.ranked else draft_distribution.probs[chosen].tolist()
+        return ForestLayer([beams[candidate].node for candidate in chosen], draft_probs, [], draft_distribution), list(
+            beams.values()
+        )
 
     def _grown(
-        self, drafted: Drafted, law: Law, above: Sequence[Beam], rows: Sequence[TopTokens], index: int
+        self,
+        drafted: Drafted,
+        distribution: JointDistribution,
+        above: Sequence[Beam],
+        rows: Sequence[TopTokens],
+        index: int,
     ) -> tuple[Node, float]:
-        """Return the node of a pair, and its log-weight."""
-        beam, token = law.pair(index)
-        return drafted.add(above[beam].node, rows[beam], token), float(law.log_weights[index])
+        """Return the node of a candidate, and its log-weight."""
+        beam, token = distribution.candidate(index)
+        return drafted.add(above[beam].node, rows[beam], token), float(distribution.log_weights[index])
 
     def _guess(
-        self, drafted: Drafted, law: Law, above: Sequence[Beam], rows: Sequence[TopTokens]
+        self, drafted: Drafted, distribution: JointDistribution, above: Sequence[Beam], rows: Sequence[TopTokens]
     ) -> tuple[list[Beam], list[Node]]:
-        """Guess what the target will draw: draw from the draft model's law with the same noise.
+        """Guess what the target will draw: draw from the draft model's distribution with the same noise.
 
-        The nodes with the least margins are extended, at most ``draft_width``; ``cover_width`` more are not. A pair's
-        *margin* is how much its score + noise lacks to be drawn, and what the beams above it lacked. A guess that is
-        right has margin 0, and the next layer's draws are guessed among the children of such nodes.
+        The nodes with the least margins are extended, at most ``draft_width``; ``cover_width`` more are not. A
+        candidate's *margin* is how much its score + noise lacks to be drawn, and what the beams above it lacked. A
+        guess that is right has margin 0, and the next layer's draws are guessed among the children of such nodes.
         """
         settings, wanted = self._settings, self._settings.draft_width
-        if law.ranks is None:
-            margins, counts = self._margins(drafted, law, above)
+        if distribution.ranks is None:
+            margins, counts = self._margins(drafted, distribution, above)
             order = margins.argsort(kind="stable")
             order = order[margins[order] <= WORTHLESS]
         else:
-            order, margins, counts = law.ranks, np.zeros(law.support), np.ones(law.support, dtype=np.int64)
+            order, margins, counts = (
+                distribution.ranks,
+                np.zeros(distribution.support),
+                np.ones(distribution.support, dtype=np.int64),
+            )
         beams = list[Beam]()
         for index in order[:wanted].tolist():
-            beams.append(Beam(*self._grown(drafted, law, above, rows, index), max(int(counts[index]), 1)))
+            beams.append(Beam(*self._grown(drafted, distribution, above, rows, index), max(int(counts[index]), 1)))
             drafted.margins[beams[-1].node] = float(margins[index])
-        left = [index for index in order[wanted:].tolist() if law.pair(index)[1] not in self._eos]
-        return beams, [self._grown(drafted, law, above, rows, index)[0] for index in left[: settings.cover_width]]
+        left = [index for index in order[wanted:].tolist() if distribution.candidate(index)[1] not in self._eos]
+        return beams, [
+            self._grown(drafted, distribution, above, rows, index)[0] for index in left[: settings.cover_width]
+        ]
 
-    def _margins(self, drafted: Drafted, law: Law, above: Sequence[Beam]) -> tuple[Floats, Ints]:
-        """Return the margin of each pair [n], and how many draws it is the guess of."""
+    def _margins(self, drafted: Drafted, distribution: JointDistribution, above: Sequence[Beam]) -> tuple[Floats, Ints]:
+        """Return the margin of each candidate [n], and how many draws it is the guess of."""
         settings, nodes = self._settings, [beam.node for beam in above]
         draws = settings.max_width if settings.replacement else 1
-        values = law.scores + self._noise.gumbel(law, nodes, draws)
-        before = np.array([drafted.margins.get(node, 0.0) for node in nodes])[law.pairs(np.arange(law.support))[0]]
+        values = distribution.scores + self._noise.gumbel(distribution, nodes, draws)
+        before = np.array([drafted.margins.get(node, 0.0) for node in nodes])[
+            distribution.candidates(np.arange(distribution.support))[0]
+        ]
         sure = np.where(before == 0, values, -np.inf)
         guesses = best_draws(sure, settings.max_width, settings.replacement)
         needed = sure.max(axis=1) if settings.replacement else sure[0, guesses[-1:]]
         margins: Floats = before + np.maximum(needed[:, None] - values, 0.0).min(axis=0)
-        return margins, np.bincount(guesses[margins[guesses] == 0], minlength=law.support)
+        return margins, np.bincount(guesses[margins[guesses] == 0], minlength=distribution.support)
 
     def _race(self, probs: Floats, draws: int) -> list[int]:
-        """Draw from a law whose pairs are best first: the largest prob / exponential noise wins.
+        """Draw from a distribution whose candidates are best first: the largest prob / exponential noise wins.
 
         One race per draw makes independent draws; the best of a single race are draws without replacement, in the order
-        they would be drawn. A greedy forest has the best pairs.
+        they would be drawn. A greedy forest has the best candidates.
         """
         settings = self._settings
         if settings.temperature == 0:
@@ -240,11 +263,16 @@ class Drafter:
         return drawn
 
     def _covers(
-        self, drafted: Drafted, law: Law, above: Sequence[Beam], rows: Sequence[TopTokens], drafts: Sequence[Beam]
+        self,
+        drafted: Drafted,
+        distribution: JointDistribution,
+        above: Sequence[Beam],
+        rows: Sequence[TopTokens],
+        drafts: Sequence[Beam],
     ) -> list[Node]:
-        """Return the likeliest pairs of a law that were not drawn and do not end a beam, as nodes."""
+        """Return the likeliest candidates of a distribution that were not drawn and do not end a beam, as nodes."""
         drawn = {(beam.node.parent, beam.node.token) for beam in drafts}
-        places, tokens = law.pairs(law.best_first())
+        places, tokens = distribution.candidates(distribution.best_first())
         left = (
             (place, token)
             for place, token in zip(places.tolist(), tokens.tolist(), strict=True)
@@ -276,28 +304,35 @@ def best_beam(drafted: Drafted, eos: Collection[int]) -> list[Node]:
 
 
 def tokens_and_parents(
-    nodes: Iterable[Node], row_of: dict[Node, int], device: torch.device
+    nodes: Iterable[Node], state_of: dict[Node, int], device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the tokens [n] of nodes, and the rows [n] of their parents; see :meth:`Row.feed`."""
-    pairs = [(node.token, row_of[node.parent]) for node in nodes if node.parent is not None]
-    both = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).to(device)
+    """Return the tokens [n] of nodes, and the rows [n] of their parents; see :meth:`DecodingState.forward`."""
+    candidates = [(node.token, state_of[node.parent]) for node in nodes if node.parent is not None]
+    both = torch.tensor(candidates, dtype=torch.int64).reshape(-1, 2).to(device)
     return both[:, 0].contiguous(), both[:, 1].contiguous()
 
 
-def _law(above: Sequence[Beam], rows: Sequence[TopTokens], settings: ResolvedSettings) -> Law:
-    return joint_law(rows, [beam.log_weight for beam in above], [beam.multiplicity for beam in above], settings)
+def _distribution(above: Sequence[Beam], rows: Sequence[TopTokens], settings: ResolvedSettings) -> JointDistribution:
+    return joint_distribution(
+        rows, [beam.log_weight for beam in above], [beam.multiplicity for beam in above], settings
+    )
 
 
-def _draft_law(law: Law, above: Sequence[Beam]) -> DraftLaw:
-    """Return Q as the verifier reads it: its pairs best first, without those that are never drafted."""
-    order = law.best_first()
-    if law.ranks is None:
-        order = order[law.probs[order] >= LEAST_DRAFT_PROB]
-    return DraftLaw([beam.node for beam in above], *law.pairs(order), law.probs[order], law.ranks is not None)
+def _draft_distribution(distribution: JointDistribution, above: Sequence[Beam]) -> DraftDistribution:
+    """Return Q as the verifier reads it: its candidates best first, without those that are never drafted."""
+    order = distribution.best_first()
+    if distribution.ranks is None:
+        order = order[distribution.probs[order] >= LEAST_DRAFT_PROB]
+    return DraftDistribution(
+        [beam.node for beam in above],
+        *distribution.candidates(order),
+        distribution.probs[order],
+        distribution.ranks is not None,
+    )
 
 
-def _noise(races: int, pairs: int, generator: torch.Generator) -> Floats:
-    noise: Floats = torch.empty(races, pairs, dtype=torch.float64).exponential_(generator=generator).numpy()
+def _noise(races: int, candidates: int, generator: torch.Generator) -> Floats:
+    noise: Floats = torch.empty(races, candidates, dtype=torch.float64).exponential_(generator=generator).numpy()
     return noise
 
 
@@ -326,8 +361,8 @@ class BlockSearch:
     *Source:* multi-token joint greedy decoding (arXiv 2407.09722); docs/algorithm.md, *Joint tests*.
     """
 
-    def __init__(self, model: LanguageModel, eos: Collection[int], check: Check, device: torch.device) -> None:
-        self.row = slow_row(model, check)
+    def __init__(self, model: LanguageModel, eos: Collection[int], check: CancelCheck, device: torch.device) -> None:
+        self.row = reference_state(model, check)
         self._eos, self._device = eos, device
 
     @torch.inference_mode()
@@ -339,11 +374,11 @@ class BlockSearch:
         Raises:
             SettingsError: it is not found among the most beginnings that are extended.
         """
-        self.row.open([beam.node for beam in beams], 0)
+        self.row.begin([beam.node for beam in beams], 0)
         waiting, block = list[_Block](), _Block()
         for place in range(MOST_EXTENDED):
             last = torch.tensor(block.ids[-1:], dtype=torch.int64, device=self._device)
-            (row,) = host_rows(self.row.feed(last, torch.full_like(last, block.row), ()), MOST_EXTENDED, "target")
+            (row,) = host_rows(self.row.forward(last, torch.full_like(last, block.row), ()), MOST_EXTENDED, "target")
             for token, log_prob in zip(row.tokens.tolist(), row.log_probs.tolist(), strict=True):
                 ids, log_probs = (*block.ids, token), (*block.log_probs, log_prob)
                 heappush(waiting, _Block(block.cost - log_prob, len(ids), ids, log_probs, place))
@@ -360,8 +395,8 @@ def _drafted_block(node: Node, block: _Block) -> Drafted:
     drafted = Drafted(best=[])
     for token, log_prob in zip(block.ids, block.log_probs, strict=True):
         parent, node = node, node.child(token)
-        law = DraftLaw([parent], np.zeros(1, dtype=np.int64), np.array([token]), np.ones(1))
-        drafted.layers.append(ForestLayer([node], [1.0], [], law))
+        distribution = DraftDistribution([parent], np.zeros(1, dtype=np.int64), np.array([token]), np.ones(1))
+        drafted.layers.append(ForestLayer([node], [1.0], [], distribution))
         drafted.log_probs[node] = log_prob
         drafted.best = [*(drafted.best or []), node]
     return drafted

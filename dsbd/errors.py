@@ -52,7 +52,7 @@ class TaskError(DsbdError):
 
 
 class RecordError(DsbdError, ValueError):
-    """The data is no table or race of a contest."""
+    """The data is no table or race of a benchmark."""
 
 
 class QueryError(DsbdError):
@@ -82,7 +82,7 @@ def needs(extra: str) -> Iterator[None]:
 
 
 @contextmanager
-def told_as(error_of: Callable[[BaseException], DsbdError]) -> Iterator[None]:
+def wrap_errors(error_of: Callable[[BaseException], DsbdError]) -> Iterator[None]:
     """Turn whatever a library raises in the block into an error of this package; errors of this package pass.
 
     For libraries that read what strangers wrote: they do not list what they raise, and a panic of Rust is not an

@@ -24,7 +24,7 @@ from transformers import (
 )
 
 from dsbd.errors import SettingsError
-from dsbd.models.rows.row import Processor
+from dsbd.models.states.state import Processor
 from dsbd.other_names import OTHER_NAMES
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
 
@@ -61,7 +61,9 @@ KNOWN_INPUTS = {
 }  # fmt: skip
 """Inputs that ``generate`` prepares for its own forward: only the mask is used here."""
 IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper)
-"""Warpers that a config makes, after those of the caller: the settings warp the joint law of all beams once instead."""
+"""Warpers that a config makes, after those of the caller: the settings warp the joint distribution of all beams once
+instead.
+"""
 NOT_OF_ONE_SEQUENCE = frozenset(
     {
         "EncoderNoRepeatNGramLogitsProcessor",
@@ -95,7 +97,7 @@ def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
 
 
 def requested_settings(config: GenerationConfig, draft_model: Any, own: dict[str, Any]) -> DecodingSettings:
-    """Return the method and the settings that have the law of what was asked; ``own`` are of :data:`OWN`."""
+    """Return the method and the settings that have the distribution of what was asked; ``own`` are of :data:`OWN`."""
     beams, samples = config.num_beams or 1, bool(config.do_sample)
     if draft_model is None:
         several, one = ("beam_sampling", "sampling") if samples else ("beam_search", "greedy")

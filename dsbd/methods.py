@@ -1,14 +1,14 @@
-"""Writes every method as settings of the one decoder, so that all share its law, cache and result.
+"""Writes every method as settings of the one decoder, so that all share its distribution, cache and result.
 
 With an empty forest each iteration is a bonus layer: that is plain (beam) sampling on the shared-prefix
 cache. Width one everywhere is speculative sampling of a chain, and with a forest drawn per parent it is
-SpecInfer's token tree. Temperature 0 without replacement keeps the best ``num_beams`` pairs of the joint law:
-beam search; a likely forest makes it speculative. The joint test of ``mjsd`` keeps no law
+SpecInfer's token tree. Temperature 0 without replacement keeps the best ``num_beams`` pairs of the joint distribution:
+beam search; a likely forest makes it speculative. The joint test of ``mjsd`` keeps no distribution
 (docs/algorithm.md, *Joint tests*); ``mjgd`` is the same with the target as its own draft model.
 
-Then how deep each iteration drafts, from the results of earlier iterations. Every choice keeps the law, because the
-depth depends on earlier iterations alone. No clock is read, so a run with the same settings and seed makes the same
-choices.
+Then how deep each iteration drafts, from the results of earlier iterations. Every choice keeps the distribution,
+because the depth depends on earlier iterations alone. No clock is read, so a run with the same settings and seed makes
+the same choices.
 
 *Source:* expected layers by Theorem 3.2 of the paper; docs/algorithm.md, *Depth and auto*.
 """
@@ -33,7 +33,7 @@ class About(NamedTuple):
 
     label: str
     kind: str
-    """What it writes: several texts or one; ``for comparison``: it keeps no law."""
+    """What it writes: several texts or one; ``for comparison``: it keeps no distribution."""
     plain: str | None = None
     """The method that writes the same with the target alone; None: it is one itself."""
 

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from dsbd.errors import ModelError
-from dsbd.law.beams import Node
-from dsbd.law.laws import TopTokens
+from dsbd.verification.beams import Node
+from dsbd.verification.distributions import TopTokens
 
 _SIGN = 0x7FFFFFFF
 

@@ -32,14 +32,14 @@ def _brief(value: Any) -> str:
     return f"<{type(value).__name__}{f' of {len(value)}' if isinstance(value, Sized) else ''}>"
 
 
-class Brief:
+class ShortRepr:
     """What is printed as one short line."""
 
     __repr__ = brief
 
 
 @dataclass(frozen=True, repr=False)
-class DecodedBeam(Brief):
+class DecodedBeam(ShortRepr):
     """A hypothesis. ``score = log_weight / length**length_penalty``."""
 
     text: str
@@ -116,7 +116,7 @@ def acceptance_rate(counts: Mapping[str, int]) -> float | None:
 
 
 @dataclass(frozen=True, repr=False)
-class DecodingResult(Brief):
+class DecodingResult(ShortRepr):
     """The returned hypothesis, all hypotheses, the counts and times, and the trace."""
 
     text: str

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import torch
 
 from dsbd.draft import Drafted, tokens_and_parents
-from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import Forest
-from dsbd.law.joint import BestBeam
-from dsbd.models.rows.row import Row
+from dsbd.models.states.state import DecodingState
 from dsbd.next_tokens import NextTokens
 from dsbd.settings import ResolvedSettings
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.forest import Forest
+from dsbd.verification.joint import BestBeam
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Scored:
 
 @torch.inference_mode()
 def score(
-    row: Row,
+    row: DecodingState,
     beams: Sequence[Beam],
     drafted: Drafted,
     settings: ResolvedSettings,
@@ -56,8 +56,8 @@ def score(
     slots = [node for nodes in groups for node in nodes]
     nodes = [*(beam.node for beam in beams), *slots]
     tokens, parents = tokens_and_parents(slots, {node: place for place, node in enumerate(nodes)}, device)
-    row.open(nodes[: len(beams)], len(slots))
-    logits = row.feed(tokens, parents, [len(group) for group in groups])
+    row.begin(nodes[: len(beams)], len(slots))
+    logits = row.forward(tokens, parents, [len(group) for group in groups])
     count = _uniforms_needed(len(drafted.layers), settings)
     uniforms: list[float] = torch.rand(count, dtype=torch.float64, generator=generator).tolist()
     next_tokens, best = NextTokens(logits, nodes, parents, tokens, settings.top_k), None

@@ -9,29 +9,29 @@ from typing import Any, cast
 import torch
 
 from dsbd.draft import BlockSearch, Drafter, DraftModel
-from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
-from dsbd.law.noise import Noise
-from dsbd.law.verified import VerifiedLayer, draft_layers_passed, up_to_end
 from dsbd.machine import PhaseClock
 from dsbd.memory.reading import PromptMemory
 from dsbd.methods import DepthPolicy
 from dsbd.models.cache import GROWTH_SLOTS
-from dsbd.models.engines.choice import threaded_row
+from dsbd.models.engines.choice import threaded_state
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import Copies, Lookup
+from dsbd.models.lookup import Lookup, PromptLookup
 from dsbd.models.pair import Pair
-from dsbd.models.rows.row import ProcessedRow, Processor, Row
-from dsbd.results import PHASES, Brief, DecodedBeam, DecodingResult, Stats, acceptance_rate, count_verdicts
+from dsbd.models.states.state import DecodingState, ProcessedState, Processor
+from dsbd.results import PHASES, DecodedBeam, DecodingResult, ShortRepr, Stats, acceptance_rate, count_verdicts
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
-from dsbd.util import Check, cut
+from dsbd.util import CancelCheck, cut
+from dsbd.verification.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
+from dsbd.verification.noise import Noise
+from dsbd.verification.verified import VerifiedLayer, draft_layers_passed, up_to_end
 
 LONG = 1024
 """The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
 
 
 @dataclass(frozen=True, repr=False)
-class RunStart(Brief):
+class RunStart(ShortRepr):
     """What a decode starts from."""
 
     pair: Pair
@@ -88,7 +88,7 @@ class RunStart(Brief):
 
 
 @dataclass(frozen=True, repr=False)
-class IterationEnd(Brief):
+class IterationEnd(ShortRepr):
     """A complete iteration."""
 
     index: int
@@ -126,7 +126,7 @@ class Observer:
 
 
 @dataclass(frozen=True, repr=False)
-class Update(Brief):
+class Update(ShortRepr):
     """The state that a decode has reached after an iteration."""
 
     start: RunStart
@@ -191,12 +191,13 @@ def decoded(start: RunStart, hypothesis: Hypothesis) -> DecodedBeam:
     )
 
 
-Enough = Callable[[Update], bool]
+StoppingCriterion = Callable[[Update], bool]
 """A function that says after each iteration whether the decode may end there."""
 
 
 def is_answered(update: Update) -> bool:
-    """Return True if the text before an end text is settled: decoding further would not change it, nor its law.
+    """Return True if the text before an end text is settled: decoding further would not change it, nor its
+    distribution.
 
     The hypothesis that is best now may not be the one returned in the end. So every hypothesis that can still be
     returned, or can grow into one, must have the same text before its end text.
@@ -211,7 +212,7 @@ def is_answered(update: Update) -> bool:
     return True
 
 
-def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
+def state_of(model: LanguageModel, start: RunStart, check: CancelCheck) -> DecodingState:
     """Return an empty row of a model; ``check`` is called before each forward.
 
     It has room for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
@@ -219,11 +220,13 @@ def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
     settings = start.settings
     forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
     slots = start.target_slots + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
-    row = threaded_row(model, slots, check)
-    return cast(Row, ProcessedRow(row, start.processors, start.pair.eos)) if start.processors else row
+    row = threaded_state(model, slots, check)
+    return cast(DecodingState, ProcessedState(row, start.processors, start.pair.eos)) if start.processors else row
 
 
-def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check: Check) -> Drafter | BlockSearch | None:
+def drafter_of(
+    start: RunStart, generator: torch.Generator, noise: Noise, check: CancelCheck
+) -> Drafter | BlockSearch | None:
     """Return what drafts the forests of the decode; None if nothing is drafted."""
     pair, settings = start.pair, start.settings
     if settings.draft_depth == 0:
@@ -233,8 +236,8 @@ def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check:
     if pair.draft is None:
         return None
     if isinstance(pair.draft, Lookup):
-        return Drafter(Copies(start.prompt_ids, start.root), settings, pair.eos, generator, noise)
-    model = DraftModel(row_of(pair.draft, start, check), settings.top_k, pair.device)
+        return Drafter(PromptLookup(start.prompt_ids, start.root), settings, pair.eos, generator, noise)
+    model = DraftModel(state_of(pair.draft, start, check), settings.top_k, pair.device)
     return Drafter(model, settings, pair.eos, generator, noise)
 
 
@@ -253,7 +256,7 @@ class Tally:
         trials = [trial for layer in layers for trial in layer.trials]
         self.counts.update(count_verdicts(trials, [draw for layer in layers for draw in layer.draws]))
 
-    def stats(self, new_tokens: int, clock: PhaseClock, target: Row, draft: Row | None) -> Stats:
+    def stats(self, new_tokens: int, clock: PhaseClock, target: DecodingState, draft: DecodingState | None) -> Stats:
         """Return the statistics of the decode, whose returned hypothesis has ``new_tokens``."""
         seconds: dict[str, Any] = {f"{phase}_seconds": clock.total_seconds[phase] for phase in PHASES}
         return Stats(
@@ -278,10 +281,10 @@ class Session:
     """One decode in progress; ``drafter`` is None if nothing is drafted."""
 
     def __init__(
-        self, start: RunStart, target_row: Row, drafter: Drafter | BlockSearch | None, clock: PhaseClock
+        self, start: RunStart, target_state: DecodingState, drafter: Drafter | BlockSearch | None, clock: PhaseClock
     ) -> None:
         self._start, self._clock = start, clock
-        self._target_row, self._draft_row = target_row, None if drafter is None else drafter.row
+        self._target_row, self._draft_row = target_state, None if drafter is None else drafter.row
         self._settings = start.settings
         self._depth = DepthPolicy(self._settings.draft_depth, self._settings.depth_costs, self._settings.continuation)
         self._finished = list[Hypothesis]()
@@ -303,7 +306,9 @@ class Session:
         ids, root, memory = self._start.prompt_ids, self._start.root, self._start.memory
         prefix = None if memory is None else memory.embedding
         self._target_row.prefill(ids, root, prefix)
-        if self._draft_row is not None:  # a draft model sees no memory, but a search in the target's own law does
+        if (
+            self._draft_row is not None
+        ):  # a draft model sees no memory, but a search in the target's own distribution does
             self._draft_row.prefill(ids, root, prefix if self._settings.searches_blocks else None)
 
     def next_depth(self) -> int:
@@ -313,9 +318,9 @@ class Session:
     def commit(self, scored: Scored, layers: Sequence[VerifiedLayer]) -> IterationEnd:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
         before, slots_scored = self.beams, self._target_row.slots
-        self._target_row.register(scored.slots)
+        self._target_row.assign(scored.slots)
         if self._draft_row is not None and scored.forest.layers:
-            self._draft_row.register(scored.draft_slots)
+            self._draft_row.assign(scored.draft_slots)
         layers = up_to_end(layers, self._finished, self._settings, self._start.pair.eos)
         self._depth.observe(len(scored.forest.layers), *draft_layers_passed(layers))
         self._tally.add(layers)

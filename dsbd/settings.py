@@ -135,7 +135,7 @@ class DecodingSettings:
         4, "whole", (*_DRAFTING, "mjsd"), "Draft depth", "layers per iteration: tokens guessed ahead", 0, 32, AUTO
     )
     draft_width: int | Literal["auto"] = _field(
-        6, "whole", _LAYERED, "Draft width", "guesses in each layer: drafts, or likeliest pairs", 1, 256, AUTO
+        6, "whole", _LAYERED, "Draft width", "guesses in each layer: drafts, or likeliest candidates", 1, 256, AUTO
     )
     min_width: int = _field(1, "whole", _DSBD, "Least width", "fewest beams that a layer yields", 1, WIDEST)
     max_width: int | None = _field(
@@ -161,7 +161,14 @@ class DecodingSettings:
         True, "switch", _DSBD, "Landing", "go on if every drawn beam is in the forest (exact; beyond the paper)"
     )
     cover_width: int | Literal["auto"] = _field(
-        0, "whole", _DSBD, "Cover width", "likely pairs per layer, scored so that draws can land on them", 0, 256, AUTO
+        0,
+        "whole",
+        _DSBD,
+        "Cover width",
+        "likely candidates per layer, scored so that draws can land on them",
+        0,
+        256,
+        AUTO,
     )
     forest: str | None = _field(
         None,
@@ -181,9 +188,9 @@ class DecodingSettings:
     temperature: float = _field(
         1.0, "number", _SAMPLING, "Temperature", "divides the joint scores: higher is bolder, 0 is greedy", 0.0, 100.0
     )
-    top_k: int = _field(50, "whole", _CUTTING, "Top-k", "likeliest pairs kept; 0 keeps all", 0, 1_000_000)
+    top_k: int = _field(50, "whole", _CUTTING, "Top-k", "likeliest candidates kept; 0 keeps all", 0, 1_000_000)
     top_p: float = _field(
-        1.0, "number", _SAMPLING, "Top-p", "mass of the likeliest pairs kept; 1 keeps all", 0.0, 1.0, above=True
+        1.0, "number", _SAMPLING, "Top-p", "mass of the likeliest candidates kept; 1 keeps all", 0.0, 1.0, above=True
     )
     length_penalty: float = _field(
         1.0,
@@ -408,7 +415,7 @@ class ResolvedSettings(DecodingSettings):
     early_stopping: bool | str | None = None
     forest: str = "sampled"
     lossless: bool = True
-    """False for the joint test of ``mjsd`` and ``mjgd``: their text does not follow the target's law."""
+    """False for the joint test of ``mjsd`` and ``mjgd``: their text does not follow the target's distribution."""
     branching: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -179,18 +179,18 @@ def value_of(steps: Generator[Step, None, Value], show: Callable[[Step], object]
             return value
 
 
-Check = Callable[[], None]
+CancelCheck = Callable[[], None]
 """A function that is called before each forward of a model; it raises StoppedError to stop the decode."""
 
 
-def never_stop() -> None:
+def never_cancel() -> None:
     """Do nothing: the check of a decode that cannot be stopped."""
 
 
-def check_of(cancel: Callable[[], bool] | None) -> Check:
+def cancel_check(cancel: Callable[[], bool] | None) -> CancelCheck:
     """Return a check that raises StoppedError once ``cancel`` returns True."""
     if cancel is None:
-        return never_stop
+        return never_cancel
 
     def check() -> None:
         if cancel():

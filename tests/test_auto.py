@@ -152,7 +152,7 @@ def test_a_plan_that_drafts_nothing_is_beam_sampling():
 
 
 def test_a_plan_is_kept_for_its_pair_and_settings_alone():
-    """Catches a plan of another model or law; seed and length are shared."""
+    """Catches a plan of another model or distribution; seed and length are shared."""
     pair, plan = replace(toy_pair()), choose_forest(ALL, [BASELINE, GOOD])
     auto._known[pair] = {auto._shared(ALL): plan}
     assert known_plan(pair, replace(ALL, seed=7, max_new_tokens=9, length_penalty=0.5)) == plan

@@ -99,10 +99,10 @@ def folder(tmp_path, monkeypatch):
         (["bench", "--pair", "sql", *NOWHERE], "two pairs"),
         (["bench", "--methods", ","], "methods is empty"),
         (["bench", "--methods", "dsbd:best"], "'dsbd:best'"),
-        (["bench", "--methods", "greedy:same-law"], "'greedy:same-law'"),
+        (["bench", "--methods", "greedy:exact"], "'greedy:exact'"),
         (["bench", "--methods", "greedy,greedy"], "each once"),
         (["bench", "--methods", "dsbd,dsbd:defaults"], "dsbd is dsbd:defaults"),
-        (["bench", "--methods", "dsbd:same-law", "--min-width", "2"], "'same-law' fixes min_width"),
+        (["bench", "--methods", "dsbd:exact", "--min-width", "2"], "'exact' fixes min_width"),
         (["bench", "--prompts", "binary"], "UTF-8"),
         (["bench", "--prompts", "pipe"], "is a pipe or a device"),
         (["eval", "--tasks", "squad", "--data", "squad=pipe"], "it is a pipe or a device"),
@@ -189,13 +189,13 @@ def test_a_replay_finds_what_the_record_cannot_show(capsys, tmp_path):
 
 
 def test_a_long_prompt_is_read_and_the_command_says_so(capsys, pair_flags, tmp_path):
-    """Catches a flag that does not arrive, and a law that is changed in silence."""
+    """Catches a flag that does not arrive, and a distribution that is changed in silence."""
     save_memory(tmp_path / "memory", random_network(32, segment_tokens=24), {}, toy_model(1, 2), "toy/target")
     flags = ["decode", "--max-new-tokens", "5", "--json", *pair_flags]
     memory = ["--memory", str(tmp_path / "memory")]
     code, out, err = run(capsys, *flags, "--prompt", STORY, *memory)
     assert (code, len(json.loads(out)["token_ids"])) == (0, 5)
-    assert err == "dsbd: the prompt of 210 tokens is read in 9 segments; the law is p(. | memory)\n"
+    assert err == "dsbd: the prompt of 210 tokens is read in 9 segments; the distribution is p(. | memory)\n"
     code, _, err = run(capsys, *flags, "--prompt", "Once", *memory)
     assert (code, err) == (0, "")
     assert "prompt of 210 tokens plus max_new_tokens 5 exceeds" in refused(capsys, *flags, "--prompt", STORY)

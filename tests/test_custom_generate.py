@@ -65,7 +65,9 @@ class Colder(TemperatureLogitsWarper):
     "own", [TemperatureLogitsWarper(1e-6), Colder(1e-6), TopKLogitsWarper(1), TopPLogitsWarper(1e-9)]
 )
 def test_a_warper_of_the_caller_is_kept(own, asked):
-    """Catches one that is taken for the config's. Where one token is left, every law writes the greedy text."""
+    """Catches one that is taken for the config's. Where one token is left, every distribution writes the greedy
+    text.
+    """
     rows = generated(do_sample=True, logits_processor=[own], **asked)
     assert rows.tolist() == generated(ours=False, do_sample=False).tolist()
 
@@ -231,7 +233,7 @@ def test_what_generate_prepares_for_a_family_is_taken(name):
     ("asked", "name"),
     [
         ({"do_sample": True, "min_p": 0.1}, "MinPLogitsWarper"),
-        ({"do_sample": True, "num_beams": 3, "num_return_sequences": 3, "top_k": 1}, "the law leaves 1 texts"),
+        ({"do_sample": True, "num_beams": 3, "num_return_sequences": 3, "top_k": 1}, "the distribution leaves 1 texts"),
         ({"draft_model": ...}, "draft_model is not given"),
         ({"width_threshold": 0.5}, "method speculative does not read it"),
         ({"widht_threshold": 0.5}, r"not used by the model: \['widht_threshold'\]"),
@@ -314,8 +316,10 @@ def settings_of(draft=True, **asked):
         (False, 1, False, "greedy"),
     ],
 )
-def test_the_method_has_the_law_of_what_was_asked(draft, beams, samples, method):
-    """Catches a method of another law, a width that is not the number of beams, and beams that repeat each other."""
+def test_the_method_has_the_distribution_of_what_was_asked(draft, beams, samples, method):
+    """Catches a method of another distribution, a width that is not the number of beams, and beams that repeat each
+    other.
+    """
     found = settings_of(draft, num_beams=beams, do_sample=samples, temperature=0.7, top_k=9, top_p=0.8)
     assert found.method == method
     plan = resolve(found)

@@ -14,16 +14,16 @@ from tokenizers import processors
 import dsbd
 from dsbd import decoder, results, util
 from dsbd import settings as settings_module
+from dsbd.bench import sql
+from dsbd.bench.measure import log_likelihood
 from dsbd.commands import verify_trace
-from dsbd.contest import sql
-from dsbd.contest.measure import log_likelihood
 from dsbd.errors import PairError, PromptError
-from dsbd.law.beams import Hypothesis, Node
 from dsbd.methods import resolve
 from dsbd.models.making import make_pair
-from dsbd.models.rows import forest
+from dsbd.models.states import forest
 from dsbd.session import RunStart, Session
 from dsbd.util import cut
+from dsbd.verification.beams import Hypothesis, Node
 from tests.toy_pair import EOS, VOCABULARY, Iterations, llama_2_tokenizer, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
@@ -178,9 +178,9 @@ def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, monkeypa
     the middle of an ordinary decode: the old and the new exist together."""
     rows = []
 
-    def noted(start, target_row, drafter, clock) -> Session:
-        rows[:] = [target_row] if drafter is None else [target_row, drafter.row]
-        return Session(start, target_row, drafter, clock)
+    def noted(start, target_state, drafter, clock) -> Session:
+        rows[:] = [target_state] if drafter is None else [target_state, drafter.row]
+        return Session(start, target_state, drafter, clock)
 
     class Slots(dsbd.Observer):
         def on_start(self, start) -> None:

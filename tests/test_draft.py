@@ -14,17 +14,17 @@ import dsbd.next_tokens
 from dsbd import draft
 from dsbd.draft import Drafter, DraftModel
 from dsbd.errors import ModelError
-from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import LEAST_DRAFT_PROB
-from dsbd.law.laws import TopTokens, joint_law
-from dsbd.models.lookup import Copies
+from dsbd.models.lookup import PromptLookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.next_tokens import copied_rows, host_rows, read_keys, token_log_probs, top_keys
 from dsbd.settings import ResolvedSettings
-from tests.law.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
-from tests.law.test_end_to_end import ModelTables
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.distributions import TopTokens, joint_distribution
+from dsbd.verification.forest import LEAST_DRAFT_PROB
 from tests.toy_pair import Digits, read_by_host, small_model, tied, toy_pair
+from tests.verification.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
+from tests.verification.test_end_to_end import ModelTables
 
 EXACT = 1e-12
 FALSE_ALARM = 1e-6
@@ -35,13 +35,13 @@ ROOT = Node(None, -1, 0)
 
 
 class TableRow:
-    """A row of the draft model whose laws are a table's."""
+    """A row of the draft model whose distributions are a table's."""
 
-    def open(self, beams: list[Node], room: int) -> None:
+    def begin(self, beams: list[Node], room: int) -> None:
         self.paths: list[Path] = [tuple(beam.token_ids()) for beam in beams]
         self.is_first = True
 
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes) -> torch.Tensor:
+    def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes) -> torch.Tensor:
         fed = [(*self.paths[parent], token) for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True)]
         self.paths += fed
         asked = self.paths if self.is_first else fed
@@ -72,10 +72,10 @@ def drafter(row, seed: int = 0, **settings) -> Drafter:
     ],
     ids=str,
 )
-def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(changes) -> None:
+def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_above_it(changes) -> None:
     """Catches nodes below which nothing is drawn, or twice, or with another weight, and cover nodes that were drafted,
-    that end or that are not the likeliest before the law is cut: legal, but slower. Each node is fed once, behind its
-    parent."""
+    that end or that are not the likeliest before the distribution is cut: legal, but slower. Each node is fed once,
+    behind its parent."""
     chosen = {"draft_depth": 3, "draft_width": 5} | changes
     settings = ResolvedSettings(**chosen)
     inputs = [Weighted((0,), -0.5, 1 + settings.replacement), Weighted((1,), -0.9, 1)]
@@ -94,15 +94,23 @@ def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(cha
             assert forest.log_probs[node] == pytest.approx(math.log(table[node.token]))
         alive = tuple((one.path, one.multiplicity) for one in inputs)
         for layer in forest.layers:
-            law = layer.law
-            pairs = zip(law.parent_places.tolist(), law.tokens.tolist(), law.probs.tolist(), strict=True)
-            found = {(*law.parents[place].token_ids(), token): 1.0 if law.ranked else q for place, token, q in pairs}
-            assert found == pytest.approx(dict(process.law(alive, "draft")), abs=EXACT)
+            distribution = layer.distribution
+            pairs = zip(
+                distribution.parent_places.tolist(),
+                distribution.tokens.tolist(),
+                distribution.probs.tolist(),
+                strict=True,
+            )
+            found = {
+                (*distribution.parents[place].token_ids(), token): 1.0 if distribution.ranked else q
+                for place, token, q in pairs
+            }
+            assert found == pytest.approx(dict(process.distribution(alive, "draft")), abs=EXACT)
             nodes = (layer.covers, []) if settings.forest == "likely" else (layer.drafts, layer.covers)
             drafts, covers = ([tuple(node.token_ids()) for node in some] for some in nodes)
             assert layer.draft_probs == [found[tuple(node.token_ids())] for node in layer.drafts]
-            law = dict(uncut.law(alive, "draft"))
-            left = [path for path in sorted(law, key=lambda path: -law[path]) if path not in drafts]
+            distribution = dict(uncut.distribution(alive, "draft"))
+            left = [path for path in sorted(distribution, key=lambda path: -distribution[path]) if path not in drafts]
             assert covers == [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
             repeats = settings.replacement and settings.forest == "sampled"
             assert repeats or len(drafts) == len(set(drafts))
@@ -111,15 +119,15 @@ def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(cha
 
 @pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize("branching", [None, (2,)])
-def test_draws_follow_the_law(replacement, branching) -> None:
-    """Catches a race over another law, or in an order that is not that of the draws."""
+def test_draws_follow_the_distribution(replacement, branching) -> None:
+    """Catches a race over another distribution, or in an order that is not that of the draws."""
     row, drawn = TableRow(), []
     one = drafter(row, 2, draft_depth=1, draft_width=2, replacement=replacement, branching=branching)
     for _ in range(4000):
         (layer,) = one.draft([Beam(ROOT.child(0), 0.0)], depth=1).layers
         drawn.append(tuple(node.token for node in layer.drafts))
-    law = TABLES.next_token["draft"]((0,))
-    pairs = {(a, b): law[a] * law[b] / (1 if replacement else 1 - law[a])
+    distribution = TABLES.next_token["draft"]((0,))
+    pairs = {(a, b): distribution[a] * distribution[b] / (1 if replacement else 1 - distribution[a])
              for a in range(4) for b in range(4) if replacement or a != b}  # fmt: skip
     assert p_value(drawn, pairs) > FALSE_ALARM
 
@@ -127,11 +135,11 @@ def test_draws_follow_the_law(replacement, branching) -> None:
 def test_pairs_below_the_least_probability_are_not_drafted() -> None:
     """Catches subnormal probabilities in Q: one divided by what is left of Q would be infinite."""
     row = TableRow()
-    row.feed = lambda *_: torch.tensor([[0.0, -6.90, -6.92, -7.4]], dtype=torch.float64)
+    row.forward = lambda *_: torch.tensor([[0.0, -6.90, -6.92, -7.4]], dtype=torch.float64)
     one = drafter(row, temperature=0.01, top_k=0, replacement=False, draft_width=4)
     (layer,) = one.draft([Beam(ROOT.child(0), -0.5)], depth=1).layers
-    assert [node.token for node in layer.drafts] == layer.law.tokens.tolist() == [0, 1]
-    assert layer.law.probs.min() >= LEAST_DRAFT_PROB
+    assert [node.token for node in layer.drafts] == layer.distribution.tokens.tolist() == [0, 1]
+    assert layer.distribution.probs.min() >= LEAST_DRAFT_PROB
 
 
 @pytest.mark.parametrize("at_hand", [True, False])
@@ -228,7 +236,7 @@ def test_the_largest_entries_come_best_first(rows: int, size: int, count: int, s
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 4), st.integers(2, 1500), st.integers(1, 60), st.sampled_from([2, 5, 1000]), st.integers(0, 2**9))
-def test_a_few_tokens_more_than_asked_for_change_no_joint_law(rows, size, top_k, levels, seed) -> None:
+def test_a_few_tokens_more_than_asked_for_change_no_joint_distribution(rows, size, top_k, levels, seed) -> None:
     """Catches groups that hide a likelier token, a tie broken away from the lowest id, and rows cut wrongly."""
     source, top_k = np.random.default_rng(seed), min(top_k, size - 1)
     logits = torch.from_numpy(source.integers(0, levels, (rows, size)).astype(np.float32))
@@ -241,13 +249,13 @@ def test_a_few_tokens_more_than_asked_for_change_no_joint_law(rows, size, top_k,
     several = [host_rows(logits, top_k, "target"), copied_rows(logits, top_k, "target")[0]]
     for row, more, order in zip(log_probs, several[0], orders, strict=True):
         assert set(order[row[order] > -np.inf].tolist()) <= set(more.tokens.tolist())
-    twin = joint_law(exact, weights, counts, ResolvedSettings(top_k=top_k))
+    twin = joint_distribution(exact, weights, counts, ResolvedSettings(top_k=top_k))
     for found in several:
         assert all((np.diff(row.tokens) > 0).all() for row in found)
-        law = joint_law(found, weights, counts, ResolvedSettings(top_k=top_k))
-        assert np.array_equal(law.keys, twin.keys)
-        assert np.array_equal(law.probs, twin.probs)
-        assert np.array_equal(law.log_weights, twin.log_weights)
+        distribution = joint_distribution(found, weights, counts, ResolvedSettings(top_k=top_k))
+        assert np.array_equal(distribution.keys, twin.keys)
+        assert np.array_equal(distribution.probs, twin.probs)
+        assert np.array_equal(distribution.log_weights, twin.log_weights)
 
 
 @pytest.mark.parametrize("rows_of", [host_rows, lambda *given: copied_rows(*given)[0]])
@@ -262,5 +270,5 @@ def test_nan_is_refused(rows_of, top_k) -> None:
 def test_a_beam_without_a_guess_does_not_stop_the_others():
     """Catches copied drafts that wait until every beam has one."""
     beams = [Beam(ROOT.child(1), -1.0), Beam(ROOT.child(2), -1.0)]
-    made = Drafter(Copies([3, 1, 0, 3], ROOT), ResolvedSettings(), TABLES.eos, torch.Generator()).draft(beams, 1)
+    made = Drafter(PromptLookup([3, 1, 0, 3], ROOT), ResolvedSettings(), TABLES.eos, torch.Generator()).draft(beams, 1)
     assert [node.parent for node in made.drafts[0]] == [beams[0].node]

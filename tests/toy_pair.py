@@ -136,9 +136,9 @@ def toy_model(seed: int, layers: int, head_size: int = 8) -> LlamaForCausalLM:
 
 
 def small_model(vocabulary: int, seed: int, wobble: float, spread: float = 0.3) -> LanguageModel:
-    """Make a Llama so small that the exact law of a decode's final beams can be added up; its EOS is token 1.
+    """Make a Llama so small that the exact distribution of a decode's final beams can be added up; its EOS is token 1.
 
-    Its weights are those of every seed plus ``wobble`` times its own; ``spread`` sets how peaked its laws are.
+    Its weights are those of every seed plus ``wobble`` times its own; ``spread`` sets how peaked its distributions are.
     """
     config = LlamaConfig(
         vocab_size=vocabulary, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,

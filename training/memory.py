@@ -17,7 +17,7 @@ import torch
 from torch.nn.utils import parametrize
 from transformers import PreTrainedTokenizerBase
 
-from dsbd.contest.tasks import NEEDLE, NEEDLE_WORDS
+from dsbd.bench.tasks import NEEDLE, NEEDLE_WORDS
 from dsbd.memory.files import LowRank
 from dsbd.memory.reading import MemoryNetwork, MemorySettings
 from training.corpus import Rows

@@ -11,7 +11,7 @@ from dsbd.errors import needs
 
 if TYPE_CHECKING:
     from visualize.embed import embed_snippet, show
-    from visualize.figures.contest import pareto_figure, speed_figure
+    from visualize.figures.benchmark import pareto_figure, speed_figure
     from visualize.figures.trace import decode_figure, forest_figure, width_figure
     from visualize.forest import forest_graph
     from visualize.pages.lesson_page import export_lesson
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "svg": "forest_svg forest_text",
     "embed": "embed_snippet show",
-    "figures.contest": "pareto_figure speed_figure",
+    "figures.benchmark": "pareto_figure speed_figure",
     "figures.trace": "decode_figure forest_figure width_figure",
     "forest": "forest_graph",
     "pages.lesson_page": "export_lesson",

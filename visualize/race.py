@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from dsbd.contest.records import Lane, Phase, Race, Racer, Ratio
+from dsbd.bench.records import Lane, Phase, Race, Racer, Ratio
 from visualize.words import number
 
 ALIKE = (0.9, 1.1)
@@ -19,10 +19,10 @@ BUSY_WORDS: dict[Phase, str] = {
 LABELS = {
     "speculative": "Speculative sampling",
     "dsbd defaults": "DSBD, dynamic width",
-    "dsbd same-law": "DSBD, same distribution",
-    "dsbd auto-same-law": "DSBD, same distribution, auto",
+    "dsbd exact": "DSBD, same distribution",
+    "dsbd auto-exact": "DSBD, same distribution, auto",
     "dsbd auto": "DSBD, dynamic width, auto",
-    "dsbd paper-same-law": "DSBD, same distribution, as in the paper",
+    "dsbd paper-exact": "DSBD, same distribution, as in the paper",
     "dsbd as in Play": "DSBD, as set in Play",
     "hf_beam_sampling": "transformers: beam sampling",
     "hf_beam_search": "transformers: beam search",
@@ -37,11 +37,11 @@ MEANINGS = {
     "sampling": "One text. The large model works once for every token.",
     "beam_sampling": "Several versions of the text at once. The large model works once for every token.",
     "speculative": "One text, guessed ahead; every text has the same chance as in sampling.",
-    "dsbd same-law": _SAME_CHANCES,
-    "dsbd auto-same-law": _SAME_CHANCES,
+    "dsbd exact": _SAME_CHANCES,
+    "dsbd auto-exact": _SAME_CHANCES,
     "dsbd defaults": "As many versions as will probably pass the check; each token is drawn by the large model.",
 }
-SAME_LAW = ("dsbd same-law", "dsbd auto-same-law", "dsbd paper-same-law")
+EXACT = ("dsbd exact", "dsbd auto-exact", "dsbd paper-exact")
 Heat = Literal["one text", "several texts"]
 HEATS: tuple[Heat, Heat] = ("several texts", "one text")
 ONE_TEXT = ("sampling", "greedy", "speculative", "specinfer", "hf_sampling", "hf_assisted")
@@ -103,7 +103,7 @@ def tick_path(lane: Lane, whole: float) -> str:
 
 
 def label_of(name: str) -> str:
-    """Return a contender's name as a reader sees it."""
+    """Return a system's name as a reader sees it."""
     found = LABELS.get(name) or name.replace("_", " ")
     return found[:1].upper() + found[1:]
 
@@ -169,7 +169,7 @@ def _short(times: float) -> str:
 
 
 def quality_said(racer: Racer, race: Race) -> str:
-    """Return how good a contender's answers were, compared with the baseline's; empty if nothing was compared."""
+    """Return how good a system's answers were, compared with the baseline's; empty if nothing was compared."""
     found = racer.row.difference
     if found is None:
         return ""
@@ -190,7 +190,7 @@ def led_by(race: Race) -> tuple[Racer, Racer] | None:
 def _several(race: Race) -> Racer | None:
     """Return the decoder with guesses and several texts that a race tells of."""
     racers = {racer.name: racer for racer in race.racers}
-    return next((racers[name] for name in (*SAME_LAW, "dsbd defaults") if name in racers), None)
+    return next((racers[name] for name in (*EXACT, "dsbd defaults") if name in racers), None)
 
 
 def headline_of(race: Race) -> str:
@@ -231,8 +231,8 @@ def meaning_of(race: Race) -> str:
         passes, others = _passes(racer), _passes(plain_of(race, heat))
         if passes is not None and others is not None and passes < others:
             saved.append(f"{passes} instead of {others} for {heat}")
-    law = ", under the same law" if several is None or several.name in SAME_LAW else ""
-    lead = f"Guesses save passes of the large model, on every machine: {', '.join(saved)}{law}. "
+    distribution = ", under the same distribution" if several is None or several.name in EXACT else ""
+    lead = f"Guesses save passes of the large model, on every machine: {', '.join(saved)}{distribution}. "
     if not saved:
         lead = "Guesses ahead may save passes of the large model; whether they save time, the clock says. "
     return lead.rstrip() if several is None or several.row.ratio is None else lead + _time_said(several.row.ratio)

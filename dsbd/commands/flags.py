@@ -131,7 +131,7 @@ def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool 
             read = step.total if step.doing == READING else read
     ids, start = pair.encode(prompt, chat), pair.tokenizer.bos_token_id
     if read:
-        told = f"the prompt of {len(ids):,} tokens is read in {read} segments; the law is p(. | memory)"
+        told = f"the prompt of {len(ids):,} tokens is read in {read} segments; the distribution is p(. | memory)"
         print(f"dsbd: {told}", file=sys.stderr)
     if start is not None and ids[:2] == [start, start]:
         told = f"the prompt begins twice: leave out {pair.tokenizer.bos_token!r}, or give the user's turn and --chat"

@@ -15,8 +15,8 @@ import torch
 from tqdm import tqdm
 
 from dsbd.api import decode
+from dsbd.bench.benchmark import digest, end_that_fits
 from dsbd.commands.parser import BAD_INPUT, value_of_text
-from dsbd.contest.contest import digest, end_that_fits
 from dsbd.errors import DsbdError, SettingsError
 from dsbd.models.loading import load_pair
 from dsbd.settings import FIELDS, DecodingSettings, fields_of

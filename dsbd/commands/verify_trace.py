@@ -48,7 +48,9 @@ def run(parsed: argparse.Namespace) -> int:
     if not trace.digest:
         lines.append("no digest: the trace was made in a browser, and what is not decided is not sealed")
     if not trace.settings.lossless:
-        lines.append(f"method {trace.settings.method} keeps no law: what follows is its own test, not the target's law")
+        lines.append(
+            f"method {trace.settings.method} keeps no distribution: what follows is its own test, not the target's distribution"
+        )
     if replayed is not None:
         same = f"decoded again: all ids are the same, probabilities differ by {replayed['largest']:.1g} at most"
         lines.append(f"decoded again: {replayed['difference']}" if replayed["difference"] else same)

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import torch
 
 from dsbd.errors import PairError
-from dsbd.results import Brief
-from dsbd.util import Check, Progress, never_stop
+from dsbd.results import ShortRepr
+from dsbd.util import CancelCheck, Progress, never_cancel
 
 READING = "reading a long prompt"
 MOST_TOKENS = 1_000_000
@@ -143,7 +143,7 @@ class ReadSegment:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PromptMemory(Brief):
+class PromptMemory(ShortRepr):
     """A prompt behind a memory: what stands in slot 0, and the ids that follow."""
 
     embedding: torch.Tensor
@@ -186,7 +186,7 @@ class Memory:
         return 1 + min(self.settings.sensory_tokens, last.start) + len(last)
 
     def reading(
-        self, model: Any, ids: Sequence[int], check: Check = never_stop
+        self, model: Any, ids: Sequence[int], check: CancelCheck = never_cancel
     ) -> Generator[Progress, None, PromptMemory]:
         """Read a prompt; yield after each segment. Closing the generator cancels.
 
@@ -200,7 +200,7 @@ class Memory:
             self._latest = model, key, (yield from self._read(model, key, check))
         return self._latest[2]
 
-    def _read(self, model: Any, ids: tuple[int, ...], check: Check) -> Generator[Progress, None, PromptMemory]:
+    def _read(self, model: Any, ids: tuple[int, ...], check: CancelCheck) -> Generator[Progress, None, PromptMemory]:
         network, kept = self.network, self.settings.sensory_tokens
         spans = segments_of(len(ids), self.settings.segment_tokens)
         last = spans[-1]

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import torch
 
 from dsbd.errors import first_line
-from dsbd.law.beams import Node
-from dsbd.models.engines.choice import new_row, slow_row
+from dsbd.models.engines.choice import new_state, reference_state
 from dsbd.models.engines.onnx import why_not_onnx
 from dsbd.models.engines.traced import routes
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.row import Row
+from dsbd.models.states.forest import ForestState
+from dsbd.models.states.state import DecodingState
+from dsbd.verification.beams import Node
 
 KNOWN_LAYER_TYPES = frozenset({"full_attention", "sliding_attention"})
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.03, torch.bfloat16: 0.08}
@@ -44,7 +44,7 @@ class ForestCheck(NamedTuple):
 
 def eager_of(model: LanguageModel) -> Logits:
     """Return what computes the forests in one cache row with the model's Python: once, for several checks."""
-    return cache(lambda: _two_iterations(ForestRow(model)))
+    return cache(lambda: _two_iterations(ForestState(model)))
 
 
 @torch.inference_mode()
@@ -65,7 +65,7 @@ def check_states(model: LanguageModel, attention: str) -> ForestCheck:
     Recurrences compute in float32 in a model of any dtype, so the tolerance is at least that of float32.
     """
     least, kept = TOLERANCE[torch.float32], replace(model, attention=attention)
-    return _compare(kept, lambda: _two_iterations(new_row(kept)), _paths_of(kept), "caches and single paths", least)
+    return _compare(kept, lambda: _two_iterations(new_state(kept)), _paths_of(kept), "caches and single paths", least)
 
 
 @torch.inference_mode()
@@ -87,7 +87,7 @@ def check_engine(model: LanguageModel, eager: Logits | None = None) -> ForestChe
     if model.engine == "onnx" and (reason := why_not_onnx(model)) is not None:
         return _failed(reason)
     names = f"{model.engine} and eager forwards"
-    return _compare(model, lambda: _two_iterations(new_row(model)), eager or eager_of(model), names)
+    return _compare(model, lambda: _two_iterations(new_state(model)), eager or eager_of(model), names)
 
 
 @torch.inference_mode()
@@ -102,13 +102,13 @@ def check_int8(model: LanguageModel, eager: Logits) -> tuple[ForestCheck, float]
     """
     if (reason := why_not_onnx(model)) is not None:
         return _failed(reason), 0.0
-    ours = cache(lambda: _two_iterations(new_row(model)))
+    ours = cache(lambda: _two_iterations(new_state(model)))
     found = _compare(model, ours, _paths_of(model), "int8 forests and single paths", ROUGH)
     if not found.passed:
         return found, 0.0
-    if not torch.equal(ours()[0], _two_iterations(new_row(model), shift=1)[0]):
-        return _failed("the int8 law of a token depends on other paths of the forest"), 0.0
-    near = _compare(model, ours, eager, "int8 and float laws", ROUGH)
+    if not torch.equal(ours()[0], _two_iterations(new_state(model), shift=1)[0]):
+        return _failed("the int8 distribution of a token depends on other paths of the forest"), 0.0
+    near = _compare(model, ours, eager, "int8 and float distributions", ROUGH)
     shared = torch.minimum(ours().softmax(dim=1), eager().softmax(dim=1)).sum(dim=1).mean()
     return found if near.passed else near, float(shared)
 
@@ -118,7 +118,7 @@ def _failed(reason: str) -> ForestCheck:
 
 
 def _paths_of(model: LanguageModel) -> Logits:
-    return lambda: _two_iterations(slow_row(model))
+    return lambda: _two_iterations(reference_state(model))
 
 
 def _compare(model: LanguageModel, tried: Logits, trusted: Logits, names: str, least: float = 0.0) -> ForestCheck:
@@ -141,7 +141,7 @@ def _compared(
     return ForestCheck(passed, distance, f"{names} {'agree' if passed else 'differ'}")
 
 
-def _two_iterations(row: Row, shift: int = 0) -> torch.Tensor:
+def _two_iterations(row: DecodingState, shift: int = 0) -> torch.Tensor:
     """Return logits [nodes, vocabulary] in float64 of two small forests, the second below a node of the first.
 
     If the model has a memory, an embedding stands in front of them. ``shift`` is added to the ids of the first forest.
@@ -153,14 +153,14 @@ def _two_iterations(row: Row, shift: int = 0) -> torch.Tensor:
     row.prefill(tokens[:_PROMPT_SIZE], nodes[0], prefix)
     for parent, token in zip(_PARENTS, tokens[_PROMPT_SIZE:], strict=True):
         nodes.append(nodes[parent].child(token))
-    row.open(nodes[:1], len(_PARENTS))
+    row.begin(nodes[:1], len(_PARENTS))
     fed = torch.tensor(tokens[_PROMPT_SIZE:], device=model.device).add(shift) % model.vocabulary_size
-    first = row.feed(fed, torch.tensor(_PARENTS, device=model.device), _LAYERS)
-    row.register(nodes[1:])
+    first = row.forward(fed, torch.tensor(_PARENTS, device=model.device), _LAYERS)
+    row.assign(nodes[1:])
     beams = [nodes[3].child(tokens[0]), nodes[4].child(tokens[1]), nodes[5].child(tokens[2])]
     row.commit(beams)
-    row.open(beams, 2)  # five tokens with the beams, not six again: so a trace that fits one size only is found
-    second = row.feed(fed[:2], torch.arange(2, device=model.device), (2,))
+    row.begin(beams, 2)  # five tokens with the beams, not six again: so a trace that fits one size only is found
+    second = row.forward(fed[:2], torch.arange(2, device=model.device), (2,))
     return torch.cat([first, second]).double()
 
 

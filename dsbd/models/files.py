@@ -18,7 +18,7 @@ from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, Reposit
 from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-from dsbd.errors import PairError, first_line, told_as
+from dsbd.errors import PairError, first_line, wrap_errors
 from dsbd.machine import is_out_of_memory
 
 CONFIG, ADAPTER, GGUF = "config.json", "adapter_config.json", ".gguf"
@@ -234,7 +234,7 @@ def loading_errors(what: str, remedy: str = CAUSAL) -> AbstractContextManager[No
         advice = known if is_out_of_memory(error) else remedy
         return PairError(f"cannot load {what}: {kind}{first_line(error)}; {advice}")
 
-    return told_as(error_of)
+    return wrap_errors(error_of)
 
 
 def config_of(source: Source) -> Any:

@@ -12,14 +12,14 @@ from transformers import Cache, DynamicCache
 from dsbd.machine import SMALL
 from dsbd.memory.reading import Memory
 from dsbd.models.cache import ForestCache, LayerShape
-from dsbd.results import Brief
+from dsbd.results import ShortRepr
 
 Masks = dict[str, torch.Tensor]
 Runner = TypeVar("Runner")
 
 
 @dataclass(frozen=True, repr=False)
-class LanguageModel(Brief):
+class LanguageModel(ShortRepr):
     """A causal model, with the facts about it that the decoder needs."""
 
     model: Any
@@ -38,7 +38,7 @@ class LanguageModel(Brief):
     """How forwards run: ``eager``; ``traced``: without the model's Python; ``graph``: captured and
     replayed; ``onnx``: by ONNX Runtime. ``auto`` until a pair is made."""
     weights: str = "float"
-    """``int8``: the engine ``onnx`` runs the model rounded to eight bits, which has a law of its own."""
+    """``int8``: the engine ``onnx`` runs the model rounded to eight bits, which has a distribution of its own."""
     memory: Memory | None = None
     """What reads prompts beyond the context; None if nothing does."""
     runners: dict[type, Any] = field(default_factory=dict, init=False, compare=False, repr=False)

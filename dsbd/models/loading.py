@@ -77,8 +77,8 @@ def load_pair(
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
             ``offload_folder``. If the models need different arguments, load them and call :func:`dsbd.make_pair`.
         memory: folder of a memory that was trained for the target. It adds small matrices to the target's weights, so
-            the target's law is that of the model with memory; a prompt beyond the context is then read into the memory
-            instead of being refused (docs/memory.md).
+            the target's distribution is that of the model with memory; a prompt beyond the context is then read into
+            the memory instead of being refused (docs/memory.md).
         weights: ``float``, or ``int8``: both models are rounded to eight bits, and ONNX Runtime runs them on a CPU.
             They are models of their own, and decodes are exact for them; ``pair.fallbacks`` says how near they are.
             ``auto`` is int8 for ``smollm2`` on a CPU with AVX2, else float.

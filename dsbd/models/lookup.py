@@ -1,8 +1,8 @@
 """Drafts without a draft model: guesses copied from the prompt and the text so far.
 
 What followed the last tokens earlier in the text is likely to follow them again, in edits, summaries and answers from a
-passage. That makes a law of next tokens as a draft model does, so every method that drafts, its records and its audit
-stay as they are: the target's law does not depend on where the drafts come from.
+passage. That makes a distribution of next tokens as a draft model does, so every method that drafts, its records and
+its audit stay as they are: the target's distribution does not depend on where the drafts come from.
 
 *Source:* prompt lookup decoding, whose guesses are one chain; docs/algorithm.md, *Drafts without a draft model*.
 """
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from dsbd.law.beams import Node, common_prefix
-from dsbd.law.laws import TopTokens
+from dsbd.verification.beams import Node, common_prefix
+from dsbd.verification.distributions import TopTokens
 
 LOOKUP = "lookup"
 """The name of this draft, where a draft model is named."""
@@ -35,7 +35,7 @@ class Lookup:
     attention = "copies"
 
 
-class Copies:
+class PromptLookup:
     """The source of a drafter's next tokens: what followed in the text so far.
 
     Of the last n tokens, n from ``LONGEST`` down to ``SHORTEST``, each n that occurred before takes n / (n + 1) of the

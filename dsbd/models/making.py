@@ -106,7 +106,7 @@ def _shared_vocabulary(tokenizer: Any, draft_tokenizer: Any, models: Mapping[str
             f"vocabularies differ: {models['target'].id} has {len(ours)} entries, {models['draft'].id} has "
             f"{len(theirs)}, {shared} agree; use a draft model of the same family (generate of transformers drafts "
             f"across vocabularies with assistant_model, tokenizer and assistant_tokenizer, by text or by the tokens in "
-            f"common; that gives no law over the same pairs of beam and token, so it is not exact here)"
+            f"common; that gives no distribution over the same pairs of beam and token, so it is not exact here)"
         )
     if isinstance(tokenizer, PreTrainedTokenizerBase):
         _require_ids(tokenizer, models)
@@ -145,7 +145,7 @@ def _fitted(
         checks[role], share = check_int8(model, eager)
         if not checks[role].passed:
             raise PairError(f"{model.id} does not run in int8: {checks[role].reason}; leave weights at float")
-        near = f"its law overlaps the float model's by {share:.1%} in the check"
+        near = f"its distribution overlaps the float model's by {share:.1%} in the check"
         fallbacks.append(f"{role} model is rounded to int8: {near}")
         return model
     checks[role] = check_forest(model, eager)
@@ -166,12 +166,12 @@ def _fitted(
 
 
 def _require_causal(model: LanguageModel) -> None:
-    """Check that the model runs, and that no token changes an earlier law. Raises: PairError."""
+    """Check that the model runs, and that no token changes an earlier distribution. Raises: PairError."""
     with loading_errors(model.id):
         check = check_causal(model)
     if not check.passed and math.isfinite(check.error):
         raise PairError(
-            f"{model.id} is not causal: a later token changes the law of an earlier one; load a causal language model "
+            f"{model.id} is not causal: a later token changes the distribution of an earlier one; load a causal language model "
             f"(a BERT-like one has to be loaded with is_decoder=True)"
         )
 
@@ -207,13 +207,14 @@ class Ids:
         return ""
 
 
-def kept_pair(target: Any, draft: Any) -> Pair:
+def cached_pair(target: Any, draft: Any) -> Pair:
     """Return the pair of two loaded models; it is checked at the first call, and again after a model changed.
 
-    Engines copy and join weights, so a pair from before a change would follow the old law. A change is noticed if a
-    weight was replaced, moved, cast or changed in place, or if a module has other numbers, texts, lists or methods: an
-    adapter that was switched, another scaling, the mode. A change through ``parameter.data`` is not noticed, because
-    torch does not count it. Models with hooks or with methods of their own run eagerly: what these read is not seen.
+    Engines copy and join weights, so a pair from before a change would follow the old distribution. A change is noticed
+    if a weight was replaced, moved, cast or changed in place, or if a module has other numbers, texts, lists or
+    methods: an adapter that was switched, another scaling, the mode. A change through ``parameter.data`` is not
+    noticed, because torch does not count it. Models with hooks or with methods of their own run eagerly: what these
+    read is not seen.
 
     Raises:
         PairError: as :func:`make_pair` does.
@@ -223,15 +224,15 @@ def kept_pair(target: Any, draft: Any) -> Pair:
         kept = target.__dict__[ON_MODEL] = _Pairs()
     draft = LOOKUP if isinstance(draft, str) and draft == LOOKUP else draft  # one object, which has one identity
     mark, pair = kept.get(id(draft), (None, None))
-    if pair is None or mark != _mark(target, draft):
+    if pair is None or mark != _fingerprint(target, draft):
         modules = [module for model in (target, draft) if isinstance(model, Module) for module in model.modules()]
         own = any("forward" in vars(one) or one._forward_hooks or one._forward_pre_hooks for one in modules)
         pair = make_pair(target, draft, Ids(), "eager" if own else None)
-        kept[id(draft)] = _mark(target, draft), pair
+        kept[id(draft)] = _fingerprint(target, draft), pair
     return pair
 
 
-def _mark(*models: Any) -> list[Any]:
+def _fingerprint(*models: Any) -> list[Any]:
     """Return a value that changes with all that modules hold: weights, hooks, methods, numbers, texts."""
     modules = [module for model in models if isinstance(model, Module) for module in model.modules()]
     return [(id(type(module).forward), *map(_state, vars(module).items())) for module in modules]

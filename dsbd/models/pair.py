@@ -15,16 +15,16 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 import torch
 
-from dsbd.errors import PromptError, first_line, told_as
+from dsbd.errors import PromptError, first_line, wrap_errors
 from dsbd.machine import machine, versions
 from dsbd.memory.reading import PromptMemory
 from dsbd.methods import needs_draft_model
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.lookup import Lookup
-from dsbd.results import Brief
+from dsbd.results import ShortRepr
 from dsbd.settings import DecodingSettings
-from dsbd.util import Check, Progress, never_stop
+from dsbd.util import CancelCheck, Progress, never_cancel
 
 SAMPLED_WEIGHTS = 64
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
@@ -105,7 +105,7 @@ def _byte_of_character() -> dict[str, int]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Pair(Brief):
+class Pair(ShortRepr):
     """The models, the tokenizer, and the ids that end a text. A pair equals only itself."""
 
     target: LanguageModel
@@ -174,7 +174,7 @@ class Pair(Brief):
         return ids
 
     def _tokens(self, text: str) -> list[int]:
-        with told_as(self._cannot_encode):
+        with wrap_errors(self._cannot_encode):
             ids = list(self.tokenizer(text).input_ids)
         bos, written = self.tokenizer.bos_token_id, getattr(self.tokenizer, "bos_token", None)
         if not ids and bos is None:
@@ -212,7 +212,7 @@ class Pair(Brief):
             ]
             return self.tokenizer.apply_chat_template(sent, add_generation_prompt=True, return_dict=False, **how)
 
-        with told_as(self._cannot_encode):
+        with wrap_errors(self._cannot_encode):
             ids, marked = list(written(texts)), written(marks, tokenize=False)
         for place, mark in enumerate(marks):
             if mark is not None and (mark not in marked or "'type': 'text'" in marked):
@@ -256,7 +256,7 @@ class Pair(Brief):
         return self._limit[0] - prompt_size
 
     def fitting(
-        self, ids: Sequence[int], max_new_tokens: int, check: Check = never_stop
+        self, ids: Sequence[int], max_new_tokens: int, check: CancelCheck = never_cancel
     ) -> Generator[Progress, None, WindowedPrompt]:
         """Return what the models are fed for a prompt: all of it, or its last segment behind a memory of the rest.
 

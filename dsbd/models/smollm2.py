@@ -16,7 +16,7 @@ import torch
 from huggingface_hub import HfApi, constants, snapshot_download, try_to_load_from_cache
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-from dsbd.errors import PairError, first_line, told_as
+from dsbd.errors import PairError, first_line, wrap_errors
 from dsbd.machine import without_progress
 from dsbd.models.files import CONFIG, PATIENCE_SECONDS, WEIGHTS
 from dsbd.util import SMOLLM2, part_of
@@ -57,7 +57,7 @@ def fetch(show: Callable[[str], object] = lambda _: None) -> Path:
     if (folder := fetched()) is not None:
         return folder
     show("asking the hub")
-    with without_progress(), told_as(_cannot_fetch):
+    with without_progress(), wrap_errors(_cannot_fetch):
         try:
             HfApi().model_info(REPOSITORY, revision=REVISION, timeout=PATIENCE_SECONDS)
         except Exception as error:  # all: network errors differ between versions of the library

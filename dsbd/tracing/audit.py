@@ -1,7 +1,7 @@
 """Computes every decision of a trace again, and names the first one that does not follow from the recorded numbers.
 
-This is arithmetic on the trace alone: that of ``dsbd.law``, whose other witnesses are the enumerations of the tests. It
-cannot tell whether the models really gave these probabilities: ``replay`` decodes again with them.
+This is arithmetic on the trace alone: that of ``dsbd.verification``, whose other witnesses are the enumerations of the
+tests. It cannot tell whether the models really gave these probabilities: ``replay`` decodes again with them.
 
 *Source:* docs/algorithm.md, *One iteration*, *The dynamic width*, *Joint tests* and *The trace*.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from dsbd.errors import TraceError
 from dsbd.methods import DepthPolicy, needs_draft_model, resolve
 from dsbd.results import ITERATION_PHASES, acceptance_rate, count_verdicts
-from dsbd.tracing.law_audit import BrokenError, Checks, check_forest, check_numbers, check_target
+from dsbd.tracing.distribution_audit import BrokenError, Checks, check_forest, check_numbers, check_target
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit, check_joint_test
 from dsbd.tracing.records import (
     ROOT,
@@ -60,18 +60,19 @@ def verify_trace(trace: Trace) -> AuditReport:
       ``result.stats.draft_calls``;
     - how the ``prompt`` became its tokens;
     - random numbers, where they decide the same: ``trials.uniform``, ``draws.uniform``, and this with its interval;
-    - the size of log-probabilities where the temperature is not 1 or pairs were cut, and any of a node that decided
+    - the size of log-probabilities where the temperature is not 1 or candidates were cut, and any of a node that
+    decided
       nothing: ``nodes.target_log_prob``, ``nodes.draft_log_prob``, ``nodes.target_prob``, ``nodes.draft_prob``,
       ``nodes.parent``, ``nodes.token_id``, ``nodes.text``, ``nodes.bytes``, ``nodes.ends``;
-    - a likely pair that is no node, as far as the others leave room: ``layers.alternatives.parent``,
+    - a likely candidate that is no node, as far as the others leave room: ``layers.alternatives.parent``,
       ``layers.alternatives.token_id``, ``layers.alternatives.text``, ``layers.alternatives.target_prob``,
-      ``layers.alternatives.draft_prob``; Q of a pair that is neither: ``draws.draft_prob``; how many pairs there are
-      where top_p cuts: ``layers.target_support``;
+      ``layers.alternatives.draft_prob``; Q of a candidate that is neither: ``draws.draft_prob``; how many candidates
+      there are where top_p cuts: ``layers.target_support``;
     - cache slots: ``kept.slots_scored`` and, of earlier iterations, ``kept.nodes``;
     - a setting, where the run shows nothing of it. So are ``settings.width_threshold``, ``settings.continuation`` and
       ``settings.depth_costs`` where another value chooses the same; ``settings.landing`` and ``settings.input_beams``
       where nothing landed or was left; ``settings.top_p`` where it cut, or would have cut nothing; ``settings.top_k``
-      below a top_p that cuts, or at temperature 0 or below 0.15; ``settings.temperature`` of lone pairs and at 0;
+      below a top_p that cuts, or at temperature 0 or below 0.15; ``settings.temperature`` of lone candidates and at 0;
       ``settings.draft_width`` where Q has no more, or a joint test tries one beam; ``settings.cover_width`` near
       top_k; ``settings.min_width``, ``settings.forest`` without drafts; ``settings.branching`` of layers that were
       not reached; ``settings.length_penalty`` of one token; ``settings.max_new_tokens`` where all beams ended;
@@ -129,7 +130,9 @@ class _Audit:
         checks.same("a draft model", draft is not None or not needs_draft_model(self.settings), True)
         if draft is not None:
             checks.same("vocabulary of the draft model", draft.vocabulary_size, checks.vocabulary)
-        listed = [pair for one in self.trace.iterations for layer in one.layers for pair in layer.alternatives]
+        listed = [
+            candidate for one in self.trace.iterations for layer in one.layers for candidate in layer.alternatives
+        ]
         pieces: list[Piece | Node] = [*self.trace.prompt.pieces, *nodes]
         every: list[Piece | Node | Alternative] = [*pieces, *listed]
         checks.same("tokens are in the vocabulary", all(0 <= one.token_id < checks.vocabulary for one in every), True)

@@ -1,6 +1,7 @@
 """Decides one layer of a trace again: its width, trials, draws and beams.
 
-The law's own arithmetic (``Residual``, ``Width``) runs on the recorded pairs, and behind them on one more pair for all
+The distribution's own arithmetic (``Residual``, ``Width``) runs on the recorded candidates, and behind them on one more
+candidate for all
 others: of these the sum of P is known, and nothing of Q. So S is only bounded where it follows from them, too.
 
 *Source:* docs/algorithm.md, *One iteration*, *The residual in closed form*, *The dynamic width* and *Joint tests*.
@@ -12,12 +13,12 @@ from operator import add
 
 import numpy as np
 
-from dsbd.law.joint import ONE_SEQUENCE, acceptance, passes
-from dsbd.law.laws import Floats, Law, Residual, excess
-from dsbd.law.verified import TAKEN
-from dsbd.law.width import BONUS, COUPLED, Width, cap_width, width_after_chain
-from dsbd.tracing.law_audit import BrokenError, Checks, drafts_planned
+from dsbd.tracing.distribution_audit import BrokenError, Checks, drafts_planned
 from dsbd.tracing.records import ROOT, Draw, InputBeam, Iteration, Layer, Node, Trial
+from dsbd.verification.distributions import Floats, JointDistribution, Residual, excess
+from dsbd.verification.joint import ONE_SEQUENCE, acceptance, passes
+from dsbd.verification.verified import TAKEN
+from dsbd.verification.width import BONUS, COUPLED, Width, cap_width, width_after_chain
 
 LEAST_LEFT = 1e-280
 """Where less of P is left, recorded probabilities have lost the digits that P' follows from."""
@@ -36,14 +37,14 @@ class LayerAudit:
         self.nodes = {node.id: node for node in iteration.nodes if node.layer == layer.layer}
         self.is_last = layer.layer == len(iteration.layers)
         self.is_below_forest = layer.layer > iteration.draft_depth
-        self.law, self.draft_probs = self._recorded_law()
-        self.residual = Residual(self.law, self.draft_probs, self.settings.replacement)
+        self.distribution, self.draft_probs = self._recorded_distribution()
+        self.residual = Residual(self.distribution, self.draft_probs, self.settings.replacement)
         self.drafted = 0.0
         """Q of the drafts so far."""
         self.rejections = 0
         """Since the last acceptance or draw: each one moved the residual."""
         self.taken = set[int]()
-        """The pairs that coupled draws without replacement have taken."""
+        """The candidates that coupled draws without replacement have taken."""
         self.finished: dict[int, InputBeam] = {}
         """The beams that ended, by node."""
         self.outcome = ""
@@ -64,25 +65,25 @@ class LayerAudit:
             self._draw(draw)
         return self._yielded(yielded + [draw.node for draw in self.draws])
 
-    def _recorded_law(self) -> tuple[Law, Floats]:
-        """Return P and Q of the recorded pairs, in their order, and of one pair for all others."""
+    def _recorded_distribution(self) -> tuple[JointDistribution, Floats]:
+        """Return P and Q of the recorded candidates, in their order, and of one candidate for all others."""
         alive = self.layer.alive
         places = {node: place for place, node in enumerate(alive)}
         drawn = {draw.node: draw.draft_prob for draw in self.draws}  # a drawn node holds no Q
-        pairs = {
+        candidates = {
             (places[node.parent], node.token_id): (node.target_prob or 0.0, node.draft_prob or drawn.get(node.id, 0.0))
             for node in self.nodes.values()
             if node.parent in places
         }
         listed = {(places[one.parent], one.token_id): one for one in self.layer.alternatives if one.parent in places}
-        pairs |= {place: (one.target_prob, one.draft_prob) for place, one in listed.items()}
-        self.index = {pair: index for index, pair in enumerate(sorted(pairs))}
+        candidates |= {place: (one.target_prob, one.draft_prob) for place, one in listed.items()}
+        self.index = {candidate: index for index, candidate in enumerate(sorted(candidates))}
         self.index_of = {
             node.id: self.index[places[node.parent], node.token_id]
             for node in self.nodes.values()
             if node.parent in places
         }
-        target, draft = np.array([pairs[pair] for pair in self.index] + [(0.0, 0.0)]).T
+        target, draft = np.array([candidates[candidate] for candidate in self.index] + [(0.0, 0.0)]).T
         self.rest = target[-1] = max(1.0 - math.fsum(target), LEAST_LEFT)
         ranks = None
         if self.checks.is_greedy:  # certain in their turn are the beams of the layer
@@ -91,7 +92,7 @@ class LayerAudit:
             self.rest = 0.0
         keys = np.array([(place << 32) | token for place, token in self.index] + [len(alive) << 32])
         with np.errstate(divide="ignore"):
-            return Law(keys, target, np.zeros(target.size), np.log(target), ranks), draft
+            return JointDistribution(keys, target, np.zeros(target.size), np.log(target), ranks), draft
 
     # ---- the width
 
@@ -121,12 +122,11 @@ class LayerAudit:
             return Width(cap_width(settings.max_width, layer.target_support, settings), lambda: COUPLED)
         if settings.replacement:
             checks.same("planned drafts", layer.draws_planned, drafts_planned(settings, layer.layer))
-        target = self.law.masses()
+        target = self.distribution.masses()
         for c, S in zip(layer.chain_c, layer.chain_S, strict=True):
             self._bound(S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0, "chain")
         chain_c = [0.0, *map(add, layer.chain_c, layer.chain_S[:-1])]
         return width_after_chain(chain_c, layer.chain_S, layer.target_support, settings)
-
 
     # ---- trials
 
@@ -169,7 +169,7 @@ class LayerAudit:
         self.residual.c, self.residual.S = record.c or 0.0, record.S or 0.0
 
     def _bound(self, S: float | None, most: float, unknown: float, name: str) -> None:
-        """Check S, of which the pairs that are not recorded can take ``unknown`` at most."""
+        """Check S, of which the candidates that are not recorded can take ``unknown`` at most."""
         self.checks.at_most("S", S, most, name)
         self.checks.at_most("least S", most - unknown, S or 0.0, name)
 
@@ -192,7 +192,7 @@ class LayerAudit:
     # ---- draws
 
     def _draw(self, draw: Draw) -> None:
-        """Decide one draw again: its kind, its law, and the interval its uniform fell in or the noise."""
+        """Decide one draw again: its kind, its distribution, and the interval its uniform fell in or the noise."""
         checks, layer, name = self.checks, self.layer, f"draw of node {draw.node}"
         node = self.nodes[draw.node]
         checks.same("kind of a draw", draw.kind, "recovered" if self.rejections else self._kind(), name)
@@ -200,7 +200,7 @@ class LayerAudit:
         if not checks.is_coupled:
             self._adopt(draw, name)
         index = self.index_of.get(draw.node, -1)  # -1: its parent is not alive
-        target, draft = (0.0, 0.0) if index < 0 else (self.law.probability(index), self.draft_probs[index])
+        target, draft = (0.0, 0.0) if index < 0 else (self.distribution.probability(index), self.draft_probs[index])
         checks.close("P of a draw", draw.target_prob, target, name)
         if node.kind == "drawn":
             checks.close("P of a drawn node", node.target_prob, draw.target_prob, name)
@@ -217,15 +217,19 @@ class LayerAudit:
         self.rejections = 0
 
     def _by_noise(self, draw: Draw, index: int, name: str) -> None:
-        """Check the noise of a draw, which follows from the seed, and that no recorded pair has more score + noise."""
-        noise, row = np.zeros((1, self.law.support)), 0
+        """Check the noise of a draw, which follows from the seed, and that no recorded candidate has more score +
+        noise.
+        """
+        noise, row = np.zeros((1, self.distribution.support)), 0
         if not self.checks.is_greedy:
             parents = [self.checks.path(node) for node in (*self.layer.alive, ROOT)]  # the last for the rest of P
-            noise = self.checks.noise.gumbel(self.law, parents, self.layer.width if self.settings.replacement else 1)
+            noise = self.checks.noise.gumbel(
+                self.distribution, parents, self.layer.width if self.settings.replacement else 1
+            )
             row = draw.order if self.settings.replacement else 0
-            values = self.law.scores + noise[row]
+            values = self.distribution.scores + noise[row]
             left = [value for at, value in enumerate(values[:-1].tolist()) if at not in self.taken]
-            self.checks.at_most("score + noise of a recorded pair", max(left), values[index], name)
+            self.checks.at_most("score + noise of a recorded candidate", max(left), values[index], name)
         self.checks.close("noise", draw.noise, noise[row, index], name)
         self.taken |= set() if self.settings.replacement else {index}
 
@@ -234,8 +238,8 @@ class LayerAudit:
         width = high - low
         checks.close("interval", width, self._left(draw.node, width), name)
         masses = self.residual.masses() / self.residual.S if self.residual.S >= LEAST_LEFT else np.zeros(index + 1)
-        checks.at_most("recorded pairs before the interval", float(masses[: max(index, 0)].sum()), low, name)
-        checks.at_most("recorded pairs after it", float(masses[index + 1 : -1].sum()), 1.0 - high, name)
+        checks.at_most("recorded candidates before the interval", float(masses[: max(index, 0)].sum()), low, name)
+        checks.at_most("recorded candidates after it", float(masses[index + 1 : -1].sum()), 1.0 - high, name)
         uniform = checks.uniform(draw.uniform, name)
         checks.same("uniform in its interval", low <= uniform < high, True, name)
 

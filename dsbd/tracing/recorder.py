@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dsbd.law.beams import Beam, Node
-from dsbd.law.verified import Draw, Trial, VerifiedLayer
 from dsbd.machine import versions
 from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.session import IterationEnd, Observer, RunStart
 from dsbd.tracing import records
 from dsbd.tracing.trace import FORMAT, Trace, canonical_digest
+from dsbd.verification.beams import Beam, Node
+from dsbd.verification.verified import Draw, Trial, VerifiedLayer
 
 if TYPE_CHECKING:
     from dsbd.models.language_model import LanguageModel
@@ -77,7 +77,7 @@ class IterationWriter:
                 elif node in drawn:
                     target = self._row_log_prob(node)
                 kind: records.NodeKind = "drafted" if node in drafts else "cover"
-                probs = self._target_prob(number, node), family.law.probability(node) if family else 0.0
+                probs = self._target_prob(number, node), family.distribution.probability(node) if family else 0.0
                 self._add(node, number, kind, target, scored.draft_log_probs[node], *probs)
 
     def _row_log_prob(self, node: Node) -> float:
@@ -104,26 +104,28 @@ class IterationWriter:
         self.nodes.append(records.Node(*known, *logs, target_prob, draft_prob, content))
 
     def _target_prob(self, number: int, node: Node) -> float | None:
-        """Return P at a forest node; None if its layer, or in a tree its parent's law, was not reached."""
+        """Return P at a forest node; None if its layer, or in a tree its parent's distribution, was not reached."""
         if number > len(self.raw.layers):
             return None
         layer = self.raw.layers[number - 1]
         for place, beam in enumerate(layer.alive):
             if beam.node is node.parent:
-                index = layer.law.find(place, node.token)
-                return 0.0 if index is None else float(layer.law.probs[index])
+                index = layer.distribution.find(place, node.token)
+                return 0.0 if index is None else float(layer.distribution.probs[index])
         return None if self.is_branched else 0.0
 
     def _layer(self, number: int, layer: VerifiedLayer) -> records.Layer:
         numbers = layer.width.numbers
-        best = (-layer.law.probs).argsort(kind="stable")[: records.ALTERNATIVES]  # ties in the order of the pairs
+        best = (-layer.distribution.probs).argsort(kind="stable")[
+            : records.ALTERNATIVES
+        ]  # ties in the order of the pairs
         return records.Layer(
             layer=number,
             kind="bonus" if numbers.width_reason == "bonus" else "draft",
             alive=[self.ids[beam.node] for beam in layer.alive],
             draws_planned=len(numbers.acceptance_chain),
             **numbers._asdict(),
-            target_support=layer.law.support,
+            target_support=layer.distribution.support,
             width=layer.width.width,
             accepted=count_verdicts(layer.trials)["accepted"],
             outcome=layer.outcome,
@@ -133,10 +135,10 @@ class IterationWriter:
         )
 
     def _alternative(self, layer: VerifiedLayer, index: int) -> records.Alternative:
-        place, token = layer.law.pair(index)
+        place, token = layer.distribution.candidate(index)
         parent, text = layer.alive[place].node, self.piece(token)[0]
         node = self.raw.scored.forest.find(parent, token)
-        probs = float(layer.law.probs[index]), float(layer.draft_probs[index])
+        probs = float(layer.distribution.probs[index]), float(layer.draft_probs[index])
         return records.Alternative(self.ids[parent], token, text, *probs, None if node is None else self.ids[node])
 
 

@@ -6,7 +6,7 @@ on the way from node 0.
 
 An iteration holds the beams that it starts from and the nodes that it adds: ``drafted`` and ``cover`` nodes of the
 forest, then ``drawn`` nodes for recovered, fresh and bonus tokens that are not in the forest. Layer by layer it holds
-the trials of the drafts and the draws from the target's law.
+the trials of the drafts and the draws from the target's distribution.
 """
 
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import FailFast, Field, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
-from dsbd.law.verified import STRICT, Outcome
-from dsbd.law.verified import Draw as Draw
-from dsbd.law.verified import Trial as Trial
-from dsbd.results import Brief, DecodedBeam
+from dsbd.results import DecodedBeam, ShortRepr
 from dsbd.settings import FIELDS
+from dsbd.verification.verified import STRICT, Outcome
+from dsbd.verification.verified import Draw as Draw
+from dsbd.verification.verified import Trial as Trial
 
 ROOT = 0
 ALTERNATIVES = 5
-"""How many of its likeliest pairs a layer records."""
+"""How many of its likeliest candidates a layer records."""
 _HEX = "^([0-9a-f]{2})+$"
 
 LAYERS = int(FIELDS["draft_depth"].high) + 1
@@ -82,7 +82,7 @@ class Piece:
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class SegmentRecord(Brief):
+class SegmentRecord(ShortRepr):
     """A segment of a prompt that was read into a memory."""
 
     tokens: int
@@ -94,7 +94,7 @@ class SegmentRecord(Brief):
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class MemoryRecord(Brief):
+class MemoryRecord(ShortRepr):
     """What stands in front of the prompt: one embedding for all segments but the last. *Source:* docs/memory.md."""
 
     name: Text
@@ -107,7 +107,7 @@ class MemoryRecord(Brief):
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Prompt(Brief):
+class Prompt(ShortRepr):
     """The prompt: as typed, and as the models saw it."""
 
     text: Text
@@ -130,7 +130,7 @@ class InputBeam:
 
 @dataclass(frozen=True, config=STRICT)
 class Node:
-    """One token below its parent. P and Q of a node come from the joint laws of its layer."""
+    """One token below its parent. P and Q of a node come from the joint distributions of its layer."""
 
     id: int
     parent: int
@@ -148,16 +148,18 @@ class Node:
     draft_log_prob: float | None
     """The same under the draft model; None for drawn nodes."""
     target_prob: Probability | None
-    """P: the target's joint law of the layer at this node. None if the layer was never reached or, in a forest drawn
-    per parent, the parent was not alive."""
+    """P: the target's joint distribution of the layer at this node. None if the layer was never reached or, in a forest
+    drawn per parent, the parent was not alive."""
     draft_prob: Probability | None
-    """Q: the draft's joint law of the layer at this node, or the law of its parent; None for drawn nodes."""
+    """Q: the draft's joint distribution of the layer at this node, or the distribution of its parent; None for drawn
+    nodes.
+    """
     bytes: str | None = Field(default=None, pattern=_HEX)
 
 
 @dataclass(frozen=True, config=STRICT)
 class Alternative:
-    """One of the likeliest pairs of a layer's joint law, drafted or not."""
+    """One of the likeliest candidates of a layer's joint distribution, drafted or not."""
 
     parent: int
     token_id: int
@@ -168,13 +170,13 @@ class Alternative:
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Layer(Brief):
+class Layer(ShortRepr):
     """One verified layer: its width, trials, draws and beams."""
 
     layer: int
     kind: LayerKind
     alive: OfBeams[int]
-    """Node ids of the alive beams that this layer extends, in the fixed order of its joint law."""
+    """Node ids of the alive beams that this layer extends, in the fixed order of its joint distribution."""
     draws_planned: Annotated[int, Field(ge=0)]
     """m: how many drafts can be tried: draft_width, or the children of the alive beam in a forest drawn per parent;
     without replacement at most the support of Q; 0 for a bonus layer."""
@@ -225,7 +227,7 @@ class KeptSlots:
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Iteration(Brief):
+class Iteration(ShortRepr):
     """One target forward: draft, score, verify, commit."""
 
     index: int
@@ -255,7 +257,7 @@ class BeamRecord(DecodedBeam):
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Result(Brief):
+class Result(ShortRepr):
     """What was returned; ``beams`` are ranked, the first is the returned one. ``text`` ends at ``stop``."""
 
     text: Text

@@ -17,18 +17,18 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from dsbd.errors import ArgumentError, TraceError, needs
-from dsbd.law.verified import STRICT
-from dsbd.results import Brief
+from dsbd.results import ShortRepr
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.reading import check_consistency, parse, read_trace_file
 from dsbd.tracing.records import Iteration, Listed, Models, Node, Prompt, Result, Text
 from dsbd.util import check_output, write_file
+from dsbd.verification.verified import STRICT
 
 FORMAT: Literal["dsbd-trace/2"] = "dsbd-trace/2"
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Trace(Brief):
+class Trace(ShortRepr):
     """One decode, complete. ``Trace.load`` and ``trace.save`` read and write it, ``.gz`` compressed."""
 
     format: Literal["dsbd-trace/2"]

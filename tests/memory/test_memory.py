@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 import dsbd
 from dsbd.api import planning
-from dsbd.contest.measure import log_likelihood
+from dsbd.bench.measure import log_likelihood
 from dsbd.errors import PairError, PromptError, StoppedError
 from dsbd.memory.files import CONFIG, WEIGHTS, LowRank, load_memory, save_memory
 from dsbd.memory.reading import Memory, MemoryNetwork, MemorySettings, segments_of
@@ -234,7 +234,7 @@ def test_log_weights_are_those_behind_the_memory(pair, method) -> None:
 
 
 def test_a_prompt_that_fits_is_not_read(pair) -> None:
-    """Catches a memory that changes the law of short prompts."""
+    """Catches a memory that changes the distribution of short prompts."""
     settings = dsbd.DecodingSettings(max_new_tokens=12, seed=3)
     found = dsbd.decode(pair, "One day", settings, record=True)
     assert found.beams == dsbd.decode(toy_pair(), "One day", settings).beams

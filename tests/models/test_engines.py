@@ -20,28 +20,28 @@ import dsbd
 from benchmarks import families
 from dsbd import decoder
 from dsbd.errors import PairError
-from dsbd.law.beams import Node
-from dsbd.law.verify import verify
 from dsbd.machine import SMALL, torch_threads
 from dsbd.models import language_model
 from dsbd.models.cache import GROWTH_SLOTS, PACKED, ForestCache, LayerShape, pack_groups
 from dsbd.models.check import check_engine, check_forest, check_states
 from dsbd.models.engines import choice, graph, onnx, onnx_graph, traced
-from dsbd.models.engines.choice import engine_for, new_row
-from dsbd.models.engines.graph import GraphRow, GraphRunner
-from dsbd.models.engines.onnx import OnnxForward, OnnxRow
-from dsbd.models.engines.traced import TracedRow
+from dsbd.models.engines.choice import engine_for, new_state
+from dsbd.models.engines.graph import GraphRunner, GraphState
+from dsbd.models.engines.onnx import OnnxForward, OnnxState
+from dsbd.models.engines.traced import TracedState
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
-from dsbd.models.rows import forest, states
-from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.states import StateRows
+from dsbd.models.states import forest, states
+from dsbd.models.states.forest import ForestState
+from dsbd.models.states.recurrent import RecurrentState
+from dsbd.verification.beams import Node
+from dsbd.verification.verify import verify
 from tests.models.tiny import CLOSE, FORESTS, VOCABULARY, WINDOW, Driver, tiny_model, wandered
 from tests.toy_pair import toy_model, toy_pair_on, toy_tokenizer
 
 EAGER_SOFTMAX, FLOAT32 = 1e-5, 1e-3
 """Bounds of rounding: the eager attention of transformers computes its softmax in float32 in any model."""
-ROWS = {"eager": ForestRow, "traced": TracedRow, "graph": GraphRow} | dict.fromkeys(("onnx", "int8"), OnnxRow)
+ROWS = {"eager": ForestState, "traced": TracedState, "graph": GraphState} | dict.fromkeys(("onnx", "int8"), OnnxState)
 FLIPPED = 1.0
 """In int8 a rounding that falls the other way changes logits of tiny models by less; a wrong mask by more than 6."""
 ONNX = ("llama", "qwen2", "qwen3", "mistral windows", "phi3")
@@ -114,11 +114,11 @@ def test_a_prompt_in_parts_is_the_prompt_in_one(family, monkeypatch):
         if packed:
             pack_groups(model.model)
         monkeypatch.setattr(forest, "PREFILL_TOKENS", size)
-        row, root = ForestRow(model), Node(None, -1, 0)
+        row, root = ForestState(model), Node(None, -1, 0)
         row.prefill(prompt, root)
-        row.open([root], 0)
+        row.begin([root], 0)
         with torch.inference_mode():
-            found.append((row.feed(NONE, NONE, ()), row.slots, row.forwards))
+            found.append((row.forward(NONE, NONE, ()), row.slots, row.forwards))
     for logits, slots, forwards in found[1:]:
         assert float((logits - found[0][0]).abs().max()) < CLOSE
         assert (slots, forwards) == found[0][1:]
@@ -133,8 +133,8 @@ def test_the_check_passes_families_that_work(family, dtype):
     assert check_forest(tiny_model(family, seed=1, dtype=dtype)).passed
 
 
-SHIPPED_MASKS, TRACED_FORWARD = ForestRow._masks, traced._OnBuffers.forward
-EVERYTHING = lambda self, sight, positions: SHIPPED_MASKS(self, torch.zeros_like(sight), positions)  # noqa: E731
+SHIPPED_MASKS, TRACED_FORWARD = ForestState._masks, traced._OnBuffers.forward
+EVERYTHING = lambda self, attention, positions: SHIPPED_MASKS(self, torch.zeros_like(attention), positions)  # noqa: E731
 NO_WINDOW = lambda self, full, positions, window: full  # noqa: E731
 
 
@@ -147,7 +147,7 @@ NO_WINDOW = lambda self, full, positions, window: full  # noqa: E731
 )
 def test_a_wrong_mask_is_seen(family, name, wrong, monkeypatch):
     """Catches a check at load too lax for one token too many or a forgotten window."""
-    monkeypatch.setattr(ForestRow, name, wrong)
+    monkeypatch.setattr(ForestState, name, wrong)
     for dtype in (torch.float64, torch.float32, torch.bfloat16):
         assert not check_forest(tiny_model(family, dtype=dtype)).passed
 
@@ -217,18 +217,22 @@ def test_weights_are_rounded_by_themselves_where_it_suits(asked, suits, becomes,
 
 INT8 = {
     "leak": (onnx_graph._Int8Builder, "_linear", leaking, "depends on other paths of the forest"),
-    "mask": (ForestRow, "_masks", EVERYTHING, "forests and single paths differ"),
-    "rotations": (onnx_graph.Builder, "_rotations", flat, "int8 and float laws differ"),
+    "mask": (ForestState, "_masks", EVERYTHING, "forests and single paths differ"),
+    "rotations": (onnx_graph.Builder, "_rotations", flat, "int8 and float distributions differ"),
 }
 
 
 @pytest.mark.parametrize("fault", INT8)
 def test_an_int8_model_is_checked_against_itself_and_its_float_model(fault, monkeypatch):
-    """Catches laws that depend on the rest of the forest, by less than a tolerance sees; and a wrong graph."""
+    """Catches distributions that depend on the rest of the forest, by less than a tolerance sees; and a wrong graph."""
     model = LanguageModel(toy_model(1, 2, head_size=16).float(), "toy", engine="onnx", weights="int8")
     pair = make_pair(model, None, toy_tokenizer())
     assert (pair.checks["target"].passed, pair.target.numbers, len(pair.fallbacks)) == (True, "int8", 1)
-    assert 90 < float(re.search(r"int8: its law overlaps the float model's by (\S+)% in", pair.fallbacks[0])[1]) < 100
+    assert (
+        90
+        < float(re.search(r"int8: its distribution overlaps the float model's by (\S+)% in", pair.fallbacks[0])[1])
+        < 100
+    )
     *place, said = INT8[fault]
     monkeypatch.setattr(*place)
     with pytest.raises(PairError, match=f"toy does not run in int8: .*{said}; leave weights at float"):
@@ -272,16 +276,16 @@ def test_caches_for_each_path_see_what_it_sees(name, monkeypatch):
 def test_a_short_path_goes_on_where_it_ended():
     """Catches a short path that goes on behind the padding of a long one, and a row for a path within another."""
     model, root, prompt = replace(tiny_model("llama"), attention="states"), Node(None, -1, 0), [3, 8, 6, 2]
-    row, rows = StateRows(model), list[int]()
+    row, rows = RecurrentState(model), list[int]()
     row.prefill(prompt, root)
-    row.open([root], 5)
+    row.begin([root], 5)
     note = model.model.register_forward_pre_hook(
         lambda _, __, fed: rows.append(len(fed["input_ids"])), with_kwargs=True
     )
-    row.feed(torch.tensor([4, 5, 9, 7]), torch.tensor([0, 0, 2, 3]), (2, 1, 1))
+    row.forward(torch.tensor([4, 5, 9, 7]), torch.tensor([0, 0, 2, 3]), (2, 1, 1))
     note.remove()
     assert rows == [1, 2]
-    below = row.feed(torch.tensor([11, 12]), torch.tensor([1, 4]), (2,))
+    below = row.forward(torch.tensor([11, 12]), torch.tensor([1, 4]), (2,))
     for logits, path in zip(below, ([4, 11], [5, 9, 7, 12]), strict=True):
         with torch.inference_mode():
             alone = model.model(torch.tensor([prompt + path])).logits[0, -1]
@@ -370,11 +374,11 @@ def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
     assert found == [16, 32, 32, 64, 64]
     assert [runner.fits(1, slots) for slots in (63, 64)] == [True, False]  # the last slot is for padding
     model = model_on("graph")
-    first, second = new_row(model), new_row(model)
-    assert (type(first), type(second)) == (GraphRow, ForestRow)
+    first, second = new_state(model), new_state(model)
+    assert (type(first), type(second)) == (GraphState, ForestState)
     del first
-    third = new_row(model, 100)
-    assert (type(third), third._runner.cache.capacity) == (GraphRow, 128)
+    third = new_state(model, 100)
+    assert (type(third), third._runner.cache.capacity) == (GraphState, 128)
     seen = weakref.ref(third._runner)
     del second, third, model
     gc.collect()

@@ -76,13 +76,13 @@ def test_a_model_can_be_saved_and_copied_after_a_call():
     version of inference tensors, which have none."""
     with torch.inference_mode():
         model = toy_model(1, 1)
-    first = making.kept_pair(model, None)
+    first = making.cached_pair(model, None)
     file = io.BytesIO()
     torch.save(model, file)
     file.seek(0)
     for other in (torch.load(file, weights_only=False), deepcopy(model)):
-        pair = making.kept_pair(other, None)
+        pair = making.cached_pair(other, None)
         assert pair.target.model is other
-        assert making.kept_pair(other, None) is pair
+        assert making.cached_pair(other, None) is pair
         torch.save(other, io.BytesIO())
-    assert making.kept_pair(model, None) is first
+    assert making.cached_pair(model, None) is first

@@ -1,4 +1,6 @@
-"""Drafts copied from the text: their law against a slow twin, whole decodes and their traces, and what is refused."""
+"""Drafts copied from the text: their distribution against a slow twin, whole decodes and their traces, and what is
+refused.
+"""
 
 from collections import Counter
 
@@ -6,11 +8,11 @@ import numpy as np
 import pytest
 
 import dsbd
-from dsbd.law.beams import Node
 from dsbd.models.loading import sources_of
-from dsbd.models.lookup import LONGEST, SHORTEST, Copies
+from dsbd.models.lookup import LONGEST, SHORTEST, PromptLookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
+from dsbd.verification.beams import Node
 from tests.toy_pair import read_settings, toy_model, toy_tokenizer
 
 PROMPT = [1, 2, 3, 1, 2, 4, 1, 2, 3, 5, 1, 2]
@@ -21,7 +23,7 @@ def pair() -> Pair:
     return make_pair(toy_model(1, 2), "lookup", toy_tokenizer())
 
 
-def slow_law(text: list[int], path: list[int]) -> dict[int, float]:
+def slow_distribution(text: list[int], path: list[int]) -> dict[int, float]:
     """Look for the last tokens of a path everywhere in the text, longest first."""
     probs, left = Counter(), 1.0
     for size in range(LONGEST, SHORTEST - 1, -1):
@@ -48,7 +50,7 @@ def slow_law(text: list[int], path: list[int]) -> dict[int, float]:
 def test_next_tokens_are_what_followed_in_the_text(shared: list[int], tails: list[list[int]]) -> None:
     """Catches an index that misses a place, mixes up beams, or takes in more than what the beams share."""
     root = Node(None, -1, 0)
-    copies = Copies(PROMPT, root)
+    copies = PromptLookup(PROMPT, root)
     common, beams = root, list[Node]()
     for token in shared:
         common = common.child(token)
@@ -59,7 +61,7 @@ def test_next_tokens_are_what_followed_in_the_text(shared: list[int], tails: lis
             node = node.child(token)
         beams.append(node)
     for node, row in zip(beams, copies.begin(beams, 0) if shared else copies.extend(beams), strict=True):
-        expected = slow_law([*PROMPT, *shared], [*PROMPT, *node.token_ids()])
+        expected = slow_distribution([*PROMPT, *shared], [*PROMPT, *node.token_ids()])
         assert row.tokens.tolist() == sorted(expected)
         assert np.exp(row.log_probs) == pytest.approx([expected[token] for token in sorted(expected)])
 

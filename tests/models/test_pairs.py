@@ -1,4 +1,6 @@
-"""Pairs: what is refused, in one sentence; pairs that decode as the plain one does; laws that processors change."""
+"""Pairs: what is refused, in one sentence; pairs that decode as the plain one does; distributions that processors
+change.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -203,7 +205,8 @@ def test_a_model_that_is_spread_decodes_alike(toy_folders, plain, tmp_path, way)
 
 @pytest.mark.parametrize("way", ["float64", "quantised in place", "quantised while loading", "padded"])
 def test_a_target_of_another_kind_than_its_draft_decodes(toy_folders, way):
-    """Catches laws in the wrong dtype, a mask in the dtype of packed weights, and columns that are no token of the
+    """Catches distributions in the wrong dtype, a mask in the dtype of packed weights, and columns that are no token of
+    the
     pair: a greedy text follows the target alone."""
     torchao = pytest.importorskip("torchao.quantization", reason="runs wherever torchao is installed")
     target = toy_model(1, 2) if way == "float64" else loaded(toy_folders["target"])
@@ -364,14 +367,16 @@ def decoded(method: str, processors=(letters_that_change,), **values) -> dsbd.De
 
 
 def test_beams_are_those_of_the_enumeration():
-    """Catches a law that is warped or normalised before it is processed, and a forest that changes the hypotheses."""
+    """Catches a distribution that is warped or normalised before it is processed, and a forest that changes the
+    hypotheses.
+    """
     start, words = toy_pair().encode("One day"), torch.tensor(list(product(LETTERS.tolist(), repeat=3)))
     ids, weights = torch.cat([torch.tensor([start]).expand(len(words), -1), words], dim=1), torch.zeros(len(words))
     with torch.inference_mode():
         logits = toy_pair().target.model(ids).logits
     for place in range(len(start), ids.shape[1]):
-        laws = letters_that_change(ids[:, :place], logits[:, place - 1]).log_softmax(dim=1)
-        weights = weights + laws.gather(1, ids[:, place : place + 1])[:, 0]
+        distributions = letters_that_change(ids[:, :place], logits[:, place - 1]).log_softmax(dim=1)
+        weights = weights + distributions.gather(1, ids[:, place : place + 1])[:, 0]
     searched = decoded("beam_search", num_beams=12)
     assert searched.token_ids == words[weights.argmax()].tolist()
     assert searched.beams[0].log_weight == pytest.approx(float(weights.max()))

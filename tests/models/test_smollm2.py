@@ -11,9 +11,9 @@ from zipfile import ZipFile
 import pytest
 
 import dsbd
-from dsbd.contest.contenders import contenders
-from dsbd.contest.contest import make_contest
-from dsbd.contest.tasks import Prompts
+from dsbd.bench.benchmark import make_benchmark
+from dsbd.bench.systems import systems
+from dsbd.bench.tasks import Prompts
 from dsbd.errors import PairError
 from dsbd.models import smollm2
 from dsbd.util import asset_path
@@ -147,15 +147,15 @@ def test_what_the_hub_gives_is_checked_too(package, tmp_path):
 
 
 def test_a_prompt_is_a_chat_where_the_tokenizer_has_a_template():
-    """Catches an instruct pair whose prompts are continued in a contest, and a bundled pair that begins to chat."""
+    """Catches an instruct pair whose prompts are continued in a benchmark, and a bundled pair that begins to chat."""
     plain, chat = toy_pair(), replace(toy_pair(), tokenizer=chat_tokenizer())
     assert plain.encode("Hi") == plain.encode("Hi", chat=False) == chat.encode("Hi", chat=False)
     sent = [EOS, *plain.encode("user: Hi\nreply: ")]
     assert chat.encode("Hi") == chat.encode("Hi", chat=True) == sent
     told = dsbd.decode(chat, "Hi", method="greedy", max_new_tokens=1, record=True).trace
     assert [piece.token_id for piece in told.prompt.pieces] == sent
-    racing = contenders(["greedy"], {"max_new_tokens": 9})
-    contest = make_contest(chat, racing, [Prompts(["Hi" * 60])], max_new_tokens=9)
-    assert len(chat.encode(contest.asked[0].prompt)) <= 128 - 9
+    racing = systems(["greedy"], {"max_new_tokens": 9})
+    benchmark = make_benchmark(chat, racing, [Prompts(["Hi" * 60])], max_new_tokens=9)
+    assert len(chat.encode(benchmark.asked[0].prompt)) <= 128 - 9
     assert [path for path in asset_path("models").rglob("*") if "chat_template" in path.name] == []
     assert not any("chat_template" in path.read_text() for path in asset_path("models").rglob("tokenizer_config.json"))

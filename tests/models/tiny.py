@@ -7,11 +7,11 @@ import torch
 
 from benchmarks import families
 from benchmarks.families import VOCABULARY, WINDOW
-from dsbd.law.beams import Node
-from dsbd.models.engines.choice import new_row, slow_row
+from dsbd.models.engines.choice import new_state, reference_state
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.row import Row
+from dsbd.models.states.forest import ForestState
+from dsbd.models.states.state import DecodingState
+from dsbd.verification.beams import Node
 
 _ALTERNATING = {"layer_types": ["sliding_attention", "full_attention"], "head_dim": 8}
 FORESTS: dict[str, dict[str, Any]] = {
@@ -25,7 +25,7 @@ FORESTS: dict[str, dict[str, Any]] = {
 
 
 def tiny_model(family: str, seed: int = 0, dtype: torch.dtype = torch.float64) -> LanguageModel:
-    """Make a language model with weights large enough that its next-token laws differ."""
+    """Make a language model with weights large enough that its next-token distributions differ."""
     model = families.tiny_model(family.removesuffix(" windows"), seed, **FORESTS[family])
     if family == "gemma2 windows":
         model.set_attn_implementation("eager")
@@ -45,7 +45,7 @@ class Driver:
 
     def __init__(self, model: LanguageModel, seed: int, prompt_size: int) -> None:
         self.source = random.Random(seed)
-        self.rows: list[Row] = [new_row(model), slow_row(model)]
+        self.rows: list[DecodingState] = [new_state(model), reference_state(model)]
         root = Node(None, -1, 0)
         self.prompt = [self.source.randrange(VOCABULARY) for _ in range(prompt_size)]
         self.beams = [root]
@@ -61,18 +61,18 @@ class Driver:
     def iterate(self, depth: int, width: int, keep: int, layerwise: bool, gap: int, deepest: bool = False) -> None:
         """Run one iteration; ``layerwise`` feeds as drafting does, and beams end ``gap`` tokens below the forest."""
         for row in self.rows:
-            row.open(self.beams, depth * width)
+            row.begin(self.beams, depth * width)
         self.fed |= {node for beam in self.beams for node in _path(beam)}
         tokens, parents, nodes = self._forest(depth, width)
         feeds = [(0, 0)] + [(n * width, (n + 1) * width) for n in range(depth)] if layerwise else [(0, depth * width)]
         for start, end in feeds:
             given = tokens[start:end], parents[start:end], [width] * ((end - start) // width)
-            forest, paths = (row.feed(*given) for row in self.rows)
+            forest, paths = (row.forward(*given) for row in self.rows)
             assert forest.shape == paths.shape
             self.worst = max(self.worst, float((forest - paths).abs().max()))
             self._count_slots(end)
         for row in self.rows:
-            row.register(nodes)
+            row.assign(nodes)
         known = {node for node in nodes if node is not None}
         self.fed |= known
         self._count_slots(len(nodes) - len(known))
@@ -81,7 +81,7 @@ class Driver:
     def _count_slots(self, extra: int) -> None:
         """Check the slots in use, ``extra`` of them no node; rows with a cache for each path count none."""
         expected = self.prefixes + len(self.prompt) - 1 + len(self.fed) + extra
-        assert self.rows[0].slots == (expected if isinstance(self.rows[0], ForestRow) else 0)
+        assert self.rows[0].slots == (expected if isinstance(self.rows[0], ForestState) else 0)
 
     def _forest(self, depth: int, width: int):
         """Make random drafts, layer by layer; some slots are no node, and have no children."""

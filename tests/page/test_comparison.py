@@ -9,11 +9,11 @@ from dsbd.errors import StoppedError
 from dsbd.settings import DecodingSettings
 from tests.toy_pair import toy_pair
 from visualize.page import comparison
-from visualize.page.comparison import FEWEST, Beside, answers_said, describe, interval, measure_speed, pass_times
+from visualize.page.comparison import FEWEST, Compared, answers_said, describe, interval, measure_speed, pass_times
 from visualize.race import seconds_said
 
 DECODE = dsbd.decode(toy_pair(), "Once", DecodingSettings(max_new_tokens=12, min_width=4, max_width=4), record=True)
-BESIDE = Beside("beam_sampling", 4, "measured", "other", (1.5, 2.0), 8)
+BESIDE = Compared("beam_sampling", 4, "measured", "other", (1.5, 2.0), 8)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ BESIDE = Beside("beam_sampling", 4, "measured", "other", (1.5, 2.0), 8)
         ({"speed": (1.71, 2.08)}, ["1.7 to 2.1 × as fast"], "as long as"),
         ({"speed": (0.95, 1.06)}, ["about as fast"], "as long as"),
         ({"speed": (0.8, 1.2)}, ["0.8 to 1.2 × as fast"], "as long as"),
-        ({"speed": (0.52, 0.61)}, ["0.5 to 0.6 × as fast"], "Beside a larger model, guesses weigh less."),
+        ({"speed": (0.52, 0.61)}, ["0.5 to 0.6 × as fast"], "Compared a larger model, guesses weigh less."),
         ({"speed": (0.6, 1.9), "state": "busy"}, ["this machine is busy: not measured"], "so the speed was not"),
         ({"state": "long"}, [], "too long here to be repeated"),
         ({"state": "stopped", "perplexity": None, "runs": 0}, [], "was stopped"),

@@ -25,7 +25,7 @@ from dsbd.settings import FIELDS, METHODS, DecodingSettings
 from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, toy_pairs, wait_until
 from tests.toy_pair import chat_tokenizer
 from visualize.page import play
-from visualize.page.comparison import Beside
+from visualize.page.comparison import Compared
 from visualize.page.form import SHOWN, build_control, far_from, is_read, read_query, settings_of, shown_value, values_of
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
 from visualize.page.page import build_page
@@ -292,7 +292,7 @@ def endless_comparison(*given):
     while not cancel():
         assert time.monotonic() < end, "it did not give way"
         time.sleep(0.01)
-    yield Beside("beam_sampling", 1, state="stopped")
+    yield Compared("beam_sampling", 1, state="stopped")
 
 
 def test_a_comparison_gives_way_to_a_run_that_waits(toys, monkeypatch):

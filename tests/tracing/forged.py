@@ -10,10 +10,10 @@ from unittest.mock import patch
 import numpy as np
 
 import dsbd
-from dsbd.law.joint import verify_joint
-from dsbd.law.laws import joint_law
-from dsbd.law.verify import _Verifier, verify
 from dsbd.tracing.trace import Trace
+from dsbd.verification.distributions import joint_distribution
+from dsbd.verification.joint import verify_joint
+from dsbd.verification.verify import _Verifier, verify
 from tests.toy_pair import read_settings, toy_pair, toy_traces
 from tests.tracing.test_audit import resealed, shifted, trace_of
 
@@ -132,7 +132,7 @@ FORGED: dict[str, tuple[str, Any]] = {
     "P of a drawn node": ("speculative_beam_search", ("iterations 0 nodes 6 target_prob", less)),
     "P of a likely pair": ("dsbd", ("iterations 0 nodes 4 target_prob", more)),
     "P of a node beside the likeliest": ("dsbd", ("iterations 0 nodes 5 token_id", lambda token: token - 1)),
-    "P of the likeliest pairs": (
+    "P of the likeliest candidates": (
         "speculative_beam_search",
         ("iterations 0 layers 0 alternatives 1 target_prob", 0.001),
     ),
@@ -196,14 +196,14 @@ FORGED: dict[str, tuple[str, Any]] = {
     "number of cover nodes": ("mjsd", ("iterations 0 nodes 1 kind", "cover")),
     "number of drafts": ("mjsd", ("settings draft_width", 2)),
     "number of greedy drafts": ("speculative_beam_search", ("settings draft_width", 4)),
-    "number of likeliest pairs": ("dsbd", ("iterations 0 layers 0 alternatives", lambda pairs: pairs[:-1])),
+    "number of likeliest candidates": ("dsbd", ("iterations 0 layers 0 alternatives", lambda pairs: pairs[:-1])),
     "number of the statistics": ("dsbd", ("iterations 0 phases draft_seconds", more)),
     "numbers of a joint trial": ("mjsd", ("iterations 0 trials 0 residual_prob", 0)),
     "numbers of a node": ("dsbd", ("iterations 0 nodes 5 draft_log_prob", -9.0)),
     "numbers of a trial": ("dsbd", ("iterations 0 trials 1 residual_prob", 0)),
     "order of a draw": ("dsbd", ("iterations 0 draws 0 order", 1)),
     "order of a trial": ("dsbd", ("iterations 0 trials 0 order", 1)),
-    "order of the likeliest pairs": ("dsbd", ("iterations 0 layers 0 alternatives", turned)),
+    "order of the likeliest candidates": ("dsbd", ("iterations 0 layers 0 alternatives", turned)),
     "order of the record": (
         "toy",
         lambda data: [one["trials"].sort(key=lambda trial: -trial["layer"]) for one in data["iterations"]],
@@ -211,7 +211,7 @@ FORGED: dict[str, tuple[str, Any]] = {
     "outcome": ("dsbd", ("iterations 0 layers 0 outcome", "landed")),
     "output beams": ("dsbd", ("settings input_beams", 1)),
     "parents in the forest": ("dsbd", ("iterations 0 nodes 2 ends", True)),
-    "parents of the likeliest pairs": ("dsbd", ("iterations 0 layers 0 alternatives 1 parent", 1)),
+    "parents of the likeliest candidates": ("dsbd", ("iterations 0 layers 0 alternatives 1 parent", 1)),
     "planned drafts": ("dsbd", ("settings draft_width", 4)),
     "ranking": ("toy", reversed_ranking),
     "ratio of two probabilities": ("dsbd", ("settings temperature", 1.000001)),
@@ -281,16 +281,16 @@ def one_layer_of_a_block(*args):
 
 
 def in_order(*order):
-    """Joint laws at temperature 0 whose best pairs come in another order."""
+    """Joint distributions at temperature 0 whose best pairs come in another order."""
 
-    def law(*args):
-        right = joint_law(*args)
+    def distribution(*args):
+        right = joint_distribution(*args)
         ranks, probs = right.ranks.copy(), np.zeros(right.support)
         ranks[: len(order)] = right.ranks[list(order)]
         probs[ranks[0]] = 1.0
         return replace(right, ranks=ranks, probs=probs)
 
-    return law
+    return distribution
 
 
 _draw = _Verifier._draw
@@ -299,18 +299,18 @@ FAULTY: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "verification goes on": ("dsbd.decoder.verify", without_the_last, {"draft_depth": 1, "draft_width": 6}),
     "kind of the layer": ("dsbd.decoder.verify", first_layer_only, {"draft_depth": 3, "draft_width": 8}),
     "draws": (
-        "dsbd.law.verify._Verifier._draw",
+        "dsbd.verification.verify._Verifier._draw",
         lambda self, state, count, kind: _draw(self, state, count - (count > 2), kind),
         {"draft_depth": 1, "draft_width": 4},
     ),
     "layers of the joint test": ("dsbd.decoder.verify_joint", one_layer_of_a_block, {"method": "mjgd"}),
     "log-weights of the beams in order": (
-        "dsbd.law.verify.joint_law",
+        "dsbd.verification.verify.joint_distribution",
         in_order(0, 2, 1),
         {"method": "beam_search", "num_beams": 3},
     ),
     "log-weight of a node that was left": (
-        "dsbd.law.verify.joint_law",
+        "dsbd.verification.verify.joint_distribution",
         in_order(0, 2, 3, 1),
         {"method": "speculative_beam_search", "num_beams": 3, "draft_depth": 1},
     ),

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import dsbd
 import visualize
 from dsbd.errors import TraceError
-from dsbd.law.verify import verify
 from dsbd.models.making import make_pair
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import asset_path
+from dsbd.verification.verify import verify
 from tests.toy_pair import OTHER, SPREAD, llama_2_tokenizer, read_settings, toy_pair, toy_tokenizer, toy_traces
 from tests.visualize.traces import FOLDER
 
@@ -173,8 +173,8 @@ UNSEEN = ("branching", "depth_costs", "continuation", "early_stopping")
 WHOLE = [
     ("likely", drawn_elsewhere),
     ("3-without-replacement", settings(draft_width=51)),
-    ("2-same-law-width-four", settings(top_p=0.99999)),
-    ("7-SQL-same-law-width-four", settings(top_p=0.999999)),
+    ("2-exact-width-four", settings(top_p=0.99999)),
+    ("7-SQL-exact-width-four", settings(top_p=0.999999)),
     ("mjsd", settings(temperature=1.000001)),
     ("cold", end_beyond_one),
     ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),

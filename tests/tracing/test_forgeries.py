@@ -13,13 +13,15 @@ import pytest
 import dsbd
 import dsbd.tracing.audit as audit
 from dsbd.errors import TraceError
-from dsbd.tracing.law_audit import Checks
+from dsbd.tracing.distribution_audit import Checks
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import OTHER, read_settings, toy_pair, toy_traces
 from tests.tracing.forged import FAULTY, FORGED, forged, less, more, turned, twice
 from tests.tracing.test_audit import trace_of
 
-SOURCES = [Path(audit.__file__).with_name(name).read_text() for name in ("audit.py", "law_audit.py", "layer_audit.py")]
+SOURCES = [
+    Path(audit.__file__).with_name(name).read_text() for name in ("audit.py", "distribution_audit.py", "layer_audit.py")
+]
 CHECKS = {name for text in SOURCES for name in re.findall(r'\.(?:same|close|all_close|at_most)\(\s*"([^"]+)"', text)}
 
 

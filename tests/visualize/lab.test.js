@@ -1,12 +1,12 @@
-/* The lab of a lesson: its decodes follow the law, and its broken decoders are caught. */
+/* The lab of a lesson: its decodes follow the distribution, and its broken decoders are caught. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {Experiment, binsOf, chiSquare, exactLaw, limitOf} from "../../visualize/pages/lab/decode.js";
+import {Experiment, binsOf, chiSquare, exactDistribution, limitOf} from "../../visualize/pages/lab/decode.js";
 import {given, near} from "./given.js";
 
-const {pair, laws} = given;
+const {pair, distributions} = given;
 const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
 function experimentOf({tables = pair, ...changes}) {
@@ -16,17 +16,17 @@ function experimentOf({tables = pair, ...changes}) {
   return experiment;
 }
 
-/* Catches a lab that compares with another law than the decoder's. */
-test("the exact law is that of the oracle", () => {
-  for (const [tables, width, expected] of laws) {
-    const found = exactLaw(tables, width);
+/* Catches a lab that compares with another distribution than the decoder's. */
+test("the exact distribution is that of the oracle", () => {
+  for (const [tables, width, expected] of distributions) {
+    const found = exactDistribution(tables, width);
     assert.deepEqual([...found.keys()].sort(), Object.keys(expected).sort());
     for (const [end, prob] of Object.entries(expected)) near(found.get(end), prob, 1e-12, end);
   }
 });
 
-/* Catches an error of drafting, verification, residual, landing or bonus: each changes the law of the ends. */
-test("many decodes follow the law", () => {
+/* Catches an error of drafting, verification, residual, landing or bonus: each changes the distribution of the ends. */
+test("many decodes follow the distribution", () => {
   const {square, freedom, counts} = experimentOf({});
   assert.equal(sumOf([...counts.values()]), 20_000);
   assert.ok(square < limitOf(freedom, 3.719));

@@ -19,8 +19,8 @@ import visualize
 from dsbd.errors import TraceError
 from dsbd.tracing.records import Piece
 from dsbd.tracing.trace import Trace
-from tests.law.oracle import Process, Warp, Weighted
 from tests.toy_pair import toy_traces
+from tests.verification.oracle import Process, Warp, Weighted
 from tests.visualize.traces import NASTY, nasty_trace, remembered, scene, trace_of
 from visualize.forest import text_of
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
@@ -113,10 +113,13 @@ def pieces() -> list[dict]:
     return found
 
 
-def oracle_law(pair: dict, width: int) -> dict[str, float]:
-    """The law of the ends of a lab as the tests of the decoder add it up."""
-    laws = {role: lambda path, law=pair[role]: law["".join(map(str, path))] for role in ("target", "draft")}
-    model, found = SimpleNamespace(eos=frozenset(), next_token=laws), Counter()
+def oracle_distribution(pair: dict, width: int) -> dict[str, float]:
+    """The distribution of the ends of a lab as the tests of the decoder add it up."""
+    distributions = {
+        role: lambda path, distribution=pair[role]: distribution["".join(map(str, path))]
+        for role in ("target", "draft")
+    }
+    model, found = SimpleNamespace(eos=frozenset(), next_token=distributions), Counter()
     process = Process(model, [Weighted((), 0.0, 1)], Warp())
     for (_, alive), prob in process.after((((), 1),), pair["layers"], width).items():
         slots = sorted("".join(map(str, path)) for path, count in alive for _ in range(count))
@@ -137,7 +140,9 @@ def what_python_says() -> dict:
         "stopped": stopped(),
         "pieces": pieces(),
         "pair": PAIR,
-        "laws": [[pair, width, oracle_law(pair, width)] for pair in (PAIR, ZEROS) for width in (1, 2)],
+        "distributions": [
+            [pair, width, oracle_distribution(pair, width)] for pair in (PAIR, ZEROS) for width in (1, 2)
+        ],
     }
 
 

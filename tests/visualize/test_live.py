@@ -25,7 +25,7 @@ from dsbd.methods import resolve
 from dsbd.models.engines.onnx_graph import BROWSER, bundled_graph
 from dsbd.models.loading import display_name
 from dsbd.models.pair import Pair, TokenBytes
-from dsbd.models.rows.forest import ForestRow
+from dsbd.models.states.forest import ForestRow
 from dsbd.session import RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
@@ -77,11 +77,11 @@ class TableRow(ForestRow):
     def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
         self.cache.length += tokens.numel()
 
-    def open(self, beams, room) -> None:
-        super().open(beams, room)
+    def begin(self, beams, room) -> None:
+        super().begin(beams, room)
         self._paths = [(PROMPT[-1], *beam.token_ids()) for beam in beams]
 
-    def feed(self, tokens, parents, sizes) -> torch.Tensor:
+    def forward(self, tokens, parents, sizes) -> torch.Tensor:
         start = len(self._paths) if self._fed else 0
         self._fed += tokens.numel() + (0 if self._fed else len(self._pending))
         for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True):
@@ -215,8 +215,8 @@ def any_settings(seed: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 12), marks=pytest.mark.slow)], ids=["few", "many"])
 def test_both_languages_write_the_same_trace(seeds: range, decoded, tmp_path: Path) -> None:
-    """Catches another law, another order of the random numbers, a field that means something else, and a digest that
-    Python would not write."""
+    """Catches another distribution, another order of the random numbers, a field that means something else, and a
+    digest that Python would not write."""
     cases = [case(seed, **settings) for settings in GRID for seed in seeds]
     cases += [case(seed, **any_settings(seed)) for seed in range(START, START + 20 * len(seeds))]
     verdicts = set()

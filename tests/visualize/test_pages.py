@@ -363,7 +363,7 @@ def lesson(tmp_path_factory) -> Path:
         (HEAD + "## A {iteration=1 step=1000}", "line 5: step=1000: iteration 1 has steps from 1 to"),
         (HEAD + "## A {iteration=1 node=999}", "iteration=1 node=999: iteration 1 has no such step; it tries"),
         (HEAD + "## A\n```lab\nnone.json\n```", "tables 'none.json': No such file"),
-        (HEAD + "## A\n```lab\ntables.json\n```", "tables 'tables.json': draft after '0' is no law"),
+        (HEAD + "## A\n```lab\ntables.json\n```", "tables 'tables.json': draft after '0' is no distribution"),
         (HEAD + "## A\n```lab\nt.json\n```", "tables 't.json': write words"),
         (HEAD + "## A\n```cut iteration=1 layer=9\n```", "line 5: iteration=1 layer=9: iteration 1 has no"),
         (HEAD + "## A\n![p](../../secret.svg)", "card of line 5: picture '../../secret.svg': name a .svg"),
@@ -497,7 +497,7 @@ def test_the_button_decodes_in_the_browser(browser, tmp_path):
         assert not page.is_visible(".forest")
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
         said = "() => document.querySelector('.lab-said').textContent"
-        for decoder, words in (("dsbd", "fit the exact law"), ("accept_all", "do not come from")):
+        for decoder, words in (("dsbd", "fit the exact distribution"), ("accept_all", "do not come from")):
             page.select_option(".lab-settings select >> nth=0", decoder)
             page.focus(".lab-run")
             page.keyboard.press("Enter")

@@ -239,8 +239,8 @@ def test_the_large_model_alone_is_as_fast_as_it_was_measured(browser, exported):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "blocks", "joint"])
-def test_nothing_is_offered_where_nothing_is_won_or_the_law_is_another(browser, tmp_path, name):
-    """Catches a picture, a turn or an explanation for a method that does not keep the law."""
+def test_nothing_is_offered_where_nothing_is_won_or_the_distribution_is_another(browser, tmp_path, name):
+    """Catches a picture, a turn or an explanation for a method that does not keep the distribution."""
     visualize.export_html(toy_trace(name), tmp_path / "page.html")
     with viewer(browser, tmp_path / "page.html") as seen:
         expect(seen.page.locator(".dsbd-again")).to_be_hidden()

@@ -302,7 +302,9 @@ def decode_figure(source: Source | nx.DiGraph, *, theme: Theme = "light", langua
 
 
 def decode_title(tree: nx.DiGraph, words: Words) -> str:
-    """Return how many passes of the large model the text took, and how many the same law takes without guesses."""
+    """Return how many passes of the large model the text took, and how many the same distribution takes without
+    guesses.
+    """
     alone = tree.graph["tokens"]
     passes = sum(band.first <= alone for band in tree.graph["bands"])  # other versions may go on behind the text
     return words(

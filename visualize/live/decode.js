@@ -5,7 +5,7 @@
 
 import {Noise} from "./noise.js";
 import {RULES, verified} from "./verify.js";
-import {bestOf, logProbsOf, warpedLaw} from "../viewer/law.js";
+import {bestOf, logProbsOf, warpedDistribution} from "../viewer/distribution.js";
 
 /* settings: resolved. generator: all random numbers come from it. Returns what is left at the end. */
 export function* iterations(pair, ids, settings, {generator, now, rules = RULES}) {
@@ -42,7 +42,7 @@ export function* iterations(pair, ids, settings, {generator, now, rules = RULES}
   return {...state, prefill_seconds, rows: {target, draft}};
 }
 
-/* One forward of the target over the input beams and the forest. Returns the law after each node. */
+/* One forward of the target over the input beams and the forest. Returns the distribution after each node. */
 function* scored(row, forest) {
   const nodes = [...forest.beams.map(({node}) => node), ...forest.nodes()];
   const logits = yield () => row.feed(nodes);
@@ -59,8 +59,8 @@ function uniformsNeeded(depth, {forest, draft_width, max_width}) {
   return forest === "coupled" ? 0 : depth * draft_width + (depth + 1) * max_width;
 }
 
-/* Finishes the beams that ended. Returns the layers up to the one that ends the decode, if one does: dsbd/law/beams.py
- * and verified.py. */
+/* Finishes the beams that ended. Returns the layers up to the one that ends the decode, if one does:
+ * dsbd/verification/beams.py and verified.py. */
 function upToEnd(layers, state, settings, eos) {
   for (const [at, layer] of layers.entries()) {
     state.finished = [...state.finished, ...layer.beams.filter(({node}) => eos.has(node.token))];
@@ -108,7 +108,8 @@ function clockOf(now) {
   };
 }
 
-/* ---- beams as outputs: which are kept, and which is best; dsbd/law/beams.py ------------------------------------- */
+/* ---- beams as outputs: which are kept, and which is best; dsbd/verification/beams.py
+ * ------------------------------------- */
 
 /* The beams of largest log-weight, in their order; all where `count` is null. */
 export function keepBest(beams, count) {
@@ -141,7 +142,7 @@ export function idsOf(node) {
 const LEAST_DRAFT_PROB = 1e-300; // a pair less likely than this is not in Q
 const WORTHLESS = 3; // a pair with a larger margin is hardly ever drawn
 
-/* One tree of nodes below each input beam. layers: [{drafts, draft_probs, covers, rest, law}]. */
+/* One tree of nodes below each input beam. layers: [{drafts, draft_probs, covers, rest, distribution}]. */
 export class Forest {
   constructor(beams) {
     Object.assign(this, {beams, layers: [], children: new Map(), log_probs: new Map()});
@@ -177,23 +178,33 @@ export function* drafted(row, beams, depth, settings, {size, eos, generator, noi
   while (forest.layers.length < depth && frontier.length) {
     const logits = yield () => row.feed(frontier.map(({node}) => node));
     const rows = Array.from(logits, (one) => logProbsOf(one, "draft"));
-    const law = {...warpedLaw(rows, frontier, settings, size), parents: frontier.map(({node}) => node)};
-    const likeliest = bestOf(law.probs).filter((at) => law.probs[at] >= LEAST_DRAFT_PROB);
-    const order = law.isRanked ? [...law.pairs.keys()] : likeliest;
+    const distribution = {
+      ...warpedDistribution(rows, frontier, settings, size),
+      parents: frontier.map(({node}) => node),
+    };
+    const likeliest = bestOf(distribution.probs).filter((at) => distribution.probs[at] >= LEAST_DRAFT_PROB);
+    const order = distribution.isRanked ? [...distribution.candidates.keys()] : likeliest;
     const isCoupled = settings.forest === "coupled";
-    const guesses = isCoupled ? guessesOf(law, margins, settings, noise) : null;
-    const drawn = isCoupled ? guesses.order.slice(0, settings.draft_width) : drawnFrom(order, law, settings, generator);
-    const raw = (at) => rows[Math.floor(law.pairs[at] / size)][law.pairs[at] % size];
-    const grown = (at) => forest.grow(law.parents[Math.floor(law.pairs[at] / size)], law.pairs[at] % size, raw(at));
+    const guesses = isCoupled ? guessesOf(distribution, margins, settings, noise) : null;
+    const drawn = isCoupled
+      ? guesses.order.slice(0, settings.draft_width)
+      : drawnFrom(order, distribution, settings, generator);
+    const raw = (at) => rows[Math.floor(distribution.candidates[at] / size)][distribution.candidates[at] % size];
+    const grown = (at) =>
+      forest.grow(
+        distribution.parents[Math.floor(distribution.candidates[at] / size)],
+        distribution.candidates[at] % size,
+        raw(at),
+      );
     const drafts = drawn.map(grown);
-    const covers = coversOf(law, drawn, settings, eos, guesses).map(grown);
-    forest.layers.push(layerOf(law, order, drawn, drafts, covers, settings));
+    const covers = coversOf(distribution, drawn, settings, eos, guesses).map(grown);
+    forest.layers.push(layerOf(distribution, order, drawn, drafts, covers, settings));
     if (isCoupled) drawn.forEach((at) => margins.set(grown(at), guesses.margins[at]));
     frontier = [...new Set(drawn)]
-      .filter((at) => !eos.has(law.pairs[at] % size))
+      .filter((at) => !eos.has(distribution.candidates[at] % size))
       .map((at) => {
         const multiplicity = isCoupled ? guesses.counts[at] || 1 : drawn.filter((one) => one === at).length;
-        return {node: grown(at), log_weight: law.weightAt(law.pairs[at]), multiplicity};
+        return {node: grown(at), log_weight: distribution.weightAt(distribution.candidates[at]), multiplicity};
       });
   }
   return forest;
@@ -222,7 +233,8 @@ function guessesOf({pairs, scores, parents, size, isRanked, probs}, margins, {ma
   return {order, margins: found, counts};
 }
 
-/* The pairs that are drawn, by their places in the law. order: the places of all that can be drawn, best first. */
+/* The pairs that are drawn, by their places in the distribution. order: the places of all that can be drawn, best
+ * first. */
 function drawnFrom(order, {probs, isRanked}, {draft_width: width, temperature, replacement}, generator) {
   if (isRanked) return order.slice(0, width);
   if (temperature === 0) return Array(width).fill(order[0]);
@@ -234,7 +246,7 @@ function drawnFrom(order, {probs, isRanked}, {draft_width: width, temperature, r
   return ranks.map((rank) => order[rank]);
 }
 
-/* The likeliest pairs that were not chosen and do not end; in a coupled forest those with the least margins. */
+/* The likeliest candidates that were not chosen and do not end; in a coupled forest those with the least margins. */
 function coversOf({pairs, scores, size}, chosen, {cover_width, draft_width}, eos, guesses) {
   if (!cover_width) return [];
   if (guesses) {
@@ -247,13 +259,14 @@ function coversOf({pairs, scores, size}, chosen, {cover_width, draft_width}, eos
 
 /* A layer as the verifier reads it. The nodes of a coupled forest were not drawn: they are cover nodes. rest: the mass
  * of Q that was not drawn. */
-function layerOf(law, order, drawn, drafts, covers, {forest}) {
-  const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + law.probs[at]), 0);
-  const [pairs, probs] = [law.pairs, law.probs].map((values) => order.map((at) => values[at]));
-  const {parents, isRanked, size} = law;
+function layerOf(distribution, order, drawn, drafts, covers, {forest}) {
+  const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + distribution.probs[at]), 0);
+  const [pairs, probs] = [distribution.candidates, distribution.probs].map((values) => order.map((at) => values[at]));
+  const {parents, isRanked, size} = distribution;
   const held = {pairs, probs, parents, isRanked, size};
-  if (forest === "coupled") return {drafts: [], draft_probs: [], covers: [...drafts, ...covers], rest, law: held};
-  return {drafts, draft_probs: drawn.map((at) => law.probs[at]), covers, rest, law: held};
+  if (forest === "coupled")
+    return {drafts: [], draft_probs: [], covers: [...drafts, ...covers], rest, distribution: held};
+  return {drafts, draft_probs: drawn.map((at) => distribution.probs[at]), covers, rest, distribution: held};
 }
 
 /* ---- random numbers --------------------------------------------------------------------------------------------- */

@@ -179,7 +179,7 @@ async function spoken(work) {
 
 /* Keys and values of the prompt and of a tree of nodes, one slot each. The prompt comes first. A mask lets each node
  * see the prompt and its own ancestors; its position is the prompt's length plus its depth. The last nodes of the beams
- * are not kept: each iteration feeds them again, for their logits. Twin of dsbd/models/rows/forest.py. */
+ * are not kept: each iteration feeds them again, for their logits. Twin of dsbd/models/states/forest.py. */
 const PREFILL_TOKENS = 512;
 const FIRST_ROOM = 256;
 const UNSEEN = -3.4e38;

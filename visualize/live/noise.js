@@ -1,5 +1,5 @@
-/* Gumbel noise that is a function of seed, prompt and path, bit by bit that of dsbd/law/noise.py, which says why: the
- * candidate with the largest score + noise is a draw, and draft and target see the same noise. */
+/* Gumbel noise that is a function of seed, prompt and path, bit by bit that of dsbd/verification/noise.py, which says
+ * why: the candidate with the largest score + noise is a draw, and draft and target see the same noise. */
 
 const MULTIPLIERS = [0xd2511f53, 0xcd9e8d57];
 const WEYL = [0x9e3779b9, 0xbb67ae85];

@@ -3,7 +3,7 @@
 
 import {GENERATOR, generatorOf, idsOf, iterations, ranked} from "./decode.js";
 import {Refused, resolved} from "./settings.js";
-import {bestOf} from "../viewer/law.js";
+import {bestOf} from "../viewer/distribution.js";
 
 const ROOT = 0; // the id of the end of the prompt
 const ALTERNATIVES = 5;
@@ -154,16 +154,16 @@ class Recorder {
       ids.set(node, own.id);
       found.push({...own, target_log_prob: finite(rowOf(parent)[token_id]), ...numbers, bytes});
     };
-    forest.layers.forEach(({drafts, covers, law}, at) => {
+    forest.layers.forEach(({drafts, covers, distribution}, at) => {
       const layer = layers[at];
       const drafted = new Set(drafts);
-      const probs = new Map(law.pairs.map((pair, place) => [pair, law.probs[place]]));
+      const probs = new Map(distribution.candidates.map((pair, place) => [pair, distribution.probs[place]]));
       for (const node of new Set([...drafts, ...covers])) {
         const place = layer ? layer.alive.findIndex((beam) => beam.node === node.parent) : -1;
         add(node, at + 1, drafted.has(node) ? "drafted" : "cover", {
           draft_log_prob: finite(forest.log_probs.get(node)),
-          target_prob: layer ? (layer.law.probs[layer.law.find(place, node.token)] ?? 0) : null,
-          draft_prob: probs.get(law.parents.indexOf(node.parent) * law.size + node.token) ?? 0,
+          target_prob: layer ? (layer.distribution.probs[layer.distribution.find(place, node.token)] ?? 0) : null,
+          draft_prob: probs.get(distribution.parents.indexOf(node.parent) * distribution.size + node.token) ?? 0,
         });
       }
     });
@@ -175,7 +175,7 @@ class Recorder {
     return found;
   }
 
-  layer({width, law, alive, kind, trials, outcome, beams, draft_probs}, number, {forest, size}) {
+  layer({width, distribution, alive, kind, trials, outcome, beams, draft_probs}, number, {forest, size}) {
     const {ids, pair} = this;
     const ended = beams.filter(({node}) => pair.eos.has(node.token));
     return {
@@ -183,17 +183,17 @@ class Recorder {
       kind,
       alive: alive.map(({node}) => ids.get(node)),
       ...width,
-      target_support: law.pairs.length,
+      target_support: distribution.candidates.length,
       accepted: trials.filter(({verdict}) => verdict === "accepted").length,
       outcome,
       beams: beams.map((beam) => ({...beam, node: ids.get(beam.node)})),
       finished: ended.map(({node}) => ids.get(node)),
-      alternatives: bestOf(law.probs, ALTERNATIVES).map((at) => {
-        const {node: parent} = alive[Math.floor(law.pairs[at] / size)];
-        const token_id = law.pairs[at] % size;
+      alternatives: bestOf(distribution.probs, ALTERNATIVES).map((at) => {
+        const {node: parent} = alive[Math.floor(distribution.candidates[at] / size)];
+        const token_id = distribution.candidates[at] % size;
         const [text] = pair.tokenizer.piece(token_id);
         const node = ids.get(forest.find(parent, token_id)) ?? null;
-        const probs = {target_prob: law.probs[at], draft_prob: draft_probs[at]};
+        const probs = {target_prob: distribution.probs[at], draft_prob: draft_probs[at]};
         return {parent: ids.get(parent), token_id, text, ...probs, node};
       }),
     };

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import dsbd
-from dsbd.contest.measure import time_passes
-from dsbd.contest.statistics import clustered_mean
+from dsbd.bench.measure import time_passes
+from dsbd.bench.statistics import clustered_mean
 from dsbd.errors import PromptError, SettingsError, StoppedError
 from dsbd.methods import ABOUT
 from dsbd.models.pair import Pair
@@ -44,7 +44,7 @@ class Passes(NamedTuple):
     """Words and seconds of a pass that writes one word, and of one that checks several; none: the machine was busy."""
 
 
-class Beside(NamedTuple):
+class Compared(NamedTuple):
     """A decode beside the large model alone."""
 
     method: str
@@ -66,13 +66,13 @@ class Beside(NamedTuple):
 _PASSES: WeakKeyDictionary[Pair, Passes] = WeakKeyDictionary()
 
 
-def measure_speed(pair: Pair, prompt: str, result: DecodingResult, cancel: Callable[[], bool]) -> Iterator[Beside]:
+def measure_speed(pair: Pair, prompt: str, result: DecodingResult, cancel: Callable[[], bool]) -> Iterator[Compared]:
     """Yield what is known of a decode beside the large model alone, again and again; at last its speed.
 
     ``cancel`` is asked in every decode; once it returns True the comparison ends, which is no error of the run.
     """
     alone = _alone(result.settings)
-    found = Beside(alone.method, alone.num_beams)
+    found = Compared(alone.method, alone.num_beams)
     if result.stats.seconds * FEWEST > MOST_SECONDS:
         yield found._replace(state="long")
         return
@@ -162,7 +162,7 @@ NOT_MEASURED = {
 }
 
 
-def describe(trace: Trace, beside: Beside, rows: Sequence[Any] = (None, None)) -> dict[str, Any]:
+def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None)) -> dict[str, Any]:
     """Return what the page says of a comparison: parts of the headline, and sentences; and what it draws.
 
     ``ratio`` is how often as fast the decode was, for a drawing; None where that is not known. ``rows`` are those of
@@ -182,7 +182,7 @@ def describe(trace: Trace, beside: Beside, rows: Sequence[Any] = (None, None)) -
     }
 
 
-def _said(trace: Trace, differs: bool, beside: Beside, speed: Range | None) -> str:
+def _said(trace: Trace, differs: bool, beside: Compared, speed: Range | None) -> str:
     beams = f" with {beside.num_beams} beam{'s' * (beside.num_beams > 1)}" if "beam" in beside.method else ""
     said = f"Compared here with the large model alone ({ABOUT[beside.method].label.lower()}{beams})"
     said += f", {beside.runs} runs each in turn, without reading the prompt." if beside.runs else "."
@@ -195,7 +195,7 @@ def _said(trace: Trace, differs: bool, beside: Beside, speed: Range | None) -> s
     won = len([layer for one in trace.iterations for layer in one.layers]) / len(trace.iterations)
     cost = " to ".join(dict.fromkeys(number(won / one, 1) for one in reversed(speed)))
     said += f" A pass brought {number(won, 1)} words and took, with its guesses, as long as {cost} passes without."
-    return said + (" Beside a larger model, guesses weigh less." if speed[1] < 1 else "")
+    return said + (" Compared a larger model, guesses weigh less." if speed[1] < 1 else "")
 
 
 def answers_said(own: str, alone: str | None, rows: Sequence[Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from dsbd.contest.tasks import load_task
+from dsbd.bench.tasks import load_task
 from dsbd.errors import SettingsError
 from dsbd.methods import ABOUT
 from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings, branching_of, fields_of

@@ -2,7 +2,8 @@
 
 A setting's name is its field in capitals after ``DSBD_``: ``DSBD_MAX_NODES=256``; docs/hosting.md lists them. A call
 blocks the models while it runs, so the *products* that cost time and memory have limits: nodes of a forest, pairs of
-the joint laws, tokens times beams, cache slots. A run within these limits that is still slow ends at its time limit.
+the joint distributions, tokens times beams, cache slots. A run within these limits that is still slow ends at its time
+limit.
 """
 
 import difflib
@@ -45,7 +46,10 @@ class Limits(BaseModel):
     max_draft_width: int = Field(512, ge=1, le=100_000, description="nodes of one drafted layer")
     max_nodes: int = Field(512, ge=1, le=100_000, description="nodes that one iteration scores, input beams included")
     max_pairs: int = Field(
-        4_000_000, ge=1, le=10**10, description="pairs that the joint laws of one iteration keep, over all its layers"
+        4_000_000,
+        ge=1,
+        le=10**10,
+        description="pairs that the joint distributions of one iteration keep, over all its layers",
     )
     max_beam_tokens: int = Field(4096, ge=1, le=10**8, description="new tokens times beams of a run")
     max_cache_slots: int = Field(16384, ge=1, le=10**8, description="cache slots: prompt, every beam, one forest")
@@ -194,7 +198,7 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
     _require(limits, "max_draft_depth", "draft_depth", depth, "lower draft_depth")
     _require(limits, "max_draft_width", "nodes of a drafted layer", widest_layer, "lower draft_width or branching")
     _require(limits, "max_nodes", "nodes to score per iteration", nodes, fewer_nodes)
-    _require(limits, "max_pairs", "pairs of the joint laws per iteration", pairs, fewer_pairs)
+    _require(limits, "max_pairs", "pairs of the joint distributions per iteration", pairs, fewer_pairs)
     _require(limits, "max_beam_tokens", "new tokens times beams", tokens, "ask for fewer tokens or fewer beams")
     _require(limits, "max_cache_slots", "cache slots", slots, fewer_slots)
 
@@ -217,13 +221,15 @@ def _as_they_run(settings: DecodingSettings) -> list[ResolvedSettings]:
 
 
 def _pairs(settings: ResolvedSettings, vocabulary: int) -> int:
-    """Return the pairs that the joint laws of an iteration keep, for each draft layer and the layer after it."""
+    """Return the pairs that the joint distributions of an iteration keep, for each draft layer and the layer after
+    it.
+    """
 
     def kept(beams: int) -> int:
         return min(settings.top_k or beams * vocabulary, beams * vocabulary)
 
     drafted = settings.draft_depth * kept(settings.draft_width)
-    if settings.branching is not None:  # one law for each parent
+    if settings.branching is not None:  # one distribution for each parent
         drafted = (1 + sum(settings.layer_slots[:-1])) * kept(1)
     return drafted + (settings.draft_depth + 1) * kept(settings.widest)
 

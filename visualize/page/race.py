@@ -9,10 +9,10 @@ from typing import Any
 
 import gradio as gr
 
-from dsbd.contest.contenders import POINTS, TRANSFORMERS, Contender, contenders, require_count
-from dsbd.contest.race import race
-from dsbd.contest.records import Progress, Race
-from dsbd.contest.task import Question, Task
+from dsbd.bench.race import race
+from dsbd.bench.records import Progress, Race
+from dsbd.bench.systems import POINTS, TRANSFORMERS, System, require_count, systems
+from dsbd.bench.task import Question, Task
 from dsbd.errors import SettingsError, StoppedError
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.util import SMOLLM2
@@ -26,16 +26,16 @@ from .play import BEGIN, KEEP, READY, RUN, Form
 from .race_markup import RECORDED, race_markup, recorded_race, task_of
 from .runner import Runner
 
-START = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
+START = ("sampling", "beam_sampling", "speculative", "dsbd:exact", "dsbd")
 """The default racers: with and without guesses, for one text and for several."""
 MORE = (
-    *(f"dsbd:{point}" for point in POINTS if point not in ("same-law", "defaults")),
+    *(f"dsbd:{point}" for point in POINTS if point not in ("exact", "defaults")),
     *(method for method in METHODS if method not in START),
     *TRANSFORMERS,
     "play",
 )
 """All others that can race."""
-PLAY = Contender("dsbd as in Play", "dsbd", DecodingSettings())
+PLAY = System("dsbd as in Play", "dsbd", DecodingSettings())
 """DSBD with every setting of the Play tab."""
 WIDTHS = ("min_width", "max_width", "width_threshold")
 """What makes the width dynamic. In a race the width of DSBD stays dynamic, even if the Play tab fixes it."""
@@ -155,8 +155,8 @@ def asked_of(
     return [as_prompt(pair, line) for line in lines[: require_count("questions", count)]], None
 
 
-def racers_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[Contender, ...]:
-    """Return contenders in the page's order; points and widths keep their values, all else is as ``settings`` say.
+def racers_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[System, ...]:
+    """Return systems in the page's order; points and widths keep their values, all else is as ``settings`` say.
 
     Raises: SettingsError: an unknown name, or none.
     """
@@ -166,14 +166,14 @@ def racers_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[Contend
     for name in names:
         if name not in known:
             raise SettingsError(f"decoder is {str(name)[:60]!r}; choose among {', '.join(known)}")
-    found: list[Contender] = []
+    found: list[System] = []
     for name in (one for one in known if one in names):
         if name == "play":
             found.append(replace(PLAY, settings=replace(settings, method="dsbd")))
             continue
         fixed = {"method", *POINTS.get(name.partition(":")[2], {}), *(WIDTHS if name.startswith("dsbd") else ())}
         values = {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in fixed}
-        found += contenders([name], values)
+        found += systems([name], values)
     return tuple(found)
 
 
@@ -191,7 +191,7 @@ def race_frames(
         running = racers_of([*(racers or []), *(more or [])], shared)
         texts = [one if isinstance(one, str) else one.prompt for one in asked]
         rounds = require_count("runs", runs)
-        work = partial(race, contenders=list(running), prompts=list(asked), task=task, rounds=rounds)
+        work = partial(race, systems=list(running), prompts=list(asked), task=task, rounds=rounds)
         each = [one.settings for one in running]
         with closing(runner.race(session, name, texts, each, rounds, work)) as steps:
             for step in steps:

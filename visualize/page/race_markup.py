@@ -5,12 +5,12 @@ from functools import lru_cache
 
 from markupsafe import Markup
 
-from dsbd.contest import records
-from dsbd.contest.contenders import TRANSFORMERS
-from dsbd.contest.records import Race, load_race
-from dsbd.contest.sql import QueryLimits, Row, run_query
-from dsbd.contest.task import Task
-from dsbd.contest.tasks import Library, load_task
+from dsbd.bench import records
+from dsbd.bench.records import Race, load_race
+from dsbd.bench.sql import QueryLimits, Row, run_query
+from dsbd.bench.systems import TRANSFORMERS
+from dsbd.bench.task import Task
+from dsbd.bench.tasks import Library, load_task
 from dsbd.errors import QueryError
 from dsbd.util import SMOLLM2, asset_path
 from visualize import race as sayings

@@ -29,9 +29,9 @@ from dsbd.errors import DsbdError, PairError, StoppedError
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, load_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
-from dsbd.util import BUNDLED_PAIRS, SMOLLM2, check_of
+from dsbd.util import BUNDLED_PAIRS, SMOLLM2, cancel_check
 
-from .comparison import Beside, measure_speed
+from .comparison import Compared, measure_speed
 from .limits import Limits, check_race, check_run, setting
 from .zerogpu import on_gpu
 
@@ -164,7 +164,7 @@ class Step(NamedTuple):
     """The best text so far."""
     settled: int = 0
     """How many tokens every possible result begins with."""
-    beside: Beside | None = None
+    beside: Compared | None = None
     """After the last iteration, again and again: what is known of it beside the large model alone."""
 
 
@@ -265,7 +265,7 @@ class Runner:
     @contextmanager
     def _alone(self, signal: StopSignal) -> Iterator[None]:
         """Wait for the models and hold them. Raises: StoppedError: ``signal`` said so meanwhile."""
-        check = check_of(signal)
+        check = cancel_check(signal)
         while not self._in_use.acquire(timeout=LOOK_SECONDS):
             check()
         try:

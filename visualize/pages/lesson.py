@@ -249,7 +249,7 @@ def _joined(lines: list[Line]) -> str:
 
 @pydantic_dataclass(frozen=True)
 class Tables:
-    """Two models of a lab as tables: a law per path, a string with one digit for each word before."""
+    """Two models of a lab as tables: a distribution per path, a string with one digit for each word before."""
 
     words: Annotated[list[str], Field(min_length=2, max_length=MOST_WORDS)]
     prompt: str
@@ -270,10 +270,14 @@ def read_tables(path: Path) -> dict[str, Any]:
     count = len(plain["words"])
     for model, length in product(("target", "draft"), range(plain["layers"])):
         for at in map("".join, product(map(str, range(count)), repeat=length)):
-            law = plain[model].get(at, [])
-            if len(law) != count or min(law) < 0 or not math.isclose(math.fsum(law), 1.0, abs_tol=1e-9):
-                no_law = f"{model} after {at!r} is no law; write {count} probabilities that sum to 1"
-                raise LessonError(f"tables {path.name!r}: {no_law}; {_REMEDY}")
+            distribution = plain[model].get(at, [])
+            if (
+                len(distribution) != count
+                or min(distribution) < 0
+                or not math.isclose(math.fsum(distribution), 1.0, abs_tol=1e-9)
+            ):
+                no_distribution = f"{model} after {at!r} is no distribution; write {count} probabilities that sum to 1"
+                raise LessonError(f"tables {path.name!r}: {no_distribution}; {_REMEDY}")
     return plain
 
 

@@ -229,7 +229,8 @@ export class Lanes {
 
 /* ---- the race, from the trace: which pass lands when, and what guessing and choosing took ----------------------- */
 
-/* What happens when, in passes; null where guessing wins nothing or changes the law, or the text is not known yet. */
+/* What happens when, in passes; null where guessing wins nothing or changes the distribution, or the text is not known
+ * yet. */
 function raceOf(scene, {pace = 1, ratio}) {
   const [best] = scene.result;
   if (!best || scene.iterations.length < scene.bands.length || !scene.settings.lossless) return null;

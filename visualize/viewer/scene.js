@@ -5,7 +5,7 @@
  */
 
 import {YIELDED, markOf} from "./dom.js";
-import {tailsOf} from "./law.js";
+import {tailsOf} from "./distribution.js";
 import {placeWhole, rowsOf} from "./layout.js";
 import {checkHead, checkIteration, checkNamed} from "./reading.js";
 import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
@@ -238,7 +238,7 @@ function beamsAfter({layers, output_beams}, scene) {
   return [...ranked(output_beams, false, scene), ...ranked(ended, true, scene)];
 }
 
-/* The likeliest pairs of a layer: {name, target, draft}. A beam is named only where several are alive. */
+/* The likeliest candidates of a layer: {name, target, draft}. A beam is named only where several are alive. */
 function alternativesOf({alive, alternatives}, running) {
   return alternatives.map(({parent, text, target_prob: target, draft_prob: draft}) => {
     const beam = alive.length > 1 ? `${running.at(parent).label ?? ""} ` : "";

@@ -234,7 +234,7 @@ export class MemoryRow {
       {class: "dsbd-memory", "aria-label": say("memory.label"), hidden: ""},
       this.title,
       this.row,
-      make("div", {}, this.legend, this.said, make("p", {class: "dsbd-hint", text: say("memory.law")})),
+      make("div", {}, this.legend, this.said, make("p", {class: "dsbd-hint", text: say("memory.distribution")})),
       make("div", {class: "dsbd-memory-read"}, this.name, this.text),
     );
   }

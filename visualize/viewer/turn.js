@@ -1,19 +1,19 @@
 /* Cut and fill, why nothing is lost: the large model's probabilities as outlines, the small model's bars over them.
  * What sticks out is cut, what is kept is green, the gap is filled amber. The reader drags the small model: green
- * shrinks, and the outline never moves. The law is that of the trials, for the first guess of a layer. */
+ * shrinks, and the outline never moves. The distribution is that of the trials, for the first guess of a layer. */
 
 import {bar, gauge} from "./card.js";
 import {button, clamp, iconButton, make} from "./dom.js";
-import {acceptanceOf, chainOf, residualOf} from "./law.js";
+import {acceptanceOf, chainOf, residualOf} from "./distribution.js";
 import {enough, number} from "./words.js";
 
 const LEAST = 0.6; // how much of the height the largest probability leaves free, at least
 const STEP = 0.005;
 const SEEN = 0.005; // a smaller cut or fill is not named
 
-/* The likeliest pairs of a layer, and all others as one: [{name, target, draft}]; null where no guess is tried.
- * The others differ among themselves. What the recorded law cuts and fills in all says how much: `gap`, what of their
- * target the draft misses, and `off`, the part of their draft that misses the target. */
+/* The likeliest candidates of a layer, and all others as one: [{name, target, draft}]; null where no guess is tried.
+ * The others differ among themselves. What the recorded distribution cuts and fills in all says how much: `gap`, what
+ * of their target the draft misses, and `off`, the part of their draft that misses the target. */
 export function barsOf(layer, others) {
   const bins = layer?.kind === "draft" ? layer.alternatives : [];
   if (!bins.some((bin) => bin.draft > 0)) return null;

@@ -182,7 +182,7 @@ export class Words {
     return [this.comparison(trial), this.residual(trial, node)].filter(Boolean).join("; ");
   }
 
-  /* How one beam was drawn from the target's law. */
+  /* How one beam was drawn from the target's distribution. */
   drawn(draw) {
     const sentence = this.say(`draw.${draw.kind}`);
     return draw.landed ? `${sentence}; ${this.say("draw.landed")}` : sentence;

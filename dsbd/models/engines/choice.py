@@ -7,14 +7,14 @@ import torch
 
 from dsbd.errors import PairError
 from dsbd.machine import free_bytes, multiplies_int8
-from dsbd.models.engines.graph import GraphRow, GraphRunner
-from dsbd.models.engines.onnx import OnnxPaths, OnnxRow, missing_packages, why_not_onnx
-from dsbd.models.engines.traced import TracedRow
+from dsbd.models.engines.graph import GraphRunner, GraphState
+from dsbd.models.engines.onnx import OnnxPathStates, OnnxState, missing_packages, why_not_onnx
+from dsbd.models.engines.traced import TracedState
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.row import Row, ThreadedRow
-from dsbd.models.rows.states import PathRows, StateRows
-from dsbd.util import Check, never_stop
+from dsbd.models.states.forest import ForestState
+from dsbd.models.states.recurrent import PathStates, RecurrentState
+from dsbd.models.states.state import DecodingState, ThreadedState
+from dsbd.util import CancelCheck, never_cancel
 
 ENGINES = ("auto", "eager", "traced", "graph", "onnx")
 WEIGHTS = ("auto", "float", "int8")
@@ -64,31 +64,31 @@ def resolve_weights(
     return weights, "onnx", "float32"
 
 
-def slow_row(model: LanguageModel, check: Check = never_stop) -> PathRows:
+def reference_state(model: LanguageModel, check: CancelCheck = never_cancel) -> PathStates:
     """Make the row that computes every path from its first token, to compare others with it."""
-    return (PathRows if model.weights == "float" else OnnxPaths)(model, check)
+    return (PathStates if model.weights == "float" else OnnxPathStates)(model, check)
 
 
-def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
+def new_state(model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> DecodingState:
     """Make the kind of row that ``model.attention`` and ``model.engine`` name, at first with room for ``slots``.
 
     ``check`` is called before each forward, and may raise.
     """
     if model.attention in ("states", "steps"):
-        return StateRows(model, check)
+        return RecurrentState(model, check)
     if model.attention != "forest":
-        return PathRows(model, check)
+        return PathStates(model, check)
     if model.engine == "graph" and model.runner(GraphRunner).take():
-        return GraphRow(model, slots, check)
+        return GraphState(model, slots, check)
     if model.engine == "onnx":
-        return OnnxRow(model, slots, check)
+        return OnnxState(model, slots, check)
     if model.engine == "traced":
-        return TracedRow(model, slots, check)
-    return ForestRow(model, slots, check)
+        return TracedState(model, slots, check)
+    return ForestState(model, slots, check)
 
 
-def threaded_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
+def threaded_state(model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> DecodingState:
     """Return a new row; its forwards will run on as many threads as torch has now, if that makes them faster."""
-    row = new_row(model, slots, check)
+    row = new_state(model, slots, check)
     needs_threads = model.device.type == "cpu" and model.engine != "onnx" and not model.is_small
-    return cast(Row, ThreadedRow(row)) if needs_threads else row
+    return cast(DecodingState, ThreadedState(row)) if needs_threads else row

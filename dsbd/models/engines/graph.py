@@ -19,8 +19,8 @@ import torch
 
 from dsbd.models.cache import fixed_cache
 from dsbd.models.language_model import LanguageModel, Masks
-from dsbd.models.rows.forest import ForestRow
-from dsbd.util import Check, never_stop
+from dsbd.models.states.forest import ForestState
+from dsbd.util import CancelCheck, never_cancel
 
 TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 SLOT_BUCKETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
@@ -134,10 +134,10 @@ def cuda_graph(forward: Forward) -> Forward:
     return replay
 
 
-class GraphRow(ForestRow):
+class GraphState(ForestState):
     """A forest row on a runner's buffers; from the first forward without a bucket on, it runs eagerly."""
 
-    def __init__(self, model: LanguageModel, slots: int = 0, check: Check = never_stop) -> None:
+    def __init__(self, model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> None:
         """Make an empty row for about ``slots``. The model's runner is taken already; it is released with the row."""
         super().__init__(model, check=check)
         self._runner = model.runner(GraphRunner)
@@ -150,7 +150,7 @@ class GraphRow(ForestRow):
         return max(self._runner.cache.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        slots = self._settled + self._sight.shape[1]
+        slots = self._settled + self._attention_mask.shape[1]
         outgrown = self.cache.buffers is not self._runner.cache.buffers
         if not outgrown:
             self._runner.reserve(slots, self.cache.length)

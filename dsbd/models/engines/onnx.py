@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 from dsbd.errors import first_line
-from dsbd.law.beams import Node
 from dsbd.models.cache import ForestCache
 from dsbd.models.language_model import LanguageModel, Masks
-from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.states import PathRows
+from dsbd.models.states.forest import ForestState
+from dsbd.models.states.recurrent import PathStates
+from dsbd.verification.beams import Node
 
 PACKAGES = ("onnx", "onnxruntime")
 ONLY_ERRORS = 3
@@ -97,7 +97,7 @@ class OnnxForward:
         return binding
 
 
-class OnnxRow(ForestRow):
+class OnnxState(ForestState):
     """A forest row on ONNX Runtime. It reads the prompt too: then torch has nothing left to do in several threads."""
 
     _bound: list[torch.Tensor] | None = None
@@ -109,7 +109,7 @@ class OnnxRow(ForestRow):
         self._run(tokens, positions, torch.where(unseen, self._unseen_value, self._seen_value)[None, None], 1)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        self.cache.reserve(self._settled + self._sight.shape[1])
+        self.cache.reserve(self._settled + self._attention_mask.shape[1])
         ((kind, mask),) = masks.items()
         if self.cache.length or tokens.numel() == 1:
             return self._run(tokens, positions, mask, tokens.numel())
@@ -132,15 +132,15 @@ class OnnxRow(ForestRow):
         return logits[:, : forward.limit]
 
 
-class OnnxPaths(PathRows):
+class OnnxPathStates(PathStates):
     """Every path alone through the graph, for a model in eight bits: torch has only the float model behind it."""
 
     def _last_logits(self, paths: Sequence[list[int]]) -> torch.Tensor:
         found, nothing = [], torch.empty(0, dtype=torch.int64)
         for path in paths:
-            row, root = OnnxRow(self.model, len(path), self._check), Node(None, -1, 0)
+            row, root = OnnxState(self.model, len(path), self._check), Node(None, -1, 0)
             row.prefill(path, root, self._prefix)
-            row.open([root], 0)
-            found.append(row.feed(nothing, nothing, ()))
+            row.begin([root], 0)
+            found.append(row.forward(nothing, nothing, ()))
             self.forwards += row.forwards
         return torch.cat(found)

@@ -218,9 +218,9 @@ class Builder:
 class _Int8Builder(Builder):
     """A builder whose matrices are in eight bits: whole numbers from -127 to 127, with a scale for each block of a row.
 
-    The last one stays in float: it is often the embedding, and so in memory anyway, and the law keeps nearer for it.
-    The operator rounds what it multiplies in the same way, block by block **of each token**. With one scale for all
-    tokens (``DynamicQuantizeLinear``) the law of a node would depend on the rest of the forest.
+    The last one stays in float: it is often the embedding, and so in memory anyway, and the distribution keeps nearer
+    for it. The operator rounds what it multiplies in the same way, block by block **of each token**. With one scale for
+    all tokens (``DynamicQuantizeLinear``) the distribution of a node would depend on the rest of the forest.
     """
 
     def _linear(self, name: str, states: str, layers: Sequence[Any], outputs: list[str] | None = None) -> str:

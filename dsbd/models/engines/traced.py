@@ -19,7 +19,7 @@ import torch
 from dsbd.machine import without_warnings
 from dsbd.models.cache import ForestCache, fixed_cache
 from dsbd.models.language_model import LanguageModel, Masks
-from dsbd.models.rows.forest import ForestRow
+from dsbd.models.states.forest import ForestState
 
 Layout = Sequence[tuple[tuple[int, int], tuple[int, int]]]
 
@@ -84,9 +84,9 @@ class TracedForward:
         return self._forward
 
 
-class TracedRow(ForestRow):
+class TracedState(ForestState):
     """A forest row whose forwards are traced, on the row's own buffers."""
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        self.cache.reserve(self._settled + self._sight.shape[1])
+        self.cache.reserve(self._settled + self._attention_mask.shape[1])
         return self.model.runner(TracedForward).run(tokens, positions, masks, self.cache)

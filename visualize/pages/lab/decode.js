@@ -1,12 +1,13 @@
 /* Tables in place of models: decodes with them, by the decoder of the live page or by one whose rule is broken, and the
- * exact law of how a decode ends. A table has the law of the next word for each path, a string of one digit a word. */
+ * exact distribution of how a decode ends. A table has the distribution of the next word for each path, a string of one
+ * digit a word. */
 
 import {generatorOf, idsOf, iterations} from "../../live/decode.js";
 import {resolved} from "../../live/settings.js";
 import {RULES} from "../../live/verify.js";
-import {Residual, jointLaw, logProbsOf} from "../../viewer/law.js";
+import {Residual, jointDistribution, logProbsOf} from "../../viewer/distribution.js";
 
-/* The law after a path, as the models of a decode give it. */
+/* The distribution after a path, as the models of a decode give it. */
 const logitsOf = (table, path) => table[path].map(Math.log);
 
 /* A pair of tables as a pair of models, which answer at once and remember nothing. */
@@ -54,14 +55,14 @@ class Forgetful extends Residual {
   }
 }
 
-/* Applies the temperature twice to the large model's law. */
+/* Applies the temperature twice to the large model's distribution. */
 const warpedTwice = (rows, beams, settings, size) =>
-  RULES.jointLaw(rows, beams, {...settings, temperature: settings.temperature ** 2}, size);
+  RULES.jointDistribution(rows, beams, {...settings, temperature: settings.temperature ** 2}, size);
 
 const BROKEN = {
   accept_all: {Residual: AcceptAll},
   forget_residual: {Residual: Forgetful},
-  warp_twice: {jointLaw: warpedTwice},
+  warp_twice: {jointDistribution: warpedTwice},
 };
 
 /* pair: {layers, words, target, draft}, two tables. settings: {depth, guesses, width, temperature,
@@ -81,19 +82,19 @@ export function decodeTables(pair, {decoder, ...settings}, generator) {
   return {beams, passes};
 }
 
-/* ---- the exact law, by enumeration ---- */
+/* ---- the exact distribution, by enumeration ---- */
 
 const ROOT = {path: "", log_weight: 0, multiplicity: 1};
 
 /* Every end with its probability. settings: those of a decode. */
-export function exactLaw({target: table, layers}, width, settings = settingsOf({})) {
+export function exactDistribution({target: table, layers}, width, settings = settingsOf({})) {
   const size = table[""].length;
-  let law = new Map([["", {beams: [ROOT], prob: 1}]]);
+  let distribution = new Map([["", {beams: [ROOT], prob: 1}]]);
   for (let layer = 0; layer < layers; layer++) {
     const after = new Map();
-    for (const {beams, prob} of law.values()) {
+    for (const {beams, prob} of distribution.values()) {
       const rows = beams.map(({path}) => logProbsOf(logitsOf(table, path), "target"));
-      const joint = jointLaw(rows, beams, settings, size);
+      const joint = jointDistribution(rows, beams, settings, size);
       const pathOf = (at) => beams[Math.floor(joint.pairs[at] / size)].path + (joint.pairs[at] % size);
       for (const [chance, drawn] of drawings(joint.probs, width)) {
         const below = [...new Set(drawn)].map((at) => ({
@@ -106,9 +107,9 @@ export function exactLaw({target: table, layers}, width, settings = settingsOf({
         after.get(end).prob += prob * chance;
       }
     }
-    law = after;
+    distribution = after;
   }
-  return new Map([...law].map(([end, {prob}]) => [end, prob]));
+  return new Map([...distribution].map(([end, {prob}]) => [end, prob]));
 }
 
 /* All ways to draw so many pairs, one after the other, with their probabilities. */
@@ -129,13 +130,13 @@ export function nameOf(pair, end) {
 }
 
 /* Many decodes, in slices of a few milliseconds (the page stays live, and the counts grow before the reader's eyes),
- * and Pearson's chi-square of the counts against the exact law. */
+ * and Pearson's chi-square of the counts against the exact distribution. */
 const LEAST = 5; // ends expected less often share a bin
 
 /* The bins that `runs` decodes fill: [{ends, chance}]. The last one holds what is left; where that is expected less
  * than five times too, it joins the smallest bin. */
-export function binsOf(law, runs) {
-  const sorted = [...law].sort(([, one], [, other]) => other - one);
+export function binsOf(distribution, runs) {
+  const sorted = [...distribution].sort(([, one], [, other]) => other - one);
   const bins = sorted.filter(([, chance]) => chance * runs >= LEAST).map(([end, chance]) => ({ends: [end], chance}));
   const ends = sorted.slice(bins.length).map(([end]) => end);
   const chance = sorted.slice(bins.length).reduce((sum, [, one]) => sum + one, 0);
@@ -148,7 +149,7 @@ export function binsOf(law, runs) {
   return bins;
 }
 
-/* Infinite where something was counted that the law forbids. */
+/* Infinite where something was counted that the distribution forbids. */
 export function chiSquare(bins, counts, runs) {
   let seen = 0;
   let sum = 0;
@@ -177,8 +178,8 @@ export class Experiment {
     const alone = settings.decoder === "draft_alone";
     this.pair = alone ? {...pair, target: pair.draft} : pair;
     this.settings = {...settings, depth: alone ? 0 : settings.depth};
-    this.law = exactLaw(pair, settings.width, settingsOf(settings));
-    this.bins = binsOf(this.law, settings.runs);
+    this.distribution = exactDistribution(pair, settings.width, settingsOf(settings));
+    this.bins = binsOf(this.distribution, settings.runs);
     this.freedom = this.bins.length - 1;
     this.limit = limitOf(this.freedom);
     this.generator = generatorOf(settings.seed);

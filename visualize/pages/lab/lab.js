@@ -19,9 +19,9 @@ function tableOf(className, heads, rows) {
 
 const squared = (square) => (square === Infinity ? "∞" : square < 100 ? localised(square, 1) : localised(square));
 
-/* The likeliest ends with bars: counted so far, beside what the exact law expects of so many decodes. */
-function ends({law, counts, done, settings}, pair, words) {
-  const sorted = [...law].sort(([, one], [, other]) => other - one);
+/* The likeliest ends with bars: counted so far, beside what the exact distribution expects of so many decodes. */
+function ends({distribution, counts, done, settings}, pair, words) {
+  const sorted = [...distribution].sort(([, one], [, other]) => other - one);
   const rows = sorted.slice(0, SHOWN).map(([end, chance]) => [nameOf(pair, end), chance, counts.get(end) ?? 0]);
   const rest = sorted.length - rows.length;
   if (rest > 0) {
@@ -128,11 +128,11 @@ function mountLab(root, {pair, runs, words}) {
 
   const ready = () => (run.textContent = filled(words.run, {count: localised(runs)}));
 
-  /* Starts over with other settings. The lines of the chart stay if the exact law is the same. */
-  function renew(isSameLaw) {
+  /* Starts over with other settings. The lines of the chart stay if the exact distribution is the same. */
+  function renew(isSameDistribution) {
     running?.stop();
     running = null;
-    if (!isSameLaw) lines = {};
+    if (!isSameDistribution) lines = {};
     said.textContent = "";
     ready();
     show(new Experiment(pair, asked()));

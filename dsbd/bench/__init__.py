@@ -1,0 +1,1 @@
+"""Benchmarks: tasks, systems, measured decodes, tables, races. docs/commands.md says how to run one."""

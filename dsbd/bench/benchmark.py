@@ -1,0 +1,295 @@
+"""A benchmark: systems answer the questions of tasks in turn. The bench, the evaluation and the race all run on it.
+
+``auto`` is resolved once, at the first question; each system warms up; then all decode a question one after the
+other, in a random order that is always the same, so that a slow minute hits all alike.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from dsbd.api import planning
+from dsbd.bench.measure import measure
+from dsbd.bench.records import Progress, Run, Table, to_plain
+from dsbd.bench.statistics import make_table
+from dsbd.bench.systems import BASELINE, System, fields_read
+from dsbd.bench.task import Question, Task
+from dsbd.bench.tasks import Prompts
+from dsbd.errors import PairError, SettingsError
+from dsbd.models.pair import Pair, conditions
+from dsbd.results import ShortRepr
+from dsbd.session import Observer
+from dsbd.settings import DecodingSettings
+from dsbd.util import ProgressLine
+
+WARM_UP_TOKENS = 8
+Cancel = Callable[[], bool] | None
+
+
+class Asked(NamedTuple):
+    """A question of a benchmark, as the models get it."""
+
+    task: Task
+    question: Question
+    prompt: str
+    max_new_tokens: int | None
+    """Of every system; None: each has that of its settings."""
+
+
+class Turn(NamedTuple):
+    """One decode."""
+
+    system: System
+    asked: Asked
+    round: int
+
+    @property
+    def settings(self) -> DecodingSettings:
+        """With the new tokens that the question allows."""
+        own, limit = self.system.settings, self.asked.max_new_tokens
+        return own if limit is None else replace(own, max_new_tokens=limit)
+
+    @property
+    def seed(self) -> int:
+        """The seed: the same for every system, whatever was decoded before.
+
+        Seeds of a plain prompt count up from the setting ``seed``. Those of another task's question depend on the
+        question too: with equal seeds, questions would share their random numbers, and would not be independent.
+        """
+        base, asked = self.system.settings.seed, self.asked
+        if isinstance(asked.task, Prompts):
+            return (base + self.round) % 2**63
+        return int(digest(base, asked.task.name, asked.question.id, self.round)[:15], 16)
+
+
+@dataclass(frozen=True, repr=False)
+class Benchmark(ShortRepr):
+    """Which systems answer which questions, and how often, every time with another seed."""
+
+    systems: tuple[System, ...]
+    asked: tuple[Asked, ...]
+    rounds: int
+    chat: bool | None = None
+    """As for :meth:`Pair.encode`."""
+
+    @property
+    def total(self) -> int:
+        """Number of decodes."""
+        return len(self.systems) * len(self.asked) * self.rounds
+
+    def count_read(self, pair: Pair) -> int:
+        """Return how many prompts are read into the pair's memory, by one system or more."""
+        sizes = [len(pair.encode(asked.prompt, self.chat)) for asked in self.asked]
+        longest = [max(Turn(one, asked, 0).settings.max_new_tokens for one in self.systems) for asked in self.asked]
+        return sum(map(pair.reads, sizes, longest))
+
+    def turns(self) -> Iterator[Turn]:
+        """Yield every decode: all questions once, then once more; the systems of a question follow each other."""
+        for round in range(self.rounds):
+            for asked in self.asked:
+                order = sorted(self.systems, key=lambda one: digest(asked.question.id, round, one.name))
+                yield from (Turn(one, asked, round) for one in order)
+
+
+def digest(*parts: object) -> str:
+    """Return hex digits that depend on the parts alone."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def make_benchmark(
+    pair: Pair,
+    racing: Sequence[System],
+    tasks: Sequence[Task],
+    *,
+    limit: int | None = None,
+    rounds: int = 1,
+    max_new_tokens: int | None = None,
+    chat: bool | None = None,
+) -> Benchmark:
+    """Return the benchmark of systems on the first questions of tasks, after checks of all that could stop it later.
+
+    Prompts that the models have no room for lose their beginning, unless a memory reads them.
+    ``limit``: questions of each task, None for all. ``max_new_tokens``: instead of what each task allows.
+
+    Raises:
+        SettingsError, PromptError, PairError: something in it cannot run on this pair; the message names it.
+    """
+    asked = []
+    used = pair if any(one.drafts for one in racing) else replace(pair, draft=None)
+    for task in tasks:
+        new_tokens = task.max_new_tokens if max_new_tokens is None else max_new_tokens
+        for question in task.questions(limit):
+            prompt = question.prompt
+            if new_tokens is not None and not used.reads(len(pair.encode(prompt, chat)), new_tokens):
+                prompt = end_that_fits(used, prompt, new_tokens, chat)
+            asked.append(Asked(task, question, prompt, new_tokens))
+    benchmark = Benchmark(tuple(racing), tuple(asked), rounds, chat)
+    require_runnable(pair, benchmark)
+    return benchmark
+
+
+def require_runnable(pair: Pair, benchmark: Benchmark) -> None:
+    """Check everything that could stop a benchmark later. Raises: as :func:`make_benchmark`."""
+    for one in benchmark.systems:
+        if one.drafts and pair.draft is None:
+            raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")
+    for asked in benchmark.asked:
+        size = len(pair.encode(asked.prompt, benchmark.chat))
+        for turn in (Turn(one, asked, 0) for one in benchmark.systems):
+            pair.used_by(turn.settings).require_fitting(size, turn.settings.max_new_tokens)
+            if not turn.system.is_ours and pair.reads(size, turn.settings.max_new_tokens):
+                raise PairError(
+                    f"{turn.system.name} cannot read a prompt into a memory, and prompt {asked.question.id} of "
+                    f"{size:,} tokens goes beyond the context; leave {turn.system.method} out of the methods, or "
+                    "load the pair without a memory"
+                )
+
+
+def end_that_fits(pair: Pair, prompt: str, max_new_tokens: int, chat: bool | None) -> str:
+    """Return a prompt, without its beginning where the models have no room for all of it.
+
+    Raises:
+        SettingsError: there is no room for any prompt.
+    """
+    room, ids = pair.room_after(max_new_tokens), pair.encode(prompt, chat=False)
+    if len(pair.encode(prompt, chat)) <= room:
+        return prompt
+    for first in range(max(len(ids) - max(room, 0), 0), len(ids)):
+        end = pair.detokenize(ids[first:])
+        if len(pair.encode(end, chat)) <= room:
+            return end
+    raise SettingsError(
+        f"max_new_tokens is {max_new_tokens}, and the models' context leaves no room for a prompt; lower max_new_tokens"
+    )
+
+
+def run_benchmark(
+    pair: Pair,
+    benchmark: Benchmark,
+    cancel: Cancel = None,
+    watching: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
+) -> Iterator[Progress]:
+    """Decode everything; closing the iterator ends it after a decode.
+
+    ``cancel`` is asked before each forward of a model; opponents are not asked. ``watching`` gives the observers of a
+    turn of one of our decoders.
+
+    Yields:
+        Progress before each trial of ``auto``, each warm-up and each decode, and after the last. The progress after a
+        decode has its ``run``.
+
+    Raises:
+        StoppedError: ``cancel`` returned True.
+        ModelError: a model returns logits that are not numbers, or memory runs out.
+    """
+    at = Progress(0, benchmark.total, "auto")
+    settled = list[System]()
+    for one in benchmark.systems:
+        settled.append((yield from _settle(pair, benchmark, one, at, cancel)))
+    benchmark = replace(benchmark, systems=tuple(settled))
+    for one in benchmark.systems:
+        yield replace(at, doing="warm-up", name=one.name)
+        first = Turn(one, benchmark.asked[0], 0)
+        short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
+        measure(pair, replace(one, settings=short), first.asked.prompt, first.seed, chat=benchmark.chat, cancel=cancel)
+    run = None
+    for done, turn in enumerate(benchmark.turns()):
+        yield replace(at, done=done, doing="decode", name=turn.system.name, run=run)
+        run = _decode(pair, benchmark, turn, cancel, watching(turn))
+    yield replace(at, done=benchmark.total, doing="decode", run=run)
+
+
+def _settle(
+    pair: Pair, benchmark: Benchmark, one: System, at: Progress, cancel: Cancel
+) -> Generator[Progress, None, System]:
+    """Resolve what is ``auto``, by measuring on the first question; return the system."""
+    first = Turn(one, benchmark.asked[0], 0)
+    if not first.settings.is_auto:
+        return one
+    trials = planning(pair, first.asked.prompt, first.settings, benchmark.chat, cancel)
+    while True:
+        try:
+            next(trials)
+        except StopIteration as end:
+            return replace(one, settings=replace(one.settings, **end.value.values), auto_reason=end.value.sentence)
+        yield replace(at, name=one.name)
+
+
+def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, cancel: Cancel, observers: Sequence[Observer]) -> Run:
+    """Decode a turn, and score the answer."""
+    one, (task, question, prompt, _) = turn.system, turn.asked
+    limited = replace(one, settings=turn.settings)
+    options: dict[str, Any] = {"chat": benchmark.chat, "stop": task.until, "cancel": cancel, "observers": observers}
+    found = measure(pair, limited, prompt, turn.seed, **options)
+    answer = task.answer(found["text"])
+    score, reason = task.score(question, answer)
+    return Run(
+        system=one.name,
+        method=one.method,
+        settings={name: getattr(limited.settings, name) for name in fields_read(one.method)},
+        auto_reason=one.auto_reason,
+        task=task.name,
+        question=question.id,
+        cluster=question.cluster,
+        round=turn.round,
+        prompt=prompt,
+        references=question.references,
+        shortened=prompt != question.prompt,
+        answer=answer,
+        score=score,
+        reason=reason,
+        **found,
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Report(ShortRepr):
+    """What a benchmark found; not ``complete`` where Ctrl-C stopped it."""
+
+    complete: bool
+    tables: dict[str, Table]
+    """By task: quality, speed and acceptance of each system, with intervals."""
+    runs: tuple[Run, ...]
+    """Every decode with its score; texts are untrusted."""
+
+
+def hold_benchmark(pair: Pair, benchmark: Benchmark, output: str | None = None) -> Report:
+    """Run a benchmark to its end, or to Ctrl-C, and say on stderr how far it is.
+
+    ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it is made.
+
+    Raises:
+        SettingsError: the file exists or cannot be written.
+    """
+    here, runs, complete = conditions(pair), list[Run](), True
+    _write(output, {"record": "conditions", **here}, "x")
+    try:
+        with ProgressLine("starting", "decode") as bar:
+            for step in run_benchmark(pair, benchmark):
+                bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
+                if step.run is not None:
+                    runs.append(step.run)
+                    _write(output, {"record": "decode", **to_plain(step.run)}, "a")
+    except KeyboardInterrupt:
+        complete = False
+    order = [one.name for one in benchmark.systems]
+    runs.sort(key=lambda run: order.index(run.system))
+    tables = {}
+    for task in dict.fromkeys(asked.task for asked in benchmark.asked):
+        if own := [run for run in runs if run.task == task.name]:
+            tables[task.name] = make_table(own, task, BASELINE, here)
+    return Report(complete, tables, tuple(runs))
+
+
+def _write(output: str | None, record: Mapping[str, Any], mode: str) -> None:
+    if output is None:
+        return
+    try:
+        with open(output, mode, encoding="utf-8") as file:
+            file.write(json.dumps(record, allow_nan=False) + "\n")
+    except FileExistsError:
+        raise SettingsError(f"{output!r} exists; name another --output") from None
+    except OSError as error:
+        raise SettingsError(f"cannot write {output!r}: {error.strerror or error}") from None

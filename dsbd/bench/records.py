@@ -1,0 +1,337 @@
+"""What benchmarks and races find, as frozen records: a decode, a table, a race; to plain data and back. Needs no torch.
+
+None means "not measured" everywhere, or that a method has no such figure. Texts are untrusted.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from dsbd.errors import RecordError
+from dsbd.results import ShortRepr
+from dsbd.util import read_file, write_file
+
+Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
+Verdict = Literal["faster", "slower", "no difference seen", "not measured"]
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a benchmark is: decodes done, in all, what is next (``auto``, ``warm-up`` or ``decode``), and of whom."""
+
+    done: int
+    total: int
+    doing: str
+    name: str = ""
+    run: "Run | None" = None
+    """What has just been decoded."""
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Run(ShortRepr):
+    """One decode of one question by one system, and its score."""
+
+    system: str
+    method: str
+    settings: dict[str, Any]
+    """Those that the method reads, with nothing ``auto``; ``auto_reason`` says why ``auto`` resolved to them."""
+    auto_reason: str | None = None
+    task: str
+    question: str
+    cluster: str
+    """Questions of one cluster are not independent."""
+    round: int
+    """0 for the first decode of a question, 1 for the second with another seed, ..."""
+    seed: int
+    prompt: str
+    references: tuple[str, ...] = ()
+    shortened: bool = False
+    """Whether the prompt was shortened to fit the models."""
+    segments: int | None = None
+    """In how many segments the prompt was read into a memory; None if it was not."""
+    text: str
+    answer: str
+    """The part of the text that is scored."""
+    score: float | None = None
+    """The task's main metric; None where there is no right answer."""
+    reason: str = ""
+    """Why the answer is wrong, where that is known."""
+    ended: str
+    """``eos``, ``until`` (a text that ends an answer was there, and everything before it is settled) or ``limit``."""
+    seconds: float
+    """Wall clock of the whole call, prefill included."""
+    prefill_seconds: float
+    layers: int
+    """Tokens the beams were decoded to; the returned hypothesis has ``new_tokens``, EOS included."""
+    new_tokens: int
+    perplexity: float
+    """Of the returned text under the unwarped target."""
+    target_calls: int
+    iterations: int | None = None
+    accepted: int | None = None
+    """Drafts accepted, of those that were tried."""
+    rejected: int | None = None
+    mean_width: float | None = None
+    kv_peak_bytes: int | None = None
+    """Largest size of the keys and values of target and draft together."""
+
+    @property
+    def decode_seconds(self) -> float:
+        """The whole call without prefill, at least a nanosecond."""
+        return max(self.seconds - self.prefill_seconds, 1e-9)
+
+    @property
+    def tokens_per_second(self) -> float:
+        """layers / (seconds - prefill_seconds)."""
+        return self.layers / self.decode_seconds
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A median and its 95 % interval; None from fewer than six clusters."""
+
+    median: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean, or a ratio of sums; error and interval are None where there is one cluster only."""
+
+    mean: float
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    count: int
+    """Values that were averaged: questions, for example."""
+    clusters: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Ours minus theirs on the same questions."""
+
+    of: Mean
+    above: int
+    """Questions that ours answered better, over its seeds."""
+    below: int
+    """Questions that theirs answered better."""
+
+    @property
+    def verdict(self) -> str:
+        """``higher``, ``lower``, "no difference seen" (the interval holds zero), or ``not measured``: no interval."""
+        if self.of.low is None or self.of.high is None:
+            return "not measured"
+        if self.of.low <= 0 <= self.of.high:
+            return "no difference seen"
+        return "higher" if self.of.low > 0 else "lower"
+
+
+@dataclass(frozen=True)
+class Ratio(Interval):
+    """Tokens per second over a baseline's on the same questions and seeds: the median and its 95 % interval."""
+
+    baseline: str
+    above_1: int
+    """Runs that were faster than the baseline's, of those compared."""
+    of: int
+
+    @property
+    def verdict(self) -> Verdict:
+        """``faster`` or ``slower`` where the interval leaves out 1."""
+        if self.low is None or self.high is None:
+            return "not measured"
+        return "faster" if self.low > 1 else "slower" if self.high < 1 else "no difference seen"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Row(ShortRepr):
+    """All figures of one system on one task: medians, means, sums over sums, and the largest peaks of its runs."""
+
+    system: str
+    method: str
+    settings: Mapping[str, Any]
+    auto_reason: str | None = None
+    quality: Mean | None
+    """Of the table's metric; Wilson's interval where every answer is right or wrong."""
+    perplexity: Mean | None
+    tokens_per_second: Mean | None
+    """Prefill left out."""
+    milliseconds_per_token: Interval | None = None
+    """Prefill included."""
+    prefill_seconds: float | None = None
+    target_calls: float | None = None
+    layers_per_iteration: float | None = None
+    acceptance_rate: float | None = None
+    mean_width: float | None = None
+    kv_peak_bytes: int | None = None
+    difference: Difference | None = None
+    """Of the quality to the baseline's, question by question."""
+    ratio: Ratio | None = None
+    """None for the baseline, and where there is none."""
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Table(ShortRepr):
+    """One task; all systems."""
+
+    format: str = "dsbd-contest/2"
+    task: str
+    metric: str
+    """The task's main metric; ``perplexity`` where nothing is right or wrong."""
+    higher_is_better: bool
+    baseline: str | None
+    """Method or name of the system that the others are compared with."""
+    questions: int
+    clusters: int
+    seeds: int
+    rows: tuple[Row, ...]
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    """Machine, versions and models."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What a decode did between two moments, in seconds from its beginning; ``forward``: phases not told apart."""
+
+    phase: Phase
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Landing:
+    """Layers that became final at one moment, and what they added to the text that was returned in the end."""
+
+    seconds: float
+    tokens: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One decode of one system: its phases one after the other, and when tokens became final.
+
+    The clock counts the phases only. The decode is one of those that the figures of the race come from.
+    """
+
+    stretches: tuple[Stretch, ...]
+    landings: tuple[Landing, ...]
+    seed: int
+
+    @property
+    def seconds(self) -> float:
+        """When the decode was over."""
+        return self.stretches[-1].end if self.stretches else 0.0
+
+    @property
+    def text(self) -> str:
+        """The returned text."""
+        return "".join(landing.text for landing in self.landings)
+
+    @property
+    def has_phases(self) -> bool:
+        """False if the phases of the decoder are not known."""
+        return all(stretch.phase != "forward" for stretch in self.stretches)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What one decode of the prompt at a place of the race returned, the part that is scored, and its score."""
+
+    prompt: int
+    seed: int
+    text: str
+    answer: str = ""
+    right: bool | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Racer:
+    """One system: its figures, its lane and its texts."""
+
+    row: Row
+    lane: Lane | None
+    answers: tuple[Answer, ...]
+
+    @property
+    def name(self) -> str:
+        """The system's name."""
+        return self.row.system
+
+
+@dataclass(frozen=True, kw_only=True)
+class RacedPrompt:
+    """One prompt, and its right answer where it is a task's question."""
+
+    text: str
+    gold: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Race:
+    """A whole race."""
+
+    format: str = "dsbd-race/2"
+    prompts: tuple[RacedPrompt, ...]
+    task: str | None
+    """None for prompts without right answers; then the metric is ``perplexity``."""
+    metric: str
+    higher_is_better: bool
+    rounds: int
+    baseline: str | None
+    racers: tuple[Racer, ...]
+    complete: bool = True
+    """False where the race was stopped."""
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    """Machine, versions and models; empty where the reader sits at the machine."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the race as JSON. Raises: OSError."""
+        write_file(Path(path), json.dumps(to_plain(self), ensure_ascii=False, separators=(",", ":")))
+
+
+def load_race(path: str | Path) -> Race:
+    """Return the race of a file that :meth:`Race.save` wrote. Raises: RecordError: it holds none; OSError."""
+    try:
+        data = json.loads(read_file(path).decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{path} is no JSON: {error}; name the file of a race") from error
+    return read_record(Race, data)
+
+
+def read_record(kind: type[Record], data: Any) -> Record:
+    """Return a record from its plain data; a record of the kind is returned as it is.
+
+    Raises:
+        RecordError: it is no such record; the message has one line and names the first wrong field.
+    """
+    if isinstance(data, kind):
+        return data
+    known = getattr(kind, "format", None)
+    remedy = f"give a {kind.__name__.lower()}, or what to_plain returns of one"
+    if not isinstance(data, Mapping) or data.get("format", known) != known:
+        found = f"format {data.get('format')!r}" if isinstance(data, Mapping) else f"a {type(data).__name__}"
+        raise RecordError(f"{found} is no {kind.__name__.lower()} of {known!r}; {remedy}")
+    try:
+        return _adapter(kind).validate_python(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(step) for step in first["loc"])
+        raise RecordError(f"no {kind.__name__.lower()}: {place}: {first['msg']}; {remedy}") from None
+
+
+def to_plain(record: Any) -> dict[str, Any]:
+    """Return a record as plain data, ready for JSON."""
+    return _adapter(type(record)).dump_python(record, mode="json")
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)

@@ -1,0 +1,425 @@
+"""The tasks, and loading one by its name. No torch and no model; docs/commands.md describes each of them."""
+
+import hashlib
+import re
+import string
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dsbd.bench.sql import QueryLimits, orders_rows, run_query, same_rows
+from dsbd.bench.task import Question, Task, in_order, json_lines, list_in, path_of, read_json, read_text, text_in
+from dsbd.errors import QueryError, TaskError
+from dsbd.util import asset_path
+
+MT_BENCH = "the path of MT-Bench's question.jsonl (Apache-2.0)"
+ALLOWED = ("prompt", "references", "id")
+GSM8K = "the path of GSM8K's test.jsonl (MIT)"
+SQUAD = "the path of SQuAD's dev-v1.1.json (CC BY-SA 4.0)"
+SQUAD_HEAD = """Read each passage. Answer the question with the shortest piece of the passage that answers it.
+
+Passage: The lighthouse on Gull Rock was finished in 1874. Its keeper, Ada Moreau, lit the lamp every evening for \
+thirty-one years, until an electric lamp took over in 1921.
+Question: Who lit the lamp of the lighthouse?
+Answer: Ada Moreau
+
+Passage: """
+NEEDLE = "The secret animal is a"
+NEEDLE_WORDS = (
+    "cat", "dog", "bird", "bear", "fish", "frog", "duck", "mouse", "lion", "horse", "bunny", "rabbit", "fox", "cow",
+    "pig", "sheep", "goat", "bee", "worm", "hen", "monkey", "truck", "tiger", "turtle", "snake", "spider", "squirrel",
+    "wolf", "crab", "whale", "shark", "kitten", "puppy", "butterfly", "deer", "dragon", "goose", "swan", "raven", "bat",
+    "hare", "rat", "bull", "chicken", "crow", "lizard", "dinosaur", "seal", "fly", "fairy", "witch", "king", "queen",
+    "ball", "tree", "car", "boat", "book", "hat", "key", "bell", "drum", "kite", "doll",
+)  # fmt: skip
+"""Each is one token of the bundled story pair."""
+DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
+SPIDER = (
+    "a folder with Spider's dev.json and tables.json, and its databases as database/NAME/NAME.sqlite (CC BY-SA 4.0)"
+)
+SPIDER_LIMITS = QueryLimits(rows=10_000)
+"""Two right queries give more than 1,000 rows."""
+SPIDER_HEAD = """Write one SQLite query that answers each question about its database.
+
+Database:
+kiln (kiln_id number, town text, degrees number; key kiln_id)
+pot (pot_id number, glaze text, kiln_id number; key pot_id; kiln_id refers to kiln.kiln_id)
+Question: In which towns were pots with a green glaze fired?
+SQL: SELECT DISTINCT T1.town FROM kiln AS T1 JOIN pot AS T2 ON T1.kiln_id = T2.kiln_id WHERE T2.glaze = 'green';
+
+Database:
+"""
+SEGMENT_CHARACTERS = 890
+"""A task has no tokenizer: so many characters are about 224 tokens, a segment of the bundled memory."""
+DISTANCES = range(1, 25)
+"""Segments between the two sentences: up to 24 x 224 = 5,376 tokens."""
+PER_DISTANCE = 10
+
+
+class Prompts(Task):
+    """Plain prompts, without right answers: for speed and perplexity. Seeds of a prompt count up from the settings'."""
+
+    name = "prompts"
+
+    def __init__(self, prompts: Sequence[str | Question]) -> None:
+        super().__init__(
+            Question(f"{number}", prompt) if isinstance(prompt, str) else prompt
+            for number, prompt in enumerate(prompts, 1)
+        )
+
+
+class Stories(Task):
+    """Openings of stories for children, to be continued: the bundled prompts first, then openings of a grammar."""
+
+    name = "stories"
+    max_new_tokens = 128
+
+    def __init__(self) -> None:
+        lines = read_text(asset_path("tasks/stories/openings.txt")).splitlines()
+        super().__init__(Question(f"story-{place}", text) for place, text in enumerate(lines))
+
+
+class Needle(Task):
+    """A word told at the beginning of a long prompt, and asked for at its end; between the two stand stories.
+
+    Ten questions for each distance. Without a memory a prompt beyond the context loses its beginning: the answer.
+    """
+
+    name = "needle"
+    until = (".", "\n")
+    max_new_tokens = 4
+    main_metric = "exact_match"
+
+    def __init__(self) -> None:
+        stories = read_text(asset_path("tasks/needle/stories.txt")).strip().replace("\n\n", "\n")
+        starts = [found.start() for found in re.finditer(r"^", stories, re.MULTILINE)]
+        asked, count = [], len(DISTANCES) * PER_DISTANCE
+        for place in range(count):
+            distance, number = DISTANCES[place // PER_DISTANCE], place % PER_DISTANCE
+            word, length = NEEDLE_WORDS[(7 * place) % len(NEEDLE_WORDS)], distance * SEGMENT_CHARACTERS
+            text = stories[starts[place * len(starts) // count] :] + "\n"
+            text += (stories + "\n") * (length // len(stories) + 1)
+            told = f"{NEEDLE} {word}.\n\n{text[: text.rindex(' ', 0, length)]}"
+            asked.append(Question(f"{distance}-{number}", f"{told}\n{NEEDLE}", (word,)))
+        super().__init__(in_order(asked))
+
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
+        """Score 1 if the first word is the one that was told."""
+        return float(re.findall(r"\w+", answer)[:1] == [*question.references]), ""
+
+
+class MtBench(Task):
+    """MT-Bench: the first turns of 80 conversations, as prompts. The benchmark's own judge is not asked.
+
+    *Source:* Zheng et al., arXiv 2306.05685.
+    """
+
+    name = "mt_bench"
+    max_new_tokens = 256
+
+    def __init__(self, data: str | Path | None) -> None:
+        """Read the prompts of the official JSON-lines file. Raises: TaskError."""
+        place, read = path_of(self.name, data, MT_BENCH), []
+        for line, entry in json_lines(place):
+            where = f"{place}, line {line}"
+            turns = [text_in(where, {"a turn": turn}, "a turn") for turn in list_in(where, entry, "turns")]
+            if not turns:
+                raise TaskError(f"{where}: turns is []; give {MT_BENCH}")
+            read.append(Question(text_in(where, entry, "question_id", id=line), turns[0]))
+        super().__init__(in_order(read))
+
+
+class Gsm8k(Task):
+    """GSM8K: a sum told in words. The last number of an answer counts.
+
+    *Source:* Cobbe et al., arXiv 2110.14168.
+    """
+
+    name = "gsm8k"
+    max_new_tokens = 256
+    main_metric = "exact_match"
+
+    def __init__(self, data: str | Path | None) -> None:
+        """Read the questions of the official JSON-lines file. Raises: TaskError."""
+        place, read = path_of(self.name, data, GSM8K), []
+        for line, entry in json_lines(place):
+            where = f"{place}, line {line}"
+            asked, answer = text_in(where, entry, "question"), text_in(where, entry, "answer")
+            _, mark, right = answer.rpartition("#### ")
+            if not mark or _last_number(right) is None:
+                raise TaskError(f"{where}: answer is {answer!r:.100}; write #### and a number at its end")
+            prompt = f"{asked}\nThink step by step. The last number that you write is your answer."
+            read.append(Question(f"{line}", prompt, (right,)))
+        super().__init__(in_order(read))
+
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
+        """Score 1 where the last number of the answer is that of the right one."""
+        return float(_last_number(answer) == _last_number(question.references[0])), ""
+
+
+_NUMBER = re.compile(r"(?:(?<![\w)\]%])-)?(?:(?:\d{1,3}(?:,\d\d\d?)*,\d{3}(?!\d)|\d+)(?:\.\d+)?|(?<!\w)\.\d+)")
+"""A minus behind a number, a word or a bracket is none of the number; commas part thousands."""
+
+
+def _last_number(text: str) -> Decimal | None:
+    """Return the last number of a text, with all its digits; None where there is none."""
+    found = _NUMBER.findall(text.replace("\u2212", "-").replace("$", ""))
+    return Decimal(found[-1].replace(",", "")) if found else None
+
+
+class Squad(Task):
+    """SQuAD v1.1: a question about a passage, answered with words of the passage, which is the cluster.
+
+    *Source:* Rajpurkar et al., arXiv 1606.05250; normalisation as in its official evaluation, version 1.1.
+    """
+
+    name = "squad"
+    until = ("\n",)
+    max_new_tokens = 48
+    main_metric = "exact_match"
+
+    def __init__(self, data: str | Path | None) -> None:
+        """Read the questions of the official JSON file. Raises: TaskError."""
+        place = path_of(self.name, data, SQUAD)
+        super().__init__(in_order(_squad_questions(place, read_json(place))))
+
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
+        """Score 1 for any of the right answers, compared after the normalisation."""
+        return float(_squad_plain(answer) in map(_squad_plain, question.references)), ""
+
+
+def _squad_questions(place: Path, read: Any) -> Iterator[Question]:
+    for article in list_in(f"{place}", read, "data"):
+        title = text_in(f"{place}, an article", article, "title")
+        for paragraph in list_in(where := f"{place}, article {title!r:.100}", article, "paragraphs"):
+            passage = " ".join(text_in(where, paragraph, "context").split("\n")).strip()
+            cluster = f"{title}/{hashlib.sha256(passage.encode()).hexdigest()[:12]}"
+            for asked in list_in(where, paragraph, "qas"):
+                id = text_in(where, asked, "id", id="")
+                named = f"{place}, question {id!r:.100}"
+                question = " ".join(text_in(named, asked, "question").split())
+                prompt = f"{SQUAD_HEAD}{passage}\nQuestion: {question}\nAnswer:"
+                yield Question(id, prompt, _squad_answers(named, asked), cluster)
+
+
+def _squad_answers(where: str, asked: Any) -> tuple[str, ...]:
+    """Return the right answers in which the normalisation leaves a word: else an empty answer were right."""
+    texts = [text_in(where, answer, "text") for answer in list_in(where, asked, "answers")]
+    answers = tuple(text for text in texts if _squad_plain(text))
+    if not answers:
+        raise TaskError(f"{where}: no right answer with a word in {texts!r:.100}; give {SQUAD}, not a later version")
+    return answers
+
+
+def _squad_plain(text: str) -> str:
+    """Return a text in lower case, without ASCII punctuation, then without articles, with single spaces."""
+    letters = text.lower().translate(str.maketrans("", "", string.punctuation))
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", letters).split())
+
+
+class OwnQuestions(Task):
+    """A user's own prompts, in the order of the file; where there are right answers, an answer is one line.
+
+    A line is ``{"prompt": text, "references": text or list of texts, "id": text}``; ``id`` may be left out.
+    Either every line has right answers or none has.
+    """
+
+    name = "jsonl"
+    until: tuple[str, ...] = ("\n",)
+    max_new_tokens = 128
+    main_metric = "exact_match"
+
+    def __init__(self, data: str | Path | None) -> None:
+        """Read a .jsonl file. Raises: TaskError: it is missing, or a line is wrong."""
+        path = path_of(self.name, data, "the path of a .jsonl file with your questions")
+        if path.suffix != ".jsonl":
+            raise TaskError(f"the data of task jsonl is {path.name!r}; give a .jsonl file: JSON lines")
+        lines = list(json_lines(path))
+        questions = [_own_question(path, line, entry) for line, entry in lines]
+        answered = [bool(question.references) for question in questions]
+        if not any(answered):
+            self.until, self.main_metric = (), ""
+        elif not all(answered):
+            line = lines[answered.index(False)][0]
+            raise TaskError(
+                f"{path}, line {line}: no right answer, and other lines have one; give all lines one, or none"
+            )
+        super().__init__(questions)
+
+    def score(self, question: Question, answer: str) -> tuple[float | None, str]:
+        """Score 1 for a right answer, whatever its case and its spaces."""
+        if not question.references:
+            return None, ""
+        return float(_own_plain(answer) in map(_own_plain, question.references)), ""
+
+
+def _own_question(path: Path, line: int, entry: dict[str, Any]) -> Question:
+    where, listed = f"{path}, line {line}", entry.get("references", [])
+    if unknown := sorted(set(entry) - {*ALLOWED}):
+        raise TaskError(f"{where}: unknown field {unknown[0]!r:.100}; a line has {', '.join(ALLOWED)}")
+    found = listed if isinstance(listed, list) else [listed]
+    references = [text_in(where, {"a reference": one}, "a reference") for one in found]
+    for one in references:
+        if "\n" in one.strip():
+            raise TaskError(f"{where}: a reference is {one!r:.100}; write one line: an answer is one")
+    return Question(text_in(where, entry, "id", id=line), text_in(where, entry, "prompt"), tuple(references))
+
+
+def _own_plain(text: str) -> str:
+    """Return a text in one case, with single spaces."""
+    return " ".join(text.casefold().split())
+
+
+right_rows = lru_cache(maxsize=None)(run_query)
+"""Returns the rows of a right query, which is run once."""
+
+
+class Library(Task):
+    """Questions about one bundled database.
+
+    An answer is right if it gives the rows of the right query on the database and on each of its siblings, which have
+    the same tables and other rows: luck on one database does not count. The cluster is the right query's skeleton.
+    """
+
+    name = "sql"
+    until = ("\n", ";")
+    max_new_tokens = 96
+    main_metric = "execution_accuracy"
+
+    def __init__(self, folder: Path) -> None:
+        """Read the bundled questions from their folder. Raises: TaskError."""
+        self.databases = [folder / "databases" / f"{name}.sqlite" for name in DATABASES]
+        entries = [entry for _, entry in json_lines(folder / "test.jsonl")]
+        super().__init__(
+            in_order(Question(one["id"], one["prompt"], (one["sql"],), one["skeleton"]) for one in entries)
+        )
+
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
+        """Score 1 for an answer with the right rows. Raises: TaskError: the right query fails."""
+        reason = self._difference(question, answer)
+        return float(not reason), reason
+
+    def _difference(self, question: Question, answer: str) -> str:
+        right = question.references[0]
+        for database in self.databases:
+            try:
+                gold = right_rows(database, right)
+            except QueryError as error:
+                told = f"the right query {right!r} fails on {database}: {error}; the files do not match"
+                raise TaskError(told) from error
+            try:
+                rows = run_query(database, answer)
+            except QueryError as error:
+                return f"error: {error}"
+            if not same_rows(gold, rows, ordered=orders_rows(right)):
+                return f"other rows on {database.stem}"
+        return ""
+
+
+class Spider(Task):
+    """Questions about databases that a model has not seen, a cluster for each.
+
+    *Source:* Yu et al., arXiv 1809.08887; columns in any order as in Zhong et al., arXiv 2010.02840, on one database
+    for each question and with DISTINCT kept.
+    """
+
+    name = "spider"
+    until = (";", "\n\n")
+    max_new_tokens = 128
+    main_metric = "execution_accuracy"
+
+    def __init__(self, data: str | Path | None) -> None:
+        """Read the questions of :data:`SPIDER`, and find their databases. Raises: TaskError."""
+        folder = path_of(self.name, data, SPIDER)
+        self._folder = folder / "database"
+        try:
+            schemas = {schema["db_id"]: _schema(schema) for schema in read_json(folder / "tables.json")}
+            super().__init__(in_order(_spider_questions(folder / "dev.json", schemas)))
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise TaskError(f"{folder} is not in the format of Spider ({error!r}); give {SPIDER}") from error
+        missing = [one.cluster for one in self._questions if not self._database(one).is_file()]
+        if missing:
+            raise TaskError(f"{self._folder} has no {missing[0]}/{missing[0]}.sqlite; give {SPIDER}")
+
+    def _database(self, question: Question) -> Path:
+        return self._folder / question.cluster / f"{question.cluster}.sqlite"
+
+    def score(self, question: Question, answer: str) -> tuple[float, str]:
+        """Score 1 for an answer with the right rows. Where the right query fails, no answer is right."""
+        reason = self._difference(question, answer)
+        return float(not reason), reason
+
+    def _difference(self, question: Question, answer: str) -> str:
+        right, database = question.references[0], self._database(question)
+        try:
+            gold = right_rows(database, _joined(right), SPIDER_LIMITS)
+        except QueryError as error:
+            return f"the right query fails: {error}"
+        try:
+            rows = run_query(database, _joined(answer), SPIDER_LIMITS)
+        except QueryError as error:
+            return f"error: {error}"
+        ordered = "order by" in right.lower()
+        return "" if same_rows(gold, rows, ordered=ordered, any_columns=True) else "other rows"
+
+
+def _spider_questions(file: Path, schemas: dict[str, str]) -> Iterator[Question]:
+    for place, entry in enumerate(read_json(file)):
+        where = f"{file}, question {place}"
+        name, asked, sql = (text_in(where, entry, field) for field in ("db_id", "question", "query"))
+        if not re.fullmatch(r"\w+", name, re.ASCII) or name not in schemas:
+            raise TaskError(f"{where}: db_id is {name!r:.100}, which is no name in tables.json; give {SPIDER}")
+        prompt = f"{SPIDER_HEAD}{schemas[name]}\nQuestion: {' '.join(asked.split())}\nSQL:"
+        yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name)
+
+
+def _schema(schema: dict[str, Any]) -> str:
+    """Return a line for each table: its columns with their types, its keys, and what they refer to."""
+    tables, columns = schema["table_names_original"], schema["column_names_original"]
+    lines, names = [], [name for _, name in columns]
+    # BIRD has keys of several columns
+    lists = sorted(key if isinstance(key, list) else [key] for key in schema["primary_keys"])
+    keys = [(key[0], f"; key {', '.join(names[place] for place in key)}") for key in lists]
+    links = [(child, f"; {names[child]} refers to {tables[columns[parent][0]]}.{names[parent]}")
+             for child, parent in schema["foreign_keys"]]  # fmt: skip
+    for number, table in enumerate(tables):
+        own = [place for place, (owner, _) in enumerate(columns) if owner == number]
+        listed = ", ".join(f"{names[place]} {schema['column_types'][place]}" for place in own)
+        more = "".join(text for place, text in (*keys, *links) if place in own)
+        lines.append(f"{table} ({listed}{more})")
+    return "\n".join(lines)
+
+
+def _joined(query: str) -> str:
+    """Return a query with comparison signs in one piece, as the official comparison does."""
+    return re.sub(r"([<>!])\s+=", r"\1=", query)
+
+
+TASKS: dict[str, Callable[[str | Path | None], Task]] = {
+    "gsm8k": Gsm8k,
+    "jsonl": OwnQuestions,
+    "mt_bench": MtBench,
+    "needle": lambda data: Needle(),
+    "spider": Spider,
+    "sql": lambda data: Library(asset_path("tasks/sql")),
+    "squad": Squad,
+    "stories": lambda data: Stories(),
+}
+"""{name: makes the task of a path; None for bundled data}."""
+BUNDLED = ("needle", "sql", "stories")
+"""Tasks that bring their data."""
+
+
+def load_task(name: str, data: str | Path | None = None) -> Task:
+    """Return a task with its data: a file or folder; None for bundled questions.
+
+    Raises:
+        TaskError: there is no such task; it takes no data; or its data is missing, damaged or not as its format says.
+    """
+    if name not in TASKS:
+        raise TaskError(f"there is no task {name!r}; tasks are {', '.join(sorted(TASKS))}")
+    if name in BUNDLED and data is not None:
+        raise TaskError(f"data of task {name} is {str(data)[:200]!r}, and its data is bundled; leave it out")
+    return TASKS[name](data)

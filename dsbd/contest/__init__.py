@@ -1,1 +1,0 @@
-"""Contests: tasks, contenders, measured decodes, tables, races. docs/commands.md says how to run one."""

@@ -1,0 +1,329 @@
+"""Checks of a trace, and the distributions of its iterations: which numbers its nodes hold, Q in its forest, P in its
+layers.
+
+Each check is counted, and the first that fails ends the audit. Within a layer the ratio of two probabilities follows
+from the log-weights, the multiplicities and the temperature alone, because normalising divides both by one number.
+
+*Source:* docs/algorithm.md, *The joint distribution* and *SpecInfer's tree*.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from dsbd.settings import ResolvedSettings
+from dsbd.tracing.records import ALTERNATIVES, ROOT, InputBeam, Iteration, Layer, Node
+from dsbd.tracing.trace import Trace
+from dsbd.verification import beams
+from dsbd.verification.noise import Noise
+
+TOLERANCE = 1e-9
+"""Allowed difference between a recorded number and the one computed again; rounding stays below 1e-12."""
+ROUNDING = {"P": 1e-12, "Q": 1e-6}
+"""Of a sum of log-probabilities, relative to the largest one; those of Q may be added up in single precision."""
+SUMMED = 1e-4
+"""What single precision may add to a sum of probabilities, or to a log-probability."""
+LEAST = 1e-290
+"""Smaller probabilities have lost digits."""
+LARGEST_GAP = 660.0
+"""Between the scores of the likeliest candidate and of one whose probability is above the least."""
+COLD = 0.15
+"""Below this temperature a candidate that top-k keeps may have no probability: it underflows at a gap of 100 nats."""
+ENDINGS = 8
+"""Of the tokens that end a text a model has at most so many, or the audit sees fewer cover nodes than it asks for."""
+
+
+class BrokenError(Exception):
+    """A check failed; the message says which."""
+
+
+class Checks:
+    """The checks of one trace: how many were made, where the audit is, and what every part of it reads.
+
+    Each check has a name and, where there are several, says ``of`` what; it raises :class:`BrokenError` if it fails.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.settings = trace, trace.settings
+        self.count, self.place = 0, "trace"
+        self.nodes = trace.node_index()
+        self.log_weights: dict[int, float] = {ROOT: 0.0}
+        """Of the nodes so far, by id; minus infinity for impossible ones."""
+        self.paths: dict[int, beams.Node] = {ROOT: beams.Node(None, -1, 0)}
+        self.noise = Noise(trace.seed, [piece.token_id for piece in trace.prompt.pieces], self.paths[ROOT])
+        """That of coupled draws; it follows from the seed."""
+        self.vocabulary = trace.models.target.vocabulary_size
+        self.is_coupled = trace.settings.forest == "coupled"
+        self.tried_kind = "cover" if self.is_coupled else "drafted"
+        """The kind of the nodes below which a forest goes on."""
+        self.is_greedy = trace.settings.temperature == 0 and not trace.settings.replacement
+        """True where a layer's likeliest candidates are taken in order, each with certainty."""
+
+    def path(self, node: int) -> beams.Node:
+        """Return the path that a node ends."""
+        if node not in self.paths:
+            self.paths[node] = self.path(self.nodes[node].parent).child(self.nodes[node].token_id)
+        return self.paths[node]
+
+    def same(self, name: str, recorded: object, expected: object, of: object = "") -> None:
+        """Check that two values are equal."""
+        self.count += 1
+        if recorded != expected:
+            self.broken(name, of, f"is {_short(recorded)}, but {_short(expected)} follows")
+
+    def close(self, name: str, recorded: float | None, expected: float | None, of: object = "") -> None:
+        """Check that two numbers are finite, and equal up to rounding; or that there is none."""
+        self.count += 1
+        one, other = (math.nan if number is None else number for number in (recorded, expected))
+        if recorded is not expected and (_exceeds(one, other) or _exceeds(-one, -other)):
+            self.broken(name, of, f"is {_short(recorded)}, but {_short(expected)} follows")
+
+    def all_close(self, name: str, recorded: Sequence[float], expected: Sequence[float], of: object = "") -> None:
+        """Check that two lists have one length, and close numbers."""
+        self.same(name, len(recorded), len(expected), of)
+        for one, other in zip(recorded, expected, strict=False):
+            self.close(name, one, other, of)
+
+    def at_most(self, name: str, recorded: float | None, limit: float, of: object = "", allowed: float = 0.0) -> None:
+        """Check that two numbers are finite and the first is at most the second, up to rounding or ``allowed``."""
+        self.count += 1
+        if recorded is None or _exceeds(recorded, limit, allowed):
+            self.broken(name, of, f"is {_short(recorded)}, but at most {_short(limit)} follows")
+
+    def uniform(self, recorded: float | None, of: object) -> float:
+        """Check that a random number is there, from 0 to below 1, and return it."""
+        self.same("uniform", recorded is not None and 0.0 <= recorded < 1.0, True, of)
+        return recorded or 0.0
+
+    def broken(self, name: str, of: object, why: str) -> None:
+        """Raise what does not follow."""
+        raise BrokenError(f"{self.place}: {name}{f' ({of})' if of != '' else ''} {why}")
+
+
+def _exceeds(recorded: float, limit: float, allowed: float = 0.0) -> bool:
+    """True where a number is larger than a limit, beyond rounding; what is not finite exceeds every limit."""
+    if not (math.isfinite(recorded) and math.isfinite(limit)):
+        return True
+    return recorded - limit > max(allowed, TOLERANCE * max(1.0, abs(limit)))
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+class ScoredNode(NamedTuple):
+    """A node's probability in one joint distribution, and what that follows from."""
+
+    node: Node
+    probability: float
+    log_weight: float
+    multiplicity: int
+    """Of its parent."""
+
+
+def drafts_planned(settings: ResolvedSettings, layer: int) -> int:
+    """Draws from one draft distribution of a layer: those of the whole layer, or of one parent."""
+    if settings.branching is None:
+        return settings.draft_width
+    return settings.branching[layer - 1] if layer <= len(settings.branching) else 0
+
+
+def possible_candidates(checks: Checks, beams: int, temperature: float) -> int | None:
+    """How many candidates a joint distribution has before top-p; None where it is so cold that some may have
+    underflowed.
+    """
+    settings, most = checks.settings, beams * checks.vocabulary
+    if temperature == 0 and settings.replacement:
+        return 1
+    is_cold = settings.replacement and temperature < COLD
+    return None if is_cold else min(settings.top_k or most, most)
+
+
+def check_numbers(checks: Checks, iteration: Iteration) -> None:
+    """Check which numbers the nodes hold, and their sums: this follows from the settings and the layers alone."""
+    settings, layers, families = checks.settings, iteration.layers, defaultdict[int, list[Node]](list)
+    named = {trial.node for trial in iteration.trials} | {draw.node for draw in iteration.draws}
+    taken = {beam.node for layer in layers for beam in layer.beams}
+    for node in iteration.nodes:
+        of_forest, possible = node.kind != "drawn", node.target_log_prob is not None
+        is_reached = node.layer <= len(layers)
+        if is_reached and settings.branching is not None:
+            is_reached = node.parent in layers[node.layer - 1].alive
+        held = node.draft_log_prob is not None, node.draft_prob is not None, node.target_prob is not None
+        checks.same("numbers of a node", held, (of_forest, of_forest, is_reached), node.id)
+        if not settings.lossless and node.id not in named:  # the target scores the best beam only
+            checks.same("a node that is not scored", possible, False, node.id)
+        elif (node.target_prob or 0.0) > 0 or node.id in taken:
+            checks.same("a node that is possible", possible, True, node.id)
+        families[node.parent].append(node)
+    for parent, family in families.items():
+        checks.same("tokens below one node differ", len({node.token_id for node in family}), len(family), parent)
+        for name in ("target_log_prob", "draft_log_prob"):
+            numbers = [getattr(node, name) for node in family if getattr(node, name) is not None]
+            mass = math.fsum(math.exp(min(number, 1.0)) for number in numbers)
+            checks.at_most("sum of exp(log-probability) below one node", mass, 1.0, (name, parent), SUMMED)
+
+
+def check_forest(checks: Checks, iteration: Iteration) -> None:
+    """Check Q in the layers of a forest: how many nodes each of its distributions has, in which order, and their
+    ratios.
+    """
+    settings, tried = checks.settings, defaultdict[int, list[int]](list)
+    for trial in iteration.trials:
+        tried[trial.layer].append(trial.node)
+    sources = {beam.node: (beam.log_weight, beam.multiplicity) for beam in iteration.input_beams}
+    is_tree = settings.branching is not None
+    for number in range(1, max([iteration.draft_depth, *(node.layer for node in iteration.nodes)]) + 1):
+        nodes = [node for node in iteration.nodes if node.layer == number and node.kind != "drawn"]
+        below = [node for node in nodes if node.parent in sources]
+        checks.same("parents in the forest", len(below), len(nodes), f"layer {number}")
+        scored = [
+            ScoredNode(node, node.draft_prob or 0.0, weight + (node.draft_log_prob or 0.0), count)
+            for node in below
+            for weight, count in [sources[node.parent]]
+        ]
+        for parents in [[parent] for parent in sources] if is_tree else [list(sources)]:
+            own = [one for one in scored if one.node.parent in parents]
+            _check_drafts(checks, iteration, number, [one.node for one in own], len(parents))
+            if is_tree or (all(count for _, count in sources.values()) and not checks.is_coupled):
+                check_ratios(checks, "Q", own)
+        for parent in sources if checks.is_coupled else ():  # how many draws a node is the guess of is not recorded
+            check_ratios(checks, "Q", [one for one in scored if one.node.parent == parent])
+        counts = Counter(tried.get(number, []))
+        is_counted = settings.replacement and settings.temperature > 0 and not is_tree and not checks.is_coupled
+        sources = {
+            one.node.id: (one.log_weight, (counts[one.node.id] if settings.lossless else 0) if is_counted else 1)
+            for one in scored
+            if one.node.kind == checks.tried_kind and not one.node.ends
+        }
+
+
+def _check_drafts(checks: Checks, iteration: Iteration, number: int, nodes: Sequence[Node], parents: int) -> None:
+    """Check how many nodes one draft distribution has: fewer than planned only where Q has no more."""
+    settings, drafted = checks.settings, [node for node in nodes if node.kind == "drafted"]
+    planned = drafts_planned(settings, number) if parents and number <= iteration.draft_depth else 0
+    where, covers, count = f"layer {number}", len(nodes) - len(drafted), len(drafted)
+    checks.at_most("number of drafts", count, 0 if checks.is_coupled else planned, where)
+    if checks.is_coupled:
+        checks.at_most("number of guesses", covers, planned and planned + settings.cover_width, where)
+        return
+    draft = checks.trace.models.draft
+    is_model = draft is None or draft.attention != "copies"
+    if not settings.replacement and 0 < count < planned:
+        if settings.temperature > 0:
+            checks.close("sum of all Q", math.fsum(node.draft_prob or 0.0 for node in drafted), 1.0, where)
+        elif is_model:
+            checks.same("number of greedy drafts", count, possible_candidates(checks, parents, 0.0), where)
+    most = settings.cover_width if settings.branching is None and planned else 0
+    candidates = possible_candidates(checks, parents, settings.temperature or 1.0) if is_model else None
+    least = min(most, (candidates or 0) - len(drafted) - ENDINGS * parents)
+    checks.at_most("number of cover nodes", covers, most, where)
+    checks.at_most("least number of cover nodes", least, covers, where)
+
+
+def check_target(checks: Checks, iteration: Iteration, layer: Layer, alive: Sequence[InputBeam]) -> None:
+    """Check P in one layer that was reached: its support, its likeliest candidates and its ratios."""
+    parents = {beam.node: beam.multiplicity for beam in alive}
+    own = [node for node in iteration.nodes if node.layer == layer.layer]
+    others = {node.target_prob for node in own if node.parent not in parents}
+    checks.same("P below other beams", others <= {0.0 if checks.settings.branching is None else None}, True)
+    nodes = [node for node in own if node.parent in parents]
+    _check_likeliest(checks, layer, nodes, len(alive))
+    if checks.settings.temperature == 0:
+        _check_best(checks, iteration, layer, nodes)
+    scored = [
+        ScoredNode(node, node.target_prob or 0.0, checks.log_weights[node.id], parents[node.parent])
+        for node in nodes
+        if checks.log_weights[node.id] > -math.inf and not (node.kind == "drawn" and checks.is_greedy)
+    ]
+    check_ratios(checks, "P", scored)
+    if checks.settings.temperature == 1:  # all candidates of a beam have its mass together
+        top = max(beam.log_weight for beam in alive)
+        whole = math.fsum(beam.multiplicity * math.exp(beam.log_weight - top) for beam in alive)
+        is_whole = layer.target_support == len(alive) * checks.vocabulary
+        for one in (one for one in scored if one.probability > LEAST):
+            share = one.multiplicity * math.exp(one.log_weight - top) / whole
+            checks.at_most("share of all candidates", share, one.probability, one.node.id, SUMMED)
+            checks.at_most("P where nothing was cut", one.probability, share if is_whole else 1.0, one.node.id, SUMMED)
+
+
+def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[Node], beams: int) -> None:
+    """Check how many candidates P has, as far as the record tells, and that its likeliest ones are in order."""
+    settings, support, candidates = checks.settings, layer.target_support, layer.alternatives
+    possible = possible_candidates(checks, beams, settings.temperature)
+    if settings.top_p == 1 and possible is not None:
+        checks.same("support of P", support, possible)
+    else:
+        checks.at_most("most of P's support", support, min(settings.top_k or support, beams * checks.vocabulary))
+    checks.same(
+        "parents of the likeliest candidates", {candidate.parent for candidate in candidates} <= {*layer.alive}, True
+    )
+    places = {node: place for place, node in enumerate(layer.alive)}
+    order = [(-candidate.target_prob, places.get(candidate.parent, -1), candidate.token_id) for candidate in candidates]
+    checks.same("order of the likeliest candidates", order, sorted(order))
+    checks.same("number of likeliest candidates", len(candidates), min(ALTERNATIVES, support))
+    by_content = {(node.parent, node.token_id): node for node in nodes}
+    for candidate in candidates:
+        node = by_content.get((candidate.parent, candidate.token_id))
+        name = f"token {candidate.token_id} below node {candidate.parent}"
+        checks.same(
+            "node of a likely candidate", candidate.node, node.id if node and node.kind != "drawn" else None, name
+        )
+        if node is not None and not (node.kind == "drawn" and checks.is_greedy):
+            checks.close("P of a likely candidate", candidate.target_prob, node.target_prob or 0.0, name)
+        if layer.kind == "bonus":
+            checks.same("Q below the forest", candidate.draft_prob, 0.0, name)
+        elif node is not None and node.draft_prob is not None:
+            checks.close("Q of a likely candidate", candidate.draft_prob, node.draft_prob, name)
+    if checks.is_greedy or not candidates:
+        return
+    listed = {(candidate.parent, candidate.token_id) for candidate in candidates}
+    others = [node.target_prob or 0.0 for content, node in by_content.items() if content not in listed]
+    known = [value for value in (*(candidate.target_prob for candidate in candidates), *others) if value > 0]
+    least, rest = candidates[-1].target_prob, 1.0 - math.fsum(known)
+    checks.at_most("P of a node beside the likeliest", max(others, default=0.0), least)
+    checks.at_most("sum of P over the known candidates", 0.0, rest)
+    checks.at_most("rest of P beside the known candidates", rest, (support - len(known)) * least)
+    if settings.top_p < 1 and support == possible:  # it cut nothing: all candidates but the least likely are below it
+        share = rest / (support - len(known)) if support > len(known) else 1.0
+        checks.at_most("1 - top_p", 1.0 - settings.top_p, min(*known, share))
+
+
+def _check_best(checks: Checks, iteration: Iteration, layer: Layer, nodes: Sequence[Node]) -> None:
+    """Check that a layer took the best known candidates at temperature 0, the best one first."""
+    taken, weights = [beam.node for beam in layer.beams], checks.log_weights
+    listed = [candidate.target_prob for candidate in layer.alternatives]
+    checks.same("P of the likeliest candidates", listed, [1.0, *[0.0] * (len(listed) - 1)])
+    if not checks.settings.lossless and not any(draw.layer == layer.layer for draw in iteration.draws):
+        return  # a joint test takes what the draft model finds likely
+    for better, worse in pairwise(taken):
+        checks.at_most("log-weights of the beams in order", weights[worse], weights[better], worse)
+    for node in nodes:
+        if taken and node.id not in taken and node.target_log_prob is not None:
+            checks.at_most("log-weight of a node that was left", weights[node.id], weights[taken[-1]], node.id)
+
+
+def check_ratios(checks: Checks, distribution: str, scored: Iterable[ScoredNode]) -> None:
+    """Check that one number divides all masses of a distribution, and that what was cut off is no likelier than what
+    was kept.
+
+    All is times the temperature here, so that nothing overflows where it is very cold.
+    """
+    settings, T = checks.settings, checks.settings.temperature
+    scores = {one.node.id: one.log_weight + T * math.log(max(one.multiplicity, 1)) for one in scored}
+    probs = {one.node.id: one.probability for one in scored}
+    kept = {node: scores[node] - T * math.log(prob) for node, prob in probs.items() if prob > LEAST}
+    if not kept:
+        return
+    allowed = ROUNDING[distribution] * max(1.0, *map(abs, scores.values()))
+    least, most = min(kept, key=kept.__getitem__), max(kept, key=kept.__getitem__)
+    checks.at_most(
+        "ratio of two probabilities", kept[most], kept[least], f"{distribution}, nodes {least} and {most}", allowed
+    )
+    cuts = T == 0 or settings.top_k > 0 or settings.top_p < 1  # without them only the impossible is cut
+    limit = min(map(scores.__getitem__, kept)) if cuts else max(map(scores.__getitem__, kept)) - LARGEST_GAP * T
+    lost = [scores[node] for node, prob in probs.items() if prob <= LEAST]
+    checks.at_most("score of a node without probability", max(lost, default=limit), limit, distribution, allowed)

@@ -1,0 +1,93 @@
+"""Gumbel noise that is a function of seed, prompt and path: the die of a draw is thrown before anything is guessed.
+
+With independent standard Gumbel numbers G, the candidate with the largest score + G is a draw from the joint
+distribution (Gumbel-max), and the W largest are W draws without replacement. Here G follows from the seed and from what
+the candidate *is*: its path from the prompt on, and the number of the draw. So draft and target see the same G,
+whatever is drafted, and beams are a function of target and seed alone.
+
+*Source:* Philox4x32-10 (Salmon et al. 2011, *Parallel random numbers: as easy as 1, 2, 3*); docs/algorithm.md, *Coupled
+draws*.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dsbd.verification.beams import Node
+from dsbd.verification.distributions import Floats, Ints, JointDistribution
+
+MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
+WEYL = 0x9E3779B9, 0xBB67AE85
+ROUNDS = 10
+WORD = 0xFFFFFFFF
+PATH, PROMPT = 1 << 31, (1 << 31) + 1
+"""The last words of counters that make no noise, but the hash of a path and of the prompt."""
+
+
+def philox(key: tuple[int, int], counter: Sequence[Any]) -> list[Any]:
+    """Return four random words for each counter of four words: Python's integers, or arrays of uint64 that broadcast.
+
+    >>> [f"{word:08x}" for word in philox((0, 0), (0, 0, 0, 0))]  # a known answer of Random123
+    ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
+    """
+    first, second, third, fourth = counter
+    low, high = key
+    for _ in range(ROUNDS):
+        left, right = first * MULTIPLIERS[0], third * MULTIPLIERS[1]
+        first, second, third, fourth = (
+            (right >> 32) ^ second ^ low,
+            right & WORD,
+            (left >> 32) ^ fourth ^ high,
+            left & WORD,
+        )
+        low, high = (low + WEYL[0]) & WORD, (high + WEYL[1]) & WORD
+    return [first, second, third, fourth]
+
+
+class Noise:
+    """The noise of one decode. The hash of a node is computed once.
+
+    Args:
+        seed: of the settings, below 2**64.
+        prompt_ids: so that the same seed gives other noise behind another prompt.
+        root: the node of the prompt's end.
+    """
+
+    def __init__(self, seed: int, prompt_ids: Sequence[int], root: Node) -> None:
+        self._key = seed & WORD, seed >> 32
+        ids = np.array(prompt_ids, dtype=np.uint64)
+        words = philox(self._key, (np.arange(ids.size, dtype=np.uint64), np.uint64(0), ids, np.uint64(PROMPT)))
+        self._hashes = {root: (int(np.bitwise_xor.reduce(words[0])), int(np.bitwise_xor.reduce(words[1])))}
+
+    def gumbel(self, distribution: JointDistribution, parents: Sequence[Node], draws: int) -> Floats:
+        """Return the noise [draws, n] of all candidates of a joint distribution over these beams, draws from 0 on."""
+        beams, tokens = distribution.keys >> 32, (distribution.keys & WORD).astype(np.uint64)
+        paths = np.array([self._hash(node) for node in parents], dtype=np.uint64)[beams]
+        blocks = np.arange((draws + 1) // 2, dtype=np.uint64)[:, None]  # two numbers from a block of four words
+        words = np.array(philox(self._key, (paths[:, 0], paths[:, 1], tokens, blocks)))
+        uniform = ((words[::2] >> 6) * float(1 << 26) + (words[1::2] >> 6) + 0.5) / float(1 << 52)
+        noise: Floats = -np.log(-np.log(uniform))
+        return noise.swapaxes(0, 1).reshape(-1, tokens.size)[:draws]
+
+    def _hash(self, node: Node) -> tuple[int, int]:
+        if node not in self._hashes:
+            assert node.parent is not None
+            first, second, *_ = philox(self._key, (*self._hash(node.parent), node.token, PATH))
+            self._hashes[node] = first, second
+        return self._hashes[node]
+
+
+def best_draws(values: Floats, count: int, replacement: bool) -> Ints:
+    """Return the indices [count] that are drawn: of each row of score + noise the largest, or of the one row the best.
+
+    Ties go to the lowest index.
+
+    >>> best_draws(np.array([[0.5, 2.0, 1.0], [3.0, 0.0, 1.0]]), 2, replacement=True).tolist()
+    [1, 0]
+    >>> best_draws(np.array([[0.5, 2.0, 1.0]]), 2, replacement=False).tolist()
+    [1, 2]
+    """
+    if replacement:
+        return values[:count].argmax(axis=1)
+    return (-values[0]).argsort(kind="stable")[:count]

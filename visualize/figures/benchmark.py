@@ -1,0 +1,142 @@
+"""Figures of a benchmark: quality against speed, and speed beside a baseline.
+
+They take a table of ``bench`` or ``eval``, or a race: a record, or its plain data.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from dsbd.bench.records import Mean, Race, Table, read_record
+from visualize.figures import COLORS, SYMBOLS, Figure, dress, empty_figure
+from visualize.race import label_of
+from visualize.theme import Theme, palette
+
+FRONT = "front: no other is better in both"
+PLOT, ENTRY, ROW_PIXELS = 380, 20, 36
+"""Pixels of a scatter without its legend, of an entry of the legend, and of a row of speeds."""
+
+
+def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
+    """Draw quality against tokens per second, with 95 % intervals, and a line through those that none beats in both.
+
+    ``source`` is a table, or a race: then the intervals are over seeds or questions. A system without speed or
+    quality is left out.
+
+    Example:
+        >>> visualize.pareto_figure(table)
+
+    Raises:
+        RecordError: the data is no table of a benchmark, and no race.
+    """
+    is_race = isinstance(source, Race) or (isinstance(source, Mapping) and source.get("format") == Race.format)
+    read: Table | Race = read_record(Race, source) if is_race else read_record(Table, source)
+    rows = [racer.row for racer in read.racers] if isinstance(read, Race) else read.rows
+    title, figure, points = "Quality against tokens per second", Figure(), list[tuple[float, float]]()
+    for place, row in enumerate(rows):
+        speed, quality = row.tokens_per_second, row.quality
+        if speed is None or quality is None:
+            continue
+        points.append((speed.mean, quality.mean))
+        color = COLORS[place % len(COLORS)]
+        figure.add_scatter(
+            x=[speed.mean],
+            y=[quality.mean],
+            error_x=_mean_bar(speed, color, least=0.0),
+            error_y=_mean_bar(quality, color, least=0.0 if read.higher_is_better else 1.0),
+            mode="markers",
+            name=escape(label_of(row.system), quote=False),
+            marker={"color": color, "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 11},
+        )
+    if not points:
+        return empty_figure(title, theme)
+    upward = 1 if read.higher_is_better else -1
+    front = [points[place] for place in pareto_front([(speed, upward * quality) for speed, quality in points])]
+    figure.add_scatter(
+        x=[speed for speed, _ in front],
+        y=[quality for _, quality in front],
+        mode="lines",
+        name=FRONT,
+        line={"color": palette(theme).soft, "dash": "dot", "width": 1.5},
+    )
+    return dress(
+        figure, title, theme, height=PLOT + ENTRY * (len(points) + 1), margin_t=48,
+        xaxis={"title": "tokens per second (more is better)", "rangemode": "tozero"},
+        yaxis={"title": f"{read.metric.replace('_', ' ')} ({'more' if read.higher_is_better else 'less'} is better)"},
+        legend={"y": 0, "yref": "container", "yanchor": "bottom", "maxheight": 1},
+    )  # fmt: skip
+
+
+def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
+    """Draw tokens per second over those of the baseline, with the 95 % interval.
+
+    Example:
+        >>> visualize.speed_figure(bench)
+
+    Raises:
+        RecordError: the data is no table of a benchmark.
+    """
+    read = read_record(Table, table)
+    found = [(escape(label_of(row.system), quote=False), row.ratio) for row in read.rows if row.ratio is not None]
+    if not found:
+        return empty_figure("Speed beside the baseline", theme)
+    colors, figure = palette(theme), Figure()
+    medians, ratios = [ratio.median for _, ratio in found], [ratio for _, ratio in found]
+    bars = _error_bars(medians, [one.low for one in ratios], [one.high for one in ratios], colors.ink)
+    figure.add_scatter(
+        x=medians,
+        y=[name for name, _ in found],
+        mode="markers",
+        marker={"size": 11, "color": colors.accent},
+        error_x=bars,
+    )
+    figure.add_vline(x=1, line={"color": colors.soft, "dash": "dash", "width": 1}, layer="below")
+    for name, one in found:
+        is_sure = one.low is not None and one.high is not None
+        said = f"{one.median:.2f}" + (f" [{one.low:.2f}, {one.high:.2f}]" if is_sure else "")
+        figure.add_annotation(x=max(one.median, one.high or 0.0), y=name, text=said, xanchor="left", xshift=9,
+                              showarrow=False, bgcolor=colors.paper, borderpad=1)  # fmt: skip
+    most = max(max(one.median, one.high or 0.0) for one in ratios)
+    note = "bars: 95 % intervals" if any(one.low is not None for one in ratios) else "too few prompts for intervals"
+    return dress(
+        figure, f"Speed beside {escape(label_of(read.baseline or ''), quote=False)}", theme,
+        height=130 + ROW_PIXELS * len(found), margin_t=48,
+        xaxis={"title": f"times as many tokens per second<br>({note})", "range": [0, 1.4 * most], "showgrid": True},
+        yaxis={"autorange": "reversed", "showgrid": False},
+    )  # fmt: skip
+
+
+def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Return the places of the points on the front, by ascending first value.
+
+    A point is off the front if another one is at least as large in both values and larger in one. Of equal points the
+    first stands for all.
+
+    >>> pareto_front([(1, 5), (2, 4), (2, 3), (0, 4), (3, 1), (1, 5)])
+    [0, 1, 4]
+
+    Args:
+        points: two values each, larger is better in both. Negate a value of which less is better.
+    """
+    order = sorted(range(len(points)), key=lambda place: (-points[place][0], -points[place][1], place))
+    front, best = list[int](), -math.inf
+    for place in order:
+        if points[place][1] > best:
+            front.append(place)
+            best = points[place][1]
+    return front[::-1]
+
+
+def _mean_bar(mean: Mean, color: str, least: float) -> dict[str, Any]:
+    """Return the error bar of a mean; it does not reach below ``least``, the least possible value."""
+    return _error_bars([mean.mean], [None if mean.low is None else max(mean.low, least)], [mean.high], color)
+
+
+def _error_bars(
+    middles: Sequence[float], lows: Sequence[float | None], highs: Sequence[float | None], color: str
+) -> dict[str, Any]:
+    """Return the error bars of an axis; an end that is None draws no bar."""
+    above = [0.0 if high is None else high - middle for middle, high in zip(middles, highs, strict=True)]
+    below = [0.0 if low is None else middle - low for middle, low in zip(middles, lows, strict=True)]
+    return {"type": "data", "array": above, "arrayminus": below, "color": color, "thickness": 1.2, "width": 3}

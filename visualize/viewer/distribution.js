@@ -1,0 +1,306 @@
+/* The distributions of a layer, its width and its trials, over (beam, token) candidates. The lab of a lesson, the game
+ * and the decoder in the browser decide with these functions, and no page is needed for them.
+ *
+ * A candidate is a number: the place of its beam times the size of the vocabulary, plus the token. So the order of the
+ * numbers is that of the candidates. docs/algorithm.md, *The joint distribution*, *The dynamic width*, *One iteration*.
+ * */
+
+/* ---- the joint distribution
+ * ---------------------------------------------------------------------------------------------- */
+
+/* Raw log-probabilities of the next token. Throws where a logit is no number. */
+export function logProbsOf(logits, role) {
+  const found = Float64Array.from(logits);
+  const most = largestOf(found);
+  const mass = found.reduce((sum, logit) => sum + Math.exp(logit - most), 0);
+  if (!Number.isFinite(mass)) throw new Error(`the ${role} model returns logits that are not numbers; load it again`);
+  const total = Math.log(mass);
+  return found.map((logit) => logit - most - total);
+}
+
+const largestOf = (values) => values.reduce((most, value) => Math.max(most, value), -Infinity);
+
+/* The places of the `count` largest values, best first, ties to the lowest place; minus infinity is left out. */
+export function bestOf(values, count = Infinity) {
+  const better = (one, other) => values[other] - values[one] || one - other;
+  const kept = [];
+  let bound = -Infinity;
+  for (let at = 0; at < values.length; at++) {
+    if (!(values[at] > bound)) continue;
+    kept.push(at);
+    if (kept.length < 2 * count) continue;
+    kept.sort(better).length = count;
+    bound = values[kept[count - 1]];
+  }
+  return kept.sort(better).slice(0, count);
+}
+
+/* Temperature, then top-k, then top-p, each once and over all candidates: {candidates, scores, probs, weightAt, size,
+ * isRanked}. Best candidate first if a setting needs this order, else every candidate, possible or not, in the order of
+ * the candidates. rows: raw log-probabilities after each beam; beams: [{log_weight, multiplicity}].
+ * Greedy without replacement the distribution is ranked: each candidate is certain in its turn. */
+export function warpedDistribution(rows, beams, {temperature, top_k, top_p, replacement}, size) {
+  const weightAt = (candidate) =>
+    beams[Math.floor(candidate / size)].log_weight + rows[Math.floor(candidate / size)][candidate % size];
+  const scores = scoresOf(rows, beams, temperature, size);
+  const isSorted = top_k > 0 || temperature === 0 || top_p < 1;
+  const candidates = isSorted ? bestOf(scores, top_k || Infinity) : [...scores.keys()];
+  const kept = candidates.map((candidate) => scores[candidate]);
+  const probs = temperature > 0 ? nucleus(softmax(kept), top_p) : kept.map((_, rank) => Number(rank === 0));
+  const isRanked = temperature === 0 && !replacement;
+  return {candidates, scores: kept, probs, weightAt, size, isRanked};
+}
+
+/* The logarithm of the mass of each candidate, up to a number that all share; at temperature 0 its log-weight. */
+function scoresOf(rows, beams, temperature, size) {
+  const scores = new Float64Array(rows.length * size);
+  const most = Math.max(...rows.map((row, place) => beams[place].log_weight + largestOf(row)));
+  for (const [place, row] of rows.entries()) {
+    const {log_weight, multiplicity} = beams[place];
+    const [start, count] = [place * size, Math.log(multiplicity)];
+    for (let token = 0; token < size; token++) {
+      const weight = log_weight + row[token];
+      scores[start + token] = temperature > 0 ? (weight - most) / temperature + count : weight;
+    }
+  }
+  return scores;
+}
+
+function softmax(scores) {
+  const most = largestOf(scores);
+  if (most === -Infinity) return scores.map(() => 0);
+  return normalised(scores.map((score) => Math.exp(score - most)));
+}
+
+function normalised(masses) {
+  const total = sum(masses);
+  return masses.map((mass) => mass / total);
+}
+
+/* The likeliest candidates up to the mass top_p, with the one that crosses it. */
+function nucleus(probs, top_p) {
+  if (top_p === 1) return probs;
+  let before = 0;
+  const kept = probs.map((prob) => {
+    const isKept = before < top_p;
+    before += prob;
+    return isKept ? prob : 0;
+  });
+  return before > 0 ? normalised(kept) : kept;
+}
+
+/* The distribution from which a layer draws: the candidates that can be drawn, in their order. `ranks` has the order of
+ * a ranked distribution, else it is null; `find` gives the index of a candidate, undefined if it has none. */
+export function jointDistribution(rows, beams, settings, size) {
+  const {candidates, probs, scores, weightAt, isRanked} = warpedDistribution(rows, beams, settings, size);
+  const {top_p, replacement} = settings;
+  const isKept = !replacement && top_p === 1 ? (at) => weightAt(candidates[at]) > -Infinity : (at) => probs[at] > 0;
+  const order = [...candidates.keys()].filter((at) => isRanked || isKept(at)); // without replacement 0 may be the best left
+  order.sort((one, other) => candidates[one] - candidates[other]);
+  const ranks = isRanked ? [] : null;
+  if (isRanked) order.forEach((rank, at) => (ranks[rank] = at));
+  const place = new Map(order.map((at, index) => [candidates[at], index]));
+  return {
+    candidates: order.map((at) => candidates[at]),
+    probs: order.map((at) => probs[at]),
+    weights: order.map((at) => weightAt(candidates[at])),
+    scores: order.map((at) => scores[at]),
+    ranks,
+    find: (beam, token) => place.get(beam * size + token),
+  };
+}
+
+/* The probability of each candidate, 0 at the removed ones, not normalised. */
+function massesOf({probs, ranks}, removed) {
+  if (!ranks) return removed.size ? probs.map((prob, at) => (removed.has(at) ? 0 : prob)) : probs;
+  const best = ranks.find((at) => !removed.has(at));
+  return probs.map((_, at) => Number(at === best));
+}
+
+/* The probability of each candidate relative to the best one that is left: nothing underflows before they are compared.
+ * */
+function massesOfRest({scores}, removed) {
+  const left = scores.map((score, at) => (removed.has(at) ? -Infinity : score));
+  const most = largestOf(left);
+  return left.map((score) => Math.exp(score - most));
+}
+
+/* The index whose interval of the cumulative sum holds the random number. */
+export function drawFrom(masses, uniform) {
+  const total = sum(masses);
+  let reached = 0;
+  for (let at = 0; ; at++) {
+    const low = reached / total;
+    reached += masses[at];
+    if (uniform < reached / total) return {at, low, high: reached / total};
+  }
+}
+
+/* ---- the width -------------------------------------------------------------------------------------------------- */
+
+/* The mean acceptance of a draft after 0, 1, ... rejections: 1 − S' / S; where S is 0 the distributions are equal. */
+export const alphasOf = (chain) => chain.slice(1).map((S, at) => (chain[at] > 0 ? Math.max(1 - S / chain[at], 0) : 1));
+
+/* P(exactly k accepted) for k = 0..m: the first acceptance, then the chain again with the drafts that are left. */
+export function exactlyOf(alphas) {
+  const drafts = alphas.length;
+  const none = [1];
+  for (const alpha of alphas) none.push(none[none.length - 1] * (1 - alpha));
+  const first = alphas.map((alpha, at) => alpha * none[at]);
+  let column = none; // column[m] = P(m, k)
+  const exactly = [column[drafts]];
+  for (let k = 1; k <= drafts; k++) {
+    const before = column;
+    column = none.map((_, m) =>
+      first.slice(0, m).reduce((total, chance, at) => total + chance * before[m - at - 1], 0),
+    );
+    exactly.push(column[drafts]);
+  }
+  return exactly;
+}
+
+/* P(accepted >= k) for k = 1..m, from P(exactly k accepted) for k = 0..m. */
+export function tailsOf(exactly) {
+  const tailFrom = (k) => exactly.slice(k).reduceRight((tail, chance) => tail + chance, 0);
+  return exactly.slice(1).map((_, at) => Math.min(1, tailFrom(at + 1)));
+}
+
+/* The largest K whose chance reaches the threshold, else 0. */
+export const reached = (chances, threshold) => chances.findLastIndex((chance) => chance >= threshold) + 1;
+
+/* The width of a layer whose threshold allows `count` beams: at least min_width, at most max_width, and without
+ * replacement at most one beam per candidate of positive probability. */
+export function bounded(count, support, settings) {
+  const width = Math.min(Math.max(count, settings.min_width), settings.max_width);
+  return settings.replacement ? width : Math.min(width, support);
+}
+
+/* Which bound decided this width. */
+export function reasonOf(count, support, settings) {
+  const {min_width: least, max_width: most} = settings;
+  if (bounded(count, support, settings) < Math.min(Math.max(count, least), most)) return "support";
+  if (Math.max(count, least) > most) return "max_width";
+  return least > count ? "min_width" : "threshold";
+}
+
+export const sum = (numbers) => numbers.reduce((before, number) => before + number, 0);
+
+/* ---- the trials ------------------------------------------------------------------------------------------------- */
+
+/* P′, the target's distribution as the trials of a layer change it: max(P − cQ, 0) / S at one candidate.
+ * docs/algorithm.md, *The residual in closed form*. */
+export const residualOf = (target, draft, c, S) => Math.max(target - c * draft, 0) / S;
+
+/* The probability that a trial accepts: min(1, P′ / Q). */
+export const acceptanceOf = (residual, draft) => Math.min(1, residual / draft);
+
+/* S(c): the sum of max(P − cQ, 0) over all candidates. */
+const restOf = (targets, drafts, c) =>
+  targets.reduce((sum, target, at) => sum + residualOf(target, drafts[at], c, 1), 0);
+
+/* S after 0, 1, ... rejections in a row, one more than there are drafts. */
+export function chainOf(targets, drafts, count) {
+  const chain = [restOf(targets, drafts, 0)];
+  for (let c = 0; chain.length <= count;) {
+    c += chain[chain.length - 1];
+    chain.push(restOf(targets, drafts, c));
+  }
+  return chain;
+}
+
+/* The verdict on a draft that is tried. */
+export const verdictOf = (uniform, acceptance) => (uniform < acceptance ? "accepted" : "rejected");
+
+const LEAST_LEFT = 1e-290; // where less of P is left after removals, P' is made from scores
+
+/* The trials of one layer, in order: what is accepted so far, and c and S of the residual. docs/algorithm.md, *The
+ * residual in closed form* and *Without replacement*. */
+export class Residual {
+  /* layer: {kind, width, alive}; distribution: P; drafts: Q at the candidates of P. */
+  constructor({kind, width, alive}, distribution, drafts, replacement) {
+    Object.assign(this, {kind, width, distribution, replacement, alive: new Set(alive), accepted: []});
+    Object.assign(this, {tried: new Set(), removed: new Set()});
+    this.drafts = distribution.ranks ? drafts.map(() => 0) : [...drafts];
+    this.restart();
+  }
+
+  /* P' is P again. */
+  restart() {
+    this.c = 0;
+    this.targets = massesOf(this.distribution, this.removed);
+    this.S = restOf(this.targets, this.drafts, 0);
+    this.unit = 1;
+    if (this.S >= LEAST_LEFT || this.removed.size === this.targets.length) return;
+    const left = this.S;
+    this.targets = massesOfRest(this.distribution, this.removed);
+    this.S = restOf(this.targets, this.drafts, 0);
+    this.unit = left / this.S;
+  }
+
+  /* c and S in units of P, as they are recorded. */
+  get recorded() {
+    return {c: this.c * this.unit, S: this.S * this.unit};
+  }
+
+  /* The verdict on a draft that needs no trial, else null. */
+  untried(parent) {
+    if (this.accepted.length === this.width) return "unneeded";
+    return this.alive.has(parent) ? null : "orphaned";
+  }
+
+  /* P' at a candidate; null is a candidate that P does not have. */
+  left(at) {
+    return at === null ? 0 : residualOf(this.targets[at], this.drafts[at], this.c, this.S);
+  }
+
+  /* The probability that the trial of a candidate accepts; draft: the probability it was drawn with. */
+  chance(at, draft) {
+    return acceptanceOf(this.left(at), draft);
+  }
+
+  /* Notes a verdict. False where a rejection leaves nothing of P. The draft came from Q times `gain`. */
+  note(verdict, at, gain = 1) {
+    if (verdict === "unneeded") return true;
+    if (verdict !== "accepted") return this.reject(at, gain);
+    this.take(at);
+    return true;
+  }
+
+  /* False where nothing would be left of P; then nothing changes. */
+  reject(at, gain) {
+    const c = this.c + this.S * gain;
+    const S = restOf(this.targets, this.drafts, c);
+    if (S <= 0) return false;
+    Object.assign(this, {c, S});
+    if (at !== null) this.tried.add(at);
+    return true;
+  }
+
+  /* Without replacement the candidate leaves P, and the candidates tried so far leave Q. */
+  take(at) {
+    if (!this.replacement) {
+      this.removed.add(at);
+      for (const one of this.tried.add(at)) this.drafts[one] = 0;
+    }
+    this.accepted.push(at);
+    this.restart();
+  }
+
+  /* P' at all candidates, not normalised: the sum is S. */
+  masses() {
+    return this.targets.map((target, at) => residualOf(target, this.drafts[at], this.c, 1));
+  }
+
+  /* How the next missing beam is drawn. */
+  drawKind() {
+    if (this.c > 0) return "recovered";
+    return this.kind === "bonus" ? "bonus" : "fresh";
+  }
+
+  /* What the layer led to. known: for each drawn beam, whether the forest knows what follows it. */
+  ending(known, landing) {
+    if (this.kind === "bonus") return "bonus";
+    if (!known.length) return "passed";
+    return landing && known.every(Boolean) ? "landed" : "short";
+  }
+}
