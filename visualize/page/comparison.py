@@ -195,7 +195,7 @@ def _said(trace: Trace, differs: bool, beside: Compared, speed: Range | None) ->
     won = len([layer for one in trace.iterations for layer in one.layers]) / len(trace.iterations)
     cost = " to ".join(dict.fromkeys(number(won / one, 1) for one in reversed(speed)))
     said += f" A pass brought {number(won, 1)} words and took, with its guesses, as long as {cost} passes without."
-    return said + (" Compared a larger model, guesses weigh less." if speed[1] < 1 else "")
+    return said + (" Beside a larger model, guesses weigh less." if speed[1] < 1 else "")
 
 
 def answers_said(own: str, alone: str | None, rows: Sequence[Any]) -> str:
