@@ -32,6 +32,8 @@ EXACT = {"min_width": 4, "max_width": 4}
 PAPER = {"method": "dsbd", "landing": False, "cover_width": 0}
 LONG: dict[str, Any] = {"max_new_tokens": 64, "seed": 7}
 SPECULATIVE = LONG | {"method": "speculative"}
+ON_ONE_LINE = {"method": "dsbd", "draft_depth": 0, "forest": "sampled"}
+"""Beam sampling whose draws are random numbers on the line of all candidates, as its lesson shows them."""
 DEEP = LONG | EXACT | {"draft_depth": 8, "draft_width": 4}
 """Where the page's form begins, on pairs whose guesses are nearly all kept."""
 Recordings = dict[str, tuple[str, dict[str, Any]]]
@@ -61,7 +63,7 @@ REMEMBERED: Recordings = {"13-a-word-from-long-before": (_example(WITH_MEMORY, 0
 CHATS: Recordings = {"14-chat-correct-the-spelling": (_example(SMOLLM2, 0), DEEP | {"temperature": 0.2})}
 LESSONS: Recordings = {
     "1-speculative-decoding": (STORY, {"method": "speculative", "draft_depth": 4, "max_new_tokens": 16, "seed": 6}),
-    "2-beam-sampling": (STORY, {"method": "beam_sampling", "num_beams": 3, "max_new_tokens": 8, "seed": 2}),
+    "2-beam-sampling": (STORY, ON_ONE_LINE | {"min_width": 3, "max_width": 3, "max_new_tokens": 8, "seed": 2}),
     "3-one-iteration": (
         STORY,
         PAPER | {"draft_depth": 2, "draft_width": 3, "min_width": 2, "max_new_tokens": 9, "seed": 57},

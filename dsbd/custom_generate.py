@@ -142,7 +142,7 @@ def generate(
             best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
             if len(best) * samples < returned:
                 raise SettingsError(
-                    f"num_return_sequences is {returned}, and the distribution leaves {len(best)} texts of a prompt; ask for "
+                    f"num_return_sequences is {returned}, and {len(best)} texts of a prompt are left; ask for "
                     f"fewer, or cut the distribution less"
                 )
             beams += [(given, beam) for beam in best]

@@ -49,7 +49,7 @@ def run(parsed: argparse.Namespace) -> int:
         lines.append("no digest: the trace was made in a browser, and what is not decided is not sealed")
     if not trace.settings.lossless:
         lines.append(
-            f"method {trace.settings.method} keeps no distribution: what follows is its own test, not the target's distribution"
+            f"method {trace.settings.method} keeps no distribution: what follows is its own test, not the target's"
         )
     if replayed is not None:
         same = f"decoded again: all ids are the same, probabilities differ by {replayed['largest']:.1g} at most"

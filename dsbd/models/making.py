@@ -171,7 +171,7 @@ def _require_causal(model: LanguageModel) -> None:
         check = check_causal(model)
     if not check.passed and math.isfinite(check.error):
         raise PairError(
-            f"{model.id} is not causal: a later token changes the distribution of an earlier one; load a causal language model "
+            f"{model.id} is not causal: a later token changes what an earlier one predicts; load a causal model "
             f"(a BERT-like one has to be loaded with is_decoder=True)"
         )
 

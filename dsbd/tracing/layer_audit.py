@@ -195,7 +195,9 @@ class LayerAudit:
         """Decide one draw again: its kind, its distribution, and the interval its uniform fell in or the noise."""
         checks, layer, name = self.checks, self.layer, f"draw of node {draw.node}"
         node = self.nodes[draw.node]
-        checks.same("kind of a draw", draw.kind, "recovered" if self.rejections else self._kind(), name)
+        kind = "recovered" if self.rejections else self._kind()
+        is_guessed = checks.is_coupled and kind == "fresh" and node.kind != "drawn"
+        checks.same("kind of a draw", draw.kind, "guessed" if is_guessed else kind, name)
         checks.same("landing", draw.landed, node.kind != "drawn", name)
         if not checks.is_coupled:
             self._adopt(draw, name)

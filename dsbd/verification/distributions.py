@@ -162,7 +162,7 @@ def joint_distribution(
     >>> distribution = joint_distribution(toy.next_tokens([toy.A, toy.B]), log_weights, [1, 1], toy.settings())
     >>> [round(prob, 3) for prob in distribution.probs.tolist()]  # aa, ab, a., ba
     [0.5, 0.125, 0.125, 0.25]
-    >>> distribution = joint_distribution(toy.next_tokens([toy.A, toy.B]), log_weights, [1, 2], toy.settings())  # "b" was drawn twice
+    >>> distribution = joint_distribution(toy.next_tokens([toy.A, toy.B]), log_weights, [1, 2], toy.settings())
     >>> [round(prob, 3) for prob in distribution.probs.tolist()]
     [0.4, 0.1, 0.1, 0.4]
 

@@ -53,7 +53,7 @@ class DraftDistribution:
         Orphans count as rejections, and with them a renormalised Q would give a wrong distribution.
 
         >>> from dsbd.verification import toy
-        >>> on_distribution, mass = toy.draft_distribution().restrict(toy.target_distribution(), {toy.A: 0})  # only the beam "a" is alive
+        >>> on_distribution, mass = toy.draft_distribution().restrict(toy.target_distribution(), {toy.A: 0})
         >>> on_distribution.tolist(), mass
         ([0.25, 0.25, 0.25, 0.0], 0.75)
 

@@ -222,8 +222,9 @@ class _Verifier:
         for order in range(count):
             before, source = residual.recorded, "recovered" if residual.c > 0 else kind
             drawn = self.choices.draw(residual.masses())
-            drawing = *before, drawn.uniform, drawn.low, drawn.high
-            draws.append(self._drawn(state, order, source, drawn.index, nodes, *drawing))
+            c, S = before
+            interval = {"uniform": drawn.uniform, "cdf_low": drawn.low, "cdf_high": drawn.high}
+            draws.append(self._drawn(state, order, source, drawn.index, nodes, c=c, S=S, **interval))
             residual.take(drawn.index)
         return draws
 
@@ -245,14 +246,7 @@ class _Verifier:
         ]
 
     def _drawn(
-        self,
-        state: _State,
-        order: int,
-        kind: DrawKind,
-        index: int,
-        nodes: dict[int, Node],
-        *drawing: float,
-        **more: float,
+        self, state: _State, order: int, kind: DrawKind, index: int, nodes: dict[int, Node], **drawing: float
     ) -> Draw[Node]:
         """Return the draw of a candidate; ``nodes`` holds those of the layer's draws so far, by index."""
         beam, token = state.distribution.candidate(index)
@@ -260,7 +254,9 @@ class _Verifier:
         landed = self.forest.find(parent, token)
         node = nodes.setdefault(index, landed or parent.child(token))
         probs = state.distribution.probability(index), float(state.draft_probs[index])
-        return Draw(state.number, order, kind, node, landed is not None, *probs, *drawing, **more)
+        is_guessed = self.settings.forest == "coupled" and landed is not None and kind == "fresh"
+        source: DrawKind = "guessed" if is_guessed else kind
+        return Draw(state.number, order, source, node, landed is not None, *probs, **drawing)
 
     def _collect(self, state: _State, nodes: list[Node]) -> tuple[list[Beam], list[Beam]]:
         """Merge equal beams. Returns all beams with their multiplicities, and those that are not finished."""

@@ -44,27 +44,29 @@ function draw(decode) {
 const before = remembered(); // what this tab asked before it was loaded again
 let question = null; // what the form asks: {pair, prompt}
 
-/* An answer to something else than the form asks is dimmed. */
+/* An answer to something else than the form asks is dimmed. Returns what the line beside the examples says. */
 function showWhetherOlder() {
   const isOlder = Boolean(shown && shown !== running && question && !isAnswerTo(question, shown.trace, facts));
   answer.element.classList.toggle("is-older", isOlder);
   find(".older").hidden = !isOlder;
+  if (running) return STAYS;
+  return isOlder ? "" : recording() ? facts.note : STAYS;
 }
 
 function ask(pair, prompt) {
   question = {pair, prompt};
   target = facts.targets[pair];
   remember(question);
-  showWhetherOlder();
+  return showWhetherOlder();
 }
 DsbdPage.asks = ask;
 
 /* An example, and what is said of its recording, which is shown if there is one with what is to be kept. */
 DsbdPage.example = (at, pair, preset) => {
   const prompt = facts.examples[pair][at];
-  ask(pair, prompt);
+  const note = ask(pair, prompt);
   const recording = recordingOf(target, preset, prompt);
-  if (running || !recording || DsbdPage.presetOf(recording.settings) !== preset) return [prompt, STAYS];
+  if (running || !recording || DsbdPage.presetOf(recording.settings) !== preset) return [prompt, note];
   choose(recording.name, false);
   return [prompt, facts.note];
 };

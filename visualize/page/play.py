@@ -301,7 +301,7 @@ def _wire_form(pairs: Pairs, form: Form, presets: gr.Radio, chips: list[gr.Butto
         click = f"(...chosen) => globalThis.DsbdPage.example({place}, ...chosen)"
         chip.click(None, [form.pair, presets], [form.prompt, note], js=click, **PRIVATE)
     asks = "(pair, prompt) => globalThis.DsbdPage.asks(pair, prompt)"
-    form.prompt.change(None, [form.pair, form.prompt], None, js=asks, **PRIVATE)
+    form.prompt.change(None, [form.pair, form.prompt], note, js=asks, **PRIVATE)
     form.pair.change(other, form.pair, [*said, *chips, form.prompt], queue=False, **PRIVATE)
     begin = "(name, pair) => globalThis.DsbdPage.begin(name, pair)"
     form.pair.input(None, [presets, form.pair], form.filled, js=begin, **PRIVATE)

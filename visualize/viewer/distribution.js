@@ -95,7 +95,7 @@ export function jointDistribution(rows, beams, settings, size) {
   const {candidates, probs, scores, weightAt, isRanked} = warpedDistribution(rows, beams, settings, size);
   const {top_p, replacement} = settings;
   const isKept = !replacement && top_p === 1 ? (at) => weightAt(candidates[at]) > -Infinity : (at) => probs[at] > 0;
-  const order = [...candidates.keys()].filter((at) => isRanked || isKept(at)); // without replacement 0 may be the best left
+  const order = [...candidates.keys()].filter((at) => isRanked || isKept(at)); // 0 may be the best that is left
   order.sort((one, other) => candidates[one] - candidates[other]);
   const ranks = isRanked ? [] : null;
   if (isRanked) order.forEach((rank, at) => (ranks[rank] = at));

@@ -58,7 +58,8 @@ const asWritten = (value, digits) =>
   Number(isPlain(value) ? value.toFixed(placesOf(value, digits)) : value.toExponential(digits - 1));
 
 /* Whether a text says this value, with as many digits as it has. */
-const says = (text, value) => Array.from({length: MOST_DIGITS - 2}, (_, at) => number(value, at + 2)).includes(text);
+const says = (text, value) =>
+  Number(text) === value || Array.from({length: MOST_DIGITS - 2}, (_, at) => number(value, at + 2)).includes(text);
 
 /* The numbers as texts, with the fewest digits from which something `follows` of the numbers that are written. */
 export function enough(values, follows) {
@@ -185,7 +186,7 @@ export class Words {
   /* How one beam was drawn from the target's distribution. */
   drawn(draw) {
     const sentence = this.say(`draw.${draw.kind}`);
-    return draw.landed ? `${sentence}; ${this.say("draw.landed")}` : sentence;
+    return draw.landed && draw.kind !== "guessed" ? `${sentence}; ${this.say("draw.landed")}` : sentence;
   }
 
   /* The interval in which the random number of a draw fell, or the noise that made it the largest. */
