@@ -96,7 +96,7 @@ def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_abo
         for layer in forest.layers:
             distribution = layer.distribution
             pairs = zip(
-                distribution.parent_places.tolist(),
+                distribution.parent_indices.tolist(),
                 distribution.tokens.tolist(),
                 distribution.probs.tolist(),
                 strict=True,

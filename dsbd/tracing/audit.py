@@ -111,16 +111,16 @@ class _Audit:
         beams = [InputBeam(ROOT, 1, 0.0)]
         is_exact = result is not None and all(self._text(beam.node) == beam.text for beam in result.beams)
         for number, iteration in enumerate(self.trace.iterations, 1):
-            checks.place = f"iteration {number}"
+            checks.where = f"iteration {number}"
             checks.same("index", iteration.index, number - 1)
             checks.same("input beams", iteration.input_beams, beams)
             beams = self._iteration(iteration)
             if is_exact and number < last:
                 checks.same("the answer has ended", self._is_answered(beams, self._text), False)
-        checks.place = "result"
+        checks.where = "result"
         if result is not None:
             self._result(result, beams)
-        checks.place = "trace"
+        checks.where = "trace"
         if self.trace.digest:
             checks.same("digest", self.trace.digest, canonical_digest(self.trace))
 
@@ -145,7 +145,7 @@ class _Audit:
 
     def _iteration(self, iteration: Iteration) -> list[InputBeam]:
         """Decide one iteration again, layer by layer; returns the beams that it leaves."""
-        checks, settings, start = self.checks, self.settings, self.checks.place
+        checks, settings, start = self.checks, self.settings, self.checks.where
         for node in iteration.nodes:
             log_prob = -math.inf if node.target_log_prob is None else node.target_log_prob
             checks.log_weights[node.id] = checks.log_weights[node.parent] + log_prob
@@ -156,7 +156,7 @@ class _Audit:
             check_joint_test(checks, iteration)
         alive, last = list(iteration.input_beams), len(iteration.layers)
         for number, layer in enumerate(iteration.layers, 1):
-            checks.place = f"{start}, layer {number}"
+            checks.where = f"{start}, layer {number}"
             checks.same("alive beams", layer.alive, [beam.node for beam in alive])
             check_target(checks, iteration, layer, alive)
             deciding = (LayerAudit if settings.lossless else JointLayerAudit)(checks, iteration, layer)
@@ -166,7 +166,7 @@ class _Audit:
             checks.same("outcome", layer.outcome, "stopped" if is_stopped else deciding.outcome)
             alive = [] if is_stopped else alive
             checks.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))
-        checks.place = start
+        checks.where = start
         for kind, items in (("trial", iteration.trials), ("draw", iteration.draws)):
             deepest = last if kind == "draw" or settings.lossless else iteration.draft_depth
             checks.same("layers of the record", all(1 <= item.layer <= deepest for item in items), True, kind)
@@ -194,7 +194,7 @@ class _Audit:
         self.checks.same("draft depth", deepest, depth)
 
     def _slots(self, iteration: Iteration) -> None:
-        """One row keeps the prompt and the nodes above the output beams; a row for each path counts no slots."""
+        """A state for all beams keeps prompt and nodes above the output beams; one for each path counts no slots."""
         checks, slots, nodes = self.checks, iteration.kept, self.checks.nodes
         if self.trace.models.target.attention != "forest":
             checks.same("slots of separate caches", slots, KeptSlots(0, 0, 0, []))
@@ -203,16 +203,16 @@ class _Audit:
         above = {one.parent for beam in iteration.output_beams for one in path_to(beam.node, nodes)}
         has_memory = self.trace.prompt.memory is not None
         checks.same("slots of the prompt", slots.prompt_slots, len(self.trace.prompt.pieces) - 1 + has_memory)
-        held = slots.prompt_slots + len(above) if above else slots.slots_scored
-        checks.same("slots that stay", slots.slots_kept, held)
+        kept = slots.prompt_slots + len(above) if above else slots.slots_scored
+        checks.same("slots that stay", slots.slots_kept, kept)
         checks.same("nodes that stay", above & own <= {*slots.nodes} <= above, True)
         checks.same("nodes that stay twice", len(slots.nodes), len({*slots.nodes}))
 
     # ---- the result
 
     def _result(self, result: Result, alive: Sequence[InputBeam]) -> None:
-        checks, held = self.checks, self.finished | {beam.node: beam for beam in alive}
-        checks.same("hypotheses", sorted(beam.node for beam in result.beams), sorted(held))
+        checks, possible = self.checks, self.finished | {beam.node: beam for beam in alive}
+        checks.same("hypotheses", sorted(beam.node for beam in result.beams), sorted(possible))
         texts = {beam.node: beam.text for beam in result.beams}
         if alive and not self._is_answered(alive, texts.__getitem__):  # what ends a decode
             checks.same("tokens decoded", self.length, self.settings.max_new_tokens)
@@ -222,8 +222,8 @@ class _Audit:
             seen = path, [node for node in path if not _may_hide(node)]
             shows = any(_shows(beam.text, nodes, self.has_spaces) for nodes in seen)
             checks.same("text of the tokens", shows, True, name)
-            checks.close("log-weight of a hypothesis", beam.log_weight, held[beam.node].log_weight, name)
-            checks.same("multiplicity", beam.multiplicity, held[beam.node].multiplicity, name)
+            checks.close("log-weight of a hypothesis", beam.log_weight, possible[beam.node].log_weight, name)
+            checks.same("multiplicity", beam.multiplicity, possible[beam.node].multiplicity, name)
             checks.close("score", beam.score, self._score(beam), name)
             checks.same("end", beam.finished, beam.node in self.finished, name)
         scores = [beam.score for beam in result.beams]
@@ -290,14 +290,14 @@ def _shows(text: str, nodes: Sequence[Node], has_spaces: bool) -> bool:
             runs.append([node])
     left = text if has_spaces else "".join(text.split())
     ends = {0}
-    for place, run in enumerate(runs):
+    for number, run in enumerate(runs):
         whole = _joined(run)
         parts = {whole} if has_spaces else {"".join(whole.split()), whole.strip().removeprefix("##")}
         if _may_hide(run[0]):
             parts.add("")
         if run[0].id in broken:
             parts.add("\ufffd" * len(run))
-        if place == 0:
+        if number == 0:
             parts.add(whole.removeprefix(" "))
         ends = {at + len(part) for at in ends for part in parts if left.startswith(part, at)}
         ends = {*sorted(ends)[-MOST_WAYS:]}
