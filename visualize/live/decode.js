@@ -210,9 +210,8 @@ export function* drafted(row, beams, depth, settings, {size, eos, generator, noi
   return forest;
 }
 
-/* What the target will draw, as far as the draft model tells: {order, margins, counts}, the places of the candidates
- * with the least margins, and of each place its margin and how many draws it is the guess of. _guess of dsbd/draft.py
- * says why. */
+/* What the target will draw, as far as the draft model tells: {order, margins, counts}, the indices of the candidates with
+ * the least margins, and of each place its margin and the draws it is the guess of. See _guess of dsbd/draft.py. */
 function guessesOf({candidates, scores, parents, size, isRanked, probs}, margins, {max_width, replacement}, noise) {
   const all = [...candidates.keys()];
   if (isRanked) return {order: all, margins: all.map(() => 0), counts: all.map(() => 1)};
@@ -234,8 +233,7 @@ function guessesOf({candidates, scores, parents, size, isRanked, probs}, margins
   return {order, margins: found, counts};
 }
 
-/* The candidates that are drawn, by their places in the distribution. order: the places of all that can be drawn, best
- * first. */
+/* The indices of the candidates that are drawn. order: the indices of all that can be drawn, best first. */
 function drawnFrom(order, {probs, isRanked}, {draft_width: width, temperature, replacement}, generator) {
   if (isRanked) return order.slice(0, width);
   if (temperature === 0) return Array(width).fill(order[0]);
