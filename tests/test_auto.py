@@ -152,8 +152,8 @@ def test_auto_is_measured_once_and_replays_exactly(asked):
 
 
 def test_a_plan_that_drafts_nothing_is_beam_sampling():
-    """Catches a decode that drafts nothing and still reads the prompt with the draft model, or keeps a cache for it; and
-    measuring that changes the text."""
+    """Catches a decode that drafts nothing and still reads the prompt with the draft model, or keeps a cache for it,
+    and a plan that changes the text."""
     plan = value_of(make_plan(COUPLED, lambda one: run(0.1, one.draft_depth), room=100))
     ours = dsbd.decode(toy_pair(), "Once upon", replace(COUPLED, **plan.values))
     plain = dsbd.decode(toy_pair(), "Once upon", dsbd.DecodingSettings(method="beam_sampling"))
