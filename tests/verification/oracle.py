@@ -212,6 +212,19 @@ def width_of(distribution: list[tuple[Path, float]], draft_distribution: list[tu
     return width if settings.replacement else min(width, len(distribution))
 
 
+FULL = 2**32 - 1
+KNOWN_ANSWERS = [
+    ([0] * 4, 0, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
+    ([FULL] * 4, FULL << 32 | FULL, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
+    (
+        [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344],
+        0x299F31D0 << 32 | 0xA4093822,
+        [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1],
+    ),
+]
+"""Of Philox4x32-10, as published with Random123: counter, key and words."""
+
+
 def philox(key: int, counter: Sequence[int]) -> list[int]:
     """Philox4x32-10 as its paper has it: a key of 64 bits and a counter of four words give four random words."""
     words = list(counter)

@@ -19,6 +19,7 @@ from dsbd.verification import toy
 from dsbd.verification.beams import Beam, Node
 from dsbd.verification.distributions import TopTokens, joint_distribution
 from dsbd.verification.forest import LEAST_DRAFT_PROB, DraftDistribution, Forest, ForestLayer
+from dsbd.verification.noise import Noise
 from dsbd.verification.verified import Uniforms
 from dsbd.verification.verify import verify
 from tests.toy_pair import OTHER, SPREAD
@@ -217,18 +218,20 @@ def test_peaked_distributions(target: list[float], draft: list[float], changes: 
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("forest", ["sampled", "coupled"])
 @pytest.mark.parametrize("temperature", [2e-3, 1e-3, 1e-5, 1e-300, 1e-310])
-def test_without_replacement_the_cold_is_as_wide_as_temperature_zero(temperature: float) -> None:
+def test_without_replacement_the_cold_is_as_wide_as_temperature_zero(temperature: float, forest: str) -> None:
     """Catches beams that are lost because their probability underflows, though they are all that is left."""
     texts = []
     for cold in (0.0, temperature):
-        chosen = settings(temperature=cold, replacement=False, top_k=0, width=2, draft_depth=0)
+        chosen = settings(temperature=cold, replacement=False, top_k=0, width=2, draft_depth=0, forest=forest)
+        noise = Noise(0, [0], toy.ROOT)
         found = [Beam(toy.ROOT, 0.0)]
         for _ in range(2):
-            [layer] = verify(Forest(found, []), Going().rows, chosen, frozenset(), Uniforms([0.5, 0.5]))
+            [layer] = verify(Forest(found, []), Going().rows, chosen, frozenset(), Uniforms([0.5, 0.5]), noise)
             found = layer.living
             numbers = [number for draw in layer.draws for number in (draw.c, draw.S, draw.cdf_low, draw.cdf_high)]
-            assert all(math.isfinite(number) for number in numbers)
+            assert all(number is None or math.isfinite(number) for number in numbers)
         texts.append([(beam.node.token_ids(), beam.multiplicity) for beam in found])
     assert texts[0] == texts[1] == [([1, 2], 1), ([0, 1], 1)]
 
