@@ -13,7 +13,7 @@ from visualize.forest import steps_of
 FOLDER = Path(__file__).with_name("traces")
 """Recordings of a pair whose next word hangs on the last word alone, small and with every verdict in them."""
 ASSETS = Path(__file__).parents[2] / "assets"
-RECORDED = (*sorted(path.name for path in (ASSETS / "traces").glob("*.json*")), "likely", "joint", "tree")
+RECORDED = (*sorted(path.name for path in (ASSETS / "traces").glob("*.json*")), "coupled", "joint", "tree")
 TRACES = ("toy", "wider", "narrow", "plain", "blocks", "distinct-tree", "nasty", *RECORDED)
 """Names of traces."""
 NASTY = [
