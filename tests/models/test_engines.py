@@ -31,7 +31,7 @@ from dsbd.models.engines.onnx import OnnxForward, OnnxState
 from dsbd.models.engines.traced import TracedState
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
-from dsbd.models.states import forest, states
+from dsbd.models.states import forest, recurrent
 from dsbd.models.states.forest import ForestState
 from dsbd.models.states.recurrent import RecurrentState
 from dsbd.verification.beams import Node
@@ -99,7 +99,7 @@ def test_a_long_decode_outgrows_its_buffers(engine, slots, monkeypatch):
     assert driver.worst < (FLOAT32 if engine == "onnx" else CLOSE)
     assert row.slots > GROWTH_SLOTS
     assert row.peak_bytes >= row.peak_slots * row.cache.slot_bytes
-    assert len(driver.beams[0].token_ids()) - row._settled_nodes < 20
+    assert len(driver.beams[0].token_ids()) - row._prefix_nodes < 20
     if engine == "graph":
         assert (row.cache.buffers is row._runner.cache.buffers) == (slots != (16, 32))
 
@@ -265,11 +265,11 @@ def test_caches_for_each_path_see_what_it_sees(name, monkeypatch):
     kept = model.new_states()
     with torch.inference_mode():
         model.forward(torch.tensor([[3, 4, 5]]), cache=kept)
-        before, twin = tensors_of(kept), states.copied(kept, torch.tensor([0, 0]))
+        before, twin = tensors_of(kept), recurrent.copied(kept, torch.tensor([0, 0]))
         model.forward(torch.tensor([[6], [7]]), cache=twin)
     assert all(torch.equal(*pair) for pair in zip(before, tensors_of(kept), strict=True))
-    shipped = states.copied
-    monkeypatch.setattr(states, "copied", lambda cache, rows: shipped(cache, torch.zeros_like(rows)))
+    shipped = recurrent.copied
+    monkeypatch.setattr(recurrent, "copied", lambda cache, rows: shipped(cache, torch.zeros_like(rows)))
     assert not check_states(model, ways[0]).passed
 
 

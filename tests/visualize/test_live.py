@@ -25,7 +25,7 @@ from dsbd.methods import resolve
 from dsbd.models.engines.onnx_graph import BROWSER, bundled_graph
 from dsbd.models.loading import display_name
 from dsbd.models.pair import Pair, TokenBytes
-from dsbd.models.states.forest import ForestRow
+from dsbd.models.states.forest import ForestState
 from dsbd.session import RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
@@ -71,7 +71,7 @@ class Slots:
         self.length = start + len(sources)
 
 
-class TableRow(ForestRow):
+class TableRow(ForestState):
     """The decoder's row over a table in place of a model: the logits follow from the last two tokens."""
 
     def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
@@ -83,10 +83,10 @@ class TableRow(ForestRow):
 
     def forward(self, tokens, parents, sizes) -> torch.Tensor:
         start = len(self._paths) if self._fed else 0
-        self._fed += tokens.numel() + (0 if self._fed else len(self._pending))
+        self._fed += tokens.numel() + (0 if self._fed else len(self._to_recompute))
         for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True):
             self._paths.append((*self._paths[parent], token))
-        self.cache.length = self._settled + self._live + self._fed
+        self.cache.length = self._prefix_slots + self._tree_slots + self._fed
         self.forwards += 1
         self.peak_slots = max(self.peak_slots, self.cache.length)
         rows = [self.model.table[",".join(map(str, path[-2:]))] for path in self._paths[start:]]

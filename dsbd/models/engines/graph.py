@@ -150,7 +150,7 @@ class GraphState(ForestState):
         return max(self._runner.cache.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        slots = self._settled + self._attention_mask.shape[1]
+        slots = self._iteration_slots
         outgrown = self.cache.buffers is not self._runner.cache.buffers
         if not outgrown:
             self._runner.reserve(slots, self.cache.length)

@@ -106,10 +106,10 @@ class OnnxState(ForestState):
         (window,) = self.model.windows.values()
         ahead = positions[:, None] - torch.arange(self.cache.length + tokens.numel())
         unseen = (ahead < 0) if window is None else (ahead < 0) | (ahead >= window)
-        self._run(tokens, positions, torch.where(unseen, self._unseen_value, self._seen_value)[None, None], 1)
+        self._run(tokens, positions, torch.where(unseen, self._hidden, self._visible)[None, None], 1)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        self.cache.reserve(self._settled + self._attention_mask.shape[1])
+        self.cache.reserve(self._iteration_slots)
         ((kind, mask),) = masks.items()
         if self.cache.length or tokens.numel() == 1:
             return self._run(tokens, positions, mask, tokens.numel())

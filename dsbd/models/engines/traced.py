@@ -88,5 +88,5 @@ class TracedState(ForestState):
     """A forest row whose forwards are traced, on the row's own buffers."""
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        self.cache.reserve(self._settled + self._attention_mask.shape[1])
+        self.cache.reserve(self._iteration_slots)
         return self.model.runner(TracedForward).run(tokens, positions, masks, self.cache)
