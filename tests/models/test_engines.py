@@ -11,6 +11,7 @@ import warnings
 import weakref
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import onnxruntime
 import pytest
@@ -175,6 +176,20 @@ def test_the_check_sees_a_wrong_engine(engine, monkeypatch):
     pair = make_pair(LanguageModel(toy_model(1, 1, head_size=16).float(), "toy"), None, toy_tokenizer(), engine)
     assert pair.target.engine == instead
     assert pair.fallbacks == [f"target model {told}: {engine} and eager forwards differ"]
+
+
+@pytest.mark.parametrize(("factor", "engine"), [(1.0, "own"), (0.7, "traced")])
+def test_an_engine_is_a_class_with_an_entry(factor, engine, monkeypatch):
+    """Catches an engine that needs more than docs/architecture.md says, and one that no check holds."""
+
+    class OwnState(ForestState):
+        def _logits(self, *inputs):
+            return factor * super()._logits(*inputs)
+
+    own = SimpleNamespace(fallback="traced", why_not=lambda model: None, new_state=OwnState)
+    monkeypatch.setitem(choice.ENGINES, "own", own)
+    pair = make_pair(toy_model(1, 1), None, toy_tokenizer(), "own")
+    assert (pair.target.engine, len(pair.fallbacks)) == (engine, factor != 1.0)
 
 
 OTHERS = [(family, torch.float32) for family in FORESTS if family not in ONNX]
