@@ -51,14 +51,7 @@ class Added(torch.nn.Module):
 
 
 class MemoryModel(torch.nn.Module):
-    """The target with its narrow matrices, and the memory.
-
-    Args:
-        target: its weights do not change.
-        settings: of the memory.
-        rank: of the narrow matrices.
-        seed: of what is drawn for the beginning.
-    """
+    """A target, whose weights do not change, with narrow matrices of a rank; and the memory. ``seed`` initialises."""
 
     def __init__(self, target: Any, settings: MemorySettings, rank: int, seed: int) -> None:
         super().__init__()

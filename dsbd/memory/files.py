@@ -38,15 +38,7 @@ class LowRank(NamedTuple):
 
 
 def save_memory(folder: Path, network: MemoryNetwork, adapters: Mapping[str, LowRank], model: Any, name: str) -> None:
-    """Write a memory.
-
-    Args:
-        folder: made if it does not exist.
-        network: the learned part.
-        adapters: what is added to the model's own weights.
-        model: the model of transformers that it was trained for, without the adapters.
-        name: what to call that model.
-    """
+    """Write a memory into a folder, for a model of transformers without the adapters, which is called ``name``."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: weight.detach().bfloat16().contiguous() for name, weight in network.state_dict().items()}
     for layer, added in adapters.items():
@@ -58,12 +50,7 @@ def save_memory(folder: Path, network: MemoryNetwork, adapters: Mapping[str, Low
 
 
 def load_memory(source: str | Path, model: Any, name: str) -> Memory:
-    """Read a memory, and add its adapters to the model's weights, in place.
-
-    Args:
-        source: a folder.
-        model: the loaded model of transformers.
-        name: what to call the model.
+    """Read a memory from a folder, and add its adapters to the weights of a model of transformers, in place.
 
     Raises:
         PairError: the folder is missing or damaged, or the memory was made for another model.
@@ -156,11 +143,7 @@ def _damaged(folder: Path, what: str) -> PairError:
 
 @torch.no_grad()
 def add_adapters(model: Any, adapters: Mapping[str, LowRank]) -> None:
-    """Add low-rank products to the weights of a model's linear layers, in place.
-
-    Args:
-        model: a model of transformers.
-        adapters: {name of a linear layer: what is added to its weight}.
+    """Add low-rank products to the weights of a model's linear layers, by their names, in place.
 
     Raises:
         PairError: the model has no such layer, or it is of another shape, or quantised. Then nothing is changed.

@@ -72,10 +72,8 @@ class MemoryNetwork(torch.nn.Module):
     def recalled(self, states: States, segment: torch.Tensor, memories: torch.Tensor) -> Recalled:
         """Return what a segment remembers: steps 1 and 2.
 
-        Args:
-            states: the model.
-            segment: [batch, tokens, hidden], the segment's token embeddings.
-            memories: [batch, n, hidden], those of the segments before it, oldest first; n may be 0.
+        ``segment`` [batch, tokens, hidden] are its token embeddings, ``memories`` [batch, n, hidden] those of the
+        segments before it, oldest first; n may be 0.
         """
         batch, count = memories.shape[:2]
         if not count:
@@ -102,11 +100,8 @@ class MemoryNetwork(torch.nn.Module):
     ) -> torch.Tensor:
         """Return [batch, hidden], the memory of a segment: step 3.
 
-        Args:
-            states: the model.
-            recalled: [batch, hidden], what the segment remembers.
-            sensory: [batch, at most k, hidden], the last token embeddings of the segment before.
-            segment: [batch, tokens, hidden], the segment's token embeddings.
+        ``recalled`` [batch, hidden] is what the segment remembers, ``sensory`` [batch, at most k, hidden] are the last
+        token embeddings of the segment before, ``segment`` [batch, tokens, hidden] its own.
         """
         around = recalled[:, None]
         return states(torch.cat([around, sensory, segment, around], dim=1))[:, -1]
@@ -144,12 +139,7 @@ class PromptMemory(ShortRepr):
 
 
 class Memory:
-    """A learned memory of one model. It keeps the last prompt that it read, for the next method of a race.
-
-    Args:
-        name: what to call it.
-        network: the learned part, on the model's device.
-    """
+    """A learned memory of one model. It keeps the last prompt that it read, for the next method of a race."""
 
     def __init__(self, name: str, network: MemoryNetwork) -> None:
         self.name, self.network, self.settings = name, network, network.settings
@@ -163,12 +153,10 @@ class Memory:
     def reading(
         self, model: Any, ids: Sequence[int], check: CancelCheck = never_cancel
     ) -> Generator[Progress, None, PromptMemory]:
-        """Read a prompt; yield after each segment. Closing the generator cancels.
+        """Read a prompt that is longer than a segment; yield after each segment. Closing the generator cancels.
 
-        Args:
-            model: the :class:`dsbd.models.language_model.LanguageModel` that the memory was made for.
-            ids: the prompt, longer than a segment.
-            check: called before each segment; it may raise.
+        ``model`` is the :class:`dsbd.models.language_model.LanguageModel` that the memory was made for. ``check`` is
+        called before each segment; it may raise.
         """
         key = tuple(ids)
         if self._latest is None or self._latest[0] is not model or self._latest[1] != key:

@@ -88,24 +88,15 @@ class _FixedLayer(DynamicLayer):
 
 
 def fixed_cache(keys: list[torch.Tensor], values: list[torch.Tensor], slots: torch.Tensor, span: int) -> Cache:
-    """Return a cache that writes into given buffers.
+    """Return a cache on buffers [1, heads, slots, size] of each layer, of which the first ``span`` slots are visible.
 
-    Args:
-        keys: for each layer [1, heads, slots, size].
-        values: for each layer [1, heads, slots, size].
-        slots: [n] int64, where the tokens' keys and values go.
-        span: the number of visible slots, from the first on.
+    New keys and values go to ``slots`` [n], int64.
     """
     return Cache(layers=[_FixedLayer(*pair, slots, span) for pair in zip(keys, values, strict=True)])
 
 
 class ForestCache(Cache):
-    """The keys and values of all layers, for one decode. Room must be reserved before a forward writes.
-
-    Args:
-        shapes: of the layers.
-        slots: room made at once.
-    """
+    """The keys and values of all layers, for one decode. Room must be reserved before a forward writes."""
 
     def __init__(self, shapes: Sequence[LayerShape], slots: int) -> None:
         self.kv_layers = [ForestCacheLayer() for _ in shapes]
@@ -144,7 +135,6 @@ class ForestCache(Cache):
 
     @property
     def bytes(self) -> int:
-        """Return the bytes of all buffers."""
         return self.capacity * self.slot_bytes
 
     def reserve(self, slots: int) -> None:
@@ -197,15 +187,14 @@ def packed_attention(
     """Compute scaled dot-product attention under a mask, without copying the keys and values of grouped queries.
 
     The stock path repeats keys and values for every query head of a group, in every layer of every forward. Here the
-    heads of a group are stacked into one longer query: the sums are the same.
+    heads of a group are stacked into one longer query: the sums are the same. Without an additive mask
+    [batch, 1, n, slots] the stock path is used.
 
     Args:
         module: the attention layer.
         query: [batch, heads, n, size].
         key: [batch, groups, slots, size], and ``value`` alike.
-        attention_mask: additive [batch, 1, n, slots]; for None or another shape the stock path is used.
-        scaling: factor of the scores; None is 1 / sqrt(size).
-        extra: for the stock path.
+        attention_mask: what the stock path takes, like ``scaling`` and ``extra``.
 
     Returns:
         [batch, n, heads, size], and None for the attention weights.

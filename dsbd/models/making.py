@@ -235,10 +235,10 @@ def _fingerprint(modules: Sequence[Module]) -> list[Any]:
 def _print_of(value: Any) -> Any:
     """Return where a tensor is and how often it was written, if torch can tell; what is in a list; or what it is."""
     if isinstance(value, torch.Tensor):
-        version = None if value.is_inference() else value._version
+        address, version = 0, None if value.is_inference() else value._version
         with suppress(RuntimeError):  # a packed tensor has no single address
-            version = value.data_ptr(), version
-        return version, value.dtype, value.device, value.shape
+            address = value.data_ptr()
+        return address, version, value.dtype, value.device, value.shape
     if isinstance(value, _CachedPairs):
         return None
     if isinstance(value, dict):

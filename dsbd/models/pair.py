@@ -119,7 +119,6 @@ class Pair(ShortRepr):
 
     @property
     def device(self) -> torch.device:
-        """Return the device of the target's inputs."""
         return self.target.device
 
     @cached_property
@@ -252,12 +251,8 @@ class Pair(ShortRepr):
     ) -> Generator[Progress, None, WindowedPrompt]:
         """Return what the models read of a prompt: all of it, or its last segment behind a memory of the rest.
 
-        Only a prompt that does not fit the models' contexts is read; it yields after each segment.
-
-        Args:
-            ids: the prompt.
-            max_new_tokens: how many tokens must fit behind it.
-            check: called before each segment; it may raise.
+        Only a prompt that does not fit the models' contexts is read; it yields after each segment. ``check`` is called
+        before each segment, and may raise.
 
         Raises:
             PromptError: prompt and new tokens exceed a model's context, and there is no memory, or no room behind it.

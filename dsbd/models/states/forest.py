@@ -24,13 +24,7 @@ PREFILL_TOKENS = 512
 
 
 class ForestState(DecodingState):
-    """One KV cache for all beams of one decode. *Source:* docs/algorithm.md, *The engine*.
-
-    Args:
-        model: the model.
-        slots: how many to make room for at once.
-        check: called before each forward; it may raise.
-    """
+    """One KV cache for all beams of one decode. *Source:* docs/algorithm.md, *The engine*."""
 
     def __init__(self, model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> None:
         super().__init__(model, check)

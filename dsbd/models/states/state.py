@@ -26,9 +26,7 @@ Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 class DecodingState(ABC):
     """What a model remembers of one decode. A kind without cache slots keeps the defaults below.
 
-    Args:
-        model: the model.
-        check: called before each forward; it may raise.
+    ``check`` is called before each forward; it may raise.
     """
 
     forwards = 0
