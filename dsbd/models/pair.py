@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import compress
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import torch
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from dsbd.errors import PromptError, first_line, wrap_errors
 from dsbd.machine import machine, versions
@@ -29,6 +30,8 @@ from dsbd.util import CancelCheck, Progress, never_cancel
 SAMPLED_WEIGHTS = 64
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _WORD_START = "\u2581"
+BYTE_OF = {character: byte for byte, character in bytes_to_unicode().items()}
+"""The byte of each character in byte-level vocabularies."""
 Prompt = str | Sequence[int] | Sequence[Mapping[str, Any]] | Mapping[str, Any] | np.ndarray | torch.Tensor
 """A prompt: a text, the ids of one, the output of a tokenizer, or the messages of a chat."""
 _MARKER = "41728{:05}"
@@ -57,13 +60,13 @@ class TokenBytes:
 
     def of(self, token_id: int) -> bytes:
         """Return the bytes of one token; empty for ids outside the vocabulary."""
-        token, table = self._tokenizer.convert_ids_to_tokens(token_id), _byte_of_character()
+        token = self._tokenizer.convert_ids_to_tokens(token_id)
         if token is None:
             return b""
         if token in self._special:
             return str(token).encode()
-        if self._kind == "bytes" and all(character in table for character in token):
-            return bytes(table[character] for character in token)
+        if self._kind == "bytes" and all(character in BYTE_OF for character in token):
+            return bytes(BYTE_OF[character] for character in token)
         if self._kind == "fallback":
             match = _BYTE_TOKEN.fullmatch(token)
             return bytes([int(match[1], 16)]) if match else token.replace(_WORD_START, " ").encode()
@@ -88,15 +91,6 @@ def _decoder_kind(tokenizer: Any) -> str:
     if '"ByteLevel"' in decoder:
         return "bytes"
     return "fallback" if '"ByteFallback"' in decoder else "text"
-
-
-@lru_cache(maxsize=1)
-def _byte_of_character() -> dict[str, int]:
-    """Return the byte of each character in byte-level vocabularies: a printable Latin-1 character stands for its code,
-    and the characters from U+0100 on stand for the other bytes."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + index): byte for index, byte in enumerate(others)}
 
 
 @dataclass(frozen=True, repr=False, eq=False)

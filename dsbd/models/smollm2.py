@@ -102,11 +102,9 @@ def _download(folder: Path, why: str) -> Path:
 
 def _require_digest(file: Path) -> None:
     """Check a file, and delete it where it is another one. Raises: PairError."""
-    digest = hashlib.sha256()
-    with file.open("rb") as content:
-        while block := content.read(2**20):
-            digest.update(block)
-    if digest.hexdigest() != next(known for end, known in SHA256.items() if file.name.endswith(end)):
+    if hashlib.sha256(file.read_bytes()).hexdigest() != next(
+        known for end, known in SHA256.items() if file.name.endswith(end)
+    ):
         file.resolve().unlink()  # the hub's cache has a link to it
         file.unlink(missing_ok=True)
         raise PairError(f"{file.name} is cut or changed: its SHA-256 is not the known one; run {COMMAND} again")

@@ -75,8 +75,8 @@ def test_a_state_sees_what_each_path_sees(engine, family):
     """Catches masks, positions, windows, committed slots, moves; a wrong rotation, scale, norm or order of heads;
     sizes that a trace took for constants; padding that is seen and masks of an earlier forest left behind."""
     model, close = model_on(engine, family), {"onnx": FLOAT32, "int8": FLIPPED}.get(engine, CLOSE)
-    is_eager = model.config._attn_implementation == "eager"
-    bound = FLOAT32 if engine == "onnx" else EAGER_SOFTMAX if is_eager else 1e-10
+    own = EAGER_SOFTMAX if model.config._attn_implementation == "eager" else 1e-10
+    bound = FLOAT32 if engine == "onnx" else own
     assert engine in ("eager", "int8") or check_engine(model).error < bound
     for seed in range(2):
         driver = wandered(model, seed)
@@ -191,10 +191,9 @@ def test_an_engine_is_a_class_with_an_entry(factor, engine, monkeypatch):
     assert (pair.target.engine, len(pair.fallbacks)) == (engine, factor != 1.0)
 
 
-OTHERS = [(family, torch.float32) for family in FORESTS if family not in ONNX]
-
-
-@pytest.mark.parametrize(("family", "dtype"), [*OTHERS, ("llama", torch.float64)])
+@pytest.mark.parametrize(
+    ("family", "dtype"), [*((name, torch.float32) for name in FORESTS if name not in ONNX), ("llama", torch.float64)]
+)
 def test_other_models_are_refused(family, dtype):
     """Catches another block that is computed as Llama's, and a float64 model that a graph rounds to float32."""
     assert not check_engine(model_on("onnx", family, dtype)).passed
