@@ -83,10 +83,10 @@ class TableState(ForestState):
 
     def forward(self, tokens, parents, sizes) -> torch.Tensor:
         start = len(self._paths) if self._fed else 0
-        self._fed += tokens.numel() + (0 if self._fed else len(self._pending))
+        self._fed += tokens.numel() + (0 if self._fed else len(self._to_recompute))
         for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True):
             self._paths.append((*self._paths[parent], token))
-        self.cache.length = self._settled + self._live + self._fed
+        self.cache.length = self._prefix_slots + self._tree_slots + self._fed
         self.forwards += 1
         self.peak_slots = max(self.peak_slots, self.cache.length)
         rows = [self.model.table[",".join(map(str, path[-2:]))] for path in self._paths[start:]]
