@@ -3,8 +3,8 @@
 import pytest
 
 import visualize
-from tests.visualize.homes import viewer
 from tests.visualize.traces import toy_trace
+from tests.visualize.visits import viewer
 
 
 @pytest.fixture(scope="session")

@@ -32,8 +32,8 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
 from tests.axe import serious
 from tests.toy_pair import SPREAD, fitting
-from tests.visualize.homes import served, visit
 from tests.visualize.test_javascript import run_under_node
+from tests.visualize.visits import served, visit
 from visualize.page.form import as_prompt
 from visualize.pages.live import FOLDER as SHARED_FOLDER
 from visualize.pages.live import METHODS, live_pair

@@ -18,8 +18,8 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import asset_path
 from tests.axe import serious
 from tests.command_line import refused
-from tests.visualize.homes import hostile_marks, served, visit
 from tests.visualize.traces import NASTY, nasty_trace, toy_trace
+from tests.visualize.visits import hostile_marks, served, visit
 from visualize.forest import steps_of
 from visualize.pages.document import data_element
 from visualize.pages.lesson import place_in, read_lesson

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 
 import visualize
 from tests.axe import serious
-from tests.visualize.homes import hostile_marks, show_view, unfold, viewer
 from tests.visualize.traces import SENSORY, nasty_trace, remembered, scene_of, toy_trace
+from tests.visualize.visits import hostile_marks, show_view, unfold, viewer
 from visualize.theme import MARKS
 from visualize.words import number
 

@@ -15,9 +15,9 @@ from dsbd.util import check_output
 from visualize.files import write
 from visualize.forest import forest_graph, steps_of
 from visualize.pages import document
-from visualize.pages.document import Kit, data_element
+from visualize.pages.document import PageAssets, data_element
 from visualize.pages.lesson import Block, Lesson, LessonCard, Place, markdown, place_in, read_lesson, read_tables
-from visualize.pages.live import live_element, live_kit
+from visualize.pages.live import live_element, with_live
 from visualize.svg import describe, forest_svg
 from visualize.viewer.bundle import classic
 from visualize.words import Words
@@ -47,15 +47,15 @@ def export_lesson(source: str | Path, path: str | Path) -> None:
     """
     lesson = read_lesson(source)
     check_output(path, "HTML", source, lesson.trace)
-    write(path, lesson_page(lesson, document.carried_kit(document.page_file("lesson.css"))))
+    write(path, lesson_page(lesson, document.inline_assets(document.page_file("lesson.css"))))
 
 
-def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> str:
+def lesson_page(lesson: Lesson, assets: PageAssets, *, back: str = "", live: str = "") -> str:
     """Return the page as a string.
 
     Args:
         lesson: as read.
-        kit: what the page needs.
+        assets: what the page needs.
         back: address of the page that lists all lessons; empty = no link to it.
         live: address of the folder with which a browser decodes (``live_files``), with a slash; empty = there is none.
 
@@ -63,11 +63,11 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
         LessonError: a card names what the trace does not have, or the trace cannot be read.
     """
     if live and any("live" in card.blocks for card in lesson.cards):
-        kit = live_kit(kit, live)
-    return _page(lesson, kit, live, Words(lesson.language).below("page.lesson."), is_article=False, back=back)
+        assets = with_live(assets, live)
+    return _page(lesson, assets, live, Words(lesson.language).below("page.lesson."), is_article=False, back=back)
 
 
-def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
+def article_page(lesson: Lesson, assets: PageAssets, links: dict[str, str]) -> str:
     """Return the page as a string; ``links`` are where it leads at its end: words by address.
 
     Raises: LessonError: a card asks a question, or names what the trace does not have, or the trace cannot be read.
@@ -75,10 +75,12 @@ def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
     asking = next((card for card in lesson.cards if card.options), None)
     if asking:
         raise LessonError(f"{lesson.path.name}, line {asking.line}: an article asks nothing; leave the options out")
-    return _page(lesson, kit, "", {}, is_article=True, links=links)
+    return _page(lesson, assets, "", {}, is_article=True, links=links)
 
 
-def _page(lesson: Lesson, kit: Kit, live: str, labels: dict[str, str], *, is_article: bool, **values: Any) -> str:
+def _page(
+    lesson: Lesson, assets: PageAssets, live: str, labels: dict[str, str], *, is_article: bool, **values: Any
+) -> str:
     try:
         trace, words = Trace.load(lesson.trace), Words(lesson.language)
     except TraceError as error:
@@ -88,7 +90,7 @@ def _page(lesson: Lesson, kit: Kit, live: str, labels: dict[str, str], *, is_art
     shown = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
     cards = [_card(lesson, card, stop, printed, trace, words, live) for card, stop, printed in shown]
     return document.render(
-        "lesson.html", kit, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards,
+        "lesson.html", assets, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards,
         is_article=is_article, trace=document.trace_element(trace), labels=labels,
         lab=document.packed_element("lab-script", document.packed(classic(LAB_ENTRY))) if has_lab else "", **values,
     )  # fmt: skip

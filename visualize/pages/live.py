@@ -14,7 +14,7 @@ from dsbd.methods import READS
 from dsbd.settings import EVERY_METHOD
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
-from visualize.pages.document import Kit, data_element, style
+from visualize.pages.document import PageAssets, data_element, style
 from visualize.viewer.bundle import classic, joined, source
 from visualize.words import Words
 
@@ -95,10 +95,10 @@ def asked(resolved: dict[str, Any]) -> dict[str, Any]:
     return {"method": resolved["method"]} | {name: resolved[name] for name in names}
 
 
-def live_kit(kit: Kit, base: str) -> Kit:
-    """Return the kit of a page of a site with forms; ``base`` as for :func:`live_element`."""
+def with_live(assets: PageAssets, base: str) -> PageAssets:
+    """Return the assets of a page of a site with forms; ``base`` as for :func:`live_element`."""
     script = Markup('<script src="{}live.js" defer></script>').format(base)
-    return replace(kit, head=kit.head + style(source("live/live.css")), body=kit.body + script, asks=True)
+    return replace(assets, head=assets.head + style(source("live/live.css")), body=assets.body + script, fetches=True)
 
 
 def live_files() -> dict[str, Path | str]:

@@ -12,10 +12,18 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import check_output, is_same
 from visualize.files import write
 from visualize.forest import Source, load_trace
-from visualize.pages.document import Kit, carried_kit, kit_files, page_file, render, shared_kit, trace_element
+from visualize.pages.document import (
+    PageAssets,
+    inline_assets,
+    linked_assets,
+    page_file,
+    render,
+    shared_files,
+    trace_element,
+)
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import article_page, lesson_page
-from visualize.pages.live import FOLDER, live_element, live_files, live_kit
+from visualize.pages.live import FOLDER, live_element, live_files, with_live
 from visualize.svg import forest_svg
 from visualize.words import Words
 
@@ -49,7 +57,7 @@ def export_html(source: Source, path: str | Path, *, language: str = "en", place
 def html_page(trace: Trace, *, language: str = "en", place: str = "", home: str = "") -> str:
     """Return the page of :func:`export_html` as a string; ``home`` is where it came from."""
     title = f"DSBD · {trace.settings.method}"
-    return render("trace.html", carried_kit(), language=language, title=title, trace=trace, place=place, home=home,
+    return render("trace.html", inline_assets(), language=language, title=title, trace=trace, place=place, home=home,
                   element=trace_element(trace))  # fmt: skip
 
 
@@ -110,20 +118,20 @@ def export_site(
     pages: dict[str, str] = {}
     if told is not None:
         links = ({LIVE_PAGE: words("page.live.title")} if live else {}) | {"index.html": words("page.site.all")}
-        pages[ARTICLE] = article_page(told, shared_kit(f"{VIEWER}/", page_file("lesson.css")), links)
+        pages[ARTICLE] = article_page(told, linked_assets(f"{VIEWER}/", page_file("lesson.css")), links)
     if live:
-        kit = live_kit(shared_kit(f"{VIEWER}/"), f"{FOLDER}/")
+        assets = with_live(linked_assets(f"{VIEWER}/"), f"{FOLDER}/")
         form = live_element([card.trace for card in cards], f"{FOLDER}/", language)
-        pages[LIVE_PAGE] = _viewer_page(cards[0].trace, kit, words("page.live.title"), form=form, **common)
+        pages[LIVE_PAGE] = _viewer_page(cards[0].trace, assets, words("page.live.title"), form=form, **common)
     for card in cards:
-        kit = shared_kit(f"../{VIEWER}/")
-        pages[f"{card.picture}.html"] = _viewer_page(card.trace, kit, card.title, card=card, **common)
+        assets = linked_assets(f"../{VIEWER}/")
+        pages[f"{card.picture}.html"] = _viewer_page(card.trace, assets, card.title, card=card, **common)
     pages |= {f"{address}.html": page for _, address, page in taught}
-    index = render("site.html", shared_kit(f"{VIEWER}/"), **common, article=told, live=LIVE_PAGE if live else "",
+    index = render("site.html", linked_assets(f"{VIEWER}/"), **common, article=told, live=LIVE_PAGE if live else "",
                    lessons=[(address, lesson) for lesson, address, _ in taught],
                    cards=cards)  # fmt: skip
     files: dict[str, str | bytes | Path] = {"index.html": index, **pages}
-    files |= {f"{VIEWER}/{name}": text for name, text in kit_files().items()}
+    files |= {f"{VIEWER}/{name}": text for name, text in shared_files().items()}
     for card in cards:
         files |= {f"{FORESTS}/{card.download}": card.content, **_pictures(card.trace, card.picture, language)}
     for lesson, address, _ in taught:
@@ -137,11 +145,13 @@ def export_site(
     return ["index.html", *pages]
 
 
-def _viewer_page(trace: Trace, kit: Kit, name: str, *, form: str = "", card: Card | None = None, **common: Any) -> str:
+def _viewer_page(
+    trace: Trace, assets: PageAssets, name: str, *, form: str = "", card: Card | None = None, **common: Any
+) -> str:
     """Return a page with one viewer: of a card, or below a form."""
     index = "../index.html" if card else "index.html"
     values = {"name": name, "form": form, "card": card, "index": index, "frame": FRAME, **common}
-    return render("site_trace.html", kit, trace=trace_element(trace), **values)
+    return render("site_trace.html", assets, trace=trace_element(trace), **values)
 
 
 def _pictures(trace: Trace, place: str, language: str) -> dict[str, str]:
@@ -177,10 +187,10 @@ def _lessons(folder: Path, live: str) -> Iterator[tuple[Lesson, str, str]]:
     Raises: LessonError, TraceError.
     """
     none = LessonError(f"no lessons (.md) in {str(folder)!r}; docs/teaching.md shows how to write one")
-    kit = shared_kit(f"../{VIEWER}/", page_file("lesson.css"))
+    assets = linked_assets(f"../{VIEWER}/", page_file("lesson.css"))
     for file, _, name in _files(folder, (".md",), none):
         lesson = read_lesson(file)
-        yield lesson, f"{LESSONS}/{name}", lesson_page(lesson, kit, back="../index.html", live=live)
+        yield lesson, f"{LESSONS}/{name}", lesson_page(lesson, assets, back="../index.html", live=live)
 
 
 def _cards(folder: Path) -> Iterator[Card]:
