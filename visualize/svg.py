@@ -8,7 +8,7 @@ import networkx as nx
 
 from dsbd.tracing.records import Trial
 from visualize.files import TEMPLATES
-from visualize.forest import Source, Width, check_place, forest_graph, load_trace, text_of
+from visualize.forest import Source, Width, check_index, forest_graph, load_trace, text_of
 from visualize.theme import FONT, MARK_OF, MARKS, MONOSPACE, SIZES, STYLES, YIELDED, Theme, palette
 from visualize.tokens import columns
 from visualize.words import Words, number
@@ -139,7 +139,7 @@ def forest_text(source: Source, iteration: int | None = None, *, language: str =
     count = len(trace.iterations)
     if not count:
         return words("ui.empty") + "\n"
-    chosen = range(count) if iteration is None else [check_place("iteration", iteration, "this trace", count)]
+    chosen = range(count) if iteration is None else [check_index("iteration", iteration, "this trace", count)]
     index = trace.node_index()
     return "\n".join("".join(f"{line}\n" for line in _lines(forest_graph(trace, at), words))
                      + "".join(f"{line}\n" for line in _beams(trace.iterations[at], index, words))

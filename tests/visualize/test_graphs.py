@@ -17,7 +17,7 @@ from dsbd.errors import TraceError
 from dsbd.tracing.records import path_to
 from dsbd.tracing.trace import Trace
 from tests.visualize.traces import ASSETS, TRACES, toy_trace, trace_of
-from visualize.forest import COVER_HEIGHT, forest_places, steps_of
+from visualize.forest import COVER_HEIGHT, forest_positions, steps_of
 from visualize.layout import COUSINS, SIBLINGS, TREES, tidy
 from visualize.theme import YIELDED
 
@@ -106,7 +106,7 @@ def test_columns_keep_distance_and_order_and_parents_stand_midway(trace):
     """Catches children in another order, trees that touch, and rings of landed nodes that cover their neighbours."""
     index = trace.node_index()
     for iteration in trace.iterations:
-        places = forest_places(iteration, index)
+        places = forest_positions(iteration, index)
         assert min(row for _, row in places.values()) == 0
         order = {id_: at for at, id_ in enumerate(places)}
         parents = {id_: index[id_].parent for id_, (column, _) in places.items() if column}
@@ -171,7 +171,7 @@ def test_small_cases_and_a_chain_longer_than_the_stack():
 def test_a_node_below_no_input_beam_is_refused():
     first, second = toy_trace().iterations[:2]
     with pytest.raises(TraceError, match="hangs below no input beam"):
-        forest_places(replace(first, nodes=second.nodes), {})
+        forest_positions(replace(first, nodes=second.nodes), {})
 
 
 BUNDLED = [

@@ -36,7 +36,7 @@ class Visit(Watched):
     def quiet(self) -> None:
         """Check that no token ran as code, nothing failed, and nothing was loaded from outside."""
         assert self.errors == []
-        assert [url for url in self.asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+        assert [url for url in self.urls if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 """Makes the page of a lesson (cards beside the viewer, verdicts hidden until answered, a printed hand-out) and of an
-article (a lesson without questions, whose cards scroll past one viewer; what has a lab stands below)."""
+article (a lesson without questions, whose cards scroll past one viewer; cards with a lab stand below)."""
 
 import base64
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ from visualize.viewer.bundle import classic
 from visualize.words import Words
 
 RUNS = 5000
-"""Decodes of a lab."""
+"""How often a lab decodes."""
 LAB_ENTRY = "pages/lab/lab.js"
 
 
 class Stop(NamedTuple):
-    """Where the viewer stands at a card, and where its answer leads: the same place if nothing is asked."""
+    """The place a card shows, and the place its answer leads to: the same one if the card asks no question."""
 
     at: Place
     answer: Place
@@ -54,10 +54,10 @@ def lesson_page(lesson: Lesson, assets: PageAssets, *, back: str = "", live: str
     """Return the page as a string.
 
     Args:
-        lesson: as read.
+        lesson: as :func:`read_lesson` returns it.
         assets: what the page needs.
         back: address of the page that lists all lessons; empty = no link to it.
-        live: address of the folder with which a browser decodes (``live_files``), with a slash; empty = there is none.
+        live: address of the folder of ``live_files``, with a slash, for decoding in the browser; empty = none.
 
     Raises:
         LessonError: a card names what the trace does not have, or the trace cannot be read.
@@ -68,13 +68,12 @@ def lesson_page(lesson: Lesson, assets: PageAssets, *, back: str = "", live: str
 
 
 def article_page(lesson: Lesson, assets: PageAssets, links: dict[str, str]) -> str:
-    """Return the page as a string; ``links`` are where it leads at its end: words by address.
+    """Return the page as a string; ``links`` are those at its end: their texts, by address.
 
     Raises: LessonError: a card asks a question, or names what the trace does not have, or the trace cannot be read.
     """
-    asking = next((card for card in lesson.cards if card.options), None)
-    if asking:
-        raise LessonError(f"{lesson.path.name}, line {asking.line}: an article asks nothing; leave the options out")
+    if question := next((card for card in lesson.cards if card.options), None):
+        raise LessonError(f"{lesson.path.name}, line {question.line}: an article asks nothing; leave the options out")
     return _page(lesson, assets, "", {}, is_article=True, links=links)
 
 
@@ -87,8 +86,8 @@ def _page(
         raise LessonError(f"{lesson.path.name}: trace: {error}") from None
     stops = stops_of(lesson, trace)
     has_lab = any("lab" in card.blocks for card in lesson.cards)
-    shown = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
-    cards = [_card(lesson, card, stop, printed, trace, words, live) for card, stop, printed in shown]
+    stopped = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
+    cards = [_card(lesson, card, stop, printed, trace, words, live) for card, stop, printed in stopped]
     return document.render(
         "lesson.html", assets, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards,
         is_article=is_article, trace=document.trace_element(trace), labels=labels,
@@ -97,22 +96,22 @@ def _page(
 
 
 def stops_of(lesson: Lesson, trace: Trace) -> list[Stop]:
-    """Return the place of each card. Raises: LessonError; it names the line of a card whose place does not exist."""
+    """Return the stop of each card. Raises: LessonError; it names the line of a card whose place does not exist."""
     stops: list[Stop] = []
-    here = (0, 0)
+    place = (0, 0)
     for card in lesson.cards:
         if card.place is not None:
             with _naming(lesson, card.line):
-                here = place_in(trace, card.place)
-        before = _before(trace, *here) if card.options and card.place is not None else here
-        stops.append(Stop(before, here))
-    if not lesson.cards[0].title:  # the introduction stands where the first card begins
+                place = place_in(trace, card.place)
+        before = _before(trace, *place) if card.options and card.place is not None else place
+        stops.append(Stop(before, place))
+    if not lesson.cards[0].title:  # the introduction shows what the first card begins with
         stops[0] = Stop(stops[1].at, stops[1].at)
     return stops
 
 
 def _before(trace: Trace, it: int, step: int) -> Place:
-    """Return the step before, perhaps in the iteration before; for the first step itself."""
+    """Return the step before, perhaps in the iteration before; the first step has none before it, so itself."""
     if step > 0:
         return it, step - 1
     return (it - 1, len(steps_of(trace.iterations[it - 1], trace.settings)) - 1) if it > 0 else (0, 0)
@@ -121,7 +120,7 @@ def _before(trace: Trace, it: int, step: int) -> Place:
 def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Place | None]:
     """Return the step that each card's picture shows in the hand-out.
 
-    All cards of a hand-out can be seen at once, so a picture stops before the first verdict that a question asks for.
+    All cards of a hand-out are visible at once, so a picture stops before the first verdict that a question asks for.
     None: the card names no place, or an earlier card has this picture.
     """
     first: dict[int, int] = {}
@@ -140,9 +139,9 @@ def _card(
     lesson: Lesson, card: LessonCard, stop: Stop, printed: Place | None, trace: Trace, words: Words, live: str
 ) -> dict[str, Any]:
     folder = lesson.path.parent
-    told = None if card.place is None else stop.answer
-    pictures = [(told, "told both" if told == printed else "told")] if told else []
-    pictures += [(printed, "")] if printed and printed != told else []
+    answer = None if card.place is None else stop.answer
+    pictures = [(answer, "told both" if answer == printed else "told")] if answer else []
+    pictures += [(printed, "")] if printed and printed != answer else []
     with _naming(lesson, card.line):
         return {
             "stop": {"asks": bool(card.options), "at": stop.at, "answer": stop.answer},
@@ -158,36 +157,36 @@ def _card(
 
 
 def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, live: str) -> dict[str, Any]:
-    """Return a block with what is shown instead on paper and without scripts."""
+    """Return a block, and what replaces it on paper and without scripts."""
     folder, element = lesson.path.parent, Markup()
     if kind == "lab":
-        pair = read_tables(folder / block.given)
+        pair = read_tables(folder / block.argument)
         element = data_element("lab", {"pair": pair, "runs": RUNS, "words": words.below("page.lab.")})
     elif kind == "cut":
-        it, step = place_in(trace, block.given)
+        it, step = place_in(trace, block.argument)
         layer = steps_of(trace.iterations[it], trace.settings)[step].layer
         verified = (one for one in trace.iterations[it].layers if one.layer == layer)
-        if not any(pair.draft_prob for one in verified for pair in one.alternatives):
+        if not any(candidate.draft_prob for one in verified for candidate in one.alternatives):
             raise LessonError("cut: the trace has no guesses there; write ```cut iteration=1 layer=1")
         element = Markup('<div class="cut" data-it="{}" data-layer="{}"></div>').format(it, layer)
     elif kind == "live" and live:
-        element = live_element([trace], live, lesson.language, prompt=block.given, is_small=True)
-    name = f"lanes {block.given}".rstrip() if kind == "lanes" else f"{kind}-instead" if element else ""
+        element = live_element([trace], live, lesson.language, prompt=block.argument, is_small=True)
+    name = f"lanes {block.argument}".rstrip() if kind == "lanes" else f"{kind}-instead" if element else ""
     return {"element": element, "class": f"text {name}".rstrip(), "instead": markdown(block.instead, folder)}
 
 
 def _picture(trace: Trace, place: Place, kind: str, words: Words) -> dict[str, str]:
     """Draw the forest at a place, for print and for pages without scripts; the kind ``told`` is for the teacher."""
     it, step = place
-    drawn = forest_svg(trace, it, step=step, language=words.language)
-    source = base64.b64encode(drawn.encode("utf-8")).decode("ascii")
+    svg = forest_svg(trace, it, step=step, language=words.language)
+    source = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     alt = describe(forest_graph(trace, it, step=step), words)
     return {"class": f"still {kind}".strip(), "alt": alt, "source": source}
 
 
 @contextmanager
 def _naming(lesson: Lesson, line: int) -> Iterator[None]:
-    """Name the lesson and the card in an error. Raises: LessonError."""
+    """Turn an error into one that names the lesson and the card. Raises: LessonError."""
     try:
         yield
     except (DsbdError, ValueError) as error:

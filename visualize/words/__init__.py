@@ -1,8 +1,8 @@
 """The words of drawings and pages, and numbers as a reader sees them.
 
-Each language has one table of templates, ``words/<language>.json``, for Python and for the viewer, which makes the
-sentences; what a language has not is English. Templates whose key starts with ``page.`` are for pages made in Python;
-the viewer never reads them.
+Each language has one table of templates, ``words/<language>.json``, for Python and for the viewer, which writes the
+sentences; whatever a table lacks is in English. Templates whose key starts with ``page.`` are only for pages written by
+Python.
 """
 
 import json
@@ -22,7 +22,7 @@ class Words:
     """The templates of one language.
 
     Args:
-        language: its code; :func:`known_languages` lists them.
+        language: its code, one of :func:`known_languages`.
 
     Raises:
         ArgumentError: the language has no table.
@@ -37,7 +37,7 @@ class Words:
         return self.table[key].format(**values)
 
     def counted(self, noun: str, count: int) -> str:
-        """Say a number of ``drafts``, ``nodes``, ``cover`` nodes, ``beams``, ``tokens`` or ``passes``."""
+        """Return a number of ``drafts``, ``nodes``, ``cover`` nodes, ``beams``, ``tokens`` or ``passes`` in words."""
         return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
     def below(self, start: str) -> dict[str, str]:
@@ -46,10 +46,10 @@ class Words:
 
 
 def plural_category(language: str, count: int) -> str:
-    """Return the CLDR category of a whole number below a million, as ``Intl.PluralRules`` in browsers.
+    """Return the CLDR category of a whole number below a million, as ``Intl.PluralRules`` does in browsers.
 
     Args:
-        language: code of a language that has a table of sentences.
+        language: code of a language that has a table.
         count: at least 0.
 
     Returns:
@@ -72,8 +72,8 @@ def _arabic(count: int) -> str:
 def number(value: float, digits: int = 2) -> str:
     """Write a number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``2.0·10⁵²``, ``1``; with a true minus."""
     if value == 0 or _PLAIN_FROM <= abs(value) < _PLAIN_TO:
-        places = digits if value == 0 or abs(value) >= 0.1 else digits - 1 - math.floor(math.log10(abs(value)))
-        text = _fixed(value, places)
+        decimals = digits if value == 0 or abs(value) >= 0.1 else digits - 1 - math.floor(math.log10(abs(value)))
+        text = _fixed(value, decimals)
         text = text.rstrip("0").rstrip(".") if float(text) == round(value) == value else text
     else:
         rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(value)
@@ -82,11 +82,11 @@ def number(value: float, digits: int = 2) -> str:
     return text.replace("-", "−")
 
 
-def _fixed(value: float, places: int) -> str:
-    """Write the value with this many decimal places; ties round away from zero, as in browsers."""
-    if value * 2.0 ** (places + 1) % 1:  # no tie is possible
-        return f"{value:.{places}f}"
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+def _fixed(value: float, decimals: int) -> str:
+    """Write the value with so many decimals; ties round away from zero, as in browsers."""
+    if value * 2.0 ** (decimals + 1) % 1:  # no tie is possible
+        return f"{value:.{decimals}f}"
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
 
 
 @lru_cache
