@@ -138,7 +138,7 @@ def test_the_index_leads_to_every_viewer(browser, site):
         assert Trace.load(download.value.path()) == TRACE
         page.click("text=All decodes and lessons")
         page.wait_for_selector(".cards")
-        seen.quiet()
+        seen.is_quiet()
 
 
 @pytest.mark.slow
@@ -177,7 +177,7 @@ def test_the_forest_of_the_article_changes_as_one_scrolls(browser, site, width, 
             expect(drawn).to_be_in_viewport(ratio=0.45 if has_lanes else 0.95)  # one of two lanes may be clipped
             expect(page.locator("main article").nth(at).locator(".text").first).to_be_in_viewport(ratio=1)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        seen.quiet()  # axe-core asks for the style sheet itself, which the page forbids
+        seen.is_quiet()  # axe-core asks for the style sheet itself, which the page forbids
         assert serious(page) == []
         page.click("text=All decodes and lessons")
         expect(page.locator(".first a")).to_have_text(ARTICLE.title)
@@ -210,7 +210,7 @@ def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported, l
         step_is(viewer, 0)
         page.evaluate("src => { document.getElementById('a').src = src; }", (lesson / "lesson.html").as_uri())
         page.frame_locator("#a").locator(".lesson.slides").wait_for()
-        seen.quiet()
+        seen.is_quiet()
 
 
 @pytest.mark.parametrize("kind", ["iframe", "jupyter"])
@@ -239,7 +239,7 @@ def test_the_slides_of_reveal_step_the_viewer(browser, exported):
         seen.page.wait_for_timeout(200)
         (frame,) = seen.drawn()
         frame.wait_for_function(told, arg=5)
-        seen.quiet()
+        seen.is_quiet()
 
 
 @pytest.mark.slow
@@ -278,13 +278,13 @@ read = lambda file: json.load(open(file))"""
         frames[0].focus(".dsbd")
         seen.page.keyboard.press("Home")
         step_is(frames[0], 0)
-        seen.quiet()
+        seen.is_quiet()
     stripped = re.sub(r'<iframe.*?</iframe>| style="[^"]*"', "", viewers[1], flags=re.S)
     page.write_text(f"<!doctype html><meta charset='utf-8'>{stripped}", encoding="utf-8")
     with visit(browser, page) as seen:
         assert seen.page.evaluate("() => document.querySelector('img').naturalWidth") > 300
         assert "forest" in seen.page.get_attribute("img", "alt")
-        seen.quiet()
+        seen.is_quiet()
 
 
 SHIPPED = sorted(asset_path("lessons").glob("*.md"))
@@ -417,7 +417,7 @@ def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesso
         page.reload()
         seen.drawn()
         assert [seen.step, pressed("End")] == [VERDICT, LAST]
-        seen.quiet()
+        seen.is_quiet()
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_every_card_is_shown_and_no_answer_but_for_the_teacher(browser, lesson, 
             assert seen.page.evaluate("[...document.querySelectorAll('.still')].every((one) => one.naturalWidth > 100)")
         parts = ("article", ".still", ".answer", ".forest", ".blanks", "nav")
         assert [seen.page.locator(f"{part}:visible").count() for part in parts][: len(shown)] == shown
-        seen.quiet()
+        seen.is_quiet()
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -481,7 +481,7 @@ def test_every_slide_fits_and_can_be_read(name, browser, shipped):
             page.keyboard.press("PageDown")
         expect(page.locator(".count")).to_have_text(f"Card {count} of {count}")
         assert median(labels) > 18 or name.startswith("7"), "a forest that is a strip below large text"
-        seen.quiet()
+        seen.is_quiet()
 
 
 @pytest.mark.slow
@@ -511,4 +511,4 @@ def test_the_button_decodes_in_the_browser(browser, tmp_path):
         page.emulate_media(media="print")
         assert not page.is_visible(".lab")
         assert page.is_visible(".lab-instead img")
-        seen.quiet()
+        seen.is_quiet()
