@@ -129,7 +129,7 @@ def steps_of(iteration: Iteration, settings: ResolvedSettings) -> tuple[Step, ..
 
 
 def _undrawn(iteration: Iteration, layer: Layer, settings: ResolvedSettings) -> list[int]:
-    """The guesses of a coupled forest that no draw of their layer took."""
+    """Return the guesses of a coupled forest that no draw of their layer took."""
     drawn = {beam.node for beam in layer.beams}
     is_checked = settings.forest == "coupled" and layer.kind == "draft"
     guesses = [node.id for node in iteration.nodes if node.layer == layer.layer and node.kind == "cover"]
@@ -229,7 +229,7 @@ def _whole(trace: Trace) -> nx.DiGraph:
         first = bands[-1].last + 1 if bands else 1
         bands.append(Band(number, first, first + len(iteration.layers) - 1))
     line = nx.shortest_path(tree, ROOT, trace.result.beams[0].node if trace.result else _best_so_far(trace, tree))
-    reach = {id_: tree.nodes[id_]["position"] for id_ in tree}
+    reach = dict(tree.nodes(data="position"))
     for parent, id_ in reversed(list(tree.edges)):  # children stand after their parents
         reach[parent] = max(reach[parent], reach[id_])
     children = {id_: sorted(tree.successors(id_), key=lambda one: (reach[one], -one)) for id_ in tree}
@@ -239,9 +239,7 @@ def _whole(trace: Trace) -> nx.DiGraph:
         bands=bands,
         is_lossless=trace.settings.lossless,
         tokens=len(line) - 1,
-        last_position=max(
-            [node["position"] for node in tree.nodes.values()] + [band.last for band in bands], default=0
-        ),
+        last_position=max([*dict(tree.nodes(data="position")).values(), *(band.last for band in bands)], default=0),
         last_row=max(rows.values()),
     )
     return tree

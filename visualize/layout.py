@@ -21,7 +21,6 @@ COUSINS = 0.3
 TREES = 0.9
 """Free rows between two nodes of one column that belong to different trees."""
 HEIGHT = 1.0
-"""Rows that a node takes by default."""
 
 Children = Mapping[int, Sequence[int]]
 """The children of each node, from the top down; leaves may be left out."""

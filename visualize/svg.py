@@ -222,7 +222,7 @@ def facts_of(id_: int, node: Attributes, words: Words) -> Iterator[str]:
 
 
 def marks_of(forest: nx.DiGraph) -> list[str]:
-    """Return the marks that occur, in the order of the legend."""
+    """Return the marks of a forest, in the order of the legend."""
     marks = {MARK_OF[node["state"]] for node in forest.nodes.values()}
     return [mark for mark in MARKS if mark in marks]
 

@@ -49,13 +49,10 @@ MARKS: dict[str, tuple[str, ...]] = {mark: tuple(fields.pop("states")) for mark,
 the large model chose; ``guess``: a guess that was not tested.
 """
 TREE_MARKS = tuple(mark for mark in MARKS if mark != "start")
-"""The marks of everything below the prompt."""
 YIELDED = (*MARKS["kept"], *MARKS["picked"])
 """States of the tokens that a layer yields."""
 STYLES = {mark: Style(**fields) for mark, fields in _TABLE["marks"].items()}
-"""The look of each mark."""
 MARK_OF = {state: mark for mark, states in MARKS.items() for state in states}
-"""The mark of each state."""
 MONOSPACE = "ui-monospace, 'SF Mono', 'Cascadia Code', 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 FONT = {"family": "ui-sans-serif, system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif", "size": 13}
 

@@ -26,12 +26,10 @@ def visible(text: str) -> str:
 def _visible_character(character: str) -> str:
     if character in MARKS:
         return MARKS[character]
-    code = ord(character)
-    if character == "\u200d" or 0xFE00 <= code <= 0xFE0F:
-        return character  # joiners and variation selectors belong to the emoji around them
-    if unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"):
-        return f"⟨U+{code:04X}⟩"
-    return character
+    code, category = ord(character), unicodedata.category(character)
+    is_joiner = character == "\u200d" or 0xFE00 <= code <= 0xFE0F  # it belongs to the emoji around it
+    is_hidden = category in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp") and not is_joiner
+    return f"⟨U+{code:04X}⟩" if is_hidden else character
 
 
 def flowing(text: str) -> str:

@@ -20,7 +20,6 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexag
            "bowtie", "hourglass")  # fmt: skip
 """Colours and marks of series, in this order; the marks of up to twelve series differ."""
 TEMPLATES: dict[Theme, str] = {"light": "dsbd", "dark": "dsbd_dark"}
-"""The names of the templates that this module registers."""
 UNUSED = ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "toggleSpikelines", "hoverClosestCartesian",
           "hoverCompareCartesian", "sendChartToCloud"]  # fmt: skip
 """Buttons above a figure that are of no use for it; the last would upload it."""
@@ -76,7 +75,7 @@ class Figure(go.Figure):
         display({**self._repr_mimebundle_(), "text/html": html}, raw=True)
 
     def to_html(self, *args: Any, **options: Any) -> str:
-        """Return the figure as a page or a part of one, as Plotly writes it."""
+        """Return the figure as Plotly writes it: a page, or part of one."""
         return str(super().to_html(*args, **{**QUIET, **options}))
 
     def write_html(self, *args: Any, **options: Any) -> None:

@@ -22,8 +22,7 @@ from visualize.svg import describe, forest_svg
 from visualize.viewer.bundle import classic
 from visualize.words import Words
 
-RUNS = 5000
-"""How often a lab decodes."""
+LAB_DECODES = 5000
 LAB_ENTRY = "pages/lab/lab.js"
 
 
@@ -111,10 +110,10 @@ def stops_of(lesson: Lesson, trace: Trace) -> list[Stop]:
 
 
 def _before(trace: Trace, it: int, step: int) -> Place:
-    """Return the step before, perhaps in the iteration before; the first step has none before it, so itself."""
-    if step > 0:
-        return it, step - 1
-    return (it - 1, len(steps_of(trace.iterations[it - 1], trace.settings)) - 1) if it > 0 else (0, 0)
+    """Return the step before, perhaps in the iteration before; for the first step of all, that step."""
+    if step > 0 or it == 0:
+        return it, max(step - 1, 0)
+    return it - 1, len(steps_of(trace.iterations[it - 1], trace.settings)) - 1
 
 
 def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Place | None]:
@@ -124,10 +123,8 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Place | None]:
     None: the card names no place, or an earlier card has this picture.
     """
     first: dict[int, int] = {}
-    for stop in stops:
-        if stop.at != stop.answer:
-            it, step = stop.answer
-            first[it] = min(first.get(it, step), step)
+    for it, step in (stop.answer for stop in stops if stop.at != stop.answer):
+        first[it] = min(first.get(it, step), step)
     steps: list[Place | None] = []
     for card, ((it, at), _) in zip(lesson.cards, stops, strict=True):
         place = (it, min(at, first.get(it, at + 1) - 1))
@@ -140,8 +137,7 @@ def _card(
 ) -> dict[str, Any]:
     folder = lesson.path.parent
     answer = None if card.place is None else stop.answer
-    pictures = [(answer, "told both" if answer == printed else "told")] if answer else []
-    pictures += [(printed, "")] if printed and printed != answer else []
+    pictures = [(answer, "told both" if answer == printed else "told"), (None if printed == answer else printed, "")]
     with _naming(lesson, card.line):
         return {
             "stop": {"asks": bool(card.options), "at": stop.at, "answer": stop.answer},
@@ -149,7 +145,7 @@ def _card(
             "title": markdown(card.title, folder, inline=True),
             "text": markdown(card.text, folder),
             "blocks": [_block(kind, block, lesson, trace, words, live) for kind, block in card.blocks.items()],
-            "pictures": [_picture(trace, place, kind, words) for place, kind in pictures],
+            "pictures": [_picture(trace, place, kind, words) for place, kind in pictures if place],
             "options": [markdown(text, folder, inline=True) for text in card.options],
             "right": card.right,
             "explanation": markdown(card.explanation, folder),
@@ -161,7 +157,7 @@ def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, 
     folder, element = lesson.path.parent, Markup()
     if kind == "lab":
         pair = read_tables(folder / block.argument)
-        element = data_element("lab", {"pair": pair, "runs": RUNS, "words": words.below("page.lab.")})
+        element = data_element("lab", {"pair": pair, "runs": LAB_DECODES, "words": words.below("page.lab.")})
     elif kind == "cut":
         it, step = place_in(trace, block.argument)
         layer = steps_of(trace.iterations[it], trace.settings)[step].layer

@@ -16,17 +16,11 @@ from dsbd.errors import ArgumentError
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN_FROM, _PLAIN_TO = 5e-4, 1e9
+_FOLDER = resources.files("visualize") / "words"
 
 
 class Words:
-    """The templates of one language.
-
-    Args:
-        language: its code, one of :func:`known_languages`.
-
-    Raises:
-        ArgumentError: the language has no table.
-    """
+    """The templates of one of the :func:`known_languages`, by its code. Raises: ArgumentError for another one."""
 
     def __init__(self, language: str = "en") -> None:
         self.language = language
@@ -48,25 +42,14 @@ class Words:
 def plural_category(language: str, count: int) -> str:
     """Return the CLDR category of a whole number below a million, as ``Intl.PluralRules`` does in browsers.
 
-    Args:
-        language: code of a language that has a table.
-        count: at least 0.
-
-    Returns:
-        ``zero``, ``one``, ``two``, ``few``, ``many`` or ``other``; most languages use one or two of them.
+    It is ``zero``, ``one``, ``two``, ``few``, ``many`` or ``other``; most languages use one or two of them.
     """
-    if language in ("ja", "zh"):
-        return "other"
     if language == "ar":
-        return _arabic(count)
-    return "one" if count == 1 or (language == "fr" and count == 0) else "other"
-
-
-def _arabic(count: int) -> str:
-    if count < 3:
-        return ("zero", "one", "two")[count]
-    last_two = count % 100
-    return "few" if 3 <= last_two <= 10 else "many" if last_two >= 11 else "other"
+        if count < 3:
+            return ("zero", "one", "two")[count]
+        return "other" if count % 100 < 3 else "few" if count % 100 <= 10 else "many"
+    is_one = language not in ("ja", "zh") and (count == 1 or (language == "fr" and count == 0))
+    return "one" if is_one else "other"
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -93,15 +76,11 @@ def _fixed(value: float, decimals: int) -> str:
 def _load(language: str) -> dict[str, str]:
     if language not in known_languages():
         raise ArgumentError(f"no strings for language {language!r}; there are {', '.join(known_languages())}")
-    table: dict[str, str] = json.loads((_folder() / f"{language}.json").read_text(encoding="utf-8"))
+    table: dict[str, str] = json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8"))
     return table if language == "en" else _load("en") | table
 
 
 def known_languages() -> tuple[str, ...]:
     """Return the codes of the languages that have a table, sorted."""
-    names = (entry.name for entry in _folder().iterdir())
+    names = (entry.name for entry in _FOLDER.iterdir())
     return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))
-
-
-def _folder() -> Any:
-    return resources.files("visualize") / "words"
