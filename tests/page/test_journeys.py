@@ -84,11 +84,11 @@ def visits(browser, address, bundled):
     yield visit
     bundled.pace = 0.0
     for one in made:
-        one.look_away()
+        one.stop()
         one.page.context.close()
     wait_until(lambda: bundled.running()[0] == 0)
     assert [one.errors for one in made if one.errors] == []
-    assert [url for one in made for url in one.asked if not HERE.match(url)] == []
+    assert [url for one in made for url in one.urls if not HERE.match(url)] == []
 
 
 @pytest.fixture
@@ -291,7 +291,7 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
     visit.page.goto(page.as_uri())
     visit.page.wait_for_selector(".dsbd-node")
     expect(visit.page.locator("p > a")).to_have_text([home])
-    visit.asked[:] = [url for url in visit.asked if not url.startswith("file:")]
+    visit.urls[:] = [url for url in visit.urls if not url.startswith("file:")]
 
 
 def test_the_browser_writes_what_the_server_writes(visit):
