@@ -147,10 +147,10 @@ def answers_said(racer: Racer) -> str:
     return f"perplexity {found.mean:.1f}{ends}"
 
 
-def speed_said(low: float, high: float) -> str:
+def describe_speed(low: float, high: float) -> str:
     """Return between which numbers a speed lies, as far as one can tell: no winner within a tenth of 1.
 
-    >>> speed_said(1.71, 2.08), speed_said(0.93, 1.04), speed_said(0.9, 1.3)
+    >>> describe_speed(1.71, 2.08), describe_speed(0.93, 1.04), describe_speed(0.9, 1.3)
     ('1.7 to 2.1 × as fast', 'about as fast', '0.9 to 1.3 × as fast')
     """
     if ALIKE[0] <= low and high <= ALIKE[1]:
@@ -158,7 +158,7 @@ def speed_said(low: float, high: float) -> str:
     return f"{' to '.join(dict.fromkeys(number(end, 1) for end in (low, high)))} × as fast"
 
 
-def seconds_said(seconds: float, digits: int = 1) -> str:
+def describe_seconds(seconds: float, digits: int = 1) -> str:
     """Return a duration as a reader sees it; what would be 0.0 s is *under 0.1 s*."""
     least = 10.0**-digits
     return f"under {least:.{digits}f} s" if seconds < least else f"{seconds:.{digits}f} s"
@@ -206,7 +206,7 @@ def headline_of(race: Race) -> str:
 def _speed_of(ratio: Ratio) -> str:
     if ratio.low is None or ratio.high is None:
         return f"faster in {ratio.above_1} of {ratio.of} run{'s' * (ratio.of > 1)}"
-    return speed_said(ratio.low, ratio.high)
+    return describe_speed(ratio.low, ratio.high)
 
 
 def _answers_of(race: Race, alone: Racer, guessing: Racer) -> str:

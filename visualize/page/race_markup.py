@@ -80,7 +80,7 @@ def recorded_race(pair: str) -> Race:
     return load_race(asset_path(f"races/{pair.rpartition(':')[2]}.json"))
 
 
-def raced_said(pair: str) -> str:
+def describe_recorded(pair: str) -> str:
     """Return how fast guesses were in a pair's recorded race, beside beam sampling."""
     return f"In the recorded race: {sayings.headline_of(recorded_race(pair)).partition(',')[0]}, beside beam sampling."
 
