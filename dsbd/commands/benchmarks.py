@@ -103,7 +103,7 @@ def systems_of(parsed: argparse.Namespace) -> tuple[System, ...]:
 
 def _hold(parsed: argparse.Namespace, racing: Sequence[System], tasks: Sequence[Task], **options: Any) -> int:
     """Run the benchmark, print one JSON object or a table, and return the exit code."""
-    from dsbd.bench.benchmark import hold_benchmark, make_benchmark
+    from dsbd.bench.benchmark import make_benchmark, report_benchmark
     from dsbd.bench.records import to_plain
     from dsbd.bench.statistics import markdown_of
 
@@ -118,7 +118,7 @@ def _hold(parsed: argparse.Namespace, racing: Sequence[System], tasks: Sequence[
         )
     if shortened := sum(asked.prompt != asked.question.prompt for asked in benchmark.asked):
         print(f"dsbd: {shortened} prompts are shortened to fit the models' context", file=sys.stderr)
-    report = hold_benchmark(pair, benchmark, parsed.output)
+    report = report_benchmark(pair, benchmark, parsed.output)
     if parsed.json:
         tables = {name: to_plain(table) for name, table in report.tables.items()}
         print_json({"complete": report.complete, "tables": tables})

@@ -12,7 +12,7 @@ import torch
 
 import dsbd
 from dsbd.bench import benchmark as driver
-from dsbd.bench.benchmark import hold_benchmark, make_benchmark, run_benchmark
+from dsbd.bench.benchmark import make_benchmark, report_benchmark, run_benchmark
 from dsbd.bench.measure import log_likelihood, measure, trimmed
 from dsbd.bench.records import Table, read_record, to_plain
 from dsbd.bench.statistics import clustered_perplexity, clustered_rate, make_table, markdown_of, paired_difference
@@ -160,7 +160,7 @@ def test_an_evaluation_from_the_first_question_to_the_table(tmp_path):
     """Catches questions that share their random numbers, an answer beyond its end, and a line that is lost."""
     file, methods = tmp_path / "answers.jsonl", ("dsbd:exact", "beam_sampling", "hf_beam_sampling")
     pair, racing = toy_pair(), systems(methods, {"num_beams": 3})
-    report = hold_benchmark(pair, make_benchmark(pair, racing, [Quiz()], limit=2, rounds=2), str(file))
+    report = report_benchmark(pair, make_benchmark(pair, racing, [Quiz()], limit=2, rounds=2), str(file))
     table = report.tables["quiz"]
     assert [row.system for row in table.rows] == ["dsbd exact", "beam_sampling", "hf_beam_sampling"]
     assert (report.complete, len(report.runs), table.baseline) == (True, 12, "beam_sampling")
@@ -181,7 +181,7 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch):
     """Catches a stop that looks like success, and a table that is lost with it."""
     ends = iter([driver.measure] * 4 + [Mock(side_effect=KeyboardInterrupt)])
     monkeypatch.setattr(driver, "measure", lambda *given, **named: next(ends)(*given, **named))
-    report = hold_benchmark(toy_pair(), benchmark_of())
+    report = report_benchmark(toy_pair(), benchmark_of())
     assert (report.complete, len(report.runs)) == (False, 2)
     assert sum(row.ratio is not None for row in report.tables["prompts"].rows) == 1
 
