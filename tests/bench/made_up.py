@@ -6,7 +6,7 @@ from contextlib import closing
 from dsbd.bench.records import Run, Table
 from dsbd.bench.statistics import make_table
 from dsbd.bench.systems import TRANSFORMERS
-from dsbd.bench.task import Question, Task
+from dsbd.bench.task import Question, QuestionList
 
 BASELINE = "beam_sampling num_beams=4"
 RIGHT = {"beam_sampling num_beams=2": "1101 0110", BASELINE: "1111 0110", "dsbd draft_width=4": "1111 0111",
@@ -15,7 +15,7 @@ RIGHT = {"beam_sampling num_beams=2": "1101 0110", BASELINE: "1111 0110", "dsbd 
 SPEED = {"beam_sampling num_beams=2": 60, BASELINE: 40, "dsbd draft_width=4": 90, "speculative": 130, "sampling": 70}
 
 
-class Quiz(Task):
+class Quiz(QuestionList):
     """Six questions in three clusters."""
 
     name = "quiz"

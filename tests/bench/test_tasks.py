@@ -1,17 +1,21 @@
 """Tasks: where data is and how it is read, what is asked, where an answer ends, and how it is scored."""
 
+import doctest
 import json
 from collections import Counter
 
 import pytest
 
-from dsbd.bench import task as task_module
-from dsbd.bench import tasks
-from dsbd.bench.task import Question, in_order, json_lines, read_json
+from dsbd.bench import files, task, tasks
+from dsbd.bench.benchmark import make_benchmark, report_benchmark
+from dsbd.bench.files import json_lines, read_json
+from dsbd.bench.systems import systems
+from dsbd.bench.task import Question, Task, in_order
 from dsbd.bench.tasks import NEEDLE, MtBench, OwnQuestions, Squad, load_task
 from dsbd.errors import TaskError
 from dsbd.util import asset_path
 from tests.bench.made_up import chance, mean_score
+from tests.toy_pair import toy_pair
 
 OWN = [
     {"id": "x", "prompt": "Capital of France?", "references": ["Paris", "the city of Paris"]},
@@ -43,6 +47,16 @@ def own(path, *entries, name="own.jsonl"):
     return OwnQuestions(path / name)
 
 
+def test_the_example_of_a_task_is_one():
+    """Catches a protocol that a benchmark asks more of than it says."""
+    example = doctest.DocTestParser().get_doctest(Task.__doc__, vars(task), "Task", None, None)
+    assert doctest.DocTestRunner().run(example, clear_globs=False).failed == 0
+    benchmark = make_benchmark(toy_pair(), systems(["sampling"], {}), [example.globs["Sums"]()], limit=3)
+    report = report_benchmark(toy_pair(), benchmark)
+    assert (report.tables["sums"].questions, report.tables["sums"].metric) == (3, "exact_match")
+    assert {(run.score, run.reason) for run in report.runs} == {(0.0, "another number")}
+
+
 def test_files_are_read_as_in_an_editor(tmp_path):
     """Catches numbers that forget empty lines, a line that is cut at a separator in a text."""
     (tmp_path / "a.json").write_bytes('\ufeff["é"]'.encode())
@@ -65,7 +79,7 @@ def test_files_are_read_as_in_an_editor(tmp_path):
 )
 def test_a_damaged_file_is_an_error_that_names_the_line(name, content, message, tmp_path, monkeypatch):
     """Catches a traceback, and a file that fills the memory."""
-    monkeypatch.setattr(task_module, "MAX_BYTES", 200_100)
+    monkeypatch.setattr(files, "MAX_BYTES", 200_100)
     if content is not None:
         (tmp_path / name).write_bytes(content)
     read = json_lines if name == "a.jsonl" else lambda path: [read_json(path)]
