@@ -45,11 +45,7 @@ class Shape(NamedTuple):
     key_heads: int
 
 
-SHAPES = {
-    "tiny": Shape(640, 2048, 32, 16, 4),
-    "68M": Shape(768, 3072, 2, 12, 4),
-    "8B": Shape(4096, 14336, 32, 64, 16),
-}
+SHAPES = {"tiny": Shape(640, 2048, 32, 16, 4), "68M": Shape(768, 3072, 2, 12, 4), "8B": Shape(4096, 14336, 32, 64, 16)}
 """Llama 3 of 8B has half as many heads of 128 numbers: keys and values take as many bytes."""
 PASSES = (1, 4, 8, 16, 32)
 LEAST_OVERLAP = 0.95

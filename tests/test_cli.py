@@ -28,11 +28,7 @@ EVAL = ["eval", "--tasks", "stories", "--limit", "2"]
 EXPORT = ["export", TRACE, "--output", "x", "--format"]
 SITE = ["site", "--traces", str(Path(TRACE).parent), "--output", "site"]
 NOWHERE = ["--target", "./no/such/folder"]
-READERS = {
-    "verify-trace": [],
-    "export": ["--format", "svg", "--output", "out.svg"],
-    "lesson": ["--output", "out.html"],
-}
+READERS = {"verify-trace": [], "export": ["--format", "svg", "--output", "out.svg"], "lesson": ["--output", "out.html"]}
 WRITERS = {
     "export": ["export", TRACE, "--format", "html", "--output"],
     "lesson": ["lesson", LESSON, "--output"],

@@ -160,11 +160,7 @@ def lines(path, *entries):
         ("mt_bench", {"turns": []}, r"turns is \[\]; give the path"),
         ("mt_bench", {"turns": "Write."}, "turns is 'Write.'; write a list"),
         ("mt_bench", {"turns": ["Write.", " "]}, "a turn is ' '; write a text that is not blank"),
-        (
-            "mt_bench",
-            {"turns": ["Write."], "question_id": 1.5},
-            "question_id is 1.5; write a text",
-        ),
+        ("mt_bench", {"turns": ["Write."], "question_id": 1.5}, "question_id is 1.5; write a text"),
     ],
 )
 def test_a_bad_item_is_an_error_that_names_its_line(name, entry, message, tmp_path):
