@@ -4,7 +4,7 @@ All queries of this process run in one other process, which can be ended at any 
 query is limited by its own work, so that no load of the machine changes a score: steps, bytes, memory, processor time.
 
 Two queries gave the same rows if their values are equal, or one is a float and they differ by at most 1e-6 (1e-9 of the
-larger one); NULL is the same as NULL. Rows are a multiset, unless the order is asked for.
+larger one); NULL is the same as NULL. Rows are a multiset, unless their order counts.
 """
 
 import math
@@ -285,7 +285,7 @@ def _some_columns(gold: Sequence[Row], answer: Sequence[Row], same: _Same, chose
         trial = (*chosen, column)
         if (
             column not in chosen
-            and same([row[: len(trial)] for row in gold], [tuple(row[place] for place in trial) for row in answer])
+            and same([row[: len(trial)] for row in gold], [tuple(row[index] for index in trial) for row in answer])
             and _some_columns(gold, answer, same, trial)
         ):
             return True
@@ -294,13 +294,13 @@ def _some_columns(gold: Sequence[Row], answer: Sequence[Row], same: _Same, chose
 
 def _same_multisets(gold: Sequence[Row], answer: Sequence[Row]) -> bool:
     """Pair equal rows first, then the rest within the tolerance."""
-    left, found = Counter(gold), Counter(answer)
-    missing, extra = list((left - found).elements()), list((found - left).elements())
+    right, own = Counter(gold), Counter(answer)
+    missing, extra = (right - own).elements(), list((own - right).elements())
     for row in missing:
-        place = next((place for place, other in enumerate(extra) if _same_row(row, other)), None)
-        if place is None:
+        near = next((other for other in extra if _same_row(row, other)), None)
+        if near is None:
             return False
-        del extra[place]
+        extra.remove(near)
     return True
 
 

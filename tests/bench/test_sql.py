@@ -148,7 +148,7 @@ def test_damaged_data_of_spider_is_an_error(file, content, message, tmp_path):
 
 
 def slowly(gold, answer, ordered, any_columns):
-    """The twin: some order of the columns and of the rows makes every value the same."""
+    """The reference implementation: some order of the columns and of the rows makes every value the same."""
 
     def close(left, right):
         is_near = float in {type(left), type(right)} <= {int, float} and abs(left - right) <= 1e-6
@@ -181,7 +181,7 @@ def tables(draw):
 @pytest.mark.parametrize("any_columns", [False, True], ids=["columns in order", "any columns"])
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(both=tables())
-def test_the_comparison_is_its_slow_twin(both, ordered, any_columns):
+def test_the_comparison_is_its_slow_reference(both, ordered, any_columns):
     """Catches a comparison of sets, a row paired twice, and columns turned in each row by itself."""
     assert same_rows(*both, ordered=ordered, any_columns=any_columns) == slowly(*both, ordered, any_columns)
 
@@ -201,7 +201,7 @@ WIDE_ROWS = [tuple(f"{row * column % 7}" for column in range(10)) for row in ran
         (WIDE_ROWS, [(*row[1:], "x") for row in WIDE_ROWS], False),
     ],
 )
-def test_values_that_the_twin_does_not_meet(gold, answer, same):
+def test_values_that_the_reference_does_not_meet(gold, answer, same):
     """Catches a search over all orders of ten columns, too: it would not end."""
     assert same_rows(gold, answer, ordered=False, any_columns=True) is same
 
