@@ -1,4 +1,4 @@
-"""Time and energy at a larger model's cost: decoders race on a *surrogate*, a Llama of 7 billion with a small one inside.
+"""Time and energy at a larger model's cost: decoders race on a *surrogate*, a Llama of 7 billion around a small one.
 
     python -m benchmarks.surrogate
     python -m benchmarks.surrogate --pair smollm2 --task jsonl=benchmarks/rewriting.jsonl

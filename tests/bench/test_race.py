@@ -46,19 +46,19 @@ def made_up(**speeds) -> Race:
         for one, own in zip(chosen, speeds.values(), strict=True)
         for round, layers in enumerate(own)
     ]  # fmt: skip
-    made = race_of(Benchmark(chosen, items, len(runs) // len(chosen)), runs, {})
+    whole = race_of(Benchmark(chosen, items, len(runs) // len(chosen)), runs, {})
 
     def timeline(end: float) -> Timeline:
         spans = (Span("prefill", 0.0, 0.5), Span("score", 0.5, end))
         return Timeline(spans, (Commit(end, 3, "one two"),), 0)
 
-    return replace(made, timelines={one.name: timeline(4.0 if one.name == "beam_sampling" else 2.0) for one in chosen})
+    return replace(whole, timelines={one.name: timeline(4.0 if one.name == "beam_sampling" else 2.0) for one in chosen})
 
 
 def sentence(shown: Race, kind: str) -> str:
     """Return the sentence of a race's page in the element of this class."""
-    found = re.search(rf'<(\w+) class="race-{kind}">(.*?)</\1>', race_markup(shown, None), re.DOTALL)
-    return " ".join(found[2].split())
+    element = re.search(rf'<(\w+) class="race-{kind}">(.*?)</\1>', race_markup(shown, None), re.DOTALL)
+    return " ".join(element[2].split())
 
 
 def changed(shown: Race, system: str, **changes) -> Race:
@@ -104,12 +104,12 @@ def test_a_race_is_kept_as_plain_data(ran, tmp_path):
     assert load_race(tmp_path / "race.json") == ran == read_record(Race, to_plain(ran))
     for name in ("smollm2", "sql", "stories"):
         assert load_race(asset_path(f"races/{name}.json")).table.baseline == "beam_sampling"
-    for wrong, said in (
+    for wrong, message in (
         ({"format": "dsbd-race/2"}, "'dsbd-race/3'; give a race, or .*, and measure again what is older"),
         (to_plain(ran) | {"answers": "many"}, "answers"),
         (3, "int"),
     ):
-        with pytest.raises(RecordError, match=f"no race.*{said}|{said}.*no race"):
+        with pytest.raises(RecordError, match=f"no race.*{message}|{message}.*no race"):
             read_record(Race, wrong)
     for content in (b"{", b"\xff", b"[" * 100_000):
         (tmp_path / "race.json").write_bytes(content)
@@ -119,12 +119,12 @@ def test_a_race_is_kept_as_plain_data(ran, tmp_path):
 
 def test_a_race_that_is_stopped_shows_what_ran():
     """Catches a stop that takes the runs with it, or waits for the end of a decode."""
-    asked, steps = iter([False] * 28 + [True] * 99), []
-    running = race(toy_pair(), systems(NAMES[:2], VALUES), ["a", "b"], cancel=lambda: next(asked))
+    stops, steps = iter([False] * 28 + [True] * 99), []
+    running = race(toy_pair(), systems(NAMES[:2], VALUES), ["a", "b"], cancel=lambda: next(stops))
     with pytest.raises(StoppedError):
         deque(map(steps.append, running), maxlen=0)
     *before, last = steps
-    assert (last.complete, len(list(asked))) == (False, 98)
+    assert (last.complete, len(list(stops))) == (False, 98)
     assert len(last.answers) == before[-1].done > 0
 
 
@@ -196,8 +196,8 @@ def test_the_same_text_is_said_where_every_run_wrote_it():
     differs = replace(same, answers=others)
     assert "1 instead of 2 for several texts, for the same text, token for token." in sentence(same, "means")
     assert "1 instead of 2 for several texts, under the same distribution." in sentence(differs, "means")
-    for shown, told in ((same, "wrote the same text, token for token"), (differs, "Texts are drawn by chance")):
-        assert told in race_markup(shown, None)
+    for shown, words in ((same, "wrote the same text, token for token"), (differs, "Texts are drawn by chance")):
+        assert words in race_markup(shown, None)
         assert ("the same text, token for token, as beam sampling" in race_markup(shown, None)) == (shown is same)
 
 

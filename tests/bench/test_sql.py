@@ -47,8 +47,8 @@ SHOP = [
 
 def write_library(folder):
     (folder / "databases").mkdir()
-    for place, name in enumerate(DATABASES):
-        write_database(folder / "databases" / f"{name}.sqlite", [300 + place, 200, 100 + place, 400])
+    for index, name in enumerate(DATABASES):
+        write_database(folder / "databases" / f"{name}.sqlite", [300 + index, 200, 100 + index, 400])
     lines = [json.dumps({**one, "prompt": f"Q: {one['question']}"}) for one in BOOKS]
     (folder / "test.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
@@ -156,8 +156,8 @@ def slowly(gold, answer, ordered, any_columns):
 
     if len(gold) != len(answer):
         return False
-    places = range(len(answer[0]) if answer else 0)
-    for columns in permutations(places) if any_columns else [places]:
+    order = range(len(answer[0]) if answer else 0)
+    for columns in permutations(order) if any_columns else [order]:
         turned = [tuple(row[column] for column in columns) for row in answer]
         for rows in [turned] if ordered else permutations(turned):
             if all(len(a) == len(b) and all(map(close, a, b)) for a, b in zip(gold, rows, strict=True)):
@@ -173,8 +173,8 @@ def tables(draw):
     few = st.sampled_from(draw(st.lists(rows, min_size=2, max_size=3)))
     gold, columns = draw(st.lists(few, max_size=4)), draw(st.just(range(width)) | st.permutations(range(width)))
     answer = [tuple(row[column] for column in columns) for row in draw(st.just(gold) | st.permutations(gold))]
-    place = draw(st.integers(0, 4))
-    return gold, [draw(few | rows) if at == place else row for at, row in enumerate(answer)]
+    changed = draw(st.integers(0, 4))
+    return gold, [draw(few | rows) if at == changed else row for at, row in enumerate(answer)]
 
 
 @pytest.mark.parametrize("ordered", [False, True], ids=["any order", "ordered"])
@@ -216,7 +216,7 @@ WIDE = f"REPLACE('{'a' * 500}', 'a', '{'b' * 800}' || SUBSTR(x, 2))"
 
 def doubling(count, twice):
     """Return a query of so many tables, each of which reads the one before twice."""
-    tables = [f"t{place + 1} AS ({twice.format(f't{place}')})" for place in range(count)]
+    tables = [f"t{index + 1} AS ({twice.format(f't{index}')})" for index in range(count)]
     return f"WITH t0 AS (SELECT 1 AS x), {', '.join(tables)} SELECT COUNT(*) FROM t{count}"
 
 
@@ -260,7 +260,7 @@ HOSTILE = {
     "endless": (ENDLESS + "SELECT COUNT(*) FROM t", "more than 1000000 steps"),
     "endless rows": (ENDLESS + "SELECT x FROM t", "more than 1000 rows"),
     "cross join": (
-        "SELECT COUNT(*) FROM {many}".replace("{many}", ", ".join(f"books AS b{place}" for place in range(16))),
+        "SELECT COUNT(*) FROM {many}".replace("{many}", ", ".join(f"books AS b{index}" for index in range(16))),
         "more than 1000000 steps",
     ),
     "huge blob": ("SELECT zeroblob(1000000000)", DENIED),
@@ -309,13 +309,13 @@ def test_the_time_is_bounded_on_every_system(name, database, tmp_path, monkeypat
     """Catches a limit of time that only SQLite or a signal keeps; the next query is answered as ever."""
     (tmp_path / "sitecustomize.py").write_text("import signal\ndel signal.setitimer, signal.SIGPROF", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    asked = sql._QueryProcess()
+    process = sql._QueryProcess()
     query = f"{FEW} SELECT COUNT({SLOW[name]}) FROM (SELECT {WIDE} AS y FROM few, books AS a, books AS b, books AS c)"
     with pytest.raises(QueryError, match="more than 1 seconds"):
-        asked.ask(database, query, QueryLimits(seconds=1, value=1_000_000))
-    assert asked._process[0].returncode == sql._LATE
-    assert asked.ask(database, "SELECT 1", QueryLimits()) == [(1,)]
-    asked._process[0].kill()
+        process.ask(database, query, QueryLimits(seconds=1, value=1_000_000))
+    assert process._process[0].returncode == sql._LATE
+    assert process.ask(database, "SELECT 1", QueryLimits()) == [(1,)]
+    process._process[0].kill()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="runs wherever a process can be halted")
@@ -332,12 +332,14 @@ def test_time_that_others_take_does_not_count(database):
     with pytest.raises(QueryError, match="breaks SQLite"):
         run_query(database, "SELECT 1")
     with ThreadPoolExecutor(4) as threads:
-        asked = [f"SELECT {number}" for number in range(20)]
-        assert [*threads.map(lambda query: run_query(database, query), asked)] == [[(number,)] for number in range(20)]
+        queries = [f"SELECT {number}" for number in range(20)]
+        assert [*threads.map(lambda query: run_query(database, query), queries)] == [
+            [(number,)] for number in range(20)
+        ]
 
 
 def test_a_file_that_is_no_database_is_an_error(tmp_path):
-    """Catches a query that makes the file it is asked about."""
+    """Catches a query that makes the file it is to read."""
     damaged = tmp_path / "damaged.sqlite"
     damaged.write_bytes(b"no database" * 100)
     with pytest.raises(QueryError, match="not a database"):

@@ -25,15 +25,15 @@ OWN = [
 BRIDGES = "The old bridge was built in 1850 by the Hart brothers.\nIt fell in 1901."
 
 
-def asked(id, question, *answers):
+def qa(id, question, *answers):
     return {"id": id, "question": question, "answers": [{"text": text, "answer_start": 0} for text in answers]}
 
 
 SQUAD = {"data": [
     {"title": "Bridges", "paragraphs": [{"context": BRIDGES, "qas": [
-        asked("a", "Who built it?", "the Hart brothers", "Hart brothers"), asked("b", "When?", "1850", "in 1850")]}]},
+        qa("a", "Who built it?", "the Hart brothers", "Hart brothers"), qa("b", "When?", "1850", "in 1850")]}]},
     {"title": "Rivers", "paragraphs": [{"context": "The Lind is 300 km long.", "qas": [
-        asked("c", "How long is the Lind?", "300 km"), asked("d", "Which river?", "The Lind")]}]},
+        qa("c", "How long is the Lind?", "300 km"), qa("d", "Which river?", "The Lind")]}]},
 ]}  # fmt: skip
 
 
@@ -171,10 +171,10 @@ def test_a_bad_item_is_an_error_that_names_its_line(name, entry, message, tmp_pa
 
 def test_a_passage_is_a_cluster(tmp_path):
     task = squad(tmp_path)
-    found = {question.id: question for question in task.questions()}
-    assert found["a"].cluster == found["b"].cluster != found["c"].cluster == found["d"].cluster
-    assert found["a"].prompt.startswith(tasks.SQUAD_HEAD)
-    assert found["a"].prompt.endswith("It fell in 1901.\nQuestion: Who built it?\nAnswer:")
+    by_id = {question.id: question for question in task.questions()}
+    assert by_id["a"].cluster == by_id["b"].cluster != by_id["c"].cluster == by_id["d"].cluster
+    assert by_id["a"].prompt.startswith(tasks.SQUAD_HEAD)
+    assert by_id["a"].prompt.endswith("It fell in 1901.\nQuestion: Who built it?\nAnswer:")
     assert task.answer(" the Hart brothers\nQuestion: more?") == "the Hart brothers"
 
 
@@ -189,16 +189,16 @@ def article(*questions, **fields):
         ([], r"\[\]; write an object with data"),
         ({"data": [1]}, "an article: 1; write an object with title"),
         (article(context=" "), "article 't': context is ' '; write a text"),
-        (article(asked(None, "q", "c")), "article 't': id is None; write a text that is not blank, or a whole number"),
-        (article(asked("x", ["q"], "c")), r"question 'x': question is \['q'\]; write a text"),
-        (article({**asked("x", "q"), "answers": "c"}), "question 'x': answers is 'c'; write a list"),
-        (article({**asked("x", "q"), "answers": ["c"]}), "question 'x': 'c'; write an object with text"),
+        (article(qa(None, "q", "c")), "article 't': id is None; write a text that is not blank, or a whole number"),
+        (article(qa("x", ["q"], "c")), r"question 'x': question is \['q'\]; write a text"),
+        (article({**qa("x", "q"), "answers": "c"}), "question 'x': answers is 'c'; write a list"),
+        (article({**qa("x", "q"), "answers": ["c"]}), "question 'x': 'c'; write an object with text"),
         *(
-            (article(asked("x", "q", "c", answer)), "question 'x': text is .*; write a text that is not blank")
+            (article(qa("x", "q", "c", answer)), "question 'x': text is .*; write a text that is not blank")
             for answer in (1890, None, ["c"], "", "  ")
         ),
         *(
-            (article(asked("x", "q", *answers)), "question 'x': no right answer with a word in")
+            (article(qa("x", "q", *answers)), "question 'x': no right answer with a word in")
             for answers in ((), ("the",))
         ),
     ],
@@ -210,7 +210,7 @@ def test_what_squad_has_not_is_an_error_that_names_the_question(tmp_path, data, 
 
 
 def test_no_empty_answer_is_right(tmp_path):
-    task = squad(tmp_path, article(asked("x", "q", "the", "cat")))
+    task = squad(tmp_path, article(qa("x", "q", "the", "cat")))
     assert (task.questions()[0].references, task.score(task.questions()[0], "a")) == (("cat",), (0.0, ""))
 
 
