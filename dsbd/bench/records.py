@@ -18,7 +18,6 @@ from dsbd.results import ShortRepr
 from dsbd.util import read_file, write_file
 
 Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
-Verdict = Literal["faster", "slower", "no difference seen", "not measured"]
 Record = TypeVar("Record")
 
 
@@ -121,6 +120,13 @@ class Mean:
     clusters: int
 
 
+def _verdict(low: float | None, high: float | None, equal: float, above: str, below: str) -> str:
+    """Return on which side of equality an interval lies."""
+    if low is None or high is None:
+        return "not measured"
+    return above if low > equal else below if high < equal else "no difference seen"
+
+
 @dataclass(frozen=True)
 class Difference:
     """Ours minus theirs on the same questions."""
@@ -134,11 +140,7 @@ class Difference:
     @property
     def verdict(self) -> str:
         """``higher``, ``lower``, "no difference seen" (the interval holds zero), or ``not measured``: no interval."""
-        if self.of.low is None or self.of.high is None:
-            return "not measured"
-        if self.of.low <= 0 <= self.of.high:
-            return "no difference seen"
-        return "higher" if self.of.low > 0 else "lower"
+        return _verdict(self.of.low, self.of.high, 0, "higher", "lower")
 
 
 @dataclass(frozen=True)
@@ -151,11 +153,9 @@ class Ratio(Interval):
     of: int
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> str:
         """``faster`` or ``slower`` where the interval leaves out 1."""
-        if self.low is None or self.high is None:
-            return "not measured"
-        return "faster" if self.low > 1 else "slower" if self.high < 1 else "no difference seen"
+        return _verdict(self.low, self.high, 1, "faster", "slower")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

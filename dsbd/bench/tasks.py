@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.bench.files import json_lines, list_in, path_of, read_json, read_text, text_in
-from dsbd.bench.sql import QueryLimits, orders_rows, run_query, same_rows
+from dsbd.bench.sql import QueryLimits, Row, orders_rows, run_query, same_rows
 from dsbd.bench.task import Question, QuestionList, Task, in_order
 from dsbd.errors import QueryError, TaskError
 from dsbd.util import asset_path
@@ -20,44 +20,24 @@ FIELDS = ("prompt", "references", "id")
 """Of a line of a user's own questions."""
 GSM8K = "the path of GSM8K's test.jsonl (MIT)"
 SQUAD = "the path of SQuAD's dev-v1.1.json (CC BY-SA 4.0)"
-SQUAD_HEAD = """Read each passage. Answer the question with the shortest piece of the passage that answers it.
-
-Passage: The lighthouse on Gull Rock was finished in 1874. Its keeper, Ada Moreau, lit the lamp every evening for \
-thirty-one years, until an electric lamp took over in 1921.
-Question: Who lit the lamp of the lighthouse?
-Answer: Ada Moreau
-
-Passage: """
 NEEDLE = "The secret animal is a"
-NEEDLE_WORDS = (
-    "cat", "dog", "bird", "bear", "fish", "frog", "duck", "mouse", "lion", "horse", "bunny", "rabbit", "fox", "cow",
-    "pig", "sheep", "goat", "bee", "worm", "hen", "monkey", "truck", "tiger", "turtle", "snake", "spider", "squirrel",
-    "wolf", "crab", "whale", "shark", "kitten", "puppy", "butterfly", "deer", "dragon", "goose", "swan", "raven", "bat",
-    "hare", "rat", "bull", "chicken", "crow", "lizard", "dinosaur", "seal", "fly", "fairy", "witch", "king", "queen",
-    "ball", "tree", "car", "boat", "book", "hat", "key", "bell", "drum", "kite", "doll",
-)  # fmt: skip
-"""Each is one token of the bundled story pair."""
+OTHER_ROWS = "other rows"
 DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
 SPIDER = (
     "a folder with Spider's dev.json and tables.json, and its databases as database/NAME/NAME.sqlite (CC BY-SA 4.0)"
 )
 SPIDER_LIMITS = QueryLimits(rows=10_000)
 """Two right queries give more than 1,000 rows."""
-SPIDER_HEAD = """Write one SQLite query that answers each question about its database.
-
-Database:
-kiln (kiln_id number, town text, degrees number; key kiln_id)
-pot (pot_id number, glaze text, kiln_id number; key pot_id; kiln_id refers to kiln.kiln_id)
-Question: In which towns were pots with a green glaze fired?
-SQL: SELECT DISTINCT T1.town FROM kiln AS T1 JOIN pot AS T2 ON T1.kiln_id = T2.kiln_id WHERE T2.glaze = 'green';
-
-Database:
-"""
 SEGMENT_CHARACTERS = 890
 """A task has no tokenizer: so many characters are about 224 tokens, a segment of the bundled memory."""
 DISTANCES = range(1, 25)
 """Segments between the two sentences: up to 24 x 224 = 5,376 tokens."""
 PER_DISTANCE = 10
+
+
+def needle_words() -> list[str]:
+    """Return the words of the needles, each of which is one token of the bundled story pair."""
+    return read_text(asset_path("tasks/needle/words.txt")).split()
 
 
 class Prompts(QuestionList):
@@ -97,10 +77,10 @@ class Needle(QuestionList):
     def __init__(self) -> None:
         stories = read_text(asset_path("tasks/needle/stories.txt")).strip().replace("\n\n", "\n")
         starts = [line.start() for line in re.finditer(r"^", stories, re.MULTILINE)]
-        questions, count = [], len(DISTANCES) * PER_DISTANCE
+        questions, words, count = [], needle_words(), len(DISTANCES) * PER_DISTANCE
         for index in range(count):
             distance, number = DISTANCES[index // PER_DISTANCE], index % PER_DISTANCE
-            word, length = NEEDLE_WORDS[(7 * index) % len(NEEDLE_WORDS)], distance * SEGMENT_CHARACTERS
+            word, length = words[(7 * index) % len(words)], distance * SEGMENT_CHARACTERS
             text = stories[starts[index * len(starts) // count] :] + "\n"
             text += (stories + "\n") * (length // len(stories) + 1)
             prompt = f"{NEEDLE} {word}.\n\n{text[: text.rindex(' ', 0, length)]}\n{NEEDLE}"
@@ -193,6 +173,7 @@ class Squad(QuestionList):
 
 
 def _squad_questions(path: Path, content: Any) -> Iterator[Question]:
+    head = read_text(asset_path("tasks/squad/head.txt")).rstrip()
     for article in list_in(f"{path}", content, "data"):
         title = text_in(f"{path}, an article", article, "title")
         for paragraph in list_in(where := f"{path}, article {title!r:.100}", article, "paragraphs"):
@@ -202,7 +183,7 @@ def _squad_questions(path: Path, content: Any) -> Iterator[Question]:
                 id = text_in(where, entry, "id", id="")
                 named = f"{path}, question {id!r:.100}"
                 question = " ".join(text_in(named, entry, "question").split())
-                prompt = f"{SQUAD_HEAD}{passage}\nQuestion: {question}\nAnswer:"
+                prompt = f"{head} {passage}\nQuestion: {question}\nAnswer:"
                 yield Question(id, prompt, _squad_answers(named, entry), cluster)
 
 
@@ -300,10 +281,6 @@ class Library(QuestionList):
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 for an answer with the right rows. Raises: TaskError: the right query fails."""
-        reason = self._difference(question, answer)
-        return float(not reason), reason
-
-    def _difference(self, question: Question, answer: str) -> str:
         right = question.references[0]
         for database in self.databases:
             try:
@@ -311,13 +288,18 @@ class Library(QuestionList):
             except QueryError as error:
                 message = f"the right query {right!r} fails on {database}: {error}; the files do not match"
                 raise TaskError(message) from error
-            try:
-                rows = run_query(database, answer)
-            except QueryError as error:
-                return f"error: {error}"
-            if not same_rows(gold, rows, ordered=orders_rows(right)):
-                return f"other rows on {database.stem}"
-        return ""
+            if reason := _difference(gold, database, answer, QueryLimits(), ordered=orders_rows(right)):
+                return 0.0, f"{reason} on {database.stem}" if reason == OTHER_ROWS else reason
+        return 1.0, ""
+
+
+def _difference(gold: Sequence[Row], database: Path, query: str, limits: QueryLimits, **how: bool) -> str:
+    """Return why a query does not give the right rows; empty where it does. ``how``: as for :func:`same_rows`."""
+    try:
+        rows = run_query(database, query, limits)
+    except QueryError as error:
+        return f"error: {error}"
+    return "" if same_rows(gold, rows, **how) else OTHER_ROWS
 
 
 class Spider(QuestionList):
@@ -350,30 +332,24 @@ class Spider(QuestionList):
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 for an answer with the right rows. Where the right query fails, no answer is right."""
-        reason = self._difference(question, answer)
-        return float(not reason), reason
-
-    def _difference(self, question: Question, answer: str) -> str:
         right, database = question.references[0], self._database(question)
         try:
             gold = right_rows(database, _joined(right), SPIDER_LIMITS)
         except QueryError as error:
-            return f"the right query fails: {error}"
-        try:
-            rows = run_query(database, _joined(answer), SPIDER_LIMITS)
-        except QueryError as error:
-            return f"error: {error}"
+            return 0.0, f"the right query fails: {error}"
         ordered = "order by" in right.lower()
-        return "" if same_rows(gold, rows, ordered=ordered, any_columns=True) else "other rows"
+        reason = _difference(gold, database, _joined(answer), SPIDER_LIMITS, ordered=ordered, any_columns=True)
+        return float(not reason), reason
 
 
 def _spider_questions(file: Path, schemas: dict[str, str]) -> Iterator[Question]:
+    head = read_text(asset_path("tasks/spider/head.txt"))
     for index, entry in enumerate(read_json(file)):
         where = f"{file}, question {index}"
         name, question, sql = (text_in(where, entry, field) for field in ("db_id", "question", "query"))
         if not re.fullmatch(r"\w+", name, re.ASCII) or name not in schemas:
             raise TaskError(f"{where}: db_id is {name!r:.100}, which is no name in tables.json; give {SPIDER}")
-        prompt = f"{SPIDER_HEAD}{schemas[name]}\nQuestion: {' '.join(question.split())}\nSQL:"
+        prompt = f"{head}{schemas[name]}\nQuestion: {' '.join(question.split())}\nSQL:"
         yield Question(f"spider-{index}", prompt, (sql.strip().rstrip(";").strip(),), name)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dsbd.bench import sql
 from dsbd.bench.sql import QueryLimits, run_query, same_rows
-from dsbd.bench.tasks import DATABASES, SPIDER_HEAD, Library, Spider
+from dsbd.bench.tasks import DATABASES, Library, Spider
 from dsbd.errors import QueryError, TaskError
 from tests.bench.made_up import chance, mean_score, write_database
 
@@ -104,7 +104,10 @@ def test_a_prompt_shows_the_schema_and_its_database_is_the_cluster(tasks):
     question = {one.id: one for one in tasks["spider"].questions()}["spider-1"]
     books = "books (book_id number, title text, pages number; key book_id)\n"
     shelves = "shelves (book_id number, place text; key book_id, place; book_id refers to books.book_id)\n"
-    assert question.prompt == f"{SPIDER_HEAD}{books}{shelves}Question: How many titles?\nSQL:"
+    assert question.prompt.startswith(
+        "Write one SQLite query that answers each question about its database.\n\nDatabase:\n"
+    )
+    assert question.prompt.endswith(f"\n\nDatabase:\n{books}{shelves}Question: How many titles?\nSQL:")
     assert (question.references, question.cluster) == (("SELECT count(title) FROM books",), "shop")
     assert {one.id: one for one in tasks["library"].questions()}["q3"].cluster == "order"
 

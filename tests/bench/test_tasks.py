@@ -173,7 +173,7 @@ def test_a_passage_is_a_cluster(tmp_path):
     task = squad(tmp_path)
     by_id = {question.id: question for question in task.questions()}
     assert by_id["a"].cluster == by_id["b"].cluster != by_id["c"].cluster == by_id["d"].cluster
-    assert by_id["a"].prompt.startswith(tasks.SQUAD_HEAD)
+    assert by_id["a"].prompt.startswith("Read each passage. Answer the question with the shortest piece")
     assert by_id["a"].prompt.endswith("It fell in 1901.\nQuestion: Who built it?\nAnswer:")
     assert task.answer(" the Hart brothers\nQuestion: more?") == "the Hart brothers"
 
@@ -258,7 +258,7 @@ def test_the_needle_is_told_first_and_asked_last():
         assert question.prompt.count(NEEDLE) == 2
     distances = Counter(question.id.partition("-")[0] for question in task.questions())
     assert distances == {f"{distance}": tasks.PER_DISTANCE for distance in tasks.DISTANCES}
-    assert {question.references[0] for question in task.questions()} == set(tasks.NEEDLE_WORDS)
+    assert {question.references[0] for question in task.questions()} == set(tasks.needle_words())
     question = next(question for question in task.questions() if question.references == ("cat",))
     for text, score in ((" cat. It", 1), (" cat\n", 1), (" Cat.", 0), (" big cat.", 0), ("", 0)):
         assert task.score(question, task.answer(text)) == (score, "")
