@@ -40,7 +40,7 @@ NOT_RUN = {
     ("docs/programs.md", "job = page.submit"): SERVED,
     ("docs/programs.md", "curl -s"): SERVED,
     ("docs/performance.md", "python -m dsbd bench --max"): "measures for ten minutes",
-    ("docs/performance.md", "python -m benchmarks.twin"): GPU,
+    ("docs/performance.md", "python -m benchmarks.surrogate"): GPU,
     ("docs/evaluation.md", "python -m dsbd eval"): "measures for half an hour",
 }
 """Blocks that no test runs, by their page and how they begin, and why; their commands of ``dsbd`` are still parsed."""

@@ -17,7 +17,7 @@ import torch
 from torch.nn.utils import parametrize
 from transformers import PreTrainedTokenizerBase
 
-from dsbd.bench.tasks import NEEDLE, NEEDLE_WORDS
+from dsbd.bench.tasks import NEEDLE, needle_words
 from dsbd.memory.files import LowRank
 from dsbd.memory.reading import MemoryNetwork, MemorySettings
 from training.corpus import Rows
@@ -138,7 +138,7 @@ class MemoryRows:
         self._begin = tokenizer.bos_token_id
         self._newline, self._needle, self._end, *words = (
             list(tokenizer.encode(text, add_special_tokens=False))
-            for text in ("\n", NEEDLE, ".\n\n", *(f" {word}" for word in NEEDLE_WORDS))
+            for text in ("\n", NEEDLE, ".\n\n", *(f" {word}" for word in needle_words()))
         )
         self.words = np.array([ids[0] for ids in words if len(ids) == 1], dtype=np.int64)
         """Token ids of the words that are one token, (words,)."""

@@ -1,4 +1,4 @@
-"""The flags that name a pair, loading it, and what comes before a decode; paths that a user types, checked first."""
+"""The flags that name a pair, and loading it; what precedes a decode; checks of paths that a user types."""
 
 import argparse
 import os
@@ -131,8 +131,8 @@ def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool 
             read = step.total if step.doing == READING else read
     ids, start = pair.encode(prompt, chat), pair.tokenizer.bos_token_id
     if read:
-        told = f"the prompt of {len(ids):,} tokens is read in {read} segments; the distribution is p(. | memory)"
-        print(f"dsbd: {told}", file=sys.stderr)
+        note = f"the prompt of {len(ids):,} tokens is read in {read} segments; the distribution is p(. | memory)"
+        print(f"dsbd: {note}", file=sys.stderr)
     if start is not None and ids[:2] == [start, start]:
-        told = f"the prompt begins twice: leave out {pair.tokenizer.bos_token!r}, or give the user's turn and --chat"
-        print(f"dsbd: {told}", file=sys.stderr)
+        note = f"the prompt begins twice: leave out {pair.tokenizer.bos_token!r}, or give the user's turn and --chat"
+        print(f"dsbd: {note}", file=sys.stderr)

@@ -172,7 +172,7 @@ def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
           for call in (visualize.forest_figure, visualize.decode_figure) for graph in (nx.DiGraph(), BARE)),
         (TraceError, "decode with record=True", visualize.forest_graph, (SimpleNamespace(trace=None),), {}),
         (ValueError, "no table: task", visualize.speed_figure, ({"methods": []},), {}),
-        (ValueError, "a str is no table of 'dsbd-contest/2'", visualize.pareto_figure, ("runs.jsonl",), {}),
+        (ValueError, "a str is no table of 'dsbd-benchmark/3'", visualize.pareto_figure, ("runs.jsonl",), {}),
         (ValueError, "height is 10; choose a whole number from 200 to 4000", visualize.show, (TOY,), {"height": 10}),
         (TraceError, "cannot write", visualize.export_html, (TOY, "none/x.html"), {}),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),

@@ -20,7 +20,7 @@ from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
 from dsbd.settings import DecodingSettings, ResolvedSettings, fields_of
 from dsbd.tracing.trace import Trace
-from visualize.race import speed_said
+from visualize.race import describe_speed
 from visualize.words import number
 
 FEWEST = 4
@@ -147,7 +147,7 @@ def pass_times(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None
     low, high = interval(several, one)
     if high >= BUSY * low:
         return Passes(f"{what}. This machine was busy: how long they take was not measured.")
-    ratio = speed_said(low, high).replace("fast", "long")
+    ratio = describe_speed(low, high).replace("fast", "long")
     bars = ((1, median(one), "write 1"), (CHECKED, median(several), f"check {CHECKED}"))
     _PASSES[pair] = Passes(f"{what}: checking {CHECKED} takes {ratio} on the machine of this page.", bars)
     return _PASSES[pair]
@@ -172,7 +172,7 @@ def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None))
     speed = beside.speed if beside.state == "measured" else None
     doing = {"measuring": "measuring how fast …", "busy": "this machine is busy: not measured"}
     answers = answers_said(trace.result.text, beside.text, rows)
-    parts = [speed_said(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
+    parts = [describe_speed(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
     return {
         "headline": [part for part in parts if part],
         "said": "" if beside.state == "measuring" else _said(trace, trace.result.text != beside.text, beside, speed),

@@ -24,7 +24,7 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import SMOLLM2, asset_path
 from visualize import decode_figure, forest_figure
 from visualize.pages.document import packed_json
-from visualize.race import seconds_said
+from visualize.race import describe_seconds
 from visualize.theme import Theme
 from visualize.words import Words
 
@@ -33,7 +33,7 @@ from .comparison import describe, pass_times
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
-from .race_markup import RECORDED, raced_said, rows_markup, rows_of, task_of
+from .race_markup import RECORDED, describe_recorded, rows_markup, rows_of, task_of
 from .runner import TARGETS, Pairs, Runner, Step
 
 COPIED = "Guesses are copied from the text: there is no small model. "
@@ -180,7 +180,7 @@ def _build_stage(runner: Runner, opening: Trace | None, name: str, traces: dict[
         "temperatures": {pair: fields.preset("exact", pair).temperature for pair in pairs.names},
         "examples": {pair: list(fields.examples_for(pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
-        "raced": {pairs.target(pair): raced_said(pair) for pair in pairs.names if pair in RECORDED},
+        "raced": {pairs.target(pair): describe_recorded(pair) for pair in pairs.names if pair in RECORDED},
         "passes": {pairs.target(pairs.first): timed and timed._asdict()},
         "note": RECORDED_NOTE,
         "own": OWN.strip("/"),
@@ -255,7 +255,7 @@ def decode_frames(
                     yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
                 if step.trace is not None and step.trace.result is not None:
                     trace = step.trace
-                    took = seconds_said(trace.result.stats["seconds"])
+                    took = describe_seconds(trace.result.stats["seconds"])
                     words = f"{far}Decoded just now: {told('passes', passes)}, {took}."
                     whole = trace.to_dict() | {"iterations": []}
                     yield [_more(news, step, whole, drawn_rows(trace)), words, "", KEEP, KEEP, trace]
