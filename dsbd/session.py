@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -25,6 +25,11 @@ from dsbd.util import CancelCheck, cut
 from dsbd.verification.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
 from dsbd.verification.noise import Noise
 from dsbd.verification.verified import VerifiedLayer, draft_layers_passed, up_to_end
+
+if TYPE_CHECKING:
+    from dsbd.tracing.recorder import Recorder
+    from dsbd.tracing.records import IterationRecord
+    from dsbd.tracing.trace import Trace
 
 LONG = 1024
 """The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
@@ -136,14 +141,16 @@ class Update(ShortRepr):
     """Set in the last update."""
     before: Sequence[Hypothesis] = field(default=(), repr=False)
     """The candidates of the update before."""
-    recorder: Any = field(default=None, repr=False)
-    """Of :mod:`dsbd.tracing`; None unless recording."""
-    iteration: Any = field(default=None, repr=False)
+    recorder: "Recorder | None" = field(default=None, repr=False)
+    """What writes the trace; None unless recording."""
+    iteration: "IterationRecord | None" = field(default=None, repr=False)
     """The trace's record of the iteration, plain data; None unless recording."""
 
     @property
-    def trace(self) -> Any:
-        """Return the :class:`dsbd.Trace` up to here, built when it is read; None unless recording."""
+    def trace(self) -> "Trace | None":
+        """Return the trace up to here, built when it is read; None unless recording."""
+        if self.result is not None:
+            return self.result.trace
         return None if self.recorder is None else self.recorder.trace()
 
     @property

@@ -15,7 +15,7 @@ import networkx as nx
 from dsbd.errors import TraceError
 from dsbd.results import DecodingResult
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Node, Trial, path_to
+from dsbd.tracing.records import ROOT, Draw, IterationRecord, Layer, NodeRecord, Trial, path_to
 from dsbd.tracing.trace import Trace
 from visualize.layout import hanging, tidy
 from visualize.theme import YIELDED
@@ -101,7 +101,7 @@ class Band:
     """Position of the last one; ``first - 1`` if it won no token."""
 
 
-def steps_of(iteration: Iteration, settings: ResolvedSettings) -> tuple[Step, ...]:
+def steps_of(iteration: IterationRecord, settings: ResolvedSettings) -> tuple[Step, ...]:
     """Return the steps of an iteration; the viewer has the same."""
     looks: dict[int, Look] = {beam.node: ("input", beam.multiplicity, False) for beam in iteration.input_beams}
     fresh, steps, last = list(looks), [], len(iteration.layers)
@@ -190,7 +190,7 @@ def _forest(trace: Trace, iteration: int, step: int | None) -> nx.DiGraph:
     return forest
 
 
-def forest_places(iteration: Iteration, index: Mapping[int, Node]) -> dict[int, tuple[int, float]]:
+def forest_places(iteration: IterationRecord, index: Mapping[int, NodeRecord]) -> dict[int, tuple[int, float]]:
     """Return the column and the row of every node of a forest, by id; ``index`` has all nodes of the trace.
 
     Raises: TraceError: a node does not hang below an input beam.
@@ -241,7 +241,7 @@ def _whole(trace: Trace) -> nx.DiGraph:
     return tree
 
 
-def text_of(node: int, index: dict[int, Node]) -> str:
+def text_of(node: int, index: dict[int, NodeRecord]) -> str:
     """Return the text of a beam behind the prompt, as a reader sees it; ``index`` has all nodes of the trace."""
     said, pending = "", b""
     for entry in path_to(node, index):
@@ -250,7 +250,7 @@ def text_of(node: int, index: dict[int, Node]) -> str:
     return said + (hex_bytes(pending) if pending else "")
 
 
-def _members(iteration: Iteration, index: Mapping[int, Node]) -> Iterator[Node]:
+def _members(iteration: IterationRecord, index: Mapping[int, NodeRecord]) -> Iterator[NodeRecord]:
     """The nodes below the input beams: those it added, and earlier ones that it names again."""
     yield from iteration.nodes
     known = {node.id for node in iteration.nodes} | {beam.node for beam in iteration.input_beams}
@@ -259,7 +259,7 @@ def _members(iteration: Iteration, index: Mapping[int, Node]) -> Iterator[Node]:
     yield from (index[node] for node in named if node not in known)
 
 
-def _looks_of(iteration: Iteration, index: Mapping[int, Node], steps: Sequence[Step]) -> nx.DiGraph:
+def _looks_of(iteration: IterationRecord, index: Mapping[int, NodeRecord], steps: Sequence[Step]) -> nx.DiGraph:
     """The nodes that the steps show, without their places."""
     looks: dict[int, Look] = {}
     records: dict[int, list[Trial | Draw]] = {}
@@ -286,7 +286,7 @@ def _looks_of(iteration: Iteration, index: Mapping[int, Node], steps: Sequence[S
     return forest
 
 
-def _widths(iteration: Iteration, settings: ResolvedSettings) -> Iterator[Width]:
+def _widths(iteration: IterationRecord, settings: ResolvedSettings) -> Iterator[Width]:
     for layer in iteration.layers:
         chances = chances_of(layer)
         is_free = layer.kind == "bonus" and layer.layer > 1

@@ -8,7 +8,7 @@ import codecs
 import unicodedata
 from functools import lru_cache
 
-from dsbd.tracing.records import Node, Piece
+from dsbd.tracing.records import NodeRecord, Piece
 
 MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"}
 """Marks that common fonts have. The control pictures, U+2420 for a space, are empty boxes on many machines."""
@@ -44,7 +44,7 @@ def hex_bytes(raw: bytes) -> str:
     return f"⟨{raw.hex(' ').upper()}⟩"
 
 
-def piece_label(piece: Piece | Node) -> str:
+def piece_label(piece: Piece | NodeRecord) -> str:
     """Return the visible text of a lone token, or its bytes if they are only part of a character."""
     if piece.bytes is None:
         return visible(piece.text) or "∅"
@@ -52,7 +52,7 @@ def piece_label(piece: Piece | Node) -> str:
     return visible(done) + (hex_bytes(pending) if pending else "")
 
 
-def decode_piece(piece: Piece | Node, pending: bytes) -> tuple[str, bytes]:
+def decode_piece(piece: Piece | NodeRecord, pending: bytes) -> tuple[str, bytes]:
     """Return the text that a token adds after ``pending`` bytes, and the bytes left over.
 
     Bytes that can never become a character are written as hex.

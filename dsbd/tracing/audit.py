@@ -21,9 +21,9 @@ from dsbd.tracing.records import (
     Alternative,
     BeamRecord,
     InputBeam,
-    Iteration,
+    IterationRecord,
     KeptSlots,
-    Node,
+    NodeRecord,
     Piece,
     Result,
     path_to,
@@ -93,7 +93,7 @@ class _Audit:
         self.trace, self.settings, self.checks = checks.trace, checks.settings, checks
         self.finished: dict[int, InputBeam] = {}
         self.length = 0
-        pieces: list[Piece | Node] = [*self.trace.prompt.pieces, *checks.nodes.values()]
+        pieces: list[Piece | NodeRecord] = [*self.trace.prompt.pieces, *checks.nodes.values()]
         self.has_spaces = any(one.text.startswith(" ") for one in pieces)
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
 
@@ -129,7 +129,7 @@ class _Audit:
         listed = [
             candidate for one in self.trace.iterations for layer in one.layers for candidate in layer.alternatives
         ]
-        pieces: list[Piece | Node] = [*self.trace.prompt.pieces, *nodes]
+        pieces: list[Piece | NodeRecord] = [*self.trace.prompt.pieces, *nodes]
         fits = all(0 <= one.token_id < checks.vocabulary for one in [*pieces, *listed])
         checks.same("tokens are in the vocabulary", fits, True)
         checks.same("tokens with two texts", _ambiguous([*pieces, *listed], lambda one: one.text), [])
@@ -139,7 +139,7 @@ class _Audit:
 
     # ---- iterations
 
-    def _iteration(self, iteration: Iteration) -> list[InputBeam]:
+    def _iteration(self, iteration: IterationRecord) -> list[InputBeam]:
         """Decide one iteration again, layer by layer; returns the beams that it leaves."""
         checks, settings, start = self.checks, self.settings, self.checks.place
         for node in iteration.nodes:
@@ -176,7 +176,7 @@ class _Audit:
         self._slots(iteration)
         return iteration.output_beams
 
-    def _depth(self, iteration: Iteration) -> None:
+    def _depth(self, iteration: IterationRecord) -> None:
         """Drafted is the chosen depth, or less near the limit, or where all drafts of a layer end.
 
         Copied drafts also end where nothing in the text agrees with them, which only a replay decides.
@@ -189,7 +189,7 @@ class _Audit:
             depth = min(deepest, depth)
         self.checks.same("draft depth", deepest, depth)
 
-    def _slots(self, iteration: Iteration) -> None:
+    def _slots(self, iteration: IterationRecord) -> None:
         """One row keeps the prompt and the nodes above the output beams; a row for each path counts no slots."""
         checks, slots, nodes = self.checks, iteration.kept, self.checks.nodes
         if self.trace.models.target.attention != "forest":
@@ -252,19 +252,19 @@ class _Audit:
         return len(answers) == 1 and all(text not in answers for text, is_alive in texts if is_alive)
 
 
-def _joined(nodes: Iterable[Node]) -> str:
+def _joined(nodes: Iterable[NodeRecord]) -> str:
     """Return the text that the bytes of tokens make."""
     parts = [bytes.fromhex(one.bytes) if one.bytes else one.text.encode() for one in nodes]
     return b"".join(parts).decode(errors="replace")
 
 
-def _shows(text: str, nodes: Sequence[Node], has_spaces: bool) -> bool:
+def _shows(text: str, nodes: Sequence[NodeRecord], has_spaces: bool) -> bool:
     """Return True if a text is what tokens show, one after another.
 
     Bytes that are no text are one U+FFFD each, or together; a token that ends a beam, or has a text in brackets such as
     ``<pad>``, may be hidden. Without ``has_spaces`` the tokens do not tell where spaces are, or ``##`` inside a word.
     """
-    runs = list[list[Node]]()
+    runs = list[list[NodeRecord]]()
     for node in nodes:  # bytes that alone are not UTF-8 make a text together
         if node.bytes and runs and runs[-1][-1].bytes:
             runs[-1].append(node)
@@ -287,7 +287,7 @@ def _shows(text: str, nodes: Sequence[Node], has_spaces: bool) -> bool:
     return not left
 
 
-def _ambiguous(tokens: Iterable[Piece | Node | Alternative], of: Callable[[Any], object]) -> list[int]:
+def _ambiguous(tokens: Iterable[Piece | NodeRecord | Alternative], of: Callable[[Any], object]) -> list[int]:
     """Return tokens that have two values in one trace."""
     seen = dict[int, object]()
     return [one.token_id for one in tokens if seen.setdefault(one.token_id, of(one)) != of(one)]

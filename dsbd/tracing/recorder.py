@@ -33,9 +33,9 @@ class IterationWriter:
         self.raw, self.ids = raw, ids
         self.piece, self.eos = start.pair.token_bytes.piece, start.pair.eos
         self.is_branched = start.settings.branching is not None
-        self.nodes: list[records.Node] = []
+        self.nodes: list[records.NodeRecord] = []
 
-    def write(self) -> records.Iteration:
+    def write(self) -> records.IterationRecord:
         """Return the record. Call it once: it gives ids."""
         raw = self.raw
         self._forest_nodes()
@@ -45,7 +45,7 @@ class IterationWriter:
                     self._add(draw.node, number, "drawn", self._row_log_prob(draw.node), None, draw.target_prob, None)
         trials = [trial for layer in raw.layers for trial in layer.trials]
         draws = [draw for layer in raw.layers for draw in layer.draws]
-        return records.Iteration(
+        return records.IterationRecord(
             index=raw.index,
             input_beams=self._beams(raw.input_beams),
             draft_depth=len(raw.scored.forest.layers),
@@ -101,7 +101,7 @@ class IterationWriter:
         self.ids[node] = len(self.ids)
         known = self.ids[node], self.ids[node.parent], layer, node.token, text, kind, node.token in self.eos
         logs = _finite(target_log_prob), _finite(draft_log_prob)
-        self.nodes.append(records.Node(*known, *logs, target_prob, draft_prob, content))
+        self.nodes.append(records.NodeRecord(*known, *logs, target_prob, draft_prob, content))
 
     def _target_prob(self, number: int, node: Node) -> float | None:
         """Return P at a forest node; None if its layer, or in a tree its parent's distribution, was not reached."""
@@ -151,7 +151,7 @@ class Recorder(Observer):
 
     def on_start(self, start: RunStart) -> None:
         self._start = start
-        self._iterations: list[records.Iteration] = []
+        self._iterations: list[records.IterationRecord] = []
         self._ids: dict[Node, int] = {start.root: records.ROOT}
         self._finish: DecodingResult | None = None
 
@@ -161,7 +161,7 @@ class Recorder(Observer):
     def on_finish(self, result: "DecodingResult") -> None:
         self._finish = result
 
-    def latest(self) -> records.Iteration:
+    def latest(self) -> records.IterationRecord:
         """Return the newest iteration."""
         return self._iterations[-1]
 

@@ -129,7 +129,7 @@ class InputBeam:
 
 
 @dataclass(frozen=True, config=STRICT)
-class Node:
+class NodeRecord:
     """One token below its parent. P and Q of a node come from the joint distributions of its layer."""
 
     id: int
@@ -227,13 +227,13 @@ class KeptSlots:
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Iteration(ShortRepr):
+class IterationRecord(ShortRepr):
     """One target forward: draft, score, verify, commit."""
 
     index: int
     input_beams: OfBeams[InputBeam]
     draft_depth: Annotated[int, Field(le=LAYERS - 1)]
-    nodes: Listed[Node]
+    nodes: Listed[NodeRecord]
     layers: Annotated[Listed[Layer], Field(min_length=1, max_length=LAYERS)]
     trials: Listed[Trial]
     draws: Listed[Draw]
@@ -266,7 +266,7 @@ class Result(ShortRepr):
     stats: dict[Text, StrictInt | StrictFloat | None]
 
 
-def path_to(node: int, nodes: dict[int, Node]) -> Iterator[Node]:
+def path_to(node: int, nodes: dict[int, NodeRecord]) -> Iterator[NodeRecord]:
     """Yield the nodes from just below the prompt to ``node``, in reading order."""
     path = []
     while node != ROOT:
