@@ -15,7 +15,6 @@ from dsbd.errors import PairError, SettingsError
 from dsbd.machine import memory_errors
 from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
-from dsbd.models.lookup import Lookup
 from dsbd.models.pair import Pair, Prompt, WindowedPrompt, is_list
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodingResult
@@ -179,8 +178,10 @@ def _checked(
             f"method {asked.method} needs a draft model; load one, or use "
             f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
         )
-    if asked.method == "mjsd" and isinstance(pair.draft, Lookup):
-        raise SettingsError("method mjsd compares the probabilities of two models, and lookup has none; take dsbd")
+    if asked.method == "mjsd" and pair.source is not None:
+        raise SettingsError(
+            f"method mjsd compares the probabilities of two models, and {pair.source.record.id} has none; take dsbd"
+        )
     return asked, pair.encode(prompt, chat=chat), cancel_check(cancel)
 
 

@@ -31,8 +31,7 @@ from dsbd.util import asset_path, check_output
 from dsbd.version import __version__
 
 if TYPE_CHECKING:
-    from dsbd.models.language_model import LanguageModel
-    from dsbd.models.lookup import Lookup
+    pass
 
 FORMATS = ("html", "svg", "text")
 """Of ``export``: ``html`` shows every iteration, the others one."""
@@ -114,10 +113,11 @@ def _decode(parsed: argparse.Namespace) -> int:
     if result.trace is not None:
         result.trace.save(parsed.trace)
     if parsed.json:
-        models = {"target": _model(pair.target), "draft": _model(pair.draft)}
+        from dsbd.tracing.recorder import model_records
+
         printed = asdict(replace(result, trace=None))
         del printed["trace"]
-        print_json({**printed, "models": models})
+        print_json({**printed, "models": asdict(model_records(pair))})
         return OK
     stats = result.stats
     print(flush=True)
@@ -127,12 +127,6 @@ def _decode(parsed: argparse.Namespace) -> int:
         file=sys.stderr,
     )
     return OK
-
-
-def _model(model: "LanguageModel | Lookup | None") -> dict[str, Any] | None:
-    from dsbd.tracing.recorder import model_record
-
-    return None if model is None else asdict(model_record(model))
 
 
 def _add_export(commands: Any) -> None:

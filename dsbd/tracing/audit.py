@@ -18,6 +18,7 @@ from dsbd.tracing.distribution_audit import BrokenError, Checks, check_forest, c
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit, check_joint_test
 from dsbd.tracing.records import (
     ROOT,
+    WITHOUT_MODEL,
     Alternative,
     BeamRecord,
     InputBeam,
@@ -185,7 +186,9 @@ class _Audit:
         depth = min(self.depth.choose(), room - (not self.settings.searches_blocks))
         deepest, draft = iteration.draft_depth, self.trace.models.draft
         last = [node for node in iteration.nodes if node.layer == deepest and node.kind == self.checks.tried_kind]
-        if (draft is not None and draft.attention == "copies") or (deepest > 0 and all(node.ends for node in last)):
+        if (draft is not None and draft.attention in WITHOUT_MODEL) or (
+            deepest > 0 and all(node.ends for node in last)
+        ):
             depth = min(deepest, depth)
         self.checks.same("draft depth", deepest, depth)
 

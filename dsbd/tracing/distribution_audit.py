@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ALTERNATIVES, ROOT, InputBeam, IterationRecord, Layer, NodeRecord
+from dsbd.tracing.records import ALTERNATIVES, ROOT, WITHOUT_MODEL, InputBeam, IterationRecord, Layer, NodeRecord
 from dsbd.tracing.trace import Trace
 from dsbd.verification import beams
 from dsbd.verification.noise import Noise
@@ -213,7 +213,7 @@ def _check_drafts(
         checks.at_most("number of guesses", covers, planned and planned + settings.cover_width, where)
         return
     draft = checks.trace.models.draft
-    is_model = draft is None or draft.attention != "copies"
+    is_model = draft is None or draft.attention not in WITHOUT_MODEL
     if not settings.replacement and 0 < count < planned:
         if settings.temperature > 0:
             checks.close("sum of all Q", math.fsum(node.draft_prob or 0.0 for node in drafted), 1.0, where)

@@ -32,6 +32,8 @@ LAYERS = int(FIELDS["draft_depth"].high) + 1
 BEAMS = int(FIELDS["max_width"].high)
 """The most beams of a layer."""
 
+WITHOUT_MODEL = ("copies", "source")
+"""What ``attention`` says of a draft source that is no model."""
 NodeKind = Literal["drafted", "cover", "drawn"]
 LayerKind = Literal["draft", "bonus"]
 Probability = Annotated[float, Field(ge=-1e-9, le=1.0 + 1e-9)]
@@ -57,8 +59,8 @@ class ModelRecord:
     vocabulary_size: int
     attention: Text
     """``forest`` (one cache row for all beams), or a row for each path: ``states`` (with a separate cache), ``steps``
-    (the same, fed token by token), ``paths`` (computed each time from its first token). Or no model, but
-    guesses copied from the text: ``copies``."""
+    (the same, fed token by token), ``paths`` (computed each time from its first token). Or no model: ``copies``, guesses
+    copied from the text, or ``source``, another draft source."""
 
 
 @dataclass(frozen=True, config=STRICT)

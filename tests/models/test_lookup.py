@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dsbd
+from dsbd.drafts.lookup import LONGEST, SHORTEST, PromptLookup
 from dsbd.models.loading import sources_of
-from dsbd.models.lookup import LONGEST, SHORTEST, PromptLookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.verification.beams import Node
@@ -50,17 +50,18 @@ def slow_distribution(text: list[int], path: list[int]) -> dict[int, float]:
 def test_next_tokens_are_what_followed_in_the_text(shared: list[int], tails: list[list[int]]) -> None:
     """Catches an index that misses a place, mixes up beams, or takes in more than what the beams share."""
     root = Node(None, -1, 0)
-    copies = PromptLookup(PROMPT, root)
+    copies = PromptLookup()
+    copies.begin(PROMPT, [root], 1)
     common, beams = root, list[Node]()
     for token in shared:
         common = common.child(token)
-        copies.begin([common], 0)  # the text grows over several iterations
+        copies.begin(PROMPT, [common], 1)  # the text grows over several iterations
     for tail in tails:
         node = common
         for token in tail:
             node = node.child(token)
         beams.append(node)
-    for node, row in zip(beams, copies.begin(beams, 0) if shared else copies.extend(beams), strict=True):
+    for node, row in zip(beams, copies.begin(PROMPT, beams, 1) if shared else copies.extend(beams), strict=True):
         expected = slow_distribution([*PROMPT, *shared], [*PROMPT, *node.token_ids()])
         assert row.tokens.tolist() == sorted(expected)
         assert np.exp(row.log_probs) == pytest.approx([expected[token] for token in sorted(expected)])

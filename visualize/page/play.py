@@ -18,7 +18,6 @@ from typing import Any
 import gradio as gr
 
 from dsbd.errors import DsbdError, StoppedError
-from dsbd.models.lookup import Lookup
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 from dsbd.util import SMOLLM2, asset_path
@@ -250,7 +249,7 @@ def decode_frames(
                 if trace is None:
                     used = runner.pairs.get(name)
                     far += "Sent as a chat. " if used.is_chat else ""
-                    far += COPIED if step.trace.settings.draft_depth and isinstance(used.draft, Lookup) else ""
+                    far += COPIED if step.trace.settings.draft_depth and used.copies else ""
                     trace = replace(step.trace, iterations=[], result=None)
                     yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
                 if step.trace is not None and step.trace.result is not None:
