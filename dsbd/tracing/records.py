@@ -59,8 +59,8 @@ class ModelRecord:
     vocabulary_size: int
     attention: Text
     """``forest`` (one cache row for all beams), or a row for each path: ``states`` (with a separate cache), ``steps``
-    (the same, fed token by token), ``paths`` (computed each time from its first token). Or no model: ``copies``, guesses
-    copied from the text, or ``source``, another draft source."""
+    (the same, fed token by token), ``paths`` (computed each time from its first token). Or no model:
+    ``copies``, guesses copied from the text, or ``source``, another draft source."""
 
 
 @dataclass(frozen=True, config=STRICT)
