@@ -96,10 +96,8 @@ def load_pair(
             raise PairError(f"{WITH_MEMORY!r} brings its own memory; leave memory {str(memory)[:100]!r} out")
         memory = asset_path("models/stories/memory")
     source = draft if isinstance(draft, DraftSource) else None
-    is_bundled, (target, name) = (
-        target == WITH_MEMORY,
-        sources_of(target, LOOKUP if isinstance(draft, DraftSource) else draft),
-    )
+    is_bundled, named = target == WITH_MEMORY, LOOKUP if isinstance(draft, DraftSource) else draft
+    target, name = sources_of(target, named)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
     is_suited = target == fetched() and not (load_kwargs or device_map)

@@ -81,7 +81,7 @@ test("what is no trace is refused, as Python refuses it", async () => {
   for (const {altered, said} of given.refused) assert.throws(() => new Scene(altered), {message: said});
   const [first] = trace.iterations;
   for (const [part, said] of [
-    [{format: "dsbd-trace/2"}, /^Error: format is dsbd-trace\/2; the viewer draws/],
+    [{format: "dsbd-trace/1"}, /^Error: format is dsbd-trace\/1; the viewer draws/],
     [{settings: {...trace.settings, max_width: 1e9}}, /max_width is 1000000000, above 64/],
     [{iterations: [{...first, draft_depth: 1e15}]}, /iteration 1 has 1000000000000001 layers, above 33/],
   ]) {

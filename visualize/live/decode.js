@@ -210,14 +210,14 @@ export function* drafted(row, beams, depth, settings, {size, eos, generator, noi
   return forest;
 }
 
-/* What the target will draw, as far as the draft model tells: {order, margins, counts}, the places of the pairs with
+/* What the target will draw, as far as the draft model tells: {order, margins, counts}, the indices of the candidates with
  * the least margins, and of each place its margin and the draws it is the guess of. See _guess of dsbd/draft.py. */
-function guessesOf({pairs, scores, parents, size, isRanked, probs}, margins, {max_width, replacement}, noise) {
-  const all = [...pairs.keys()];
+function guessesOf({candidates, scores, parents, size, isRanked, probs}, margins, {max_width, replacement}, noise) {
+  const all = [...candidates.keys()];
   if (isRanked) return {order: all, margins: all.map(() => 0), counts: all.map(() => 1)};
-  const parentOf = (at) => parents[Math.floor(pairs[at] / size)];
+  const parentOf = (at) => parents[Math.floor(candidates[at] / size)];
   const before = all.map((at) => margins.get(parentOf(at)) ?? 0);
-  const own = all.map((at) => noise.gumbel(parentOf(at), pairs[at] % size, replacement ? max_width : 1));
+  const own = all.map((at) => noise.gumbel(parentOf(at), candidates[at] % size, replacement ? max_width : 1));
   const draws = own[0].map((_, draw) => all.map((at) => (probs[at] > 0 ? scores[at] + own[at][draw] : -Infinity)));
   const sure = draws.map((values) => values.map((value, at) => (before[at] === 0 ? value : -Infinity)));
   const winners = sure.map((values) => bestOf(values, replacement ? 1 : max_width));
@@ -228,13 +228,12 @@ function guessesOf({pairs, scores, parents, size, isRanked, probs}, margins, {ma
   const lacks = (at) => Math.min(...draws.map((values, draw) => Math.max(needed[draw] - values[at], 0)));
   const found = all.map((at) => before[at] + lacks(at));
   const order = all.filter((at) => found[at] <= WORTHLESS);
-  order.sort((one, other) => found[one] - found[other] || pairs[one] - pairs[other]);
+  order.sort((one, other) => found[one] - found[other] || candidates[one] - candidates[other]);
   const counts = all.map((at) => guesses.filter((one) => one === at).length);
   return {order, margins: found, counts};
 }
 
-/* The pairs that are drawn, by their places in the distribution. order: the places of all that can be drawn, best
- * first. */
+/* The indices of the candidates that are drawn. order: the indices of all that can be drawn, best first. */
 function drawnFrom(order, {probs, isRanked}, {draft_width: width, temperature, replacement}, generator) {
   if (isRanked) return order.slice(0, width);
   if (temperature === 0) return Array(width).fill(order[0]);
@@ -247,13 +246,13 @@ function drawnFrom(order, {probs, isRanked}, {draft_width: width, temperature, r
 }
 
 /* The likeliest candidates that were not chosen and do not end; in a coupled forest those with the least margins. */
-function coversOf({pairs, scores, size}, chosen, {cover_width, draft_width}, eos, guesses) {
+function coversOf({candidates, scores, size}, chosen, {cover_width, draft_width}, eos, guesses) {
   if (!cover_width) return [];
   if (guesses) {
-    const left = guesses.order.slice(draft_width).filter((at) => !eos.has(pairs[at] % size));
+    const left = guesses.order.slice(draft_width).filter((at) => !eos.has(candidates[at] % size));
     return left.slice(0, cover_width);
   }
-  const left = scores.map((score, at) => (chosen.includes(at) || eos.has(pairs[at] % size) ? -Infinity : score));
+  const left = scores.map((score, at) => (chosen.includes(at) || eos.has(candidates[at] % size) ? -Infinity : score));
   return bestOf(left, cover_width);
 }
 
@@ -261,9 +260,11 @@ function coversOf({pairs, scores, size}, chosen, {cover_width, draft_width}, eos
  * of Q that was not drawn. */
 function layerOf(distribution, order, drawn, drafts, covers, {forest}) {
   const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + distribution.probs[at]), 0);
-  const [pairs, probs] = [distribution.candidates, distribution.probs].map((values) => order.map((at) => values[at]));
+  const [candidates, probs] = [distribution.candidates, distribution.probs].map((values) =>
+    order.map((at) => values[at]),
+  );
   const {parents, isRanked, size} = distribution;
-  const held = {pairs, probs, parents, isRanked, size};
+  const held = {candidates, probs, parents, isRanked, size};
   if (forest === "coupled") {
     return {drafts: [], draft_probs: [], covers: [...drafts, ...covers], rest, distribution: held};
   }

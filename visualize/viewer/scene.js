@@ -259,7 +259,7 @@ const VERIFYING = ["width", "trial", "draw", "layer"];
 /* The steps, the place of the step that scores and of those that choose the width of each layer, and the last look of
  * each node: {state, slots, landed}, slots is how often it counts. places: of the nodes, by id. A step: {phase, layer,
  * focus, about, changes}; focus is the place of a node or -1, about has the numbers of the step. */
-function stepsOf(record, places, {branching}) {
+function stepsOf(record, places, {branching, forest: kindOfForest}) {
   const {input_beams, nodes, trials, draws, layers, draft_depth} = record;
   const looks = new Map();
   for (const {node, multiplicity} of input_beams) looks.set(node, {state: "input", slots: multiplicity, landed: false});
@@ -306,6 +306,15 @@ function stepsOf(record, places, {branching}) {
     return ignored;
   };
 
+  /* The guesses of a coupled forest that no draw of their layer took. */
+  const undrawnIn = ({layer, kind, beams}) => {
+    if (kindOfForest !== "coupled" || kind !== "draft") return [];
+    const drawn = new Set(beams.map(({node}) => node));
+    const guesses = nodes.filter((node) => node.layer === layer && node.kind === "cover" && !drawn.has(node.id));
+    for (const {id} of guesses) looks.set(id, {state: "undrawn", slots: 0, landed: false});
+    return guesses.map(({id}) => id);
+  };
+
   const widths = layers.map((one) => {
     const place = steps.length;
     const {layer} = one;
@@ -318,7 +327,7 @@ function stepsOf(record, places, {branching}) {
     draws.forEach((draw, at) => {
       if (draw.layer === layer) tell("draw", at, draw, draw.kind, draw.landed);
     });
-    add("layer", layer, []);
+    add("layer", layer, undrawnIn(one));
     return place;
   });
   add("commit", 0, []);

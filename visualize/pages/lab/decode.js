@@ -28,6 +28,7 @@ export const settingsOf = ({layers, width, depth = 0, guesses = 1, temperature =
     min_width: width,
     max_width: width,
     width_threshold: 1,
+    forest: "sampled",
     temperature,
     top_k: 0,
   });
@@ -95,7 +96,7 @@ export function exactDistribution({target: table, layers}, width, settings = set
     for (const {beams, prob} of distribution.values()) {
       const rows = beams.map(({path}) => logProbsOf(logitsOf(table, path), "target"));
       const joint = jointDistribution(rows, beams, settings, size);
-      const pathOf = (at) => beams[Math.floor(joint.pairs[at] / size)].path + (joint.pairs[at] % size);
+      const pathOf = (at) => beams[Math.floor(joint.candidates[at] / size)].path + (joint.candidates[at] % size);
       for (const [chance, drawn] of drawings(joint.probs, width)) {
         const below = [...new Set(drawn)].map((at) => ({
           path: pathOf(at),
