@@ -130,7 +130,7 @@ def steps_of(iteration: IterationRecord, settings: ResolvedSettings) -> tuple[St
     return (*steps, Step("commit"))
 
 
-def _undrawn(iteration: Iteration, layer: Layer, settings: ResolvedSettings) -> list[int]:
+def _undrawn(iteration: IterationRecord, layer: Layer, settings: ResolvedSettings) -> list[int]:
     """The guesses of a coupled forest that no draw of their layer took."""
     drawn = {beam.node for beam in layer.beams}
     is_checked = settings.forest == "coupled" and layer.kind == "draft"
