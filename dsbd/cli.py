@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsbd.commands import benchmarks, custom_generate, fetch, page, verify_trace
-from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare, typed_text
+from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, plan, typed_text
 from dsbd.commands.parser import (
     BAD_INPUT,
     OK,
@@ -100,12 +100,13 @@ def _decode(parsed: argparse.Namespace) -> int:
     settings = settings_of_flags(parsed)
     if parsed.trace:
         check_output(parsed.trace, "JSON")
-    from dsbd.api import stream
+    from dsbd.api import DecodeRequest
 
     pair = pair_of(parsed)
-    prepare(pair, parsed.prompt, settings, parsed.chat)
+    request = DecodeRequest(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat)
+    plan(request, pair.tokenizer)
     result = None
-    for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
+    for update in request.updates():
         if not parsed.json:
             print(update.delta, end="", flush=True)
         result = update.result

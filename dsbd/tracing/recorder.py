@@ -166,20 +166,25 @@ class Recorder(Observer):
         """Return the newest iteration."""
         return self._iterations[-1]
 
-    def trace(self) -> Trace:
-        """Return what is recorded so far; without a result if the decode was cancelled or stopped."""
+    def opening(self) -> Trace:
+        """Return the trace before the first iteration, without a digest."""
         start, pair = self._start, self._start.pair
-        trace = Trace(
+        return Trace(
             format=FORMAT,
             software={**versions(), "engine": " + ".join(model.engine for model in pair.models)},
             models=model_records(pair),
             settings=start.settings,
             seed=start.settings.seed,
             prompt=self._prompt(),
-            iterations=list(self._iterations),
-            result=None if self._finish is None else self._result(self._finish),
+            iterations=[],
+            result=None,
             stop=list(start.stop),
         )
+
+    def trace(self) -> Trace:
+        """Return what is recorded so far; without a result if the decode was cancelled or stopped."""
+        result = None if self._finish is None else self._result(self._finish)
+        trace = replace(self.opening(), iterations=list(self._iterations), result=result)
         return replace(trace, digest=canonical_digest(trace))
 
     def _prompt(self) -> records.Prompt:
