@@ -1,14 +1,16 @@
-"""Drafts copied from the text: their distribution against a slow twin, whole decodes and their traces, and what is
-refused.
-"""
+"""Draft sources that are no model: copied guesses against a slow reference, a source of a user, and what is refused."""
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
+from copy import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dsbd
 from dsbd.drafts.lookup import LONGEST, SHORTEST, PromptLookup
+from dsbd.drafts.source import CheckedSource
 from dsbd.models.loading import sources_of
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
@@ -76,6 +78,52 @@ def test_traces_of_copied_drafts_pass_their_audit(method: str, pair: Pair) -> No
     assert result.trace.models.draft.id == "lookup"
     assert result.stats.draft_calls == 0
     assert max(iteration.draft_depth for iteration in result.trace.iterations) > 1
+
+
+def source_of_the_page() -> dsbd.DraftSource:
+    """Return the draft source of docs/models.md, of the ids of a text."""
+    page = (Path(__file__).resolve().parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
+    names: dict = {"dsbd": dsbd, "Counter": Counter, "defaultdict": defaultdict}
+    exec(re.search(r"^class Trigrams:.*?(?=^corpus)", page, re.S | re.M)[0], names)
+    return names["Trigrams"](toy_tokenizer()("a b a b c a b a b").input_ids)
+
+
+@pytest.mark.parametrize("settings", [{}, {"min_width": 2, "max_width": 2}, {"method": "specinfer"}], ids=str)
+def test_a_source_of_a_user_drafts_and_changes_no_text(settings: dict) -> None:
+    """Catches a source whose answers are not drawn from, whose trace does not follow, that two decodes share, or a
+    coupled forest whose beams are not those of plain beam sampling."""
+    source = source_of_the_page()
+    pair = make_pair(toy_model(1, 2), source, toy_tokenizer())
+    one, other = (
+        dsbd.stream(pair, prompt, max_new_tokens=12, record=True, **settings) for prompt in ("a b a", "c a b")
+    )
+    results = [[update.result for update in both][-1] for both in zip(one, other, strict=False)]
+    result = dsbd.decode(pair, "a b a", max_new_tokens=12, record=True, **settings)
+    report = dsbd.verify_trace(result.trace)
+    assert report.passed, report.failure
+    assert (result.trace.models.draft.id, result.trace.models.draft.attention) == ("trigrams of a corpus", "source")
+    assert sum(len(iteration.nodes) for iteration in result.trace.iterations if iteration.draft_depth) > 0
+    assert not hasattr(source, "prompt")
+    if "max_width" in settings:
+        plain = dsbd.decode(pair, "a b a", method="beam_sampling", num_beams=2, max_new_tokens=12)
+        assert [beam.token_ids for beam in result.beams] == [beam.token_ids for beam in plain.beams]
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([], "answered for 0 nodes of 1"),
+        ([dsbd.top_tokens({9: 0.5})], r"returned ids \[9\] .* give ascending ids below 5"),
+        ([(np.array([2, 1]), np.zeros(2))], "ascending"),
+        ([(np.array([1, 2]), np.array([0.0, -np.inf]))], "each with a finite number"),
+    ],
+)
+def test_a_source_that_answers_wrongly_is_named(answers: list, message: str) -> None:
+    """Catches ids that the target lacks, and a distribution that is not sorted: another would be drawn from in silence."""
+    source = source_of_the_page()
+    source.extend = lambda nodes: answers
+    with pytest.raises(dsbd.ModelError, match=f"the draft source trigrams of a corpus.*{message}"):
+        copy(CheckedSource(source, 5)).begin([1], [Node(None, -1, 0)], 1)
 
 
 def test_what_is_refused_says_why(pair: Pair) -> None:
