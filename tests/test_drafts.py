@@ -94,11 +94,10 @@ def test_a_source_of_a_user_drafts_and_changes_no_text(settings: dict) -> None:
     coupled forest whose beams are not those of plain beam sampling."""
     source = source_of_the_page()
     pair = make_pair(toy_model(1, 2), source, toy_tokenizer())
-    one, other = (
-        dsbd.stream(pair, prompt, max_new_tokens=12, record=True, **settings) for prompt in ("a b a", "c a b")
-    )
-    results = [[update.result for update in both][-1] for both in zip(one, other, strict=False)]
+    one, other = (dsbd.stream(pair, prompt, max_new_tokens=12, **settings) for prompt in ("a b a", "c a b"))
+    updates = [(update, next(other, None)) for update in one]
     result = dsbd.decode(pair, "a b a", max_new_tokens=12, record=True, **settings)
+    assert updates[-1][0].result.beams == result.beams
     report = dsbd.verify_trace(result.trace)
     assert report.passed, report.failure
     assert (result.trace.models.draft.id, result.trace.models.draft.attention) == ("trigrams of a corpus", "source")
@@ -119,7 +118,7 @@ def test_a_source_of_a_user_drafts_and_changes_no_text(settings: dict) -> None:
     ],
 )
 def test_a_source_that_answers_wrongly_is_named(answers: list, message: str) -> None:
-    """Catches ids that the target lacks, and a distribution that is not sorted: another would be drawn from in silence."""
+    """Catches ids that the target lacks, and unsorted ones, by which another distribution would be drawn from."""
     source = source_of_the_page()
     source.extend = lambda nodes: answers
     with pytest.raises(dsbd.ModelError, match=f"the draft source trigrams of a corpus.*{message}"):
