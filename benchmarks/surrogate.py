@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
+from dsbd.models.lookup import LOOKUP
 from transformers import LlamaForCausalLM
 
 import dsbd
@@ -30,7 +31,6 @@ from dsbd.bench.statistics import NONE, median_interval
 from dsbd.bench.systems import System, systems
 from dsbd.bench.tasks import load_task
 from dsbd.machine import machine, synchronise
-from dsbd.models.lookup import LOOKUP
 from dsbd.models.pair import Pair
 from dsbd.util import SMOLLM2
 

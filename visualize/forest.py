@@ -15,7 +15,7 @@ import networkx as nx
 from dsbd.errors import TraceError
 from dsbd.results import DecodingResult
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Node, Trial, path_to
+from dsbd.tracing.records import ROOT, Draw, IterationRecord, Layer, NodeRecord, Trial, path_to
 from dsbd.tracing.trace import Trace
 from visualize.layout import hanging, tidy
 from visualize.theme import YIELDED
@@ -99,7 +99,7 @@ class Band:
     """Position of its last one; ``first - 1`` if it added no token."""
 
 
-def steps_of(iteration: Iteration, settings: ResolvedSettings) -> tuple[Step, ...]:
+def steps_of(iteration: IterationRecord, settings: ResolvedSettings) -> tuple[Step, ...]:
     """Return the steps of an iteration in order; those of the viewer are the same."""
     looks: dict[int, Look] = {beam.node: ("input", beam.multiplicity, False) for beam in iteration.input_beams}
     fresh, steps, last = list(looks), [], len(iteration.layers)
@@ -128,7 +128,7 @@ def steps_of(iteration: Iteration, settings: ResolvedSettings) -> tuple[Step, ..
     return (*steps, Step("commit"))
 
 
-def _undrawn(iteration: Iteration, layer: Layer, settings: ResolvedSettings) -> list[int]:
+def _undrawn(iteration: IterationRecord, layer: Layer, settings: ResolvedSettings) -> list[int]:
     """Return the guesses of a coupled forest that no draw of their layer took."""
     drawn = {beam.node for beam in layer.beams}
     is_checked = settings.forest == "coupled" and layer.kind == "draft"
@@ -197,7 +197,7 @@ def _forest(trace: Trace, iteration: int, step: int | None) -> nx.DiGraph:
     return forest
 
 
-def forest_positions(iteration: Iteration, index: Mapping[int, Node]) -> dict[int, tuple[int, float]]:
+def forest_positions(iteration: IterationRecord, index: Mapping[int, NodeRecord]) -> dict[int, tuple[int, float]]:
     """Return the column and the row of every node of a forest, by id; ``index`` has all nodes of the trace.
 
     Raises: TraceError: a node is not below an input beam.
@@ -245,7 +245,7 @@ def _whole(trace: Trace) -> nx.DiGraph:
     return tree
 
 
-def text_of(node: int, index: dict[int, Node]) -> str:
+def text_of(node: int, index: dict[int, NodeRecord]) -> str:
     """Return the text of a beam after the prompt, as a reader sees it; ``index`` has all nodes of the trace."""
     parts, pending = [], b""
     for entry in path_to(node, index):
@@ -254,15 +254,16 @@ def text_of(node: int, index: dict[int, Node]) -> str:
     return "".join(parts) + (hex_bytes(pending) if pending else "")
 
 
-def _members(iteration: Iteration, index: Mapping[int, Node]) -> Iterator[Node]:
+def _members(iteration: IterationRecord, index: Mapping[int, NodeRecord]) -> Iterator[NodeRecord]:
     """Yield the nodes below the input beams: those that it added, and earlier ones that it names again."""
     yield from iteration.nodes
     known = {node.id for node in iteration.nodes} | {beam.node for beam in iteration.input_beams}
-    named = dict.fromkeys(record.node for record in (*iteration.trials, *iteration.draws))
+    records: list[Trial | Draw] = [*iteration.trials, *iteration.draws]
+    named = dict.fromkeys(record.node for record in records)
     yield from (index[node] for node in named if node not in known)
 
 
-def _looks_of(iteration: Iteration, index: Mapping[int, Node], steps: Sequence[Step]) -> nx.DiGraph:
+def _looks_of(iteration: IterationRecord, index: Mapping[int, NodeRecord], steps: Sequence[Step]) -> nx.DiGraph:
     """Return the nodes that the steps show, without positions."""
     looks: dict[int, Look] = {}
     records: dict[int, list[Trial | Draw]] = {}

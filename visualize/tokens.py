@@ -9,7 +9,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import accumulate
 
-from dsbd.tracing.records import Node, Piece
+from dsbd.tracing.records import NodeRecord, Piece
 
 MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"}
 """Marks that common fonts have. The control pictures, U+2420 for a space, are empty boxes on many machines."""
@@ -43,7 +43,7 @@ def hex_bytes(raw: bytes) -> str:
     return f"⟨{raw.hex(' ').upper()}⟩"
 
 
-def piece_label(piece: Piece | Node) -> str:
+def piece_label(piece: Piece | NodeRecord) -> str:
     """Return the visible text of a token by itself, or its bytes where they are only part of a character."""
     if piece.bytes is None:
         return visible(piece.text) or "∅"
@@ -51,7 +51,7 @@ def piece_label(piece: Piece | Node) -> str:
     return visible(text) + (hex_bytes(pending) if pending else "")
 
 
-def decode_piece(piece: Piece | Node, pending: bytes) -> tuple[str, bytes]:
+def decode_piece(piece: Piece | NodeRecord, pending: bytes) -> tuple[str, bytes]:
     """Return the text that a token adds to ``pending`` bytes, and the bytes left over.
 
     Bytes that can never become a character are written as hex.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from dsbd.api import planning
+from dsbd.api import DecodeRequest
 from dsbd.bench.measure import measure
 from dsbd.bench.records import Progress, Run, Table, to_plain
 from dsbd.bench.statistics import make_table
@@ -205,13 +205,11 @@ def _resolve(pair: Pair, benchmark: Benchmark, one: System, cancel: Cancel) -> G
     first = Turn(one, benchmark.items[0], 0)
     if not first.settings.is_auto:
         return one
-    trials = planning(pair, first.item.prompt, first.settings, benchmark.chat, cancel)
-    while True:
-        try:
-            next(trials)
-        except StopIteration as end:
-            return replace(one, settings=replace(one.settings, **end.value.values), auto_reason=end.value.sentence)
+    request = DecodeRequest(pair, first.item.prompt, first.settings, chat=benchmark.chat, cancel=cancel)
+    for _ in request.planning():
         yield Progress(0, benchmark.total, "auto", one.name)
+    assert request.plan is not None, "a field is auto"
+    return replace(one, settings=replace(one.settings, **request.plan.values), auto_reason=request.plan.sentence)
 
 
 def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, cancel: Cancel, observers: Sequence[Observer]) -> Run:

@@ -18,12 +18,13 @@ import torch
 from dsbd.api import READING, decode
 from dsbd.bench.systems import System
 from dsbd.errors import SettingsError
+from dsbd.iteration import Iteration
 from dsbd.machine import memory_errors, synchronise, without_warnings
 from dsbd.models.cache import PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.next_tokens import token_log_probs
-from dsbd.session import IterationEnd, Observer
+from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
 from dsbd.util import cancel_check, value_of
 
@@ -174,8 +175,8 @@ class _PassTimes(Observer):
     def __init__(self, size: int) -> None:
         self.size, self.seconds = size, list[float]()
 
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        if 1 + len(iteration.scored.slots) == self.size:
+    def on_iteration(self, iteration: Iteration) -> None:
+        if 1 + len(iteration.slots) == self.size:
             self.seconds.append(iteration.seconds["score"])
 
 

@@ -17,9 +17,10 @@ from dsbd.bench.systems import BASELINE, System, require_count
 from dsbd.bench.task import Question, Task
 from dsbd.bench.tasks import Prompts
 from dsbd.errors import SettingsError, StoppedError
+from dsbd.iteration import Iteration
 from dsbd.models.pair import Pair
 from dsbd.results import ITERATION_PHASES, DecodingResult
-from dsbd.session import IterationEnd, Observer, RunStart
+from dsbd.session import Observer, RunStart
 
 MAX_ROUNDS = 100
 
@@ -131,7 +132,7 @@ class TimelineObserver(Observer):
     def on_start(self, start: RunStart) -> None:
         self._start = start
 
-    def on_iteration(self, iteration: IterationEnd) -> None:
+    def on_iteration(self, iteration: Iteration) -> None:
         phases = [(cast(Phase, phase), iteration.seconds[phase]) for phase in ITERATION_PHASES]
         self._phases += phases
         self._commits.append((sum(seconds for _, seconds in phases), len(iteration.layers)))

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
+from dsbd.drafts.lookup import LOOKUP
+from dsbd.drafts.source import DraftSource
 from dsbd.errors import PairError, first_line
 from dsbd.machine import SMALL, computes_bfloat16, free_bytes, limit_threads, without_progress
 from dsbd.memory.files import load_memory, require_folder
@@ -21,7 +23,6 @@ from dsbd.models.cache import pack_groups
 from dsbd.models.engines.choice import resolve_engine, resolve_weights
 from dsbd.models.engines.onnx import why_no_graph
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import LOOKUP
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.smollm2 import fetched, require_fetched
@@ -47,7 +48,7 @@ DeviceMap = str | Mapping[str, Any]
 
 def load_pair(
     target: str | Path | None = None,
-    draft: str | Path | None = None,
+    draft: str | Path | DraftSource | None = None,
     device: str = "auto",
     dtype: str | torch.dtype = "auto",
     engine: str = "auto",
@@ -64,8 +65,8 @@ def load_pair(
             ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with its memory. Where no
             folder has their name, ``stories``, ``sql`` and ``memory`` do.
             ``smollm2`` is a chat model, once ``python -m dsbd fetch smollm2`` has run.
-        draft: a smaller model with the same vocabulary, or ``lookup``: guesses copied from prompt and text, without
-            a second model. With None only methods without drafts work.
+        draft: a smaller model with the same vocabulary. Or what guesses without one: ``lookup``, which copies from
+            prompt and text, or a :class:`dsbd.DraftSource` of your own. With None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
             float32 on a CPU where ONNX Runtime runs the model and both its copies fit the memory.
@@ -94,7 +95,9 @@ def load_pair(
         if memory is not None:
             raise PairError(f"{WITH_MEMORY!r} brings its own memory; leave memory {str(memory)[:100]!r} out")
         memory = asset_path("models/stories/memory")
-    is_bundled, (target, draft) = target == WITH_MEMORY, sources_of(target, draft)
+    source = draft if isinstance(draft, DraftSource) else None
+    is_bundled, named = target == WITH_MEMORY, LOOKUP if isinstance(draft, DraftSource) else draft
+    target, name = sources_of(target, named)
     where = resolve_device(device)
     resolve_dtype(dtype, where)
     is_suited = target == fetched() and not (load_kwargs or device_map)
@@ -107,18 +110,18 @@ def load_pair(
         require_folder(memory)
     limit_threads()
     loaded = list[tuple[LanguageModel, Any]]()
-    for source in (target, None if draft == LOOKUP else draft):
-        if source is not None:
-            show(f"loading {display_name(source)}")
+    for one in (target, None if name == LOOKUP else name):
+        if one is not None:
+            show(f"loading {display_name(one)}")
             with without_progress():
-                loaded.append(_load(source, where, dtype, engine, weights, options))
+                loaded.append(_load(one, where, dtype, engine, weights, options))
     model, tokenizer = loaded[0]
     if memory is not None:
         model = remembering(model, memory, f"{WITH_MEMORY}/target" if is_bundled else model.id)
         tokenizer.model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
     show("checking")
-    draft_model, draft_tokenizer = loaded[1] if len(loaded) > 1 else (None if draft is None else LOOKUP, None)
-    return make_pair(model, draft_model, tokenizer, engine, draft_tokenizer)
+    own, its = loaded[1] if len(loaded) > 1 else (None if name is None else source or LOOKUP, None)
+    return make_pair(model, own, tokenizer, engine, its)
 
 
 def remembering(model: LanguageModel, memory: str | Path, name: str) -> LanguageModel:

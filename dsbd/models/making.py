@@ -11,13 +11,14 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from dsbd.drafts.lookup import LOOKUP, PromptLookup
+from dsbd.drafts.source import CheckedSource, DraftSource
 from dsbd.errors import PairError
 from dsbd.models.cache import pack_groups
 from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_int8, check_states, eager_of
 from dsbd.models.engines.choice import ENGINES, engine_for, resolve_engine
 from dsbd.models.files import loading_errors
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import LOOKUP, Lookup
 from dsbd.models.pair import Pair
 
 KEPT = {
@@ -32,7 +33,7 @@ FALLS_BACK = {"eager": "runs eagerly", "traced": "runs on torch"}
 
 def make_pair(
     target: PreTrainedModel | LanguageModel,
-    draft: PreTrainedModel | LanguageModel | str | None = None,
+    draft: PreTrainedModel | LanguageModel | DraftSource | str | None = None,
     tokenizer: Any = None,
     engine: str | None = None,
     draft_tokenizer: Any = None,
@@ -48,7 +49,8 @@ def make_pair(
 
     Args:
         target: a causal language model.
-        draft: a smaller model with the same vocabulary, or ``lookup``; with None only methods without drafts work.
+        draft: a smaller model with the same vocabulary, ``lookup``, or a :class:`dsbd.DraftSource`; with None only
+            methods without drafts work.
         tokenizer: of both models.
         engine: as for :func:`dsbd.load_pair`. None is ``auto`` for a model of transformers, and leaves the engine of a
             :class:`LanguageModel`.
@@ -58,15 +60,19 @@ def make_pair(
         PairError: a model is not a loaded causal language model, or sees later tokens; the tokenizer is missing or has
             tokens that a model lacks; the vocabularies differ; or the engine is unknown or does not work here.
     """
-    by_lookup = isinstance(draft, str) and draft == LOOKUP
-    loaded: dict[str, Any] = {"target": target} if draft is None or by_lookup else {"target": target, "draft": draft}
+    is_lookup = isinstance(draft, str) and draft == LOOKUP
+    source = PromptLookup() if is_lookup else draft if isinstance(draft, DraftSource) else None
+    loaded: dict[str, Any] = {"target": target}
+    if draft is not None and source is None:
+        loaded["draft"] = draft
     models = {role: _wrapped(model, role, engine) for role, model in loaded.items()}
     vocabulary = _shared_vocabulary(tokenizer, draft_tokenizer, models)
     checks, fallbacks = dict[str, ForestCheck](), list[str]()
     models = {role: _fitted(model, role, vocabulary, checks, fallbacks) for role, model in models.items()}
     eos = _eos_ids(models["target"], tokenizer)
-    lookup = Lookup(models["target"].vocabulary_size) if by_lookup else None
-    return Pair(models["target"], models.get("draft", lookup), tokenizer, eos, checks, fallbacks)
+    if source is not None and not is_lookup:
+        source = CheckedSource(source, models["target"].vocabulary_size)
+    return Pair(models["target"], models.get("draft", source), tokenizer, eos, checks, fallbacks)
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:
@@ -76,7 +82,8 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
     if not isinstance(model, PreTrainedModel):
         raise PairError(
             f"{role} is a {type(model).__name__}; give a loaded model of transformers, such as "
-            f"AutoModelForCausalLM.from_pretrained(...), names to load_pair, or {LOOKUP!r} as the draft"
+            f"AutoModelForCausalLM.from_pretrained(...), names to load_pair, or {LOOKUP!r} or a "
+            f"dsbd.DraftSource as the draft"
         )
     name = str(model.config.name_or_path or type(model).__name__)
     if getattr(model.config, "is_encoder_decoder", False):

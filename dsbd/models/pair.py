@@ -16,13 +16,13 @@ import numpy as np
 import torch
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
+from dsbd.drafts.source import DraftSource
 from dsbd.errors import PromptError, first_line, wrap_errors
 from dsbd.machine import machine, versions
 from dsbd.memory.reading import PromptMemory
 from dsbd.methods import needs_draft_model
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import Lookup
 from dsbd.results import ShortRepr
 from dsbd.settings import DecodingSettings
 from dsbd.util import CancelCheck, Progress, never_cancel
@@ -98,7 +98,7 @@ class Pair(ShortRepr):
     """The models, the tokenizer, and the ids that end a text. A pair equals only itself."""
 
     target: LanguageModel
-    draft: LanguageModel | Lookup | None
+    draft: LanguageModel | DraftSource | None
     tokenizer: Any
     eos: frozenset[int]
     checks: Mapping[str, ForestCheck] = field(default_factory=dict)
@@ -110,6 +110,16 @@ class Pair(ShortRepr):
     def models(self) -> list[LanguageModel]:
         """Return the target, and the draft model if there is one."""
         return [self.target, *([self.draft] if isinstance(self.draft, LanguageModel) else [])]
+
+    @property
+    def source(self) -> DraftSource | None:
+        """Return what guesses in place of a draft model; None if nothing does."""
+        return None if isinstance(self.draft, LanguageModel) else self.draft
+
+    @property
+    def copies(self) -> bool:
+        """Return whether guesses are copied from the prompt and the text so far."""
+        return self.source is not None and self.source.record.copies
 
     @property
     def device(self) -> torch.device:
@@ -329,18 +339,19 @@ def _ids_of(prompt: Any) -> list[int] | None:
 
 def conditions(pair: Pair) -> dict[str, Any]:
     """Return plain data: what a measurement depends on."""
-    models = {"target": pair.target, "draft": pair.draft}
+    draft = pair.draft
     return {
         "machine": machine(pair.device),
         "versions": versions(),
-        "models": {role: None if model is None else model_identity(model) for role, model in models.items()},
+        "models": {
+            "target": model_identity(pair.target),
+            "draft": model_identity(draft) if isinstance(draft, LanguageModel) else draft and {"id": draft.record.id},
+        },
     }
 
 
-def model_identity(model: LanguageModel | Lookup) -> dict[str, Any]:
-    """Return name, size, type, and a digest of the configuration and of a part of every weight; of lookup its name."""
-    if isinstance(model, Lookup):
-        return {"id": model.id}
+def model_identity(model: LanguageModel) -> dict[str, Any]:
+    """Return name, size, type, and a digest of the configuration and of a part of every weight."""
     identity: dict[str, Any] = {
         "id": model.id,
         "revision": model.revision,

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import dsbd
-from dsbd.api import planning
+from dsbd.api import DecodeRequest
 from dsbd.bench.measure import log_likelihood
 from dsbd.errors import PairError, PromptError, StoppedError
 from dsbd.memory.files import CONFIG, WEIGHTS, LowRank, load_memory, save_memory
@@ -258,7 +258,7 @@ def test_what_does_not_fit_behind_the_memory_is_refused(pair) -> None:
 
 def test_reading_tells_how_far_it_is_and_stops(pair) -> None:
     """Catches a long prompt that cannot be cancelled while it is read."""
-    steps = list(planning(pair, LONG + "!", dsbd.DecodingSettings(max_new_tokens=4, draft_depth=2)))
+    steps = list(DecodeRequest(pair, LONG + "!", dsbd.DecodingSettings(max_new_tokens=4, draft_depth=2)).planning())
     assert [step.done for step in steps] == list(range(1, steps[0].total + 1))
     stop = Mock(side_effect=[False, False, True])
     with pytest.raises(StoppedError):

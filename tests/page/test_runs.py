@@ -204,7 +204,7 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
     toys, pair, prompt, method, changed, said, monkeypatch
 ):
     """Catches a monster that fills the memory before a limit is asked, and a message with folders or a traceback."""
-    monkeypatch.setattr("visualize.page.runner.dsbd.stream", None)
+    monkeypatch.setattr("visualize.page.runner.DecodeRequest.planning", None)
     if said in ("exceeds the context", "not valid Unicode"):
         monkeypatch.undo()
     frames = list(play.decode_frames(toys, "me", pair, prompt, method, form_values(**changed)))

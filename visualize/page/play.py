@@ -18,7 +18,6 @@ from typing import Any
 import gradio as gr
 
 from dsbd.errors import DsbdError, StoppedError
-from dsbd.models.lookup import Lookup
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 from dsbd.util import SMOLLM2, asset_path
@@ -242,22 +241,22 @@ def decode_frames(
                     rows = [rows_in(trace, text) for text in (trace.result.text, step.beside.text)]
                     yield [message("beside", **describe(trace, step.beside, rows)), KEEP, "", KEEP, KEEP, KEEP]
                     continue
+                if step.opening is not None:
+                    trace, used = step.opening, runner.pairs.get(name)
+                    far += "Sent as a chat. " if used.is_chat else ""
+                    far += COPIED if trace.settings.draft_depth and used.copies else ""
+                    yield [message("begin", bulk=trace.to_dict()), KEEP, "", KEEP, KEEP, None]
+                    continue
                 if step.iteration is None:
                     yield [KEEP, f"{words} {step.doing}", "", KEEP, KEEP, KEEP]
                     continue
                 passes += 1
                 news.append(step.iteration.to_dict())
-                if trace is None:
-                    used = runner.pairs.get(name)
-                    far += "Sent as a chat. " if used.is_chat else ""
-                    far += COPIED if step.trace.settings.draft_depth and isinstance(used.draft, Lookup) else ""
-                    trace = replace(step.trace, iterations=[], result=None)
-                    yield [message("begin", bulk=asdict(trace)), KEEP, "", KEEP, KEEP, None]
-                if step.trace is not None and step.trace.result is not None:
+                if step.trace is not None:
                     trace = step.trace
                     took = describe_seconds(trace.result.stats["seconds"])
                     words = f"{far}Decoded just now: {told('passes', passes)}, {took}."
-                    whole = trace.to_dict() | {"iterations": []}
+                    whole = replace(trace, iterations=[]).to_dict()
                     yield [_more(news, step, whole, drawn_rows(trace)), words, "", KEEP, KEEP, trace]
                 elif time.monotonic() - shown_at >= FRAME_SECONDS:
                     shown_at = time.monotonic()
