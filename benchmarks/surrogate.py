@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
-from dsbd.models.lookup import LOOKUP
+from dsbd.drafts.lookup import LOOKUP
 from transformers import LlamaForCausalLM
 
 import dsbd

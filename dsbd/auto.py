@@ -203,7 +203,7 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
         room: tokens that fit behind the prompt, at least 1.
     """
     short = replace(asked, max_new_tokens=min(room, MEASURED_TOKENS))
-    settings = [_filled(short, "sampled", 1, 0, 0), *candidates(short)]
+    settings = [_filled(short, implied_by(asked)["forest"], 1, 0, 0), *candidates(short)]
     runs: list[list[MeasuredRun]] = [[] for _ in settings]
     total = 1 + RUNS * len(settings)
     end = total + 2 * DUELS
@@ -251,6 +251,8 @@ def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
         given_width = width if asked.draft_width == AUTO else asked.draft_width
         given_cover = cover if asked.cover_width == AUTO else asked.cover_width
         one = _filled(asked, forest, given_width, given_cover, depth)
+        if asked.draft_depth == AUTO:
+            one = replace(one, draft_depth=min(depth, _deepest(one)))
         if (shape := _shape(one)) not in seen:
             seen.add(shape)
             yield one

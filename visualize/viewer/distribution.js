@@ -51,6 +51,8 @@ export function warpedDistribution(rows, beams, {temperature, top_k, top_p, repl
   return {candidates, scores: kept, probs, weightAt, size, isRanked};
 }
 
+const COLDEST = 1e-300; // colder temperatures are this one: no score overflows
+
 /* The logarithm of the mass of each candidate, up to a number that all share; at temperature 0 its log-weight. */
 function scoresOf(rows, beams, temperature, size) {
   const scores = new Float64Array(rows.length * size);
@@ -60,7 +62,7 @@ function scoresOf(rows, beams, temperature, size) {
     const [start, count] = [place * size, Math.log(multiplicity)];
     for (let token = 0; token < size; token++) {
       const weight = log_weight + row[token];
-      scores[start + token] = temperature > 0 ? (weight - most) / temperature + count : weight;
+      scores[start + token] = temperature > 0 ? (weight - most) / Math.max(temperature, COLDEST) + count : weight;
     }
   }
   return scores;
