@@ -21,7 +21,6 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
-from dsbd.drafts.lookup import LOOKUP
 from transformers import LlamaForCausalLM
 
 import dsbd
@@ -30,6 +29,7 @@ from dsbd.bench.measure import as_shipped, generate, time_passes
 from dsbd.bench.statistics import NONE, median_interval
 from dsbd.bench.systems import System, systems
 from dsbd.bench.tasks import load_task
+from dsbd.drafts.lookup import LOOKUP
 from dsbd.machine import machine, synchronise
 from dsbd.models.pair import Pair
 from dsbd.util import SMOLLM2
