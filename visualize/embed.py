@@ -22,12 +22,10 @@ from visualize.words import Words
 
 Kind = Literal["iframe", "jupyter", "reveal"]
 _ADDRESS = re.compile(r"https?://\S+|(?!\w+:)\S+\.html?(#\S*)?", re.IGNORECASE)
-SLIDE_HEIGHT = 620
-"""Pixels of the frame on a slide, which shows only sentence, forest and card."""
+SLIDE_HEIGHT = 620  # pixels of the frame on a slide, which shows only sentence, forest and card
 LEAST_HEIGHT, MOST_HEIGHT, MOST_STEPS = 200, 4000, 200
 _STEP = '<span class="fragment dsbd-step"></span>'
-HEIGHT = 720
-"""Pixels of other frames, which show the whole decode and the controls too."""
+HEIGHT = 720  # pixels of other frames, which show the whole decode and the controls too
 
 
 @dataclass(frozen=True)

@@ -21,16 +21,13 @@ from visualize.layout import hanging, tidy
 from visualize.theme import YIELDED
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten
 
-COVER_HEIGHT = 0.62
-"""Rows that a cover node takes: they are many and small, except those that a beam landed on."""
+COVER_HEIGHT = 0.62  # rows that a cover node takes: they are many and small, except those that a beam landed on
 RECORDED = ("token_id", "kind", "ends", "target_prob", "draft_prob")
 """Attributes of a node below an input beam that are copied from the record."""
 DRAWN = {*RECORDED, "row", "token", "label", "state", "slots", "landed", "log_weight", "records"}
 """Attributes that drawings read of every node."""
-Look = tuple[str, int, bool]
-"""State of a node, its slots (how many beams end there), and whether a beam landed there."""
-Source = Trace | str | Path | DecodingResult
-"""Whatever drawings can be made of."""
+Look = tuple[str, int, bool]  # state of a node, its slots (how many beams end there), and whether a beam landed there
+Source = Trace | str | Path | DecodingResult  # whatever drawings can be made of
 
 
 def load_trace(source: Source) -> Trace:
@@ -66,11 +63,9 @@ class Step:
     phase: str
     """``draft`` (one step for each layer), ``score``, then for each layer ``width``, ``trial``, ``draw`` and ``layer``,
     finally ``commit``."""
-    layer: int = 0
-    """0 if the step belongs to no layer."""
+    layer: int = 0  # 0 if the step belongs to no layer
     record: Trial | Draw | None = None
-    looks: Mapping[int, Look] | None = None
-    """The looks that change with this step, by id."""
+    looks: Mapping[int, Look] | None = None  # the looks that change with this step, by id
 
 
 @dataclass(frozen=True)
@@ -79,12 +74,9 @@ class Width:
 
     layer: int
     width: int
-    is_free: bool
-    """True for the layer after guesses that all passed."""
-    chances: tuple[float, ...]
-    """P(accepted >= k) for k = 1, 2, ..."""
-    threshold: float | None
-    """None if no threshold decided the width."""
+    is_free: bool  # True for the layer after guesses that all passed
+    chances: tuple[float, ...]  # P(accepted >= k) for k = 1, 2, ...
+    threshold: float | None  # None if no threshold decided the width
     record: Layer
 
 
@@ -93,10 +85,8 @@ class Band:
     """The positions of the text that one iteration added, in one pass of the large model."""
 
     iteration: int
-    first: int
-    """Position of its first token, from 1."""
-    last: int
-    """Position of its last one; ``first - 1`` if it added no token."""
+    first: int  # position of its first token, from 1
+    last: int  # position of its last one; ``first - 1`` if it added no token
 
 
 def steps_of(iteration: IterationRecord, settings: ResolvedSettings) -> tuple[Step, ...]:

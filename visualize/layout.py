@@ -14,16 +14,11 @@ keeps them all, and a mirrored tree has the mirrored drawing.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-SIBLINGS = 0.0
-"""Free rows between two children of one parent."""
-COUSINS = 0.3
-"""Free rows between two nodes of one column that have different parents."""
-TREES = 0.9
-"""Free rows between two nodes of one column that belong to different trees."""
+SIBLINGS, COUSINS, TREES = 0.0, 0.3, 0.9
+"""Free rows between two nodes of one column: of one parent, of two parents, of two trees."""
 HEIGHT = 1.0
 
-Children = Mapping[int, Sequence[int]]
-"""The children of each node, from the top down; leaves may be left out."""
+Children = Mapping[int, Sequence[int]]  # the children of each node, from the top down; leaves may be left out
 Contour = list[tuple[float, float]]
 """For each column from the root on: where its nodes begin and end, relative to the row of the root."""
 

@@ -13,17 +13,13 @@ from visualize.theme import FONT, MARK_OF, MARKS, MONOSPACE, SIZES, STYLES, YIEL
 from visualize.tokens import columns
 from visualize.words import Words, number
 
-PITCH, ROW = 168, 32
-"""Pixels of a column, and of a row."""
-LEFT, BAND = 24, 118
-"""Pixels to the left of the forest, and above it for titles and widths."""
+PITCH, ROW = 168, 32  # pixels of a column, and of a row
+LEFT, BAND = 24, 118  # pixels to the left of the forest, and above it for titles and widths
 LEGEND = 36
-CURVE_POINTS = 19
-"""Points of an edge drawn as a polyline."""
+CURVE_POINTS = 19  # points of an edge drawn as a polyline
 _ISOLATE, _POP = "\u2068", "\u2069"
 Point = tuple[float, float]
-Attributes = Mapping[str, Any]
-"""Attributes of a node of :func:`visualize.forest_graph`."""
+Attributes = Mapping[str, Any]  # attributes of a node of :func:`visualize.forest_graph`
 
 
 def forest_svg(

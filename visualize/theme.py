@@ -19,18 +19,13 @@ Theme = Literal["light", "dark"]
 class Style:
     """The look of one mark."""
 
-    symbol: str
-    """A Plotly marker symbol."""
+    symbol: str  # a Plotly marker symbol
     light: str
     dark: str
-    dash: str
-    """The dash of the edge that leads to the node."""
-    size: int
-    """Pixels across."""
-    path: str
-    """The symbol as an SVG path within -1..1, for drawings without Plotly."""
-    filled: bool
-    """False where only the outline is drawn."""
+    dash: str  # the dash of the edge that leads to the node
+    size: int  # pixels across
+    path: str  # the symbol as an SVG path within -1..1, for drawings without Plotly
+    filled: bool  # False where only the outline is drawn
 
     def color(self, theme: Theme = "light") -> str:
         """Return the colour on a light or dark page."""
@@ -49,8 +44,7 @@ MARKS: dict[str, tuple[str, ...]] = {mark: tuple(fields.pop("states")) for mark,
 the large model chose; ``guess``: a guess that was not tested.
 """
 TREE_MARKS = tuple(mark for mark in MARKS if mark != "start")
-YIELDED = (*MARKS["kept"], *MARKS["picked"])
-"""States of the tokens that a layer yields."""
+YIELDED = (*MARKS["kept"], *MARKS["picked"])  # states of the tokens that a layer yields
 STYLES = {mark: Style(**fields) for mark, fields in _TABLE["marks"].items()}
 MARK_OF = {state: mark for mark, states in MARKS.items() for state in states}
 MONOSPACE = "ui-monospace, 'SF Mono', 'Cascadia Code', 'DejaVu Sans Mono', Menlo, Consolas, monospace"

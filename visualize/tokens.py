@@ -13,8 +13,7 @@ from dsbd.tracing.records import NodeRecord, Piece
 
 MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"}
 """Marks that common fonts have. The control pictures, U+2420 for a space, are empty boxes on many machines."""
-LABEL_WIDTH = 14
-"""Monospace columns that a label may take in a drawing; the card has the full text."""
+LABEL_WIDTH = 14  # monospace columns that a label may take in a drawing; the card has the full text
 
 
 def visible(text: str) -> str:

@@ -174,8 +174,7 @@ BUNDLED = [
     *sorted((ASSETS / "lessons" / "traces").glob("[!5]*.json*")),
 ]
 """Recordings of bundled pairs: all but those of the chat's pair, which is fetched, and of lesson 5's three words."""
-EDGE = 3e-5
-"""How far every number must be from one that decides otherwise. Engines and processors differ by 1e-5."""
+EDGE = 3e-5  # how far every number must be from one that decides otherwise. Engines and processors differ by 1e-5.
 
 
 @cache

@@ -282,8 +282,7 @@ _, VERDICT = place_in(TRACE, f"iteration=1 layer=1 node={TRIED}")
 LAST = len(steps_of(TRACE.iterations[0], TRACE.settings)) - 1
 HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
 SCREEN = {"width": 1280, "height": 720}
-LEAST = 19.9
-"""Pixels of the smallest text on a slide."""
+LEAST = 19.9  # pixels of the smallest text on a slide
 SMALL = """least => [...document.querySelectorAll(".lesson *")].filter((one) => !one.closest("svg, .dsbd-scroller")
   && one.checkVisibility({visibilityProperty: true})
   && [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim())).flatMap((one) => {

@@ -14,8 +14,7 @@ FOLDER = Path(__file__).with_name("traces")
 """Small recordings, with every verdict, of a pair whose next word depends only on the last one."""
 ASSETS = Path(__file__).parents[2] / "assets"
 RECORDED = (*sorted(path.name for path in (ASSETS / "traces").glob("*.json*")), "likely", "joint", "tree")
-TRACES = ("toy", "wider", "narrow", "plain", "blocks", "distinct-tree", "nasty", *RECORDED)
-"""Names of traces."""
+TRACES = ("toy", "wider", "narrow", "plain", "blocks", "distinct-tree", "nasty", *RECORDED)  # names of traces
 NASTY = [
     "<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "\"'`${x}", "👨\u200d👩\u200d👧", "\u202eabc",
     "\x00", "a\u2028b\u2029c", "]]>", "<b>b</b>", "<a href='javascript:alert(1)'>", "&lt;", "&amp;", "=1+1", "<!--",

@@ -13,8 +13,7 @@ from visualize.theme import FONT, STYLES, Theme, palette
 from visualize.words import Words
 
 HEIGHT = 380
-ACROSS, MOST_LINES = 42, 14
-"""Characters of a line of hover text, and lines."""
+ACROSS, MOST_LINES = 42, 14  # characters of a line of hover text, and lines
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b88000", "#56b4e9", "#7f7f7f")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "x", "triangle-down", "pentagon",
            "bowtie", "hourglass")  # fmt: skip

@@ -17,15 +17,12 @@ from visualize.tokens import MARKS as SPACES
 from visualize.tokens import columns
 from visualize.words import Words
 
-FOREST_TOP, FOREST_BOTTOM = 84, 60
-"""Pixels above for the titles, and below for the legend."""
+FOREST_TOP, FOREST_BOTTOM = 84, 60  # pixels above for the titles, and below for the legend
 FRAME_MS = 1200
-CONTROLS = 76
-"""Pixels below a figure with frames, for slider and buttons."""
+CONTROLS = 76  # pixels below a figure with frames, for slider and buttons
 NO_AXIS = {"visible": False, "fixedrange": True}
 TREE = {"autosize": True, "hovermode": "closest", "bargap": 0}
-NOTHING: list[Any] = [None]
-"""The coordinates of a trace without points: all frames need the same traces."""
+NOTHING: list[Any] = [None]  # the coordinates of a trace without points: all frames need the same traces
 THIN, THICK, THICKER = 1.2, 2.4, 4.4
 """Pixels of an edge: to a guess, to a token that its layer yielded, and to one that several beams share."""
 
@@ -212,17 +209,13 @@ def _animate(figure: Figure, frames: Sequence[go.Frame], theme: Theme, words: Wo
 
 # The whole decode
 
-TOP, BOTTOM = 52, 52
-"""Pixels above and below the drawing."""
-SHOWN = 64
-"""Tokens in view before the reader drags the figure."""
-ROW, NUMBERS = 13.0, 20.0
-"""Pixels between two rows of twigs, and for the numbers of the passes."""
+TOP, BOTTOM = 52, 52  # pixels above and below the drawing
+SHOWN = 64  # tokens in view before the reader drags the figure
+ROW, NUMBERS = 13.0, 20.0  # pixels between two rows of twigs, and for the numbers of the passes
 GLYPH, WORD_ANGLE, WORD_GAP = 6.3, 60, 9.0
 """For the words: pixels of a character, degrees by which they rise, and pixels between them and the text."""
 FAINT = 0.55
-ON_LINE, IN_TWIG = 10, 6
-"""Pixels across a mark."""
+ON_LINE, IN_TWIG = 10, 6  # pixels across a mark
 CURVE_POINTS = 9
 
 

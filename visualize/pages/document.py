@@ -29,14 +29,10 @@ _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{
 class PageAssets:
     """What a page needs for its viewer to work."""
 
-    head: Markup
-    """Styles."""
-    body: Markup | str = ""
-    """The viewer and its host script; the code that starts them must follow."""
-    has_files: bool = False
-    """True if scripts, style sheets and pictures are files beside the page."""
-    fetches: bool = False
-    """True if the page fetches more from its own server."""
+    head: Markup  # styles
+    body: Markup | str = ""  # the viewer and its host script; the code that starts them must follow
+    has_files: bool = False  # True if scripts, style sheets and pictures are files beside the page
+    fetches: bool = False  # True if the page fetches more from its own server
 
 
 def render(template: str, assets: PageAssets, *, language: str = "en", **values: Any) -> str:

@@ -44,15 +44,13 @@ KEYS = {"title": True, "trace": True, "language": False, "summary": False}
 PLACE_KEYS = ("iteration", "layer", "node", "phase", "step")
 LESSON_BYTES, PICTURE_BYTES, TABLES_BYTES = 1_000_000, 4_000_000, 100_000
 PICTURES = {".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
-MOST_WORDS, MOST_LAYERS = 4, 3
-"""Limits for the tables of a lab."""
+MOST_WORDS, MOST_LAYERS = 4, 3  # limits for the tables of a lab
 _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
 _BLOCK = re.compile(r"^```(?P<kind>lab|cut|lanes|live)(?: (?P<argument>[^\n]*))?\n(?P<instead>.*?)^```$", re.M | re.S)
 _REMEDY = "assets/lessons/three-words.json is such a file"
 Line = tuple[int, str]
-Place = tuple[int, int]
-"""An iteration and one of its steps, both from 0."""
+Place = tuple[int, int]  # an iteration and one of its steps, both from 0
 
 
 @dataclass(frozen=True)
@@ -68,29 +66,22 @@ class Block:
     argument: str
     """``lab``: the file of tables (JSON), beside the lesson. ``cut``: the iteration and the layer. ``lanes``: ``alone``
     shows only the upper lane, the large model. ``live``: the prompt; empty = that of the trace."""
-    instead: str
-    """Markdown, shown on paper and without scripts."""
+    instead: str  # Markdown, shown on paper and without scripts
 
 
 @dataclass(frozen=True)
 class LessonCard:
     """One thing to look at, with or without a question. Texts are Markdown."""
 
-    title: str
-    """Empty for the introduction."""
+    title: str  # empty for the introduction
     text: str
     place: str | None
     """Where the viewer goes; None = it stays. A question is asked one step earlier, and its answer leads here."""
-    line: int
-    """Line of its header in the file."""
-    blocks: dict[str, Block]
-    """By kind."""
-    options: tuple[str, ...] = ()
-    """The answers to choose from; empty = no question."""
-    right: int = 0
-    """Index of the right option, from 0."""
-    explanation: str = ""
-    """Shown with the answer; may be empty."""
+    line: int  # line of its header in the file
+    blocks: dict[str, Block]  # by kind
+    options: tuple[str, ...] = ()  # the answers to choose from; empty = no question
+    right: int = 0  # index of the right option, from 0
+    explanation: str = ""  # shown with the answer; may be empty
 
 
 @dataclass(frozen=True)

@@ -18,18 +18,15 @@ from visualize.pages.document import PageAssets, data_element, style
 from visualize.viewer.bundle import classic, joined, source
 from visualize.words import Words
 
-FOLDER = "live"
-"""The folder of shared files, beside the pages that decode."""
+FOLDER = "live"  # the folder of shared files, beside the pages that decode
 LIST = "files.json"
 ROLES = ("target", "draft")
 WEIGHTS = ("browser.onnx", "config.json", "*.safetensors")
 TOKENIZER = ("generation_config.json", "tokenizer.json", "tokenizer_config.json")
 METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search", "speculative", "sampling", "greedy")
 """The methods that a browser can decode with."""
-QUESTION = "Q: {}\nSQL:"
-"""How the pair for SQL wants a question; a visitor types the question alone."""
-PROMPTS = {"stories": "{}", "sql": QUESTION}
-"""What the models of each pair read; ``{}`` is what a visitor types."""
+QUESTION = "Q: {}\nSQL:"  # how the pair for SQL wants a question; a visitor types the question alone
+PROMPTS = {"stories": "{}", "sql": QUESTION}  # what the models of each pair read; ``{}`` is what a visitor types
 OPENINGS = {"stories": "Once upon a time", "sql": "How many old branches are there in each city?"}
 """What the form starts with for a pair without a recorded decode."""
 SHARED_WORDS = {

@@ -31,8 +31,7 @@ from visualize.words import Words
 TRACE_SUFFIXES = (".json.gz", ".json")
 FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
 ARTICLE, LIVE_PAGE, SERVICE_WORKER = "article.html", "live.html", "service-worker.js"
-FRAME = 1100, 720
-"""Width and height of an embedded page, in pixels."""
+FRAME = 1100, 720  # width and height of an embedded page, in pixels
 
 
 def export_html(source: Source, path: str | Path, *, language: str = "en", place: str = "") -> None:
@@ -67,10 +66,8 @@ class Card:
     """A trace of the site."""
 
     title: str
-    picture: str
-    """Address of its page and its pictures below the site, without ``.html``, ``.svg`` and ``.dark.svg``."""
-    download: str
-    """Address of its file, relative to its page."""
+    picture: str  # address of its page and its pictures below the site, without ``.html``, ``.svg`` and ``.dark.svg``
+    download: str  # address of its file, relative to its page
     file: Path
     trace: Trace
 
