@@ -13,8 +13,8 @@ import {tablePair} from "./tables.js";
 function told(error, table = en) {
   const starts = Object.entries(table).filter(([key]) => key.startsWith("page.live."));
   const words = Object.fromEntries(starts.map(([key, text]) => [key.slice("page.live.".length), text]));
-  const called = (name) => words[`field.${name}`] ?? name;
-  return sentenceOf(error, {words, called, language: table.language});
+  const labelOf = (name) => words[`field.${name}`] ?? name;
+  return sentenceOf(error, {words, labelOf, language: table.language});
 }
 
 const REFUSED = [

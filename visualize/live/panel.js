@@ -38,7 +38,7 @@ function mountLive(root, data) {
   const fields = new Map();
   const methods = make("select", {}, ...data.methods.map(([value, text]) => make("option", {value, text})));
   const labelled = (text, control) => make("label", {}, make("span", {text}), control);
-  const called = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
+  const labelOf = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
   const field = (name) => {
     const {low: min, high: max, kind, also} = FIELDS[name];
     const choice = () =>
@@ -50,7 +50,7 @@ function mountLive(root, data) {
       number: () => make("input", {type: "number", min, max, step: STEP}),
     };
     const control = controls[kind]();
-    const label = labelled(called(name), control);
+    const label = labelled(labelOf(name), control);
     fields.set(name, {control, label});
     return label;
   };
@@ -171,7 +171,7 @@ function mountLive(root, data) {
       if (isFirst && addresses) keep(new URL("../service-worker.js", client.base), addresses);
     } catch (error) {
       const {lang: language} = document.documentElement;
-      said.textContent = say("failed", {error: sentenceOf(error, {words, called, language})});
+      said.textContent = say("failed", {error: sentenceOf(error, {words, labelOf, language})});
     }
     running = false;
     bar.hidden = true;
@@ -213,7 +213,10 @@ class Client {
   /* base: address of the folder of shared files, with a slash. hear: {progress, start, iteration}, called with each
    * message. */
   constructor(base, pair, hear) {
-    Object.assign(this, {base: new URL(base, document.baseURI).href, pair, hear, worker: null, loaded: null});
+    this.base = new URL(base, document.baseURI).href;
+    this.pair = pair;
+    this.hear = hear;
+    this.worker = this.loaded = null;
   }
 
   /* Resolves with {kind: "ready", addresses}, what the worker has loaded, or with {kind: "stopped"}. */

@@ -11,7 +11,7 @@ export function drawCard(viewer, card) {
   let parts = [make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")})];
   if (place >= 0 && viewer.look[place]) parts = nodeCard(viewer, place);
   else if (step.layer && step.phase !== "draft") parts = layerCard(viewer, viewer.now.layer(step.layer));
-  else if (viewer.look[viewer.now.telling]) parts.push(...nodeCard(viewer, viewer.now.telling));
+  else if (viewer.look[viewer.now.example]) parts.push(...nodeCard(viewer, viewer.now.example));
   const close = () => viewer.pin(-1);
   card.replaceChildren(iconButton("close", viewer.say("ui.close"), close, {class: "dsbd-close"}), ...parts);
   card.scrollTop = 0;

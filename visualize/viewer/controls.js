@@ -153,13 +153,15 @@ export function onKey(viewer, event) {
 /* ---- the place in the address: #iteration=4&step=10&node=17, iterations and steps counted from 1 ---------------- */
 
 const PAUSE_MS = 120; // browsers ignore addresses that are written faster than this for long
+/** @type {[string, [string, number]][]} */
 const FIELDS = Object.entries({iteration: ["it", 1], step: ["step", 1], node: ["node", 0]});
 
-/* The place that a text like iteration=4&step=10 names. Inside the viewer, all count from 0. */
+/** The place that a text like iteration=4&step=10 names. Inside the viewer, all count from 0.
+ * @returns {{it?: number, step?: number, node?: number}} */
 export function placeIn(text) {
-  const found = new URLSearchParams(text);
-  const named = FIELDS.filter(([field]) => /^\d{1,9}$/.test(found.get(field)));
-  return Object.fromEntries(named.map(([field, [name, first]]) => [name, Number(found.get(field)) - first]));
+  const query = new URLSearchParams(text);
+  const named = FIELDS.filter(([field]) => /^\d{1,9}$/.test(query.get(field)));
+  return Object.fromEntries(named.map(([field, [name, first]]) => [name, Number(query.get(field)) - first]));
 }
 
 export class Place {
@@ -178,13 +180,13 @@ export class Place {
   /* Keeps everything else in the address. */
   put(place) {
     this.written = performance.now();
-    const found = new URLSearchParams(location.hash.slice(1));
+    const query = new URLSearchParams(location.hash.slice(1));
     for (const [field, [name, first]] of FIELDS) {
-      if (place[name] === null) found.delete(field);
-      else found.set(field, place[name] + first);
+      if (place[name] === null) query.delete(field);
+      else query.set(field, place[name] + first);
     }
     try {
-      history.replaceState(null, "", `#${found}`);
+      history.replaceState(null, "", `#${query}`);
     } catch {
       /* a frame without an address */
     }
@@ -221,6 +223,7 @@ export class Story {
     viewer.goto({it: 0, step: 0});
     const scored = viewer.now.scoredStep;
     const last = viewer.now.steps.length - 1;
+    /** @type {any[]} */
     const beats = viewer.strip.lanes.race ? [{...LANES, it: 0, step: last, mood: "opening"}] : [];
     if (calm()) return this.begin(beats.map((beat) => ({...beat, wait: Infinity, step: 0, mood: "lanes"})));
     beats.push({wait: OPENING_MS, step: 0, say: "story.prompt", mood: "prompt"});

@@ -27,19 +27,21 @@ export class Lanes {
     this.frame = this.ms = 0;
     this.plays = false;
     this.measured = {};
+    this.tree = this.timeline = null;
   }
 
   /* Whether there is something to show. */
   get race() {
     const {whole} = this.viewer.scene;
-    if (this.of !== whole) Object.assign(this, {of: whole, found: raceOf(this.viewer.scene, this.measured)});
-    return this.found;
+    if (this.tree !== whole) this.timeline = timelineOf(this.viewer.scene, this.measured);
+    this.tree = whole;
+    return this.timeline;
   }
 
   /* What was measured of the large model alone: pace, how long its pass is in passes that check, or ratio, how often as
    * fast the decode was. */
   setAlone(measured) {
-    Object.assign(this, {measured, of: null});
+    Object.assign(this, {measured, tree: null});
     if (this.plays && this.race) this.fit();
   }
 
@@ -231,7 +233,8 @@ export class Lanes {
 
 /* What happens when, in passes; null where guessing wins nothing or changes the distribution, or the text is not known
  * yet. */
-function raceOf(scene, {pace = 1, ratio}) {
+/** @param {import("./scene.js").Scene} scene @param {{pace?: number, ratio?: number}} measured */
+function timelineOf(scene, {pace = 1, ratio}) {
   const [best] = scene.result;
   if (!best || scene.iterations.length < scene.bands.length || !scene.settings.lossless) return null;
   const tokens = scene.path(best.node);

@@ -4,15 +4,22 @@
 import {button, clamp, draw, make, placeAt, scrolled} from "./dom.js";
 import {number} from "./words.js";
 
-/* ---- the beams as running text, each token underlined by where it came from ------------------------------------- */
-
-export class TextPanel {
-  key = "text";
+/* A view: built when it is opened, and updated at every step while it is open. */
+export class Panel {
+  constructor(viewer) {
+    this.viewer = viewer;
+  }
 
   build(sheet) {
     this.sheet = sheet;
     this.drawn = null;
   }
+}
+
+/* ---- the beams as running text, each token underlined by where it came from ------------------------------------- */
+
+export class TextPanel extends Panel {
+  key = "text";
 
   update() {
     const {viewer} = this;
@@ -56,7 +63,7 @@ export class TextPanel {
 
 const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "uniform", "acceptance"];
 
-export class TablePanel {
+export class TablePanel extends Panel {
   key = "table";
 
   build(sheet) {
@@ -117,7 +124,7 @@ const HEADER = 96;
 const PROMPT = 3;
 const MARGIN = 60;
 
-export class MaskPanel {
+export class MaskPanel extends Panel {
   key = "mask";
 
   build(sheet) {

@@ -21,7 +21,7 @@ export async function readTrace(file) {
   let [text, bytes, values] = ["", 0, 0];
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     bytes += next.value.length;
-    for (const byte of next.value) values += STARTS.has(byte);
+    for (const byte of next.value) values += Number(STARTS.has(byte));
     const [limit, unit] = bytes > MOST_BYTES ? [MOST_BYTES, "bytes"] : [MOST_VALUES, "values"];
     if (bytes > MOST_BYTES || values >= MOST_VALUES) {
       reader.cancel();

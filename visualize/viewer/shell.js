@@ -71,7 +71,7 @@ class Views {
   /* before: the fold in the language before. */
   constructor(viewer, before) {
     const {say} = viewer;
-    this.panels = PANELS.map((Panel) => Object.assign(new Panel(), {viewer}));
+    this.panels = PANELS.map((View) => new View(viewer));
     const options = this.panels.map(({key}) => make("option", {value: key, text: say(`tab.${key}`)}));
     const onchange = (event) => this.open(event.target.value);
     const told = {"aria-label": say("ui.views"), title: say("ui.views")};

@@ -50,7 +50,8 @@ export class Strip {
     if (this.element.hidden) return;
     const width = this.scroller.clientWidth || this.viewer.root.clientWidth || 800;
     if (this.drawn !== whole || this.width !== width) {
-      Object.assign(this, {drawn: whole, width});
+      this.drawn = whole;
+      this.width = width;
       this.build(whole);
       this.lanes.fit();
     }
@@ -245,7 +246,8 @@ export class MemoryRow {
     this.element.hidden = !memory;
     const key = memory ? JSON.stringify(memory) : "";
     if (!memory || this.drawn === key) return;
-    Object.assign(this, {drawn: key, segments: memory.segments});
+    this.drawn = key;
+    this.segments = memory.segments;
     this.build(memory);
     this.choose(this.segments.length - 1);
   }

@@ -76,10 +76,12 @@ const PATH_CHARACTERS = 48; // how much of a beam's text the card of a node show
 const UNKNOWN = {end: "", pending: []};
 
 export class RunningText {
+  /** @param {import("./types").Prompt} prompt */
   constructor(prompt) {
     const [text, pending] = written(prompt);
     const turn = turnIn(prompt);
     this.prompt = flowing(turn === null ? text.replaceAll(EDGE, "") : `${turn}\n`);
+    /** @type {Map<number, any>} */
     this.known = new Map([[PROMPT_END, {end: lastOf(this.prompt), pending}]]);
   }
 

@@ -5,6 +5,7 @@
 import {bar, gauge} from "./card.js";
 import {button, clamp, iconButton, make} from "./dom.js";
 import {acceptanceOf, chainOf, residualOf} from "./distribution.js";
+import {Panel} from "./panels.js";
 import {enough, number} from "./words.js";
 
 const LEAST = 0.6; // how much of the height the largest probability leaves free, at least
@@ -141,7 +142,7 @@ class CutFill {
 }
 
 /* The view of it: the layer of the step, else the first one with guesses. */
-export class CutPanel {
+export class CutPanel extends Panel {
   key = "cut";
 
   get layer() {
@@ -150,11 +151,6 @@ export class CutPanel {
     const isTried = (layer) => now.trials.some((trial) => trial.layer === layer.layer) && barsOf(layer, "");
     const here = now.layer(now.steps[step].layer);
     return here && isTried(here) ? here : now.layers.find(isTried);
-  }
-
-  build(sheet) {
-    this.sheet = sheet;
-    this.drawn = null;
   }
 
   update() {

@@ -151,7 +151,7 @@ class Viewer {
   }
 
   /* it, step: places from 0. node: the id of a node to keep in view. */
-  goto({it = this.it, step = this.step, node, keep = false} = {}) {
+  goto({it = this.it, step = this.step, node = undefined, keep = false} = {}) {
     if (!this.scene?.iterations.length) return;
     this.it = clamp(Math.round(it) || 0, 0, this.scene.iterations.length - 1);
     this.step = clamp(Math.round(step) || 0, 0, this.now.steps.length - 1);
