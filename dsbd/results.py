@@ -12,7 +12,7 @@ ITERATION_PHASES = ("draft", "score", "verify", "commit")
 """The phases of an iteration, in order."""
 PHASES = ("prefill", *ITERATION_PHASES)
 """The phases of a decode; :class:`Stats` has ``<phase>_seconds`` for each."""
-VERDICTS = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed")
+VERDICTS = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "guessed", "fresh", "bonus", "landed")
 """What :func:`count_verdicts` counts."""
 
 
@@ -82,10 +82,12 @@ class Stats:
     orphaned: int
     unneeded: int
     recovered: int
+    guessed: int
+    """Coupled draws that are nodes of the forest."""
     fresh: int
     bonus: int
     landed: int
-    """Recovered and fresh beams that are nodes of the forest."""
+    """Recovered, guessed and fresh beams that are nodes of the forest."""
     mean_width: float
     """Mean number of beams a layer yielded, duplicates counted."""
     kv_peak_slots: int

@@ -96,7 +96,7 @@ def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_abo
         for layer in forest.layers:
             distribution = layer.distribution
             pairs = zip(
-                distribution.parent_places.tolist(),
+                distribution.parent_indices.tolist(),
                 distribution.tokens.tolist(),
                 distribution.probs.tolist(),
                 strict=True,
@@ -186,7 +186,7 @@ def likeliest(table, path: Path, depth: int) -> Path:
 
 @pytest.mark.parametrize("at_hand", [True, False])
 def test_mjgd_is_greedy_at_one_and_the_mode_at_the_whole_length(pair, at_hand, monkeypatch) -> None:
-    """Catches a search that ends with a block that is not the likeliest, as where one begins unlikely (seed 112)."""
+    """Catches a search that ends with a block that is not the likeliest: that of seed 112 begins unlikely."""
     read_by_host(at_hand, monkeypatch)
     target, text = ModelTables(pair, [START]).next_token["target"], ()
     assert ids(pair, method="mjgd", block=1, max_new_tokens=6) == ids(pair, method="greedy", max_new_tokens=6)

@@ -124,8 +124,18 @@ def steps_of(iteration: Iteration, settings: ResolvedSettings) -> tuple[Step, ..
             phase, state = ("trial", record.verdict) if isinstance(record, Trial) else ("draw", record.kind)
             looks[record.node] = _later(looks.get(record.node), state, isinstance(record, Draw) and record.landed)
             steps.append(Step(phase, record.layer, record, {record.node: looks[record.node]}))
-        steps.append(Step("layer", one.layer))
+        left = _undrawn(iteration, one, settings)
+        looks |= dict.fromkeys(left, ("undrawn", 0, False))
+        steps.append(Step("layer", one.layer, looks={node: looks[node] for node in left}))
     return (*steps, Step("commit"))
+
+
+def _undrawn(iteration: Iteration, layer: Layer, settings: ResolvedSettings) -> list[int]:
+    """The guesses of a coupled forest that no draw of their layer took."""
+    drawn = {beam.node for beam in layer.beams}
+    is_checked = settings.forest == "coupled" and layer.kind == "draft"
+    guesses = [node.id for node in iteration.nodes if node.layer == layer.layer and node.kind == "cover"]
+    return [node for node in guesses if is_checked and node not in drawn]
 
 
 def _later(before: Look | None, state: str, landed: bool) -> Look:

@@ -47,7 +47,7 @@ class Checks:
 
     def __init__(self, trace: Trace) -> None:
         self.trace, self.settings = trace, trace.settings
-        self.count, self.place = 0, "trace"
+        self.count, self.where = 0, "trace"
         self.nodes = trace.node_index()
         self.log_weights: dict[int, float] = {ROOT: 0.0}
         """Of the nodes so far, by id; minus infinity for impossible ones."""
@@ -99,7 +99,7 @@ class Checks:
 
     def broken(self, name: str, of: object, why: str) -> None:
         """Raise what does not follow."""
-        raise BrokenError(f"{self.place}: {name}{f' ({of})' if of != '' else ''} {why}")
+        raise BrokenError(f"{self.where}: {name}{f' ({of})' if of != '' else ''} {why}")
 
 
 def _exceeds(recorded: float, limit: float, allowed: float = 0.0) -> bool:
@@ -152,8 +152,8 @@ def check_numbers(checks: Checks, iteration: Iteration) -> None:
         is_reached = node.layer <= len(layers)
         if is_reached and settings.branching is not None:
             is_reached = node.parent in layers[node.layer - 1].alive
-        held = node.draft_log_prob is not None, node.draft_prob is not None, node.target_prob is not None
-        checks.same("numbers of a node", held, (of_forest, of_forest, is_reached), node.id)
+        present = node.draft_log_prob is not None, node.draft_prob is not None, node.target_prob is not None
+        checks.same("numbers of a node", present, (of_forest, of_forest, is_reached), node.id)
         if not settings.lossless and node.id not in named:  # the target scores the best beam only
             checks.same("a node that is not scored", possible, False, node.id)
         elif (node.target_prob or 0.0) > 0 or node.id in taken:
@@ -261,8 +261,10 @@ def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[Node], beams:
     checks.same(
         "parents of the likeliest candidates", {candidate.parent for candidate in candidates} <= {*layer.alive}, True
     )
-    places = {node: place for place, node in enumerate(layer.alive)}
-    order = [(-candidate.target_prob, places.get(candidate.parent, -1), candidate.token_id) for candidate in candidates]
+    beam_index = {node: index for index, node in enumerate(layer.alive)}
+    order = [
+        (-candidate.target_prob, beam_index.get(candidate.parent, -1), candidate.token_id) for candidate in candidates
+    ]
     checks.same("order of the likeliest candidates", order, sorted(order))
     checks.same("number of likeliest candidates", len(candidates), min(ALTERNATIVES, support))
     by_content = {(node.parent, node.token_id): node for node in nodes}

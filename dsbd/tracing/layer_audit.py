@@ -9,6 +9,7 @@ others: of these the sum of P is known, and nothing of Q. So S is only bounded w
 
 import math
 from collections.abc import Sequence
+from operator import add
 
 import numpy as np
 
@@ -67,29 +68,34 @@ class LayerAudit:
     def _recorded_distribution(self) -> tuple[JointDistribution, Floats]:
         """Return P and Q of the recorded candidates, in their order, and of one candidate for all others."""
         alive = self.layer.alive
-        places = {node: place for place, node in enumerate(alive)}
+        beam_index = {node: index for index, node in enumerate(alive)}
         drawn = {draw.node: draw.draft_prob for draw in self.draws}  # a drawn node holds no Q
         candidates = {
-            (places[node.parent], node.token_id): (node.target_prob or 0.0, node.draft_prob or drawn.get(node.id, 0.0))
+            (beam_index[node.parent], node.token_id): (
+                node.target_prob or 0.0,
+                node.draft_prob or drawn.get(node.id, 0.0),
+            )
             for node in self.nodes.values()
-            if node.parent in places
+            if node.parent in beam_index
         }
-        listed = {(places[one.parent], one.token_id): one for one in self.layer.alternatives if one.parent in places}
-        candidates |= {place: (one.target_prob, one.draft_prob) for place, one in listed.items()}
+        listed = {
+            (beam_index[one.parent], one.token_id): one for one in self.layer.alternatives if one.parent in beam_index
+        }
+        candidates |= {content: (one.target_prob, one.draft_prob) for content, one in listed.items()}
         self.index = {candidate: index for index, candidate in enumerate(sorted(candidates))}
         self.index_of = {
-            node.id: self.index[places[node.parent], node.token_id]
+            node.id: self.index[beam_index[node.parent], node.token_id]
             for node in self.nodes.values()
-            if node.parent in places
+            if node.parent in beam_index
         }
         target, draft = np.array([candidates[candidate] for candidate in self.index] + [(0.0, 0.0)]).T
         self.rest = target[-1] = max(1.0 - math.fsum(target), LEAST_LEFT)
         ranks = None
         if self.checks.is_greedy:  # certain in their turn are the beams of the layer
             first = [self.index_of[beam.node] for beam in self.layer.beams if beam.node in self.index_of]
-            ranks = np.array([*first, *(place for place in range(target.size) if place not in first)])
+            ranks = np.array([*first, *(index for index in range(target.size) if index not in first)])
             self.rest = 0.0
-        keys = np.array([(place << 32) | token for place, token in self.index] + [len(alive) << 32])
+        keys = np.array([(beam << 32) | token for beam, token in self.index] + [len(alive) << 32])
         with np.errstate(divide="ignore"):
             return JointDistribution(keys, target, np.zeros(target.size), np.log(target), ranks), draft
 
@@ -124,8 +130,8 @@ class LayerAudit:
         target = self.distribution.masses()
         for c, S in zip(layer.chain_c, layer.chain_S, strict=True):
             self._bound(S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0, "chain")
-        chain = [0.0, *(before + left for before, left in zip(layer.chain_c, layer.chain_S[:-1], strict=False))]
-        return width_after_chain(chain, layer.chain_S, layer.target_support, settings)
+        chain_c = [0.0, *map(add, layer.chain_c, layer.chain_S[:-1])]
+        return width_after_chain(chain_c, layer.chain_S, layer.target_support, settings)
 
     # ---- trials
 
@@ -194,7 +200,9 @@ class LayerAudit:
         """Decide one draw again: its kind, its distribution, and the interval its uniform fell in or the noise."""
         checks, layer, name = self.checks, self.layer, f"draw of node {draw.node}"
         node = self.nodes[draw.node]
-        checks.same("kind of a draw", draw.kind, "recovered" if self.rejections else self._kind(), name)
+        kind = "recovered" if self.rejections else self._kind()
+        is_guessed = checks.is_coupled and kind == "fresh" and node.kind != "drawn"
+        checks.same("kind of a draw", draw.kind, "guessed" if is_guessed else kind, name)
         checks.same("landing", draw.landed, node.kind != "drawn", name)
         if not checks.is_coupled:
             self._adopt(draw, name)
@@ -296,7 +304,7 @@ def check_joint_test(checks: Checks, iteration: Iteration) -> None:
     for number, trial in enumerate(trials, 1):
         tried, name, joint = nodes.get(trial.node), f"trial of node {trial.node}", trial.joint
         if tried is None or joint is None or tried.parent != parent:
-            raise BrokenError(f"{checks.place}: {name} does not go on with the best beam, or has no sums")
+            raise BrokenError(f"{checks.where}: {name} does not go on with the best beam, or has no sums")
         numbers = trial.layer, trial.order, trial.residual_prob, trial.c, trial.S, trial.uniform
         checks.same("numbers of a joint trial", numbers, (number, 0, None, None, None, None), name)
         checks.close("Q of a joint trial", trial.draft_prob, tried.draft_prob or 0.0, name)

@@ -27,8 +27,9 @@ Verdict = Literal["accepted", "rejected", "orphaned", "unneeded", "carried"]
 """Of a draft. carried: in a joint test it fails, but a longer beginning of the beam passes and takes it along."""
 TAKEN: tuple[Verdict, ...] = ("accepted", "carried")
 """Verdicts of the drafts that a layer yields."""
-DrawKind = Literal["recovered", "fresh", "bonus"]
-"""The source of a drawn beam: the residual, the target's distribution, or the bonus layer."""
+DrawKind = Literal["recovered", "guessed", "fresh", "bonus"]
+"""The source of a drawn beam: the residual, the target's distribution, or the bonus layer. guessed: a coupled draw of a
+node that the forest has."""
 Outcome = Literal["passed", "landed", "short", "bonus", "finished", "stopped", "block"]
 """Of a layer. passed: accepted drafts reached its width; landed: every drawn beam landed, so verification goes on;
 short: verification ends here; bonus: the bonus layer; finished: no beam is alive any more;

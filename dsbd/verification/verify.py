@@ -80,7 +80,7 @@ class _State(NamedTuple):
 
     number: int  # from 1
     alive: list[Beam]
-    places: dict[Node, int]
+    beam_index: dict[Node, int]
     distribution: JointDistribution
     draft_probs: Floats
     draft_mass: float
@@ -89,7 +89,7 @@ class _State(NamedTuple):
     def log_weight(self, node: Node) -> float:
         """Return the log-weight of a node that the layer yields."""
         assert node.parent is not None
-        index = self.distribution.find(self.places[node.parent], node.token)
+        index = self.distribution.find(self.beam_index[node.parent], node.token)
         assert index is not None
         return float(self.distribution.log_weights[index])
 
@@ -111,16 +111,16 @@ class _Verifier:
             [beam.multiplicity for beam in alive],
             self.settings,
         )
-        places = {beam.node: place for place, beam in enumerate(alive)}
+        beam_index = {beam.node: index for index, beam in enumerate(alive)}
         draft_probs, mass = (
             (np.zeros(distribution.support), 0.0)
             if drafted is None
-            else drafted.distribution.restrict(distribution, places)
+            else drafted.distribution.restrict(distribution, beam_index)
         )
-        if drafted is not None and self.settings.forest == "coupled" and not drafted.below(places):
+        if drafted is not None and self.settings.forest == "coupled" and not drafted.below(beam_index):
             mass = 0.0
         residual = Residual(distribution, draft_probs, self.settings.replacement)
-        return _State(number, alive, places, distribution, draft_probs, mass, residual)
+        return _State(number, alive, beam_index, distribution, draft_probs, mass, residual)
 
     def draft_layer(self, state: _State, drafted: ForestLayer) -> VerifiedLayer:
         """Try the drafts in the order they were drawn until the width is reached, then draw what is missing."""
@@ -170,15 +170,15 @@ class _Verifier:
         for order, (node, draft_prob) in enumerate(zip(drafted.drafts, drafted.draft_probs, strict=True)):
             gain = gains[order]
             prob = 1.0 if drafted.distribution.ranked else min(draft_prob * gain, 1.0)
-            place = state.places.get(node.parent) if node.parent is not None else None
+            beam = state.beam_index.get(node.parent) if node.parent is not None else None
             if len(accepted) == width:
                 trials.append(Trial(state.number, order, node, "unneeded", prob, None, None, None, None, None, None))
-            elif place is None:
+            elif beam is None:
                 now = residual.recorded
                 trials.append(Trial(state.number, order, node, "orphaned", prob, None, *now, None, None, None))
                 residual.reject(None, gain)
             else:
-                index = state.distribution.find(place, node.token)
+                index = state.distribution.find(beam, node.token)
                 trials.append(self._try(state, node, order, index, prob, gain))
                 if trials[-1].verdict == "accepted" and index is not None:
                     residual.accept(index)
@@ -222,8 +222,9 @@ class _Verifier:
         for order in range(count):
             before, source = residual.recorded, "recovered" if residual.c > 0 else kind
             drawn = self.choices.draw(residual.masses())
-            drawing = *before, drawn.uniform, drawn.low, drawn.high
-            draws.append(self._drawn(state, order, source, drawn.index, nodes, *drawing))
+            c, S = before
+            interval = {"uniform": drawn.uniform, "cdf_low": drawn.low, "cdf_high": drawn.high}
+            draws.append(self._drawn(state, order, source, drawn.index, nodes, c=c, S=S, **interval))
             residual.take(drawn.index)
         return draws
 
@@ -245,14 +246,7 @@ class _Verifier:
         ]
 
     def _drawn(
-        self,
-        state: _State,
-        order: int,
-        kind: DrawKind,
-        index: int,
-        nodes: dict[int, Node],
-        *drawing: float,
-        **more: float,
+        self, state: _State, order: int, kind: DrawKind, index: int, nodes: dict[int, Node], **drawing: float
     ) -> Draw[Node]:
         """Return the draw of a candidate; ``nodes`` holds those of the layer's draws so far, by index."""
         beam, token = state.distribution.candidate(index)
@@ -260,7 +254,9 @@ class _Verifier:
         landed = self.forest.find(parent, token)
         node = nodes.setdefault(index, landed or parent.child(token))
         probs = state.distribution.probability(index), float(state.draft_probs[index])
-        return Draw(state.number, order, kind, node, landed is not None, *probs, *drawing, **more)
+        is_guessed = self.settings.forest == "coupled" and landed is not None and kind == "fresh"
+        source: DrawKind = "guessed" if is_guessed else kind
+        return Draw(state.number, order, source, node, landed is not None, *probs, **drawing)
 
     def _collect(self, state: _State, nodes: list[Node]) -> tuple[list[Beam], list[Beam]]:
         """Merge equal beams. Returns all beams with their multiplicities, and those that are not finished."""

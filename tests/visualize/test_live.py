@@ -25,7 +25,7 @@ from dsbd.methods import resolve
 from dsbd.models.engines.onnx_graph import BROWSER, bundled_graph
 from dsbd.models.loading import display_name
 from dsbd.models.pair import Pair, TokenBytes
-from dsbd.models.states.forest import ForestRow
+from dsbd.models.states.forest import ForestState
 from dsbd.session import RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
@@ -71,7 +71,7 @@ class Slots:
         self.length = start + len(sources)
 
 
-class TableRow(ForestRow):
+class TableState(ForestState):
     """The decoder's row over a table in place of a model: the logits follow from the last two tokens."""
 
     def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
@@ -118,7 +118,7 @@ def table_pair(given: dict[str, Any]) -> Pair:
 def decoded(monkeypatch: pytest.MonkeyPatch):
     """Return Python's trace of a case, as plain data."""
     for module in ("decoder", "session"):
-        monkeypatch.setattr(f"dsbd.{module}.row_of", lambda model, start, check: TableRow(model, 0, check))
+        monkeypatch.setattr(f"dsbd.{module}.state_of", lambda model, start, check: TableState(model, 0, check))
     monkeypatch.setattr("dsbd.draft._noise", noise)
 
     def run(case: dict[str, Any]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ class Recorder {
     const names = ["accepted", "rejected", "orphaned", "unneeded"];
     const counts = Object.fromEntries([
       ...names.map((name) => [name, verdict(name)]),
-      ...["recovered", "fresh", "bonus"].map((name) => [name, drawn(name)]),
+      ...["recovered", "guessed", "fresh", "bonus"].map((name) => [name, drawn(name)]),
       ["landed", sumOf(({draws}) => draws.filter(({landed}) => landed).length)],
       ["iterations", iterations.length],
       ["layers", sumOf(({layers}) => layers.length)],

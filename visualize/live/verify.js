@@ -164,7 +164,9 @@ function completed(task, entry, width, residual, trials) {
     const node = grow(at);
     const probs = {target_prob: distribution.ranks ? 1 : distribution.probs[at], draft_prob: draft_probs[at]};
     const landed = forest.find(node.parent, node.token) !== null;
-    draws.push({kind: residual.drawKind(), node, landed, ...probs, ...drawing});
+    const kind = residual.drawKind();
+    const isGuessed = settings.forest === "coupled" && landed && kind === "fresh";
+    draws.push({kind: isGuessed ? "guessed" : kind, node, landed, ...probs, ...drawing});
     residual.take(at);
   };
   if (settings.forest === "coupled") {

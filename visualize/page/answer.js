@@ -7,6 +7,7 @@ import {turnIn} from "../viewer/tokens.js";
 const ORIGINS = {
   accepted: "a guess that was kept",
   carried: "a guess, kept with those before it",
+  guessed: "a guess that is what the large model picked",
   recovered: "picked by the large model, where the guesses ran out",
   fresh: "picked by the large model, to keep as many versions as planned",
   bonus: "picked by the large model, where no guess was left to check",
@@ -120,6 +121,9 @@ export function kept(settings, {methods, plain}) {
   }
   const beams = method === "dsbd" ? ` with ${counted(max_width, "beam")}` : "";
   const of = (methods[plain[method]] ?? "").toLowerCase() + beams;
+  if (settings.forest === "coupled") {
+    return {words: `Exact setting: the same text, token for token, as ${of} writes with this seed.`, isExact: true};
+  }
   return {words: `Exact setting, same quality: each text as likely as in ${of}.`, isExact: true};
 }
 

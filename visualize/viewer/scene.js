@@ -270,7 +270,7 @@ const VERIFYING = ["width", "trial", "draw", "layer"];
 /** The steps, the indices of the step that scores and of those that choose the width of each layer, and the last look
  * of each node. @param {Iteration} record @param {Map<number, number>} places the indices of the nodes, by id
  * @param {Settings} settings */
-function stepsOf(record, places, {branching}) {
+function stepsOf(record, places, {branching, forest: kindOfForest}) {
   const {input_beams, nodes, trials, draws, layers, draft_depth} = record;
   /** @type {Map<number, Look>} */ const looks = new Map();
   for (const {node, multiplicity} of input_beams) looks.set(node, {state: "input", slots: multiplicity, landed: false});
@@ -317,6 +317,15 @@ function stepsOf(record, places, {branching}) {
     return ignored;
   };
 
+  /* The guesses of a coupled forest that no draw of their layer took. */
+  const undrawnIn = ({layer, kind, beams}) => {
+    if (kindOfForest !== "coupled" || kind !== "draft") return [];
+    const drawn = new Set(beams.map(({node}) => node));
+    const guesses = nodes.filter((node) => node.layer === layer && node.kind === "cover" && !drawn.has(node.id));
+    for (const {id} of guesses) looks.set(id, {state: "undrawn", slots: 0, landed: false});
+    return guesses.map(({id}) => id);
+  };
+
   const widths = layers.map((one) => {
     const place = steps.length;
     const {layer} = one;
@@ -329,7 +338,7 @@ function stepsOf(record, places, {branching}) {
     draws.forEach((draw, at) => {
       if (draw.layer === layer) tell("draw", at, draw, draw.kind, draw.landed);
     });
-    add("layer", layer, []);
+    add("layer", layer, undrawnIn(one));
     return place;
   });
   add("commit", 0, []);

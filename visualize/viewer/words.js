@@ -190,7 +190,7 @@ export class Words {
   /** How one beam was drawn from the target's distribution. @param {Draw} draw */
   drawn(draw) {
     const sentence = this.say(`draw.${draw.kind}`);
-    return draw.landed ? `${sentence}; ${this.say("draw.landed")}` : sentence;
+    return draw.landed && draw.kind !== "guessed" ? `${sentence}; ${this.say("draw.landed")}` : sentence;
   }
 
   /** The interval in which the random number of a draw fell, or the noise that made it the largest.
