@@ -71,15 +71,15 @@ for (const [name, {iterations}] of Object.entries(scenes)) {
     for (const layer of iterations.flatMap(({layers}) => layers)) {
       const bins = barsOf(layer, "others");
       if (!bins || layer.chain_S.length < 2) continue;
-      const found = bins.map(shares);
-      const sum = (kind) => found.reduce((before, share) => before + share[kind], 0);
-      const named = found.slice(0, -1).reduce((before, {kept}) => before + kept, 0);
+      const parts = bins.map(shares);
+      const sum = (kind) => parts.reduce((before, share) => before + share[kind], 0);
+      const named = parts.slice(0, -1).reduce((before, {kept}) => before + kept, 0);
       const {target, draft} = bins[bins.length - 1];
       const most = named + Math.min(target, draft);
       near(sum("kept"), Math.min(Math.max(1 - layer.chain_S[1], named), most), 1e-9);
-      bins.forEach((bin, at) => near(found[at].kept + found[at].filled, bin.target, 1e-9));
-      bins.forEach((bin, at) => near(found[at].kept + found[at].cut, bin.draft, 1e-9));
-      assert.ok(found.every((share) => Object.values(share).every((value) => value >= -1e-12)));
+      bins.forEach((bin, at) => near(parts[at].kept + parts[at].filled, bin.target, 1e-9));
+      bins.forEach((bin, at) => near(parts[at].kept + parts[at].cut, bin.draft, 1e-9));
+      assert.ok(parts.every((share) => Object.values(share).every((value) => value >= -1e-12)));
     }
   });
 }

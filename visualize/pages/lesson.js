@@ -230,10 +230,10 @@ function slidesOf({root, forward, back, onswitch}) {
   find("button.teach").addEventListener("click", () => teach(!state.teacher));
   find("button.print").addEventListener("click", () => print());
 
-  const found = new URLSearchParams(location.hash.slice(1));
-  state.card = /^\d{1,4}$/.test(found.get("card") || "") ? Number(found.get("card")) - 1 : 0;
-  const teacher = found.get("teacher") === "1";
+  const query = new URLSearchParams(location.hash.slice(1));
+  state.card = /^\d{1,4}$/.test(query.get("card") || "") ? Number(query.get("card")) - 1 : 0;
+  const teacher = query.get("teacher") === "1";
   show(state.card, false);
   if (teacher) teach(true);
-  slides.turn(found.has("slides") || (parent !== window && innerWidth < 1100 && innerHeight <= 500)); // a course's frame
+  slides.turn(query.has("slides") || (parent !== window && innerWidth < 1100 && innerHeight <= 500)); // a course's frame
 })();

@@ -263,7 +263,7 @@ export class Story {
       return;
     }
     const {wait, it = 0, step, say, mood} = beats[at];
-    this.sentence = told(viewer, say);
+    this.sentence = sentenceOf(viewer, say);
     viewer.root.dataset.story = mood ?? "on";
     viewer.goto({it, step});
     const {lanes} = viewer.strip;
@@ -288,7 +288,7 @@ export class Story {
 }
 
 /* A sentence of the story. What is chosen is told as it was in this iteration. */
-function told({now, say, words}, key) {
+function sentenceOf({now, say, words}, key) {
   if (key !== "story.choose") return say(key, {layers: words.counted("tokens", now.layers.length)});
   const {kept, dropped} = STYLES;
   const parts = {"story.choose": kept.states, "story.crossed": dropped.states, "story.picked": ["recovered", "fresh"]};

@@ -88,7 +88,7 @@ export function obey(event, acts) {
 }
 
 /* The place of the node below the pointer; -1 for none. */
-export const placeAt = (event) => Number(event.target.closest("[data-at]")?.dataset.at ?? -1);
+export const indexAt = (event) => Number(event.target.closest("[data-at]")?.dataset.at ?? -1);
 
 /* A frame that scrolls, by keyboard too, if its content is larger. */
 export const scrolled = (label, ...inside) =>
@@ -137,14 +137,14 @@ export function watchTheme(element, apply) {
 }
 
 /* Gives a part of the page the colours of a theme. */
-export function dress(place, theme) {
-  place.dataset.theme = theme;
-  for (const [mark, style] of Object.entries(STYLES)) place.style.setProperty(`--dsbd-${mark}`, style[theme]);
+export function dress(element, theme) {
+  element.dataset.theme = theme;
+  for (const [mark, style] of Object.entries(STYLES)) element.style.setProperty(`--dsbd-${mark}`, style[theme]);
 }
 
 /* A part of the viewer that stands elsewhere on the page, in its language. */
 export function guest({root, cleanup}, inside) {
-  const place = make("div", {class: "dsbd dsbd-guest", lang: root.lang, dir: root.dir}, inside);
-  cleanup.push(watchTheme(place, (theme) => dress(place, theme)));
-  return place;
+  const element = make("div", {class: "dsbd dsbd-guest", lang: root.lang, dir: root.dir}, inside);
+  cleanup.push(watchTheme(element, (theme) => dress(element, theme)));
+  return element;
 }

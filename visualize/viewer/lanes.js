@@ -150,17 +150,17 @@ export class Lanes {
     const wide = spans.map((span) => span.getComputedTextLength());
     whole.remove();
     const pieces = [];
-    const rows = broken(spans, wide, unit * race.whole).map((places, at) => {
+    const rows = broken(spans, wide, unit * race.whole).map((indices, at) => {
       const text = draw("text", {class: "dsbd-lane-words", "xml:space": "preserve"});
       const row = this.put("g", {});
       row.append(text);
-      text.append(...places.map((place) => spans[place]));
-      spans[places[0]].textContent = spans[places[0]].textContent.trimStart();
-      for (const place of places) {
-        const piece = {span: spans[place], row: at, under: null, at: landing(place)};
+      text.append(...indices.map((index) => spans[index]));
+      spans[indices[0]].textContent = spans[indices[0]].textContent.trimStart();
+      for (const index of indices) {
+        const piece = {span: spans[index], row: at, under: null, at: landing(index)};
         if (isUnderlined) {
-          const mark = markOf(race.tokens[place].origin);
-          piece.under = draw("path", {class: `dsbd-lane-line dsbd-lane-${mark}`, d: extent(spans[place])});
+          const mark = markOf(race.tokens[index].origin);
+          piece.under = draw("path", {class: `dsbd-lane-line dsbd-lane-${mark}`, d: extent(spans[index])});
           row.append(piece.under);
         }
         pieces.push(piece);
@@ -181,9 +181,9 @@ export class Lanes {
       ["dsbd-lane-line dsbd-lane-picked", "M0,-2h18", viewer.say("mark.picked")],
       ...(race.pace === 1 ? [["dsbd-lane-pass", "M4,-9h10v10h-10z", viewer.say("lanes.equal")]] : []),
     ];
-    for (const [kind, d, said] of items) {
+    for (const [kind, d, meaning] of items) {
       const item = this.put("g", {});
-      const text = draw("text", {class: "dsbd-lane-note", x: 22, text: said});
+      const text = draw("text", {class: "dsbd-lane-note", x: 22, text: meaning});
       item.append(draw("path", {class: kind, d}), text);
       const wide = 22 + text.getComputedTextLength();
       if (x + wide > start + room) {
@@ -278,23 +278,23 @@ function broken(spans, wide, room) {
   const rows = [[]];
   let used = 0;
   let word = [];
-  const length = (places) => places.reduce((sum, place) => sum + wide[place], 0);
-  const add = (places) => {
-    if (used && used + length(places) > room) {
+  const length = (indices) => indices.reduce((sum, index) => sum + wide[index], 0);
+  const add = (indices) => {
+    if (used && used + length(indices) > room) {
       rows.push([]);
       used = 0;
     }
-    rows[rows.length - 1].push(...places);
-    used += length(places);
+    rows[rows.length - 1].push(...indices);
+    used += length(indices);
   };
   const end = () => {
     if (length(word) <= room) add(word);
-    else word.forEach((place) => add([place]));
+    else word.forEach((index) => add([index]));
     word = [];
   };
-  spans.forEach((span, place) => {
+  spans.forEach((span, index) => {
     if (/^\s/.test(span.textContent)) end();
-    word.push(place);
+    word.push(index);
   });
   end();
   return rows;

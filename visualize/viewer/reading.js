@@ -78,12 +78,12 @@ export function checkIteration({index, draft_depth, nodes, layers, trials, draws
     }
   }
   layers.forEach(({layer, alive, beams, finished, alternatives}, at) => {
-    const place = `${where}, layer ${at + 1}`;
-    if (layer !== at + 1) damaged(`${place} is called layer ${layer}`);
-    const pairs = alternatives.flatMap(({parent, node}) => [parent, node ?? parent]);
-    checkNamed([...alive, ...beams, ...finished, ...pairs], place, exists);
+    const which = `${where}, layer ${at + 1}`;
+    if (layer !== at + 1) damaged(`${which} is called layer ${layer}`);
+    const candidates = alternatives.flatMap(({parent, node}) => [parent, node ?? parent]);
+    checkNamed([...alive, ...beams, ...finished, ...candidates], which, exists);
     const other = alive.find((beam) => depth.get(beam) !== at);
-    if (other !== undefined) damaged(`${place}: beam ${other} is alive, but is not of the layer above`);
+    if (other !== undefined) damaged(`${which}: beam ${other} is alive, but is not of the layer above`);
   });
   checkNamed([...record.output_beams, ...record.kept.nodes], where, exists);
 }
