@@ -7,9 +7,6 @@ import {barsOf, shares} from "../../visualize/viewer/turn.js";
 import {bestOf, bounded, drawFrom, jointDistribution, reached, verdictOf} from "../../visualize/viewer/distribution.js";
 import {near, scenes} from "./given.js";
 
-/* ---- the distribution
- * --------------------------------------------------------------------------------------------------- */
-
 /* The toy of docs/algorithm.md. Catches a nucleus that takes one candidate more where the mass is reached exactly. All
  * else of a joint distribution, and the trials of a layer, are in the traces that both languages write: test_live.py.
  * */
@@ -62,8 +59,6 @@ test("draws, verdicts and ties where one sign decides", () => {
   assert.deepEqual([verdictOf(0.49, 0.5), verdictOf(0.5, 0.5)], ["accepted", "rejected"]);
   assert.deepEqual(bestOf([1, 2, -Infinity, 2, 1], 3), [1, 3, 0]);
 });
-
-/* ---- cut and fill ---------------------------------------------------------------------------------------------- */
 
 for (const [name, {iterations}] of Object.entries(scenes)) {
   /* Catches all other words as one word: then more is kept in the picture than by the distribution. */

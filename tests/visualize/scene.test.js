@@ -110,8 +110,6 @@ test("hostile tokens", () => {
   }
 });
 
-/* ---- sentences ------------------------------------------------------------------------------------------------- */
-
 const SAID = JSON.parse(readFileSync(new URL("sentences.json", import.meta.url), "utf8"));
 
 /* Everything that is said of an iteration, by kind and place. */
@@ -210,8 +208,6 @@ test("numbers and plurals", () => {
     );
   }
 });
-
-/* ---- joining --------------------------------------------------------------------------------------------------- */
 
 /* Catches a misspelt import: joining drops the import lines, and then only a visitor would find it. */
 test("every import names an export", async () => {

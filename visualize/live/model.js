@@ -123,8 +123,6 @@ async function unpacked(content) {
 
 const parsed = (content) => JSON.parse(new TextDecoder().decode(content));
 
-/* ---- a model ---------------------------------------------------------------------------------------------------- */
-
 const NO_MEMORY = /memory|alloc|out of range/i;
 
 /* record: id, revision, dtype and device, as the trace has them. files: contents by name, the graph among them. */
@@ -177,8 +175,6 @@ async function explained(work) {
     throw error;
   }
 }
-
-/* ---- its memory of one decode ----------------------------------------------------------------------------------- */
 
 /* Keys and values of the prompt and of a tree of nodes, one slot each, the prompt first. By the attention mask each
  * node sees the prompt and its own ancestors; its position is the prompt's length plus its depth. The last nodes of the

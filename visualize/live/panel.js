@@ -27,8 +27,6 @@ function mountLive(root, data) {
   let trace = null;
   let running = false;
 
-  /* ---- the form ------------------------------------------------------------------------------------------------- */
-
   const prompt = make("textarea", {rows: 2, "aria-label": words.prompt, maxlength: 4000, dir: "auto"});
   const pairs = make(
     "select",
@@ -110,8 +108,6 @@ function mountLive(root, data) {
     });
     return {method: methods.value, ...Object.fromEntries(values)};
   }
-
-  /* ---- a run ---------------------------------------------------------------------------------------------------- */
 
   const hand = (news, isLive) =>
     root.dispatchEvent(new CustomEvent("dsbd-live", {bubbles: true, detail: {trace, news, isLive}}));
@@ -207,8 +203,7 @@ async function keep(script, addresses) {
   }
 }
 
-/* ---- the page's side of the worker: it asks, and hears what comes back; nothing is fetched before the first load  */
-
+/* The page's side of the worker. Nothing is fetched before the first load. */
 class Client {
   /* base: address of the folder of shared files, with a slash. hear: {progress, start, iteration}, called with each
    * message. */

@@ -119,8 +119,6 @@ class Recorder {
     };
   }
 
-  /* ---- an iteration --------------------------------------------------------------------------------------------- */
-
   /** The record of an iteration that `iterations` yields; new nodes get their ids. @returns {Iteration} */
   add(step) {
     const {ids, pair, prompt} = this;

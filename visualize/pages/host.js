@@ -16,8 +16,6 @@ globalThis.DsbdHost = (() => {
   const ACTS = ["first", "previous", "next", "last", "shown"];
   const SLIDE = 850; // pixels across that forest and card side by side take
 
-  /* ---- one viewer ------------------------------------------------------------------------- */
-
   /* A slide is read from the tenth row: a bare viewer is as large as its frame has room, pass by pass. */
   function fillFrame(element, listeners) {
     let turn = 0;
@@ -83,8 +81,6 @@ globalThis.DsbdHost = (() => {
       },
     };
   }
-
-  /* ---- messages --------------------------------------------------------------------------- */
 
   function listen(viewer) {
     const whole = (value) => (Number.isInteger(value) && value >= 0 ? value : undefined);

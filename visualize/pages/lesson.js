@@ -116,8 +116,6 @@ function slidesOf({root, forward, back, onswitch}) {
   note.setAttribute("role", "status");
   viewer.element.before(note);
 
-  /* ---- what is hidden --------------------------------------------------------------------- */
-
   /* The card of the first unanswered question from here on: the viewer goes no further. */
   function barrier() {
     if (state.teacher || !viewer.isRecorded()) return null;
@@ -139,8 +137,6 @@ function slidesOf({root, forward, back, onswitch}) {
     viewer.handle.goto(limit);
     note.textContent = words.locked;
   });
-
-  /* ---- cards ------------------------------------------------------------------------------ */
 
   function place() {
     const isShown = state.answered.has(state.card) || state.teacher;
@@ -194,8 +190,6 @@ function slidesOf({root, forward, back, onswitch}) {
     }
   });
 
-  /* ---- slides ----------------------------------------------------------------------------- */
-
   function forward() {
     const at = state.card;
     if (cards[at].asks && !state.answered.has(at)) answer(articles[at], at);
@@ -204,8 +198,6 @@ function slidesOf({root, forward, back, onswitch}) {
 
   addEventListener("resize", () => arrange());
   const slides = slidesOf({root, forward, back: () => show(state.card - 1), onswitch: () => teach(false)});
-
-  /* ---- teacher, print, address ------------------------------------------------------------ */
 
   function teach(on) {
     state.teacher = on;

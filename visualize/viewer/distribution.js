@@ -137,8 +137,6 @@ export function drawFrom(masses, uniform) {
   }
 }
 
-/* ---- the width -------------------------------------------------------------------------------------------------- */
-
 /* The mean acceptance of a draft after 0, 1, ... rejections: 1 − S' / S; where S is 0 the distributions are equal. */
 export const alphasOf = (chain) => chain.slice(1).map((S, at) => (chain[at] > 0 ? Math.max(1 - S / chain[at], 0) : 1));
 
@@ -185,8 +183,6 @@ export function reasonOf(count, support, settings) {
 }
 
 export const sum = (numbers) => numbers.reduce((before, number) => before + number, 0);
-
-/* ---- the trials ------------------------------------------------------------------------------------------------- */
 
 /* P′, the target's distribution as the trials of a layer change it: max(P − cQ, 0) / S at one candidate.
  * docs/algorithm.md, *The residual in closed form*. */

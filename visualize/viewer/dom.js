@@ -63,14 +63,10 @@ export function symbol(style, name, size = 16) {
 }
 
 /* Gives a path, within -1..1, the shape and the colour of a mark. */
-export function marked(path, style, name) {
-  const color = `var(--dsbd-${name})`;
-  path.setAttribute("d", style.path);
-  Object.assign(path.style, {
-    fill: style.filled ? color : "none",
-    stroke: color,
-    strokeWidth: style.filled ? 0.1 : 0.32,
-  });
+export function marked(path, {path: d, filled}, name) {
+  const stroke = `var(--dsbd-${name})`;
+  path.setAttribute("d", d);
+  Object.assign(path.style, {stroke, fill: filled ? stroke : "none", strokeWidth: filled ? 0.1 : 0.32});
 }
 
 export const button = (properties, ...inside) => make("button", {type: "button", ...properties}, ...inside);

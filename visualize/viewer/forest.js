@@ -38,8 +38,6 @@ export class Forest {
     });
   }
 
-  /* ---- once per iteration, width of the page and language ------------------------------------------------------- */
-
   build() {
     const {viewer, body} = this;
     const {now} = viewer;
@@ -89,8 +87,6 @@ export class Forest {
     );
     return {group, shape, text};
   }
-
-  /* ---- at every step -------------------------------------------------------------------------------------------- */
 
   update() {
     const {viewer} = this;

@@ -83,8 +83,6 @@ export class Lanes {
     this.element.replaceChildren();
   }
 
-  /* ---- the drawing, once ---------------------------------------------------------------------------------------- */
-
   build(width, height, kind) {
     const {race, viewer} = this;
     const box = {class: `dsbd-lanes dsbd-lanes-${kind}`, viewBox: `0 0 ${width} ${height}`, width, height};
@@ -195,8 +193,6 @@ export class Lanes {
     }
   }
 
-  /* ---- at every moment ------------------------------------------------------------------------------------------ */
-
   show(ms) {
     this.ms = ms;
     const now = (this.race.whole * clamp(ms, 0, RACE_MS)) / RACE_MS + 1e-9;
@@ -228,8 +224,6 @@ export class Lanes {
     count.textContent = isDone ? this.viewer.words.counted("passes", passes) : this.counted(passes, blocks.length);
   }
 }
-
-/* ---- the race, from the trace: which pass lands when, and what guessing and choosing took ----------------------- */
 
 /* What happens when, in passes; null where guessing wins nothing or changes the distribution, or the text is not known
  * yet. */
@@ -267,8 +261,6 @@ function timelineOf(scene, {pace = 1, ratio}) {
     choosing: (sum("verify") + sum("commit")) / sum("score"),
   };
 }
-
-/* ---- text in lines, token by token ------------------------------------------------------------------------------ */
 
 /* What a token adds to a line of text. */
 const typed = ({text, pending}, isLast) => `${text}${isLast ? pending : ""}`.replace(/\s/g, " ");

@@ -82,8 +82,6 @@ function stacked(nodes, contours, first, deeper) {
   return {rows, contour: union};
 }
 
-/* ---- the whole decode ------------------------------------------------------------------------------------------- */
-
 /* Places the tree: the length of the text that ends in the node `last`, the last position, at least `least`, and the
  * last row of all nodes. */
 export function placeWhole(joined, last, least) {

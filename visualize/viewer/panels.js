@@ -16,8 +16,7 @@ export class Panel {
   }
 }
 
-/* ---- the beams as running text, each token underlined by where it came from ------------------------------------- */
-
+/* The beams as running text, each token underlined by where it came from. */
 export class TextPanel extends Panel {
   key = "text";
 
@@ -59,10 +58,9 @@ export class TextPanel extends Panel {
   }
 }
 
-/* ---- the nodes of the iteration as a table of numbers, at the step shown; its tokens are buttons ---------------- */
-
 const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "uniform", "acceptance"];
 
+/* The nodes of the iteration as a table of numbers, at the step that is shown; the tokens are buttons. */
 export class TablePanel extends Panel {
   key = "table";
 
@@ -115,8 +113,6 @@ export class TablePanel extends Panel {
 
 const shown = (value) => (value === null ? "" : number(value));
 
-/* ---- the forest attention mask: every node sees the prompt, its input beam, its ancestors and itself ------------ */
-
 const CELL = [13, 20];
 const WIDE = 760; // pixels per token, least and most; and of the whole drawing
 const LABELS = 128;
@@ -124,6 +120,7 @@ const HEADER = 96;
 const PROMPT = 3;
 const MARGIN = 60;
 
+/* The attention mask of the forest: every node sees the prompt, its input beam, its ancestors and itself. */
 export class MaskPanel extends Panel {
   key = "mask";
 

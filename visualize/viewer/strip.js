@@ -156,8 +156,6 @@ export class Strip {
     return draw("path", {class: kind, d: path.join(""), style: `${paint}:var(--dsbd-${mark})`});
   }
 
-  /* ---- where the reader is -------------------------------------------------------------------------------------- */
-
   show() {
     const {viewer, scroller} = this;
     const at = this.bands.findIndex((band) => band.iteration === viewer.now.index);

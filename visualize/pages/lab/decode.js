@@ -41,8 +41,6 @@ export const endOf = (beams) =>
     .sort()
     .join("+");
 
-/* ---- decodes ---------------------------------------------------------------------------------------------------- */
-
 /* Accepts every guess that the large model allows at all. */
 class AcceptAll extends Residual {
   chance(at) {
@@ -81,8 +79,6 @@ export function decodeTables(pair, {decoder, ...settings}, generator) {
   const beams = step.value.beams.map(({node, multiplicity}) => ({path: idsOf(node).join(""), multiplicity}));
   return {beams, passes};
 }
-
-/* ---- the exact distribution, by enumeration ---- */
 
 const ROOT = {path: "", log_weight: 0, multiplicity: 1};
 

@@ -3,8 +3,6 @@
 import {button, draw, filled, localised, make} from "../../viewer/dom.js";
 import {Experiment, limitOf, nameOf} from "./decode.js";
 
-/* ---- what is shown of an experiment ---- */
-
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [330, 150, 40, 8, 18];
 const SHOWN = 9;
 
@@ -71,8 +69,6 @@ function chart({runs, freedom, limit}, lines) {
     ...paths,
   );
 }
-
-/* ---- the lab ---- */
 
 const SURE = 4.7534; // deviations that a normal value exceeds once in a million
 
