@@ -28,19 +28,15 @@ function mountLive(root, data) {
   let running = false;
 
   const prompt = make("textarea", {rows: 2, "aria-label": words.prompt, maxlength: 4000, dir: "auto"});
-  const pairs = make(
-    "select",
-    {},
-    ...data.pairs.map(({name}) => make("option", {value: name, text: words[`pair.${name}`]})),
-  );
+  const selectOf = (options) => make("select", {}, ...options.map(([value, text]) => make("option", {value, text})));
+  const pairs = selectOf(data.pairs.map(({name}) => [name, words[`pair.${name}`]]));
+  const methods = selectOf(data.methods);
   const fields = new Map();
-  const methods = make("select", {}, ...data.methods.map(([value, text]) => make("option", {value, text})));
   const labelled = (text, control) => make("label", {}, make("span", {text}), control);
   const labelOf = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
   const field = (name) => {
     const {low: min, high: max, kind, also} = FIELDS[name];
-    const choice = () =>
-      make("select", {}, ...choicesOf(name).map((one) => make("option", {value: `${one}`, text: one ?? "none"})));
+    const choice = () => selectOf(choicesOf(name).map((one) => [`${one}`, one ?? "none"]));
     const controls = {
       switch: () => (also.length ? choice() : make("input", {type: "checkbox"})),
       choice,
@@ -53,20 +49,13 @@ function mountLive(root, data) {
     return label;
   };
   const run = button({class: "dsbd-live-run"});
-  const save = button({
-    text: words.save,
-    hidden: true,
-    onclick: () => download("decode.json", JSON.stringify(trace), "application/json"),
-  });
+  const saveTrace = () => download("decode.json", JSON.stringify(trace), "application/json");
+  const save = button({text: words.save, hidden: true, onclick: saveTrace});
   const bar = make("progress", {hidden: true, "aria-label": words.run});
   const status = make("p", {class: "dsbd-live-said", role: "status"});
   const answer = make("p", {class: "dsbd-live-text", dir: "auto"});
-  const more = make(
-    "details",
-    {},
-    make("summary", {text: words.more}),
-    make("div", {class: "dsbd-live-fields"}, ...MORE.map(field)),
-  );
+  const others = make("div", {class: "dsbd-live-fields"}, ...MORE.map(field));
+  const more = make("details", {}, make("summary", {text: words.more}), others);
   const chosen = [labelled(words.pair, pairs), labelled(words.method, methods)];
   const main = make("div", {class: "dsbd-live-fields"}, ...chosen, ...MAIN.map(field));
   const tools = make("div", {class: "dsbd-live-tools"}, run, bar, ...(isSmall ? [] : [save]));
@@ -81,11 +70,9 @@ function mountLive(root, data) {
     prompt.value = pair.prompt;
     methods.value = settings.method;
     for (const [name, {control}] of fields) {
-      const {standard} = FIELDS[name];
+      const value = settings[name] === undefined ? FIELDS[name].standard : settings[name];
       if (control.type === "checkbox") control.checked = settings[name] !== false;
-      else if (control.type === "select-one") {
-        control.value = `${settings[name] === undefined ? standard : settings[name]}`;
-      } else control.value = settings[name] ?? standard ?? "";
+      else control.value = control.type === "select-one" ? `${value}` : (value ?? FIELDS[name].standard ?? "");
     }
     fit();
     show();

@@ -49,14 +49,10 @@ export class Controls {
   move(by, playing = false) {
     if (!playing) this.stop();
     const {viewer} = this;
-    const step = viewer.step + by;
-    if (step >= 0 && step < viewer.now.steps.length) {
-      viewer.goto({step});
-      return true;
-    }
-    const it = viewer.it + by;
-    if (it < 0 || it >= viewer.scene.iterations.length) return false;
-    viewer.goto({it, step: by > 0 ? 0 : Infinity});
+    const [step, it] = [viewer.step + by, viewer.it + by];
+    const isInside = step >= 0 && step < viewer.now.steps.length;
+    if (!isInside && !viewer.scene.iterations[it]) return false;
+    viewer.goto(isInside ? {step} : {it, step: by > 0 ? 0 : Infinity});
     return true;
   }
 
@@ -66,11 +62,10 @@ export class Controls {
     const isTelling = story.sentence !== null && !calm();
     story.stop();
     if (isTelling) return;
-    if (this.timer) this.stop();
-    else this.start();
-  }
-
-  start() {
+    if (this.timer) {
+      this.stop();
+      return;
+    }
     this.timer = setInterval(() => this.move(1, true) || this.stop(), PLAY_MS);
     this.showPlaying(true);
   }
@@ -198,11 +193,7 @@ export class Place {
  * the tokens that one pass won. It plays once and stops at the end of that pass. Any input of the reader stops it; the
  * play button pauses it. */
 const INPUTS = ["pointerdown", "keydown", "wheel", "touchstart"];
-const GUESS_MS = 2400;
-const CHOOSE_MS = 2200;
-const OPENING_MS = 900;
-const CHECK_MS = 1400;
-const KEEP_MS = 1700;
+const MS = {opening: 900, guess: 2400, check: 1400, choose: 2200, keep: 1700};
 const LANES = {wait: LANES_MS, say: "story.lanes", mood: "lanes"};
 
 export class Story {
@@ -226,14 +217,14 @@ export class Story {
     /** @type {any[]} */
     const beats = viewer.strip.lanes.race ? [{...LANES, it: 0, step: last, mood: "opening"}] : [];
     if (calm()) return this.begin(beats.map((beat) => ({...beat, wait: Infinity, step: 0, mood: "lanes"})));
-    beats.push({wait: OPENING_MS, step: 0, say: "story.prompt", mood: "prompt"});
+    beats.push({wait: MS.opening, step: 0, say: "story.prompt", mood: "prompt"});
     const spread = (from, to, whole, say) => {
       for (let step = from; step < to; step++) beats.push({wait: whole / (to - from), step, say});
     };
-    spread(0, scored, GUESS_MS, "story.guess");
-    beats.push({wait: CHECK_MS, step: scored, say: "story.check", mood: "check"});
-    spread(scored + 1, last, CHOOSE_MS, "story.choose");
-    beats.push({wait: KEEP_MS, step: last, say: "story.keep", mood: "keep"});
+    spread(0, scored, MS.guess, "story.guess");
+    beats.push({wait: MS.check, step: scored, say: "story.check", mood: "check"});
+    spread(scored + 1, last, MS.choose, "story.choose");
+    beats.push({wait: MS.keep, step: last, say: "story.keep", mood: "keep"});
     return this.begin(beats);
   }
 

@@ -13,24 +13,17 @@ export const localised = (number, digits = 0) =>
 
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
-export function make(tag, properties = {}, ...children) {
-  const node = set(document.createElement(tag), properties);
-  node.append(...children);
-  return node;
-}
+export const make = (tag, properties = {}, ...children) => set(document.createElement(tag), properties, children);
+export const draw = (tag, properties = {}, ...children) =>
+  set(document.createElementNS(SVG, tag), properties, children);
 
-export function draw(tag, properties = {}, ...children) {
-  const node = set(document.createElementNS(SVG, tag), properties);
-  node.append(...children);
-  return node;
-}
-
-export function set(node, properties) {
+export function set(node, properties, children = []) {
   for (const [name, value] of Object.entries(properties)) {
     if (name === "text") node.textContent = value;
     else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
   }
+  node.append(...children);
   return node;
 }
 
@@ -48,11 +41,8 @@ const GLYPHS = {
 };
 
 export function glyph(name) {
-  return draw(
-    "svg",
-    {viewBox: "0 0 24 24", class: "dsbd-glyph", "aria-hidden": "true"},
-    draw("path", {d: GLYPHS[name]}),
-  );
+  const box = {viewBox: "0 0 24 24", class: "dsbd-glyph", "aria-hidden": "true"};
+  return draw("svg", box, draw("path", {d: GLYPHS[name]}));
 }
 
 /* The symbol of a mark, for legends and headings; its colour is a variable, so it follows the theme. */

@@ -8,8 +8,7 @@ import {columnsOf} from "./tokens.js";
 import {number} from "./words.js";
 
 const RACE_MS = 3000;
-const STILL_MS = 1800;
-export const LANES_MS = RACE_MS + STILL_MS;
+export const LANES_MS = RACE_MS + 1800; // then it stands still
 const WIDE_FROM = 620; // pixels: labels stand beside their lanes
 const DIGIT = 9; // pixels of a letter of a count
 const LANE_PITCH = 59; // from a lane to the next

@@ -68,11 +68,11 @@ export class TablePanel extends Panel {
     const {viewer} = this;
     const {now, say} = viewer;
     const heads = COLUMNS.map((column) => make("th", {scope: "col", text: say(`table.${column}`)}));
-    this.cells = now.nodes.map(() =>
-      COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})),
-    );
+    this.cells = now.nodes.map(() => [
+      make("th", {scope: "row"}, button({class: "dsbd-token-button"})),
+      ...COLUMNS.slice(1).map(() => make("td")),
+    ]);
     this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
-    this.cells.forEach(([head]) => head.append(button({class: "dsbd-token-button"})));
     const caption = make("caption", {text: say("table.title", {index: now.number})});
     const hint = make("p", {class: "dsbd-hint", text: say("term.exact")});
     const head = make("thead", {}, make("tr", {}, ...heads));
@@ -113,12 +113,9 @@ export class TablePanel extends Panel {
 
 const shown = (value) => (value === null ? "" : number(value));
 
-const CELL = [13, 20];
-const WIDE = 760; // pixels per token, least and most; and of the whole drawing
-const LABELS = 128;
-const HEADER = 96;
-const PROMPT = 3;
-const MARGIN = 60;
+const CELL = [13, 20]; // pixels per token, least and most
+const [WIDE, LABELS, HEADER, MARGIN] = [760, 128, 96, 60]; // pixels
+const PROMPT = 3; // cells
 
 /* The attention mask of the forest: every node sees the prompt, its input beam, its ancestors and itself. */
 export class MaskPanel extends Panel {
@@ -131,8 +128,7 @@ export class MaskPanel extends Panel {
     const column = new Map(scored.map((at, index) => [at, index]));
     const cell = clamp(WIDE / scored.length, ...CELL);
     const across = (PROMPT + scored.length) * cell;
-    const width = LABELS + across + MARGIN;
-    const height = HEADER + scored.length * cell + 4;
+    const [width, height] = [LABELS + across + MARGIN, HEADER + scored.length * cell + 4];
     const size = {width, height, viewBox: `0 0 ${width} ${height}`};
     const about = {role: "img", "aria-label": viewer.say("mask.alt", {count: scored.length})};
     const image = draw("svg", {class: "dsbd-mask", ...size, ...about});
