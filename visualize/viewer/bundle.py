@@ -15,7 +15,7 @@ ENTRY = "viewer/viewer.js"
 PYTHON_ONLY = ("page.",)  # starts of the keys that only Python reads
 _IMPORT = re.compile(r'^import (?:\{[^}]*\}|\w+) from "(?P<file>\.{1,2}/[\w./-]+)"(?: with \{type: "json"\})?;\n', re.M)
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
-_COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
+_COMMENT = re.compile(r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n?", re.M | re.S)
 _REMARK = re.compile(r"[ \t]+(?:// .*|/\*[^*]*\*/)$", re.M)
 
 
