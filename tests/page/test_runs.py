@@ -36,7 +36,7 @@ from visualize.page.serve import pairs_of
 from visualize.page.zerogpu import on_gpu
 
 VOCABULARY = 4096
-AUTO = {"forest": "auto", "draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
+AUTO = {"draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
 
 
 def form_values(**changed) -> list:
@@ -62,7 +62,8 @@ BRANCHES = {"method": "specinfer", "branching": (3, 2), "max_new_tokens": 10, "t
         (NODES, "max_cache_slots", 100 + 3 * 10 + 53, "cache slots"),
         (NODES | {"top_k": 7}, "max_pairs", (5 + 6) * 7, "pairs"),
         (NODES | {"top_k": 0}, "max_pairs", (5 * 4 + 6 * 3) * VOCABULARY, "pairs"),
-        (AUTO | {"max_new_tokens": 10}, "max_nodes", 4 + 24 * 12, "nodes to score"),
+        (AUTO | {"max_new_tokens": 10}, "max_nodes", 4 + 9 * (6 + 24), "nodes to score"),
+        (AUTO | {"max_new_tokens": 10, "min_width": 4, "max_width": 4}, "max_nodes", 4 + 12 * 24, "nodes to score"),
         (BRANCHES, "max_nodes", 1 + 3 + 6, "nodes to score"),
         (BRANCHES, "max_pairs", (1 + 3 + 3) * 7, "pairs"),
     ],
@@ -79,7 +80,7 @@ def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
 def test_what_the_form_can_ask_is_allowed(method):
     """Catches limits that refuse plain work, ``auto`` included, and a form whose sliders are refused together."""
     largest = {"max_new_tokens": 256, "draft_depth": 8, "draft_width": 16, "cover_width": 32, "top_k": 200}
-    for changed in ({}, AUTO, {"forest": "likely", "draft_width": 16}, {"num_beams": 16, **largest}):
+    for changed in ({}, AUTO, {"forest": "coupled", "min_width": 4, "draft_width": 16}, {"num_beams": 16, **largest}):
         given = {name: value for name, value in changed.items() if is_read(method, name)}
         check_decode(Limits(), DecodingSettings(method=method, **given), VOCABULARY, 1000)
 
@@ -136,7 +137,7 @@ def test_settings_come_from_the_environment():
 @pytest.mark.parametrize("method", METHODS)
 def test_form_settings_and_link_tell_the_same(method):
     """Catches a field that is lost, or shown otherwise than it was set, on the way there and back."""
-    asked = {"seed": 7, "max_new_tokens": 12, "num_beams": 3, "top_k": 9, "branching": (3, 2), "forest": "likely",
+    asked = {"seed": 7, "max_new_tokens": 12, "num_beams": 3, "top_k": 9, "branching": (3, 2), "forest": "sampled",
              "landing": False, "replacement": False, "temperature": 0.5, "top_p": 0.9}  # fmt: skip
     known = {name: value for name, value in asked.items() if is_read(method, name) and name in SHOWN}
     while True:
@@ -145,7 +146,8 @@ def test_form_settings_and_link_tell_the_same(method):
             break
         except SettingsError as error:  # two values that this method does not take together
             known.pop(next(name for name in reversed(known) if name in str(error)))
-    for one in (DecodingSettings(method=method), settings):
+    measured = {name: value for name, value in AUTO.items() if method == "dsbd"}
+    for one in (DecodingSettings(method=method), settings, DecodingSettings(method=method, **measured)):
         values = values_of(one)
         assert settings_of(method, values, Limits()) == one
         query = {name: str(value).lower() if isinstance(value, bool) else str(value)

@@ -95,9 +95,11 @@ SHOWN = {
     "cover_width": Shown(0, 32), "top_k": Shown(0, 200), "top_p": Shown(0.05, 1, 0.05),
     "length_penalty": Shown(-2, 2, 0.1),
 }  # fmt: skip
-"""The fields, in the order of the form. ``auto`` fills in the settings without a field."""
+"""The fields, in the order of the form."""
+DEFAULT = "default"
+"""What the form and links say where the forest is None."""
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
-    "exact": ("Exact: every text as likely as in beam sampling", {"method": "dsbd", "min_width": 4, "max_width": 4}),
+    "exact": ("Exact: the text of beam sampling, token for token", {"method": "dsbd", "min_width": 4, "max_width": 4}),
     "fast": ("Fast: narrower where the large model is sure", {"method": "dsbd", "max_width": 4, "draft_width": 4}),
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }
@@ -148,7 +150,9 @@ def shown_value(name: str, value: Any) -> Any:
         value = FIELDS[name].default
     if isinstance(value, tuple):
         return ",".join(map(str, value))
-    return 0 if value is None else value
+    if value is None:
+        return DEFAULT if name == "forest" else 0
+    return value
 
 
 def values_of(settings: DecodingSettings) -> list[Any]:
@@ -156,10 +160,10 @@ def values_of(settings: DecodingSettings) -> list[Any]:
 
     Fields that the method does not read show their defaults.
     """
-    return [
-        shown_value(name, getattr(settings, name) if is_read(settings.method, name) else FIELDS[name].default)
-        for name in SHOWN
-    ]
+    values = {name: getattr(settings, name) for name in SHOWN if is_read(settings.method, name)}
+    if settings.is_auto and "forest" in values:
+        values["forest"] = AUTO
+    return [shown_value(name, values.get(name, FIELDS[name].default)) for name in SHOWN]
 
 
 def preset(name: str, pair: str) -> DecodingSettings:
@@ -177,14 +181,14 @@ def settings_of(method: Any, values: Sequence[Any], limits: Limits) -> DecodingS
     given = {name: _plain(name, value) for name, value in zip(SHOWN, values, strict=True) if is_read(method, name)}
     check_tokens(limits, given.get("max_new_tokens"))
     if given.get("forest") == AUTO:
-        given |= dict.fromkeys(AUTO_FIELDS, AUTO)
+        given |= {"forest": None} | dict.fromkeys(AUTO_FIELDS, AUTO)
     return DecodingSettings(method=method, **given)
 
 
 def _plain(name: str, value: Any) -> Any:
     """Return the setting for a component's value. Raises: SettingsError: it is empty or cannot be read."""
     about = FIELDS[name]
-    if None in about.also and value in (0, None):
+    if None in about.also and value in (0, DEFAULT, None):
         return None
     if value is None:
         raise SettingsError(f"{name} is empty; write a value, such as {shown_value(name, about.default)}")
@@ -237,11 +241,15 @@ def build_control(name: str, settings: DecodingSettings, limits: Limits) -> gr.c
     """Return the component of a field, with its value of these settings."""
     about, shown = FIELDS[name], SHOWN[name]
     value = dict(zip(SHOWN, values_of(settings), strict=True))[name]
-    zero = "; 0 = all" if name == "input_beams" else "; 0 = as said" if None in about.also else ""
-    common: dict[str, Any] = {"label": about.label, "info": about.help[:1].upper() + about.help[1:] + zero}
+    info = about.help[:1].upper() + about.help[1:]
+    if about.kind == "choice":
+        info = f"{info.replace('None:', f'{DEFAULT}:')}; {AUTO}: measured here, with depth and width"
+    elif about.kind == "whole" and None in about.also:
+        info += "; 0 is None"
+    common: dict[str, Any] = {"label": about.label, "info": info}
     common |= {"elem_id": f"field-{name}", "visible": is_read(settings.method, name)}
     if about.kind == "choice":
-        return gr.Dropdown(list(about.choices), value=value, filterable=False, **common)
+        return gr.Dropdown([DEFAULT, *about.choices, AUTO], value=value, filterable=False, **common)
     if about.kind == "switch":
         return gr.Checkbox(value, **common)
     if about.kind == "wholes":
@@ -259,8 +267,9 @@ def form_facts() -> dict[str, Any]:
         "question": QUESTION,
         "fields": list(SHOWN),
         "defaults": {name: shown_value(name, FIELDS[name].default) for name in SHOWN},
+        "settings": {method: {one.name: one.default for one in fields_of(method)} for method in METHODS},
         "reads": {method: [name for name in SHOWN if is_read(method, name)] for method in METHODS},
-        "noneIsZero": [name for name in SHOWN if None in FIELDS[name].also],
+        "none": {name: shown_value(name, None) for name in SHOWN if None in FIELDS[name].also},
         "labels": {name: FIELDS[name].label for name in SHOWN},
         "methods": {name: about.label for name, about in ABOUT.items()},
         "plain": {name: about.plain for name, about in ABOUT.items()},

@@ -88,6 +88,13 @@ function begin() {
   isTold = true;
 }
 
+/* The first guess that fell: in a test, or as no draw took it. */
+function droppedIn({trials, nodes, layers}, forest) {
+  if (forest !== "coupled") return trials.find(({verdict}) => verdict === "rejected")?.node;
+  const drawn = new Set(layers.flatMap(({beams}) => beams.map(({node}) => node)));
+  return nodes.find(({id, kind, layer}) => kind === "cover" && layer <= layers.length && !drawn.has(id))?.id;
+}
+
 /* The end of a run: the place that its link names, else the two lanes, and the iteration with the most tokens at its
  * first guess that fell, whose arithmetic stands beside the forest. */
 function openEnd() {
@@ -97,13 +104,11 @@ function openEnd() {
     viewer.goto({it: asked[1] - 1, step: asked[2] - 1});
     return;
   }
-  const {iterations, models} = shown.trace;
+  const {iterations, models, settings} = shown.trace;
   const won = iterations.map(({layers}) => layers.length);
   const it = won.indexOf(Math.max(...won));
   viewer.goto({it, step: Infinity});
-  const {trials} = iterations[it];
-  const told = trials.find(({verdict}) => verdict === "rejected");
-  viewer.goto({step: viewer.where().step - 1, node: told?.node});
+  viewer.goto({step: viewer.where().step - 1, node: droppedIn(iterations[it], settings.forest)});
   if (models.draft) viewer.replay();
 }
 
