@@ -24,9 +24,9 @@ from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
 from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, toy_pairs, wait_until
 from tests.toy_pair import chat_tokenizer
-from visualize.page import play
+from visualize.page import form, play
 from visualize.page.comparison import Compared
-from visualize.page.form import SHOWN, build_control, far_from, is_read, read_query, settings_of, shown_value, values_of
+from visualize.page.form import SHOWN, build_control, is_read, read_query, remark_on, settings_of, values_of
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
 from visualize.page.page import build_page
 from visualize.page.parts import sentence
@@ -41,7 +41,7 @@ AUTO = {"draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
 
 def form_values(**changed) -> list:
     """Return the values of the form as it starts, some of them changed."""
-    return list(({name: shown_value(name, FIELDS[name].default) for name in SHOWN} | changed).values())
+    return list(({name: form.shown_value(name, FIELDS[name].default) for name in SHOWN} | changed).values())
 
 
 # ---- the limits and settings of the host ------------------------------------------------------------------------
@@ -210,11 +210,11 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
     if said in ("exceeds the context", "not valid Unicode"):
         monkeypatch.undo()
     frames = list(play.decode_frames(toys, "me", pair, prompt, method, form_values(**changed)))
-    _, note, problem, run, stop, _ = frames[-1]
-    assert said in problem
-    assert problem.endswith(".</p>")
-    assert not {"Traceback", "&lt;", "site-packages"} & set(problem.split())
-    assert (note, run["visible"], stop["visible"]) == ("", True, False)
+    last = frames[-1]
+    assert said in last["problem"]
+    assert last["problem"].endswith(".</p>")
+    assert not {"Traceback", "&lt;", "site-packages"} & set(last["problem"].split())
+    assert (last["note"], last["run"]["visible"], last["stop"]["visible"]) == ("", True, False)
     assert toys.running() == (0, None)
 
 
@@ -229,7 +229,7 @@ def test_a_chat_is_told_and_its_model_is_offered_once_it_is_there(monkeypatch):
         monkeypatch.setattr("dsbd.models.smollm2.fetched", lambda folder=folder: folder)
         names = pairs_of(Namespace(target=None, draft=None, pairs=""))
         assert names == list(TITLES)[: 4 if folder else 3]
-    assert far_from(names[-1], "Why is the sky blue?") == ""
+    assert remark_on(names[-1], "Why is the sky blue?") == ""
 
 
 def test_a_race_asks_what_its_visitor_chose(toys):
@@ -252,7 +252,7 @@ def test_a_bug_of_ours_is_said_and_logged(toys, monkeypatch, caplog):
         race_frames(toys, "me", "toy", "prompt", "Once", 1, ["dsbd"], [], 1, 8, *form_values()),
     ):
         (last,) = frames
-        assert any("failed on the server" in str(one) for one in last)
+        assert "failed on the server" in str(last)
         assert "division" not in str(last)
     assert "ZeroDivisionError" in caplog.text
 
@@ -453,7 +453,7 @@ def test_zerogpu_is_asked_for_the_seconds_of_a_run_and_its_words_are_told(toys, 
     short = list(runner.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
     assert short[-1].trace.result.token_ids
     (refused,) = list(play.decode_frames(runner, "me", "toy", "x" * 3000, "dsbd", form_values()))
-    assert "exceeds the context" in refused[2]
+    assert "exceeds the context" in refused["problem"]
     with pytest.raises(PageError, match="3s left"):
         list(runner.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
     assert asked[0] < asked[1] < Limits().decode_seconds

@@ -60,7 +60,7 @@ OPENINGS = {
     "A Python function": "def is_prime(n):\n",
 }
 """Of all other pairs."""
-KNOWS = {
+DESCRIPTIONS = {
     SQL: "Turns questions about a library's authors, books, members and loans into SQL.",
     "bundled:stories": "Writes stories for small children. It knows no facts.",
     "bundled:memory": "Reads more than its context holds, and still knows a word told at the beginning. Guesses lose "
@@ -125,11 +125,11 @@ def as_prompt(pair: str, text: str) -> str:
     return text if pair != SQL or text.lstrip().startswith("Q:") else QUESTION.format(text.strip())
 
 
-def far_from(pair: str, text: str) -> str:
+def remark_on(pair: str, text: str) -> str:
     """Return a note where a prompt is far from what a bundled pair knows, else nothing."""
     if pair == SQL and not LIBRARY.search(text):
         return "This pair knows a library only, and the question names nothing of it. "
-    if pair not in (SQL, SMOLLM2) and pair in KNOWS and (ASKS.fullmatch(text) or text.rstrip().endswith("?")):
+    if pair not in (SQL, SMOLLM2) and pair in DESCRIPTIONS and (ASKS.fullmatch(text) or text.rstrip().endswith("?")):
         return "This pair writes stories; it knows no facts. Give it the beginning of one. "
     return ""
 

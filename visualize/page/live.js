@@ -3,7 +3,7 @@
 const {DsbdPage} = globalThis;
 const {base, pairs, first, words} = JSON.parse(element.querySelector("[data-live]").dataset.live);
 const find = (name) => document.querySelector(`.play ${name}`);
-const say = (sentence) => (find(".live-said").textContent = sentence);
+const say = (sentence) => (find(".live-note").textContent = sentence);
 let client = null;
 let clientPair = null;
 let isRunning = false;
