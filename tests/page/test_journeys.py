@@ -38,7 +38,7 @@ class Visit(Watched):
         self.page.wait_for_selector(waits_for)
         if pair and waits_for != "#run" and "?" not in address:
             self.page.get_by_label(pair, exact=True).check(force=True)
-            self.says(".headline", "25 passes")
+            self.says(".headline", "22 passes")
             expect(self.page.locator("#prompt textarea")).to_have_value(re.compile("fox"))
 
     def settings(self, is_open: bool) -> None:
@@ -103,7 +103,7 @@ def test_the_page_opens_with_what_pays(visits):
     assert page.input_value("#prompt textarea") == "How many old branches are there in each city?"
     assert page.evaluate(SHIFT) <= 0.05, "what was read moved while the page loaded"
     visit.says(".headline", "^3 passes instead of 15$")
-    visit.says(".kept", "Exact setting, same quality: each text as likely as in beam sampling with 4 beams")
+    visit.says(".kept", "the same text, token for token, as beam sampling with 4 beams writes with this seed")
     visit.says(".compared", "In the recorded race: [0-9.]+ to [0-9.]+ × as fast over 16 prompts, beside beam sampling")
     assert visit.text().startswith("SELECT city, COUNT(*) FROM branches")
     assert page.locator(".answer-rows :is(th, td)").all_inner_texts()[:4] == ["city", "COUNT(*)", "Dublin", "1"]
@@ -113,8 +113,8 @@ def test_the_page_opens_with_what_pays(visits):
     page.fill("#prompt textarea", "Which authors wrote more than two books?")
     page.click("#run")
     visit.decoded()
-    visit.says(".headline", r"^[0-9]+ pass(es)? instead of [0-9]+, (.* as fast|this machine is busy|the|both|$)")
-    visit.says(".compared", "with the large model alone .*Perplexity of the text: [0-9.]+, alone [0-9.]+")
+    visit.says(".headline", r"^[0-9]+ pass(es)? instead of [0-9]+, .*the same (text, token for token|query, which fails)")
+    assert "Perplexity" not in visit.says(".compared", "with the large model alone")
     visit.settings(True)
     page.get_by_label("Method").click()
     page.get_by_role("option", name="One text: Sampling", exact=True).click()

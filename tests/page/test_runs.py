@@ -60,12 +60,12 @@ BRANCHES = {"method": "specinfer", "branching": (3, 2), "max_new_tokens": 10, "t
         (NODES, "max_nodes", 3 + 5 * (4 + 6), "nodes to score"),
         (NODES, "max_beam_tokens", 3 * 10, "times beams"),
         (NODES, "max_cache_slots", 100 + 3 * 10 + 53, "cache slots"),
-        (NODES | {"top_k": 7}, "max_pairs", (5 + 6) * 7, "pairs"),
-        (NODES | {"top_k": 0}, "max_pairs", (5 * 4 + 6 * 3) * VOCABULARY, "pairs"),
+        (NODES | {"top_k": 7}, "max_pairs", (5 + 6) * 7, "candidates"),
+        (NODES | {"top_k": 0}, "max_pairs", (5 * 4 + 6 * 3) * VOCABULARY, "candidates"),
         (AUTO | {"max_new_tokens": 10}, "max_nodes", 4 + 9 * (6 + 24), "nodes to score"),
         (AUTO | {"max_new_tokens": 10, "min_width": 4, "max_width": 4}, "max_nodes", 4 + 12 * 24, "nodes to score"),
         (BRANCHES, "max_nodes", 1 + 3 + 6, "nodes to score"),
-        (BRANCHES, "max_pairs", (1 + 3 + 3) * 7, "pairs"),
+        (BRANCHES, "max_pairs", (1 + 3 + 3) * 7, "candidates"),
     ],
 )
 def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):

@@ -51,15 +51,15 @@ EXAMPLES = {
         "A free question (nothing to copy)": "Why is the sky blue?",
     },
 }
-"""Example prompts of each pair by the words on their button, of each as many. Two of them do not fit the context of the
-bundled models, so only a memory can read them."""
+"""Example prompts of each pair by the words on their buttons, four for every pair. Two of them do not fit the context of
+the bundled models, so only a memory can read them."""
 OPENINGS = {
     "Three things in Lisbon": "The three things to see first in Lisbon are",
     "A simple bread": "To bake a simple bread you need",
     "Why stars twinkle": "Stars twinkle because",
     "A Python function": "def is_prime(n):\n",
 }
-"""Of all other pairs."""
+"""The examples of all other pairs."""
 DESCRIPTIONS = {
     SQL: "Turns questions about a library's authors, books, members and loans into SQL.",
     "bundled:stories": "Writes stories for small children. It knows no facts.",
@@ -76,13 +76,13 @@ ASKS = re.compile(r"\s*(what|who|when|where|why|how|which|is|are|explain|write|l
 
 
 class Shown(NamedTuple):
-    """How a setting is shown: as a slider with these ends and this step, a number without a step, or as its kind."""
+    """How a setting is shown: a slider with these ends, a number field if there is no step, or what its kind asks for."""
 
     low: float | None = None
     high: float | None = None
     step: float | None = 1
     main: bool = False
-    """True: it stands above the fold."""
+    """True: it is above the fold."""
 
 
 SHOWN = {
@@ -103,9 +103,9 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "fast": ("Fast: narrower where the large model is sure", {"method": "dsbd", "max_width": 4, "draft_width": 4}),
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }
-"""Three sets of settings by name: what a visitor reads, and the fields; all others have their defaults."""
+"""Sets of settings by name: what a visitor reads, and the fields that are no default."""
 WIDTHS = ("draft_width", "min_width", "max_width", "input_beams")
-"""What tells presets apart, beside the method."""
+"""The fields, besides the method, that tell presets apart."""
 _DEEP: dict[str, Any] = {"draft_depth": 8, "draft_width": 4}
 SUITED: dict[str, dict[str, Any]] = {SQL: _DEEP, SMOLLM2: _DEEP | {"temperature": 0.2}}
 """What presets change on a pair: where nearly all guesses are kept they are deep, and a chat model likes it cool."""
@@ -168,9 +168,9 @@ def values_of(settings: DecodingSettings) -> list[Any]:
 
 def preset(name: str, pair: str) -> DecodingSettings:
     """Return the settings of a preset for a pair."""
-    given = PRESETS[name][1]
-    suited = {field: value for field, value in SUITED.get(pair, {}).items() if is_read(given["method"], field)}
-    return DecodingSettings(**(given | suited))
+    values = PRESETS[name][1]
+    suited = {field: value for field, value in SUITED.get(pair, {}).items() if is_read(values["method"], field)}
+    return DecodingSettings(**(values | suited))
 
 
 def settings_of(method: Any, values: Sequence[Any], limits: Limits) -> DecodingSettings:
@@ -178,11 +178,11 @@ def settings_of(method: Any, values: Sequence[Any], limits: Limits) -> DecodingS
 
     Raises: SettingsError: a value is out of range, or two contradict each other.
     """
-    given = {name: _plain(name, value) for name, value in zip(SHOWN, values, strict=True) if is_read(method, name)}
-    check_tokens(limits, given.get("max_new_tokens"))
-    if given.get("forest") == AUTO:
-        given |= {"forest": None} | dict.fromkeys(AUTO_FIELDS, AUTO)
-    return DecodingSettings(method=method, **given)
+    settings = {name: _plain(name, value) for name, value in zip(SHOWN, values, strict=True) if is_read(method, name)}
+    check_tokens(limits, settings.get("max_new_tokens"))
+    if settings.get("forest") == AUTO:
+        settings |= {"forest": None} | dict.fromkeys(AUTO_FIELDS, AUTO)
+    return DecodingSettings(method=method, **settings)
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -206,23 +206,21 @@ def read_query(query: Mapping[str, str], limits: Limits) -> tuple[str | None, De
         SettingsError: a name is unknown, or a value is out of range.
         PromptError: the prompt is blank or too long.
     """
-    given = {name: value for name, value in query.items() if name not in OTHERS and not name.startswith("__")}
-    if not set(given) & set(NAMES):
+    texts = {name: value for name, value in query.items() if name not in OTHERS and not name.startswith("__")}
+    if not set(texts) & set(NAMES):
         return None, None, None
-    for name in given:
-        if name not in NAMES:
-            raise SettingsError(f"the address names {name[:60]!r}, which is no field; known are {', '.join(NAMES)}")
-    prompt = check_prompt(limits, given[PROMPT]) if PROMPT in given else None
-    return prompt, None if set(given) == {PAIR} else _linked(given, limits), given.get(PAIR)
+    for name in set(texts) - set(NAMES):
+        raise SettingsError(f"the address names {name[:60]!r}, which is no field; known are {', '.join(NAMES)}")
+    prompt = check_prompt(limits, texts[PROMPT]) if PROMPT in texts else None
+    return prompt, None if set(texts) == {PAIR} else _linked(texts, limits), texts.get(PAIR)
 
 
-def _linked(given: Mapping[str, str], limits: Limits) -> DecodingSettings:
-    method = given.get(METHOD, FIELDS[METHOD].default)
-    named = [name for name in SHOWN if name in given]
-    for name in named:
-        if not is_read(method, name):
+def _linked(texts: Mapping[str, str], limits: Limits) -> DecodingSettings:
+    method = texts.get(METHOD, FIELDS[METHOD].default)
+    for name in SHOWN:
+        if name in texts and not is_read(method, name):
             raise SettingsError(f"the address names {name}, which {method} does not read; leave it out")
-    values = [_typed(name, given[name]) if name in given else shown_value(name, FIELDS[name].default) for name in SHOWN]
+    values = [_typed(name, texts[name]) if name in texts else shown_value(name, FIELDS[name].default) for name in SHOWN]
     return settings_of(method, values, limits)
 
 

@@ -1,8 +1,7 @@
 """The Play tab: the prompt, the settings, the forest of a decode as it grows, and what can be done with its text.
 
-The browser keeps traces: a run sends the records of its iterations, and ``play.js`` adds them to the viewer. Opening
-a file, the list of a visit's decodes, saving and sharing happen there. Of a visitor's last decode the server keeps the
-trace, to draw it with Plotly.
+The browser keeps traces: a run sends the records of its iterations, and ``play.js`` adds them to the viewer. Files are
+opened, saved and shared there. The server keeps only a visitor's last trace, which it draws with Plotly.
 """
 
 import json
@@ -40,13 +39,13 @@ COPIED = "Guesses are copied from the text: there is no small model. "
 FRAME_SECONDS = 0.12
 """Shortest time between two updates of a browser, however fast the model is."""
 RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 1}
-"""An event that uses the models; all these events wait in one line."""
+"""An event that uses the models: all of them wait in one line."""
 READY = (gr.update(visible=True), gr.update(visible=False))
 """The buttons Run and Stop."""
 BEGIN = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}, '']"
-"""The same in the browser, at once, for the run may have to wait; and the last problem goes."""
+"""Shows Stop at once, in the browser, for the run may have to wait, and takes the last problem away."""
 IS_LENT = bool(os.environ.get("SPACES_ZERO_GPU"))
-"""Whether the page runs on ZeroGPU: it lends a GPU to runs only, and a visitor's share of it is small."""
+"""Whether the page runs on ZeroGPU, which lends a GPU to runs only, and of which a visitor's share is small."""
 KEEP = gr.skip()
 Frame = dict[Any, Any]
 """New values, by component or the name of a part of the tab; all others stay as they are."""
@@ -207,12 +206,12 @@ def _filled(settings: DecodingSettings) -> list[Any]:
 
 
 def rows_in(trace: Trace, text: str | None) -> list[Any] | str | None:
-    """Return the rows of a text as the query of a decode, or why it has none; None if the decode writes no query."""
+    """Return the rows of a text as a query, or why it has none; None if the decode writes no queries."""
     return rows_of(task_of(fields.SQL), text or "") if trace.models.target.id == TARGETS[fields.SQL] else None
 
 
 def drawn_rows(trace: Trace) -> str:
-    """Return markup of the rows of a decode's query; nothing of a decode that writes no query."""
+    """Return the rows of a decode's query as markup; empty if it writes no queries."""
     return "" if trace.result is None else rows_markup(rows_in(trace, trace.result.text))
 
 
