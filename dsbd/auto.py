@@ -19,10 +19,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from dsbd.decoder import iterations
+from dsbd.iteration import Iteration
 from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
-from dsbd.session import IterationEnd, Observer, RunStart
+from dsbd.session import Observer, RunStart
 from dsbd.settings import AUTO, FIELDS, DecodingSettings, implied_by
 from dsbd.util import CancelCheck, Progress, never_cancel
 from dsbd.verification.verified import draft_layers_passed
@@ -70,8 +71,8 @@ class MeasuredRun(Observer):
     mean_width: float = 0.0
     layers: int = 0
 
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        self.seconds.append((len(iteration.scored.forest.layers), sum(iteration.seconds.values())))
+    def on_iteration(self, iteration: Iteration) -> None:
+        self.seconds.append((len(iteration.drafted), sum(iteration.seconds.values())))
         passed, stopped = draft_layers_passed(iteration.layers)
         self.passed += passed
         self.stopped += stopped

@@ -137,10 +137,10 @@ def test_auto_is_measured_once_and_replays_exactly(asked):
     with pytest.raises(dsbd.StoppedError):
         dsbd.stream(pair, "Once upon", asked, cancel=stop)
     assert (stop.call_count, known_plan(pair, asked)) == (40, None)
-    seen = list(api.planning(pair, "Once upon", asked))
+    seen = list(api.DecodeRequest(pair, "Once upon", asked).planning())
     assert [step.done for step in seen] == [*range(1, len(seen) + 1)]
     assert seen[-1].total - len(seen) in (0, 2 * auto.DUELS)  # nothing is tried again where no forest seems to pay
-    assert list(api.planning(pair, "Once upon", asked)) == []
+    assert list(api.DecodeRequest(pair, "Once upon", asked).planning()) == []
     result = dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=24), record=True)
     assert isinstance(result.settings, ResolvedSettings)
     assert dsbd.verify_trace(result.trace).failure is None
@@ -166,6 +166,6 @@ def test_a_plan_is_kept_for_its_pair_and_settings_alone():
     pair, plan = replace(toy_pair()), choose_forest(ALL, [BASELINE, GOOD])
     auto._known[pair] = {auto._shared(ALL): plan}
     assert known_plan(pair, replace(ALL, seed=7, max_new_tokens=9, length_penalty=0.5)) == plan
-    assert list(api.planning(pair, "Once upon", ALL)) == []
+    assert list(api.DecodeRequest(pair, "Once upon", ALL).planning()) == []
     assert known_plan(pair, replace(ALL, temperature=0.5)) is None
     assert known_plan(replace(pair, draft=pair.target), ALL) is None

@@ -9,13 +9,14 @@ others: of these the sum of P is known, and nothing of Q. So S is only bounded w
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from operator import add
 
 import numpy as np
 
 from dsbd.tracing.distribution_audit import BrokenError, Checks, drafts_planned
-from dsbd.tracing.records import ROOT, Draw, InputBeam, Iteration, Layer, Node, Trial
-from dsbd.verification.distributions import Floats, JointDistribution, Residual, excess
+from dsbd.tracing.records import ROOT, Draw, InputBeam, IterationRecord, Layer, NodeRecord, Trial
+from dsbd.verification.distributions import COLDEST, Floats, JointDistribution, Residual, excess
 from dsbd.verification.joint import ONE_SEQUENCE, acceptance, passes
 from dsbd.verification.verified import TAKEN
 from dsbd.verification.width import BONUS, COUPLED, Width, cap_width, width_after_chain
@@ -30,7 +31,7 @@ NUMBERS = {"accepted": TRIED, "rejected": TRIED, "orphaned": ("c", "S"), "unneed
 class LayerAudit:
     """One layer of an iteration."""
 
-    def __init__(self, checks: Checks, iteration: Iteration, layer: Layer) -> None:
+    def __init__(self, checks: Checks, iteration: IterationRecord, layer: Layer) -> None:
         self.checks, self.settings, self.layer = checks, checks.settings, layer
         self.trials = [trial for trial in iteration.trials if trial.layer == layer.layer]
         self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
@@ -154,7 +155,7 @@ class LayerAudit:
             gain = 1.0 if checks.is_greedy or draft_prob <= 0 else trial.draft_prob / draft_prob
             self._reject(self.index_of.get(trial.node), gain)
 
-    def _verdict(self, trial: Trial, node: Node, accepted: int, name: str) -> str:
+    def _verdict(self, trial: Trial, node: NodeRecord, accepted: int, name: str) -> str:
         if accepted == self.layer.width:
             return "unneeded"
         self._adopt(trial, name)
@@ -224,21 +225,38 @@ class LayerAudit:
         self.rejections = 0
 
     def _by_noise(self, draw: Draw, index: int, name: str) -> None:
-        """Check the noise of a draw, which follows from the seed, and that no recorded candidate has more score +
-        noise.
-        """
-        noise, row = np.zeros((1, self.distribution.support)), 0
+        """Check the noise of a draw, and that no recorded candidate that is left has more score + noise."""
+        noise = self.noise[draw.order if self.settings.replacement else 0]
         if not self.checks.is_greedy:
-            parents = [self.checks.path(node) for node in (*self.layer.alive, ROOT)]  # the last for the rest of P
-            noise = self.checks.noise.gumbel(
-                self.distribution, parents, self.layer.width if self.settings.replacement else 1
-            )
-            row = draw.order if self.settings.replacement else 0
-            values = self.distribution.scores + noise[row]
-            left = [value for at, value in enumerate(values[:-1].tolist()) if at not in self.taken]
-            self.checks.at_most("score + noise of a recorded candidate", max(left), values[index], name)
-        self.checks.close("noise", draw.noise, noise[row, index], name)
+            values = (self.scores + noise).tolist()
+            left = [value for at, value in enumerate(values) if at not in self.taken and math.isfinite(value)]
+            self.checks.at_most("score + noise of a recorded candidate", max(left, default=0.0), values[index], name)
+        self.checks.close("noise", draw.noise, float(noise[index]), name)
         self.taken |= set() if self.settings.replacement else {index}
+
+    @cached_property
+    def noise(self) -> Floats:
+        """The noise [draws, n] of the candidates, which follows from the seed; at temperature 0 there is none."""
+        draws = self.layer.width if self.settings.replacement else 1
+        if self.checks.is_greedy:
+            return np.zeros((1, self.distribution.support))
+        parents = [self.checks.path(node) for node in (*self.layer.alive, ROOT)]  # the last for the rest of P
+        return self.checks.noise.gumbel(self.distribution, parents, draws)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """The scores [n] of the candidates; of all others there is none. Where the probability of a beam underflows,
+        its log-weight says how far it is below the best one.
+        """
+        scores, weights = self.distribution.scores.copy(), self.checks.log_weights
+        drawn = {draw.node: self.index_of[draw.node] for draw in self.draws if draw.node in self.index_of}
+        best = max(drawn, key=lambda node: scores[drawn[node]], default=ROOT)
+        for node, index in drawn.items():
+            if self.distribution.probs[index] < LEAST_LEFT:
+                gap = (weights[node] - weights[best]) / max(self.settings.temperature, COLDEST)
+                scores[index] = float(scores[drawn[best]]) + gap
+        scores[-1] = -math.inf
+        return scores
 
     def _by_interval(self, draw: Draw, index: int, name: str) -> None:
         checks, low, high = self.checks, draw.cdf_low or 0.0, draw.cdf_high or 0.0
@@ -292,7 +310,7 @@ class JointLayerAudit(LayerAudit):
         return "block" if self.settings.searches_blocks and self.is_last and self.trials else super()._outcome()
 
 
-def check_joint_test(checks: Checks, iteration: Iteration) -> None:
+def check_joint_test(checks: Checks, iteration: IterationRecord) -> None:
     """Decide a joint test again: the best beam, its sums and its verdicts; its layers are for JointLayerAudit."""
     trials, settings = iteration.trials, checks.settings
     nodes = {node.id: node for node in iteration.nodes if node.kind == "drafted"}

@@ -10,12 +10,12 @@ from itertools import chain, product
 import numpy as np
 import pytest
 import torch
+from dsbd.models.lookup import Lookup
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 import dsbd
-from dsbd.models.lookup import Lookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import ResolvedSettings

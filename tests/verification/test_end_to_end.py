@@ -17,11 +17,11 @@ import pytest
 import torch
 
 import dsbd
+from dsbd.drafts.lookup import PromptLookup
+from dsbd.iteration import Iteration
 from dsbd.methods import resolve
-from dsbd.models.lookup import Lookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.session import IterationEnd
 from dsbd.verification.distributions import Residual
 from tests.toy_pair import Digits, Iterations, read_by_host, read_settings, small_model, tied
 from tests.verification.enumeration import path_of
@@ -58,7 +58,7 @@ class ModelTables:
         self.next_token = {role: partial(table, role) for role in ("target", "draft")}
 
 
-def ends_of(seen: list[IterationEnd]) -> tuple[Multiset, Multiset]:
+def ends_of(seen: list[Iteration]) -> tuple[Multiset, Multiset]:
     """What a decode ends with, finished and alive, duplicates counted, which its result does not tell."""
     beams = [beam for iteration in seen for layer in iteration.layers for beam in layer.beams]
     finished = Counter()
@@ -72,7 +72,7 @@ def ends_of(seen: list[IterationEnd]) -> tuple[Multiset, Multiset]:
 def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bool = False) -> float:
     """Of the decodes' ends against the oracle, every layer having this width."""
     warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
-    decoding = replace(pair, draft=Lookup(VOCABULARY)) if lookup else pair
+    decoding = replace(pair, draft=PromptLookup()) if lookup else pair
     process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp, resolve(settings))
     distribution = process.after((((), 1),), settings.max_new_tokens, width)
     found = []
@@ -219,14 +219,13 @@ def test_forest_holds_what_the_models_say(
             break
     assert len(watcher.seen) > 1
     for iteration in watcher.seen:
-        scored = iteration.scored
-        for node, draft in scored.draft_log_probs.items():
-            for role, log_prob in (("target", scored.next_tokens.log_prob(node)), ("draft", draft)):
+        for node, draft in iteration.draft_log_probs.items():
+            for role, log_prob in (("target", iteration.next_tokens.log_prob(node)), ("draft", draft)):
                 expected = tables.next_token[role](path_of(node.parent))[node.token]
                 assert math.exp(log_prob) == pytest.approx(expected, abs=1e-6)
-        slots = [node for node in scored.slots if node is not None]
+        slots = iteration.slots
         assert len(set(slots)) == len(slots)
-        nodes = [*(beam.node for beam in iteration.input_beams), *scored.forest.nodes()]
-        for node, row in zip(nodes, scored.next_tokens(nodes), strict=True):
+        nodes = [*(beam.node for beam in iteration.input_beams), *iteration.forest.nodes()]
+        for node, row in zip(nodes, iteration.next_tokens(nodes), strict=True):
             expected = tables.next_token["target"](path_of(node))
             assert [expected[token] for token in row.tokens] == pytest.approx(list(np.exp(row.log_probs)), abs=1e-6)

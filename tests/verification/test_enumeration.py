@@ -12,8 +12,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dsbd.drafts.lookup import PromptLookup
 from dsbd.methods import resolve
-from dsbd.models.lookup import PromptLookup
 from dsbd.settings import DecodingSettings, ResolvedSettings
 from dsbd.verification import toy
 from dsbd.verification.beams import Beam, Node
@@ -45,7 +45,9 @@ class Copying(Tables):
         node = toy.ROOT
         for token in path:
             node = node.child(token)
-        (row,) = PromptLookup([0, 1, 1, 0, 0, 1, 0], toy.ROOT).extend([node])
+        source = PromptLookup()
+        source.begin([0, 1, 1, 0, 0, 1, 0], [toy.ROOT], 1)
+        (row,) = source.extend([node])
         known = dict(zip(row.tokens.tolist(), np.exp(row.log_probs).tolist(), strict=True))
         return [known.get(token, 0.0) for token in range(self.vocabulary)]
 
