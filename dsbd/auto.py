@@ -203,7 +203,7 @@ def make_plan(settings: DecodingSettings, try_out: TryOut, room: int) -> Generat
         room: tokens that fit behind the prompt, at least 1.
     """
     short = replace(settings, max_new_tokens=min(room, MEASURED_TOKENS))
-    forests = [_filled(short, "sampled", 1, 0, 0), *candidates(short)]
+    forests = [_filled(short, implied_by(settings)["forest"], 1, 0, 0), *candidates(short)]
     runs: list[list[MeasuredRun]] = [[] for _ in forests]
     total = 1 + RUNS * len(forests)
     end = total + 2 * DUELS
@@ -248,6 +248,8 @@ def candidates(settings: DecodingSettings) -> Iterator[DecodingSettings]:
         width = width if settings.draft_width == AUTO else settings.draft_width
         cover = cover if settings.cover_width == AUTO else settings.cover_width
         one = _filled(settings, forest, width, cover, depth)
+        if settings.draft_depth == AUTO:
+            one = replace(one, draft_depth=min(depth, _deepest(one)))
         shapes.setdefault(_shape(one), one)
     yield from shapes.values()
 

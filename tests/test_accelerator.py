@@ -23,7 +23,7 @@ MODES = [
     ("eager", {"temperature": 0.0, "replacement": False, "top_k": 0}),
     ("eager", {"method": "specinfer"}),
     ("eager", {"method": "mjsd"}),
-    ("graph", {"forest": "likely", "draft_width": 8}),
+    ("graph", {"min_width": 4, "max_width": 4, "draft_width": 8}),
     ("graph", {"method": "speculative"}),
 ]
 
@@ -78,8 +78,8 @@ ON_A_GPU = [
     {"method": "beam_sampling"},
     {"replacement": False},
     {"cover_width": 8},
-    {"forest": "likely", "draft_width": 12},
-    {"min_width": 4, "max_width": 4},
+    {"min_width": 4, "max_width": 4, "draft_width": 12},
+    {"min_width": 4, "max_width": 4, "forest": "sampled"},
     {"method": "speculative"},
     {"method": "specinfer"},
 ]

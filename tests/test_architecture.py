@@ -20,8 +20,8 @@ FILES = [ROOT / "app.py", *(path for name in PACKAGES for path in sorted((ROOT /
 NEVER = {
     "dsbd": {"plotly", "gradio", "networkx"},
     **{
-        f"dsbd.{room}": {"torch", "transformers"}
-        for room in ("verification", "tracing", "bench.records", "bench.tasks")
+        f"dsbd.{package}": {"torch", "transformers"}
+        for package in ("verification", "tracing", "bench.records", "bench.tasks")
     },
     "visualize": {"torch", "transformers", "gradio"},
 }

@@ -30,7 +30,7 @@ PROMPT = "Once upon"
 CASES = [
     {},
     {"seed": 2, "replacement": False, "cover_width": 4},
-    {"forest": "likely", "draft_width": 9, "seed": 3},
+    {"forest": "coupled", "min_width": 4, "draft_width": 9, "seed": 3},
     {"method": "beam_search"},
     {"input_beams": 1, "min_width": 4, "seed": 5},
 ]

@@ -1,6 +1,7 @@
 """The draws of a forest, its best beam, and the search of blocks, against slow twins."""
 
 import math
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import dsbd
 import dsbd.next_tokens
-from dsbd.draft import Drafter
+from dsbd.draft import WORTHLESS, Drafter
 from dsbd.drafts import block
 from dsbd.drafts.lookup import PromptLookup
 from dsbd.drafts.model import DraftModel
@@ -26,7 +27,7 @@ from dsbd.verification.distributions import TopTokens, joint_distribution
 from dsbd.verification.forest import LEAST_DRAFT_PROB
 from dsbd.verification.noise import Noise
 from tests.toy_pair import Digits, read_by_host, small_model, tied, toy_pair
-from tests.verification.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
+from tests.verification.oracle import Path, Process, Tables, Warp, Weighted, gumbel, multiset, p_value
 from tests.verification.test_end_to_end import ModelTables
 
 EXACT = 1e-12
@@ -34,7 +35,7 @@ FALSE_ALARM = 1e-6
 """Odds that a chi-square test below fails though the code is right (seeds are fixed, so: that it ever did)."""
 CPU = torch.device("cpu")
 TABLES = Tables(3, vocabulary=4, eos=3)
-ROOT = Node(None, -1, 0)
+ROOT, PROMPT = Node(None, -1, 0), (5, 7)
 
 
 class TableRow:
@@ -54,8 +55,8 @@ class TableRow:
 
 def drafter(row, seed: int = 0, **settings) -> Drafter:
     chosen = ResolvedSettings(**settings)
-    generator, noise = torch.Generator().manual_seed(seed), Noise(seed, [0], ROOT)
-    return Drafter(DraftModel(row, chosen, CPU), chosen, [0], TABLES.eos, generator, noise)
+    generator, noise = torch.Generator().manual_seed(seed), Noise(seed, PROMPT, ROOT)
+    return Drafter(DraftModel(row, chosen, CPU), chosen, PROMPT, TABLES.eos, generator, noise)
 
 
 def drafted(drafter: Drafter, beams: list[Beam], depth: int) -> Iteration:
@@ -63,6 +64,32 @@ def drafted(drafter: Drafter, beams: list[Beam], depth: int) -> Iteration:
     iteration = Iteration(0, beams)
     drafter.draft(iteration, depth)
     return iteration
+
+
+def guesses(distribution: list[tuple[Path, float]], before: dict[Path, float], settings, seed: int):
+    """Of a layer of a coupled forest: the beams that are extended with their draws, the margins and the nodes."""
+    width, replacement = settings.max_width, settings.replacement
+    values = [
+        {path: math.log(mass) + gumbel(seed, PROMPT, path, draw) for path, mass in distribution}
+        for draw in range(width if replacement else 1)
+    ]
+    margins, draws = {path: before.get(path[:-1], 0.0) for path, _ in distribution}, Counter()
+    if settings.temperature > 0:
+        sure = [path for path in margins if margins[path] == 0]
+        drawn = [sorted(sure, key=lambda path: -row[path])[: 1 if replacement else width] for row in values]
+        needed = [row[some[-1]] if len(some) == (1 if replacement else width) else -math.inf
+                  for row, some in zip(values, drawn, strict=True)]  # fmt: skip
+        draws = Counter(path for some in drawn for path in some)
+        for path in margins:
+            margins[path] += min(max(least - row[path], 0.0) for row, least in zip(values, needed, strict=True))
+    order = sorted((path for path in margins if margins[path] <= WORTHLESS), key=lambda path: (margins[path], path))
+    order = [path for path, _ in distribution] if settings.temperature == 0 else order
+    drafts, left = order[: settings.draft_width], order[settings.draft_width :]
+    covers = [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
+    return tuple((path, draws[path] or 1) for path in drafts), margins, [*drafts, *covers]
+
+
+COUPLED = {"forest": "coupled", "min_width": 3, "max_width": 3}
 
 
 @pytest.mark.parametrize(
@@ -77,9 +104,18 @@ def drafted(drafter: Drafter, beams: list[Beam], depth: int) -> Iteration:
         {"replacement": False, "top_k": 2},
         {"replacement": False, "temperature": 0.0},
         {"temperature": 0.0, "cover_width": 2},
-        {"forest": "likely"},
-        {"forest": "likely", "top_k": 2},
-        {"forest": "likely", "top_p": 0.5},
+        *(
+            COUPLED | changes
+            for changes in (
+                {},
+                {"top_k": 6, "cover_width": 3},
+                {"top_p": 0.5, "temperature": 2.0},
+                {"replacement": False, "cover_width": 2},
+                {"replacement": False, "top_k": 2, "draft_width": 2},
+                {"replacement": False, "temperature": 0.0},
+                {"temperature": 0.0},
+            )
+        ),
     ],
     ids=str,
 )
@@ -103,7 +139,7 @@ def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_abo
         for node in fed:
             table = TABLES.next_token["draft"](tuple(node.parent.token_ids()))
             assert forest.draft_log_probs[node] == pytest.approx(math.log(table[node.token]))
-        alive = tuple((one.path, one.multiplicity) for one in inputs)
+        alive, margins = tuple((one.path, one.multiplicity) for one in inputs), {}
         for layer in forest.drafted:
             distribution = layer.distribution
             pairs = zip(
@@ -112,20 +148,24 @@ def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_abo
                 distribution.probs.tolist(),
                 strict=True,
             )
-            found = {
+            probs = {
                 (*distribution.parents[place].token_ids(), token): 1.0 if distribution.ranked else q
                 for place, token, q in pairs
             }
-            assert found == pytest.approx(dict(process.distribution(alive, "draft")), abs=EXACT)
-            nodes = (layer.covers, []) if settings.forest == "likely" else (layer.drafts, layer.covers)
-            drafts, covers = ([tuple(node.token_ids()) for node in some] for some in nodes)
-            assert layer.draft_probs == [found[tuple(node.token_ids())] for node in layer.drafts]
-            distribution = dict(uncut.distribution(alive, "draft"))
-            left = [path for path in sorted(distribution, key=lambda path: -distribution[path]) if path not in drafts]
+            expected = process.distribution(alive, "draft")
+            assert probs == pytest.approx(dict(expected), abs=EXACT)
+            drafts, covers = ([tuple(node.token_ids()) for node in nodes] for nodes in (layer.drafts, layer.covers))
+            if settings.forest == "coupled":
+                alive, margins, least = guesses(expected, margins, settings, seed)
+                assert (drafts, layer.draft_probs, covers) == ([], [], least)
+                alive = process.living(alive)
+                continue
+            assert layer.draft_probs == [probs[path] for path in drafts]
+            expected = dict(uncut.distribution(alive, "draft"))
+            left = [path for path in sorted(expected, key=lambda path: -expected[path]) if path not in drafts]
             assert covers == [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
-            repeats = settings.replacement and settings.forest == "sampled"
-            assert repeats or len(drafts) == len(set(drafts))
-            alive = process.living(multiset(drafts if repeats else set(drafts)))
+            assert settings.replacement or len(drafts) == len(set(drafts))
+            alive = process.living(multiset(drafts))
 
 
 @pytest.mark.parametrize("replacement", [True, False])
@@ -163,7 +203,7 @@ def test_pairs_below_the_least_probability_are_not_drafted() -> None:
         {"method": "speculative_beam_search", "draft_width": 16},
         {"method": "specinfer", "temperature": 0.0},
         {"temperature": 0.0, "replacement": False, "cover_width": 4},
-        {"forest": "likely", "top_k": 7},
+        {"forest": "coupled", "min_width": 4, "top_k": 7},
     ],
     ids=str,
 )
@@ -281,6 +321,6 @@ def test_nan_is_refused(rows_of, top_k) -> None:
 def test_a_beam_without_a_guess_does_not_stop_the_others():
     """Catches copied drafts that wait until every beam has one."""
     beams = [Beam(ROOT.child(1), -1.0), Beam(ROOT.child(2), -1.0)]
-    one = Drafter(PromptLookup(), ResolvedSettings(), [3, 1, 0, 3], TABLES.eos, torch.Generator(), Noise(0, [3], ROOT))
-    made = drafted(one, beams, 1)
-    assert [node.parent for node in made.drafts[0]] == [beams[0].node]
+    for chosen in (ResolvedSettings(), ResolvedSettings(**COUPLED)):
+        one = Drafter(PromptLookup(), chosen, [3, 1, 0, 3], TABLES.eos, torch.Generator(), Noise(0, PROMPT, ROOT))
+        assert [node.parent for node in drafted(one, beams, 1).drafts[0]] == [beams[0].node]

@@ -1,4 +1,4 @@
-"""The flags that name a pair, loading it, and what comes before a decode; paths that a user types, checked first."""
+"""The flags that name a pair, and loading it; what precedes a decode; checks of paths that a user types."""
 
 import argparse
 import os
@@ -130,8 +130,8 @@ def plan(request: "DecodeRequest", tokenizer: Any) -> None:
             read = step.total if step.doing == READING else read
     ids, start = request.ids, tokenizer.bos_token_id
     if read:
-        message = f"the prompt of {len(ids):,} tokens is read in {read} segments; the distribution is p(. | memory)"
-        print(f"dsbd: {message}", file=sys.stderr)
+        note = f"the prompt of {len(ids):,} tokens is read in {read} segments; the distribution is p(. | memory)"
+        print(f"dsbd: {note}", file=sys.stderr)
     if start is not None and ids[:2] == [start, start]:
-        message = f"the prompt begins twice: leave out {tokenizer.bos_token!r}, or give the user's turn and --chat"
-        print(f"dsbd: {message}", file=sys.stderr)
+        note = f"the prompt begins twice: leave out {tokenizer.bos_token!r}, or give the user's turn and --chat"
+        print(f"dsbd: {note}", file=sys.stderr)

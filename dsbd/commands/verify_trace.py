@@ -120,9 +120,9 @@ def _probabilities(iteration: "IterationRecord") -> Iterator[float | None]:
 
 def _pair_of(trace: "Trace", target: str | None, draft: str | None) -> "Pair":
     """Load the recorded models, or those that are named in their place. Raises: TraceError: they differ."""
+    from dsbd.drafts.lookup import LOOKUP
     from dsbd.models.engines.choice import WEIGHTS
     from dsbd.models.loading import load_pair
-    from dsbd.models.lookup import LOOKUP
 
     recorded = trace.models.target
     source = recorded.id.rpartition("/")[0] if recorded.id.startswith("bundled") else recorded.id

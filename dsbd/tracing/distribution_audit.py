@@ -10,6 +10,7 @@ from the log-weights, the multiplicities and the temperature alone, because norm
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -52,14 +53,17 @@ class Checks:
         self.log_weights: dict[int, float] = {ROOT: 0.0}
         """Of the nodes so far, by id; minus infinity for impossible ones."""
         self.paths: dict[int, beams.Node] = {ROOT: beams.Node(None, -1, 0)}
-        self.noise = Noise(trace.seed, [piece.token_id for piece in trace.prompt.pieces], self.paths[ROOT])
-        """That of coupled draws; it follows from the seed."""
         self.vocabulary = trace.models.target.vocabulary_size
         self.is_coupled = trace.settings.forest == "coupled"
         self.tried_kind = "cover" if self.is_coupled else "drafted"
         """The kind of the nodes below which a forest goes on."""
         self.is_greedy = trace.settings.temperature == 0 and not trace.settings.replacement
         """True where a layer's likeliest candidates are taken in order, each with certainty."""
+
+    @cached_property
+    def noise(self) -> Noise:
+        """That of coupled draws: it follows from the seed and the prompt, which are checked before."""
+        return Noise(self.trace.seed, [piece.token_id for piece in self.trace.prompt.pieces], self.paths[ROOT])
 
     def path(self, node: int) -> beams.Node:
         """Return the path that a node ends."""

@@ -86,23 +86,27 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bo
     return p_value(found, distribution)
 
 
-FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4}
+FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4,
+         "forest": "sampled"}  # fmt: skip
+COUPLED = {"forest": "coupled", "draft_width": 5, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2}
 WIDE = {"draft_width": 3, "min_width": 3, "max_width": 3, "top_k": 3, "temperature": 1.4, "max_new_tokens": 2}
 TREE = {"method": "specinfer", "branching": (3, 2), "top_k": 3, "max_width": 1}
 DISTRIBUTIONS = [
     {},
+    COUPLED,
     {"cover_width": 3, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
-    {"forest": "likely", "draft_width": 5, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
+    COUPLED | {"replacement": False, "top_k": 0, "top_p": 0.7},
     {"replacement": False, "cover_width": 2, "top_k": 0, "top_p": 0.7, "max_new_tokens": 2},
     WIDE,
     {"method": "beam_sampling", "num_beams": 2},
+    {"method": "beam_sampling", "num_beams": 2, "replacement": False},
     {"method": "speculative", "top_k": 3, "min_width": 1, "max_width": 1},
     TREE | {"min_width": 1, "replacement": False},
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, DISTRIBUTIONS[2], DISTRIBUTIONS[-1]], ids=str)
+@pytest.mark.parametrize("changes", [{}, COUPLED, DISTRIBUTIONS[-1]], ids=str)
 def test_a_decode_with_copied_drafts_has_the_distribution_of_its_method(changes: dict, pair: Pair) -> None:
     """Catches copied drafts that look at what they must not see, and iterations without a draft that lose something."""
     values = {**FIXED, **changes}
@@ -110,7 +114,7 @@ def test_a_decode_with_copied_drafts_has_the_distribution_of_its_method(changes:
 
 
 @pytest.mark.parametrize(
-    "changes", [pytest.param(one, marks=pytest.mark.slow if one else ()) for one in DISTRIBUTIONS], ids=str
+    "changes", [*DISTRIBUTIONS[:2], *(pytest.param(one, marks=pytest.mark.slow) for one in DISTRIBUTIONS[2:])], ids=str
 )
 def test_a_decode_has_the_distribution_of_its_method(changes: dict, pair: Pair) -> None:
     """Catches a wrong join of draft, score, verify, commit and cache that exact distributions of the parts do not
@@ -192,7 +196,7 @@ def test_a_wrong_distribution_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatc
     [
         {"draft_width": 4, "draft_depth": 3, "temperature": 0.7, "cover_width": 3, "top_k": 6},
         {"draft_width": 3, "replacement": False, "cover_width": 2, "top_k": 0},
-        {"forest": "likely", "draft_width": 5, "draft_depth": 3},
+        {"min_width": 4, "max_width": 4, "draft_width": 5, "draft_depth": 3},
         {"draft_width": 3, "replacement": False, "cover_width": 2, "temperature": 0.0, "min_width": 2},
         {"draft_width": 3, "top_p": 0.8, "input_beams": 2, "temperature": 1.3},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5},

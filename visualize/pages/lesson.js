@@ -116,8 +116,6 @@ function slidesOf({root, forward, back, onswitch}) {
   note.setAttribute("role", "status");
   viewer.element.before(note);
 
-  /* ---- what is hidden --------------------------------------------------------------------- */
-
   /* The card of the first unanswered question from here on: the viewer goes no further. */
   function barrier() {
     if (state.teacher || !viewer.isRecorded()) return null;
@@ -139,8 +137,6 @@ function slidesOf({root, forward, back, onswitch}) {
     viewer.handle.goto(limit);
     note.textContent = words.locked;
   });
-
-  /* ---- cards ------------------------------------------------------------------------------ */
 
   function place() {
     const isShown = state.answered.has(state.card) || state.teacher;
@@ -194,8 +190,6 @@ function slidesOf({root, forward, back, onswitch}) {
     }
   });
 
-  /* ---- slides ----------------------------------------------------------------------------- */
-
   function forward() {
     const at = state.card;
     if (cards[at].asks && !state.answered.has(at)) answer(articles[at], at);
@@ -204,8 +198,6 @@ function slidesOf({root, forward, back, onswitch}) {
 
   addEventListener("resize", () => arrange());
   const slides = slidesOf({root, forward, back: () => show(state.card - 1), onswitch: () => teach(false)});
-
-  /* ---- teacher, print, address ------------------------------------------------------------ */
 
   function teach(on) {
     state.teacher = on;
@@ -230,10 +222,10 @@ function slidesOf({root, forward, back, onswitch}) {
   find("button.teach").addEventListener("click", () => teach(!state.teacher));
   find("button.print").addEventListener("click", () => print());
 
-  const found = new URLSearchParams(location.hash.slice(1));
-  state.card = /^\d{1,4}$/.test(found.get("card") || "") ? Number(found.get("card")) - 1 : 0;
-  const teacher = found.get("teacher") === "1";
+  const query = new URLSearchParams(location.hash.slice(1));
+  state.card = /^\d{1,4}$/.test(query.get("card") || "") ? Number(query.get("card")) - 1 : 0;
+  const teacher = query.get("teacher") === "1";
   show(state.card, false);
   if (teacher) teach(true);
-  slides.turn(found.has("slides") || (parent !== window && innerWidth < 1100 && innerHeight <= 500)); // a course's frame
+  slides.turn(query.has("slides") || (parent !== window && innerWidth < 1100 && innerHeight <= 500)); // a course's frame
 })();

@@ -2,7 +2,7 @@
  * pages; on narrow ones every node has a row, indented by its layer. Sizes do not depend on the step.
  * Numbers that Python's drawings use too are in theme.json; visualize/theme.py says what they are. */
 
-import {YIELDED, calm, clamp, draw, make, marked, placeAt, set} from "./dom.js";
+import {YIELDED, calm, clamp, draw, make, marked, indexAt, set} from "./dom.js";
 import {columnsOf} from "./tokens.js";
 import theme from "../theme.json" with {type: "json"};
 
@@ -29,16 +29,14 @@ export class Forest {
     );
     const {body} = this;
     body.addEventListener("pointerover", (event) => {
-      if (event.pointerType !== "touch") viewer.hover(placeAt(event));
+      if (event.pointerType !== "touch") viewer.hover(indexAt(event));
     });
     body.addEventListener("pointerleave", () => viewer.hover(-1));
     body.addEventListener("click", (event) => {
-      const at = placeAt(event);
+      const at = indexAt(event);
       if (at >= 0) viewer.pin(at === viewer.pinned ? -1 : at);
     });
   }
-
-  /* ---- once per iteration, width of the page and language ------------------------------------------------------- */
 
   build() {
     const {viewer, body} = this;
@@ -89,8 +87,6 @@ export class Forest {
     );
     return {group, shape, text};
   }
-
-  /* ---- at every step -------------------------------------------------------------------------------------------- */
 
   update() {
     const {viewer} = this;
@@ -149,14 +145,14 @@ export class Forest {
   updateHead(step) {
     const {viewer, geometry} = this;
     const layers = Array.from({length: viewer.now.last_column}, (_, at) => at + 1);
-    const [place, headOf] = geometry.upright ? [this.widths, rowHead] : [this.head, columnHead];
-    place.replaceChildren(...layers.map((layer) => headOf(layer, step.layer === layer, viewer, geometry)));
+    const [element, headOf] = geometry.upright ? [this.widths, rowHead] : [this.head, columnHead];
+    element.replaceChildren(...layers.map((layer) => headOf(layer, step.layer === layer, viewer, geometry)));
   }
 
   /* Scrolls the drawing, not the page, to the node of the step. */
-  bringIntoView(place, layer, jump) {
+  bringIntoView(index, layer, jump) {
     const {element, geometry} = this;
-    const node = this.viewer.now.nodes[place];
+    const node = this.viewer.now.nodes[index];
     if (!geometry || !node) return;
     const at = geometry.at(node);
     const head = geometry.upright ? this.widths.offsetHeight : HEAD;
@@ -175,8 +171,8 @@ export class Forest {
 
 /* The layer of this number if its width is known at this step, else null. */
 function layerNow(number, {now, step}) {
-  const found = now.layer(number);
-  return found && found.step <= step ? found : null;
+  const layer = now.layer(number);
+  return layer && layer.step <= step ? layer : null;
 }
 
 /* The name of a layer and the place of its tokens in the text, without words where there is little room. */
