@@ -248,7 +248,7 @@ def _members(iteration: Iteration, index: Mapping[int, Node]) -> Iterator[Node]:
     """Yield the nodes below the input beams: those that it added, and earlier ones that it names again."""
     yield from iteration.nodes
     known = {node.id for node in iteration.nodes} | {beam.node for beam in iteration.input_beams}
-    named = dict.fromkeys(record.node for record in (*iteration.trials, *iteration.draws))
+    named = dict.fromkeys([trial.node for trial in iteration.trials] + [draw.node for draw in iteration.draws])
     yield from (index[node] for node in named if node not in known)
 
 
