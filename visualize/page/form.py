@@ -51,8 +51,8 @@ EXAMPLES = {
         "A free question (nothing to copy)": "Why is the sky blue?",
     },
 }
-"""Example prompts of each pair by the words on their buttons, four for every pair. Two of them do not fit the context of
-the bundled models, so only a memory can read them."""
+"""Example prompts of each pair by the words on their buttons, four for every pair. Two of them do not fit the context
+of the bundled models, so only a memory can read them."""
 OPENINGS = {
     "Three things in Lisbon": "The three things to see first in Lisbon are",
     "A simple bread": "To bake a simple bread you need",
@@ -76,7 +76,7 @@ ASKS = re.compile(r"\s*(what|who|when|where|why|how|which|is|are|explain|write|l
 
 
 class Shown(NamedTuple):
-    """How a setting is shown: a slider with these ends, a number field if there is no step, or what its kind asks for."""
+    """How a setting is shown: a slider with these ends, a number where there is no step, or what its kind asks for."""
 
     low: float | None = None
     high: float | None = None
