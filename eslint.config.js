@@ -34,7 +34,7 @@ export default [
   },
   {
     files: ["visualize/page/play.js"],
-    languageOptions: {globals: {element: "readonly", props: "readonly", watch: "readonly"}},
+    languageOptions: {globals: {element: "readonly", props: "readonly", trigger: "readonly", watch: "readonly"}},
   },
   {files: ["visualize/live/**/*.js"], languageOptions: {globals: {...globals.browser, ...globals.worker}}},
   script(["visualize/pages/service_worker.js"], ["registration"]),
@@ -43,7 +43,7 @@ export default [
     ["visualize/pages/*.js"],
     ["DsbdCards", "DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
   ),
-  script(["visualize/page/{live,problem,race}.js"], ["element", "props", "watch"]),
+  script(["visualize/page/{live,plots,problem,race}.js"], ["element", "props", "trigger", "watch"]),
   {
     files: ["visualize/page/*.js"],
     languageOptions: {globals: {name: "writable"}},

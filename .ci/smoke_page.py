@@ -31,7 +31,7 @@ def main() -> None:
         page.goto(address, timeout=PATIENCE_SECONDS * 1000)
         page.wait_for_selector(".dsbd-node:not([hidden])", timeout=PATIENCE_SECONDS * 1000)
         page.click("[data-do=live]")
-        page.wait_for_selector(".live-said:has-text('Decoded in this browser')", timeout=PATIENCE_SECONDS * 1000)
+        page.wait_for_selector(".live-note:has-text('Decoded in this browser')", timeout=PATIENCE_SECONDS * 1000)
         browser.close()
         assert not errors, errors
     print("the page opens, draws a forest, and decodes in the browser")

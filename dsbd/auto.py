@@ -19,10 +19,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from dsbd.decoder import iterations
+from dsbd.iteration import Iteration
 from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
-from dsbd.session import IterationEnd, Observer, RunStart
+from dsbd.session import Observer, RunStart
 from dsbd.settings import AUTO, FIELDS, DecodingSettings, implied_by
 from dsbd.util import CancelCheck, Progress, never_cancel
 from dsbd.verification.verified import draft_layers_passed
@@ -70,8 +71,8 @@ class MeasuredRun(Observer):
     mean_width: float = 0.0
     layers: int = 0
 
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        self.seconds.append((len(iteration.scored.forest.layers), sum(iteration.seconds.values())))
+    def on_iteration(self, iteration: Iteration) -> None:
+        self.seconds.append((len(iteration.drafted), sum(iteration.seconds.values())))
         passed, stopped = draft_layers_passed(iteration.layers)
         self.passed += passed
         self.stopped += stopped
@@ -202,7 +203,7 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
         room: tokens that fit behind the prompt, at least 1.
     """
     short = replace(asked, max_new_tokens=min(room, MEASURED_TOKENS))
-    settings = [_filled(short, "sampled", 1, 0, 0), *candidates(short)]
+    settings = [_filled(short, implied_by(asked)["forest"], 1, 0, 0), *candidates(short)]
     runs: list[list[MeasuredRun]] = [[] for _ in settings]
     total = 1 + RUNS * len(settings)
     end = total + 2 * DUELS
@@ -250,6 +251,8 @@ def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
         given_width = width if asked.draft_width == AUTO else asked.draft_width
         given_cover = cover if asked.cover_width == AUTO else asked.cover_width
         one = _filled(asked, forest, given_width, given_cover, depth)
+        if asked.draft_depth == AUTO:
+            one = replace(one, draft_depth=min(depth, _deepest(one)))
         if (shape := _shape(one)) not in seen:
             seen.add(shape)
             yield one

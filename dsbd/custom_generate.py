@@ -15,6 +15,7 @@ from dsbd import generate_request as request
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.methods import resolve
+from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import cached_pair
 from dsbd.models.pair import Pair
 from dsbd.models.states.state import Processor, functions_of_ids
@@ -168,7 +169,7 @@ def _require_recordable(
 
 def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
     """Check that the draft's vocabulary cuts off no token of the target's. Raises: PairError."""
-    if pair.draft is None or pair.target.vocabulary_limit is None:
+    if not isinstance(pair.draft, LanguageModel) or pair.target.vocabulary_limit is None:
         return
     whole = int(pair.target.config.vocab_size) if vocabulary_size is None else vocabulary_size
     left = pair.target.vocabulary_size

@@ -36,7 +36,7 @@ class NextTokens:
         self._place = {node: place for place, node in enumerate(nodes)}
         self._rows: dict[Node, TopTokens] = {}
         if not is_at_hand(logits.device):
-            rows, self._slot_log_probs = copied_rows(logits, top_k, "target", parents, tokens)
+            rows, self._slot_log_probs = copied_next_tokens(logits, top_k, "target", parents, tokens)
             self._rows = dict(zip(nodes, rows, strict=True))
 
     def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
@@ -45,7 +45,7 @@ class NextTokens:
         if missing:
             places = torch.tensor([self._place[node] for node in missing])
             with torch.inference_mode():
-                rows = host_rows(self._logits.index_select(0, places), self._top_k, "target")
+                rows = host_next_tokens(self._logits.index_select(0, places), self._top_k, "target")
             self._rows.update(zip(missing, rows, strict=True))
         return [self._rows[node] for node in nodes]
 
@@ -76,7 +76,7 @@ def _require_numbers(log_probs: np.ndarray, role: str) -> None:
         )
 
 
-def host_rows(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
+def host_next_tokens(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
     """Return the next tokens of each row of logits: all of them, or the ``top_k`` likeliest if not 0.
 
     On a CPU a few more tokens may be among them.
@@ -90,7 +90,7 @@ def host_rows(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
         ModelError: there is a NaN.
     """
     if not is_at_hand(logits.device):
-        return copied_rows(logits, top_k, role)[0]
+        return copied_next_tokens(logits, top_k, role)[0]
     log_probs = token_log_probs(logits).numpy()
     if 0 < top_k < log_probs.shape[1]:
         return _at_least(log_probs, _bounds(log_probs, top_k, role))
@@ -122,7 +122,7 @@ def _at_least(log_probs: np.ndarray, bounds: np.ndarray) -> list[TopTokens]:
 
 
 @torch.inference_mode()
-def copied_rows(
+def copied_next_tokens(
     logits: torch.Tensor,
     top_k: int,
     role: str,

@@ -19,12 +19,13 @@ from dsbd.tracing.distribution_audit import BrokenError, Checks, check_forest, c
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit, check_joint_test
 from dsbd.tracing.records import (
     ROOT,
+    WITHOUT_MODEL,
     Alternative,
     BeamRecord,
     InputBeam,
-    Iteration,
+    IterationRecord,
     KeptSlots,
-    Node,
+    NodeRecord,
     Piece,
     Result,
     path_to,
@@ -133,8 +134,8 @@ class _Audit:
         listed = [
             candidate for one in self.trace.iterations for layer in one.layers for candidate in layer.alternatives
         ]
-        pieces: list[Piece | Node] = [*self.trace.prompt.pieces, *nodes]
-        every: list[Piece | Node | Alternative] = [*pieces, *listed]
+        pieces: list[Piece | NodeRecord] = [*self.trace.prompt.pieces, *nodes]
+        every: list[Piece | NodeRecord | Alternative] = [*pieces, *listed]
         checks.same("tokens are in the vocabulary", all(0 <= one.token_id < checks.vocabulary for one in every), True)
         checks.same("tokens with two texts", _ambiguous(every, lambda one: one.text), [])
         checks.same("tokens with two contents", _ambiguous(pieces, lambda one: one.bytes), [])
@@ -143,7 +144,7 @@ class _Audit:
 
     # ---- iterations
 
-    def _iteration(self, iteration: Iteration) -> list[InputBeam]:
+    def _iteration(self, iteration: IterationRecord) -> list[InputBeam]:
         """Decide one iteration again, layer by layer; returns the beams that it leaves."""
         checks, settings, start = self.checks, self.settings, self.checks.where
         for node in iteration.nodes:
@@ -180,7 +181,7 @@ class _Audit:
         self._slots(iteration)
         return iteration.output_beams
 
-    def _depth(self, iteration: Iteration) -> None:
+    def _depth(self, iteration: IterationRecord) -> None:
         """Drafted is the chosen depth, or less near the limit, or where all drafts of a layer end.
 
         Copied drafts also end where nothing in the text agrees with them, which only a replay decides.
@@ -189,11 +190,12 @@ class _Audit:
         depth = min(self.depth.choose(), room - (not self.settings.searches_blocks))
         deepest, draft = iteration.draft_depth, self.trace.models.draft
         last = [node for node in iteration.nodes if node.layer == deepest and node.kind == self.checks.tried_kind]
-        if (draft is not None and draft.attention == "copies") or (deepest > 0 and all(node.ends for node in last)):
+        is_source = draft is not None and draft.attention in WITHOUT_MODEL
+        if is_source or (deepest > 0 and all(node.ends for node in last)):
             depth = min(deepest, depth)
         self.checks.same("draft depth", deepest, depth)
 
-    def _slots(self, iteration: Iteration) -> None:
+    def _slots(self, iteration: IterationRecord) -> None:
         """A state for all beams keeps prompt and nodes above the output beams; one for each path counts no slots."""
         checks, slots, nodes = self.checks, iteration.kept, self.checks.nodes
         if self.trace.models.target.attention != "forest":
@@ -258,27 +260,27 @@ class _Audit:
         return len(answers) == 1 and all(text not in answers for text, is_alive in texts if is_alive)
 
 
-def _bytes_of(node: Node) -> bytes:
+def _bytes_of(node: NodeRecord) -> bytes:
     return bytes.fromhex(node.bytes) if node.bytes else node.text.encode()
 
 
-def _may_hide(node: Node) -> bool:
+def _may_hide(node: NodeRecord) -> bool:
     return node.ends or node.text[:1] + node.text[-1:] in ("<>", "[]")
 
 
-def _joined(nodes: Iterable[Node]) -> str:
+def _joined(nodes: Iterable[NodeRecord]) -> str:
     """Return the text that the bytes of tokens make."""
     return b"".join(map(_bytes_of, nodes)).decode(errors="replace")
 
 
-def _shows(text: str, nodes: Sequence[Node], has_spaces: bool) -> bool:
+def _shows(text: str, nodes: Sequence[NodeRecord], has_spaces: bool) -> bool:
     """Return True if a text is what tokens show, one after another.
 
     Single bytes that are no text together may be one U+FFFD each; a token that ends a beam, or has a text in brackets
     such as ``<pad>``, may be hidden. Without ``has_spaces`` the tokens do not tell where spaces are, or ``##`` inside a
     word.
     """
-    runs = list[list[Node]]()
+    runs = list[list[NodeRecord]]()
     broken = set[int]()
     for is_byte, bytes_ in groupby(nodes, lambda node: len(_bytes_of(node)) == 1):
         group = list(bytes_)
@@ -304,7 +306,7 @@ def _shows(text: str, nodes: Sequence[Node], has_spaces: bool) -> bool:
     return len(left) in ends
 
 
-def _ambiguous(tokens: Iterable[Piece | Node | Alternative], of: Callable[[Any], object]) -> list[int]:
+def _ambiguous(tokens: Iterable[Piece | NodeRecord | Alternative], of: Callable[[Any], object]) -> list[int]:
     """Return tokens that have two values in one trace."""
     seen = dict[int, object]()
     return [one.token_id for one in tokens if seen.setdefault(one.token_id, of(one)) != of(one)]

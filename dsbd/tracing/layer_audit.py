@@ -14,7 +14,7 @@ from operator import add
 import numpy as np
 
 from dsbd.tracing.distribution_audit import BrokenError, Checks, drafts_planned
-from dsbd.tracing.records import ROOT, Draw, InputBeam, Iteration, Layer, Node, Trial
+from dsbd.tracing.records import ROOT, Draw, InputBeam, IterationRecord, Layer, NodeRecord, Trial
 from dsbd.verification.distributions import Floats, JointDistribution, Residual, excess
 from dsbd.verification.joint import ONE_SEQUENCE, acceptance, passes
 from dsbd.verification.verified import TAKEN
@@ -30,7 +30,7 @@ NUMBERS = {"accepted": TRIED, "rejected": TRIED, "orphaned": ("c", "S"), "unneed
 class LayerAudit:
     """One layer of an iteration."""
 
-    def __init__(self, checks: Checks, iteration: Iteration, layer: Layer) -> None:
+    def __init__(self, checks: Checks, iteration: IterationRecord, layer: Layer) -> None:
         self.checks, self.settings, self.layer = checks, checks.settings, layer
         self.trials = [trial for trial in iteration.trials if trial.layer == layer.layer]
         self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
@@ -154,7 +154,7 @@ class LayerAudit:
             gain = 1.0 if checks.is_greedy or draft_prob <= 0 else trial.draft_prob / draft_prob
             self._reject(self.index_of.get(trial.node), gain)
 
-    def _verdict(self, trial: Trial, node: Node, accepted: int, name: str) -> str:
+    def _verdict(self, trial: Trial, node: NodeRecord, accepted: int, name: str) -> str:
         if accepted == self.layer.width:
             return "unneeded"
         self._adopt(trial, name)
@@ -292,7 +292,7 @@ class JointLayerAudit(LayerAudit):
         return "block" if self.settings.searches_blocks and self.is_last and self.trials else super()._outcome()
 
 
-def check_joint_test(checks: Checks, iteration: Iteration) -> None:
+def check_joint_test(checks: Checks, iteration: IterationRecord) -> None:
     """Decide a joint test again: the best beam, its sums and its verdicts; its layers are for JointLayerAudit."""
     trials, settings = iteration.trials, checks.settings
     nodes = {node.id: node for node in iteration.nodes if node.kind == "drafted"}

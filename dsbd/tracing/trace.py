@@ -20,7 +20,7 @@ from dsbd.errors import ArgumentError, TraceError, needs
 from dsbd.results import ShortRepr
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.reading import check_consistency, parse, read_trace_file
-from dsbd.tracing.records import Iteration, Listed, Models, Node, Prompt, Result, Text
+from dsbd.tracing.records import IterationRecord, Listed, Models, NodeRecord, Prompt, Result, Text
 from dsbd.util import check_output, write_file
 from dsbd.verification.verified import STRICT
 
@@ -37,7 +37,7 @@ class Trace(ShortRepr):
     settings: ResolvedSettings
     seed: int
     prompt: Prompt
-    iterations: Listed[Iteration]
+    iterations: Listed[IterationRecord]
     result: Result | None
     """None if the run was stopped before its end."""
     digest: Text = ""
@@ -128,7 +128,7 @@ class Trace(ShortRepr):
         """Return the viewer, for a notebook. Drawings stand above the decoder: they are looked up, not imported."""
         return str(import_module("visualize").show(self)._repr_html_())
 
-    def node_index(self) -> dict[int, Node]:
+    def node_index(self) -> dict[int, NodeRecord]:
         """Return all nodes by id."""
         return {node.id: node for iteration in self.iterations for node in iteration.nodes}
 

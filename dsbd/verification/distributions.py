@@ -20,6 +20,8 @@ Ints = NDArray[np.int64]
 
 LEAST_LEFT = 1e-290
 """Where less of P is left after removals, P' is made from scores: smaller probabilities have lost digits."""
+COLDEST = 1e-300
+"""Colder temperatures are this one: no score overflows, and weights that differ at all are still told apart."""
 _TOKEN_BITS = 32
 _TOKEN_MASK = (1 << _TOKEN_BITS) - 1
 
@@ -191,8 +193,7 @@ def joint_distribution(
         keys, weights = keys[order], weights[order]
     if settings.temperature == 0:
         return _greedy_distribution(keys, weights, settings)
-    with np.errstate(over="ignore"):  # below the smallest float a score is minus infinity, and its probability 0
-        scores = (weights - weights.max()) / settings.temperature
+    scores = (weights - weights.max()) / max(settings.temperature, COLDEST)
     if max(multiplicities) > 1:
         scores = scores + np.log(np.asarray(multiplicities, dtype=np.float64))[keys >> _TOKEN_BITS]
     if 0 < settings.top_k < scores.size:

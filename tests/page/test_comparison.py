@@ -1,6 +1,7 @@
 """A run beside the large model alone: what is measured of it, and that no sentence says more."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -10,32 +11,42 @@ from dsbd.settings import DecodingSettings
 from tests.toy_pair import toy_pair
 from visualize.page import comparison
 from visualize.page.comparison import FEWEST, Compared, answers_said, describe, interval, measure_speed, pass_times
-from visualize.race import seconds_said
+from visualize.race import describe_seconds
 
 DECODE = dsbd.decode(toy_pair(), "Once", DecodingSettings(max_new_tokens=12, min_width=4, max_width=4), record=True)
-BESIDE = Compared("beam_sampling", 4, "measured", "other", (1.5, 2.0), 8)
+SAMPLED = replace(DECODE.trace, settings=replace(DECODE.settings, forest="sampled"))
+SAME = tuple(DECODE.token_ids)
+OTHER = Compared("beam_sampling", 4, "measured", "other", (*SAME[:3], -1), (1.5, 2.0), 8)
+UP_TO = "the same text up to token 4"
+TURNED = "The texts part at token 4: a pass over several tokens rounds its numbers ("
 
 
 @pytest.mark.parametrize(
-    ("changed", "headline", "said"),
+    ("changed", "headline", "sentence"),
     [
-        ({"speed": (1.71, 2.08)}, ["1.7 to 2.1 × as fast"], "as long as"),
+        ({"speed": (1.71, 2.08)}, ["1.7 to 2.1 × as fast"], "Perplexity of the text: 1.50, alone 2.00 (texts differ"),
         ({"speed": (0.95, 1.06)}, ["about as fast"], "as long as"),
         ({"speed": (0.8, 1.2)}, ["0.8 to 1.2 × as fast"], "as long as"),
-        ({"speed": (0.52, 0.61)}, ["0.5 to 0.6 × as fast"], "Compared a larger model, guesses weigh less."),
+        ({"speed": (0.52, 0.61)}, ["0.5 to 0.6 × as fast"], "Beside a larger model, guesses weigh less."),
         ({"speed": (0.6, 1.9), "state": "busy"}, ["this machine is busy: not measured"], "so the speed was not"),
-        ({"state": "long"}, [], "too long here to be repeated"),
-        ({"state": "stopped", "perplexity": None, "runs": 0}, [], "was stopped"),
+        ({"state": "long", "token_ids": None, "perplexity": None}, [], "too long here to be repeated"),
+        ({"state": "stopped", "perplexity": None, "runs": 0}, [], "gave way to a run"),
         ({"state": "measuring"}, ["measuring how fast …"], ""),
-        ({"text": DECODE.text, "state": "measuring"}, ["the same text", "measuring how fast …"], ""),
     ],
 )
-def test_a_headline_says_what_the_clock_can_tell(changed, headline, said):
+def test_a_headline_says_what_the_clock_can_tell(changed, headline, sentence):
     """Catches a winner that the spread does not carry, and a sentence that says another thing than its headline."""
-    shown = describe(DECODE.trace, BESIDE._replace(**changed))
+    shown = describe(SAMPLED, OTHER._replace(**changed))
     assert shown["headline"] == headline
-    assert said in shown["said"]
+    assert sentence in shown["said"]
     assert (shown["ratio"] is not None) == ("fast" in " ".join(headline).replace("how fast", ""))
+    coupled = describe(DECODE.trace, OTHER._replace(**changed))
+    assert coupled["parts"] == (UP_TO in coupled["headline"]) == ("token_ids" not in changed)
+    assert (TURNED in coupled["said"]) == (coupled["parts"] and not coupled["goes_on"])
+    assert "by chance" not in coupled["said"]
+    same = describe(DECODE.trace, OTHER._replace(**changed | {"token_ids": SAME}))
+    assert ("the same text, token for token" in same["headline"], same["parts"]) == (True, False)
+    assert "Perplexity" not in same["said"]
     if shown["ratio"]:
         won, cost = DECODE.stats.layers_per_iteration, shown["said"].partition("as long as ")[2].partition(" passes")[0]
         ends = [float(one) for one in cost.split(" to ")]
@@ -47,22 +58,23 @@ FAILS, ROWS, NONE = "no such column: x", [("name",), ("Ada",)], [("name",)]
 
 
 @pytest.mark.parametrize(
-    ("own", "alone", "rows", "said"),
+    ("alone", "rows", "words"),
     [
-        ("x", "x", (FAILS, FAILS), "the same query, which fails"),
-        ("x", "y", (FAILS, FAILS), "both queries fail"),
-        ("x", "y", (FAILS, ROWS), "this query fails, that of the large model alone does not"),
-        ("x", "y", (ROWS, FAILS), "the query of the large model alone fails"),
-        ("x", "y", (ROWS, [("n",), ("Ada",)]), "the same answer"),
-        ("x", "y", (ROWS, NONE), ""),
-        ("x", "y", (NONE, NONE), "the same answer"),
-        ("x", "x", (None, None), "the same text"),
-        ("x", "y", (None, None), ""),
-        ("x", None, (FAILS, None), ""),
+        ([1], (FAILS, FAILS), "the same query, which fails"),
+        ([2], (FAILS, FAILS), "both queries fail"),
+        ([2], (FAILS, ROWS), "this query fails, that of the large model alone does not"),
+        ([2], (ROWS, FAILS), "the query of the large model alone fails"),
+        ([2], (ROWS, [("n",), ("Ada",)]), "the same answer"),
+        ([2], (ROWS, NONE), ""),
+        ([2], (NONE, NONE), "the same answer"),
+        ([1], (ROWS, ROWS), "the same text, token for token"),
+        ([1], (None, None), "the same text, token for token"),
+        ([2], (None, None), ""),
+        (None, (FAILS, None), ""),
     ],
 )
-def test_answers_are_the_same_only_where_both_are_answers(own, alone, rows, said):
-    assert answers_said(own, alone, rows) == said
+def test_answers_are_the_same_only_where_both_are_answers(alone, rows, words):
+    assert answers_said([1], alone, rows) == words
 
 
 def test_a_comparison_goes_on_until_it_can_tell_and_a_stop_is_no_error(monkeypatch):
@@ -123,4 +135,4 @@ def test_passes_are_timed_and_no_duration_is_zero(monkeypatch):
     with pytest.raises(StoppedError):
         pass_times(toy_pair(), "Once", lambda: True)
     assert [words for words, *_ in pass_times(toy_pair(), "Once").bars] == [1, comparison.CHECKED]
-    assert [seconds_said(one) for one in (0.0, 0.04, 0.13)] == ["under 0.1 s", "under 0.1 s", "0.1 s"]
+    assert [describe_seconds(one) for one in (0.0, 0.04, 0.13)] == ["under 0.1 s", "under 0.1 s", "0.1 s"]

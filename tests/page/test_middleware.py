@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from tests.page.conftest import SHORT, PacedRunner, served, toy_pairs, wait_until
 from visualize.page import middleware
 from visualize.page.limits import Limits
-from visualize.page.middleware import MAX_BYTES, MAX_DEPTH, MAX_MARKS, Gate, forget_unheard
+from visualize.page.middleware import MAX_BYTES, MAX_DEPTH, MAX_MARKS, GuardMiddleware, forget_unheard
 from visualize.page.page import TITLE
 
 JSON = {"content-type": "application/json"}
@@ -60,8 +60,8 @@ def queue_of(ended: list[str], alive: list[str] = ()) -> SimpleNamespace:
     )  # fmt: skip
 
 
-def gate(is_private=False, root_path="", **limits) -> TestClient:
-    app = Gate(PlainTextResponse("taken"), Limits(**limits), is_private, root_path)
+def guard(is_private=False, root_path="", **limits) -> TestClient:
+    app = GuardMiddleware(PlainTextResponse("taken"), Limits(**limits), is_private, root_path)
     functions = {0: SimpleNamespace(fn=None), 1: SimpleNamespace(fn=print)}
     blocks = SimpleNamespace(_queue=queue_of(["x", "event"]), fns=functions)
     page = SimpleNamespace(get_blocks=lambda: blocks)
@@ -77,14 +77,14 @@ def gate(is_private=False, root_path="", **limits) -> TestClient:
 def test_what_the_page_does_not_use_is_closed_before_a_name_is_resolved(method, root, monkeypatch):
     """Catches a page that fetches any address of the web for a stranger, and one more way to write the same path."""
     monkeypatch.setattr(socket, "getaddrinfo", None)
-    one = gate(root_path=root)
+    one = guard(root_path=root)
     found = {path: one.request(method, root + path, headers=JSON).status_code for path in CLOSED}
     assert {path: status for path, status in found.items() if status != 404} == {}
 
 
 @pytest.mark.parametrize("root", ["", "/dsbd", "https://school.example/dsbd/"])
 def test_what_the_page_uses_is_open(root):
-    one, below = gate(is_private=not root, root_path=root), "/dsbd" if root else ""
+    one, below = guard(is_private=not root, root_path=root), "/dsbd" if root else ""
     assert [path for path in OPEN_ONES if one.get(below + path).status_code != 200] == []
     assert [path for path, body in CALLS.items() if one.post(below + path, json=body).status_code != 200] == []
     assert one.get(below or "/").status_code == 200
@@ -125,7 +125,7 @@ def test_who_may_call_a_private_page(case):
     """Catches a web page that uses the page of the machine that it is read on."""
     status, headers, body = REQUESTS[case]
     headers = headers if isinstance(headers, list) else JSON | headers
-    answer = gate(is_private=True).post(CALL, content=body, headers=headers)
+    answer = guard(is_private=True).post(CALL, content=body, headers=headers)
     assert answer.status_code == status
     assert status == 200 or answer.json()["detail"].endswith((".", "it."))
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -133,7 +133,7 @@ def test_who_may_call_a_private_page(case):
 
 def test_a_call_is_read_before_gradio_sees_it():
     """Catches a name that is kept for ever or stops the queue, and a traceback for what is not there."""
-    one, long = gate(), "x" * 65
+    one, long = guard(), "x" * 65
     wrong = {
         JOIN: [{"session_hash": name} for name in (long, "", None, 5, {}, "a b", "\u00e9")]
         + [{"trigger_id": value} for value in (long, -1, 2**31, 1.5, [])]
@@ -166,15 +166,15 @@ def test_sessions_that_nobody_listens_to_are_dropped():
 
 def test_a_page_behind_a_server_answers_to_its_names_there():
     forwarded = {"host": "127.0.0.1:7860", "x-forwarded-host": "school.example", "origin": "https://school.example"}
-    assert gate().post(CALL, content=BODY, headers=JSON | forwarded).status_code == 200
-    assert gate().get("/", headers={"host": "anything.example"}).status_code == 200
+    assert guard().post(CALL, content=BODY, headers=JSON | forwarded).status_code == 200
+    assert guard().get("/", headers={"host": "anything.example"}).status_code == 200
 
 
 def test_lessons_may_be_framed_from_anywhere_and_nothing_else():
     """Catches a text to paste that shows nothing where it is pasted, and one setting that changes the other."""
 
     def policy(path, **limits):
-        return gate(**limits).get(path).headers["content-security-policy"]
+        return guard(**limits).get(path).headers["content-security-policy"]
 
     assert "frame-ancestors" not in policy(LESSON), "under * browsers refuse a file"
     for path in ("/", "/gradio_api/dsbd/page.js"):

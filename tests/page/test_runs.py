@@ -24,24 +24,24 @@ from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
 from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, toy_pairs, wait_until
 from tests.toy_pair import chat_tokenizer
-from visualize.page import play
+from visualize.page import form, play
 from visualize.page.comparison import Compared
-from visualize.page.form import SHOWN, build_control, far_from, is_read, read_query, settings_of, shown_value, values_of
+from visualize.page.form import SHOWN, build_control, is_read, read_query, remark_on, settings_of, values_of
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
 from visualize.page.page import build_page
 from visualize.page.parts import sentence
-from visualize.page.race import asked_of, race_frames
+from visualize.page.race import questions_of, race_frames
 from visualize.page.runner import TITLES, StopSignal
 from visualize.page.serve import pairs_of
 from visualize.page.zerogpu import on_gpu
 
 VOCABULARY = 4096
-AUTO = {"forest": "auto", "draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
+AUTO = {"draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
 
 
 def form_values(**changed) -> list:
     """Return the values of the form as it starts, some of them changed."""
-    return list(({name: shown_value(name, FIELDS[name].default) for name in SHOWN} | changed).values())
+    return list(({name: form.shown_value(name, FIELDS[name].default) for name in SHOWN} | changed).values())
 
 
 # ---- the limits and settings of the host ------------------------------------------------------------------------
@@ -60,11 +60,12 @@ BRANCHES = {"method": "specinfer", "branching": (3, 2), "max_new_tokens": 10, "t
         (NODES, "max_nodes", 3 + 5 * (4 + 6), "nodes to score"),
         (NODES, "max_beam_tokens", 3 * 10, "times beams"),
         (NODES, "max_cache_slots", 100 + 3 * 10 + 53, "cache slots"),
-        (NODES | {"top_k": 7}, "max_pairs", (5 + 6) * 7, "pairs"),
-        (NODES | {"top_k": 0}, "max_pairs", (5 * 4 + 6 * 3) * VOCABULARY, "pairs"),
-        (AUTO | {"max_new_tokens": 10}, "max_nodes", 4 + 24 * 12, "nodes to score"),
+        (NODES | {"top_k": 7}, "max_pairs", (5 + 6) * 7, "candidates"),
+        (NODES | {"top_k": 0}, "max_pairs", (5 * 4 + 6 * 3) * VOCABULARY, "candidates"),
+        (AUTO | {"max_new_tokens": 10}, "max_nodes", 4 + 9 * (6 + 24), "nodes to score"),
+        (AUTO | {"max_new_tokens": 10, "min_width": 4, "max_width": 4}, "max_nodes", 4 + 12 * 24, "nodes to score"),
         (BRANCHES, "max_nodes", 1 + 3 + 6, "nodes to score"),
-        (BRANCHES, "max_pairs", (1 + 3 + 3) * 7, "pairs"),
+        (BRANCHES, "max_pairs", (1 + 3 + 3) * 7, "candidates"),
     ],
 )
 def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
@@ -79,7 +80,7 @@ def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
 def test_what_the_form_can_ask_is_allowed(method):
     """Catches limits that refuse plain work, ``auto`` included, and a form whose sliders are refused together."""
     largest = {"max_new_tokens": 256, "draft_depth": 8, "draft_width": 16, "cover_width": 32, "top_k": 200}
-    for changed in ({}, AUTO, {"forest": "likely", "draft_width": 16}, {"num_beams": 16, **largest}):
+    for changed in ({}, AUTO, {"forest": "coupled", "min_width": 4, "draft_width": 16}, {"num_beams": 16, **largest}):
         given = {name: value for name, value in changed.items() if is_read(method, name)}
         check_decode(Limits(), DecodingSettings(method=method, **given), VOCABULARY, 1000)
 
@@ -136,7 +137,7 @@ def test_settings_come_from_the_environment():
 @pytest.mark.parametrize("method", METHODS)
 def test_form_settings_and_link_tell_the_same(method):
     """Catches a field that is lost, or shown otherwise than it was set, on the way there and back."""
-    asked = {"seed": 7, "max_new_tokens": 12, "num_beams": 3, "top_k": 9, "branching": (3, 2), "forest": "likely",
+    asked = {"seed": 7, "max_new_tokens": 12, "num_beams": 3, "top_k": 9, "branching": (3, 2), "forest": "sampled",
              "landing": False, "replacement": False, "temperature": 0.5, "top_p": 0.9}  # fmt: skip
     known = {name: value for name, value in asked.items() if is_read(method, name) and name in SHOWN}
     while True:
@@ -145,7 +146,8 @@ def test_form_settings_and_link_tell_the_same(method):
             break
         except SettingsError as error:  # two values that this method does not take together
             known.pop(next(name for name in reversed(known) if name in str(error)))
-    for one in (DecodingSettings(method=method), settings):
+    measured = {name: value for name, value in AUTO.items() if method == "dsbd"}
+    for one in (DecodingSettings(method=method), settings, DecodingSettings(method=method, **measured)):
         values = values_of(one)
         assert settings_of(method, values, Limits()) == one
         query = {name: str(value).lower() if isinstance(value, bool) else str(value)
@@ -204,15 +206,15 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
     toys, pair, prompt, method, changed, said, monkeypatch
 ):
     """Catches a monster that fills the memory before a limit is asked, and a message with folders or a traceback."""
-    monkeypatch.setattr("visualize.page.runner.dsbd.stream", None)
+    monkeypatch.setattr("visualize.page.runner.DecodeRequest.planning", None)
     if said in ("exceeds the context", "not valid Unicode"):
         monkeypatch.undo()
     frames = list(play.decode_frames(toys, "me", pair, prompt, method, form_values(**changed)))
-    _, note, problem, run, stop, _ = frames[-1]
-    assert said in problem
-    assert problem.endswith(".</p>")
-    assert not {"Traceback", "&lt;", "site-packages"} & set(problem.split())
-    assert (note, run["visible"], stop["visible"]) == ("", True, False)
+    last = frames[-1]
+    assert said in last["problem"]
+    assert last["problem"].endswith(".</p>")
+    assert not {"Traceback", "&lt;", "site-packages"} & set(last["problem"].split())
+    assert (last["note"], last["run"]["visible"], last["stop"]["visible"]) == ("", True, False)
     assert toys.running() == (0, None)
 
 
@@ -227,16 +229,16 @@ def test_a_chat_is_told_and_its_model_is_offered_once_it_is_there(monkeypatch):
         monkeypatch.setattr("dsbd.models.smollm2.fetched", lambda folder=folder: folder)
         names = pairs_of(Namespace(target=None, draft=None, pairs=""))
         assert names == list(TITLES)[: 4 if folder else 3]
-    assert far_from(names[-1], "Why is the sky blue?") == ""
+    assert remark_on(names[-1], "Why is the sky blue?") == ""
 
 
 def test_a_race_asks_what_its_visitor_chose(toys):
-    questions, scorer = asked_of(toys, "bundled:sql", "task", "", 2)
+    questions, scorer = questions_of(toys, "bundled:sql", "task", "", 2)
     assert (len(questions), scorer.main_metric != "") == (2, True)
-    assert [len(one) for one in asked_of(toys, "bundled:stories", "task", "", 3)[:1]] == [3]
-    (first, *_), _ = asked_of(toys, "bundled:sql", "own", "How many?\n\nQ: Who?\nSQL:\nHow many?", 9)
+    assert [len(one) for one in questions_of(toys, "bundled:stories", "task", "", 3)[:1]] == [3]
+    (first, *_), _ = questions_of(toys, "bundled:sql", "own", "How many?\n\nQ: Who?\nSQL:\nHow many?", 9)
     assert first == "Q: How many?\nSQL:"
-    assert asked_of(toys, "toy", "prompt", "Once", 1) == (["Once"], None)
+    assert questions_of(toys, "toy", "prompt", "Once", 1) == (["Once"], None)
     frames = list(race_frames(toys, "me", "toy", "task", "", 1, ["sampling"], [], 1, 4, *form_values()))
     assert "Measured here" in frames[-1][2], frames[-1]
     assert not [frame for frame in frames if ": ." in str(frame[2])]
@@ -250,7 +252,7 @@ def test_a_bug_of_ours_is_said_and_logged(toys, monkeypatch, caplog):
         race_frames(toys, "me", "toy", "prompt", "Once", 1, ["dsbd"], [], 1, 8, *form_values()),
     ):
         (last,) = frames
-        assert any("failed on the server" in str(one) for one in last)
+        assert "failed on the server" in str(last)
         assert "division" not in str(last)
     assert "ZeroDivisionError" in caplog.text
 
@@ -451,7 +453,7 @@ def test_zerogpu_is_asked_for_the_seconds_of_a_run_and_its_words_are_told(toys, 
     short = list(runner.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
     assert short[-1].trace.result.token_ids
     (refused,) = list(play.decode_frames(runner, "me", "toy", "x" * 3000, "dsbd", form_values()))
-    assert "exceeds the context" in refused[2]
+    assert "exceeds the context" in refused["problem"]
     with pytest.raises(PageError, match="3s left"):
         list(runner.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
     assert asked[0] < asked[1] < Limits().decode_seconds

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {headline, kept, presetOf} from "../../visualize/page/answer.js";
+import {headline, kept, presetOf, program, valuesOf} from "../../visualize/page/answer.js";
 
 const methods = {dsbd: "DSBD", beam_sampling: "Beam sampling", mjgd: "Best blocks, MJGD", sampling: "Sampling"};
 const facts = {methods, plain: {dsbd: "beam_sampling", speculative: "sampling", mjgd: "greedy"}};
@@ -13,6 +13,7 @@ const ROWS = [
   [{...DSBD, min_width: 1, max_width: 1}, "exact", "as likely as in beam sampling with 1 beam."],
   [{...DSBD, min_width: 1}, "fast", "a narrower search where it is sure"],
   [{...DSBD, input_beams: 1}, null, "each pass goes on from the best 1 only"],
+  [{...DSBD, forest: "coupled"}, "exact", "the same text, token for token, as beam sampling with 4 beams writes with"],
   [{...DSBD, method: "speculative"}, null, "each text as likely as in sampling."],
   [{...DSBD, method: "beam_sampling", draft_depth: 0}, "plain", "The large model alone: beam sampling."],
   [{...DSBD, method: "mjgd", lossless: false}, null, "The likeliest block of words, again and again"],
@@ -37,4 +38,23 @@ test("a headline counts passes, and for searched blocks those of the search", ()
   );
   const alone = {...ended, settings: {...DSBD, draft_depth: 0}, result: {token_ids: [1, 2]}};
   assert.equal(headline(alone), "1 pass of the large model, one for each word, 2 more passes for other versions");
+});
+
+test("rounding may turn a draw, and the setting says so", () => {
+  const {words} = kept({...DSBD, forest: "coupled"}, facts, true);
+  assert.equal(words, "Exact setting: drawn as beam sampling with 4 beams draws with this seed, but for rounding.");
+});
+
+test("a form shows a forest that follows from its width as the default, and a program names what is no default", () => {
+  const form = {fields: ["forest"], reads: {dsbd: ["forest"]}, defaults: {forest: "default"}, ranges: {}};
+  const own = {settings: {dsbd: {min_width: 1, max_width: null, forest: null, early_stopping: false}}};
+  const fixed = {method: "dsbd", min_width: 4, max_width: 4, replacement: true, landing: true, input_beams: null};
+  assert.deepEqual(valuesOf({...fixed, forest: "coupled"}, form), ["default"]);
+  assert.deepEqual(valuesOf({...fixed, forest: "sampled"}, form), ["sampled"]);
+  assert.deepEqual(valuesOf({...fixed, min_width: 1, forest: "sampled"}, form), ["default"]);
+  assert.deepEqual(valuesOf({...fixed, replacement: false, forest: "coupled"}, form), ["coupled"]);
+  const trace = {settings: {...fixed, forest: "coupled"}, prompt: {text: "Once"}, models: {target: {id: "bundled/x"}}};
+  const lines = program({...trace, settings: {...trace.settings, early_stopping: null}}, own);
+  const listed = 'method="dsbd", min_width=4, max_width=4, forest="coupled", early_stopping=None';
+  assert.ok(lines.includes(`DecodingSettings(${listed})`), lines);
 });

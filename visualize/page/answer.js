@@ -27,7 +27,7 @@ export class Answer {
   show({trace, text, settled, isLive, rows, beside}) {
     this.element.hidden = false;
     this.find(".headline").textContent = headline(trace, beside);
-    const {words, isExact} = kept(trace.settings, this.facts);
+    const {words, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
     this.find(".kept-words").textContent = words;
     const raced =
       isExact && !isLive && trace.settings.method === "dsbd" ? this.facts.raced[trace.models.target.id] : "";
@@ -107,8 +107,9 @@ export function presetOf({method, draft_width, min_width, max_width, input_beams
   return min_width === (max_width || draft_width) ? "exact" : "fast";
 }
 
-/* What a method keeps of the large model's distribution: of the whole text, of each token, or nothing. */
-export function kept(settings, {methods, plain}) {
+/* What a method keeps of the large model's distribution: of the whole text, of each token, or nothing. parts: whether
+ * rounding turned a draw, and the text of the large model alone is another one. */
+export function kept(settings, {methods, plain}, parts = false) {
   const {method, lossless, draft_depth, max_width, input_beams} = settings;
   if (method === "mjgd") return {words: "The likeliest block of words, again and again: no distribution is kept."};
   if (!lossless) return {words: "Guesses that are likely enough pass: no distribution is kept."};
@@ -122,22 +123,24 @@ export function kept(settings, {methods, plain}) {
   const beams = method === "dsbd" ? ` with ${counted(max_width, "beam")}` : "";
   const of = (methods[plain[method]] ?? "").toLowerCase() + beams;
   if (settings.forest === "coupled") {
-    return {words: `Exact setting: the same text, token for token, as ${of} writes with this seed.`, isExact: true};
+    const words = parts
+      ? `Exact setting: drawn as ${of} draws with this seed, but for rounding.`
+      : `Exact setting: the same text, token for token, as ${of} writes with this seed.`;
+    return {words, isExact: true};
   }
   return {words: `Exact setting, same quality: each text as likely as in ${of}.`, isExact: true};
 }
 
-const shownValue = (field, value) => {
-  if (value === null || value === undefined) return 0;
-  return Array.isArray(value) ? value.join(",") : value;
-};
+const isFixed = ({min_width, max_width, replacement, landing, input_beams}) =>
+  min_width === max_width && replacement && landing && !input_beams;
 
-/* What the form shows for the settings of a decode. */
+/* What the form shows for the settings of a decode; a forest that follows from its width is the default. */
 export function valuesOf(settings, facts) {
   const reads = facts.reads[settings.method];
+  const usual = isFixed(settings) ? "coupled" : "sampled";
   return facts.fields.map((field) => {
-    if (!reads.includes(field)) return facts.defaults[field];
-    const value = shownValue(field, settings[field]);
+    if (!reads.includes(field) || (field === "forest" && settings.forest === usual)) return facts.defaults[field];
+    const value = Array.isArray(settings[field]) ? settings[field].join(",") : (settings[field] ?? 0);
     const [low, high] = facts.ranges[field] ?? [-Infinity, Infinity];
     return typeof value === "number" ? Math.min(Math.max(value, low), high) : value;
   });
@@ -148,8 +151,9 @@ export const program = ({settings, prompt, models}, facts) => {
   const [owner] = models.target.id.split("/");
   const names = [models.target, models.draft].filter(Boolean).map(({id}) => literal(id));
   const pair = owner === "bundled" ? "" : owner.startsWith("bundled:") ? literal(owner) : names.join(", ");
-  const isGiven = (field) => settings[field] !== null && literal(settings[field]) !== literal(facts.defaults[field]);
-  const named = ["method", ...facts.reads[settings.method].filter(isGiven)];
+  const defaults = facts.settings[settings.method]; // of all settings, those without a field in the form too
+  const differs = (name) => literal(settings[name]) !== literal(defaults[name]);
+  const named = ["method", ...Object.keys(defaults).filter(differs)];
   const listed = named.map((field) => `${field}=${literal(settings[field])}`).join(", ");
   return [
     "import dsbd\n",

@@ -20,7 +20,7 @@ from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
 from dsbd.settings import DecodingSettings, ResolvedSettings, fields_of
 from dsbd.tracing.trace import Trace
-from visualize.race import speed_said
+from visualize.race import describe_speed
 from visualize.words import number
 
 FEWEST = 4
@@ -54,6 +54,7 @@ class Compared(NamedTuple):
     """``measuring``; at last ``measured``, ``busy``, ``long`` or ``stopped``."""
     text: str | None = None
     """What the large model wrote alone, with the decode's own seed."""
+    token_ids: tuple[int, ...] | None = None
     perplexity: tuple[float, float] | None = None
     """Of the texts under the large model: the decode's, and the other."""
     runs: int = 0
@@ -82,7 +83,7 @@ def measure_speed(pair: Pair, prompt: str, result: DecodingResult, cancel: Calla
         plain = dsbd.decode(pair, prompt, alone, cancel=cancel)  # it warms up, too
         took = 2 * max(time.monotonic() - start, result.stats.seconds)
         texts = (math.exp(-one.beams[0].log_weight / len(one.beams[0].token_ids)) for one in (result, plain))
-        found = found._replace(text=plain.text, perplexity=(next(texts), next(texts)))
+        found = found._replace(text=plain.text, token_ids=tuple(plain.token_ids), perplexity=(next(texts), next(texts)))
         yield found
         passes = pass_times(pair, prompt, cancel)
         if took * FEWEST > MOST_SECONDS:
@@ -147,7 +148,7 @@ def pass_times(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None
     low, high = interval(several, one)
     if high >= BUSY * low:
         return Passes(f"{what}. This machine was busy: how long they take was not measured.")
-    ratio = speed_said(low, high).replace("fast", "long")
+    ratio = describe_speed(low, high).replace("fast", "long")
     bars = ((1, median(one), "write 1"), (CHECKED, median(several), f"check {CHECKED}"))
     _PASSES[pair] = Passes(f"{what}: checking {CHECKED} takes {ratio} on the machine of this page.", bars)
     return _PASSES[pair]
@@ -165,54 +166,76 @@ NOT_MEASURED = {
 def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None)) -> dict[str, Any]:
     """Return what the page says of a comparison: parts of the headline, and sentences; and what it draws.
 
-    ``ratio`` is how often as fast the decode was, for a drawing; None where that is not known. ``rows`` are those of
-    the queries, as :func:`answers_said` takes them.
+    ``ratio`` is how often as fast the decode was, for a drawing; None where that is not known. ``parts``: rounding
+    turned a draw. ``rows`` are those of the queries, as :func:`answers_said` takes them.
     """
     assert trace.result is not None, "only a decode that has ended is compared"
+    own, alone = tuple(trace.result.token_ids), beside.token_ids
     speed = beside.speed if beside.state == "measured" else None
     doing = {"measuring": "measuring how fast …", "busy": "this machine is busy: not measured"}
-    answers = answers_said(trace.result.text, beside.text, rows)
-    parts = [speed_said(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
+    part = parting(own, alone) if trace.settings.forest == "coupled" and alone else None
+    answers = answers_said(own, alone, rows) or (f"the same text up to token {part}" if part else "")
+    parts = [describe_speed(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
     return {
         "headline": [part for part in parts if part],
-        "said": "" if beside.state == "measuring" else _said(trace, trace.result.text != beside.text, beside, speed),
+        "said": "" if beside.state == "measuring" else _said(trace, beside, speed, part),
         "ratio": speed and math.sqrt(speed[0] * speed[1]),
         "passes": beside.passes and beside.passes._asdict(),
         "goes_on": beside.state == "measuring",
+        "parts": part is not None,
     }
 
 
-def _said(trace: Trace, differs: bool, beside: Compared, speed: Range | None) -> str:
+def parting(own: Sequence[int], alone: Sequence[int]) -> int | None:
+    """Return the first token, from 1, at which two texts differ; None if they are the same.
+
+    >>> parting([5, 6, 7], [5, 6, 8]), parting([5, 6], [5, 6])
+    (3, None)
+    """
+    length = next((at for at, (one, other) in enumerate(zip(own, alone, strict=False)) if one != other), None)
+    if length is None:
+        return None if len(own) == len(alone) else min(len(own), len(alone)) + 1
+    return length + 1
+
+
+def _said(trace: Trace, beside: Compared, speed: Range | None, part: int | None) -> str:
+    assert trace.result is not None, "only a decode that has ended is compared"
     beams = f" with {beside.num_beams} beam{'s' * (beside.num_beams > 1)}" if "beam" in beside.method else ""
     said = f"Compared here with the large model alone ({ABOUT[beside.method].label.lower()}{beams})"
     said += f", {beside.runs} runs each in turn, without reading the prompt." if beside.runs else "."
-    if beside.perplexity:
+    if part:
+        said += (
+            f" The texts part at token {part}: a pass over several tokens rounds its numbers "
+            f"({trace.models.target.dtype}) otherwise than a pass over one, and that turned a draw."
+        )
+    if beside.perplexity and beside.token_ids != tuple(trace.result.token_ids):
         own, alone = (f"{value:.{2 if value < 10 else 1}f}" for value in beside.perplexity)
-        chance = " (texts differ by chance)" if trace.settings.temperature and differs else ""
+        chance = " (texts differ by chance)" if trace.settings.temperature and not part else ""
         said += f" Perplexity of the text: {own}, alone {alone}{chance}."
     if speed is None:
         return said + NOT_MEASURED[beside.state]
     won = len([layer for one in trace.iterations for layer in one.layers]) / len(trace.iterations)
     cost = " to ".join(dict.fromkeys(number(won / one, 1) for one in reversed(speed)))
     said += f" A pass brought {number(won, 1)} words and took, with its guesses, as long as {cost} passes without."
-    return said + (" Compared a larger model, guesses weigh less." if speed[1] < 1 else "")
+    return said + (" Beside a larger model, guesses weigh less." if speed[1] < 1 else "")
 
 
-def answers_said(own: str, alone: str | None, rows: Sequence[Any]) -> str:
+def answers_said(own: Sequence[int], alone: Sequence[int] | None, rows: Sequence[Any]) -> str:
     """Return what the headline says of two answers; empty where they differ, or the other is not known.
 
-    ``rows`` of both: a list whose first row holds its headings, why a query has none, or None where none was asked.
+    ``own`` and ``alone`` are the tokens of both. ``rows`` of both: a list whose first row holds its headings, why a
+    query has none, or None where none was asked.
     """
     if alone is None:
         return ""
     ours, others = rows
+    if own == alone:
+        return "the same query, which fails" if isinstance(ours, str) else "the same text, token for token"
     match [isinstance(one, str) for one in rows]:
         case [True, True]:
-            return "the same query, which fails" if own == alone else "both queries fail"
+            return "both queries fail"
         case [True, False]:
             return "this query fails, that of the large model alone does not"
         case [False, True]:
             return "the query of the large model alone fails"
-    if ours is None or others is None:
-        return "the same text" if own == alone else ""
-    return "the same answer" if ours[1:] == others[1:] else ""
+    return "the same answer" if ours is not None and others is not None and ours[1:] == others[1:] else ""

@@ -51,16 +51,16 @@ EXAMPLES = {
         "A free question (nothing to copy)": "Why is the sky blue?",
     },
 }
-"""Example prompts of each pair by the words on their button, of each as many. Two of them do not fit the context of the
-bundled models, so only a memory can read them."""
+"""Example prompts of each pair by the words on their buttons, four for every pair. Two of them do not fit the context
+of the bundled models, so only a memory can read them."""
 OPENINGS = {
     "Three things in Lisbon": "The three things to see first in Lisbon are",
     "A simple bread": "To bake a simple bread you need",
     "Why stars twinkle": "Stars twinkle because",
     "A Python function": "def is_prime(n):\n",
 }
-"""Of all other pairs."""
-KNOWS = {
+"""The examples of all other pairs."""
+DESCRIPTIONS = {
     SQL: "Turns questions about a library's authors, books, members and loans into SQL.",
     "bundled:stories": "Writes stories for small children. It knows no facts.",
     "bundled:memory": "Reads more than its context holds, and still knows a word told at the beginning. Guesses lose "
@@ -76,13 +76,13 @@ ASKS = re.compile(r"\s*(what|who|when|where|why|how|which|is|are|explain|write|l
 
 
 class Shown(NamedTuple):
-    """How a setting is shown: as a slider with these ends and this step, a number without a step, or as its kind."""
+    """How a setting is shown: a slider with these ends, a number field if there is no step, or what its kind asks."""
 
     low: float | None = None
     high: float | None = None
     step: float | None = 1
     main: bool = False
-    """True: it stands above the fold."""
+    """True: it is above the fold."""
 
 
 SHOWN = {
@@ -95,15 +95,17 @@ SHOWN = {
     "cover_width": Shown(0, 32), "top_k": Shown(0, 200), "top_p": Shown(0.05, 1, 0.05),
     "length_penalty": Shown(-2, 2, 0.1),
 }  # fmt: skip
-"""The fields, in the order of the form. ``auto`` fills in the settings without a field."""
+"""The fields, in the order of the form."""
+DEFAULT = "default"
+"""What the form and links say where the forest is None."""
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
-    "exact": ("Exact: every text as likely as in beam sampling", {"method": "dsbd", "min_width": 4, "max_width": 4}),
+    "exact": ("Exact: the text of beam sampling, token for token", {"method": "dsbd", "min_width": 4, "max_width": 4}),
     "fast": ("Fast: narrower where the large model is sure", {"method": "dsbd", "max_width": 4, "draft_width": 4}),
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }
-"""Three sets of settings by name: what a visitor reads, and the fields; all others have their defaults."""
+"""Sets of settings by name: what a visitor reads, and the fields that are no default."""
 WIDTHS = ("draft_width", "min_width", "max_width", "input_beams")
-"""What tells presets apart, beside the method."""
+"""The fields, besides the method, that tell presets apart."""
 _DEEP: dict[str, Any] = {"draft_depth": 8, "draft_width": 4}
 SUITED: dict[str, dict[str, Any]] = {SQL: _DEEP, SMOLLM2: _DEEP | {"temperature": 0.2}}
 """What presets change on a pair: where nearly all guesses are kept they are deep, and a chat model likes it cool."""
@@ -123,11 +125,11 @@ def as_prompt(pair: str, text: str) -> str:
     return text if pair != SQL or text.lstrip().startswith("Q:") else QUESTION.format(text.strip())
 
 
-def far_from(pair: str, text: str) -> str:
+def remark_on(pair: str, text: str) -> str:
     """Return a note where a prompt is far from what a bundled pair knows, else nothing."""
     if pair == SQL and not LIBRARY.search(text):
         return "This pair knows a library only, and the question names nothing of it. "
-    if pair not in (SQL, SMOLLM2) and pair in KNOWS and (ASKS.fullmatch(text) or text.rstrip().endswith("?")):
+    if pair not in (SQL, SMOLLM2) and pair in DESCRIPTIONS and (ASKS.fullmatch(text) or text.rstrip().endswith("?")):
         return "This pair writes stories; it knows no facts. Give it the beginning of one. "
     return ""
 
@@ -148,7 +150,9 @@ def shown_value(name: str, value: Any) -> Any:
         value = FIELDS[name].default
     if isinstance(value, tuple):
         return ",".join(map(str, value))
-    return 0 if value is None else value
+    if value is None:
+        return DEFAULT if name == "forest" else 0
+    return value
 
 
 def values_of(settings: DecodingSettings) -> list[Any]:
@@ -156,17 +160,17 @@ def values_of(settings: DecodingSettings) -> list[Any]:
 
     Fields that the method does not read show their defaults.
     """
-    return [
-        shown_value(name, getattr(settings, name) if is_read(settings.method, name) else FIELDS[name].default)
-        for name in SHOWN
-    ]
+    values = {name: getattr(settings, name) for name in SHOWN if is_read(settings.method, name)}
+    if settings.is_auto and "forest" in values:
+        values["forest"] = AUTO
+    return [shown_value(name, values.get(name, FIELDS[name].default)) for name in SHOWN]
 
 
 def preset(name: str, pair: str) -> DecodingSettings:
     """Return the settings of a preset for a pair."""
-    given = PRESETS[name][1]
-    suited = {field: value for field, value in SUITED.get(pair, {}).items() if is_read(given["method"], field)}
-    return DecodingSettings(**(given | suited))
+    values = PRESETS[name][1]
+    suited = {field: value for field, value in SUITED.get(pair, {}).items() if is_read(values["method"], field)}
+    return DecodingSettings(**(values | suited))
 
 
 def settings_of(method: Any, values: Sequence[Any], limits: Limits) -> DecodingSettings:
@@ -174,17 +178,17 @@ def settings_of(method: Any, values: Sequence[Any], limits: Limits) -> DecodingS
 
     Raises: SettingsError: a value is out of range, or two contradict each other.
     """
-    given = {name: _plain(name, value) for name, value in zip(SHOWN, values, strict=True) if is_read(method, name)}
-    check_tokens(limits, given.get("max_new_tokens"))
-    if given.get("forest") == AUTO:
-        given |= dict.fromkeys(AUTO_FIELDS, AUTO)
-    return DecodingSettings(method=method, **given)
+    settings = {name: _plain(name, value) for name, value in zip(SHOWN, values, strict=True) if is_read(method, name)}
+    check_tokens(limits, settings.get("max_new_tokens"))
+    if settings.get("forest") == AUTO:
+        settings |= {"forest": None} | dict.fromkeys(AUTO_FIELDS, AUTO)
+    return DecodingSettings(method=method, **settings)
 
 
 def _plain(name: str, value: Any) -> Any:
     """Return the setting for a component's value. Raises: SettingsError: it is empty or cannot be read."""
     about = FIELDS[name]
-    if None in about.also and value in (0, None):
+    if None in about.also and value in (0, DEFAULT, None):
         return None
     if value is None:
         raise SettingsError(f"{name} is empty; write a value, such as {shown_value(name, about.default)}")
@@ -202,23 +206,21 @@ def read_query(query: Mapping[str, str], limits: Limits) -> tuple[str | None, De
         SettingsError: a name is unknown, or a value is out of range.
         PromptError: the prompt is blank or too long.
     """
-    given = {name: value for name, value in query.items() if name not in OTHERS and not name.startswith("__")}
-    if not set(given) & set(NAMES):
+    texts = {name: value for name, value in query.items() if name not in OTHERS and not name.startswith("__")}
+    if not set(texts) & set(NAMES):
         return None, None, None
-    for name in given:
-        if name not in NAMES:
-            raise SettingsError(f"the address names {name[:60]!r}, which is no field; known are {', '.join(NAMES)}")
-    prompt = check_prompt(limits, given[PROMPT]) if PROMPT in given else None
-    return prompt, None if set(given) == {PAIR} else _linked(given, limits), given.get(PAIR)
+    for name in set(texts) - set(NAMES):
+        raise SettingsError(f"the address names {name[:60]!r}, which is no field; known are {', '.join(NAMES)}")
+    prompt = check_prompt(limits, texts[PROMPT]) if PROMPT in texts else None
+    return prompt, None if set(texts) == {PAIR} else _linked(texts, limits), texts.get(PAIR)
 
 
-def _linked(given: Mapping[str, str], limits: Limits) -> DecodingSettings:
-    method = given.get(METHOD, FIELDS[METHOD].default)
-    named = [name for name in SHOWN if name in given]
-    for name in named:
-        if not is_read(method, name):
+def _linked(texts: Mapping[str, str], limits: Limits) -> DecodingSettings:
+    method = texts.get(METHOD, FIELDS[METHOD].default)
+    for name in SHOWN:
+        if name in texts and not is_read(method, name):
             raise SettingsError(f"the address names {name}, which {method} does not read; leave it out")
-    values = [_typed(name, given[name]) if name in given else shown_value(name, FIELDS[name].default) for name in SHOWN]
+    values = [_typed(name, texts[name]) if name in texts else shown_value(name, FIELDS[name].default) for name in SHOWN]
     return settings_of(method, values, limits)
 
 
@@ -237,11 +239,15 @@ def build_control(name: str, settings: DecodingSettings, limits: Limits) -> gr.c
     """Return the component of a field, with its value of these settings."""
     about, shown = FIELDS[name], SHOWN[name]
     value = dict(zip(SHOWN, values_of(settings), strict=True))[name]
-    zero = "; 0 = all" if name == "input_beams" else "; 0 = as said" if None in about.also else ""
-    common: dict[str, Any] = {"label": about.label, "info": about.help[:1].upper() + about.help[1:] + zero}
+    info = about.help[:1].upper() + about.help[1:]
+    if about.kind == "choice":
+        info = f"{info.replace('None:', f'{DEFAULT}:')}; {AUTO}: measured here, with depth and width"
+    elif about.kind == "whole" and None in about.also:
+        info += "; 0 is None"
+    common: dict[str, Any] = {"label": about.label, "info": info}
     common |= {"elem_id": f"field-{name}", "visible": is_read(settings.method, name)}
     if about.kind == "choice":
-        return gr.Dropdown(list(about.choices), value=value, filterable=False, **common)
+        return gr.Dropdown([DEFAULT, *about.choices, AUTO], value=value, filterable=False, **common)
     if about.kind == "switch":
         return gr.Checkbox(value, **common)
     if about.kind == "wholes":
@@ -259,8 +265,9 @@ def form_facts() -> dict[str, Any]:
         "question": QUESTION,
         "fields": list(SHOWN),
         "defaults": {name: shown_value(name, FIELDS[name].default) for name in SHOWN},
+        "settings": {method: {one.name: one.default for one in fields_of(method)} for method in METHODS},
         "reads": {method: [name for name in SHOWN if is_read(method, name)] for method in METHODS},
-        "noneIsZero": [name for name in SHOWN if None in FIELDS[name].also],
+        "none": {name: shown_value(name, None) for name in SHOWN if None in FIELDS[name].also},
         "labels": {name: FIELDS[name].label for name in SHOWN},
         "methods": {name: about.label for name, about in ABOUT.items()},
         "plain": {name: about.plain for name, about in ABOUT.items()},

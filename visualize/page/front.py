@@ -20,7 +20,7 @@ _PREVIEW = re.compile(r'<meta\s+(?:property|name)="(?:og|twitter):[^>]*>')
 _BEGIN, _END = '<meta charset="utf-8" />', "</body>"
 
 
-class Front:
+class HeadMiddleware:
     """The middleware that writes the head of the page; all other answers pass as they are."""
 
     def __init__(self, app: ASGIApp, root_path: str, title: str, style: str) -> None:

@@ -1,9 +1,9 @@
 """What the host of a page sets in its environment, and what one visitor may ask for.
 
 A setting's name is its field in capitals after ``DSBD_``: ``DSBD_MAX_NODES=256``; docs/hosting.md lists them. A call
-blocks the models while it runs, so the *products* that cost time and memory have limits: nodes of a forest, pairs of
-the joint distributions, tokens times beams, cache slots. A run within these limits that is still slow ends at its time
-limit.
+blocks the models while it runs, so the *products* that cost time and memory have limits: nodes of a forest, candidates
+of the joint distributions, tokens times beams, cache slots. A run within these limits that is still slow ends at its
+time limit.
 """
 
 import difflib
@@ -46,10 +46,7 @@ class Limits(BaseModel):
     max_draft_width: int = Field(512, ge=1, le=100_000, description="nodes of one drafted layer")
     max_nodes: int = Field(512, ge=1, le=100_000, description="nodes that one iteration scores, input beams included")
     max_pairs: int = Field(
-        4_000_000,
-        ge=1,
-        le=10**10,
-        description="pairs that the joint distributions of one iteration keep, over all its layers",
+        4_000_000, ge=1, le=10**10, description="candidates of the joint distributions of one iteration, in all layers"
     )
     max_beam_tokens: int = Field(4096, ge=1, le=10**8, description="new tokens times beams of a run")
     max_cache_slots: int = Field(16384, ge=1, le=10**8, description="cache slots: prompt, every beam, one forest")
@@ -96,11 +93,11 @@ class Limits(BaseModel):
                 raise SettingsError(
                     f"{name} is no setting of the page; the closest is {closest}; docs/hosting.md lists them all"
                 )
-        given = {name: environment[setting(name)] for name in cls.model_fields if environment.get(setting(name))}
+        values = {name: environment[setting(name)] for name in cls.model_fields if environment.get(setting(name))}
         if environment.get("SPACE_ID"):
-            given = {"frame_ancestors": FRAMES_OF_A_SPACE} | given
+            values = {"frame_ancestors": FRAMES_OF_A_SPACE} | values
         try:
-            return cls.model_validate(given)
+            return cls.model_validate(values)
         except ValidationError as error:
             first = error.errors()[0]
             field = cls.model_fields[name := str(first["loc"][0])]
@@ -132,10 +129,10 @@ def port_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> in
     Raises: SettingsError: the flag or the setting is not a port.
     """
     named = {"GRADIO_SERVER_PORT": environment.get("GRADIO_SERVER_PORT"), "--port": flag}
-    for name, given in named.items():
-        if given is not None and not (re.fullmatch(r"\d{1,5}", given, re.ASCII) and 1 <= int(given) <= HIGHEST_PORT):
+    for name, text in named.items():
+        if text is not None and not (re.fullmatch(r"\d{1,5}", text, re.ASCII) and 1 <= int(text) <= HIGHEST_PORT):
             raise SettingsError(
-                f"{name} is {given[:40]!r}; allowed are whole numbers from 1 to {HIGHEST_PORT:,}; leave it out for the "
+                f"{name} is {text[:40]!r}; allowed are whole numbers from 1 to {HIGHEST_PORT:,}; leave it out for the "
                 f"first free port from 7860"
             )
     return None if flag is None else int(flag)
@@ -182,25 +179,24 @@ def check_run(limits: Limits, pair: "Pair", prompts: Sequence[str], each: Sequen
 
 def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, prompt_tokens: int) -> None:
     """Refuse one decode that is too large. Raises: SettingsError."""
-    tried = _as_they_run(settings)
-    beams = tried[0].widest
-    nodes = max(beams + sum(one.layer_slots) + one.draft_depth * one.cover_width for one in tried)
-    depth = max(one.draft_depth for one in tried)
-    widest_layer = max((slots for one in tried for slots in one.layer_slots), default=0)
-    pairs = max(_pairs(one, vocabulary) for one in tried)
+    forests = _as_they_run(settings)
+    beams = forests[0].widest
+    nodes = max(beams + sum(one.layer_slots) + one.draft_depth * one.cover_width for one in forests)
+    depth = max(one.draft_depth for one in forests)
+    layer = max((slots for one in forests for slots in one.layer_slots), default=0)
+    kept = max(_candidates(one, vocabulary) for one in forests)
     tokens = beams * settings.max_new_tokens
-    slots = prompt_tokens + tokens + nodes
-    fewer_nodes = "lower draft_depth, draft_width or cover_width, or branching"
-    fewer_pairs = "set top_k to 200 or less, or lower draft_depth and the widths"
-    fewer_slots = "shorten the prompt, or ask for fewer tokens or beams"
     check_tokens(limits, settings.max_new_tokens)
-    _require(limits, "max_beams", "beams", beams, "lower num_beams, max_width or draft_width")
-    _require(limits, "max_draft_depth", "draft_depth", depth, "lower draft_depth")
-    _require(limits, "max_draft_width", "nodes of a drafted layer", widest_layer, "lower draft_width or branching")
-    _require(limits, "max_nodes", "nodes to score per iteration", nodes, fewer_nodes)
-    _require(limits, "max_pairs", "pairs of the joint distributions per iteration", pairs, fewer_pairs)
-    _require(limits, "max_beam_tokens", "new tokens times beams", tokens, "ask for fewer tokens or fewer beams")
-    _require(limits, "max_cache_slots", "cache slots", slots, fewer_slots)
+    for name, what, amount, remedy in (
+        ("max_beams", "beams", beams, "lower num_beams, max_width or draft_width"),
+        ("max_draft_depth", "draft_depth", depth, "lower draft_depth"),
+        ("max_draft_width", "nodes of a drafted layer", layer, "lower draft_width or branching"),
+        ("max_nodes", "nodes to score per iteration", nodes, "lower draft_depth, the widths or branching"),
+        ("max_pairs", "candidates per iteration", kept, "set top_k to 200 or less, or lower depth and widths"),
+        ("max_beam_tokens", "new tokens times beams", tokens, "ask for fewer tokens or fewer beams"),
+        ("max_cache_slots", "cache slots", prompt_tokens + tokens + nodes, "shorten the prompt, or ask for less"),
+    ):
+        _require(limits, name, what, amount, remedy)
 
 
 def check_race(limits: Limits, settings: Sequence[DecodingSettings], prompts: int, rounds: int) -> None:
@@ -220,10 +216,8 @@ def _as_they_run(settings: DecodingSettings) -> list[ResolvedSettings]:
     return [resolve(one) for one in (largest_tried(settings) if settings.is_auto else [settings])]
 
 
-def _pairs(settings: ResolvedSettings, vocabulary: int) -> int:
-    """Return the pairs that the joint distributions of an iteration keep, for each draft layer and the layer after
-    it.
-    """
+def _candidates(settings: ResolvedSettings, vocabulary: int) -> int:
+    """Return how many candidates the joint distributions of an iteration keep, for its draft layers and one more."""
 
     def kept(beams: int) -> int:
         return min(settings.top_k or beams * vocabulary, beams * vocabulary)
@@ -234,7 +228,7 @@ def _pairs(settings: ResolvedSettings, vocabulary: int) -> int:
     return drafted + (settings.draft_depth + 1) * kept(settings.widest)
 
 
-def _require(limits: Limits, name: str, what: str, asked: float, remedy: str) -> None:
+def _require(limits: Limits, name: str, what: str, amount: float, remedy: str) -> None:
     allowed = getattr(limits, name)
-    if asked > allowed:
-        raise SettingsError(f"{what}: {asked:,} asked for, {allowed:,} allowed on this page; {remedy}")
+    if amount > allowed:
+        raise SettingsError(f"{what}: {amount:,} asked for, {allowed:,} allowed on this page; {remedy}")

@@ -3,7 +3,7 @@
 const {DsbdPage} = globalThis;
 const {base, pairs, first, words} = JSON.parse(element.querySelector("[data-live]").dataset.live);
 const find = (name) => document.querySelector(`.play ${name}`);
-const say = (sentence) => (find(".live-said").textContent = sentence);
+const say = (sentence) => (find(".live-note").textContent = sentence);
 let client = null;
 let clientPair = null;
 let isRunning = false;
@@ -13,12 +13,12 @@ const told = () => `${DsbdPage.counted(layers, "token")} in ${DsbdPage.counted(p
 
 async function asked() {
   const [pair, prompt, method, ...values] = await DsbdPage.form();
-  const {fields, reads, noneIsZero} = DsbdPage.facts;
+  const {fields, reads, none} = DsbdPage.facts;
   if (!prompt.trim()) throw new Error("The prompt is blank; type a few words, or choose an example.");
   const settings = {method};
   for (const name of reads[method]) {
     const value = values[fields.indexOf(name)];
-    settings[name] = value === 0 && noneIsZero.includes(name) ? null : value;
+    settings[name] = value === none[name] ? null : value;
   }
   return {prompt, settings, pair: pairs[pair]};
 }

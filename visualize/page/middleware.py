@@ -98,7 +98,7 @@ def content_security_policy(frame_ancestors: str) -> str:
     return f"{rules}; frame-ancestors {quoted}"
 
 
-class Gate:
+class GuardMiddleware:
     """The middleware. A private page can be reached from this machine only: a request that names another host comes
     from a foreign web page whose name leads here (DNS rebinding)."""
 

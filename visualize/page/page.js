@@ -1,5 +1,5 @@
 /* What the parts of the page share; served with the viewer as one script. It also gives each tab an
- * address, opens the drawer, and fits the frame of a lesson. */
+ * address, opens the settings panel, and fits the frame of a lesson. */
 
 import {Answer, counted, presetOf, program, typedIn, valuesOf} from "./answer.js";
 import {download, make} from "../viewer/dom.js";
@@ -45,24 +45,24 @@ globalThis.DsbdPage = (() => {
     return new Response(blob.stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }
 
-  /* What the form holds: Gradio's script knows it, and a hidden button asks for it. */
+  /* What the form holds, which Gradio alone knows: the stage triggers an event, and hears the answer. */
   let waiting = null;
   const form = () =>
     new Promise((done) => {
       waiting = done;
-      document.querySelector("#form-ask").click();
+      globalThis.DsbdPage.trigger("select");
     });
-  const told = (values) => waiting?.(values);
+  const answerForm = (...values) => waiting?.(values);
 
-  /* Fill in prompt, method and fields. */
+  /* Fill in pair, prompt, method, fields and note. */
   let filling = null;
   const fill = (values) => {
     filling = values;
-    document.querySelector("#form-fill").click();
+    globalThis.DsbdPage.trigger("input");
   };
 
   const shared = {Answer, counted, presetOf, program, typedIn, valuesOf, make, mount, readTrace, save: download};
-  return {...shared, isDark, follow, plotly, gzipped, gunzipped, form, told, fill, filling: () => filling};
+  return {...shared, isDark, follow, plotly, gzipped, gunzipped, form, answerForm, fill, filling: () => filling};
 })();
 
 /* Light or dark, and an address for each tab: #race, #learn, #about; Play has none. Back goes to the tab before. */
@@ -105,28 +105,28 @@ globalThis.DsbdPage = (() => {
   }
   begin();
 
-  const drawer = () => document.querySelector("#drawer");
-  const control = () => document.querySelector(".drawer-switch");
+  const panel = () => document.querySelector("#settings-panel");
+  const control = () => document.querySelector(".settings-switch");
   function show(open) {
-    drawer().classList.toggle("is-open", open);
+    panel().classList.toggle("is-open", open);
     control().setAttribute("aria-expanded", String(open));
-    if (open) drawer().querySelector(".drawer-close").focus();
-    else if (drawer().contains(document.activeElement)) control().focus();
+    if (open) panel().querySelector(".settings-close").focus();
+    else if (panel().contains(document.activeElement)) control().focus();
   }
 
   document.addEventListener("click", ({target}) => {
     if (target.closest(".theme-switch")) document.body.classList.toggle("dark");
-    if (target.closest(".drawer-switch")) show(control().getAttribute("aria-expanded") !== "true");
-    if (target.closest(".drawer-close")) show(false);
+    if (target.closest(".settings-switch")) show(control().getAttribute("aria-expanded") !== "true");
+    if (target.closest(".settings-close")) show(false);
   });
 
   /* Heard before Gradio hears it: only then it can be seen that a list is open, which Escape closes first. */
-  const isInDrawer = (one) => drawer()?.contains(one) || control() === one;
+  const isInPanel = (one) => panel()?.contains(one) || control() === one;
   document.addEventListener(
     "keydown",
     ({key}) => {
-      const isList = drawer()?.querySelector("[role=listbox]");
-      if (key === "Escape" && isInDrawer(document.activeElement) && !isList) show(false);
+      const isList = panel()?.querySelector("[role=listbox]");
+      if (key === "Escape" && isInPanel(document.activeElement) && !isList) show(false);
     },
     {capture: true},
   );

@@ -1,14 +1,15 @@
 /* The decode on the stage. While one runs, the records of new iterations arrive and the viewer adds them. This browser
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
-import {plotsIn} from "./plots.js";
 import {isAnswerTo, remember, remembered} from "./question.js";
+import {SavedDecodes, openedTrace} from "./saved.js";
 import {addressOf, copyText, linkTo, pageOf, saveTrace} from "./sharing.js";
 
 const {DsbdPage} = globalThis;
 const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
 const answer = new DsbdPage.Answer(element.querySelector(".answer"), facts);
 const find = (name) => document.querySelector(`.play ${name}`);
-const MOST_KEPT = 10;
+const saved = new SavedDecodes(facts);
+DsbdPage.trigger = trigger; // an event of the stage, which play.py answers
 
 /* A decode: {name, trace, settled, rows, beside, label, file}. Its name is that of a recording, or run-1, run-2, ... of
  * this visit; settled: how many tokens of the text are final. */
@@ -16,10 +17,8 @@ let viewer = null;
 let shown = null;
 let running = null; // the decode that goes on; another one may be shown meanwhile
 let served = null; // the last one of the server
-let isTold = new URLSearchParams(location.search).has("prompt"); // the story of the opening; a link runs at once
-let goal = isTold ? location.hash : "";
-const kept = new Map(); // the decodes of this visit, by name
-let count = 0;
+let isOpen = new URLSearchParams(location.search).has("prompt"); // the story of the opening; a link runs at once
+let goal = isOpen ? location.hash : "";
 
 /* ---- the viewer and the answer ------------------------------------------------------------ */
 
@@ -36,12 +35,12 @@ function draw(decode) {
   showAnswer();
   showWhetherOlder();
   if (find("#python")?.open) showPython();
-  clearPlots();
+  DsbdPage.clearPlots?.();
 }
 
 /* ---- the question ------------------------------------------------------------------------- */
 
-const before = remembered(); // what this tab asked before it was loaded again
+const beforeReload = remembered(); // what this tab asked before it was loaded again
 let question = null; // what the form asks: {pair, prompt}
 
 /* An answer to something else than the form asks is dimmed. Returns what the line beside the examples says. */
@@ -50,24 +49,23 @@ function showWhetherOlder() {
   answer.element.classList.toggle("is-older", isOlder);
   find(".older").hidden = !isOlder;
   if (running) return STAYS;
-  return isOlder ? "" : recording() ? facts.note : STAYS;
+  return isOlder ? "" : DsbdPage.recording() ? facts.note : STAYS;
 }
 
-function ask(pair, prompt) {
+DsbdPage.ask = (pair, prompt) => {
   question = {pair, prompt};
   target = facts.targets[pair];
   remember(question);
   return showWhetherOlder();
-}
-DsbdPage.asks = ask;
+};
 
 /* An example, and what is said of its recording, which is shown if there is one with what is to be kept. */
-DsbdPage.example = (at, pair, preset) => {
-  const prompt = facts.examples[pair][at];
-  const note = ask(pair, prompt);
-  const recording = recordingOf(target, preset, prompt);
-  if (running || !recording || DsbdPage.presetOf(recording.settings) !== preset) return [prompt, note];
-  choose(recording.name, false);
+DsbdPage.example = (index, pair, preset) => {
+  const prompt = facts.examples[pair][index];
+  const note = DsbdPage.ask(pair, prompt);
+  const example = saved.recordingOf(target, preset, prompt);
+  if (running || !example || DsbdPage.presetOf(example.settings) !== preset) return [prompt, note];
+  DsbdPage.choose(example.name, false);
   return [prompt, facts.note];
 };
 
@@ -82,10 +80,17 @@ function showAnswer() {
 /* A recording opens at its first step; the first of a visit plays its story. If the visitor stepped through it while
  * the page was starting, it stands where it was. */
 function begin() {
-  const stood = !isTold && /^#iteration=/.test(location.hash);
+  const stood = !isOpen && /^#iteration=/.test(location.hash);
   if (!stood) viewer.goto({it: 0, step: 0});
-  if (!isTold && !stood) viewer.story();
-  isTold = true;
+  if (!isOpen && !stood) viewer.story();
+  isOpen = true;
+}
+
+/* The first guess that fell: in a test, or as no draw took it. */
+function droppedIn({trials, nodes, layers}, forest) {
+  if (forest !== "coupled") return trials.find(({verdict}) => verdict === "rejected")?.node;
+  const drawn = new Set(layers.flatMap(({beams}) => beams.map(({node}) => node)));
+  return nodes.find(({id, kind, layer}) => kind === "cover" && layer <= layers.length && !drawn.has(id))?.id;
 }
 
 /* The end of a run: the place that its link names, else the two lanes, and the iteration with the most tokens at its
@@ -97,13 +102,11 @@ function openEnd() {
     viewer.goto({it: asked[1] - 1, step: asked[2] - 1});
     return;
   }
-  const {iterations, models} = shown.trace;
+  const {iterations, models, settings} = shown.trace;
   const won = iterations.map(({layers}) => layers.length);
   const it = won.indexOf(Math.max(...won));
   viewer.goto({it, step: Infinity});
-  const {trials} = iterations[it];
-  const told = trials.find(({verdict}) => verdict === "rejected");
-  viewer.goto({step: viewer.where().step - 1, node: told?.node});
+  viewer.goto({step: viewer.where().step - 1, node: droppedIn(iterations[it], settings.forest)});
   if (models.draft) viewer.replay();
 }
 
@@ -130,8 +133,8 @@ function grow(news, settled, whole, rows) {
 }
 
 function startRun(head) {
-  isTold = true;
-  running = {name: `run-${(count += 1)}`, trace: {...head, iterations: [], result: null}, settled: 0};
+  isOpen = true;
+  running = {name: saved.newName("run"), trace: {...head, iterations: [], result: null}, settled: 0};
   draw(running);
   offer();
   return running;
@@ -175,36 +178,17 @@ DsbdPage.follow(props, watch, take);
 
 let target = Object.values(facts.targets)[0];
 
-/* The recording of a preset, else the first one, of a prompt or of the whole pair. */
-const recordingOf = (model, preset = "exact", prompt = null) => {
-  const isOne = (one) => one.target === model && (prompt === null || DsbdPage.typedIn(one.prompt, facts) === prompt);
-  const own = facts.recorded.filter(isOne);
-  return own.find(({settings}) => DsbdPage.presetOf(settings) === preset) ?? own[0];
-};
-const recordingNamed = (name) => facts.recorded.find((one) => one.name === name);
-const recordedAs = (name, trace) => {
-  const {rows} = recordingNamed(name) ?? {};
-  return {name, trace, settled: Infinity, rows};
-};
+const recordedAs = (name, trace) => ({name, trace, settled: Infinity, rows: saved.recording(name)?.rows});
 
-function keep(decode, what) {
-  const {prompt, settings} = decode.trace;
-  const words = DsbdPage.typedIn(prompt.text, facts).replace(/\s+/g, " ").trim();
-  const begins = words.length > 28 ? `${words.slice(0, 28)}…` : words;
-  const method = facts.methods[settings.method] ?? settings.method;
-  decode.label = `${what} ${kept.size + 1}: ${method}, “${begins}”`;
-  kept.set(decode.name, decode);
-  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+function keep(decode, kind) {
+  saved.keep(decode, kind);
   offer();
 }
 
 function offer() {
   const list = document.querySelector("#shown");
   if (!list) return requestAnimationFrame(offer);
-  const own = [...kept.values()].reverse().map(({name, label}) => new Option(label, name));
-  if (running) own.unshift(new Option("The run that goes on", running.name));
-  const recorded = facts.recorded.filter((one) => one.target === target);
-  list.replaceChildren(...own, ...recorded.map(({name, title}) => new Option(title, name)));
+  list.replaceChildren(...saved.options(target, running));
   list.value = shown?.name ?? "";
 }
 
@@ -212,8 +196,8 @@ function offer() {
 DsbdPage.followLink = (runs) => {
   const isLink = ["pair", "prompt"].some((name) => new URLSearchParams(location.search).has(name));
   if (runs) setTimeout(pressRun, 150);
-  else if (before && !isLink && facts.targets[before.pair]) askAgain(before);
-  else if (!shown && recordingOf(target)) choose(recordingOf(target).name, false);
+  else if (beforeReload && !isLink && facts.targets[beforeReload.pair]) askAgain(beforeReload);
+  else if (!shown && saved.recordingOf(target)) DsbdPage.choose(saved.recordingOf(target).name, false);
 };
 
 /* A preset was chosen in the form, or another pair: method and fields, and with a pair its first example. */
@@ -235,11 +219,11 @@ const begins = (preset, pair) => {
 };
 
 function open(pair, prompt, preset) {
-  ask(pair, prompt);
+  DsbdPage.ask(pair, prompt);
   offer();
-  const recording = recordingOf(target, preset, prompt) ?? recordingOf(target, preset);
-  const isOther = recording && DsbdPage.typedIn(recording.prompt, facts) !== prompt;
-  if (recording && !running) choose(recording.name, !isOther && DsbdPage.presetOf(recording.settings) !== preset);
+  const first = saved.recordingOf(target, preset, prompt) ?? saved.recordingOf(target, preset);
+  const isOther = first && DsbdPage.typedIn(first.prompt, facts) !== prompt;
+  if (first && !running) DsbdPage.choose(first.name, !isOther && DsbdPage.presetOf(first.settings) !== preset);
   else if (!running) answer.element.hidden = true; // with the forest below it: nothing was decoded with this pair yet
 }
 
@@ -252,48 +236,41 @@ function askAgain({pair, prompt}) {
 }
 
 let turn = 0;
-async function choose(name, fills = true) {
+DsbdPage.choose = async (name, fills = true) => {
   const own = (turn += 1);
   if (running?.name === name) draw(running);
-  else if (kept.has(name)) draw(kept.get(name));
+  else if (saved.own.has(name)) draw(saved.own.get(name));
   else {
-    const found = await fetch(addressOf(`traces/${name}.json.gz`, facts));
-    const trace = JSON.parse(await DsbdPage.gunzipped(await found.blob()));
+    const answer = await fetch(addressOf(`traces/${name}.json.gz`, facts));
+    const trace = JSON.parse(await DsbdPage.gunzipped(await answer.blob()));
     if (own !== turn) return; // another one was chosen meanwhile
     draw(recordedAs(name, trace));
   }
   if (shown !== running) begin();
   if (fills) fillForm();
   offer();
-}
-DsbdPage.choose = choose;
+};
 
-/* A file of the visitor. It never leaves this browser. */
 async function openFile(file) {
-  const said = document.querySelector("#said");
-  said.textContent = "";
+  const problem = document.querySelector("#open-problem");
+  problem.textContent = "";
+  const before = shown;
+  let trace = null;
   try {
-    const opened = await DsbdPage.readTrace(file);
-    const isTrace = opened?.format === "dsbd-trace/2" && Array.isArray(opened.iterations) && opened.prompt?.pieces;
-    if (!isTrace) throw new Error("it is no trace of the format dsbd-trace/2");
-    const before = shown;
-    const decode = {name: `file-${(count += 1)}`, trace: opened, settled: Infinity, file};
-    try {
-      draw(decode);
-    } catch (error) {
-      if (before) draw(before);
-      throw error;
-    }
+    trace = await openedTrace(file);
+    const decode = {name: saved.newName("file"), trace, settled: Infinity, file};
+    draw(decode);
     keep(decode, "Your file");
     begin();
     fillForm();
   } catch (error) {
-    said.textContent = `${file.name} cannot be opened: ${error.message}. Give a file that Trace or trace.save wrote.`;
+    if (trace && before) draw(before);
+    problem.textContent = `${file.name} cannot be opened: ${error.message}. Give a file that Trace or trace.save wrote.`;
   }
 }
 
 document.addEventListener("change", ({target: control}) => {
-  if (control.id === "shown") choose(control.value);
+  if (control.id === "shown") DsbdPage.choose(control.value);
   if (control.id === "open-trace" && control.files.length) {
     openFile(control.files[0]);
     control.value = "";
@@ -309,9 +286,9 @@ function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.
   const typed = DsbdPage.typedIn(prompt, facts);
   if (facts.reads[settings.method]) {
     const values = DsbdPage.valuesOf({...settings, seed}, facts);
-    const note = shown === running ? STAYS : recording() ? facts.note : "";
+    const note = shown === running ? STAYS : DsbdPage.recording() ? facts.note : "";
     DsbdPage.fill([pair ?? STAYS, typed, settings.method, ...values, note]);
-    ask(pair ?? question?.pair ?? Object.keys(facts.targets)[0], typed);
+    DsbdPage.ask(pair ?? question?.pair ?? Object.keys(facts.targets)[0], typed);
   }
 }
 
@@ -330,7 +307,7 @@ function pressRun() {
 }
 
 function say(words) {
-  find(".share-said:not(#said)").textContent = words;
+  find(".share-note").textContent = words;
   find("#share").open = true;
 }
 
@@ -389,6 +366,6 @@ DsbdPage.showLive = ({head, iteration, whole}) => {
   if (whole) grow([], Infinity, {...whole, iterations: []});
 };
 DsbdPage.facts = facts;
-
-const recording = () => shown && (recordingNamed(shown.name)?.name ?? "");
-const clearPlots = plotsIn(element.querySelector(".plotly-mount"), {recording, goTo: (where) => viewer.goto(where)});
+DsbdPage.goTo = (where) => viewer.goto(where);
+/* What the server calls the decode that is shown: "" if it is no recording, null if nothing is shown. */
+DsbdPage.recording = () => shown && (saved.recording(shown.name)?.name ?? "");

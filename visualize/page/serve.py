@@ -140,23 +140,23 @@ def launch_options(runner: Any, private: bool = False) -> dict[str, Any]:
     """Return arguments of ``Blocks.launch``; a private page answers to names of this machine only."""
     from visualize import viewer_assets
 
-    from .front import Front
-    from .middleware import Gate
+    from .front import HeadMiddleware
+    from .middleware import GuardMiddleware
     from .page import TITLE
     from .parts import read
     from .theme import mark_colors, page_theme
 
     sheets = (viewer_assets()["css"], read("page.css"), read("race.css"), mark_colors())
     root = os.environ.get("GRADIO_ROOT_PATH", "")
-    gate = Middleware(Gate, limits=runner.limits, is_private=private, root_path=root)
-    front = Middleware(Front, root_path=root, title=TITLE, style="".join(sheets))
+    guard = Middleware(GuardMiddleware, limits=runner.limits, is_private=private, root_path=root)
+    head = Middleware(HeadMiddleware, root_path=root, title=TITLE, style="".join(sheets))
     return {
         "theme": page_theme(),
-        "app_kwargs": {"routes": routes(runner), "middleware": [gate, front]},
+        "app_kwargs": {"routes": routes(runner), "middleware": [guard, head]},
         "mcp_server": runner.limits.mcp,
         "footer_links": [],
         "state_session_capacity": runner.limits.max_visitors,
-        "ssr_mode": False,  # pages of Node lack the headers that the gate sets
+        "ssr_mode": False,  # pages of Node lack the headers that the middleware sets
         "run_history": False,
         "show_error": False,  # the page itself says what visitors should know
     }
@@ -168,7 +168,7 @@ def routes(runner: Any) -> list[Route]:
     from .middleware import LEARN, OWN
     from .parts import page_script
 
-    folder, drawer = Path(__file__).parent, f"{resources.files('plotly')}/package_data/plotly.min.js"
+    folder, plotly = Path(__file__).parent, f"{resources.files('plotly')}/package_data/plotly.min.js"
 
     def trace(request: Request) -> Response:
         file = asset_path("traces") / f"{request.path_params['name']}.json.gz"
@@ -178,7 +178,7 @@ def routes(runner: Any) -> list[Route]:
 
     return [
         Route(f"{OWN}page.js", lambda _: Response(page_script(), **_SCRIPT)),
-        Route(f"{OWN}plotly.min.js", lambda _: FileResponse(drawer, **_SCRIPT)),
+        Route(f"{OWN}plotly.min.js", lambda _: FileResponse(plotly, **_SCRIPT)),
         Route(f"{OWN}preview.png", lambda _: FileResponse(folder / "preview.png")),
         Route(f"{OWN}page.html", lambda _: PlainTextResponse(_empty_page())),
         Route(f"{OWN}traces/{{name}}.json.gz", trace),
@@ -207,7 +207,7 @@ def _health(runner: Any) -> Callable[[Request], Response]:
     pair, the version, and how many calls run and wait, but no visitor.
     """
 
-    def answer(request: Request) -> Response:
+    def health(request: Request) -> Response:
         queue = request.app.get_blocks()._queue
         running, earliest = runner.running()
         problem = None
@@ -222,7 +222,7 @@ def _health(runner: Any) -> Callable[[Request], Response]:
             "running": running,
             "waiting": len(queue),
         }
-        told = body | ({"problem": problem} if problem else {})
-        return JSONResponse(told, 503 if problem else 200, {"Cache-Control": "no-store"})
+        answer = body | ({"problem": problem} if problem else {})
+        return JSONResponse(answer, 503 if problem else 200, {"Cache-Control": "no-store"})
 
-    return answer
+    return health

@@ -53,6 +53,8 @@ export function warpedDistribution(nextTokens, beams, {temperature, top_k, top_p
   return {candidates, scores: kept, probs, weightAt, size, isRanked};
 }
 
+const COLDEST = 1e-300; // colder temperatures are this one: no score overflows
+
 /* The logarithm of the mass of each candidate, up to a number that all share; at temperature 0 its log-weight. */
 function scoresOf(nextTokens, beams, temperature, size) {
   const scores = new Float64Array(nextTokens.length * size);
@@ -62,7 +64,7 @@ function scoresOf(nextTokens, beams, temperature, size) {
     const [start, count] = [beam * size, Math.log(multiplicity)];
     for (let token = 0; token < size; token++) {
       const weight = log_weight + log_probs[token];
-      scores[start + token] = temperature > 0 ? (weight - most) / temperature + count : weight;
+      scores[start + token] = temperature > 0 ? (weight - most) / Math.max(temperature, COLDEST) + count : weight;
     }
   }
   return scores;
