@@ -62,28 +62,18 @@ function slidesOf({root, forward, back, onswitch}) {
   }
 
   const isRight = document.documentElement.dir === "rtl";
-  const ACTS = {
-    ArrowRight: isRight ? back : forward,
-    ArrowLeft: isRight ? forward : back,
-    PageDown: forward,
-    PageUp: back,
-    f: fill,
-    F: fill,
-    Escape: () => turn(false),
-  };
+  const arrows = {ArrowRight: isRight ? back : forward, ArrowLeft: isRight ? forward : back};
+  const ACTS = {...arrows, PageDown: forward, PageUp: back, f: fill, F: fill, Escape: () => turn(false)};
   /* In the capture phase: the viewer has its own arrows. A field keeps all keys but those of a clicker. */
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      const {key, target} = event;
-      if (!isOn() || !ACTS[key] || event.altKey || event.ctrlKey || event.metaKey) return;
-      if (!/^(Page|Esc)/.test(key) && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
-      event.preventDefault();
-      event.stopPropagation();
-      ACTS[key]();
-    },
-    true,
-  );
+  const onKey = (event) => {
+    const {key, target} = event;
+    if (!isOn() || !ACTS[key] || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (!/^(Page|Esc)/.test(key) && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    ACTS[key]();
+  };
+  document.addEventListener("keydown", onKey, true);
   root.querySelector("button.slides").addEventListener("click", () => turn(true));
   root.querySelector("button.end").addEventListener("click", () => turn(false));
   root.querySelector("button.full").addEventListener("click", fill);

@@ -28,11 +28,9 @@ export function drawFormula(viewer, element) {
 
 /* A fold with formulas. Once the reader has opened it, it stays open from step to step. */
 function formulaFold(viewer, ...inside) {
-  const fold = make("details", {class: "dsbd-formula"}, make("summary", {text: viewer.say("ui.formula")}), ...inside);
-  fold.open = viewer.formulas;
-  fold.addEventListener("toggle", () => {
-    viewer.formulas = fold.open;
-  });
+  const ontoggle = () => (viewer.formulas = fold.open);
+  const summary = make("summary", {text: viewer.say("ui.formula")});
+  const fold = make("details", {class: "dsbd-formula", open: viewer.formulas, ontoggle}, summary, ...inside);
   return fold;
 }
 
@@ -116,25 +114,16 @@ function textUpTo({nodes}, index) {
 export function bar(name, value, kind, text = number(value)) {
   const fill = make("i", {class: `dsbd-fill dsbd-${kind}`});
   fill.style.width = `${100 * clamp(value, 0, 1)}%`;
-  return make(
-    "div",
-    {class: "dsbd-bar"},
-    make("span", {text: name}),
-    make("div", {class: "dsbd-rail"}, fill),
-    make("b", {text}),
-  );
+  const rail = make("div", {class: "dsbd-rail"}, fill);
+  return make("div", {class: "dsbd-bar"}, make("span", {text: name}), rail, make("b", {text}));
 }
 
 function factItem(viewer, fact) {
   const {words, now} = viewer;
   const range = gaugeOf(fact);
-  return make(
-    "li",
-    {class: fact.step === viewer.step ? "dsbd-current" : null},
-    make("span", {class: "dsbd-fact-title", text: words.title(now, fact)}),
-    make("p", {text: words.verdict(now, fact)}),
-    ...(range ? [gauge(range)] : []),
-  );
+  const title = make("span", {class: "dsbd-fact-title", text: words.title(now, fact)});
+  const parts = [title, make("p", {text: words.verdict(now, fact)}), ...(range ? [gauge(range)] : [])];
+  return make("li", {class: fact.step === viewer.step ? "dsbd-current" : null}, ...parts);
 }
 
 function gaugeOf({trial, draw}) {

@@ -20,13 +20,8 @@ export class Forest {
     this.head = draw("svg", {class: "dsbd-head-bands", "aria-hidden": "true"});
     this.widths = make("ul", {class: "dsbd-widths"});
     this.body = draw("svg", {class: "dsbd-forest", role: "img"});
-    this.element = make(
-      "div",
-      {class: "dsbd-scroller", tabindex: "0"},
-      this.head,
-      this.widths,
-      make("div", {class: "dsbd-sheet"}, this.body),
-    );
+    const sheet = make("div", {class: "dsbd-sheet"}, this.body);
+    this.element = make("div", {class: "dsbd-scroller", tabindex: "0"}, this.head, this.widths, sheet);
     const {body} = this;
     body.addEventListener("pointerover", (event) => {
       if (event.pointerType !== "touch") viewer.hover(indexAt(event));
@@ -78,13 +73,8 @@ export class Forest {
     const shape = draw("path");
     const text = draw("text", {class: "dsbd-label", x: sizes.label_gap, y: sizes.label_drop});
     const hit = draw("rect", {class: "dsbd-hit", x: -13, y: -12, width: 26 + 8 * node.label_columns, height: 24});
-    const group = draw(
-      "g",
-      {class: "dsbd-node", "data-at": at, transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, hidden: ""},
-      hit,
-      shape,
-      text,
-    );
+    const transform = `translate(${x.toFixed(1)},${y.toFixed(1)})`;
+    const group = draw("g", {class: "dsbd-node", "data-at": at, transform, hidden: ""}, hit, shape, text);
     return {group, shape, text};
   }
 
@@ -201,15 +191,14 @@ function columnHead(number, current, viewer, geometry) {
     draw("rect", {class: `dsbd-layer${current ? " dsbd-current" : ""}`, x, y: 2, width, height: 96, rx: 3}),
     line(17, title, "title"),
   ];
-  if (!layer) return draw("g", {}, ...parts);
-  return draw(
-    "g",
-    {},
-    ...parts,
-    draw("title", {text: viewer.words.width(layer, viewer.scene.settings)}),
-    line(32, viewer.say("head.width", {width: layer.width}), "width"),
-    ...bars(layer, x + LEFT, width - 2 * LEFT - 4, viewer),
-  );
+  if (layer) {
+    parts.push(
+      draw("title", {text: viewer.words.width(layer, viewer.scene.settings)}),
+      line(32, viewer.say("head.width", {width: layer.width}), "width"),
+      ...bars(layer, x + LEFT, width - 2 * LEFT - 4, viewer),
+    );
+  }
+  return draw("g", {}, ...parts);
 }
 
 /* P(accepted >= k) as bars against the threshold. */
@@ -226,12 +215,9 @@ function bars(layer, left, room, viewer) {
       height: Math.max(height * value, 0.8),
     }),
   );
-  if (!parts.length) return parts;
-  const y = top + height * (1 - threshold);
-  return [
-    ...parts,
-    draw("path", {class: "dsbd-threshold-line", d: `M${left - 4},${y}h${each * layer.chances.length + 6}`}),
-  ];
+  const line = `M${left - 4},${top + height * (1 - threshold)}h${each * layer.chances.length + 6}`;
+  if (parts.length) parts.push(draw("path", {class: "dsbd-threshold-line", d: line}));
+  return parts;
 }
 
 /* ---- where everything stands, in pixels ------------------------------------------------------------------------- */

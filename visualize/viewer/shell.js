@@ -24,12 +24,8 @@ export function buildShell(viewer, before) {
     views: new Views(viewer, before),
   };
   forest.element.setAttribute("aria-label", say("ui.drawing"));
-  parts.whole = make(
-    "header",
-    {class: "dsbd-whole"},
-    make("div", {class: "dsbd-where"}, parts.title, controls.scrub),
-    strip.element,
-  );
+  const where = make("div", {class: "dsbd-where"}, parts.title, controls.scrub);
+  parts.whole = make("header", {class: "dsbd-whole"}, where, strip.element);
   parts.body = make(
     "div",
     {class: "dsbd-body"},
@@ -57,11 +53,8 @@ function languages(viewer) {
     viewer.setLanguage(event.target.value);
     viewer.root.querySelector(".dsbd-language").focus();
   };
-  const select = make(
-    "select",
-    {class: "dsbd-language", onchange: change},
-    ...Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: nameOf(code)})),
-  );
+  const options = Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: nameOf(code)}));
+  const select = make("select", {class: "dsbd-language", onchange: change}, ...options);
   select.value = viewer.words.language;
   return make("label", {class: "dsbd-languages"}, make("span", {text: viewer.say("ui.language")}), select);
 }
@@ -148,10 +141,8 @@ export function drawLegend(viewer, list) {
 
 /* ---- files that the browser makes of the drawing ---------------------------------------------------------------- */
 
-const PAINT = [
-  ..."fill stroke stroke-width stroke-dasharray opacity visibility".split(" "),
-  ..."font-family font-size font-weight text-decoration white-space".split(" "),
-];
+const PAINT = `fill stroke stroke-width stroke-dasharray opacity visibility font-family font-size font-weight
+  text-decoration white-space`.split(/\s+/);
 const PNG_SCALE = 2;
 const KEY = {room: 31, letter: 7.2, gap: 18, line: 22}; // pixels of the entries of the legend
 
@@ -217,9 +208,7 @@ function copied(source) {
   return copy;
 }
 
-function saveSvg(viewer) {
-  download(`${name(viewer)}.svg`, textOf(forestSheet(viewer)), "image/svg+xml");
-}
+const saveSvg = (viewer) => download(`${name(viewer)}.svg`, textOf(forestSheet(viewer)), "image/svg+xml");
 
 export async function savePng(viewer) {
   const svg = forestSheet(viewer);

@@ -28,17 +28,11 @@ export class Strip {
     this.lanes = new Lanes(viewer);
     this.again = iconButton("reset", viewer.say("lanes.again"), () => viewer.story.again(), {class: "dsbd-again"});
     this.sheet = draw("svg", {class: "dsbd-strip-sheet", "aria-hidden": "true"});
-    this.scroller = make(
-      "div",
-      {class: "dsbd-strip", role: "slider", tabindex: "0", "aria-label": viewer.say("ui.strip"), "aria-valuemin": 1},
-      this.sheet,
-    );
-    this.element = make(
-      "div",
-      {class: "dsbd-strip-place"},
-      make("div", {class: "dsbd-strip-head"}, this.title, this.dropped, this.quality, this.why, this.turn, this.again),
-      make("div", {class: "dsbd-strip-room"}, this.scroller, this.lanes.element),
-    );
+    const slider = {role: "slider", tabindex: "0", "aria-label": viewer.say("ui.strip"), "aria-valuemin": 1};
+    this.scroller = make("div", {class: "dsbd-strip", ...slider}, this.sheet);
+    const parts = [this.title, this.dropped, this.quality, this.why, this.turn, this.again];
+    const room = make("div", {class: "dsbd-strip-room"}, this.scroller, this.lanes.element);
+    this.element = make("div", {class: "dsbd-strip-place"}, make("div", {class: "dsbd-strip-head"}, ...parts), room);
     this.scroller.addEventListener("keydown", (event) => this.onKey(event));
     this.sheet.addEventListener("click", (event) => this.onClick(event));
   }
@@ -100,19 +94,11 @@ export class Strip {
 
   band({iteration, first, last}, at) {
     const {viewer} = this;
-    const won = viewer.words.counted("tokens", last - first + 1);
-    return draw(
-      "rect",
-      {
-        class: `dsbd-strip-band${at % 2 ? " dsbd-odd" : ""}`,
-        x: this.x(first - 0.5),
-        y: 1,
-        width: Math.max(0, (last - first + 1) * this.pitch),
-        height: STRIP.height - 2,
-        rx: 3,
-      },
-      draw("title", {text: viewer.say("figure.pass", {index: iteration + 1, tokens: won})}),
-    );
+    const tokens = viewer.words.counted("tokens", last - first + 1);
+    const title = draw("title", {text: viewer.say("figure.pass", {index: iteration + 1, tokens})});
+    const width = Math.max(0, (last - first + 1) * this.pitch);
+    const box = {x: this.x(first - 0.5), y: 1, width, height: STRIP.height - 2, rx: 3};
+    return draw("rect", {class: `dsbd-strip-band${at % 2 ? " dsbd-odd" : ""}`, ...box}, title);
   }
 
   /* The numbers of the passes, as far as there is room. */
@@ -165,8 +151,7 @@ export class Strip {
     set(scroller, {"aria-valuemax": this.bands.length, "aria-valuenow": at + 1, "aria-valuetext": title});
     if (this.shown === at || !band) return;
     this.shown = at;
-    const from = this.x(band.first - 0.5);
-    const to = this.x(band.last + 0.5);
+    const [from, to] = [this.x(band.first - 0.5), this.x(band.last + 0.5)];
     if (from < scroller.scrollLeft || to > scroller.scrollLeft + scroller.clientWidth) {
       scroller.scrollTo({left: (from + to - scroller.clientWidth) / 2});
     }
@@ -189,11 +174,18 @@ export class Strip {
 
   onKey(event) {
     const at = this.bands.findIndex((band) => band.iteration === this.viewer.now.index);
-    const last = this.bands.length - 1;
-    const to = (index) => () => this.go(this.bands[clamp(index, 0, last)].iteration);
-    const [back, on] = [to(at - 1), to(at + 1)];
-    obey(event, {ArrowLeft: back, ArrowDown: back, ArrowRight: on, ArrowUp: on, Home: to(0), End: to(last)});
+    obey(
+      event,
+      keysOf(at, this.bands.length - 1, (index) => this.go(this.bands[index].iteration), -1),
+    );
   }
+}
+
+/* Keys that move in a row of parts, from the index `at`. down: how far the arrow down goes, 1 or -1. */
+function keysOf(at, last, go, down) {
+  const to = (index) => () => go(clamp(index, 0, last));
+  const arrows = {ArrowLeft: to(at - 1), ArrowRight: to(at + 1), ArrowDown: to(at + down), ArrowUp: to(at - down)};
+  return {...arrows, Home: to(0), End: to(last)};
 }
 
 /* The shapes of theme.json with relative coordinates only, so that all of one mark make one short path. */
@@ -316,13 +308,11 @@ export class MemoryRow {
   }
 
   onKey(event) {
-    const last = this.cells.length - 1;
-    const to = (index) => () => {
-      this.choose(clamp(index, 0, last));
-      this.cells[this.chosen].entry.focus();
+    const go = (index) => {
+      this.choose(index);
+      this.cells[index].entry.focus();
     };
-    const [back, on] = [to(this.chosen - 1), to(this.chosen + 1)];
-    obey(event, {ArrowLeft: back, ArrowUp: back, ArrowRight: on, ArrowDown: on, Home: to(0), End: to(last)});
+    obey(event, keysOf(this.chosen, this.cells.length - 1, go, 1));
   }
 }
 

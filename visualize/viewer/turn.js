@@ -74,20 +74,11 @@ class CutFill {
       const box = field.getBoundingClientRect();
       this.set(at, (this.top * (box.bottom - event.clientY)) / box.height);
     };
-    const field = make(
-      "div",
-      {class: "dsbd-cut-field", onpointerdown: drag, onpointermove: drag},
-      ...Object.values(parts),
-      outline,
-    );
-    const input = make("input", {
-      type: "range",
-      min: 0,
-      max: this.top,
-      step: STEP,
-      "aria-label": this.say("cut.bar", {token: name}),
-      oninput: () => this.set(at, Number(input.value)),
-    });
+    const drags = {onpointerdown: drag, onpointermove: drag};
+    const field = make("div", {class: "dsbd-cut-field", ...drags}, ...Object.values(parts), outline);
+    const oninput = () => this.set(at, Number(input.value));
+    const range = {type: "range", min: 0, max: this.top, step: STEP};
+    const input = make("input", {...range, "aria-label": this.say("cut.bar", {token: name}), oninput});
     const label = make("div", {class: "dsbd-cut-name", dir: "auto", title: name, text: name});
     return {element: make("div", {class: "dsbd-cut-column"}, field, label, input), input, ...parts};
   }

@@ -57,17 +57,10 @@ function chart({runs, freedom, limit}, lines) {
     const points = finite(squares).map(([done, square]) => `${x(done).toFixed(1)},${y(square).toFixed(1)}`);
     return draw("path", {class: `lab-line lab-${decoder}`, d: points.length ? `M${points.join("L")}` : ""});
   });
-  return draw(
-    "svg",
-    {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "lab-chart", "aria-hidden": "true"},
-    level(0, "lab-axis"),
-    level(freedom, "lab-level"),
-    level(limit, "lab-level lab-limit"),
-    ...marks,
-    label("0", LEFT, HEIGHT - 4, "middle"),
-    label(localised(runs), WIDTH - 4, HEIGHT - 4, "end"),
-    ...paths,
-  );
+  const levels = [level(0, "lab-axis"), level(freedom, "lab-level"), level(limit, "lab-level lab-limit")];
+  const edges = [label("0", LEFT, HEIGHT - 4, "middle"), label(localised(runs), WIDTH - 4, HEIGHT - 4, "end")];
+  const box = {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "lab-chart", "aria-hidden": "true"};
+  return draw("svg", box, ...levels, ...marks, ...edges, ...paths);
 }
 
 const SURE = 4.7534; // deviations that a normal value exceeds once in a million
