@@ -119,7 +119,7 @@ class IterationWriter:
         numbers = layer.width.numbers
         best = (-layer.distribution.probs).argsort(kind="stable")[
             : records.ALTERNATIVES
-        ]  # ties in the order of the pairs
+        ]  # ties in the order of the candidates
         return records.Layer(
             layer=number,
             kind="bonus" if numbers.width_reason == "bonus" else "draft",

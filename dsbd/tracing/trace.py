@@ -59,18 +59,18 @@ class Trace(ShortRepr):
             TraceError: it is not a ``dsbd-trace/2``, a field is missing, unknown or out of place, or a node refers
                 to one that does not exist.
         """
-        found = data.get("format") if isinstance(data, dict) else type(data).__name__
-        if found != FORMAT:
+        format = data.get("format") if isinstance(data, dict) else type(data).__name__
+        if format != FORMAT:
             raise TraceError(
-                f"not a trace: format is {reprlib.repr(found)[:60]}, expected {FORMAT!r}; record one with --trace"
+                f"not a trace: format is {reprlib.repr(format)[:60]}, expected {FORMAT!r}; record one with --trace"
             )
         try:
             trace: Trace = _adapter().validate_python(data)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            place = ".".join(ascii(part).strip("'")[:60] for part in first["loc"])
-            got = reprlib.repr(first["input"])[:60]
-            message = f"damaged trace: {place}: {first['msg'][:200]} (got {got}); record it again"
+            field = ".".join(ascii(part).strip("'")[:60] for part in first["loc"])
+            value = reprlib.repr(first["input"])[:60]
+            message = f"damaged trace: {field}: {first['msg'][:200]} (got {value}); record it again"
             raise TraceError(message) from None
         check_consistency(trace.settings, trace.prompt, trace.iterations, trace.result)
         return trace

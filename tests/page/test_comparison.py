@@ -38,17 +38,20 @@ def test_a_headline_says_what_the_clock_can_tell(changed, headline, sentence):
     """Catches a winner that the spread does not carry, and a sentence that says another thing than its headline."""
     shown = describe(SAMPLED, OTHER._replace(**changed))
     assert shown["headline"] == headline
-    assert sentence in shown["said"]
+    assert sentence in shown["sentences"]
     assert (shown["ratio"] is not None) == ("fast" in " ".join(headline).replace("how fast", ""))
     coupled = describe(DECODE.trace, OTHER._replace(**changed))
     assert coupled["parts"] == (UP_TO in coupled["headline"]) == ("token_ids" not in changed)
-    assert (TURNED in coupled["said"]) == (coupled["parts"] and not coupled["goes_on"])
-    assert "by chance" not in coupled["said"]
+    assert (TURNED in coupled["sentences"]) == (coupled["parts"] and not coupled["goes_on"])
+    assert "by chance" not in coupled["sentences"]
     same = describe(DECODE.trace, OTHER._replace(**changed | {"token_ids": SAME}))
     assert ("the same text, token for token" in same["headline"], same["parts"]) == (True, False)
-    assert "Perplexity" not in same["said"]
+    assert "Perplexity" not in same["sentences"]
     if shown["ratio"]:
-        won, cost = DECODE.stats.layers_per_iteration, shown["said"].partition("as long as ")[2].partition(" passes")[0]
+        won, cost = (
+            DECODE.stats.layers_per_iteration,
+            shown["sentences"].partition("as long as ")[2].partition(" passes")[0],
+        )
         ends = [float(one) for one in cost.split(" to ")]
         low, high = changed["speed"]
         assert ends == pytest.approx([won / high, won / low], abs=0.06) or len(ends) == 1
@@ -111,22 +114,22 @@ def test_an_interval_is_that_of_the_ratio_and_widens_with_the_spread():
 
 
 @pytest.mark.parametrize(
-    ("several", "said"),
+    ("several", "sentence"),
     [
         ([0.95, 1.0, 1.05, 1.0], "takes about as long"),
         ([1.5, 1.6, 1.5, 1.6], "takes 1.5 to 1.6 × as long"),
         ([0.5, 2.0, 1.0, 3.0], "This machine was busy"),
     ],
 )
-def test_a_pass_that_checks_is_said_as_it_was_measured(monkeypatch, several, said):
+def test_a_pass_that_checks_is_said_as_it_was_measured(monkeypatch, several, sentence):
     """Catches "0.9 × as long" from one disturbed moment, and that moment kept for good."""
     rounds = [{1: 1.0, comparison.CHECKED: seconds} for seconds in several]
     monkeypatch.setattr(comparison, "time_passes", lambda *_: rounds)
     monkeypatch.setattr(comparison, "_PASSES", {})
     pair = toy_pair()
-    found = pass_times(pair, "Once")
-    assert said in found.said
-    assert (pair in comparison._PASSES) == bool(found.bars) == ("busy" not in said)
+    passes = pass_times(pair, "Once")
+    assert sentence in passes.sentence
+    assert (pair in comparison._PASSES) == bool(passes.bars) == ("busy" not in sentence)
 
 
 def test_passes_are_timed_and_no_duration_is_zero(monkeypatch):

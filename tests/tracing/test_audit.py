@@ -17,7 +17,7 @@ from dsbd.models.making import make_pair
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import asset_path
 from dsbd.verification.verify import verify
-from tests.toy_pair import OTHER, SPREAD, llama_2_tokenizer, read_settings, toy_pair, toy_tokenizer, toy_traces
+from tests.toy_pair import OTHER, SPREAD, fitting, llama_2_tokenizer, read_settings, toy_pair, toy_tokenizer, toy_traces
 from tests.visualize.traces import FOLDER
 
 GOLDEN = {
@@ -108,7 +108,9 @@ ALTERED = [
     ("toy", "layers", of("draft"), lambda one: {"chain_S": [*one["chain_S"][:-1], 0.99]}),
     ("toy", "layers", of("draft"), lambda one: {"accepted_distribution": one["accepted_distribution"][::-1]}),
     ("toy", "layers", lambda one: len(one["beams"]) > 1, lambda one: {"beams": one["beams"][::-1]}),
-    ("likely", "layers", lambda one: one["forest_mass"] and one["forest_mass"] < 0.9, plus("forest_mass", 1e-4)),
+    ("coupled", "draws", of("guessed"), plus("noise", 1e-4)),
+    ("coupled", "draws", of("guessed"), lambda one: {"kind": "fresh"}),
+    ("coupled", "layers", of("draft"), plus("width", 1)),
     ("toy", "nodes", lambda one: one["layer"] == 2 and one["draft_prob"], plus("draft_log_prob", -1e-2)),
     ("toy", "nodes", lambda one: one["layer"] == 2 and one["draft_prob"], plus("draft_prob", 1e-2)),
     ("toy", "nodes", of("cover"), lambda one: {"kind": "drafted"}),
@@ -171,7 +173,9 @@ def without_a_space(data):
 UNSEEN = ("branching", "depth_costs", "continuation", "early_stopping")
 """Settings that change nothing in this trace, or with which it cannot be read."""
 WHOLE = [
-    ("likely", drawn_elsewhere),
+    ("coupled", drawn_elsewhere),
+    ("coupled", lambda data: data.update(seed=2) or data["settings"].update(seed=2)),
+    ("coupled", lambda data: data["prompt"]["pieces"][0].update(token_id=7)),
     ("3-without-replacement", settings(draft_width=51)),
     ("2-exact-width-four", settings(top_p=0.99999)),
     ("7-SQL-exact-width-four", settings(top_p=0.999999)),
@@ -193,7 +197,7 @@ def test_a_trace_altered_as_a_whole_is_refused(name, change):
     require_refused(data)
 
 
-@pytest.mark.parametrize("changes", [{}, {"forest": "likely"}, {"temperature": 0.0, "replacement": False}], ids=str)
+@pytest.mark.parametrize("changes", [{}, {"min_width": 4}, {"temperature": 0.0, "replacement": False}], ids=str)
 def test_no_drafts_are_passed_over(changes, monkeypatch):
     """Catches an audit that lets a bonus layer stand where drafts wait to be tried."""
 
@@ -264,7 +268,6 @@ any_settings = st.fixed_dictionaries(
     {name: st.sampled_from(values) for name, values in SPREAD.items()}
     | {
         "method": st.sampled_from(["dsbd"] * 9 + list(dsbd.METHODS)),
-        "forest": st.sampled_from(["sampled", "sampled", "likely"]),
         "max_new_tokens": st.sampled_from([1, 3, 8]),
         "draft_depth": st.sampled_from([0, 1, 2, 4]),
         "draft_width": st.sampled_from([1, 2, 5, 20, 60]),
@@ -280,7 +283,7 @@ any_settings = st.fixed_dictionaries(
         "early_stopping": st.sampled_from([True, False, "never", None]),
         "seed": st.integers(0, 2**31),
     }
-)
+).map(fitting)
 prompts = st.sampled_from(["", "a", "Once upon a time", "\u00e9\U0001f600"])
 
 
@@ -300,9 +303,11 @@ def check(prompt: str, fields: dict) -> None:
 EDGES = [
     {"cover_width": 6, "min_width": 3, "max_width": 3, "replacement": False, "temperature": 0.7},
     {"top_k": 3, "replacement": False, "draft_width": 6, "min_width": 5},
-    {"forest": "likely", "draft_width": 9, "min_width": 4, "max_width": 4, "top_p": 0.9, "input_beams": 2},
-    {"forest": "likely", "draft_width": 30, "width_threshold": 0.0, "top_k": 0},
-    {"forest": "likely", "width_threshold": 0.0, "temperature": 0.0, "replacement": False, "top_k": 1},
+    {"min_width": 4, "max_width": 4, "draft_width": 9, "top_p": 0.9, "cover_width": 3},
+    {"min_width": 8, "max_width": 8, "draft_width": 60, "top_k": 0, "temperature": 100.0},
+    {"forest": "coupled", "min_width": 4, "temperature": 0.0, "replacement": False, "top_k": 1},
+    {"forest": "coupled", "min_width": 4, "temperature": 1e-310, "replacement": False, "top_k": 0},
+    {"forest": "coupled", "min_width": 60, "max_width": 60, "replacement": False, "top_k": 50, "temperature": 0.003},
     {"draft_width": 200, "min_width": 8, "max_width": 8, "replacement": False, "temperature": 0.005, "top_k": 0},
     {"width_threshold": 1.0, "length_penalty": 0.0, "max_new_tokens": 24},
     {"temperature": 1e-310, "draft_width": 8},

@@ -45,7 +45,7 @@ WORDS = {
     "width_reason": ("threshold", "min_width", "max_width", "support", "bonus", "joint"),
     "method": dsbd.METHODS,
     "bytes": ("00", "c3"),
-    "forest": ("sampled", "likely"),
+    "forest": ("sampled", "coupled"),
 }
 
 
@@ -123,7 +123,7 @@ def test_what_passes_is_what_is_listed():
     """Catches a list of the audit that names what it decides, too."""
     traces = [trace for method in dsbd.METHODS for trace in toy_traces(method)]
     traces += [dsbd.decode(toy_pair(), "Once", asked, record=True).trace for asked in SMALL]
-    traces += [trace_of(name) for name in ("toy", "likely", "distinct-tree", "joint", "9-SQL-speculative-sampling")]
+    traces += [trace_of(name) for name in ("toy", "coupled", "distinct-tree", "joint", "9-SQL-speculative-sampling")]
     passed = Counter[str]()
     for trace in traces:
         passed |= survivors(trace, each=3)

@@ -13,7 +13,7 @@ from visualize.forest import steps_of
 FOLDER = Path(__file__).with_name("traces")
 """Small recordings, with every verdict, of a pair whose next word depends only on the last one."""
 ASSETS = Path(__file__).parents[2] / "assets"
-RECORDED = (*sorted(path.name for path in (ASSETS / "traces").glob("*.json*")), "likely", "joint", "tree")
+RECORDED = (*sorted(path.name for path in (ASSETS / "traces").glob("*.json*")), "coupled", "joint", "tree")
 TRACES = ("toy", "wider", "narrow", "plain", "blocks", "distinct-tree", "nasty", *RECORDED)  # names of traces
 NASTY = [
     "<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "\"'`${x}", "👨\u200d👩\u200d👧", "\u202eabc",

@@ -29,8 +29,8 @@ def build_about_tab(runner: Runner) -> None:
 
 def about_markup(runner: Runner) -> str:
     """Return the tab: with one iteration of a recorded decode, light and dark, and the models in memory."""
-    made = runner.pairs.target(runner.pairs.first)
-    trace = next((trace for trace in recorded().values() if trace.models.target.id == made), None)
+    target = runner.pairs.target(runner.pairs.first)
+    trace = next((trace for trace in recorded().values() if trace.models.target.id == target), None)
     models = [
         (
             runner.pairs.title(name),

@@ -8,8 +8,8 @@ const ORIGINS = {
   accepted: "a guess that was kept",
   carried: "a guess, kept with those before it",
   guessed: "a guess that is what the large model picked",
-  recovered: "picked by the large model, where the guesses ran out",
-  fresh: "picked by the large model, to keep as many versions as planned",
+  recovered: "picked by the large model, where no guess was kept",
+  fresh: "picked by the large model, where no guess was kept",
   bonus: "picked by the large model, where no guess was left to check",
 };
 
@@ -31,7 +31,7 @@ export class Answer {
     this.find(".kept-words").textContent = words;
     const raced =
       isExact && !isLive && trace.settings.method === "dsbd" ? this.facts.raced[trace.models.target.id] : "";
-    this.find(".compared").textContent = beside ? beside.said : (raced ?? "");
+    this.find(".compared").textContent = beside ? beside.sentences : (raced ?? "");
     const isChat = turnIn(trace.prompt) !== null;
     this.find("[data-do=further]").hidden = isChat || (trace.result?.beams[0].finished ?? true);
     const isTried = trace.iterations.some(({trials}) => trials.length);
@@ -61,7 +61,7 @@ export class Answer {
   drawPasses(passes) {
     const unknown =
       "A pass reads the whole model, for one word or for several. How long each takes here was not measured.";
-    this.find(".fewer figcaption").textContent = passes?.said ?? unknown;
+    this.find(".fewer figcaption").textContent = passes?.sentence ?? unknown;
     const bar = ([words, seconds, label], _, all) => {
       const blocks = make("span", {class: "fewer-blocks"}, ...Array.from({length: words}, () => make("i")));
       blocks.style.width = `${Math.round((100 * seconds) / Math.max(...all.map(([, one]) => one)))}%`;

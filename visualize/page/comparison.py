@@ -26,7 +26,8 @@ from visualize.words import number
 FEWEST = 4
 """Runs of each, at least."""
 ENOUGH_SECONDS, MOST_SECONDS = 6.0, 16.0
-"""After the first no repetition begins, once there are the fewest; a run of which these take longer is not repeated."""
+"""Past the first no further repetition begins, once there are enough; nothing is repeated that needs more than the
+second."""
 CLOSE, BUSY = 1.15, 1.6
 """The highest speed that is likely over the lowest: when that is known well enough, and when it says nothing."""
 CHECKED = 5
@@ -39,7 +40,7 @@ Range = tuple[float, float]
 class Passes(NamedTuple):
     """How long passes of the large model take."""
 
-    said: str
+    sentence: str
     bars: Sequence[tuple[int, float, str]] = ()
     """Words and seconds of a pass that writes one word, and of one that checks several; none: the machine was busy."""
 
@@ -73,28 +74,28 @@ def measure_speed(pair: Pair, prompt: str, result: DecodingResult, cancel: Calla
     ``cancel`` is asked in every decode; once it returns True the comparison ends, which is no error of the run.
     """
     alone = _alone(result.settings)
-    found = Compared(alone.method, alone.num_beams)
+    known = Compared(alone.method, alone.num_beams)
     if result.stats.seconds * FEWEST > MOST_SECONDS:
-        yield found._replace(state="long")
+        yield known._replace(state="long")
         return
-    yield found
+    yield known
     try:
         start = time.monotonic()
         plain = dsbd.decode(pair, prompt, alone, cancel=cancel)  # it warms up, too
         took = 2 * max(time.monotonic() - start, result.stats.seconds)
         texts = (math.exp(-one.beams[0].log_weight / len(one.beams[0].token_ids)) for one in (result, plain))
-        found = found._replace(text=plain.text, token_ids=tuple(plain.token_ids), perplexity=(next(texts), next(texts)))
-        yield found
+        known = known._replace(text=plain.text, token_ids=tuple(plain.token_ids), perplexity=(next(texts), next(texts)))
+        yield known
         passes = pass_times(pair, prompt, cancel)
         if took * FEWEST > MOST_SECONDS:
-            yield found._replace(state="long", passes=passes)
+            yield known._replace(state="long", passes=passes)
             return
         speeds = _repeated(pair, prompt, (result.settings, alone), cancel)
         speed = interval(*zip(*speeds, strict=True)) if len(speeds) >= FEWEST else (0.0, math.inf)
         state = "measured" if speed[1] < BUSY * speed[0] else "busy"
-        yield found._replace(state=state, runs=len(speeds), speed=speed, passes=passes)
+        yield known._replace(state=state, runs=len(speeds), speed=speed, passes=passes)
     except StoppedError:
-        yield found._replace(state="stopped")
+        yield known._replace(state="stopped")
 
 
 def _alone(settings: ResolvedSettings) -> DecodingSettings:
@@ -117,17 +118,17 @@ def _repeated(
             if spent > ENOUGH_SECONDS or high < CLOSE * low:
                 break
         order = (0, 1) if len(speeds) % 2 else (1, 0)
-        found = {at: dsbd.decode(pair, prompt, both[at], cancel=cancel).stats.tokens_per_second for at in order}
-        speeds.append((found[0], found[1]))
+        took = {at: dsbd.decode(pair, prompt, both[at], cancel=cancel).stats.tokens_per_second for at in order}
+        speeds.append((took[0], took[1]))
     return speeds
 
 
 def interval(tops: Sequence[float], bottoms: Sequence[float]) -> Range:
     """Return the 95 % interval of the ratio of pairs: that of the mean of its logarithm."""
     logs = [math.log(top / bottom) for top, bottom in zip(tops, bottoms, strict=True)]
-    found = clustered_mean(logs, range(len(logs)))
-    half = (found.high or 0.0) - found.mean
-    return math.exp(found.mean - half), math.exp(found.mean + half)
+    mean = clustered_mean(logs, range(len(logs)))
+    half = (mean.high or 0.0) - mean.mean
+    return math.exp(mean.mean - half), math.exp(mean.mean + half)
 
 
 def pass_times(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None) -> Passes | None:
@@ -178,7 +179,7 @@ def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None))
     parts = [describe_speed(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
     return {
         "headline": [part for part in parts if part],
-        "said": "" if beside.state == "measuring" else _said(trace, beside, speed, part),
+        "sentences": "" if beside.state == "measuring" else _sentences(trace, beside, speed, part),
         "ratio": speed and math.sqrt(speed[0] * speed[1]),
         "passes": beside.passes and beside.passes._asdict(),
         "goes_on": beside.state == "measuring",
@@ -198,26 +199,26 @@ def parting(own: Sequence[int], alone: Sequence[int]) -> int | None:
     return length + 1
 
 
-def _said(trace: Trace, beside: Compared, speed: Range | None, part: int | None) -> str:
+def _sentences(trace: Trace, beside: Compared, speed: Range | None, part: int | None) -> str:
     assert trace.result is not None, "only a decode that has ended is compared"
     beams = f" with {beside.num_beams} beam{'s' * (beside.num_beams > 1)}" if "beam" in beside.method else ""
-    said = f"Compared here with the large model alone ({ABOUT[beside.method].label.lower()}{beams})"
-    said += f", {beside.runs} runs each in turn, without reading the prompt." if beside.runs else "."
+    sentences = f"Compared here with the large model alone ({ABOUT[beside.method].label.lower()}{beams})"
+    sentences += f", {beside.runs} runs each in turn, without reading the prompt." if beside.runs else "."
     if part:
-        said += (
+        sentences += (
             f" The texts part at token {part}: a pass over several tokens rounds its numbers "
             f"({trace.models.target.dtype}) otherwise than a pass over one, and that turned a draw."
         )
     if beside.perplexity and beside.token_ids != tuple(trace.result.token_ids):
         own, alone = (f"{value:.{2 if value < 10 else 1}f}" for value in beside.perplexity)
         chance = " (texts differ by chance)" if trace.settings.temperature and not part else ""
-        said += f" Perplexity of the text: {own}, alone {alone}{chance}."
+        sentences += f" Perplexity of the text: {own}, alone {alone}{chance}."
     if speed is None:
-        return said + NOT_MEASURED[beside.state]
+        return sentences + NOT_MEASURED[beside.state]
     won = len([layer for one in trace.iterations for layer in one.layers]) / len(trace.iterations)
     cost = " to ".join(dict.fromkeys(number(won / one, 1) for one in reversed(speed)))
-    said += f" A pass brought {number(won, 1)} words and took, with its guesses, as long as {cost} passes without."
-    return said + (" Beside a larger model, guesses weigh less." if speed[1] < 1 else "")
+    sentences += f" A pass brought {number(won, 1)} words and took, with its guesses, as long as {cost} passes without."
+    return sentences + (" Beside a larger model, guesses weigh less." if speed[1] < 1 else "")
 
 
 def answers_said(own: Sequence[int], alone: Sequence[int] | None, rows: Sequence[Any]) -> str:

@@ -76,7 +76,7 @@ ASKS = re.compile(r"\s*(what|who|when|where|why|how|which|is|are|explain|write|l
 
 
 class Shown(NamedTuple):
-    """How a setting is shown: a slider with these ends, a number field if there is no step, or what its kind asks."""
+    """How a setting is shown: a slider with these ends, a number where there is no step, or what its kind asks for."""
 
     low: float | None = None
     high: float | None = None

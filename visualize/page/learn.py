@@ -42,7 +42,7 @@ _PAGE = re.compile(r"[a-z0-9-]+(/\w[\w.-]*)*\.(html|css|m?js|svg|json(\.gz)?|was
 _lock = threading.Lock()
 
 
-class Place(NamedTuple):
+class Entry(NamedTuple):
     """A lesson or a recording."""
 
     title: str
@@ -61,22 +61,19 @@ class Place(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def places() -> tuple[Place, ...]:
+def entries() -> tuple[Entry, ...]:
     """Return every lesson, then every recording. Raises: LessonError."""
-    found = []
-    for path in sorted(asset_path("lessons").glob("*.md")):
-        lesson = read_lesson(path)
-        found.append(Place(lesson.title, lesson.summary, f"{LESSONS}/{page_name(path.stem)}.html", path))
-    for name in recorded():
-        path = asset_path("traces") / f"{name}.json.gz"
-        found.append(Place(title_of(name), "", f"{FORESTS}/{page_name(name)}.html", path, name))
-    return tuple(found)
+    read = [(path, read_lesson(path)) for path in sorted(asset_path("lessons").glob("*.md"))]
+    lessons = (Entry(one.title, one.summary, f"{LESSONS}/{page_name(path.stem)}.html", path) for path, one in read)
+    paths = ((name, asset_path("traces") / f"{name}.json.gz") for name in recorded())
+    forests = (Entry(title_of(name), "", f"{FORESTS}/{page_name(name)}.html", path, name) for name, path in paths)
+    return (*lessons, *forests)
 
 
 def build_learn_tab(tabs: gr.Tabs) -> None:
     """Build the tab. The recording that it shows can be opened in Play, one of ``tabs``."""
-    lessons = [(f"{number} {one.title}", one.page) for number, one in enumerate(places(), 1) if not one.name]
-    recordings = [(one.title, one.page) for one in places() if one.name]
+    lessons = [(f"{number} {one.title}", one.page) for number, one in enumerate(entries(), 1) if not one.name]
+    recordings = [(one.title, one.page) for one in entries() if one.name]
     start = [*lessons, *recordings][0][1]
     with gr.Column(elem_classes="learn"):
         markup(f'<p class="said">{WHAT}</p>')
@@ -99,38 +96,38 @@ def build_learn_tab(tabs: gr.Tabs) -> None:
             )  # fmt: skip
     shown = gr.State(start)
 
-    def chosen(page: str, is_lesson: bool) -> list[Any]:
-        other = [gr.skip(), None] if is_lesson else [None, gr.skip()]
-        return [stage(page), page, *other, gr.update(interactive=not is_lesson)]
+    def show(page: str) -> dict[Any, Any]:
+        is_lesson = any(page == lesson_page for _, lesson_page in lessons)
+        other = recording if is_lesson else lesson
+        return {staged: stage(page), shown: page, other: None, play: gr.update(interactive=not is_lesson)}
 
-    def pasted(request: gr.Request, page: str, kind: Kind) -> tuple[str, str]:
+    def paste(request: gr.Request, page: str, kind: Kind) -> tuple[str, str]:
         address = request.headers.get("referer")
-        return hosting_said(address), snippet(page, kind, address)
+        return hosting_note(address), snippet(page, kind, address)
 
-    outputs, told = [staged, shown, lesson, recording, play], [hosting, text]
-    for given, is_lesson in ((lesson, True), (recording, False)):
-        event = given.input(
-            lambda page, is_lesson=is_lesson: chosen(page, is_lesson), given, outputs, queue=False, **PRIVATE
-        )
-        event.then(pasted, [shown, kind], told, queue=False, **PRIVATE)
-    for listened in (kind.input, embed.expand):
-        listened(pasted, [shown, kind], told, queue=False, **PRIVATE)
-    names = {one.page: one.name for one in places()}
+    pasted = {"inputs": [shown, kind], "outputs": [hosting, text], "queue": False, **PRIVATE}
+    for chooser in (lesson, recording):
+        event = chooser.input(show, chooser, [staged, shown, lesson, recording, play], queue=False, **PRIVATE)
+        event.then(paste, **pasted)
+    kind.input(paste, **pasted)
+    embed.expand(paste, **pasted)
+    names = {one.page: one.name for one in entries()}
     name = gr.Textbox("", visible="hidden")
     opened = play.click(
-        lambda page: (gr.Tabs(selected="play"), names.get(page, "")), shown, [tabs, name], queue=False, **PRIVATE
-    )
+        lambda page: {tabs: gr.Tabs(selected="play"), name: names.get(page, "")}, shown, [tabs, name], queue=False,
+        **PRIVATE,
+    )  # fmt: skip
     js = "(name) => { scrollTo(0, 0); if (name) globalThis.DsbdPage.choose(name); }"
     opened.then(None, name, js=js, **PRIVATE)
 
 
-def _place(page: Any) -> Place | None:
-    return next((place for place in places() if place.page == page), None)
+def _entry(page: Any) -> Entry | None:
+    return next((one for one in entries() if one.page == page), None)
 
 
 def stage(page: Any) -> str:
     """Return markup: the links of a lesson or recording, and its page in a frame."""
-    return TEMPLATES.get_template("page/learn.html").render(place=_place(page), learn=LEARN.strip("/"))
+    return TEMPLATES.get_template("page/learn.html").render(entry=_entry(page), learn=LEARN.strip("/"))
 
 
 def snippet(page: Any, kind: Any, address: str | None) -> str:
@@ -138,13 +135,13 @@ def snippet(page: Any, kind: Any, address: str | None) -> str:
 
     ``address`` is that of this page, as the visitor's browser says it.
     """
-    place = _place(page)
-    if place is None or kind not in KINDS:
+    entry = _entry(page)
+    if entry is None or kind not in KINDS:
         return ""
-    return embed_snippet(f"{_base(address)}{LEARN.lstrip('/')}{place.page}", kind, title=place.title)
+    return embed_snippet(f"{_base(address)}{LEARN.lstrip('/')}{entry.page}", kind, title=entry.title)
 
 
-def hosting_said(address: str | None) -> str:
+def hosting_note(address: str | None) -> str:
     """Return markup: what the text to paste needs; empty if nothing."""
     name = urlsplit(_base(address)).hostname
     if name not in LOCAL:
@@ -179,25 +176,27 @@ def _home() -> tempfile.TemporaryDirectory[str]:
 
 def learn_page(request: Request) -> Response:
     """Answer with one file of the site. Starlette calls this in a thread, so nobody waits while the site is written."""
-    asked = request.path_params["path"] or "index.html"
+    path = request.path_params["path"] or "index.html"
     try:
         with _lock:
             home = Path(_home().name)
-            if asked.startswith(f"{WHOLE}/"):
-                return _whole(home, asked)
+            if path.startswith(f"{WHOLE}/"):
+                return _whole(home, path)
     except (DsbdError, OSError) as error:
         return PlainTextResponse(f"The lessons cannot be shown: {without_folders(str(error))}.", 500)
-    file = home / asked
-    if not _PAGE.fullmatch(asked) or not file.is_file():
-        return PlainTextResponse("There is no such lesson or recording here.", 404)
-    return FileResponse(file)
+    file = home / path
+    return FileResponse(file) if _PAGE.fullmatch(path) and file.is_file() else _missing()
 
 
-def _whole(home: Path, asked: str) -> Response:
-    place = next((one for one in places() if one.whole == asked), None)
-    if place is None:
-        return PlainTextResponse("There is no such lesson or recording here.", 404)
-    file = home / asked
+def _whole(home: Path, path: str) -> Response:
+    entry = next((one for one in entries() if one.whole == path), None)
+    if entry is None:
+        return _missing()
+    file = home / path
     if not file.is_file():
-        (export_html if place.name else export_lesson)(place.source, file)
+        (export_html if entry.name else export_lesson)(entry.source, file)
     return FileResponse(file, filename=file.name)
+
+
+def _missing() -> Response:
+    return PlainTextResponse("There is no such lesson or recording here.", 404)

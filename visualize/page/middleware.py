@@ -1,9 +1,9 @@
-"""The middleware in front of Gradio: which addresses are open, who may call, what a call is, and the headers.
+"""The middleware in front of Gradio: which addresses are open, who may call, what a call may hold, and the headers.
 
 Gradio serves more than this page uses: it fetches any address of the web for ``/gradio_api/file=``, writes links and
-uploads to the disk, and shows its own figures. All of that answers 404 here, before any name is resolved. It also
-looks up what a call names without asking whether it is there, keeps the names for ever, and stops its queue for good
-at a name that is empty: a call is read here first.
+uploads to the disk, and shows its own statistics. All of that answers 404 here, before a name is resolved. Gradio also
+uses the names in a call without checking that they exist, keeps them for ever, and stops its queue for good at an empty
+one; so every call is read here first.
 """
 
 import json
@@ -30,9 +30,9 @@ OWN = f"{API}/dsbd/"
 """Where the page's own files are served."""
 LEARN = f"{OWN}learn/"
 MAX_BYTES = 512 * 1024
-"""Of a call: the largest prompt with all settings needs a fifth of this."""
+"""The largest call; the longest prompt with all settings needs a fifth of this."""
 MAX_MARKS, MAX_DEPTH = 10_000, 32
-"""Commas and brackets of a call, and how deep they nest: Gradio looks through all values while everybody waits."""
+"""Most commas and brackets of a call, and their depth: Gradio looks through all values while everybody waits."""
 OPEN = re.compile(
     rf"""/(config|theme\.css|manifest\.json|favicon\.ico|robots\.txt|assets/.*|static/.*|svelte/.*|_app/.*|health)?
     |{API}/(dsbd/.*|info|app_id|startup-events|config|theme\.css|queue/(join|data)|cancel|reset
@@ -99,14 +99,14 @@ def content_security_policy(frame_ancestors: str) -> str:
 
 
 class GuardMiddleware:
-    """The middleware. A private page can be reached from this machine only: a request that names another host comes
-    from a foreign web page whose name leads here (DNS rebinding)."""
+    """Refuses requests, or passes them on. A private page can be reached from this machine only: a request that names
+    another host comes from a foreign web page whose name leads here (DNS rebinding)."""
 
     def __init__(self, app: ASGIApp, limits: Limits, is_private: bool = False, root_path: str = "") -> None:
         self.app, self.limits, self.is_private = app, limits, is_private
         self.root_path = urlsplit(root_path).path.rstrip("/")
         self.callers: set[str] = set()
-        """Who waits for the answer of a tool."""
+        """Names of those who wait for the answer of a tool."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: refuse it, or pass it on."""
@@ -173,13 +173,13 @@ class GuardMiddleware:
     def _with_headers(self, path: str, send: Send) -> Send:
         limits = self.limits
         framed_by = limits.lesson_frame_ancestors if path.startswith(LEARN) else limits.frame_ancestors
-        given = {"content-security-policy": content_security_policy(framed_by)}
-        given |= {"x-content-type-options": "nosniff", "referrer-policy": "same-origin"}
+        headers = {"content-security-policy": content_security_policy(framed_by)}
+        headers |= {"x-content-type-options": "nosniff", "referrer-policy": "same-origin"}
         waiting: list[Message] = []
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(given)
+                MutableHeaders(scope=message).update(headers)
                 if path == f"{API}/run/predict" and message["status"] == 500:  # of Gradio, for a bug or a refusal
                     waiting.append(message)
                     return

@@ -20,8 +20,6 @@ TITLE = "DSBD: speculative beams, made visible"
 CLEAN_SECONDS = 3600
 """Files and states of visitors are deleted after this time."""
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")  # Gradio counts all of them again at each error
-
-
 WRONG = "A value of the call is missing or of the wrong type for its field; reload the page and try again."
 
 
@@ -54,8 +52,7 @@ def build_page(runner: Runner) -> gr.Blocks:
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Play", id="play"):
                 form = build_play_tab(runner, page)
-                offer = "(pair) => globalThis.DsbdPage.offerLive(pair)"
-                form.pair.change(None, form.pair, js=offer, **PRIVATE)
+                form.pair.change(None, form.pair, js="(pair) => globalThis.DsbdPage.offerLive(pair)", **PRIVATE)
             with gr.Tab("Race", id="race"):
                 build_race_tab(runner, form)
             with gr.Tab("Learn", id="learn"):
@@ -64,10 +61,10 @@ def build_page(runner: Runner) -> gr.Blocks:
                 build_about_tab(runner)
         offer_decode(runner)
 
-        def left(request: gr.Request) -> None:
+        def stop(request: gr.Request) -> None:
             runner.stop(request.session_hash or "")
 
-        page.unload(left)
+        page.unload(stop)
     runner.waiting = lambda: len(page._queue)
     # With api_open, POST /gradio_api/run/decode would bypass the queue, which lets one run at a time begin.
     return page.queue(max_size=runner.limits.max_waiting, api_open=False)
@@ -75,10 +72,9 @@ def build_page(runner: Runner) -> gr.Blocks:
 
 def _live_facts(runner: Runner) -> dict[str, Any]:
     """What the decoder in the browser needs: where its files are, the pairs it has, the page's own, its sentences."""
-    bundled = {f"bundled:{name}": name for name in BUNDLED_PAIRS}
     return {
         "base": f"{LEARN.strip('/')}/live/",
-        "pairs": bundled,
+        "pairs": {f"bundled:{name}": name for name in BUNDLED_PAIRS},
         "first": runner.pairs.first,
         "words": live_words("en"),
     }

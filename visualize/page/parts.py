@@ -26,7 +26,7 @@ _PATH = re.compile(
     r"""(?P<quote>['"`])(?P<quoted>(?:~?/|[A-Za-z]:[\\/])[^'"`]*[\\/][^'"`]*)(?P=quote)"""
     r"""|(?<![\w.:/\\~])(?P<bare>~?(?:/[^\s'"`:;,()<>/]+){2,}/?|[A-Za-z]:[\\/][^\s'"`:;,()<>]+)"""
 )
-"""A path from the root of a machine; no web address and no hub id."""
+"""A path from the root of a machine, not a web address or a hub id."""
 
 
 def read(name: str) -> str:
@@ -41,9 +41,9 @@ def page_script() -> str:
 
 
 def scripted(value: str, template: str, script: str, elem_id: str, facts: Mapping[str, Any] | None = None) -> gr.HTML:
-    """Return a part that a script draws. No value is ever read as markup, unless the template says ``${value}``.
+    """Return a part that a script draws. Its value is never read as markup, unless the template says ``${value}``.
 
-    ``facts`` are plain data for the script, which stand where the template says ``{facts}``.
+    ``facts`` is plain data for the script; it goes where the template says ``{facts}``.
     """
     if facts is not None:
         signs = str.maketrans({sign: f"&#{ord(sign)};" for sign in "\\${`"})  # Gradio reads them as a template's
@@ -63,8 +63,8 @@ def markup(value: str = "", elem_id: str | None = None) -> gr.HTML:
 def without_folders(words: str) -> str:
     """Return the sentence with only the last part of each path: libraries quote the paths that they read."""
 
-    def last_part(found: re.Match[str]) -> str:
-        quote, path = found["quote"] or "", found["quoted"] or found["bare"]
+    def last_part(match: re.Match[str]) -> str:
+        quote, path = match["quote"] or "", match["quoted"] or match["bare"]
         last = re.split(r"[\\/]+", path.rstrip("/"))[-1]
         return f"{quote}{last}{quote}"
 

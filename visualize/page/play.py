@@ -333,7 +333,8 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML) -> None:
             **{button: gr.update(value=words) for button, words in named},
         }
 
-    settings, begin = form.filled[1:], [form.presets, form.pair]
+    settings: list[Any] = form.filled[1:]
+    begin = [form.presets, form.pair]
     form.method.change(show_fields, form.method, form.fields, queue=False, **PRIVATE)
     gr.on([one.change for one in settings], None, settings, form.presets, js=_calls("fitting"), **PRIVATE)
     form.presets.input(None, begin, settings, js=_calls("preset"), **PRIVATE)

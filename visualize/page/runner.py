@@ -37,9 +37,9 @@ from .limits import Limits, check_race, check_run, setting
 from .zerogpu import on_gpu
 
 LOOK_SECONDS = 0.05
-"""A waiting run looks this often whether its turn has come or it was stopped."""
+"""How often a waiting run looks whether its turn has come or it was stopped."""
 SECONDS_TO_START, SECONDS_PER_TOKEN, MEASURING_SECONDS = 15, 0.25, 40
-"""What is asked of ZeroGPU; the last for settings with ``auto``, which measures where there is no plan yet."""
+"""What is asked of ZeroGPU; the last for settings with ``auto``, which may have to measure first."""
 LOGGER = logging.getLogger("dsbd.runs")
 
 TITLES = {
@@ -48,7 +48,7 @@ TITLES = {
     WITH_MEMORY: "Long stories",
     SMOLLM2: "Chat",
 }
-"""The bundled pairs, as a visitor reads them, first the one where guessing pays most; last the one to fetch."""
+"""The bundled pairs as a visitor reads them: first the one where guessing pays most, last the one to fetch."""
 TARGETS = dict(zip(TITLES, ("bundled:sql/target", "bundled/target", "bundled:memory/target", SMOLLM2), strict=True))
 """What traces call their target models."""
 BETWEEN = "+"
@@ -129,23 +129,22 @@ class StopSignal:
     def new(cls, seconds: float) -> "StopSignal":
         """Return the signal of a new run that may take so many seconds."""
         signal = cls(next(_RUNS), time.monotonic() + seconds)
-        _NUMBER.pack_into(_BOARD, signal._place, signal.number)
+        _NUMBER.pack_into(_BOARD, signal._offset, signal.number)
         return signal
 
     @property
-    def _place(self) -> int:
+    def _offset(self) -> int:
         return self.number * _NUMBER.size % len(_BOARD)
 
     @property
     def is_revoked(self) -> bool:
         """True once the run was stopped."""
-        (now,) = _NUMBER.unpack_from(_BOARD, self._place)
-        return bool(now != self.number)
+        return bool(_NUMBER.unpack_from(_BOARD, self._offset) != (self.number,))
 
     def revoke(self) -> None:
-        """End the run at its next look."""
+        """End the run the next time that it asks."""
         if not self.is_revoked:
-            _NUMBER.pack_into(_BOARD, self._place, 0)
+            _NUMBER.pack_into(_BOARD, self._offset, 0)
 
     def __call__(self) -> bool:
         """Return True if the run must end."""
@@ -153,7 +152,7 @@ class StopSignal:
 
 
 class Step(NamedTuple):
-    """What a decode says next, as plain data."""
+    """The next news of a decode, as plain data."""
 
     doing: str = ""
     """What goes on before the first iteration, in words; then all else is None."""
@@ -234,8 +233,8 @@ class Runner:
             with self._signal(session, seconds) as signal, self._alone(signal):
                 chosen = self.pairs.get(pair)
                 check(chosen)
-                wanted = min(seconds, SECONDS_TO_START + _gpu_seconds(settings, times))
-                with closing(self._lent(wanted, pair, work, signal)) as values:
+                lent = min(seconds, SECONDS_TO_START + _gpu_seconds(settings, times))
+                with closing(self._lent(lent, pair, work, signal)) as values:
                     for value in values:
                         if isinstance(value, DsbdError):
                             raise value

@@ -120,8 +120,8 @@ def export_site(
         form = live_element([card.trace for card in cards], f"{FOLDER}/", language)
         live_assets = with_live(assets, f"{FOLDER}/")
         pages[LIVE_PAGE] = _viewer_page(cards[0].trace, live_assets, words("page.live.title"), form=form, **common)
+    card_assets = linked_assets(f"../{VIEWER}/")
     for card in cards:
-        card_assets = linked_assets(f"../{VIEWER}/")
         pages[f"{card.picture}.html"] = _viewer_page(card.trace, card_assets, card.title, card=card, **common)
     pages |= {f"{address}.html": page for _, address, page in course}
     index = render("site.html", assets, **common, article=story, live=LIVE_PAGE if live else "", cards=cards,
