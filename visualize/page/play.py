@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import count
 from typing import Any
@@ -218,23 +218,22 @@ def drawn_rows(trace: Trace) -> str:
 def _wire_run(runner: Runner, form: Form, parts: dict[str, Any]) -> None:
     """Run and Stop. Gradio closes the run of a visitor who stops it or leaves."""
 
+    def placed(frame: Frame) -> Frame:
+        return {parts[name]: value for name, value in frame.items()}
+
     def run(request: gr.Request, pair: Any, prompt: Any, method: Any, *values: Any) -> Iterator[Frame]:
         with closing(decode_frames(runner, request.session_hash or "", pair, prompt, method, values)) as frames:
-            for frame in frames:
-                yield {parts[name]: value for name, value in frame.items()}
+            yield from map(placed, frames)
 
     def stop(request: gr.Request) -> Frame:
         runner.stop(request.session_hash or "")
-        return {parts["stage"]: message("stopped"), form.note: STOPPED} | ready()
-
-    def ready() -> Frame:
-        return {parts[name]: value for name, value in ENDED.items()}
+        return placed({"stage": message("stopped"), "note": STOPPED} | ENDED)
 
     buttons = [form.run, form.stop]
     begun = gr.on([form.run.click, form.prompt.submit], None, None, [*buttons, parts["problem"]], js=BEGIN, **PRIVATE)
     waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": form.note}
     running = begun.then(run, [form.pair, *form.filled], list(parts.values()), **waits)
-    running.failure(ready, None, buttons, queue=False, **PRIVATE)
+    running.failure(lambda: placed(ENDED), None, buttons, queue=False, **PRIVATE)
     outputs = [parts["stage"], form.note, *buttons]
     ended = form.stop.click(stop, None, outputs, cancels=running, queue=False, **PRIVATE)
     ended.then(lambda: STOPPED, None, form.note, queue=False, **PRIVATE)  # a frame of the run may have come in between
@@ -261,17 +260,21 @@ def decode_frames(
         yield {"stage": message("stopped"), "note": "", "problem": alert(sentence(error))} | ENDED
 
 
+@dataclass
 class ShownRun:
     """A run as far as the browser knows it."""
 
-    def __init__(self, runner: Runner) -> None:
-        self.runner = runner
-        self.pair, self.remark, self.note = "", "", ""
-        self.trace: Any = None
-        """Without its iterations; with the last step of the decode whole."""
-        self.passes, self.sent_at = 0, 0.0
-        self.unsent: list[dict[str, Any]] = []
-        """Records of the iterations that the browser lacks."""
+    runner: Runner
+    pair: str = ""
+    remark: str = ""
+    """Begins every note."""
+    note: str = ""
+    trace: Any = None
+    """Without iterations until the decode has ended."""
+    passes: int = 0
+    sent_at: float = 0.0
+    unsent: list[dict[str, Any]] = field(default_factory=list)
+    """Records of iterations that the browser lacks."""
 
     def frames(self, step: Step) -> Iterator[Frame]:
         """Yield what a step changes."""
@@ -294,8 +297,8 @@ class ShownRun:
 
     def _begun(self, step: Step) -> Frame:
         pair = self.runner.pairs.get(self.pair)
-        self.remark += "Sent as a chat. " if pair.is_chat else ""
-        self.remark += COPIED if step.trace.settings.draft_depth and isinstance(pair.draft, Lookup) else ""
+        copies = step.trace.settings.draft_depth and isinstance(pair.draft, Lookup)
+        self.remark += ("Sent as a chat. " if pair.is_chat else "") + (COPIED if copies else "")
         self.trace = replace(step.trace, iterations=[], result=None)
         return {"stage": message("begin", bulk=asdict(self.trace)), "last": None}
 
@@ -307,7 +310,7 @@ class ShownRun:
         return {"stage": self._more(step, whole, drawn_rows(self.trace)), "note": self.note, "last": self.trace}
 
     def _more(self, step: Step, whole: Any = None, rows: str = "") -> str:
-        """Return the iterations that are new; ``whole``: the trace without them, once the decode has ended."""
+        """Return new iterations, and once the decode has ended the ``whole`` trace without them."""
         return message("more", settled=step.settled, rows=rows, bulk={"iterations": self.unsent, "trace": whole})
 
 
@@ -319,10 +322,8 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML) -> None:
     """Examples belong to the pair, fields to the method."""
 
     def show_fields(method: Any) -> Frame:
-        return {
-            control: gr.update(visible=fields.is_read(method, name))
-            for name, control in zip(fields.SHOWN, form.fields, strict=True)
-        }
+        named = zip(fields.SHOWN, form.fields, strict=True)
+        return {control: gr.update(visible=fields.is_read(method, name)) for name, control in named}
 
     def show_pair(pair: Any) -> Frame:
         has_recording = any(trace.models.target.id == pairs.target(pair) for trace in recorded().values())
@@ -334,7 +335,8 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML) -> None:
             **{button: gr.update(value=words) for button, words in named},
         }
 
-    settings, begin = form.filled[1:], [form.presets, form.pair]
+    settings: list[Any] = form.filled[1:]
+    begin = [form.presets, form.pair]
     form.method.change(show_fields, form.method, form.fields, queue=False, **PRIVATE)
     gr.on([one.change for one in settings], None, settings, form.presets, js=_calls("fitting"), **PRIVATE)
     form.presets.input(None, begin, settings, js=_calls("preset"), **PRIVATE)
@@ -366,8 +368,7 @@ def _wire_link(runner: Runner, form: Form, page: gr.Blocks, problem: gr.HTML) ->
             words = f"The link could not be followed: {sentence(error)} Known are {', '.join(fields.NAMES)}."
             return {problem: alert(words), runs: False}
         if settings is not None:
-            values = zip(form.filled[1:], [settings.method, *fields.values_of(settings)], strict=True)
-            changes |= dict(values)
+            changes |= dict(zip(form.filled[1:], [settings.method, *fields.values_of(settings)], strict=True))
         if prompt is not None:
             changes[form.prompt] = prompt
         return changes | {problem: "", runs: prompt is not None}
