@@ -1,7 +1,7 @@
 """Quality at equal time: the best of several samples, as many as fit the time of one decode of another system.
 
 Reads the ``--output`` of two ``python -m dsbd eval`` on the same questions: one of the samples, with some ``--seeds``,
-and one of the decodes that they are held against. Samples share one prefill. The best has the highest log-probability
+and one of the decodes that they are compared with. Samples share one prefill. The best has the highest log-probability
 per token, as beams are ranked:
 
     python -m benchmarks.best_of samples.jsonl decodes.jsonl --sampler speculative --against "dsbd exact"
@@ -19,12 +19,12 @@ from dsbd.bench.statistics import clustered_mean, clustered_rate, paired_differe
 
 def read_runs(path: Path, system: str) -> dict[str, list[dict]]:
     """Return the decodes of a system by question, in the order of their seeds."""
-    found = defaultdict(list)
+    by_question = defaultdict(list)
     for line in path.read_text(encoding="utf-8").splitlines():
         run = json.loads(line)
         if run["record"] == "decode" and run["system"] == system:
-            found[f"{run['task']} {run['question']}"].append(run)
-    return {question: sorted(runs, key=lambda run: run["round"]) for question, runs in found.items()}
+            by_question[f"{run['task']} {run['question']}"].append(run)
+    return {question: sorted(runs, key=lambda run: run["round"]) for question, runs in by_question.items()}
 
 
 def best_within(samples: list[dict], seconds: float) -> tuple[dict, int]:
@@ -42,8 +42,8 @@ def main() -> None:
     parser.add_argument("decodes", type=Path)
     parser.add_argument("--sampler", default="speculative")
     parser.add_argument("--against", default="dsbd exact")
-    asked = parser.parse_args()
-    samples, decodes = read_runs(asked.samples, asked.sampler), read_runs(asked.decodes, asked.against)
+    parsed = parser.parse_args()
+    samples, decodes = read_runs(parsed.samples, parsed.sampler), read_runs(parsed.decodes, parsed.against)
     for task in sorted({question.split()[0] for question in samples.keys() & decodes.keys()}):
         both = [one for one in sorted(samples) if one in decodes and one.split()[0] == task]
         best = {one: best_within(samples[one], decodes[one][0]["seconds"]) for one in both}
@@ -58,7 +58,7 @@ def main() -> None:
             if None in own.values():
                 continue
             mean = clustered_rate if name == "score" else clustered_mean
-            for who, values in (("best of n", own), (asked.against, other)):
+            for who, values in (("best of n", own), (parsed.against, other)):
                 print(f"  {name}, {who}: {_shown(mean([*values.values()], [*clusters.values()]))}")
             print(f"  difference: {_shown(paired_difference(own, other, clusters).of)}")
 
@@ -67,8 +67,8 @@ def _log_probability(run: dict) -> float:
     return -math.log(run["perplexity"])
 
 
-def _shown(found) -> str:
-    return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
+def _shown(mean) -> str:
+    return f"{mean.mean:.3f} [{mean.low:.3f}, {mean.high:.3f}]"
 
 
 if __name__ == "__main__":

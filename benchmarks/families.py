@@ -73,19 +73,19 @@ def decoded(name: str) -> Decoded:
     with without_warnings(), torch.inference_mode():  # configurations of this size are warned about
         target = tiny_model(name)
         draft = copy.deepcopy(target)
-        for place, weight in enumerate(draft.parameters()):
-            noise = torch.Generator().manual_seed(place)
+        for seed, weight in enumerate(draft.parameters()):
+            noise = torch.Generator().manual_seed(seed)
             weight.add_(0.02 * torch.randn(weight.shape, generator=noise, dtype=weight.dtype))
-        told = target.generate(
+        output = target.generate(
             torch.tensor([PROMPT]), attention_mask=torch.ones(1, len(PROMPT), dtype=torch.int64), do_sample=False,
             num_beams=1, max_new_tokens=NEW_TOKENS, return_dict_in_generate=True, output_logits=True,
         )  # fmt: skip
-        best = torch.stack(told.logits)[:, 0].topk(2).values
+        best = torch.stack(output.logits)[:, 0].topk(2).values
         pair = make_pair(LanguageModel(target, name), LanguageModel(draft, name), Ids())
         start = RunStart(pair, "", PROMPT, resolve(SETTINGS))
         *_, last = iterations(start)
         ids = last.result.token_ids
-        return Decoded(ids, told.sequences[0, len(PROMPT) :].tolist(), float((best[:, 0] - best[:, 1]).min()), pair)
+        return Decoded(ids, output.sequences[0, len(PROMPT) :].tolist(), float((best[:, 0] - best[:, 1]).min()), pair)
 
 
 def tiny_model(name: str, seed: int = 0, **own: Any) -> Any:
@@ -126,7 +126,7 @@ def _tiny(kind: Any, own: dict[str, Any]) -> Any:
     return kind(**kept)
 
 
-def told_ways() -> dict[str, str]:
+def documented_ways() -> dict[str, str]:
     """Return the way of each family on the page: ``forest`` unless its table names another."""
     rows = re.findall(r"^\| (.+) \| `(\w+)` \|$", PAGE.read_text(encoding="utf-8"), re.M)
     return dict.fromkeys(families(), "forest") | {name: way for names, way in rows for name in names.split(", ")}
@@ -134,14 +134,13 @@ def told_ways() -> dict[str, str]:
 
 def main() -> None:
     """Decode with every family and compare."""
-    for name, told in told_ways().items():
-        found = decoded(name)
-        way = found.pair.target.attention
+    for name, documented in documented_ways().items():
+        ids, expected, gap, pair = decoded(name)
+        way = pair.target.attention
         print(f"{name}: {way}", flush=True)
-        if found.ids != found.expected or way != told:
+        if ids != expected or way != documented:
             raise SystemExit(
-                f"{name}: {found.ids} by {way} instead of {found.expected} by {told}; the gap of its logits is "
-                f"{found.gap:.0e}"
+                f"{name}: {ids} by {way} instead of {expected} by {documented}; the gap of its logits is {gap:.0e}"
             )
 
 

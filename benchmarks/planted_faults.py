@@ -51,14 +51,14 @@ def suite_of(file: str) -> list[str]:
         folders = folders[:-1]
     if folders:
         return [Path("tests", *folders).as_posix()]
-    tops = sorted(found.relative_to(ROOT).as_posix() for found in (ROOT / "tests").glob("test_*.py"))
+    tops = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").glob("test_*.py"))
     return [*(["tests/verification"] if path.stem in DISTRIBUTION else []), *tops]
 
 
 def planted(fault: Fault, text: str) -> str:
     """Return the file's text with the fault in it. Raises: ValueError where the old text does not occur once."""
     if text.count(fault.old) != 1:
-        raise ValueError(f"{fault.file}: {fault.old!r} occurs {text.count(fault.old)} times; a fault needs one place")
+        raise ValueError(f"{fault.file}: {fault.old!r} occurs {text.count(fault.old)} times; a fault needs exactly one")
     return text.replace(fault.old, fault.new)
 
 

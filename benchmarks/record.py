@@ -72,7 +72,7 @@ LESSONS: Recordings = {
 }
 CHAPTER = (ASSETS / "chapters" / "oz.txt").read_text(encoding="utf-8").rstrip("\n")
 MEMORY_LESSONS: Recordings = {"7-long-prompts": (CHAPTER, {"max_new_tokens": 32, "seed": 7})}
-RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:exact", "dsbd")
+SYSTEMS = ("sampling", "beam_sampling", "speculative", "dsbd:exact", "dsbd")
 QUESTIONS, TOKENS, ROUNDS = 16, 48, 6
 SURE: dict[str, Any] = {"temperature": 0.3, "draft_depth": 8, "draft_width": 4}
 """Of the race on questions: a query is right or wrong, and nearly every guess of that pair is kept."""
@@ -85,18 +85,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Record what the page and the lessons show")
     parser.add_argument("what", choices=("traces", "lessons", "races"))
     parser.add_argument("names", nargs="*", help="only these")
-    asked = parser.parse_args()
-    if asked.what == "races":
-        for name in asked.names or ("stories", "sql", SMOLLM2):
+    parsed = parser.parse_args()
+    if parsed.what == "races":
+        for name in parsed.names or ("stories", "sql", SMOLLM2):
             record_race(name)
-    elif asked.what == "lessons":
-        record("bundled:stories", LESSONS, ASSETS / "lessons" / "traces", asked.names)
-        record(WITH_MEMORY, MEMORY_LESSONS, ASSETS / "lessons" / "traces", asked.names)
+    elif parsed.what == "lessons":
+        record("bundled:stories", LESSONS, ASSETS / "lessons" / "traces", parsed.names)
+        record(WITH_MEMORY, MEMORY_LESSONS, ASSETS / "lessons" / "traces", parsed.names)
     else:
-        record("bundled:stories", STORIES, ASSETS / "traces", asked.names)
-        record(SQL, QUERIES, ASSETS / "traces", asked.names)
-        record(WITH_MEMORY, REMEMBERED, ASSETS / "traces", asked.names)
-        record(SMOLLM2, CHATS, ASSETS / "traces", asked.names)
+        record("bundled:stories", STORIES, ASSETS / "traces", parsed.names)
+        record(SQL, QUERIES, ASSETS / "traces", parsed.names)
+        record(WITH_MEMORY, REMEMBERED, ASSETS / "traces", parsed.names)
+        record(SMOLLM2, CHATS, ASSETS / "traces", parsed.names)
 
 
 def record(pair: str, recordings: Recordings, folder: Path, names: list[str]) -> None:
@@ -120,14 +120,14 @@ def record_race(name: str) -> None:
     prompts: Sequence[Any] = task.questions(QUESTIONS) if task else [STORY]
     suited = SURE if task else {}
     if name == SMOLLM2:
-        prompts, suited = [one.prompt for one in load_task("jsonl", REWRITING).questions(None)], COPIED
-    racing = systems(RACERS, {"max_new_tokens": TOKENS, **suited})
-    *_, made = race(pair, racing, prompts, task, ROUNDS if len(prompts) == 1 else ROUNDS // 2)
-    assert isinstance(made, Race), "it is the last step"
-    made = replace(made, conditions={"machine": machine(pair.device), "versions": versions()})
-    made.save(ASSETS / "races" / f"{name}.json")
-    for racer in made.racers:
-        print(name, racer.name, racer.row.ratio)
+        prompts, suited = [one.prompt for one in load_task("jsonl", REWRITING).questions()], COPIED
+    chosen = systems(SYSTEMS, {"max_new_tokens": TOKENS, **suited})
+    *_, last = race(pair, chosen, prompts, task, ROUNDS if len(prompts) == 1 else ROUNDS // 2)
+    assert isinstance(last, Race), "it is the last step"
+    table = replace(last.table, conditions={"machine": machine(pair.device), "versions": versions()})
+    replace(last, table=table).save(ASSETS / "races" / f"{name}.json")
+    for row in table.rows:
+        print(name, row.system, row.ratio)
 
 
 if __name__ == "__main__":

@@ -15,31 +15,30 @@ from dsbd.errors import PairError, SettingsError
 from dsbd.machine import memory_errors
 from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
-from dsbd.models.lookup import Lookup
-from dsbd.models.pair import Pair, Prompt, WindowedPrompt, is_list
+from dsbd.models.pair import Pair, Prompt, is_list
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodingResult
 from dsbd.session import Observer, RunStart, StoppingCriterion, Update, is_answered
 from dsbd.settings import FIELDS, METHODS, DecodingSettings, refuse_names
 from dsbd.tracing.recorder import Recorder
-from dsbd.util import CancelCheck, Progress, cancel_check, value_of
+from dsbd.util import Progress, cancel_check
 
 
 @overload
 def decode(
-    pair: Pair, prompt: list[str], settings: DecodingSettings | None = None, **asked: Any
+    pair: Pair, prompt: list[str], settings: DecodingSettings | None = None, **options: Any
 ) -> list[DecodingResult]: ...
 @overload
-def decode(pair: Pair, prompt: Prompt, settings: DecodingSettings | None = None, **asked: Any) -> DecodingResult: ...
-def decode(pair: Pair, prompt: Any, settings: DecodingSettings | None = None, **asked: Any) -> Any:
+def decode(pair: Pair, prompt: Prompt, settings: DecodingSettings | None = None, **options: Any) -> DecodingResult: ...
+def decode(pair: Pair, prompt: Any, settings: DecodingSettings | None = None, **options: Any) -> Any:
     """Decode a prompt to the end, or each text of a list in turn, as if it came alone: then return a list of results.
 
     Takes what :func:`stream` takes, and raises what it raises; all texts are checked before the first is decoded.
     """
     if is_list(prompt, str):
-        decodes = [stream(pair, text, settings, **asked) for text in prompt]
+        decodes = [stream(pair, text, settings, **options) for text in prompt]
         return [_result_of(one) for one in decodes]
-    return _result_of(stream(pair, prompt, settings, **asked))
+    return _result_of(stream(pair, prompt, settings, **options))
 
 
 def _result_of(updates: Generator[Update, None, None]) -> DecodingResult:
@@ -70,7 +69,7 @@ def stream(
         prompt: a text, its ids, or the messages of a chat, as :meth:`dsbd.Pair.encode` takes them. Of ids and messages
             the trace holds the decoded text.
         settings: None is ``DecodingSettings()``. Fields that are ``auto`` are resolved before the first update, by
-            measurements of some seconds unless a plan for this pair is known; :func:`planning` does it in steps.
+            measurements of some seconds unless a plan for this pair is known; :class:`DecodeRequest` does it in steps.
         record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
         observers: they see the start, each iteration and the result, outside the timed phases.
         chat: send the prompt as a user's turn, by the model's chat template. None: where there is one.
@@ -93,95 +92,97 @@ def stream(
         ModelError: a model returns logits that are not numbers, or memory runs out.
         StoppedError: ``cancel`` returned True.
     """
-    asked, ids, check = _checked(pair, prompt, settings, chat, cancel, **fields)
-    if not isinstance(observers, Collection) or not all(isinstance(one, Observer) for one in observers):
-        raise SettingsError(f"observers is {_named(observers)}; give a list of dsbd.Observer")
-    ends, enough = _ends_of(stop, record)
-    _check_processors(processors, asked, record)
-    window, plan = value_of(_planned(pair, asked, ids, check))
-    if plan is not None:
-        asked = replace(asked, **plan.values)
-    resolved = resolve(asked)
-    processors = functions_of_ids(processors, resolved, several=False)
-    text = prompt if isinstance(prompt, str) else pair.detokenize(ids)
-    start = RunStart(pair, text, window.ids, resolved, processors, window.memory, ends)
-    return _updates(start, Recorder() if record else None, observers, check, enough)
+    request = DecodeRequest(
+        pair, prompt, settings, record=record, observers=observers, chat=chat, stop=stop, cancel=cancel,
+        processors=processors, **fields,
+    )  # fmt: skip
+    deque(request.planning(), maxlen=0)
+    return request.updates()
 
 
-def planning(
-    pair: Pair,
-    prompt: Prompt,
-    settings: DecodingSettings,
-    chat: bool | None = None,
-    cancel: Callable[[], bool] | None = None,
-) -> Generator[Progress, None, Plan | None]:
-    """Do step by step what :func:`stream` does before its first update; closing it cancels.
+class DecodeRequest:
+    """A decode whose input is checked and encoded: run :meth:`planning`, then :meth:`updates`.
 
-    A prompt beyond the context is read into the pair's memory, and the ``auto`` fields of ``settings`` are resolved.
-    :func:`stream` then finds both done.
-
-    Returns:
-        The plan, which is remembered for this pair; None where there is nothing to plan.
-
-    Raises:
-        PromptError, PairError, ModelError, StoppedError: as :func:`stream` does.
+    Takes what :func:`stream` takes, which does both; raises what it raises.
     """
-    _, plan = yield from _planned(pair, *_checked(pair, prompt, settings, chat, cancel))
-    return plan
+
+    def __init__(
+        self,
+        pair: Pair,
+        prompt: Prompt,
+        settings: DecodingSettings | None = None,
+        *,
+        record: bool = False,
+        observers: Sequence[Observer] = (),
+        chat: bool | None = None,
+        stop: str | Sequence[str] | StoppingCriterion = (),
+        cancel: Callable[[], bool] | None = None,
+        processors: Sequence[Processor] = (),
+        **fields: Any,
+    ) -> None:
+        self.settings = _checked_settings(pair, settings, fields)
+        if cancel is not None and not callable(cancel):
+            raise SettingsError(f"cancel is {_named(cancel)}; give a function without arguments, or None")
+        self.ids = pair.encode(prompt, chat=chat)
+        self.plan: Plan | None = None
+        """What ``auto`` resolves to, once it is found; None if nothing is ``auto``."""
+        if not isinstance(observers, Collection) or not all(isinstance(one, Observer) for one in observers):
+            raise SettingsError(f"observers is {_named(observers)}; give a list of dsbd.Observer")
+        self._stop, self._enough = _ends_of(stop, record)
+        _check_processors(processors, self.settings, record)
+        self._pair, self._text, self._processors = pair, prompt if isinstance(prompt, str) else None, processors
+        self._observers, self._check = observers, cancel_check(cancel)
+        self._recorder = Recorder() if record else None
+
+    def planning(self) -> Generator[Progress, None, None]:
+        """Read a prompt beyond the context into the pair's memory, and resolve ``auto``; closing it cancels."""
+        pair, settings = self._pair, self.settings
+        with memory_errors(READING):
+            self._window = yield from pair.used_by(settings).fitting(self.ids, settings.max_new_tokens, self._check)
+        if settings.is_auto:
+            with memory_errors(TRYING):
+                self.plan = yield from measure_forests(pair, self._window.ids, settings, self._check)
+
+    def updates(self) -> Generator[Update, None, None]:
+        """Decode, once all is planned."""
+        resolved = resolve(self.settings if self.plan is None else replace(self.settings, **self.plan.values))
+        processors = functions_of_ids(self._processors, resolved, several=False)
+        text = self._pair.detokenize(self.ids) if self._text is None else self._text
+        start = RunStart(self._pair, text, self._window.ids, resolved, processors, self._window.memory, self._stop)
+        return self._run(start)
+
+    def _run(self, start: RunStart) -> Generator[Update, None, None]:
+        """Yield the decoder's updates with what is recorded; a recorder is an observer."""
+        recorder = self._recorder
+        observers = [*self._observers, *([] if recorder is None else [recorder])]
+        with memory_errors("decoding"):
+            for update in iterations(start, observers, self._check, self._enough):
+                if recorder is not None:
+                    result = update.result and replace(update.result, trace=recorder.trace())
+                    update = replace(update, result=result, recorder=recorder, iteration=recorder.latest())
+                yield update
 
 
-def _planned(
-    pair: Pair, asked: DecodingSettings, ids: list[int], check: CancelCheck
-) -> Generator[Progress, None, tuple[WindowedPrompt, Plan | None]]:
-    """Read a prompt that is too long for the context, and find the plan of ``auto``; None if nothing is ``auto``."""
-    with memory_errors(READING):
-        window = yield from pair.used_by(asked).fitting(ids, asked.max_new_tokens, check)
-    if not asked.is_auto:
-        return window, None
-    with memory_errors(TRYING):
-        return window, (yield from measure_forests(pair, window.ids, asked, check))
-
-
-def _updates(
-    start: RunStart,
-    recorder: Recorder | None,
-    observers: Sequence[Observer],
-    check: CancelCheck,
-    enough: StoppingCriterion | None,
-) -> Generator[Update, None, None]:
-    """Yield the decoder's updates with what is recorded; a recorder is an observer."""
-    watching = [*observers, *([] if recorder is None else [recorder])]
-    with memory_errors("decoding"):
-        for update in iterations(start, watching, check, enough):
-            result = update.result
-            if result is not None and recorder is not None:
-                result = replace(result, trace=recorder.trace())
-            iteration = None if recorder is None else recorder.latest()
-            yield replace(update, result=result, recorder=recorder, iteration=iteration)
-
-
-def _checked(
-    pair: Any, prompt: Any, settings: Any, chat: bool | None, cancel: Any, **named: Any
-) -> tuple[DecodingSettings, list[int], CancelCheck]:
-    """Return the settings asked for, the defaults for None; the ids of the prompt; and what ``cancel`` checks."""
+def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any]) -> DecodingSettings:
+    """Return the settings with the fields given by name; None is the defaults."""
     if not isinstance(pair, Pair):
         raise PairError(f"pair is {_named(pair)}; give what dsbd.load_pair or dsbd.make_pair returns")
-    asked = DecodingSettings() if settings is None else settings
-    if not isinstance(asked, DecodingSettings):
+    settings = DecodingSettings() if settings is None else settings
+    if not isinstance(settings, DecodingSettings):
         remedy = "DecodingSettings.from_dict(...)" if isinstance(settings, dict) else "DecodingSettings(...)"
         raise SettingsError(f"settings is {_named(settings)}; give dsbd.{remedy} or None")
-    refuse_names(named.keys() - FIELDS.keys(), [*inspect.signature(stream).parameters][3:-1])
-    asked = replace(asked, **named)
-    if cancel is not None and not callable(cancel):
-        raise SettingsError(f"cancel is {_named(cancel)}; give a function without arguments, or None")
-    if needs_draft_model(asked) and pair.draft is None:
+    refuse_names(fields.keys() - FIELDS.keys(), [*inspect.signature(stream).parameters][3:-1])
+    settings = replace(settings, **fields)
+    if needs_draft_model(settings) and pair.draft is None:
         raise PairError(
-            f"method {asked.method} needs a draft model; load one, or use "
+            f"method {settings.method} needs a draft model; load one, or use "
             f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
         )
-    if asked.method == "mjsd" and isinstance(pair.draft, Lookup):
-        raise SettingsError("method mjsd compares the probabilities of two models, and lookup has none; take dsbd")
-    return asked, pair.encode(prompt, chat=chat), cancel_check(cancel)
+    if settings.method == "mjsd" and pair.source is not None:
+        raise SettingsError(
+            f"method mjsd compares the probabilities of two models, and {pair.source.record.id} has none; take dsbd"
+        )
+    return settings
 
 
 def _ends_of(stop: Any, record: bool) -> tuple[tuple[str, ...], StoppingCriterion | None]:
@@ -206,13 +207,13 @@ def _ends_of(stop: Any, record: bool) -> tuple[tuple[str, ...], StoppingCriterio
     return tuple(ends), is_answered if ends else None
 
 
-def _check_processors(processors: Any, asked: DecodingSettings, record: bool) -> None:
+def _check_processors(processors: Any, settings: DecodingSettings, record: bool) -> None:
     if not isinstance(processors, Collection) or not all(callable(processor) for processor in processors):
         raise SettingsError(f"processors is {_named(processors)}; give a list of functions of ids and logits")
     reasons = {
         "a trace does not hold what they did; leave out record": record,
-        "auto measures without them; give numbers": asked.is_auto,
-        "mjgd searches blocks without them; choose another method": asked.method == "mjgd",
+        "auto measures without them; give numbers": settings.is_auto,
+        "mjgd searches blocks without them; choose another method": settings.method == "mjgd",
     }
     for reason, applies in reasons.items():
         if processors and applies:

@@ -19,10 +19,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from dsbd.decoder import iterations
+from dsbd.iteration import Iteration
 from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
-from dsbd.session import IterationEnd, Observer, RunStart
+from dsbd.session import Observer, RunStart
 from dsbd.settings import AUTO, FIELDS, DecodingSettings, implied_by
 from dsbd.util import CancelCheck, Progress, never_cancel
 from dsbd.verification.verified import draft_layers_passed
@@ -70,8 +71,8 @@ class MeasuredRun(Observer):
     mean_width: float = 0.0
     layers: int = 0
 
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        self.seconds.append((len(iteration.scored.forest.layers), sum(iteration.seconds.values())))
+    def on_iteration(self, iteration: Iteration) -> None:
+        self.seconds.append((len(iteration.drafted), sum(iteration.seconds.values())))
         passed, stopped = draft_layers_passed(iteration.layers)
         self.passed += passed
         self.stopped += stopped
@@ -155,29 +156,29 @@ TryOut = Callable[[DecodingSettings], MeasuredRun]
 _known: WeakKeyDictionary[Pair, dict[DecodingSettings, Plan]] = WeakKeyDictionary()
 
 
-def known_plan(pair: Pair, asked: DecodingSettings) -> Plan | None:
+def known_plan(pair: Pair, settings: DecodingSettings) -> Plan | None:
     """Return the plan that was made for settings with a field ``auto``; None if there is none."""
-    return _known.get(pair, {}).get(_shared(asked))
+    return _known.get(pair, {}).get(_shared(settings))
 
 
 def measure_forests(
-    pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: CancelCheck = never_cancel
+    pair: Pair, prompt_ids: list[int], settings: DecodingSettings, check: CancelCheck = never_cancel
 ) -> Generator[Progress, None, Plan]:
     """Make the plan for settings with a field ``auto``, or return the known one; closing the generator cancels.
 
     Args:
         pair: with a draft model.
         prompt_ids: ids of the prompt, with room for at least one new token.
-        asked: settings of a drafting method.
+        settings: of a drafting method.
         check: called before each forward of a model; what it raises ends the measuring.
     """
-    known, room = known_plan(pair, asked), pair.room_after(len(prompt_ids))
-    if known is not None:
-        return known
-    made = yield from make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, chosen, check), room)
+    plan, room = known_plan(pair, settings), pair.room_after(len(prompt_ids))
+    if plan is not None:
+        return plan
+    plan = yield from make_plan(settings, lambda chosen: _try_out(pair, prompt_ids, chosen, check), room)
     if room >= MEASURED_TOKENS:  # shorter measurements say too little to be remembered
-        _known.setdefault(pair, {})[_shared(asked)] = made
-    return made
+        _known.setdefault(pair, {})[_shared(settings)] = plan
+    return plan
 
 
 def _shared(settings: DecodingSettings) -> DecodingSettings:
@@ -187,44 +188,44 @@ def _shared(settings: DecodingSettings) -> DecodingSettings:
 
 def _try_out(pair: Pair, prompt_ids: list[int], settings: DecodingSettings, check: CancelCheck) -> MeasuredRun:
     """Decode and return what was measured."""
-    found = MeasuredRun()
-    for _ in iterations(RunStart(pair, "", prompt_ids, resolve(settings)), [found], check):
+    run = MeasuredRun()
+    for _ in iterations(RunStart(pair, "", prompt_ids, resolve(settings)), [run], check):
         pass
-    return found
+    return run
 
 
-def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[Progress, None, Plan]:
+def make_plan(settings: DecodingSettings, try_out: TryOut, room: int) -> Generator[Progress, None, Plan]:
     """Try the candidates one by one and choose; yield the progress after each. Closing the generator cancels.
 
     Args:
-        asked: settings of a drafting method with a field ``auto``.
+        settings: of a drafting method, with a field ``auto``.
         try_out: decodes with the given settings and returns what it measured.
         room: tokens that fit behind the prompt, at least 1.
     """
-    short = replace(asked, max_new_tokens=min(room, MEASURED_TOKENS))
-    settings = [_filled(short, "sampled", 1, 0, 0), *candidates(short)]
-    runs: list[list[MeasuredRun]] = [[] for _ in settings]
-    total = 1 + RUNS * len(settings)
+    short = replace(settings, max_new_tokens=min(room, MEASURED_TOKENS))
+    forests = [_filled(short, implied_by(settings)["forest"], 1, 0, 0), *candidates(short)]
+    runs: list[list[MeasuredRun]] = [[] for _ in forests]
+    total = 1 + RUNS * len(forests)
     end = total + 2 * DUELS
-    try_out(settings[-1])  # a warm-up
+    try_out(forests[-1])  # a warm-up
     yield Progress(TRYING, 1, end)
     for done in range(1, total):
-        seed, place = divmod(done - 1, len(settings))
-        runs[place].append(try_out(replace(settings[place], seed=seed)))
+        seed, index = divmod(done - 1, len(forests))
+        runs[index].append(try_out(replace(forests[index], seed=seed)))
         yield Progress(TRYING, done + 1, end)
-    measured = [MeasuredForest.of(*pair, runs[0]) for pair in zip(settings, runs, strict=True)]
-    plan, layers, seconds = choose_forest(asked, measured), [0, 0], [0.0, 0.0]
+    measured = [MeasuredForest.of(*pair, runs[0]) for pair in zip(forests, runs, strict=True)]
+    plan, layers, seconds = choose_forest(settings, measured), [0, 0], [0.0, 0.0]
     if plan.values["draft_depth"] == 0:
         return plan
-    rivals = (settings[0], replace(short, **plan.values))
+    rivals = (forests[0], replace(short, **plan.values))
     for done in range(2 * DUELS):
-        number, place = divmod(done, 2)
-        found = try_out(replace(rivals[place], seed=RUNS + number))
-        layers[place] += found.layers
-        seconds[place] += sum(taken for _, taken in found.seconds)
+        number, index = divmod(done, 2)
+        run = try_out(replace(rivals[index], seed=RUNS + number))
+        layers[index] += run.layers
+        seconds[index] += sum(taken for _, taken in run.seconds)
         yield Progress(TRYING, total + done + 1, end)
     is_faster = layers[1] * seconds[0] > WORTHWHILE * layers[0] * seconds[1]
-    return plan if is_faster else _plan(asked, measured[0], 0)
+    return plan if is_faster else _plan(settings, measured[0], 0)
 
 
 def _deepest(settings: DecodingSettings) -> int:
@@ -233,66 +234,64 @@ def _deepest(settings: DecodingSettings) -> int:
     return min(DEEPEST, MEASURED_NODES // (width + cover))
 
 
-def largest_tried(asked: DecodingSettings) -> Iterator[DecodingSettings]:
+def largest_tried(settings: DecodingSettings) -> Iterator[DecodingSettings]:
     """Yield the largest settings that a plan may have, one for each forest."""
-    for one in candidates(asked):
-        yield replace(one, draft_depth=_deepest(one)) if asked.draft_depth == AUTO else one
+    for one in candidates(settings):
+        yield replace(one, draft_depth=_deepest(one)) if settings.draft_depth == AUTO else one
 
 
-def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
-    """Yield settings with every ``auto`` filled in, one for each forest to try; given fields stay as they are."""
-    depth = MEASURED_DEPTH if asked.draft_depth == AUTO else asked.draft_depth
-    kind = implied_by(asked)["forest"]
-    seen = set()
-    for forest, width, cover in SHAPES:
-        if kind != forest:
-            continue
-        given_width = width if asked.draft_width == AUTO else asked.draft_width
-        given_cover = cover if asked.cover_width == AUTO else asked.cover_width
-        one = _filled(asked, forest, given_width, given_cover, depth)
-        if (shape := _shape(one)) not in seen:
-            seen.add(shape)
-            yield one
+def candidates(settings: DecodingSettings) -> Iterator[DecodingSettings]:
+    """Yield settings with every ``auto`` filled in, one for each forest to try; other fields stay as they are."""
+    depth = MEASURED_DEPTH if settings.draft_depth == AUTO else settings.draft_depth
+    shapes = dict[tuple[str, int, int], DecodingSettings]()
+    for forest, width, cover in (shape for shape in SHAPES if shape[0] == implied_by(settings)["forest"]):
+        width = width if settings.draft_width == AUTO else settings.draft_width
+        cover = cover if settings.cover_width == AUTO else settings.cover_width
+        one = _filled(settings, forest, width, cover, depth)
+        if settings.draft_depth == AUTO:
+            one = replace(one, draft_depth=min(depth, _deepest(one)))
+        shapes.setdefault(_shape(one), one)
+    yield from shapes.values()
 
 
-def choose_forest(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -> Plan:
+def choose_forest(settings: DecodingSettings, measured: Sequence[MeasuredForest]) -> Plan:
     """Choose the candidate and depth with the most expected layers per second, or no drafting if that is faster.
 
     Args:
-        asked: settings with a field ``auto``.
+        settings: with a field ``auto``.
         measured: beam sampling, the first forest, and others.
     """
     best, best_depth, first = measured[0], 0, measured[1]
     for one in measured[1:]:
-        depths = range(1, one.most + 1) if asked.draft_depth == AUTO else [one.deepest]
+        depths = range(1, one.most + 1) if settings.draft_depth == AUTO else [one.deepest]
         sure = [depth for depth in depths if one.rate(depth) > one.rate(0) * (1.0 + one.noise(depth))]
         depth = max(sure, key=one.rate, default=0)
         wide = one.mean_width >= first.mean_width - NARROWER
         if depth and wide and one.rate(depth) > best.rate(best_depth) * WORTHWHILE:
             best, best_depth = one, depth
-    return _plan(asked, best, best_depth)
+    return _plan(settings, best, best_depth)
 
 
-def _plan(asked: DecodingSettings, best: MeasuredForest, best_depth: int) -> Plan:
+def _plan(settings: DecodingSettings, best: MeasuredForest, best_depth: int) -> Plan:
     """Return the plan of a forest and a depth; 0 is no drafting."""
     forest, width, cover = _shape(best.settings)
-    values: dict[str, Any] = {"forest": forest, "draft_width": width, "cover_width": cover, "max_width": asked.widest}
-    values["draft_depth"] = best_depth
-    if asked.draft_depth == AUTO:
+    values: dict[str, Any] = {"forest": forest, "draft_width": width, "cover_width": cover}
+    values |= {"max_width": settings.widest, "draft_depth": best_depth}
+    if settings.draft_depth == AUTO:
         deepest = min(best_depth + HEADROOM, best.most) if best_depth else 0
         costs = tuple(best.cost(depth) for depth in range(deepest + 1))
         values |= {"draft_depth": deepest, "depth_costs": costs, "continuation": best.continuation}
-    return Plan(_read(asked, values), _sentence(best, best_depth))
+    return Plan(_read(settings, values), _sentence(best, best_depth))
 
 
-def _read(asked: DecodingSettings, values: dict[str, Any]) -> dict[str, Any]:
+def _read(settings: DecodingSettings, values: dict[str, Any]) -> dict[str, Any]:
     """Return the values that the method reads."""
-    return {name: value for name, value in values.items() if asked.method in FIELDS[name].methods}
+    return {name: value for name, value in values.items() if settings.method in FIELDS[name].methods}
 
 
-def _filled(asked: DecodingSettings, forest: str, width: int, cover: int, depth: int) -> DecodingSettings:
+def _filled(settings: DecodingSettings, forest: str, width: int, cover: int, depth: int) -> DecodingSettings:
     values = {"forest": forest, "draft_width": width, "cover_width": cover, "draft_depth": depth, "depth_costs": None}
-    return replace(asked, **_read(asked, values | {"max_width": asked.widest}))
+    return replace(settings, **_read(settings, values | {"max_width": settings.widest}))
 
 
 def _shape(settings: DecodingSettings) -> tuple[str, int, int]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsbd.commands import benchmarks, custom_generate, fetch, page, verify_trace
-from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, prepare, typed_text
+from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, plan, typed_text
 from dsbd.commands.parser import (
     BAD_INPUT,
     OK,
@@ -31,8 +31,7 @@ from dsbd.util import asset_path, check_output
 from dsbd.version import __version__
 
 if TYPE_CHECKING:
-    from dsbd.models.language_model import LanguageModel
-    from dsbd.models.lookup import Lookup
+    pass
 
 FORMATS = ("html", "svg", "text")
 """Of ``export``: ``html`` shows every iteration, the others one."""
@@ -101,12 +100,13 @@ def _decode(parsed: argparse.Namespace) -> int:
     settings = settings_of_flags(parsed)
     if parsed.trace:
         check_output(parsed.trace, "JSON")
-    from dsbd.api import stream
+    from dsbd.api import DecodeRequest
 
     pair = pair_of(parsed)
-    prepare(pair, parsed.prompt, settings, parsed.chat)
+    request = DecodeRequest(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat)
+    plan(request, pair.tokenizer)
     result = None
-    for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
+    for update in request.updates():
         if not parsed.json:
             print(update.delta, end="", flush=True)
         result = update.result
@@ -114,10 +114,11 @@ def _decode(parsed: argparse.Namespace) -> int:
     if result.trace is not None:
         result.trace.save(parsed.trace)
     if parsed.json:
-        models = {"target": _model(pair.target), "draft": _model(pair.draft)}
+        from dsbd.tracing.recorder import model_records
+
         printed = asdict(replace(result, trace=None))
         del printed["trace"]
-        print_json({**printed, "models": models})
+        print_json({**printed, "models": asdict(model_records(pair))})
         return OK
     stats = result.stats
     print(flush=True)
@@ -127,12 +128,6 @@ def _decode(parsed: argparse.Namespace) -> int:
         file=sys.stderr,
     )
     return OK
-
-
-def _model(model: "LanguageModel | Lookup | None") -> dict[str, Any] | None:
-    from dsbd.tracing.recorder import model_record
-
-    return None if model is None else asdict(model_record(model))
 
 
 def _add_export(commands: Any) -> None:

@@ -15,6 +15,7 @@ from dsbd import generate_request as request
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.methods import resolve
+from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import cached_pair
 from dsbd.models.pair import Pair
 from dsbd.models.states.state import Processor, functions_of_ids
@@ -107,35 +108,35 @@ def generate(
             f"streamer is given with {len(input_ids)} sequences; one can be streamed: give one prompt, num_beams=1 and "
             f"num_return_sequences=1, or leave streamer out"
         )
-    asked = request.requested_settings(config, draft_model, named)
+    requested = request.requested_settings(config, draft_model, named)
     own = request.of_the_caller(logits_processor, config)
     pair = replace(cached_pair(model, draft_model), eos=request.eos_ids(config))
     _require_every_token(pair, vocabulary_size)
-    beams_asked, returned = config.num_beams or 1, config.num_return_sequences or 1
-    samples = returned if beams_asked == 1 and config.do_sample else 1
-    stops = request.requested_stops(stopping_criteria, beams_asked)
+    width, returned = config.num_beams or 1, config.num_return_sequences or 1
+    samples = returned if width == 1 and config.do_sample else 1
+    stops = request.requested_stops(stopping_criteria, width)
     if record:
         _require_recordable(config, record, own, stops)
         pair = replace(pair, tokenizer=record)
-    copies = max(beams_asked, returned)
+    copies = max(width, returned)
     prompts = request.prompts_of(input_ids, inputs.get("attention_mask"), inputs.get("position_ids"), copies)
     room = request.room_for(config, stopping_criteria, input_ids.shape[1])
     if streamer is not None:
         streamer.put(input_ids.cpu())
     beams, recorders = list[tuple[torch.Tensor, DecodedBeam]](), list[Recorder]()
-    for place, (given, padding) in enumerate(prompts):
-        prompt = given[padding:].tolist()
+    for number, (ids, padding) in enumerate(prompts):
+        prompt = ids[padding:].tolist()
         pair.require_ids(prompt, vocabulary_size)
         pair.require_fitting(len(prompt), room)
         for sample in range(samples):
-            processors = request.processors_of(own, given[:padding], row=place * copies + sample)
-            settings = resolve(replace(asked, max_new_tokens=room, seed=asked.seed + place * samples + sample))
+            processors = request.processors_of(own, ids[:padding], row=number * copies + sample)
+            settings = resolve(replace(requested, max_new_tokens=room, seed=requested.seed + number * samples + sample))
             if settings.temperature and "seed" not in named:
                 settings = replace(settings, seed=int(torch.randint(2**31, ()).item()))
             processors = functions_of_ids(processors, settings, several=len(prompts) * samples > 1)
             start = RunStart(pair, pair.detokenize(prompt), prompt, settings, processors)
             recorders += [Recorder()] if record else []
-            text = _Text(given, *stops, streamer)
+            text = _Text(ids, *stops, streamer)
             *_, last = iterations(start, recorders[-1:], enough=text.enough)
             assert last.result is not None, "the last update carries the result"
             text.take(last.result.token_ids)
@@ -145,7 +146,7 @@ def generate(
                     f"num_return_sequences is {returned}, and {len(best)} texts of a prompt are left; ask for "
                     f"fewer, or cut the distribution less"
                 )
-            beams += [(given, beam) for beam in best]
+            beams += [(ids, beam) for beam in best]
     if streamer is not None:
         streamer.end()
     traces = [recorder.trace() for recorder in recorders]
@@ -168,7 +169,7 @@ def _require_recordable(
 
 def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
     """Check that the draft's vocabulary cuts off no token of the target's. Raises: PairError."""
-    if pair.draft is None or pair.target.vocabulary_limit is None:
+    if not isinstance(pair.draft, LanguageModel) or pair.target.vocabulary_limit is None:
         return
     whole = int(pair.target.config.vocab_size) if vocabulary_size is None else vocabulary_size
     left = pair.target.vocabulary_size
@@ -182,11 +183,11 @@ def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
 class _Text:
     """The new ids that every possible result begins with, up to the first place where a criterion holds.
 
-    ``given`` are the ids [n] of the prompt. Criteria are asked about every new token once, and a streamer gets it once.
+    ``prompt`` are its ids [n]. Criteria are asked about every new token once, and a streamer gets it once.
     """
 
-    def __init__(self, given: torch.Tensor, deadline: float, criteria: Sequence[Any], streamer: Any) -> None:
-        self._sequence, self._deadline, self._criteria, self._streamer = given, deadline, criteria, streamer
+    def __init__(self, prompt: torch.Tensor, deadline: float, criteria: Sequence[Any], streamer: Any) -> None:
+        self._sequence, self._deadline, self._criteria, self._streamer = prompt, deadline, criteria, streamer
         self.ids = list[int]()
         self._ended = False
 
@@ -200,8 +201,8 @@ class _Text:
                 self._streamer.put(torch.tensor([token]))
             if self._criteria:
                 self._sequence = torch.cat([self._sequence, self._sequence.new_tensor([token])])
-                told = [torch.as_tensor(criterion(self._sequence[None], None)) for criterion in self._criteria]
-                self._ended = any(bool(one.all()) for one in told)
+                answers = [torch.as_tensor(criterion(self._sequence[None], None)) for criterion in self._criteria]
+                self._ended = any(bool(one.all()) for one in answers)
 
     def enough(self, update: Update) -> bool:
         """Take what is settled; return True if the decode may end there."""
@@ -213,7 +214,7 @@ def _output(
     beams: Sequence[tuple[torch.Tensor, DecodedBeam]], config: GenerationConfig, trace: Any
 ) -> torch.Tensor | Output:
     padding = config.pad_token_id if config.pad_token_id is not None else min(request.eos_ids(config), default=0)
-    rows = [torch.cat([given, given.new_tensor(beam.token_ids)]) for given, beam in beams]
+    rows = [torch.cat([prompt, prompt.new_tensor(beam.token_ids)]) for prompt, beam in beams]
     sequences: Any = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=padding)
     if not config.return_dict_in_generate:
         return sequences

@@ -7,9 +7,9 @@ from collections.abc import Collection, Generator, Sequence
 
 import torch
 
-from dsbd.draft import Drafted
+from dsbd.iteration import Iteration
 from dsbd.machine import PhaseClock, torch_threads
-from dsbd.score import Scored, score
+from dsbd.score import score
 from dsbd.session import Observer, RunStart, Session, StoppingCriterion, Update, drafter_of, state_of
 from dsbd.settings import ResolvedSettings
 from dsbd.util import CancelCheck, never_cancel
@@ -43,20 +43,21 @@ def iterations(
     target_state, drafter = state_of(pair.target, start, check), drafter_of(start, generator, noise, check)
     session = Session(start, target_state, drafter, clock)
     before: Sequence[Hypothesis] = ()
-    with torch_threads(1), clock.phase("prefill"):  # the rows take more threads for their forwards
+    with torch_threads(1), clock.phase("prefill"):  # the states take more threads for their forwards
         session.prefill()
     while not session.done:
         clock.start_iteration()
-        depth = session.next_depth()
+        iteration, depth = session.begin(), session.next_depth()
         with torch_threads(1):
             with clock.phase("draft"):
-                drafted = drafter.draft(session.beams, depth) if drafter and depth else Drafted()
+                if drafter is not None and depth:
+                    drafter.draft(iteration, depth)
             with clock.phase("score"):
-                scored = score(target_state, session.beams, drafted, settings, generator, pair.device)
+                score(iteration, target_state, settings, generator, pair.device)
             with clock.phase("verify"):
-                layers = _decide(scored, settings, pair.eos, noise)
+                iteration.layers = _decide(iteration, settings, pair.eos, noise)
             with clock.phase("commit"):
-                iteration = session.commit(scored, layers)
+                session.commit(iteration)
         for observer in observers:
             observer.on_iteration(iteration)
         if session.done:
@@ -72,8 +73,11 @@ def iterations(
     yield session.update(before, result)
 
 
-def _decide(scored: Scored, settings: ResolvedSettings, eos: Collection[int], noise: Noise) -> list[VerifiedLayer]:
-    choices = Uniforms(scored.uniforms)
-    if scored.best is None:
-        return verify(scored.forest, scored.next_tokens, settings, eos, choices, noise)
-    return verify_joint(scored.forest, scored.best, scored.next_tokens, settings, eos, choices)
+def _decide(
+    iteration: Iteration, settings: ResolvedSettings, eos: Collection[int], noise: Noise
+) -> list[VerifiedLayer]:
+    forest, next_tokens, choices = iteration.forest, iteration.next_tokens, Uniforms(iteration.uniforms)
+    if not iteration.best:
+        return verify(forest, next_tokens, settings, eos, choices, noise)
+    log_probs = [(next_tokens.log_prob(node), iteration.draft_log_probs[node]) for node in iteration.best]
+    return verify_joint(forest, iteration.best, log_probs, next_tokens, settings, eos, choices)

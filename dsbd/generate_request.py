@@ -44,14 +44,9 @@ HARMLESS = {
 }  # fmt: skip
 """Fields that change no text: how forwards are computed, and where a configuration comes from."""
 NOTHING = GenerationConfig._get_default_generation_params() | {
-    "guidance_scale": 1,
-    "output_attentions": False,
-    "output_hidden_states": False,
-    "output_logits": False,
-    "penalty_alpha": 0.0,
-    "token_healing": False,
-    "use_mtp": False,
-}
+    "guidance_scale": 1, "output_attentions": False, "output_hidden_states": False, "output_logits": False,
+    "penalty_alpha": 0.0, "token_healing": False, "use_mtp": False,
+}  # fmt: skip
 """Values besides None that ask for nothing. With any other value, fields that are not listed above are refused."""
 OWN = tuple(name for name in FIELDS if name != "method" and not hasattr(GenerationConfig(), name))
 """Settings that a GenerationConfig lacks: they are given by name beside its fields."""
@@ -64,20 +59,11 @@ IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper)
 """Warpers that a config makes, after those of the caller: the settings warp the joint distribution of all beams once
 instead.
 """
-NOT_OF_ONE_SEQUENCE = frozenset(
-    {
-        "EncoderNoRepeatNGramLogitsProcessor",
-        "EncoderRepetitionPenaltyLogitsProcessor",
-        "EpsilonLogitsWarper",
-        "EtaLogitsWarper",
-        "MinPLogitsWarper",
-        "SynthIDTextWatermarkLogitsProcessor",
-        "TopHLogitsWarper",
-        "TypicalLogitsWarper",
-        "UnbatchedClassifierFreeGuidanceLogitsProcessor",
-        "WatermarkLogitsProcessor",
-    }
-)
+NOT_OF_ONE_SEQUENCE = {
+    "EncoderNoRepeatNGramLogitsProcessor", "EncoderRepetitionPenaltyLogitsProcessor", "EpsilonLogitsWarper",
+    "EtaLogitsWarper", "MinPLogitsWarper", "SynthIDTextWatermarkLogitsProcessor", "TopHLogitsWarper",
+    "TypicalLogitsWarper", "UnbatchedClassifierFreeGuidanceLogitsProcessor", "WatermarkLogitsProcessor",
+}  # fmt: skip
 """Processors that are refused: they come after the temperature, read a state or other prompts, or call the model."""
 
 
@@ -104,10 +90,7 @@ def requested_settings(config: GenerationConfig, draft_model: Any, own: dict[str
     else:
         several, one = "dsbd" if samples else "speculative_beam_search", "speculative"
     method = several if beams > 1 else one
-    given: dict[str, Any] = {
-        "num_beams": beams,
-        "min_width": beams,
-        "max_width": beams,
+    values: dict[str, Any] = dict.fromkeys(("num_beams", "min_width", "max_width"), beams) | {
         "replacement": False,
         "draft_width": beams + 2,
         "temperature": 0.0,
@@ -117,12 +100,12 @@ def requested_settings(config: GenerationConfig, draft_model: Any, own: dict[str
     }
     if samples:
         temperature, top_k, top_p = config.temperature, config.top_k, config.top_p
-        given |= {"temperature": 1.0 if temperature is None else temperature}
-        given |= {"top_k": top_k or 0, "top_p": 1.0 if top_p is None else top_p}
+        values |= {"temperature": 1.0 if temperature is None else temperature}
+        values |= {"top_k": top_k or 0, "top_p": 1.0 if top_p is None else top_p}
     if "width_threshold" in own:
-        given["min_width"] = 1
+        values["min_width"] = 1
     read = {one.name for one in fields_of(method)}
-    return DecodingSettings(method=method, **{name: value for name, value in given.items() if name in read} | own)
+    return DecodingSettings(method=method, **{name: value for name, value in values.items() if name in read} | own)
 
 
 def eos_ids(config: GenerationConfig) -> frozenset[int]:
@@ -131,41 +114,41 @@ def eos_ids(config: GenerationConfig) -> frozenset[int]:
     return frozenset([] if named is None else named if isinstance(named, (list, tuple)) else [named])
 
 
-def of_the_caller(given: Sequence[Processor], config: GenerationConfig) -> list[Processor]:
+def of_the_caller(processors: Sequence[Processor], config: GenerationConfig) -> list[Processor]:
     """Return the processors without the warpers that the config made, the last ones of their kind."""
-    made = (config.temperature not in (None, 1.0), bool(config.top_k), (config.top_p or 1.0) < 1.0)
-    kept = [one for one in given if type(one) is not LogitNormalization]
-    for kind, is_made in zip(IN_SETTINGS, made, strict=True):
-        if config.do_sample and is_made:
-            del kept[max(place for place, one in enumerate(kept) if type(one) is kind)]
-    return kept
+    warps = (config.temperature not in (None, 1.0), bool(config.top_k), (config.top_p or 1.0) < 1.0)
+    own = [one for one in processors if type(one) is not LogitNormalization]
+    for kind, is_warped in zip(IN_SETTINGS, warps, strict=True):
+        if config.do_sample and is_warped:
+            del own[max(index for index, one in enumerate(own) if type(one) is kind)]
+    return own
 
 
-def processors_of(given: Sequence[Processor], padding: torch.Tensor, row: int) -> tuple[Processor, ...]:
+def processors_of(processors: Sequence[Processor], padding: torch.Tensor, row: int) -> tuple[Processor, ...]:
     """Return the processors of one prompt.
 
     Args:
-        given: those of the caller, for the whole batch.
+        processors: those of the caller, for the whole batch.
         padding: ids [n] before the prompt; processors see them, as in ``generate``.
         row: the first row of ``generate`` that holds the prompt or the sample.
 
     Raises:
         SettingsError: a processor is not a function of one sequence.
     """
-    kept = list[Processor]()
-    for one in given:
+    functions = list[Processor]()
+    for one in processors:
         name = type(one).__name__
         if name in NOT_OF_ONE_SEQUENCE:
             raise SettingsError(f"{name} cannot be honoured: it is not a function of one sequence; leave it out")
         if isinstance(one, PrefixConstrainedLogitsProcessor):
-            kept.append(_one_by_one(one, row // one._num_beams))
+            functions.append(_one_by_one(one, row // one._num_beams))
         elif isinstance(one, RepetitionPenaltyLogitsProcessor) and isinstance(one.prompt_ignore_length, torch.Tensor):
             alone = copy(one)  # one number of ignored ids, instead of one for each prompt of the batch
             alone.prompt_ignore_length = padding.numel()
-            kept.append(alone)
+            functions.append(alone)
         else:
-            kept.append(one)
-    return tuple(_behind(padding, one) for one in kept) if padding.numel() else tuple(kept)
+            functions.append(one)
+    return tuple(_behind(padding, one) for one in functions) if padding.numel() else tuple(functions)
 
 
 def _one_by_one(constraint: PrefixConstrainedLogitsProcessor, number: int) -> Processor:
@@ -178,14 +161,15 @@ def _behind(padding: torch.Tensor, one: Processor) -> Processor:
     return lambda ids, scores: one(torch.cat([padding.expand(ids.shape[0], -1), ids], dim=1), scores)
 
 
-def requested_stops(given: Sequence[Any], num_beams: int) -> tuple[float, tuple[Any, ...]]:
+def requested_stops(criteria: Sequence[Any], num_beams: int) -> tuple[float, tuple[Any, ...]]:
     """Return when to stop besides EOS and the length: seconds since the epoch, and criteria of one sequence.
 
     Raises:
         SettingsError: a criterion of one sequence is given with several beams.
     """
-    deadlines = [one.initial_timestamp + one.max_time for one in given if isinstance(one, MaxTimeCriteria)]
-    others = tuple(one for one in given if not isinstance(one, (MaxLengthCriteria, MaxTimeCriteria, EosTokenCriteria)))
+    deadlines = [one.initial_timestamp + one.max_time for one in criteria if isinstance(one, MaxTimeCriteria)]
+    known = (MaxLengthCriteria, MaxTimeCriteria, EosTokenCriteria)
+    others = tuple(one for one in criteria if not isinstance(one, known))
     if others and num_beams > 1:
         raise SettingsError(
             f"{type(others[0]).__name__} is given with {num_beams} beams; with several beams the stopping criteria are "
@@ -217,17 +201,17 @@ def prompts_of(
     mask = torch.ones_like(ids) if mask is None else mask.to(ids.device)
     if mask.shape != ids.shape:
         raise SettingsError(f"attention_mask is {list(mask.shape)} and input_ids are {list(ids.shape)}; give one shape")
-    found = list[tuple[torch.Tensor, int]]()
+    prompts = list[tuple[torch.Tensor, int]]()
     for row, shown in zip(ids[::copies], mask[::copies], strict=True):
         padding = int((shown == 0).sum())
         if padding == len(row) or not bool((shown[padding:] == 1).all()):
             raise SettingsError(
-                f"attention_mask of prompt {len(found)} is {reprlib.repr(shown.tolist())}; allowed are zeros in front "
-                f"of ones: pad with padding_side='left', leave hidden ids out, or give ones if the ids are text"
+                f"attention_mask of prompt {len(prompts)} is {reprlib.repr(shown.tolist())}; allowed are zeros in "
+                f"front of ones: pad with padding_side='left', leave hidden ids out, or give ones if the ids are text"
             )
-        found.append((row, padding))
+        prompts.append((row, padding))
     if positions is not None and positions.dim() == 2:
         counted = (mask.cumsum(1) - 1).clamp(min=0)
         if positions.shape[1] != ids.shape[1] or bool(((positions != counted) & (mask == 1)).any()):
             raise SettingsError("position_ids do not count a prompt's ids from 0; leave position_ids out")
-    return found
+    return prompts

@@ -33,7 +33,7 @@ PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "onnxruntime")
 
 def machine(device: torch.device) -> dict[str, Any]:
     """Return the processor, cores, threads and the device that computes."""
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "processor": _processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
@@ -42,18 +42,18 @@ def machine(device: torch.device) -> dict[str, Any]:
     }
     if device.type == "cuda":
         properties = torch.cuda.get_device_properties(device)
-        found |= {"gpu": properties.name, "gpu_memory_bytes": properties.total_memory, "cuda": torch.version.cuda}
-    return found
+        facts |= {"gpu": properties.name, "gpu_memory_bytes": properties.total_memory, "cuda": torch.version.cuda}
+    return facts
 
 
 @lru_cache(maxsize=1)
 def versions() -> Mapping[str, str]:
     """Return the versions of Python, of this package, and of the libraries that compute."""
-    found = {"python": platform.python_version(), "dsbd": __version__}
+    installed = {"python": platform.python_version(), "dsbd": __version__}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
+            installed[package] = version(package)
+    return installed
 
 
 def _processor() -> str:
@@ -109,10 +109,6 @@ def cpu_quota(group: Path = CGROUP) -> float | None:
     return None
 
 
-_CPU_WORDS = "DefaultCPUAllocator"
-"""torch has no error class for a CPU without memory; the name of its allocator is in the message."""
-
-
 @contextmanager
 def memory_errors(doing: str) -> Iterator[None]:
     """Raise a ModelError, whose message names what the block is ``doing``, if memory runs out in it."""
@@ -121,16 +117,16 @@ def memory_errors(doing: str) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        said = (str(error).strip() or type(error).__name__).splitlines()[0][:160]
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:160]
         raise ModelError(
-            f"out of memory while {doing} ({said}); use a smaller forest (draft_width, draft_depth, cover_width, "
+            f"out of memory while {doing} ({reason}); use a smaller forest (draft_width, draft_depth, cover_width, "
             f"branching), fewer beams, a shorter prompt, a dtype of fewer bytes, or smaller models"
         ) from None
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return True if an error of torch or Python means that memory ran out."""
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or _CPU_WORDS in str(error)
+    """Return True if an error means that memory ran out. For a CPU torch has no error class, only this word."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator" in str(error)
 
 
 def free_bytes(device: torch.device) -> int:
@@ -161,13 +157,11 @@ class PhaseClock:
     """
 
     def __init__(self, device: torch.device, exact: bool) -> None:
-        self._device = device
-        self._exact = exact
+        self._device, self._exact = device, exact
         self.total_seconds = dict.fromkeys(PHASES, 0.0)
-        self.iteration_seconds = dict.fromkeys(PHASES, 0.0)
+        self.start_iteration()
 
     def start_iteration(self) -> None:
-        """Set the seconds of the current iteration to zero."""
         self.iteration_seconds = dict.fromkeys(PHASES, 0.0)
 
     @contextmanager
@@ -177,9 +171,9 @@ class PhaseClock:
         yield
         if self._exact:
             synchronise(self._device)
-        seconds = time.perf_counter() - start
-        self.total_seconds[name] += seconds
-        self.iteration_seconds[name] += seconds
+        passed = time.perf_counter() - start
+        for seconds in (self.total_seconds, self.iteration_seconds):
+            seconds[name] += passed
 
     @property
     def seconds(self) -> float:

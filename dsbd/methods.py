@@ -1,9 +1,9 @@
 """Writes every method as settings of the one decoder, so that all share its distribution, cache and result.
 
-With an empty forest each iteration is a bonus layer: that is plain (beam) sampling on the shared-prefix
-cache. Width one everywhere is speculative sampling of a chain, and with a forest drawn per parent it is
-SpecInfer's token tree. Temperature 0 without replacement keeps the best ``num_beams`` pairs of the joint distribution:
-beam search; a likely forest makes it speculative. The joint test of ``mjsd`` keeps no distribution
+With an empty forest each iteration is a bonus layer: that is plain (beam) sampling on the shared-prefix cache. Width
+one everywhere is speculative sampling of a chain, and with a forest drawn per parent it is SpecInfer's token tree.
+Temperature 0 without replacement keeps the best ``num_beams`` candidates of the joint distribution: beam search; a
+coupled forest makes it speculative. The joint test of ``mjsd`` keeps no distribution
 (docs/algorithm.md, *Joint tests*); ``mjgd`` is the same with the target as its own draft model.
 
 Then how deep each iteration drafts, from the results of earlier iterations. Every choice keeps the distribution,

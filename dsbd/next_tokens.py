@@ -1,7 +1,7 @@
-"""The likeliest next tokens of rows of logits, on the host.
+"""The likeliest next tokens by rows of logits, on the host.
 
-On a CPU the host reads the logits directly, so it makes rows of the alive beams only, layer by layer. An accelerator
-finds the likeliest tokens of all rows itself, and brings them to the host in one small copy.
+On a CPU the host reads the logits directly, and only those of the alive beams, layer by layer. An accelerator finds the
+likeliest tokens of all rows itself, and brings them to the host in one small copy.
 """
 
 from collections.abc import Sequence
@@ -33,32 +33,32 @@ class NextTokens:
         self, logits: torch.Tensor, nodes: Sequence[Node], parents: torch.Tensor, tokens: torch.Tensor, top_k: int
     ) -> None:
         self._logits, self._parents, self._tokens, self._top_k = logits, parents, tokens, top_k
-        self._place = {node: place for place, node in enumerate(nodes)}
-        self._rows: dict[Node, TopTokens] = {}
+        self._row_of = {node: row for row, node in enumerate(nodes)}
+        self._known: dict[Node, TopTokens] = {}
         if not is_at_hand(logits.device):
-            rows, self._slot_log_probs = copied_rows(logits, top_k, "target", parents, tokens)
-            self._rows = dict(zip(nodes, rows, strict=True))
+            every, self._slot_log_probs = copied_next_tokens(logits, top_k, "target", parents, tokens)
+            self._known = dict(zip(nodes, every, strict=True))
 
     def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
-        """Return the row after each of these nodes."""
-        missing = [node for node in nodes if node not in self._rows]
+        """Return the next tokens after each of these nodes."""
+        missing = [node for node in nodes if node not in self._known]
         if missing:
-            places = torch.tensor([self._place[node] for node in missing])
+            rows = torch.tensor([self._row_of[node] for node in missing])
             with torch.inference_mode():
-                rows = host_rows(self._logits.index_select(0, places), self._top_k, "target")
-            self._rows.update(zip(missing, rows, strict=True))
-        return [self._rows[node] for node in nodes]
+                new = host_next_tokens(self._logits.index_select(0, rows), self._top_k, "target")
+            self._known.update(zip(missing, new, strict=True))
+        return [self._known[node] for node in nodes]
 
     def log_prob(self, node: Node) -> float:
         """Return the raw log p_target(token | parent) of a forest node, nats."""
-        return self._slot_log_probs[self._place[node] - (len(self._place) - len(self._slot_log_probs))]
+        return self._slot_log_probs[self._row_of[node] - (len(self._row_of) - len(self._slot_log_probs))]
 
     @cached_property
     def _slot_log_probs(self) -> list[float]:
         with torch.inference_mode():
-            parents, place = self._parents.unique(return_inverse=True)
-            rows = token_log_probs(self._logits.index_select(0, parents))
-            own: list[float] = rows[place, self._tokens].tolist()
+            parents, indices = self._parents.unique(return_inverse=True)
+            log_probs = token_log_probs(self._logits.index_select(0, parents))
+            own: list[float] = log_probs[indices, self._tokens].tolist()
         return own
 
 
@@ -76,7 +76,7 @@ def _require_numbers(log_probs: np.ndarray, role: str) -> None:
         )
 
 
-def host_rows(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
+def host_next_tokens(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
     """Return the next tokens of each row of logits: all of them, or the ``top_k`` likeliest if not 0.
 
     On a CPU a few more tokens may be among them.
@@ -90,7 +90,7 @@ def host_rows(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
         ModelError: there is a NaN.
     """
     if not is_at_hand(logits.device):
-        return copied_rows(logits, top_k, role)[0]
+        return copied_next_tokens(logits, top_k, role)[0]
     log_probs = token_log_probs(logits).numpy()
     if 0 < top_k < log_probs.shape[1]:
         return _at_least(log_probs, _bounds(log_probs, top_k, role))
@@ -115,14 +115,14 @@ def _bounds(values: np.ndarray, count: int, role: str) -> np.ndarray:
 def _at_least(log_probs: np.ndarray, bounds: np.ndarray) -> list[TopTokens]:
     """Return the tokens of each row that reach its bound, impossible tokens excepted."""
     rows, size = log_probs.shape
-    found = np.flatnonzero(log_probs >= np.maximum(bounds, np.finfo(log_probs.dtype).min)[:, None])
-    ends = found.searchsorted(np.arange(1, rows + 1) * size).tolist()
-    tokens, values = found % size, log_probs.ravel()[found].astype(np.float64)
+    reached = np.flatnonzero(log_probs >= np.maximum(bounds, np.finfo(log_probs.dtype).min)[:, None])
+    ends = reached.searchsorted(np.arange(1, rows + 1) * size).tolist()
+    tokens, values = reached % size, log_probs.ravel()[reached].astype(np.float64)
     return [TopTokens(tokens[start:end], values[start:end]) for start, end in pairwise([0, *ends])]
 
 
 @torch.inference_mode()
-def copied_rows(
+def copied_next_tokens(
     logits: torch.Tensor,
     top_k: int,
     role: str,
@@ -137,10 +137,10 @@ def copied_rows(
         logits: [rows, vocabulary] on any device.
         top_k: 0 is all.
         role: ``target`` or ``draft``; an error names it.
-        parents, tokens: [n] pairs of a row and an id, whose log-probabilities are copied too.
+        parents, tokens: [n] rows and ids of candidates whose log-probabilities are copied too.
 
     Returns:
-        The rows by id, and the log-probabilities of the pairs.
+        The next tokens of each row by id, and the log-probabilities of the candidates.
 
     Raises:
         ModelError: there is a NaN.
@@ -153,20 +153,20 @@ def copied_rows(
         ids, values = read_keys(keys[: rows * top_k].reshape(rows, top_k))
         order = ids.argsort(axis=1)
         ids, values = np.take_along_axis(ids, order, axis=1), np.take_along_axis(values, order, axis=1)
-        pairs = keys[rows * top_k :].astype(np.int32).view(np.float32)
+        candidates = keys[rows * top_k :].astype(np.int32).view(np.float32)
     else:
         copied = torch.cat([log_probs.flatten(), own]).cpu().numpy()
-        values, pairs = copied[: rows * size].reshape(rows, size), copied[rows * size :]
+        values, candidates = copied[: rows * size].reshape(rows, size), copied[rows * size :]
         ids = np.broadcast_to(np.arange(size), values.shape)
     _require_numbers(values, role)
-    found = [TopTokens(*row) for row in zip(ids, values.astype(np.float64), strict=True)]
-    return found, pairs.astype(np.float64).tolist()
+    every = [TopTokens(*row) for row in zip(ids, values.astype(np.float64), strict=True)]
+    return every, candidates.astype(np.float64).tolist()
 
 
 def top_keys(values: torch.Tensor, count: int) -> torch.Tensor:
     """Return one integer for each of the largest entries of rows, best first; :func:`read_keys` reads them.
 
-    Value and place together make one key, so no two keys tie: the lowest place comes first.
+    Value and index together make one key, so no two keys tie: the lowest index comes first.
 
     Args:
         values: [rows, n] float32.
@@ -175,15 +175,15 @@ def top_keys(values: torch.Tensor, count: int) -> torch.Tensor:
     Returns:
         keys [rows, count] int64.
     """
-    places = torch.arange(values.shape[1], device=values.device)
+    indices = torch.arange(values.shape[1], device=values.device)
     bits = values.add(0.0).view(torch.int32)  # -0.0, which sorts below 0.0, becomes 0.0
     bits.bitwise_xor_((bits >> 31).bitwise_and_(_SIGN))
-    keys = bits.to(torch.int64).bitwise_left_shift_(32).bitwise_or_(torch.iinfo(torch.int32).max - places)
+    keys = bits.to(torch.int64).bitwise_left_shift_(32).bitwise_or_(torch.iinfo(torch.int32).max - indices)
     return keys.topk(count, dim=1).values
 
 
 def read_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places, int64, and the values, float32, of keys on the host."""
+    """Return the indices, int64, and the values, float32, of keys on the host."""
     bits = (keys >> 32).astype(np.int32)
     bits ^= (bits >> 31) & np.int32(_SIGN)  # the map of the bits is its own inverse
     return np.iinfo(np.int32).max - (keys & 0xFFFFFFFF), bits.view(np.float32)

@@ -4,9 +4,12 @@ import reprlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsbd.settings import ResolvedSettings
+
+if TYPE_CHECKING:
+    from dsbd.tracing.trace import Trace
 
 ITERATION_PHASES = ("draft", "score", "verify", "commit")
 """The phases of an iteration, in order."""
@@ -130,9 +133,9 @@ class DecodingResult(ShortRepr):
     stats: Stats
     settings: ResolvedSettings
     """The settings as resolved for the method."""
-    trace: Any = None
-    """The :class:`dsbd.Trace`; None unless recorded."""
+    trace: "Trace | None" = None
+    """What was recorded; None unless ``record`` was given."""
 
     def _repr_html_(self) -> str | None:
         """Return the viewer, for a notebook, if the decode was recorded."""
-        return None if self.trace is None else str(self.trace._repr_html_())
+        return None if self.trace is None else self.trace._repr_html_()

@@ -2,29 +2,36 @@
 
 import re
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from dsbd.draft import BlockSearch, Drafter, DraftModel
+from dsbd.draft import Drafter
+from dsbd.drafts.block import BlockSearch
+from dsbd.drafts.model import DraftModel
+from dsbd.iteration import Iteration
 from dsbd.machine import PhaseClock
 from dsbd.memory.reading import PromptMemory
 from dsbd.methods import DepthPolicy
 from dsbd.models.cache import GROWTH_SLOTS
-from dsbd.models.engines.choice import threaded_state
+from dsbd.models.engines.choice import reference_state, threaded_state
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import Lookup, PromptLookup
 from dsbd.models.pair import Pair
 from dsbd.models.states.state import DecodingState, ProcessedState, Processor
 from dsbd.results import PHASES, DecodedBeam, DecodingResult, ShortRepr, Stats, acceptance_rate, count_verdicts
-from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
 from dsbd.util import CancelCheck, cut
 from dsbd.verification.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
 from dsbd.verification.noise import Noise
 from dsbd.verification.verified import VerifiedLayer, draft_layers_passed, up_to_end
+
+if TYPE_CHECKING:
+    from dsbd.tracing.recorder import Recorder
+    from dsbd.tracing.records import IterationRecord
+    from dsbd.tracing.trace import Trace
 
 LONG = 1024
 """The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
@@ -87,23 +94,6 @@ class RunStart(ShortRepr):
         return re.fullmatch("<0x[0-9A-F]{2}>", str(name)) is not None
 
 
-@dataclass(frozen=True, repr=False)
-class IterationEnd(ShortRepr):
-    """A complete iteration."""
-
-    index: int
-    input_beams: Sequence[Beam]
-    scored: Scored
-    layers: Sequence[VerifiedLayer]
-    output_beams: Sequence[Beam]
-    kept: Sequence[Node]
-    prompt_slots: int
-    slots_scored: int
-    slots_kept: int
-    seconds: dict[str, float]
-    """Seconds per phase. The commit phase still runs when this record is made; its time is counted up to here."""
-
-
 class Observer:
     """Sees a decode; override what you want to see, every call here does nothing.
 
@@ -118,7 +108,7 @@ class Observer:
     def on_start(self, start: RunStart) -> None:
         """Take the start; the prompt is encoded and the settings are resolved."""
 
-    def on_iteration(self, iteration: IterationEnd) -> None:
+    def on_iteration(self, iteration: Iteration) -> None:
         """Take an iteration that was committed."""
 
     def on_finish(self, result: DecodingResult) -> None:
@@ -136,14 +126,16 @@ class Update(ShortRepr):
     """Set in the last update."""
     before: Sequence[Hypothesis] = field(default=(), repr=False)
     """The candidates of the update before."""
-    recorder: Any = field(default=None, repr=False)
-    """Of :mod:`dsbd.tracing`; None unless recording."""
-    iteration: Any = field(default=None, repr=False)
+    recorder: "Recorder | None" = field(default=None, repr=False)
+    """What writes the trace; None unless recording."""
+    iteration: "IterationRecord | None" = field(default=None, repr=False)
     """The trace's record of the iteration, plain data; None unless recording."""
 
     @property
-    def trace(self) -> Any:
-        """Return the :class:`dsbd.Trace` up to here, built when it is read; None unless recording."""
+    def trace(self) -> "Trace | None":
+        """Return the trace up to here, built when it is read; None unless recording."""
+        if self.result is not None:
+            return self.result.trace
         return None if self.recorder is None else self.recorder.trace()
 
     @property
@@ -224,21 +216,22 @@ def state_of(model: LanguageModel, start: RunStart, check: CancelCheck) -> Decod
     return cast(DecodingState, ProcessedState(row, start.processors, start.pair.eos)) if start.processors else row
 
 
-def drafter_of(
-    start: RunStart, generator: torch.Generator, noise: Noise, check: CancelCheck
-) -> Drafter | BlockSearch | None:
+def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check: CancelCheck) -> Drafter | None:
     """Return what drafts the forests of the decode; None if nothing is drafted."""
     pair, settings = start.pair, start.settings
+    state: DecodingState | None = None
+    source = copy(pair.source)
     if settings.draft_depth == 0:
         return None
     if settings.searches_blocks:
-        return BlockSearch(pair.target, pair.eos, check, pair.device)
-    if pair.draft is None:
+        state = reference_state(pair.target, check)
+        source = BlockSearch(state, pair.eos, pair.device)
+    elif isinstance(pair.draft, LanguageModel):
+        state = state_of(pair.draft, start, check)
+        source = DraftModel(state, settings, pair.device)
+    if source is None:
         return None
-    if isinstance(pair.draft, Lookup):
-        return Drafter(PromptLookup(start.prompt_ids, start.root), settings, pair.eos, generator, noise)
-    model = DraftModel(state_of(pair.draft, start, check), settings.top_k, pair.device)
-    return Drafter(model, settings, pair.eos, generator, noise)
+    return Drafter(source, settings, start.prompt_ids, pair.eos, generator, noise, state)
 
 
 class Tally:
@@ -281,10 +274,10 @@ class Session:
     """One decode in progress; ``drafter`` is None if nothing is drafted."""
 
     def __init__(
-        self, start: RunStart, target_state: DecodingState, drafter: Drafter | BlockSearch | None, clock: PhaseClock
+        self, start: RunStart, target_state: DecodingState, drafter: Drafter | None, clock: PhaseClock
     ) -> None:
         self._start, self._clock = start, clock
-        self._target_row, self._draft_row = target_state, None if drafter is None else drafter.row
+        self._target, self._draft = target_state, None if drafter is None else drafter.state
         self._settings = start.settings
         self._depth = DepthPolicy(self._settings.draft_depth, self._settings.depth_costs, self._settings.continuation)
         self._finished = list[Hypothesis]()
@@ -305,42 +298,36 @@ class Session:
         """Feed the prompt to both models."""
         ids, root, memory = self._start.prompt_ids, self._start.root, self._start.memory
         prefix = None if memory is None else memory.embedding
-        self._target_row.prefill(ids, root, prefix)
-        if (
-            self._draft_row is not None
-        ):  # a draft model sees no memory, but a search in the target's own distribution does
-            self._draft_row.prefill(ids, root, prefix if self._settings.searches_blocks else None)
+        self._target.prefill(ids, root, prefix)
+        if self._draft is not None:  # a draft model sees no memory, but a search in the target's own distribution does
+            self._draft.prefill(ids, root, prefix if self._settings.searches_blocks else None)
 
     def next_depth(self) -> int:
         """Return how many layers to draft now. It leaves room for the token of the bonus layer, if there is one."""
         return min(self._depth.choose(), self.room - (not self._settings.searches_blocks))
 
-    def commit(self, scored: Scored, layers: Sequence[VerifiedLayer]) -> IterationEnd:
+    def begin(self) -> Iteration:
+        """Return the next iteration, from the beams that are alive."""
+        return Iteration(self._tally.iterations, self.beams)
+
+    def commit(self, iteration: Iteration) -> None:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
-        before, slots_scored = self.beams, self._target_row.slots
-        self._target_row.assign(scored.slots)
-        if self._draft_row is not None and scored.forest.layers:
-            self._draft_row.assign(scored.draft_slots)
-        layers = up_to_end(layers, self._finished, self._settings, self._start.pair.eos)
-        self._depth.observe(len(scored.forest.layers), *draft_layers_passed(layers))
+        iteration.slots_scored = self._target.slots
+        self._target.assign(iteration.slots)
+        if self._draft is not None and iteration.drafted:
+            self._draft.assign(iteration.draft_slots)
+        iteration.layers = layers = up_to_end(iteration.layers, self._finished, self._settings, self._start.pair.eos)
+        self._depth.observe(len(iteration.drafted), *draft_layers_passed(layers))
         self._tally.add(layers)
         self.beams = keep_best(layers[-1].living, self._settings.input_beams)
         nodes = [beam.node for beam in self.beams]
-        if nodes and self._draft_row is not None:
-            self._draft_row.commit(nodes)
-        kept = self._target_row.commit(nodes) if nodes else []
-        return IterationEnd(
-            index=self._tally.iterations - 1,
-            input_beams=before,
-            scored=scored,
-            layers=layers,
-            output_beams=self.beams,
-            kept=kept,
-            prompt_slots=self._start.target_slots - 1 if self._start.pair.target.attention == "forest" else 0,
-            slots_scored=slots_scored,
-            slots_kept=self._target_row.slots,
-            seconds=self._clock.iteration_seconds,
-        )
+        if nodes and self._draft is not None:
+            self._draft.commit(nodes)
+        iteration.kept = self._target.commit(nodes) if nodes else []
+        is_one_row = self._start.pair.target.attention == "forest"
+        iteration.prompt_slots = self._start.target_slots - 1 if is_one_row else 0
+        iteration.output_beams, iteration.slots_kept = self.beams, self._target.slots
+        iteration.seconds = self._clock.iteration_seconds
 
     def update(self, before: Sequence[Hypothesis], result: DecodingResult | None = None) -> Update:
         """Return the present state, after that with the candidates ``before``.
@@ -353,7 +340,7 @@ class Session:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""
         beams = [decoded(self._start, hypothesis) for hypothesis in self._ranked(self._finished)]
         ids = beams[0].token_ids
-        stats = self._tally.stats(len(ids), self._clock, self._target_row, self._draft_row)
+        stats = self._tally.stats(len(ids), self._clock, self._target, self._draft)
         return DecodingResult(cut(beams[0].text, self._start.stop), ids, beams, stats, self._settings)
 
     def _ranked(self, finished: Sequence[Hypothesis]) -> list[Hypothesis]:

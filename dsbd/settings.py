@@ -17,17 +17,9 @@ from dsbd.errors import SettingsError
 from dsbd.other_names import OTHER_NAMES
 
 METHODS = (
-    "dsbd",
-    "beam_sampling",
-    "beam_search",
-    "speculative_beam_search",
-    "specinfer",
-    "speculative",
-    "sampling",
-    "greedy",
-    "mjsd",
-    "mjgd",
-)
+    "dsbd", "beam_sampling", "beam_search", "speculative_beam_search", "specinfer", "speculative", "sampling", "greedy",
+    "mjsd", "mjgd",
+)  # fmt: skip
 FORESTS = ("sampled", "coupled")
 AUTO: Literal["auto"] = "auto"
 WIDEST = 64
@@ -139,15 +131,9 @@ class DecodingSettings:
     )
     min_width: int = _field(1, "whole", _DSBD, "Least width", "fewest beams that a layer yields", 1, WIDEST)
     max_width: int | None = _field(
+        None, "whole", _DSBD, "Most width", f"most beams; None: draft_width, or {BEAMS} if coupled or auto", 1, WIDEST,
         None,
-        "whole",
-        _DSBD,
-        "Most width",
-        f"most beams; None: draft_width, or {BEAMS} if coupled or auto",
-        1,
-        WIDEST,
-        None,
-    )
+    )  # fmt: skip
     width_threshold: float = _field(
         0.7, "number", _DSBD, "Width threshold", "a layer yields as many beams as pass with this probability", 0.0, 1.0
     )
@@ -161,26 +147,14 @@ class DecodingSettings:
         True, "switch", _DSBD, "Landing", "go on if every drawn beam is in the forest (exact; beyond the paper)"
     )
     cover_width: int | Literal["auto"] = _field(
-        0,
-        "whole",
-        _DSBD,
-        "Cover width",
-        "likely candidates per layer, scored so that draws can land on them",
-        0,
-        256,
+        0, "whole", _DSBD, "Cover width", "likely candidates per layer, scored so that draws can land on them", 0, 256,
         AUTO,
-    )
+    )  # fmt: skip
     forest: str | None = _field(
-        None,
-        "choice",
-        _DSBD,
-        "Guesses",
+        None, "choice", _DSBD, "Guesses",
         "sampled: drawn and tested; coupled: by the noise that draws; None: coupled at a fixed width with replacement",
-        0,
-        0,
-        None,
-        choices=FORESTS,
-    )
+        0, 0, None, choices=FORESTS,
+    )  # fmt: skip
     num_beams: int = _field(BEAMS, "whole", _WIDE, "Beams", "width of the beam methods", 1, WIDEST)
     branching: tuple[int, ...] | None = _field(
         (4, 2, 2), "wholes", ("specinfer",), "Branching", "children of a node, layer by layer", 1, MOST_CHILDREN, None
@@ -193,26 +167,14 @@ class DecodingSettings:
         1.0, "number", _SAMPLING, "Top-p", "mass of the likeliest candidates kept; 1 keeps all", 0.0, 1.0, above=True
     )
     length_penalty: float = _field(
-        1.0,
-        "number",
-        METHODS,
-        "Length penalty",
-        "rank by log_weight / length**penalty; above 0: long texts",
-        -10.0,
+        1.0, "number", METHODS, "Length penalty", "rank by log_weight / length**penalty; above 0: long texts", -10.0,
         10.0,
-    )
+    )  # fmt: skip
     early_stopping: bool | str | None = _field(
-        False,
-        "switch",
-        ("dsbd", *_WIDE),
-        "Early stopping",
+        False, "switch", ("dsbd", *_WIDE), "Early stopping",
         "end once as many beams as the width have finished: True at once, False if none that is alive scores better, "
-        "never if none ever can; None goes on to the limit",
-        0,
-        0,
-        "never",
-        None,
-    )
+        "never if none ever can; None goes on to the limit", 0, 0, "never", None,
+    )  # fmt: skip
     seed: int = _field(0, "whole", METHODS, "Seed", "the same seed gives the same text", 0, 2**63 - 1)
     depth_costs: tuple[float, ...] | None = _field(
         None, "numbers", _DRAFTING, "Depth costs", "by depth: it drafts as deep as pays", 0, 1e300, None, above=True
@@ -225,8 +187,8 @@ class DecodingSettings:
     )
     block: int = _field(2, "whole", ("mjgd",), "Block", "tokens decided at once", 1, 3)
 
-    def __new__(cls, **given: Any) -> "DecodingSettings":
-        refuse_names(given.keys() - {one.name for one in fields(cls)})
+    def __new__(cls, **values: Any) -> "DecodingSettings":
+        refuse_names(values.keys() - {one.name for one in fields(cls)})
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -324,10 +286,8 @@ PLAIN = {"draft_depth": 0, "draft_width": 1, "width_threshold": 1.0, "landing": 
 
 def implied_by(settings: DecodingSettings) -> dict[str, Any]:
     """Return the values that a method implies, whatever its settings say."""
-    best, wide = (
-        {"replacement": False, "temperature": 0.0, "top_p": 1.0},
-        dict.fromkeys(("min_width", "max_width"), settings.num_beams),
-    )
+    wide = dict.fromkeys(("min_width", "max_width"), settings.num_beams)
+    best = {"replacement": False, "temperature": 0.0, "top_p": 1.0}
     greedy = {"temperature": 0.0, "top_k": 1, "top_p": 1.0}
     match settings.method:
         case "dsbd":
@@ -351,12 +311,8 @@ def implied_by(settings: DecodingSettings) -> dict[str, Any]:
         case "mjsd":
             return {"lossless": False, "replacement": settings.temperature > 0, "forest": "sampled"}
         case "mjgd":
-            return greedy | {
-                "draft_depth": settings.block,
-                "joint_threshold": 0.0,
-                "lossless": False,
-                "forest": "sampled",
-            }
+            own = {"draft_depth": settings.block, "joint_threshold": 0.0, "lossless": False, "forest": "sampled"}
+            return greedy | own
     raise AssertionError(f"method {settings.method} has no rule here")
 
 

@@ -1,4 +1,4 @@
-"""What every floor uses: bundled files, files read with a limit and written whole, steps, stopping, progress."""
+"""What every package uses: bundled files, files read with a limit and written whole, steps, stopping, progress."""
 
 import os
 import shutil
@@ -45,10 +45,10 @@ def read_file(path: str | Path, most: int = 2**28) -> bytes:
     return Path(path).read_bytes()
 
 
-def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def object_of(items: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; of two equal names JSON would keep the last in silence. Raises: ValueError."""
     fields = dict[str, Any]()
-    for name, value in pairs:
+    for name, value in items:
         if name in fields:
             raise ValueError(f"field {name[:60]!r} stands twice in one object")
         fields[name] = value
@@ -96,46 +96,46 @@ def write_file(path: str | Path, content: str | bytes) -> None:
     Raises:
         OSError: it cannot be written; the earlier file is unchanged.
     """
-    place, raw = Path(path), content.encode() if isinstance(content, str) else content
-    if _is_device(place):
-        place.write_bytes(raw)
+    target, raw = Path(path), content.encode() if isinstance(content, str) else content
+    if _is_device(target):
+        target.write_bytes(raw)
         return
-    earlier = place.is_file() and not place.is_symlink()
-    if earlier and not os.access(place, os.W_OK):
+    earlier = target.is_file() and not target.is_symlink()
+    if earlier and not os.access(target, os.W_OK):
         raise PermissionError(EACCES, os.strerror(EACCES))
-    with part_of(place) as part:
+    with part_of(target) as part:
         with part.open("wb") as file:
             if earlier:
-                shutil.copymode(place, part)
+                shutil.copymode(target, part)
             file.write(raw)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(place)
+        part.replace(target)
 
 
 @contextmanager
-def part_of(place: Path, make: Callable[[Path], object] = Path.touch) -> Iterator[Path]:
-    """Yield a new file or folder beside a place, to be renamed to it; what killed runs left there is removed first.
+def part_of(target: Path, make: Callable[[Path], object] = Path.touch) -> Iterator[Path]:
+    """Yield a new file or folder beside a path, to be renamed to it; what killed runs left there is removed first.
 
     It is locked while it is used, so that no run removes another's. Where nothing locks (Windows), what is left stays.
     """
-    start = f".{sha256(os.fsencode(place.name)).hexdigest()[:16]}-"
-    for left in place.parent.glob(f"{start}*.part"):
-        if (held := _lock(left, wait=False)) is not None:
+    start = f".{sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
+    for left in target.parent.glob(f"{start}*.part"):
+        if (lock := _lock(left, wait=False)) is not None:
             _remove(left)
-            os.close(held)
+            os.close(lock)
     while True:
-        part = place.with_name(f"{start}{token_hex(8)}.part")
+        part = target.with_name(f"{start}{token_hex(8)}.part")
         make(part)
-        held = _lock(part, wait=True)
+        lock = _lock(part, wait=True)
         if part.exists():  # else another run took it for one that was left, before it was locked
             break
     try:
         yield part
     finally:
         _remove(part)
-        if held is not None:
-            os.close(held)
+        if lock is not None:
+            os.close(lock)
 
 
 def _lock(part: Path, wait: bool) -> int | None:
@@ -157,19 +157,19 @@ def _remove(part: Path) -> None:
         shutil.rmtree(part) if part.is_dir() else part.unlink()
 
 
-def _is_device(place: Path) -> bool:
+def _is_device(path: Path) -> bool:
     """Return True for devices, pipes, and names of open files such as ``/dev/stdout``."""
-    folder = place.parent.resolve()
+    folder = path.parent.resolve()
     if folder == Path("/dev") or Path("/proc") in folder.parents:
         return True
-    return place.exists() and not place.is_symlink() and not place.is_file()
+    return path.exists() and not path.is_symlink() and not path.is_file()
 
 
-Step = TypeVar("Step")
+Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 
-def value_of(steps: Generator[Step, None, Value], show: Callable[[Step], object] = lambda _: None) -> Value:
+def value_of(steps: Generator[Item, None, Value], show: Callable[[Item], object] = lambda _: None) -> Value:
     """Run all steps and return the value at their end; ``show`` gets each step."""
     while True:
         try:
@@ -205,8 +205,8 @@ def cut(text: str, ends: Iterable[str]) -> str:
     >>> cut("SELECT 1;\\n\\nQ: and", ["\\n", ";"])
     'SELECT 1'
     """
-    found = [(place + len(end), place) for end in ends if (place := text.find(end)) >= 0]
-    return text[: min(found, default=(0, len(text)))[1]]
+    matches = [(index + len(end), index) for end in ends if (index := text.find(end)) >= 0]
+    return text[: min(matches, default=(0, len(text)))[1]]
 
 
 SECONDS = 10.0
@@ -255,6 +255,6 @@ class ProgressLine:
         while not self._over.wait(1.0 if again else SECONDS):
             of = "" if self._total is None else f" of {self._total}"
             count = f": {self._done}{of} {self._unit}s" if self._unit else ""
-            said = f"{again}dsbd: {self._doing}{count}, {time.monotonic() - self._started:.0f} s"
-            print(said, end=end, file=sys.stderr, flush=True)
+            line = f"{again}dsbd: {self._doing}{count}, {time.monotonic() - self._started:.0f} s"
+            print(line, end=end, file=sys.stderr, flush=True)
         print(again, end="", file=sys.stderr, flush=True)

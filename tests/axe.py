@@ -1,4 +1,4 @@
-"""What axe-core finds in a page."""
+"""Checks pages with axe-core."""
 
 import json
 
@@ -10,13 +10,13 @@ COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-tex
 
 
 def serious(page, context: str | None = None, *, colours_only: bool = False) -> list[str]:
-    """Return the rules whose breach axe-core calls serious or critical, each with the first elements that break it.
+    """Return the rules whose violations axe-core calls serious or critical, each with the first elements.
 
-    ``colours_only``: all that another theme of a page can break whose other rules were asked before.
+    ``colours_only``: only what a second theme of a checked page can break.
     """
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="runs wherever axe-playwright-python is")
     settle(page)
     options = {"resultTypes": ["violations"], **(COLOURS if colours_only else {})}
-    found = axe.Axe().run(page, context=context, options=options).response["violations"]
-    bad = [one for one in found if one["impact"] in ("serious", "critical")]
-    return [f"{one['id']}: {json.dumps([node['target'] for node in one['nodes']][:4])}" for one in bad]
+    violations = axe.Axe().run(page, context=context, options=options).response["violations"]
+    return [f"{rule['id']}: {json.dumps([node['target'] for node in rule['nodes']][:4])}"
+            for rule in violations if rule["impact"] in ("serious", "critical")]  # fmt: skip

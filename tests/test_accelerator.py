@@ -23,7 +23,7 @@ MODES = [
     ("eager", {"temperature": 0.0, "replacement": False, "top_k": 0}),
     ("eager", {"method": "specinfer"}),
     ("eager", {"method": "mjsd"}),
-    ("graph", {"forest": "likely", "draft_width": 8}),
+    ("graph", {"min_width": 4, "max_width": 4, "draft_width": 8}),
     ("graph", {"method": "speculative"}),
 ]
 
@@ -46,8 +46,8 @@ def test_an_iteration_copies_little_to_the_host(engine, mode, monkeypatch):
         patched.setattr(torch.Tensor, "cpu", lambda tensor: left.append(tensor) or tensor)
         on_cpu = dsbd.decode(toy_pair(), "One day", settings, observers=[watch])
     for iteration, copied in zip(watch.seen, copies, strict=True):
-        assert len(copied) <= len(iteration.scored.forest.layers) + 1
-        nodes = len(list(iteration.scored.forest.nodes()))
+        assert len(copied) <= len(iteration.forest.layers) + 1
+        nodes = len(list(iteration.forest.nodes()))
         most = settings.top_k or toy_pair().target.vocabulary_size
         assert max(tensor.numel() for tensor in copied) <= (len(iteration.input_beams) + nodes) * most + nodes
     assert len(watch.seen) > 1
@@ -78,8 +78,8 @@ ON_A_GPU = [
     {"method": "beam_sampling"},
     {"replacement": False},
     {"cover_width": 8},
-    {"forest": "likely", "draft_width": 12},
-    {"min_width": 4, "max_width": 4},
+    {"min_width": 4, "max_width": 4, "draft_width": 12},
+    {"min_width": 4, "max_width": 4, "forest": "sampled"},
     {"method": "speculative"},
     {"method": "specinfer"},
 ]

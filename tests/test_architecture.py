@@ -1,6 +1,4 @@
-"""The house: imports run down the drawing in docs/architecture.md only, never in a circle, and pull in nothing
-heavy.
-"""
+"""Imports run down the drawing in docs/architecture.md only, never in a circle, and pull in nothing heavy."""
 
 import ast
 import re
@@ -22,8 +20,8 @@ FILES = [ROOT / "app.py", *(path for name in PACKAGES for path in sorted((ROOT /
 NEVER = {
     "dsbd": {"plotly", "gradio", "networkx"},
     **{
-        f"dsbd.{room}": {"torch", "transformers"}
-        for room in ("distribution", "tracing", "bench.records", "bench.tasks")
+        f"dsbd.{package}": {"torch", "transformers"}
+        for package in ("verification", "tracing", "bench.records", "bench.tasks")
     },
     "visualize": {"torch", "transformers", "gradio"},
 }
@@ -55,10 +53,13 @@ MODULES = {module_of(path): path for path in FILES}
 
 
 def imports_of(module: str) -> set[str]:
-    """Return the modules that a module imports, late imports and those for type checkers too."""
+    """Return the modules that a module imports when it runs, late imports too; those for type checkers may run up."""
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
     package = module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
     names = set()
+    tree.body = [
+        node for node in tree.body if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}

@@ -8,16 +8,18 @@ import pytest
 import dsbd
 from dsbd import api, auto
 from dsbd.auto import MeasuredForest, MeasuredRun, choose_forest, known_plan, make_plan
-from dsbd.methods import WORTHWHILE, expected_layers
+from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.settings import AUTO, ResolvedSettings
 from dsbd.util import value_of
 from tests.toy_pair import read_settings, toy_pair
 
-ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO, min_width=4, max_width=4)
+AUTOMATIC = dict.fromkeys(("draft_depth", "draft_width", "cover_width"), AUTO)
+ALL = dsbd.DecodingSettings(**AUTOMATIC, forest="sampled", min_width=4, max_width=4)
+COUPLED = replace(ALL, forest=None)
 FOUR = replace(ALL, draft_depth=4)
 SPECULATIVE = dsbd.DecodingSettings(method="speculative", draft_depth=AUTO)
 SEARCHES = dsbd.DecodingSettings(method="speculative_beam_search", draft_depth=AUTO, draft_width=AUTO)
-GIVEN = [ALL, FOUR, replace(ALL, forest="likely", cover_width=0), replace(ALL, draft_width=9), SPECULATIVE, SEARCHES]
+GIVEN = [ALL, FOUR, COUPLED, replace(COUPLED, cover_width=3), replace(ALL, draft_width=9), SPECULATIVE, SEARCHES]
 
 
 def measured(width, cover, seconds, continuation, *, method="dsbd", depth=4, decided=90, beams=4.0, forest="sampled"):
@@ -30,7 +32,8 @@ def measured(width, cover, seconds, continuation, *, method="dsbd", depth=4, dec
 
 BASELINE = measured(1, 0, 0.01, 0.5, depth=0, decided=0)
 GOOD = measured(6, 8, 0.02, 0.8, depth=6)
-FEWER_BEAMS = measured(24, 0, 0.011, 0.99, forest="likely", beams=2.0)
+FEWER_BEAMS = measured(24, 0, 0.011, 0.99, beams=2.0)
+GUESSED = measured(12, 0, 0.02, 0.8, forest="coupled")
 
 
 @pytest.mark.parametrize(
@@ -40,18 +43,20 @@ FEWER_BEAMS = measured(24, 0, 0.011, 0.99, forest="likely", beams=2.0)
         # speed from fewer beams, and a gain within the noise of short measurements
         (ALL, [measured(6, 0, 0.02, 0.8), FEWER_BEAMS], {"draft_width": 6}),
         (ALL, [measured(6, 0, 0.02, 0.8), measured(6, 8, 0.0199, 0.8)], {"cover_width": 0}),
-        (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, forest="likely")], {"depth_costs": (1.0,)}),
+        (ALL, [measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6)], {"depth_costs": (1.0,)}),
+        (COUPLED, [measured(4, 0, 0.02, 0.7, forest="coupled"), GUESSED], {"draft_width": 12, "forest": "coupled"}),
         (FOUR, [measured(6, 0, 0.02, 0.9)], {"draft_depth": 4}),
         (SPECULATIVE, [measured(1, 0, 0.012, 0.9, method="speculative", depth=6)], {"draft_depth": 16}),
         (SEARCHES, [measured(24, 0, 0.012, 0.9, method="speculative_beam_search", depth=6)], {"draft_width": 24}),
     ],
-    ids=["most layers per second", "narrow", "slight", "does not pay", "given depth", "chain", "search"],
+    ids=["most layers per second", "narrow", "slight", "does not pay", "guesses", "given depth", "chain", "search"],
 )
 def test_the_forest_with_most_layers_per_second_is_chosen(asked, tried, values):
     plan = choose_forest(asked, [BASELINE, *tried])
     assert values.items() <= plan.values.items()
     chosen = replace(asked, **plan.values)
     assert not chosen.is_auto
+    assert chosen.kind_of_forest == asked.kind_of_forest
     assert ("depth_costs" in plan.values) == (asked.draft_depth == AUTO)
     assert ("does not pay" in plan.sentence) == (chosen.draft_depth == 0)
 
@@ -110,9 +115,10 @@ def test_measurements_go_as_deep_as_can_pay(asked, continuation):
     deepest = plan.values["draft_depth"]
     (kind, width, cover) = auto._shape(replace(asked, **plan.values))
     assert deepest <= min(bounds[kind, width, cover], auto.DEEPEST, auto.MEASURED_NODES // (width + cover))
-    asked_for = {name: getattr(asked, name) for name in ("draft_depth", "draft_width", "cover_width", "forest")}
-    chosen = vars(replace(asked, **plan.values))
-    assert {name: chosen[name] for name, value in asked_for.items() if value != AUTO}.items() <= asked_for.items()
+    given = {"forest": asked.kind_of_forest}
+    given |= {name: getattr(asked, name) for name in AUTOMATIC if getattr(asked, name) != AUTO}
+    chosen = vars(resolve(replace(asked, **plan.values)))
+    assert asked.method != "dsbd" or {name: chosen[name] for name in given} == given
     if asked.draft_depth == AUTO:
         assert deepest == bounds[kind, width, cover] or continuation < 0.9
         costs = plan.values["depth_costs"]
@@ -120,10 +126,10 @@ def test_measurements_go_as_deep_as_can_pay(asked, continuation):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", [replace(ALL, replacement=False, cover_width=0), SPECULATIVE, SEARCHES], ids=str)
+@pytest.mark.parametrize("asked", [replace(ALL, replacement=False, cover_width=0), COUPLED, SPECULATIVE, SEARCHES])
 def test_auto_is_measured_once_and_replays_exactly(asked):
     """Catches a plan that is not kept, is measured at every decode, or depends on the clock once resolved; one that
-    nobody can stop; and one of a decode too short to measure in."""
+    nobody can stop; one of a decode too short to measure in; and guesses that change the text."""
     pair = replace(toy_pair())
     assert dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=1)).stats.layers == 1
     auto._known.pop(pair)
@@ -131,21 +137,25 @@ def test_auto_is_measured_once_and_replays_exactly(asked):
     with pytest.raises(dsbd.StoppedError):
         dsbd.stream(pair, "Once upon", asked, cancel=stop)
     assert (stop.call_count, known_plan(pair, asked)) == (40, None)
-    seen = list(api.planning(pair, "Once upon", asked))
+    seen = list(api.DecodeRequest(pair, "Once upon", asked).planning())
     assert [step.done for step in seen] == [*range(1, len(seen) + 1)]
     assert seen[-1].total - len(seen) in (0, 2 * auto.DUELS)  # nothing is tried again where no forest seems to pay
-    assert list(api.planning(pair, "Once upon", asked)) == []
+    assert list(api.DecodeRequest(pair, "Once upon", asked).planning()) == []
     result = dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=24), record=True)
     assert isinstance(result.settings, ResolvedSettings)
     assert dsbd.verify_trace(result.trace).failure is None
     again = dsbd.decode(pair, "Once upon", dsbd.DecodingSettings.from_dict(asdict(result.settings)))
     assert (again.beams, again.settings) == (result.beams, result.settings)
+    plain = dsbd.decode(pair, "Once upon", method="beam_sampling", max_new_tokens=24)
+    are_those = [beam.token_ids for beam in result.beams] == [beam.token_ids for beam in plain.beams]
+    assert are_those == (asked is COUPLED)
 
 
 def test_a_plan_that_drafts_nothing_is_beam_sampling():
-    """Catches a decode that drafts nothing and still reads the prompt with the draft model, or keeps a cache for it."""
-    plan = choose_forest(ALL, [BASELINE, measured(6, 0, 0.03, 0.4)])
-    ours = dsbd.decode(toy_pair(), "Once upon", replace(ALL, **plan.values))
+    """Catches a decode that drafts nothing and still reads the prompt with the draft model, or keeps a cache for it,
+    and a plan that changes the text."""
+    plan = value_of(make_plan(COUPLED, lambda one: run(0.1, one.draft_depth), room=100))
+    ours = dsbd.decode(toy_pair(), "Once upon", replace(COUPLED, **plan.values))
     plain = dsbd.decode(toy_pair(), "Once upon", dsbd.DecodingSettings(method="beam_sampling"))
     assert ours.beams == plain.beams
     assert (ours.stats.draft_calls, ours.stats.kv_peak_bytes) == (0, plain.stats.kv_peak_bytes)
@@ -156,6 +166,6 @@ def test_a_plan_is_kept_for_its_pair_and_settings_alone():
     pair, plan = replace(toy_pair()), choose_forest(ALL, [BASELINE, GOOD])
     auto._known[pair] = {auto._shared(ALL): plan}
     assert known_plan(pair, replace(ALL, seed=7, max_new_tokens=9, length_penalty=0.5)) == plan
-    assert list(api.planning(pair, "Once upon", ALL)) == []
+    assert list(api.DecodeRequest(pair, "Once upon", ALL).planning()) == []
     assert known_plan(pair, replace(ALL, temperature=0.5)) is None
     assert known_plan(replace(pair, draft=pair.target), ALL) is None

@@ -28,11 +28,7 @@ EVAL = ["eval", "--tasks", "stories", "--limit", "2"]
 EXPORT = ["export", TRACE, "--output", "x", "--format"]
 SITE = ["site", "--traces", str(Path(TRACE).parent), "--output", "site"]
 NOWHERE = ["--target", "./no/such/folder"]
-READERS = {
-    "verify-trace": [],
-    "export": ["--format", "svg", "--output", "out.svg"],
-    "lesson": ["--output", "out.html"],
-}
+READERS = {"verify-trace": [], "export": ["--format", "svg", "--output", "out.svg"], "lesson": ["--output", "out.html"]}
 WRITERS = {
     "export": ["export", TRACE, "--format", "html", "--output"],
     "lesson": ["lesson", LESSON, "--output"],
@@ -121,9 +117,9 @@ def folder(tmp_path, monkeypatch):
 def test_what_cannot_be_used_is_one_line_and_exit_code_two(capsys, folder, arguments, words):
     """Catches a traceback, input that is taken for something else, a device that is read until the memory is full, and
     work that is done before the path of its result is checked."""
-    said = refused(capsys, *arguments)
-    assert words in said
-    assert len(said) < 500
+    message = refused(capsys, *arguments)
+    assert words in message
+    assert len(message) < 500
     assert sorted(file.name for file in folder.iterdir()) == FILES
 
 
@@ -167,13 +163,13 @@ def test_an_unfinished_trace_is_called_so_and_nothing_erases_a_line(capsys, tmp_
     """Catches a trace without its end that passes for a whole one, and an escape that a terminal obeys."""
     data, path = dsbd.Trace.load(TRACE).to_dict() | {"result": None, "digest": ""}, tmp_path / "t.json"
     path.write_text(json.dumps(data))
-    code, said, _ = run(capsys, "verify-trace", str(path))
-    assert (code, "unfinished: the trace has no result" in said) == (0, True)
+    code, out, _ = run(capsys, "verify-trace", str(path))
+    assert (code, "unfinished: the trace has no result" in out) == (0, True)
     data["iterations"][0]["layers"][0]["width_reason"] = "\x1b[2K\rall follow"
     for code, more in ((1, {}), (2, {"\x1b[2K\rall follow": 1})):
         path.write_text(json.dumps(data | more))
-        found, *said = run(capsys, "verify-trace", str(path))
-        assert (found, "\x1b" in "".join(said), "\r" in "".join(said)) == (code, False, False)
+        actual, *output = run(capsys, "verify-trace", str(path))
+        assert (actual, "\x1b" in "".join(output), "\r" in "".join(output)) == (code, False, False)
 
 
 @pytest.mark.slow
@@ -184,8 +180,8 @@ def test_a_replay_finds_what_the_record_cannot_show(capsys, tmp_path):
         settings = replace(trace.settings, seed=trace.seed + code)
         short = {"iterations": trace.iterations[:3], "result": None, "digest": ""}
         replace(trace, **short, seed=settings.seed, settings=settings).save(path)
-        found, said, _ = run(capsys, "verify-trace", str(path), "--replay")
-        assert (found, word in said) == (code, True)
+        actual, out, _ = run(capsys, "verify-trace", str(path), "--replay")
+        assert (actual, word in out) == (code, True)
 
 
 def test_a_long_prompt_is_read_and_the_command_says_so(capsys, pair_flags, tmp_path):
@@ -204,7 +200,7 @@ def test_a_long_prompt_is_read_and_the_command_says_so(capsys, pair_flags, tmp_p
 def test_ctrl_c_is_one_line_and_exit_code_130(capsys, monkeypatch):
     """Catches a traceback, and a stop that a script takes for a check that failed."""
 
-    def interrupted(*given, **named):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dsbd.models.loading.load_pair", interrupted)
@@ -213,23 +209,23 @@ def test_ctrl_c_is_one_line_and_exit_code_130(capsys, monkeypatch):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="runs wherever there is a device that is always full")
 @pytest.mark.parametrize(
-    ("output", "code", "said"),
+    ("output", "code", "message"),
     [("/dev/full", 2, "dsbd: cannot write the output: No space left on device\n"), ("&-", 0, "")],
     ids=["full", "closed"],
 )
-def test_an_output_that_takes_nothing_is_no_traceback(output, code, said):
+def test_an_output_that_takes_nothing_is_no_traceback(output, code, message):
     """Catches a traceback, or success, where stdout cannot be written."""
     command = f'"{sys.executable}" -m dsbd verify-trace "{TRACE}" >{output}'
     done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
-    assert (done.returncode, done.stderr) == (code, said)
+    assert (done.returncode, done.stderr) == (code, message)
 
 
 @pytest.mark.parametrize("command", ["decode", "page"])
 def test_a_console_that_cannot_write_a_character_gets_escapes(command, pair_flags):
     """Catches a traceback in the middle of an answer, and a prompt that is blamed for the console it was typed on."""
-    asked = ["--prompt", "caf\u00e9 \u6f22", "--seed", "1", *pair_flags] if command == "decode" else ["--help"]
+    flags = ["--prompt", "caf\u00e9 \u6f22", "--seed", "1", *pair_flags] if command == "decode" else ["--help"]
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii:strict"}
-    whole = [sys.executable, "-m", "dsbd", command, *asked]
+    whole = [sys.executable, "-m", "dsbd", command, *flags]
     done = subprocess.run(whole, capture_output=True, cwd=ROOT, env=os.environ | plain, check=False)
     assert (done.returncode, done.stdout.isascii(), b"\\u" in done.stdout) == (0, True, True), done.stderr
 

@@ -233,7 +233,7 @@ def test_what_generate_prepares_for_a_family_is_taken(name):
     ("asked", "name"),
     [
         ({"do_sample": True, "min_p": 0.1}, "MinPLogitsWarper"),
-        ({"do_sample": True, "num_beams": 3, "num_return_sequences": 3, "top_k": 1}, "the distribution leaves 1 texts"),
+        ({"do_sample": True, "num_beams": 3, "num_return_sequences": 3, "top_k": 1}, "1 texts of a prompt are left"),
         ({"draft_model": ...}, "draft_model is not given"),
         ({"width_threshold": 0.5}, "method speculative does not read it"),
         ({"widht_threshold": 0.5}, r"not used by the model: \['widht_threshold'\]"),

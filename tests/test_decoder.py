@@ -30,7 +30,7 @@ PROMPT = "Once upon"
 CASES = [
     {},
     {"seed": 2, "replacement": False, "cover_width": 4},
-    {"forest": "likely", "draft_width": 9, "seed": 3},
+    {"forest": "coupled", "min_width": 4, "draft_width": 9, "seed": 3},
     {"method": "beam_search"},
     {"input_beams": 1, "min_width": 4, "seed": 5},
 ]
@@ -179,7 +179,7 @@ def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, monkeypa
     rows = []
 
     def noted(start, target_state, drafter, clock) -> Session:
-        rows[:] = [target_state] if drafter is None else [target_state, drafter.row]
+        rows[:] = [target_state] if drafter is None else [target_state, drafter.state]
         return Session(start, target_state, drafter, clock)
 
     class Slots(dsbd.Observer):
@@ -190,9 +190,9 @@ def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, monkeypa
             inputs, outputs = (
                 {beam.node for beam in beams} for beams in (iteration.input_beams, iteration.output_beams)
             )
-            if iteration.scored.forest.layers:
+            if iteration.drafted:
                 self.fed |= above(inputs) | inputs
-            for layer in iteration.scored.forest.layers[:-1]:
+            for layer in iteration.drafted[:-1]:
                 self.fed |= set(layer.covers if changes.get("forest") else layer.drafts)
             self.bonus += iteration.layers[-1].outcome == "bonus"
             if len(rows) == 2 and outputs:
@@ -215,7 +215,7 @@ def test_a_draft_model_sees_no_memory(method, seen):
     chosen, memory = resolve(dsbd.DecodingSettings(method=method)), SimpleNamespace(embedding="a memory")
     target, drafter = Mock(), Mock()
     Session(RunStart(toy_pair(), PROMPT, [1, 2], chosen, memory=memory), target, drafter, None).prefill()
-    assert [row.prefill.call_args.args[2] for row in (target, drafter.row)] == ["a memory", seen]
+    assert [row.prefill.call_args.args[2] for row in (target, drafter.state)] == ["a memory", seen]
 
 
 ENDS = list("=AEFKSXfs")

@@ -40,7 +40,7 @@ NOT_RUN = {
     ("docs/programs.md", "job = page.submit"): SERVED,
     ("docs/programs.md", "curl -s"): SERVED,
     ("docs/performance.md", "python -m dsbd bench --max"): "measures for ten minutes",
-    ("docs/performance.md", "python -m benchmarks.twin"): GPU,
+    ("docs/performance.md", "python -m benchmarks.surrogate"): GPU,
     ("docs/evaluation.md", "python -m dsbd eval"): "measures for half an hour",
 }
 """Blocks that no test runs, by their page and how they begin, and why; their commands of ``dsbd`` are still parsed."""
@@ -91,7 +91,7 @@ def test_commands_that_are_not_run_are_accepted():
 def test_the_text_of_a_forest_is_what_the_page_shows():
     """Catches a drawing as text that was cut, or is old."""
     shown = next(code for kind, code in blocks_of("docs/api/drawings.md") if kind == "text")
-    assert shown == visualize.forest_text(ROOT / "assets/traces/1-dynamic-width.json.gz", 7)
+    assert shown == visualize.forest_text(ROOT / "assets/lessons/traces/3-one-iteration.json.gz", 0)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The draws of a forest, its best beam, and the search of blocks, against slow twins."""
 
 import math
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -11,19 +12,22 @@ from hypothesis import strategies as st
 
 import dsbd
 import dsbd.next_tokens
-from dsbd import draft
-from dsbd.draft import Drafter, DraftModel
+from dsbd.draft import WORTHLESS, Drafter
+from dsbd.drafts import block
+from dsbd.drafts.lookup import PromptLookup
+from dsbd.drafts.model import DraftModel
 from dsbd.errors import ModelError
-from dsbd.models.lookup import PromptLookup
+from dsbd.iteration import Iteration
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.next_tokens import copied_rows, host_rows, read_keys, token_log_probs, top_keys
+from dsbd.next_tokens import copied_next_tokens, host_next_tokens, read_keys, token_log_probs, top_keys
 from dsbd.settings import ResolvedSettings
 from dsbd.verification.beams import Beam, Node
 from dsbd.verification.distributions import TopTokens, joint_distribution
 from dsbd.verification.forest import LEAST_DRAFT_PROB
+from dsbd.verification.noise import Noise
 from tests.toy_pair import Digits, read_by_host, small_model, tied, toy_pair
-from tests.verification.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
+from tests.verification.oracle import Path, Process, Tables, Warp, Weighted, gumbel, multiset, p_value
 from tests.verification.test_end_to_end import ModelTables
 
 EXACT = 1e-12
@@ -31,7 +35,7 @@ FALSE_ALARM = 1e-6
 """Odds that a chi-square test below fails though the code is right (seeds are fixed, so: that it ever did)."""
 CPU = torch.device("cpu")
 TABLES = Tables(3, vocabulary=4, eos=3)
-ROOT = Node(None, -1, 0)
+ROOT, PROMPT = Node(None, -1, 0), (5, 7)
 
 
 class TableRow:
@@ -51,7 +55,41 @@ class TableRow:
 
 def drafter(row, seed: int = 0, **settings) -> Drafter:
     chosen = ResolvedSettings(**settings)
-    return Drafter(DraftModel(row, chosen.top_k, CPU), chosen, TABLES.eos, torch.Generator().manual_seed(seed))
+    generator, noise = torch.Generator().manual_seed(seed), Noise(seed, PROMPT, ROOT)
+    return Drafter(DraftModel(row, chosen, CPU), chosen, PROMPT, TABLES.eos, generator, noise)
+
+
+def drafted(drafter: Drafter, beams: list[Beam], depth: int) -> Iteration:
+    """Return an iteration with its forest."""
+    iteration = Iteration(0, beams)
+    drafter.draft(iteration, depth)
+    return iteration
+
+
+def guesses(distribution: list[tuple[Path, float]], before: dict[Path, float], settings, seed: int):
+    """Of a layer of a coupled forest: the beams that are extended with their draws, the margins and the nodes."""
+    width, replacement = settings.max_width, settings.replacement
+    values = [
+        {path: math.log(mass) + gumbel(seed, PROMPT, path, draw) for path, mass in distribution}
+        for draw in range(width if replacement else 1)
+    ]
+    margins, draws = {path: before.get(path[:-1], 0.0) for path, _ in distribution}, Counter()
+    if settings.temperature > 0:
+        sure = [path for path in margins if margins[path] == 0]
+        drawn = [sorted(sure, key=lambda path: -row[path])[: 1 if replacement else width] for row in values]
+        needed = [row[some[-1]] if len(some) == (1 if replacement else width) else -math.inf
+                  for row, some in zip(values, drawn, strict=True)]  # fmt: skip
+        draws = Counter(path for some in drawn for path in some)
+        for path in margins:
+            margins[path] += min(max(least - row[path], 0.0) for row, least in zip(values, needed, strict=True))
+    order = sorted((path for path in margins if margins[path] <= WORTHLESS), key=lambda path: (margins[path], path))
+    order = [path for path, _ in distribution] if settings.temperature == 0 else order
+    drafts, left = order[: settings.draft_width], order[settings.draft_width :]
+    covers = [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
+    return tuple((path, draws[path] or 1) for path in drafts), margins, [*drafts, *covers]
+
+
+COUPLED = {"forest": "coupled", "min_width": 3, "max_width": 3}
 
 
 @pytest.mark.parametrize(
@@ -66,9 +104,18 @@ def drafter(row, seed: int = 0, **settings) -> Drafter:
         {"replacement": False, "top_k": 2},
         {"replacement": False, "temperature": 0.0},
         {"temperature": 0.0, "cover_width": 2},
-        {"forest": "likely"},
-        {"forest": "likely", "top_k": 2},
-        {"forest": "likely", "top_p": 0.5},
+        *(
+            COUPLED | changes
+            for changes in (
+                {},
+                {"top_k": 6, "cover_width": 3},
+                {"top_p": 0.5, "temperature": 2.0},
+                {"replacement": False, "cover_width": 2},
+                {"replacement": False, "top_k": 2, "draft_width": 2},
+                {"replacement": False, "temperature": 0.0},
+                {"temperature": 0.0},
+            )
+        ),
     ],
     ids=str,
 )
@@ -84,37 +131,41 @@ def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_abo
     beams = [Beam(ROOT.child(one.path[0]), one.log_weight, one.multiplicity) for one in inputs]
     for seed in range(4):
         row = TableRow()
-        forest = drafter(row, seed, **chosen).draft(beams, depth=3)
-        assert [tuple(node.token_ids()) for node in forest.fed_to_draft] == row.paths[2:]
+        forest = drafted(drafter(row, seed, **chosen), beams, 3)
+        assert [tuple(node.token_ids()) for node in forest.draft_slots] == row.paths[2:]
         fed = [node for nodes in forest.groups for node in nodes]
         assert len(set(row.paths)) == len(row.paths)
-        assert len(fed) == len(set(fed)) == len(forest.log_probs)
+        assert len(fed) == len(set(fed)) == len(forest.draft_log_probs)
         for node in fed:
             table = TABLES.next_token["draft"](tuple(node.parent.token_ids()))
-            assert forest.log_probs[node] == pytest.approx(math.log(table[node.token]))
-        alive = tuple((one.path, one.multiplicity) for one in inputs)
-        for layer in forest.layers:
+            assert forest.draft_log_probs[node] == pytest.approx(math.log(table[node.token]))
+        alive, margins = tuple((one.path, one.multiplicity) for one in inputs), {}
+        for layer in forest.drafted:
             distribution = layer.distribution
             pairs = zip(
-                distribution.parent_places.tolist(),
+                distribution.parent_indices.tolist(),
                 distribution.tokens.tolist(),
                 distribution.probs.tolist(),
                 strict=True,
             )
-            found = {
+            probs = {
                 (*distribution.parents[place].token_ids(), token): 1.0 if distribution.ranked else q
                 for place, token, q in pairs
             }
-            assert found == pytest.approx(dict(process.distribution(alive, "draft")), abs=EXACT)
-            nodes = (layer.covers, []) if settings.forest == "likely" else (layer.drafts, layer.covers)
-            drafts, covers = ([tuple(node.token_ids()) for node in some] for some in nodes)
-            assert layer.draft_probs == [found[tuple(node.token_ids())] for node in layer.drafts]
-            distribution = dict(uncut.distribution(alive, "draft"))
-            left = [path for path in sorted(distribution, key=lambda path: -distribution[path]) if path not in drafts]
+            expected = process.distribution(alive, "draft")
+            assert probs == pytest.approx(dict(expected), abs=EXACT)
+            drafts, covers = ([tuple(node.token_ids()) for node in nodes] for nodes in (layer.drafts, layer.covers))
+            if settings.forest == "coupled":
+                alive, margins, least = guesses(expected, margins, settings, seed)
+                assert (drafts, layer.draft_probs, covers) == ([], [], least)
+                alive = process.living(alive)
+                continue
+            assert layer.draft_probs == [probs[path] for path in drafts]
+            expected = dict(uncut.distribution(alive, "draft"))
+            left = [path for path in sorted(expected, key=lambda path: -expected[path]) if path not in drafts]
             assert covers == [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
-            repeats = settings.replacement and settings.forest == "sampled"
-            assert repeats or len(drafts) == len(set(drafts))
-            alive = process.living(multiset(drafts if repeats else set(drafts)))
+            assert settings.replacement or len(drafts) == len(set(drafts))
+            alive = process.living(multiset(drafts))
 
 
 @pytest.mark.parametrize("replacement", [True, False])
@@ -124,7 +175,7 @@ def test_draws_follow_the_distribution(replacement, branching) -> None:
     row, drawn = TableRow(), []
     one = drafter(row, 2, draft_depth=1, draft_width=2, replacement=replacement, branching=branching)
     for _ in range(4000):
-        (layer,) = one.draft([Beam(ROOT.child(0), 0.0)], depth=1).layers
+        (layer,) = drafted(one, [Beam(ROOT.child(0), 0.0)], 1).drafted
         drawn.append(tuple(node.token for node in layer.drafts))
     distribution = TABLES.next_token["draft"]((0,))
     pairs = {(a, b): distribution[a] * distribution[b] / (1 if replacement else 1 - distribution[a])
@@ -137,7 +188,7 @@ def test_pairs_below_the_least_probability_are_not_drafted() -> None:
     row = TableRow()
     row.forward = lambda *_: torch.tensor([[0.0, -6.90, -6.92, -7.4]], dtype=torch.float64)
     one = drafter(row, temperature=0.01, top_k=0, replacement=False, draft_width=4)
-    (layer,) = one.draft([Beam(ROOT.child(0), -0.5)], depth=1).layers
+    (layer,) = drafted(one, [Beam(ROOT.child(0), -0.5)], 1).drafted
     assert [node.token for node in layer.drafts] == layer.distribution.tokens.tolist() == [0, 1]
     assert layer.distribution.probs.min() >= LEAST_DRAFT_PROB
 
@@ -152,7 +203,7 @@ def test_pairs_below_the_least_probability_are_not_drafted() -> None:
         {"method": "speculative_beam_search", "draft_width": 16},
         {"method": "specinfer", "temperature": 0.0},
         {"temperature": 0.0, "replacement": False, "cover_width": 4},
-        {"forest": "likely", "top_k": 7},
+        {"forest": "coupled", "min_width": 4, "top_k": 7},
     ],
     ids=str,
 )
@@ -186,7 +237,7 @@ def likeliest(table, path: Path, depth: int) -> Path:
 
 @pytest.mark.parametrize("at_hand", [True, False])
 def test_mjgd_is_greedy_at_one_and_the_mode_at_the_whole_length(pair, at_hand, monkeypatch) -> None:
-    """Catches a search that ends with a block that is not the likeliest, as where one begins unlikely (seed 112)."""
+    """Catches a search that ends with a block that is not the likeliest: that of seed 112 begins unlikely."""
     read_by_host(at_hand, monkeypatch)
     target, text = ModelTables(pair, [START]).next_token["target"], ()
     assert ids(pair, method="mjgd", block=1, max_new_tokens=6) == ids(pair, method="greedy", max_new_tokens=6)
@@ -197,7 +248,7 @@ def test_mjgd_is_greedy_at_one_and_the_mode_at_the_whole_length(pair, at_hand, m
 
 
 def test_a_search_that_does_not_end_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(draft, "MOST_EXTENDED", 1)
+    monkeypatch.setattr(block, "MOST_EXTENDED", 1)
     with pytest.raises(dsbd.SettingsError, match=r"block is 3: .* first 1 beginnings .* take a smaller block"):
         dsbd.decode(tied(toy_pair()), "One day", dsbd.DecodingSettings(method="mjgd", block=3))
 
@@ -210,7 +261,7 @@ def test_copied_rows_break_ties_to_the_lowest_token(dtype: torch.dtype, top_k: i
     logits[0] = 0.0
     logits[1, ::3] = -torch.inf
     parents, tokens = torch.tensor([4, 0, 1]), torch.tensor([7, 199, 3])
-    rows, own = copied_rows(logits, top_k, "target", parents, tokens)
+    rows, own = copied_next_tokens(logits, top_k, "target", parents, tokens)
     exact = logits.double().log_softmax(1).numpy()
     for row, (found, log_probs) in enumerate(rows):
         order = np.argsort(-logits[row].double().numpy(), kind="stable")[: top_k or None]
@@ -246,7 +297,7 @@ def test_a_few_tokens_more_than_asked_for_change_no_joint_distribution(rows, siz
     orders = [np.argsort(-row, kind="stable")[:top_k] for row in log_probs]
     exact = [TopTokens(order, row[order].astype(np.float64)) for order, row in zip(orders, log_probs, strict=True)]
     weights, counts = [-0.25 * place for place in range(rows)], [1 + place % 2 for place in range(rows)]
-    several = [host_rows(logits, top_k, "target"), copied_rows(logits, top_k, "target")[0]]
+    several = [host_next_tokens(logits, top_k, "target"), copied_next_tokens(logits, top_k, "target")[0]]
     for row, more, order in zip(log_probs, several[0], orders, strict=True):
         assert set(order[row[order] > -np.inf].tolist()) <= set(more.tokens.tolist())
     twin = joint_distribution(exact, weights, counts, ResolvedSettings(top_k=top_k))
@@ -258,7 +309,7 @@ def test_a_few_tokens_more_than_asked_for_change_no_joint_distribution(rows, siz
         assert np.array_equal(distribution.log_weights, twin.log_weights)
 
 
-@pytest.mark.parametrize("rows_of", [host_rows, lambda *given: copied_rows(*given)[0]])
+@pytest.mark.parametrize("rows_of", [host_next_tokens, lambda *given: copied_next_tokens(*given)[0]])
 @pytest.mark.parametrize("top_k", [0, 1])
 def test_nan_is_refused(rows_of, top_k) -> None:
     """Catches a row without tokens where the model failed; minus infinity is a number here."""
@@ -270,5 +321,6 @@ def test_nan_is_refused(rows_of, top_k) -> None:
 def test_a_beam_without_a_guess_does_not_stop_the_others():
     """Catches copied drafts that wait until every beam has one."""
     beams = [Beam(ROOT.child(1), -1.0), Beam(ROOT.child(2), -1.0)]
-    made = Drafter(PromptLookup([3, 1, 0, 3], ROOT), ResolvedSettings(), TABLES.eos, torch.Generator()).draft(beams, 1)
-    assert [node.parent for node in made.drafts[0]] == [beams[0].node]
+    for chosen in (ResolvedSettings(), ResolvedSettings(**COUPLED)):
+        one = Drafter(PromptLookup(), chosen, [3, 1, 0, 3], TABLES.eos, torch.Generator(), Noise(0, PROMPT, ROOT))
+        assert [node.parent for node in drafted(one, beams, 1).drafts[0]] == [beams[0].node]

@@ -18,8 +18,19 @@ from dsbd.errors import SettingsError
 from dsbd.methods import DRAFTING_METHODS, PROBE_EVERY, READS, WORTHWHILE, DepthPolicy, expected_layers, resolve
 from dsbd.models.loading import resolve_dtype
 from dsbd.settings import EVERY_METHOD, FIELDS, METHODS, DecodingSettings, ResolvedSettings, branching_of, fields_of
-from tests.toy_pair import OTHER, toy_pair
+from tests.toy_pair import OTHER, fitting, toy_pair
 
+COUPLED = {"forest": "coupled", "min_width": 4, "max_width": 4}
+FORESTS_BY_DEFAULT = [
+    ({}, "coupled"),
+    ({"temperature": 0.0, "cover_width": 3}, "coupled"),
+    ({"max_width": 7}, "sampled"),
+    ({"replacement": False}, "sampled"),
+    ({"landing": False}, "sampled"),
+    ({"input_beams": 2}, "sampled"),
+    ({"replacement": False, "forest": "coupled", "max_width": 6}, "coupled"),
+]
+"""What ``forest`` is where nothing is said, by what else is."""
 BAD = {
     "choice": lambda about: ["magic"],
     "switch": lambda about: [1, "yes"],
@@ -34,8 +45,8 @@ BAD = {
 
 
 def read_by(method: str) -> dict:
-    names = {one.name for one in fields_of(method)} - {"depth_costs", "landing", "cover_width"}
-    return {name: value for name, value in OTHER.items() if name in names}
+    names = {one.name for one in fields_of(method)} - {"depth_costs"}
+    return {name: value for name, value in (OTHER | {"forest": "sampled"}).items() if name in names}
 
 
 @pytest.mark.parametrize(
@@ -81,7 +92,7 @@ def test_a_method_refuses_what_it_does_not_read(method):
         if value == plan[name]:
             continue
         if method in FIELDS[name].methods:
-            DecodingSettings(method=method, **{name: value} | ({"draft_depth": 4} if name == "depth_costs" else {}))
+            DecodingSettings(method=method, **fitting({name: value}))
             continue
         with pytest.raises(SettingsError) as error:
             DecodingSettings(method=method, **{name: value})
@@ -95,7 +106,22 @@ def test_a_method_refuses_what_it_does_not_read(method):
         ({"min_width": 3, "max_width": 2}, "max_width is 2, below min_width 3"),
         ({"draft_depth": "auto", "depth_costs": (1, 1, 1, 1, 1)}, "depth_costs is .* draft_depth given"),
         ({"method": "mjsd", "draft_width": "auto"}, "mjsd takes whole numbers"),
-        ({"method": "beam_sampling", "forest": "auto"}, "beam_sampling does not read it"),
+        ({"method": "beam_sampling", "forest": "sampled"}, "beam_sampling does not read it"),
+        ({"forest": "auto"}, "forest is 'auto'; allowed are sampled, coupled, None"),
+        ({"forest": "likely"}, "forest is 'likely'; allowed are sampled, coupled, None"),
+        (
+            COUPLED | {"min_width": 2},
+            "'coupled' and min_width is 2, below max_width 4; make them equal, or take forest=",
+        ),
+        (COUPLED | {"min_width": 3, "max_width": None}, "min_width is 3, below max_width 4; make them equal"),
+        (
+            COUPLED | {"landing": False},
+            "forest is 'coupled' and landing is False; leave it True, or take forest='sampled'",
+        ),
+        (
+            COUPLED | {"input_beams": 2},
+            "forest is 'coupled' and input_beams is 2; leave it None, or take forest='sampled'",
+        ),
         ({"method": "specinfer", "branching": None}, "specinfer needs it"),
         ({"num_beams": 2}, "the width of dsbd is min_width and max_width"),
         ({"colour": 1}, "unknown setting 'colour'; known are block, branching"),
@@ -117,8 +143,6 @@ def test_every_method_resolves_to_itself_again(method):
         assert resolve(plan) == plan
         plain = json.loads(json.dumps(asdict(plan)))
         assert resolve(DecodingSettings.from_dict(plain)) == plan
-        del plain["early_stopping"]  # as in a trace from before there was one
-        assert resolve(DecodingSettings.from_dict(plain)).early_stopping is None
         assert (plan.draft_depth > 0) == (method in DRAFTING_METHODS or method == "mjgd")
         assert plan.lossless == (method not in ("mjsd", "mjgd"))
         assert (plan.branching is not None) == (method == "specinfer")
@@ -130,8 +154,13 @@ def test_every_method_resolves_to_itself_again(method):
     [
         ({"draft_width": 5, "min_width": 2}, {"max_width": 5, "layer_slots": (5,) * 4}),
         ({"draft_width": 5, "min_width": 7}, {"max_width": 7}),
-        ({"draft_width": 9, "forest": "likely"}, {"max_width": 4, "landing": True}),
-        ({"forest": "likely", "cover_width": 3, "landing": False}, {"cover_width": 0, "landing": True}),
+        ({}, {"forest": "sampled", "min_width": 1, "max_width": 6}),
+        ({"draft_width": 9, "min_width": 4, "forest": "coupled"}, {"max_width": 4, "landing": True}),
+        *(({"min_width": 6} | changes, {"forest": forest}) for changes, forest in FORESTS_BY_DEFAULT),
+        ({"method": "beam_sampling", "replacement": False}, {"forest": "coupled", "landing": False}),
+        ({"method": "sampling"}, {"forest": "coupled"}),
+        ({"method": "speculative_beam_search"}, {"forest": "coupled", "landing": True}),
+        *(({"method": method}, {"forest": "sampled"}) for method in ("speculative", "specinfer", "mjsd", "mjgd")),
         ({"max_width": 2}, {"max_width": 2}),
         ({"draft_width": 256}, {"max_width": 64}),  # no refusal speaks of a max_width that nobody set
         ({"method": "speculative"}, {"max_width": 1, "draft_width": 1}),

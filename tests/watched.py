@@ -1,4 +1,4 @@
-"""Watches a page of a browser."""
+"""Records what a page in a browser loads, and its errors."""
 
 SETTLED = """async () => {
     const frame = () => new Promise(requestAnimationFrame);
@@ -11,19 +11,19 @@ SETTLED = """async () => {
 
 
 def settle(page) -> None:
-    """Wait until a change is drawn: observers of sizes have been heard, and colours have faded over."""
+    """Wait until a change is drawn: size observers have run, and colour transitions have ended."""
     page.evaluate(SETTLED)
 
 
 class Watched:
-    """A page, the addresses it asked for, its errors (dialogs count: nothing here opens one)."""
+    """A page, the URLs it requested, and its errors. A dialog counts as one: nothing here opens any."""
 
     def __init__(self, page) -> None:
         self.page = page
-        self.asked: list[str] = []
+        self.urls: list[str] = []
         self.errors: list[str] = []
         self._listeners = {
-            "request": lambda request: self.asked.append(request.url),
+            "request": lambda request: self.urls.append(request.url),
             "pageerror": lambda error: self.errors.append(str(error)),
             "console": lambda line: self.errors.append(line.text) if line.type == "error" else None,
             "dialog": lambda dialog: (self.errors.append("dialog"), dialog.dismiss()),
@@ -31,7 +31,7 @@ class Watched:
         for event, listener in self._listeners.items():
             page.on(event, listener)
 
-    def look_away(self) -> None:
-        """Note nothing more: the page is somebody else's from now on."""
+    def stop(self) -> None:
+        """Stop recording."""
         for event, listener in self._listeners.items():
             self.page.remove_listener(event, listener)

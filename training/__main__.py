@@ -22,7 +22,7 @@ from training.models import load_model, new_draft, new_target, save_model, train
 from training.trainer import Trainer, distillation_loss, next_token_loss, optimizers_of, overlap, train, variation_share
 
 HELD_OUT_ROWS = 32
-"""So many held-out rows at most make a figure."""
+"""How many held-out rows make a figure, at most."""
 Figures = tuple[torch.Tensor, dict[str, float]]
 """A loss, and figures to report."""
 
@@ -63,101 +63,100 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def train_target(asked: argparse.Namespace) -> Iterator[str]:
+def train_target(options: argparse.Namespace) -> Iterator[str]:
     """Train a tokenizer and a small Llama on your text."""
-    texts = _texts_of(asked)
-    kept = asked.work / "tokenizer"
-    if not kept.exists():
-        train_tokenizer(texts[0], asked.vocabulary).save_pretrained(kept)
-    tokenizer = AutoTokenizer.from_pretrained(kept, trust_remote_code=False)
-    model = new_target(len(tokenizer), asked.layers, asked.hidden, asked.seed).to(asked.device)
+    texts = _texts_of(options)
+    folder = options.work / "tokenizer"
+    if not folder.exists():
+        train_tokenizer(texts[0], options.vocabulary).save_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    model = new_target(len(tokenizer), options.layers, options.hidden, options.seed).to(options.device)
 
     def figures(ids: torch.Tensor, progress: float) -> Figures:
         value = next_token_loss(model(ids, use_cache=False).logits, ids).mean()
         return value, {"nats a token": value.item()}
 
-    yield from _learn(asked, model, tokenizer, texts, figures)
+    yield from _learn(options, model, tokenizer, texts, figures)
 
 
-def train_draft(asked: argparse.Namespace) -> Iterator[str]:
+def train_draft(options: argparse.Namespace) -> Iterator[str]:
     """Distil a draft from a target: it learns the target's whole next-token distribution."""
-    target, tokenizer = load_model(asked.target)
-    target = target.to(asked.device).eval().requires_grad_(False)
-    if asked.layers >= target.config.num_hidden_layers:
-        raise ValueError(f"--layers {asked.layers}: give fewer than the target's {target.config.num_hidden_layers}")
-    draft = new_draft(target, asked.layers, asked.seed)
+    target, tokenizer = load_model(options.target)
+    target = target.to(options.device).eval().requires_grad_(False)
+    if options.layers >= target.config.num_hidden_layers:
+        raise ValueError(f"--layers {options.layers}: give fewer than the target's {target.config.num_hidden_layers}")
+    draft = new_draft(target, options.layers, options.seed)
 
     def figures(ids: torch.Tensor, progress: float) -> Figures:
         theirs, ours = target(ids, use_cache=False).logits, draft(ids, use_cache=False).logits
         value = distillation_loss(theirs, ours, variation_share(progress))
         return value, {"loss": value.item(), "overlap with the target": overlap(theirs, ours.detach()).mean().item()}
 
-    yield from _learn(asked, draft, tokenizer, _texts_of(asked), figures)
+    yield from _learn(options, draft, tokenizer, _texts_of(options), figures)
 
 
-def train_memory(asked: argparse.Namespace) -> Iterator[str]:
+def train_memory(options: argparse.Namespace) -> Iterator[str]:
     """Train a memory for a target in two stages: first to remember, then to recall."""
-    documents, earlier = _texts_of(asked)[0], dict[str, Any]()
+    documents, earlier = _texts_of(options)[0], dict[str, Any]()
     for most_segments in (2, MOST_SEGMENTS):
         recall = most_segments > 2
-        target, tokenizer = load_model(asked.target, getattr(torch, asked.dtype))
+        target, tokenizer = load_model(options.target, getattr(torch, options.dtype))
         settings = MemorySettings(target.config.hidden_size, LENGTHS[-1], recall=recall)
-        model = MemoryModel(target.to(asked.device).eval(), settings, RANK, asked.seed)
+        model = MemoryModel(target.to(options.device).eval(), settings, RANK, options.seed)
         if recall:
             model.begin_from(earlier)
-        rows = MemoryRows(encode_documents(tokenizer, documents), tokenizer, asked.seed)
+        rows = MemoryRows(encode_documents(tokenizer, documents), tokenizer, options.seed)
         if not len(rows.words):
-            raise ValueError(f"--target {asked.target}: its tokenizer has no word of the needles as one token")
-        trainer = memory_trainer(model, rows, asked.steps, most_segments=most_segments)
-        yield from train(trainer, asked.work / f"memory-{'recall' if recall else 'first'}.pt")
+            raise ValueError(f"--target {options.target}: its tokenizer has no word of the needles as one token")
+        trainer = memory_trainer(model, rows, options.steps, most_segments=most_segments)
+        yield from train(trainer, options.work / f"memory-{'recall' if recall else 'first'}.pt")
         earlier = model.state_dict()
-    save_memory(asked.output, model.network, model.low_ranks(), target, asked.name or asked.target)
+    save_memory(options.output, model.network, model.low_ranks(), target, options.name or options.target)
 
 
 COMMANDS = {"target": train_target, "draft": train_draft, "memory": train_memory}
 
 
-def _texts_of(asked: argparse.Namespace) -> tuple[list[str], list[str]]:
+def _texts_of(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     """Return (texts to train on, held-out texts)."""
-    texts = split_documents(read_documents(asked.text))
+    texts = split_documents(read_documents(options.text))
     if not texts[0]:
         raise ValueError(f"--text: all {len(texts[1])} documents are held out; give more text")
     return texts
 
 
 def _learn(
-    asked: argparse.Namespace,
+    options: argparse.Namespace,
     model: Any,
     tokenizer: Any,
     texts: tuple[list[str], list[str]],
     figures: Callable[[torch.Tensor, float], Figures],
 ) -> Iterator[str]:
-    """Train a model on rows of text, tell its last figure on held-out text, and write it."""
-    training, *held_out = (Rows(encode_documents(tokenizer, some), asked.seed) for some in texts if some)
-    kind, is_low = torch.device(asked.device).type, asked.dtype == "bfloat16"
+    """Train a model on rows of text, report its last figure on held-out text, and write it."""
+    training, *held_out = (Rows(encode_documents(tokenizer, some), options.seed) for some in texts if some)
 
     def figures_of(rows: Rows, progress: float) -> Figures:
-        ids = torch.from_numpy(rows.take(asked.rows, asked.length)).to(asked.device)
-        with torch.autocast(kind, torch.bfloat16, enabled=is_low):
+        ids = torch.from_numpy(rows.take(options.rows, options.length)).to(options.device)
+        with torch.autocast(ids.device.type, torch.bfloat16, enabled=options.dtype == "bfloat16"):
             return figures(ids, progress)
 
     parts = {"model": model, "rows": training}
-    trainer = Trainer(partial(figures_of, training), optimizers_of(model), parts, asked.steps)
-    yield from train(trainer, asked.work / f"{asked.command}.pt")
+    trainer = Trainer(partial(figures_of, training), optimizers_of(model), parts, options.steps)
+    yield from train(trainer, options.work / f"{options.command}.pt")
     with torch.inference_mode():
-        batches = range(-(-HELD_OUT_ROWS // asked.rows))
-        found = [[*figures_of(rows, 1.0)[1].items()][-1] for rows in held_out for _ in batches]
-    told = f"{found[0][0]} on held-out text {np.mean([value for _, value in found]):.4f}" if found else "none held out"
-    yield f"{model.num_parameters():,} parameters; {told}"
-    save_model(model, tokenizer, asked.output)
+        batches = range(-(-HELD_OUT_ROWS // options.rows))
+        last = [[*figures_of(rows, 1.0)[1].items()][-1] for rows in held_out for _ in batches]
+    report = f"{last[0][0]} on held-out text {np.mean([value for _, value in last]):.4f}" if last else "none held out"
+    yield f"{model.num_parameters():,} parameters; {report}"
+    save_model(model, tokenizer, options.output)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; return the exit code."""
     parser = build_parser()
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        for line in COMMANDS[asked.command](asked):
+        for line in COMMANDS[options.command](options):
             print(line, flush=True)
     except (ValueError, OSError) as error:
         parser.error(str(error))

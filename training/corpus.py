@@ -23,7 +23,7 @@ def read_documents(files: list[Path]) -> list[str]:
     Raises:
         ValueError: a file cannot be read, or holds no documents; the message says which.
     """
-    found = list[str]()
+    documents = list[str]()
     for file in files:
         try:
             content = file.read_bytes()
@@ -31,15 +31,15 @@ def read_documents(files: list[Path]) -> list[str]:
             if file.name.removesuffix(".gz").endswith(".jsonl"):
                 texts = [json.loads(line)["text"].strip() for line in text.split("\n") if line]
             else:
-                texts = [each.strip() for each in text.split(SEPARATOR)]
+                texts = [part.strip() for part in text.split(SEPARATOR)]
         except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"--text {file}: {error}; give text, or .jsonl with an object with `text` a line"
             ) from None
         if not any(texts):
             raise ValueError(f"--text {file} holds no text")
-        found += texts
-    return list(dict.fromkeys(text for text in found if text))
+        documents += texts
+    return list(dict.fromkeys(text for text in documents if text))
 
 
 def is_held_out(text: str) -> bool:
@@ -61,23 +61,21 @@ def encode_documents(tokenizer: PreTrainedTokenizerBase, documents: list[str]) -
 
 
 class Rows:
-    """Endless rows of tokens: every epoch all documents once, in a new order.
+    """Endless rows of tokens: every epoch has all documents once, in a new order.
 
     The order depends on (seed, epoch) alone, so two numbers say where the next token is.
     """
 
     def __init__(self, documents: list[np.ndarray], seed: int) -> None:
-        """Begin with the first token of the first epoch."""
-        assert documents, "no documents, no rows"
         self._documents, self._seed = documents, seed
         self.load_state_dict({"epoch": 0, "cursor": 0})
 
     def state_dict(self) -> dict[str, int]:
-        """Return the place of the next token."""
+        """Return where the next token is."""
         return {"epoch": self._epoch, "cursor": self._cursor}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a place that `state_dict` returned."""
+        """Go on from what `state_dict` returned."""
         self._epoch, self._cursor = state["epoch"], state["cursor"]
         order = np.random.default_rng([self._seed, self._epoch]).permutation(len(self._documents))
         self._ids = np.concatenate([self._documents[index] for index in order])

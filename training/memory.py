@@ -17,21 +17,21 @@ import torch
 from torch.nn.utils import parametrize
 from transformers import PreTrainedTokenizerBase
 
-from dsbd.bench.tasks import NEEDLE, NEEDLE_WORDS
+from dsbd.bench.tasks import NEEDLE, needle_words
 from dsbd.memory.files import LowRank
 from dsbd.memory.reading import MemoryNetwork, MemorySettings
 from training.corpus import Rows
 from training.trainer import Trainer, adam, next_token_loss
 
 RANK, BACK_SEGMENTS, MOST_SEGMENTS = 4, 3, 8
-"""Of the narrow matrices; where gradients reach; and of a row in the second stage."""
+"""The rank of the narrow matrices; how far back gradients reach; segments of a row in the second stage, at most."""
 LENGTHS = (24, 64, 120, 224)
 """Tokens of a segment: rows of short segments teach to remember at a tenth of the cost."""
 STEP_TOKENS, PLAIN_TOKENS = 2048, 256
 """About how many tokens of segments a step has, and those of a row without a memory."""
 ADAPTER_RATE, VECTOR_RATE, MATRIX_RATE = 3e-3, 1e-2, 1e-3
 REST_WEIGHT = 0.3
-"""How much the words around an asked one count, next to it."""
+"""How much the other words count beside the one that the row asks for."""
 KINDS = {"needle": 0.5, "long": 0.3, "plain": 0.2}
 """Shares of the steps."""
 
@@ -51,14 +51,7 @@ class Added(torch.nn.Module):
 
 
 class MemoryModel(torch.nn.Module):
-    """The target with its narrow matrices, and the memory.
-
-    Args:
-        target: its weights do not change.
-        settings: of the memory.
-        rank: of the narrow matrices.
-        seed: of what is drawn for the beginning.
-    """
+    """A target, whose weights do not change, with narrow matrices of a rank; and the memory. ``seed`` initialises."""
 
     def __init__(self, target: Any, settings: MemorySettings, rank: int, seed: int) -> None:
         super().__init__()
@@ -105,7 +98,7 @@ class MemoryModel(torch.nn.Module):
 
         `segments`: (rows, segments, tokens) ids, the last one included: its first half says what to recall.
         """
-        kept, count = self.network.settings.sensory_tokens, segments.shape[1]
+        sensory_count, count = self.network.settings.sensory_tokens, segments.shape[1]
         memories = list[torch.Tensor]()
         for number in range(count):
             with nullcontext() if number >= count - BACK_SEGMENTS else torch.no_grad():
@@ -114,7 +107,7 @@ class MemoryModel(torch.nn.Module):
                 recalled = self.network.recalled(self.states, embedded, past).memory
                 if number == count - 1:
                     break
-                sensory = self.embed(segments[:, number - 1, -kept:]) if number else embedded[:, :0]
+                sensory = self.embed(segments[:, number - 1, -sensory_count:]) if number else embedded[:, :0]
                 memories.append(self.network.remember(self.states, recalled, sensory, embedded))
         return recalled
 
@@ -140,18 +133,18 @@ class MemoryRows:
     """
 
     def __init__(self, documents: list[np.ndarray], tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
-        self._documents, self._sizes = documents, np.array([len(each) for each in documents])
+        self._documents, self._sizes = documents, np.array([len(one) for one in documents])
         self._stream, self.random = Rows(documents, seed), np.random.default_rng(seed)
         self._begin = tokenizer.bos_token_id
         self._newline, self._needle, self._end, *words = (
             list(tokenizer.encode(text, add_special_tokens=False))
-            for text in ("\n", NEEDLE, ".\n\n", *(f" {word}" for word in NEEDLE_WORDS))
+            for text in ("\n", NEEDLE, ".\n\n", *(f" {word}" for word in needle_words()))
         )
         self.words = np.array([ids[0] for ids in words if len(ids) == 1], dtype=np.int64)
         """Token ids of the words that are one token, (words,)."""
 
     def needle(self, rows: int, tokens: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows that tell a word before the `last` tokens and ask at the end; and the words' places, (rows,)."""
+        """Return rows that tell a word before the `last` tokens and ask at the end; and the words' indices, (rows,)."""
         answers = self.random.integers(len(self.words), size=rows)
         return np.stack([self._needle_row(self.words[answer], tokens, last) for answer in answers]), answers
 
@@ -160,15 +153,15 @@ class MemoryRows:
         begin = [] if self._begin is None else [self._begin]
         text = self._stream.take(1, tokens - len(tell) - len(ask) - len(begin))[0]
         text = np.where(text == self._begin, self._newline[0], text) if begin else text
-        place = int(self.random.integers(tokens - last - len(tell) - len(begin) + 1))
-        return np.concatenate([begin, text[:place], tell, text[place:], ask]).astype(np.int64)
+        split = int(self.random.integers(tokens - last - len(tell) - len(begin) + 1))
+        return np.concatenate([begin, text[:split], tell, text[split:], ask]).astype(np.int64)
 
     def long(self, rows: int, tokens: int) -> np.ndarray:
         """Return rows from anywhere in documents that are long enough; else of whatever comes."""
-        found = np.flatnonzero(self._sizes >= tokens)
-        if not len(found):
+        enough = np.flatnonzero(self._sizes >= tokens)
+        if not len(enough):
             return self.plain(rows, tokens)
-        chosen = [self._documents[index] for index in self.random.choice(found, size=rows)]
+        chosen = [self._documents[index] for index in self.random.choice(enough, size=rows)]
         starts = [int(self.random.integers(len(document) - tokens + 1)) for document in chosen]
         pieces = [document[start : start + tokens] for document, start in zip(chosen, starts, strict=True)]
         return np.stack(pieces).astype(np.int64)
@@ -182,7 +175,7 @@ class MemoryRows:
         return {"stream": self._stream.state_dict(), "random": self.random.bit_generator.state}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a place that `state_dict` returned."""
+        """Go on from what `state_dict` returned."""
         self._stream.load_state_dict(state["stream"])
         self.random.bit_generator.state = state["random"]
 
@@ -198,12 +191,12 @@ def memory_trainer(model: MemoryModel, rows: MemoryRows, steps: int, *, most_seg
             return value, {"plain": value.item()}
         length = LENGTHS[-1] if kind == "long" else _segment_length(rows.random, progress, most_segments)
         count = int(rows.random.integers(2, most_segments + 1))
-        many = max(2, STEP_TOKENS // (length * min(count, BACK_SEGMENTS)))
+        batch = max(2, STEP_TOKENS // (length * min(count, BACK_SEGMENTS)))
         if kind == "long":
-            ids, answers = rows.long(many, length * count), None
+            ids, answers = rows.long(batch, length * count), None
         else:
-            ids, answers = rows.needle(many, length * count, length)
-        segments = tensor(ids).view(many, count, length)
+            ids, answers = rows.needle(batch, length * count, length)
+        segments = tensor(ids).view(batch, count, length)
         losses, logits = model.last_segment(segments, model.read(segments))
         if answers is None:
             return losses.mean(), {"long": losses.mean().item()}
@@ -215,15 +208,9 @@ def memory_trainer(model: MemoryModel, rows: MemoryRows, steps: int, *, most_seg
     def tensor(array: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(array).to(model.network.first.device)
 
-    learned = list(model.network.parameters())
-    optimizer = adam(
-        [
-            (list(model.added.parameters()), ADAPTER_RATE),
-            ([weight for weight in learned if weight.ndim == 1], VECTOR_RATE),
-            ([weight for weight in learned if weight.ndim == 2], MATRIX_RATE),
-        ]
-    )
-    return Trainer(loss, {"adam": optimizer}, {"model": model, "rows": rows}, steps)
+    vectors, matrices = ([weight for weight in model.network.parameters() if weight.ndim == axes] for axes in (1, 2))
+    groups = [(list(model.added.parameters()), ADAPTER_RATE), (vectors, VECTOR_RATE), (matrices, MATRIX_RATE)]
+    return Trainer(loss, {"adam": adam(groups)}, {"model": model, "rows": rows}, steps)
 
 
 def _segment_length(random: np.random.Generator, progress: float, most_segments: int) -> int:

@@ -20,41 +20,24 @@ WARMUP_STEPS, DECAY_SHARE, LARGEST_GRADIENT = 50, 0.4, 1.0
 SAVE_EVERY_SECONDS, REPORT_EVERY, SMOOTHING = 180.0, 20, 0.95
 
 Loss = Callable[[float], tuple[torch.Tensor, dict[str, float]]]
-"""Of the share of the run that is done, 0 to 1: the next batch's loss, and figures to report."""
+"""Computes the next batch's loss, and figures to report, from the share of the run that is done, 0 to 1."""
 MUON_RATE, MUON_DECAY, ADAM_RATE = 0.02, 0.05, 0.003
 ADAM_BETAS = (0.9, 0.95)
 
 
 def next_token_loss(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    """Return the loss of each next token, (rows, length - 1), in nats.
-
-    Args:
-        logits: (rows, length, vocabulary).
-        ids: (rows, length) int64.
-    """
-    return functional.cross_entropy(logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten(), reduction="none").view(
-        len(ids), -1
-    )
+    """Return the loss (rows, length - 1) of each next token in nats, of logits (rows, length, vocabulary)."""
+    scores, following = logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten()
+    return functional.cross_entropy(scores, following, reduction="none").view(len(ids), -1)
 
 
 def overlap(target: torch.Tensor, draft: torch.Tensor) -> torch.Tensor:
-    """Return Σ min(target, draft) at each position: the expected acceptance of one draft token.
-
-    Args:
-        target: (…, vocabulary) logits.
-        draft: the same of the draft.
-    """
+    """Return Σ min(target, draft) of logits (…, vocabulary): the expected acceptance of one draft token."""
     return torch.minimum(target.float().softmax(-1), draft.float().softmax(-1)).sum(-1)
 
 
 def distillation_loss(target: torch.Tensor, draft: torch.Tensor, variation_share: float) -> torch.Tensor:
-    """Return the mean of `(1 - variation_share) · KL(target ‖ draft) + variation_share · (1 - overlap)`.
-
-    Args:
-        target: (rows, length, vocabulary) logits.
-        draft: the same of the draft.
-        variation_share: from 0 to 1.
-    """
+    """Return the mean of `(1 - variation_share) · KL(target ‖ draft) + variation_share · (1 - overlap)`, of logits."""
     target_log_probs, draft_log_probs = target.float().log_softmax(-1), draft.float().log_softmax(-1)
     divergence = (target_log_probs.exp() * (target_log_probs - draft_log_probs)).sum(-1)
     return ((1 - variation_share) * divergence + variation_share * (1 - overlap(target, draft))).mean()
@@ -67,8 +50,8 @@ def variation_share(progress: float) -> float:
 
 def adam(groups: list[tuple[list[Any], float]]) -> torch.optim.Optimizer:
     """Return AdamW for groups of (parameters, greatest rate); empty ones are left out."""
-    kept = [{"params": parameters, "lr": rate, "peak": rate} for parameters, rate in groups if parameters]
-    return torch.optim.AdamW(kept, betas=ADAM_BETAS, weight_decay=0.0)
+    own = [{"params": parameters, "lr": rate, "peak": rate} for parameters, rate in groups if parameters]
+    return torch.optim.AdamW(own, betas=ADAM_BETAS, weight_decay=0.0)
 
 
 def optimizers_of(model: torch.nn.Module) -> dict[str, torch.optim.Optimizer]:
@@ -89,7 +72,7 @@ def rate_at(step: int, steps: int) -> float:
 
 
 class Trainer:
-    """Something that learns, advanced one step at a time.
+    """A training, advanced one step at a time.
 
     Args:
         loss: computes a batch's loss with a graph.
@@ -120,7 +103,7 @@ class Trainer:
         return figures
 
     def save(self, checkpoint: Path) -> None:
-        """Write everything that `resume` takes, beside the file first: a checkpoint is never incomplete."""
+        """Write all that `resume` reads, to another file first: a checkpoint is never incomplete."""
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
         partial = checkpoint.with_suffix(".partial")
         state = {name: part.state_dict() for name, part in self._parts.items()}
@@ -128,11 +111,7 @@ class Trainer:
         partial.replace(checkpoint)
 
     def resume(self, checkpoint: Path) -> None:
-        """Go on from a checkpoint.
-
-        Raises:
-            ValueError: it belongs to a run of another length.
-        """
+        """Go on from a checkpoint. Raises: ValueError: it belongs to a run of another length."""
         saved = torch.load(checkpoint, map_location="cpu", weights_only=False)
         if saved["steps"] != self.steps:
             raise ValueError(
@@ -156,9 +135,9 @@ def train(trainer: Trainer, checkpoint: Path) -> Iterator[str]:
             smooth[name] = value if name not in smooth else SMOOTHING * smooth[name] + (1 - SMOOTHING) * value
         now = time.monotonic()
         if trainer.step % REPORT_EVERY == 0 or trainer.step == trainer.steps:
-            told = ", ".join(f"{name} {value:.4g}" for name, value in sorted(smooth.items()))
+            figures = ", ".join(f"{name} {value:.4g}" for name, value in sorted(smooth.items()))
             seconds = (now - began) / (trainer.step - first)
-            yield f"step {trainer.step} of {trainer.steps}, {seconds:.2f} s a step: {told}"
+            yield f"step {trainer.step} of {trainer.steps}, {seconds:.2f} s a step: {figures}"
         if now - saved_at > SAVE_EVERY_SECONDS or trainer.step == trainer.steps:
             trainer.save(checkpoint)
             saved_at = now

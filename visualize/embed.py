@@ -1,7 +1,7 @@
-"""Shows a viewer elsewhere: in a notebook, or by the text that a teacher pastes into a book, slides or a course.
+"""Shows a viewer elsewhere: in a notebook, or by a snippet that a teacher pastes into a book, slides or a course.
 
-A notebook gets HTML, a frame over a picture. If frames or scripts are removed (on a code host, on paper), the picture
-remains. If HTML is not shown at all, the text is.
+A notebook gets HTML: a frame over a picture. Where frames or scripts are removed (on a code host, on paper), the
+picture remains; where HTML is not shown at all, the text is.
 """
 
 import base64
@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from dsbd.errors import ArgumentError
 from dsbd.results import brief
 from dsbd.tracing.trace import Trace
-from visualize.forest import Source, check_place, load_trace, steps_of
+from visualize.forest import Source, check_index, load_trace, steps_of
 from visualize.pages.document import page_file, script
 from visualize.pages.site import html_page
 from visualize.svg import forest_svg, forest_text
@@ -22,12 +22,10 @@ from visualize.words import Words
 
 Kind = Literal["iframe", "jupyter", "reveal"]
 _ADDRESS = re.compile(r"https?://\S+|(?!\w+:)\S+\.html?(#\S*)?", re.IGNORECASE)
-SLIDE_HEIGHT = 620
-"""Pixels of the frame on a slide, which shows a bare viewer."""
+SLIDE_HEIGHT = 620  # pixels of the frame on a slide, which shows only sentence, forest and card
 LEAST_HEIGHT, MOST_HEIGHT, MOST_STEPS = 200, 4000, 200
 _STEP = '<span class="fragment dsbd-step"></span>'
-HEIGHT = 720
-"""Pixels: enough for the whole decode, controls, forest and card."""
+HEIGHT = 720  # pixels of other frames, which show the whole decode and the controls too
 
 
 @dataclass(frozen=True)
@@ -42,13 +40,13 @@ class Shown:
     height: int
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        said = forest_text(self.trace, self.iteration if self.trace.iterations else None, language=self.language)
-        return {"text/html": self._repr_html_(), "image/svg+xml": self._svg(), "text/plain": said}
+        text = forest_text(self.trace, self.iteration if self.trace.iterations else None, language=self.language)
+        return {"text/html": self._repr_html_(), "image/svg+xml": self._svg(), "text/plain": text}
 
     def _repr_html_(self) -> str:
-        """Return the viewer at the end of the iteration: in a saved notebook the finished forest tells the most."""
-        chosen = self.trace.iterations[self.iteration : self.iteration + 1]
-        steps = sum(len(steps_of(one, self.trace.settings)) for one in chosen)
+        """Return the viewer at the end of the iteration: in a saved notebook, the finished forest says the most."""
+        iterations = self.trace.iterations[self.iteration : self.iteration + 1]
+        steps = sum(len(steps_of(one, self.trace.settings)) for one in iterations)
         place = f"iteration={self.iteration + 1}&step={max(steps, 1)}"
         return _framed(html_page(self.trace, language=self.language, place=place), self._svg(), self.height)
 
@@ -56,19 +54,13 @@ class Shown:
         return forest_svg(self.trace, self.iteration, language=self.language)
 
 
-def show(
-    source: Source,
-    *,
-    language: str = "en",
-    iteration: int = 0,
-    height: int = HEIGHT,
-) -> Shown:
-    """Show the viewer; to be the last line of a notebook cell. A notebook can have any number of viewers.
+def show(source: Source, *, language: str = "en", iteration: int = 0, height: int = HEIGHT) -> Shown:
+    """Show the viewer, as the last line of a notebook cell. A notebook can have any number of viewers.
 
     Args:
         source: a trace, the path of a trace file, or a recorded result.
         language: of the sentences and controls.
-        iteration: the iteration to open at, from 0; its forest is shown finished.
+        iteration: the iteration to open at, from 0; the viewer opens at its last step.
         height: of the frame, in pixels, 200 to 4000.
 
     Example:
@@ -80,13 +72,13 @@ def show(
     """
     trace = load_trace(source)
     if trace.iterations:
-        check_place("iteration", iteration, "this trace", len(trace.iterations))
+        check_index("iteration", iteration, "this trace", len(trace.iterations))
     check_whole("height", height, LEAST_HEIGHT, MOST_HEIGHT)
     return Shown(trace, iteration, Words(language).language, height)
 
 
 def _framed(page: str, svg: str, height: int) -> str:
-    """Return HTML: a page in a frame over its picture, which is seen if the frame is removed."""
+    """Return HTML: a page in a frame over its picture, which shows if the frame is removed."""
     picture = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     cell = "grid-area:1/1;width:100%;"
     return (
@@ -114,17 +106,17 @@ def embed_snippet(
     step: int = 0,
     steps: int = 12,
 ) -> str:
-    """Return text that shows a page with a viewer at the place where the text is pasted.
+    """Return a snippet that shows a page with a viewer wherever it is pasted.
 
     Args:
         address: of the page: one that :func:`visualize.export_html` or :func:`visualize.export_site` wrote.
-        kind: ``iframe`` (any HTML page), ``jupyter`` or ``reveal`` (a slide). docs/teaching.md says what others take.
+        kind: ``iframe`` (any HTML page), ``jupyter`` or ``reveal`` (a slide). docs/teaching.md has other places.
         title: the name of the frame, for screen readers.
         height: of the frame, in pixels, 200 to 4000; None = 620 on a slide, which shows only sentence, forest and card,
             and 720 elsewhere.
-        iteration: the iteration that the viewer opens at, from 0.
+        iteration: the iteration to open at, from 0.
         step: the step of that iteration, from 0.
-        steps: for ``reveal``: how many clicks of the presenter move the viewer, 0 to 200.
+        steps: for ``reveal``: how many clicks of the presenter step the viewer, 0 to 200.
 
     Example:
         >>> visualize.embed_snippet("https://example.org/forests/1.html", "reveal")
@@ -144,13 +136,13 @@ def embed_snippet(
     page, _, place = address.partition("#")
     page += "?bare" if deck and "?" not in page else ""
     place = place or (f"iteration={iteration + 1}&step={step + 1}" if iteration or step else "")
-    shown = f"{page}#{place}" if place else page
-    mark = ' class="dsbd-frame"' if deck else ' loading="lazy"'
-    look = f'title="{html.escape(title)}" width="100%" height="{height}" style="border:0"{mark} allowfullscreen'
-    frame = f'<iframe src="{html.escape(shown)}" {look}></iframe>'
+    url = f"{page}#{place}" if place else page
     if kind == "jupyter":
-        call = f'IFrame({json.dumps(shown)}, width="100%", height={height})'
+        call = f'IFrame({json.dumps(url)}, width="100%", height={height})'
         return f"from IPython.display import IFrame\n\n{call}\n"
+    mark = ' class="dsbd-frame"' if deck else ' loading="lazy"'
+    attributes = f'title="{html.escape(title)}" width="100%" height="{height}" style="border:0"{mark} allowfullscreen'
+    frame = f'<iframe src="{html.escape(url)}" {attributes}></iframe>'
     if deck:
         opening = f'<section data-dsbd-it="{iteration}" data-dsbd-step="{step}">'
         return f"{opening}\n{frame}\n{_STEP * steps}\n</section>\n{script(page_file('deck.js'))}\n"

@@ -1,4 +1,4 @@
-"""Writes files, which says why if it fails; and fills templates, which escape what they are given."""
+"""Writes files, with errors that say why; and fills templates, which escape their values."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ TEMPLATES = Environment(
     loader=PackageLoader("visualize", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
     lstrip_blocks=True,
 )  # fmt: skip
-"""Jinja templates, named by their path below ``visualize``. ``Markup`` is not escaped: it is HTML already."""
+"""Jinja templates, by their path below ``visualize``. ``Markup`` is not escaped: it is HTML already."""
 
 
 def write(path: str | Path, content: str | bytes) -> None:

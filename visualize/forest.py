@@ -1,7 +1,7 @@
 """A trace as graphs: the forest of one iteration, and the whole decode as one tree.
 
-A graph is a ``networkx.DiGraph``, from parents to children; its nodes have the ids of the trace, and what a drawing
-needs as attributes. A step changes how a node looks, never where it stands.
+A graph is a ``networkx.DiGraph`` from parents to children; its nodes have the ids of the trace, and attributes for
+whatever a drawing needs. A step changes the look of a node, never its position.
 """
 
 import math
@@ -15,28 +15,23 @@ import networkx as nx
 from dsbd.errors import TraceError
 from dsbd.results import DecodingResult
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Node, Trial, path_to
+from dsbd.tracing.records import ROOT, Draw, IterationRecord, Layer, NodeRecord, Trial, path_to
 from dsbd.tracing.trace import Trace
 from visualize.layout import hanging, tidy
 from visualize.theme import YIELDED
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten
 
-COVER_HEIGHT = 0.62
-"""Rows that a cover node takes: they are many and small, except those that a beam landed on."""
+COVER_HEIGHT = 0.62  # rows that a cover node takes: they are many and small, except those that a beam landed on
 RECORDED = ("token_id", "kind", "ends", "target_prob", "draft_prob")
-"""What a node below an input beam has as recorded."""
+"""Attributes of a node below an input beam that are copied from the record."""
 DRAWN = {*RECORDED, "row", "token", "label", "state", "slots", "landed", "log_weight", "records"}
-"""What drawings read of every node."""
-Look = tuple[str, int, bool]
-"""State, slots (how many beams end at the node) and landed mark of a node."""
-
-
-Source = Trace | str | Path | DecodingResult
-"""What drawings are made of."""
+"""Attributes that drawings read of every node."""
+Look = tuple[str, int, bool]  # state of a node, its slots (how many beams end there), and whether a beam landed there
+Source = Trace | str | Path | DecodingResult  # whatever drawings can be made of
 
 
 def load_trace(source: Source) -> Trace:
-    """Return the trace itself, the one in the file, or that of a recorded result. Raises: TraceError."""
+    """Return a trace, the one in a file, or that of a recorded result. Raises: TraceError."""
     if isinstance(source, (str, Path)):
         return Trace.load(source)
     trace = source if isinstance(source, Trace) else getattr(source, "trace", source)
@@ -47,15 +42,15 @@ def load_trace(source: Source) -> Trace:
     return trace
 
 
-def check_graph(graph: nx.DiGraph, needed: str) -> nx.DiGraph:
-    """Return a graph that has this attribute, and all of a node. Raises: TraceError."""
-    if needed not in graph.graph or not all(node.keys() >= DRAWN for node in graph.nodes.values()):
+def check_graph(graph: nx.DiGraph, attribute: str) -> nx.DiGraph:
+    """Return the graph if it has the attribute, and its nodes have all of theirs. Raises: TraceError."""
+    if attribute not in graph.graph or not all(node.keys() >= DRAWN for node in graph.nodes.values()):
         raise TraceError(f"{graph} has lost attributes of visualize.forest_graph; give a graph whose nodes keep them")
     return graph
 
 
-def check_place(name: str, value: int, where: str, count: int) -> int:
-    """Return ``value`` if it is from 0 to ``count`` - 1. Raises: TraceError; it says ``where`` that is."""
+def check_index(name: str, value: int, where: str, count: int) -> int:
+    """Return ``value`` if it is from 0 to ``count`` - 1. Raises: TraceError; it names ``where`` that range holds."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
         raise TraceError(f"{name} is {value!r}; {where} has whole numbers from 0 to {count - 1}")
     return value
@@ -63,46 +58,39 @@ def check_place(name: str, value: int, where: str, count: int) -> int:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of an iteration, in the order in which they happened."""
+    """One step of an iteration."""
 
     phase: str
-    """``draft`` (a step for each layer), ``score``, then of each layer ``width``, ``trial``, ``draw`` and ``layer``, at
-    last ``commit``."""
-    layer: int = 0
-    """0 if the step is about no layer."""
+    """``draft`` (one step for each layer), ``score``, then for each layer ``width``, ``trial``, ``draw`` and ``layer``,
+    finally ``commit``."""
+    layer: int = 0  # 0 if the step belongs to no layer
     record: Trial | Draw | None = None
-    looks: Mapping[int, Look] | None = None
-    """How nodes look from this step on, by id."""
+    looks: Mapping[int, Look] | None = None  # the looks that change with this step, by id
 
 
 @dataclass(frozen=True)
 class Width:
-    """A verified layer: its width, and the probabilities that decided it."""
+    """The width of a verified layer, and the probabilities that decided it."""
 
     layer: int
     width: int
-    is_free: bool
-    """True for the layer after guesses that all passed."""
-    chances: tuple[float, ...]
-    """P(accepted >= k) for k = 1, 2, ..."""
-    threshold: float | None
-    """None if no threshold chose the width."""
+    is_free: bool  # True for the layer after guesses that all passed
+    chances: tuple[float, ...]  # P(accepted >= k) for k = 1, 2, ...
+    threshold: float | None  # None if no threshold decided the width
     record: Layer
 
 
 @dataclass(frozen=True)
 class Band:
-    """The positions of the text that one iteration won: one pass of the large model."""
+    """The positions of the text that one iteration added, in one pass of the large model."""
 
     iteration: int
-    first: int
-    """Position of the first token it won, from 1."""
-    last: int
-    """Position of the last one; ``first - 1`` if it won no token."""
+    first: int  # position of its first token, from 1
+    last: int  # position of its last one; ``first - 1`` if it added no token
 
 
-def steps_of(iteration: Iteration, settings: ResolvedSettings) -> tuple[Step, ...]:
-    """Return the steps of an iteration; the viewer has the same."""
+def steps_of(iteration: IterationRecord, settings: ResolvedSettings) -> tuple[Step, ...]:
+    """Return the steps of an iteration in order; those of the viewer are the same."""
     looks: dict[int, Look] = {beam.node: ("input", beam.multiplicity, False) for beam in iteration.input_beams}
     fresh, steps, last = list(looks), [], len(iteration.layers)
     for layer in range(1, iteration.draft_depth + 1):
@@ -118,9 +106,9 @@ def steps_of(iteration: Iteration, settings: ResolvedSettings) -> tuple[Step, ..
                    and node.layer == one.layer and node.parent not in one.alive]  # fmt: skip
         looks |= dict.fromkeys(ignored, ("orphaned", 0, False))
         steps.append(Step("width", one.layer, looks={node: looks[node] for node in ignored}))
-        # what a joint test tried below the last layer belongs to the last one
-        told: list[Trial | Draw] = [trial for trial in iteration.trials if min(trial.layer, last) == one.layer]
-        for record in (*told, *(draw for draw in iteration.draws if draw.layer == one.layer)):
+        # trials of a joint test below the last layer belong to the last one
+        trials: list[Trial | Draw] = [trial for trial in iteration.trials if min(trial.layer, last) == one.layer]
+        for record in (*trials, *(draw for draw in iteration.draws if draw.layer == one.layer)):
             phase, state = ("trial", record.verdict) if isinstance(record, Trial) else ("draw", record.kind)
             looks[record.node] = _later(looks.get(record.node), state, isinstance(record, Draw) and record.landed)
             steps.append(Step(phase, record.layer, record, {record.node: looks[record.node]}))
@@ -130,8 +118,8 @@ def steps_of(iteration: Iteration, settings: ResolvedSettings) -> tuple[Step, ..
     return (*steps, Step("commit"))
 
 
-def _undrawn(iteration: Iteration, layer: Layer, settings: ResolvedSettings) -> list[int]:
-    """The guesses of a coupled forest that no draw of their layer took."""
+def _undrawn(iteration: IterationRecord, layer: Layer, settings: ResolvedSettings) -> list[int]:
+    """Return the guesses of a coupled forest that no draw of their layer took."""
     drawn = {beam.node for beam in layer.beams}
     is_checked = settings.forest == "coupled" and layer.kind == "draft"
     guesses = [node.id for node in iteration.nodes if node.layer == layer.layer and node.kind == "cover"]
@@ -139,8 +127,8 @@ def _undrawn(iteration: Iteration, layer: Layer, settings: ResolvedSettings) -> 
 
 
 def _later(before: Look | None, state: str, landed: bool) -> Look:
-    """A beam that was yielded once stays so, whatever happens to its duplicates; a guess that failed, too, where the
-    others were not needed."""
+    """Return the look after one more record: what was yielded once stays so, whatever happens to its duplicates; so
+    does a failed guess whose duplicates were not needed."""
     old, slots, was_landed = before or (state, 0, False)
     stays = old in YIELDED or (old == "rejected" and state == "unneeded")
     return old if stays else state, slots + (state in YIELDED), was_landed or landed
@@ -152,19 +140,19 @@ def forest_graph(
     """Return the forest of one iteration as a graph, at one of its steps (None = after the last), or the whole decode.
 
     Iterations and steps count from 0. Each node has these attributes: ``column`` (0 for input beams, else the layer)
-    and ``row``, where it stands; ``token`` and ``label`` (shortened), visible; ``state``, ``slots`` (how many beams end
-    there) and ``landed``; ``target_prob``, ``draft_prob`` and ``log_weight``, None if not known; ``records``, the
-    trials and draws that were about it. The graph itself has ``iteration``, ``before`` (how many tokens earlier
-    iterations brought), ``layers`` (the verified ones), ``last_column`` and ``last_row``.
+    and ``row``, its position; ``token`` and ``label`` (shortened), made visible; ``state``, ``slots`` (how many beams
+    end there) and ``landed``; ``target_prob``, ``draft_prob`` and ``log_weight``, None where unknown; ``records``, its
+    trials and draws. The graph has ``iteration``, ``before`` (how many tokens earlier iterations added), ``layers``
+    (the verified ones), ``last_column`` and ``last_row``.
 
     Without an iteration it is one tree: the returned text (or the best beam so far) as a line, and every other guess as
-    a twig below it. Nodes are as the last iteration that names them has them, and have ``iteration``, ``position``
-    (place of the token in the text, from 1) and ``row`` (0 on the line). Cover nodes that no beam landed on are left
-    out: nobody guessed them, and they would be most of the tree. The graph has ``bands`` (the positions that each
-    iteration won), ``is_lossless``, ``tokens`` (of the line), ``last_position`` and ``last_row``.
+    a twig below it. Nodes look as in the last iteration that names them, and have ``iteration``, ``position`` (of the
+    token in the text, from 1) and ``row`` (0 on the line). Cover nodes that no beam landed on are left out: nobody
+    guessed them, and they would be most of the tree. The graph has ``bands`` (the positions that each iteration added),
+    ``is_lossless``, ``tokens`` (of the line), ``last_position`` and ``last_row``.
 
-    A ``plain`` graph has numbers, texts and booleans only, which every writer of networkx takes: without ``records``,
-    ``layers``, ``bands`` and all that is None. No drawing takes it.
+    A ``plain`` graph has only numbers, texts and booleans, which every writer of networkx takes: no ``records``,
+    ``layers``, ``bands``, and nothing that is None. It cannot be drawn.
 
     Example:
         >>> visualize.forest_graph(trace, iteration=4).nodes(data="state")
@@ -181,38 +169,36 @@ def forest_graph(
 
 
 def _forest(trace: Trace, iteration: int, step: int | None) -> nx.DiGraph:
-    chosen = trace.iterations[check_place("iteration", iteration, "this trace", len(trace.iterations))]
-    index, steps = trace.node_index(), steps_of(chosen, trace.settings)
+    record = trace.iterations[check_index("iteration", iteration, "this trace", len(trace.iterations))]
+    index, steps = trace.node_index(), steps_of(record, trace.settings)
     if step is not None:
-        check_place("step", step, f"iteration {chosen.index}", len(steps))
-    forest = _looks_of(chosen, index, steps if step is None else steps[: step + 1])
-    places = forest_places(chosen, index)
+        steps = steps[: check_index("step", step, f"iteration {record.index}", len(steps)) + 1]
+    forest, positions = _looks_of(record, index, steps), forest_positions(record, index)
     for id_, node in forest.nodes.items():
-        node["column"], node["row"] = places[id_]
-    shown = {one.layer for one in (steps if step is None else steps[: step + 1]) if one.phase == "width"}
+        node["column"], node["row"] = positions[id_]
+    verified = {one.layer for one in steps if one.phase == "width"}
     forest.graph.update(
         iteration=iteration,
         before=sum(len(one.layers) for one in trace.iterations[:iteration]),
-        layers=[one for one in _widths(chosen, trace.settings) if one.layer in shown],
-        last_column=max((column for column, _ in places.values()), default=0),
-        last_row=max((row for _, row in places.values()), default=0.0),
+        layers=[_width(one, trace.settings) for one in record.layers if one.layer in verified],
+        last_column=max((column for column, _ in positions.values()), default=0),
+        last_row=max((row for _, row in positions.values()), default=0.0),
     )
     return forest
 
 
-def forest_places(iteration: Iteration, index: Mapping[int, Node]) -> dict[int, tuple[int, float]]:
+def forest_positions(iteration: IterationRecord, index: Mapping[int, NodeRecord]) -> dict[int, tuple[int, float]]:
     """Return the column and the row of every node of a forest, by id; ``index`` has all nodes of the trace.
 
-    Raises: TraceError: a node does not hang below an input beam.
+    Raises: TraceError: a node is not below an input beam.
     """
     columns_of = {beam.node: 0 for beam in iteration.input_beams}
     roots, heights, children = list(columns_of), dict[int, float](), dict[int, list[int]]()
     landed = {draw.node for draw in iteration.draws}
     for node in _members(iteration, index):
         if node.parent not in columns_of:
-            raise TraceError(
-                f"damaged trace: iteration {iteration.index + 1}: node {node.id} hangs below no input beam"
-            )
+            name = f"iteration {iteration.index + 1}: node {node.id}"
+            raise TraceError(f"damaged trace: {name} hangs below no input beam")
         columns_of[node.id] = columns_of[node.parent] + 1
         children.setdefault(node.parent, []).append(node.id)
         if node.kind == "cover" and node.id not in landed:
@@ -233,7 +219,7 @@ def _whole(trace: Trace) -> nx.DiGraph:
         first = bands[-1].last + 1 if bands else 1
         bands.append(Band(number, first, first + len(iteration.layers) - 1))
     line = nx.shortest_path(tree, ROOT, trace.result.beams[0].node if trace.result else _best_so_far(trace, tree))
-    reach = {id_: tree.nodes[id_]["position"] for id_ in tree}
+    reach = dict(tree.nodes(data="position"))
     for parent, id_ in reversed(list(tree.edges)):  # children stand after their parents
         reach[parent] = max(reach[parent], reach[id_])
     children = {id_: sorted(tree.successors(id_), key=lambda one: (reach[one], -one)) for id_ in tree}
@@ -243,34 +229,32 @@ def _whole(trace: Trace) -> nx.DiGraph:
         bands=bands,
         is_lossless=trace.settings.lossless,
         tokens=len(line) - 1,
-        last_position=max(
-            [node["position"] for node in tree.nodes.values()] + [band.last for band in bands], default=0
-        ),
+        last_position=max([*dict(tree.nodes(data="position")).values(), *(band.last for band in bands)], default=0),
         last_row=max(rows.values()),
     )
     return tree
 
 
-def text_of(node: int, index: dict[int, Node]) -> str:
-    """Return the text of a beam behind the prompt, as a reader sees it; ``index`` has all nodes of the trace."""
-    said, pending = "", b""
+def text_of(node: int, index: dict[int, NodeRecord]) -> str:
+    """Return the text of a beam after the prompt, as a reader sees it; ``index`` has all nodes of the trace."""
+    parts, pending = [], b""
     for entry in path_to(node, index):
         text, pending = decode_piece(entry, pending)
-        said += flowing(text)
-    return said + (hex_bytes(pending) if pending else "")
+        parts.append(flowing(text))
+    return "".join(parts) + (hex_bytes(pending) if pending else "")
 
 
-def _members(iteration: Iteration, index: Mapping[int, Node]) -> Iterator[Node]:
-    """The nodes below the input beams: those it added, and earlier ones that it names again."""
+def _members(iteration: IterationRecord, index: Mapping[int, NodeRecord]) -> Iterator[NodeRecord]:
+    """Yield the nodes below the input beams: those that it added, and earlier ones that it names again."""
     yield from iteration.nodes
     known = {node.id for node in iteration.nodes} | {beam.node for beam in iteration.input_beams}
-    tried, drawn = (one.node for one in iteration.trials), (one.node for one in iteration.draws)
-    named = dict.fromkeys((*tried, *drawn))
+    records: list[Trial | Draw] = [*iteration.trials, *iteration.draws]
+    named = dict.fromkeys(record.node for record in records)
     yield from (index[node] for node in named if node not in known)
 
 
-def _looks_of(iteration: Iteration, index: Mapping[int, Node], steps: Sequence[Step]) -> nx.DiGraph:
-    """The nodes that the steps show, without their places."""
+def _looks_of(iteration: IterationRecord, index: Mapping[int, NodeRecord], steps: Sequence[Step]) -> nx.DiGraph:
+    """Return the nodes that the steps show, without positions."""
     looks: dict[int, Look] = {}
     records: dict[int, list[Trial | Draw]] = {}
     for step in steps:
@@ -296,18 +280,10 @@ def _looks_of(iteration: Iteration, index: Mapping[int, Node], steps: Sequence[S
     return forest
 
 
-def _widths(iteration: Iteration, settings: ResolvedSettings) -> Iterator[Width]:
-    for layer in iteration.layers:
-        chances = chances_of(layer)
-        is_free = layer.kind == "bonus" and layer.layer > 1
-        threshold = settings.width_threshold if chances else None
-        yield Width(layer.layer, layer.width, is_free, chances, threshold, layer)
-
-
-def chances_of(layer: Layer) -> tuple[float, ...]:
-    """Return P(accepted >= k) for k = 1, 2, ..., the drafts of a layer."""
-    distribution = layer.accepted_distribution
-    return tuple(min(1.0, math.fsum(distribution[k:])) for k in range(1, layer.draws_planned + 1))
+def _width(layer: Layer, settings: ResolvedSettings) -> Width:
+    distribution, is_free = layer.accepted_distribution, layer.kind == "bonus" and layer.layer > 1
+    chances = tuple(min(1.0, math.fsum(distribution[k:])) for k in range(1, layer.draws_planned + 1))
+    return Width(layer.layer, layer.width, is_free, chances, settings.width_threshold if chances else None, layer)
 
 
 def _best_so_far(trace: Trace, tree: nx.DiGraph) -> int:

@@ -1,4 +1,4 @@
-"""The forest of one iteration as a static SVG and as text, and the pixels and words that the Plotly figures share."""
+"""The forest of one iteration as static SVG and as text; and the sizes and words that the Plotly figures share."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,22 +8,18 @@ import networkx as nx
 
 from dsbd.tracing.records import Trial
 from visualize.files import TEMPLATES
-from visualize.forest import Source, Width, check_place, forest_graph, load_trace, text_of
+from visualize.forest import Source, Width, check_index, forest_graph, load_trace, text_of
 from visualize.theme import FONT, MARK_OF, MARKS, MONOSPACE, SIZES, STYLES, YIELDED, Theme, palette
 from visualize.tokens import columns
 from visualize.words import Words, number
 
-PITCH, ROW = 168, 32
-"""Pixels of a column, and of a row."""
-LEFT, BAND = 24, 118
-"""Pixels beside the forest, and above it for titles and widths."""
+PITCH, ROW = 168, 32  # pixels of a column, and of a row
+LEFT, BAND = 24, 118  # pixels to the left of the forest, and above it for titles and widths
 LEGEND = 36
-CURVE_POINTS = 19
-"""Of an edge drawn as a polyline."""
+CURVE_POINTS = 19  # points of an edge drawn as a polyline
 _ISOLATE, _POP = "\u2068", "\u2069"
 Point = tuple[float, float]
-Attributes = Mapping[str, Any]
-"""Of a node of :func:`visualize.forest_graph`."""
+Attributes = Mapping[str, Any]  # attributes of a node of :func:`visualize.forest_graph`
 
 
 def forest_svg(
@@ -54,21 +50,16 @@ def forest_svg(
     drafted = set() if step is None else {node["column"] for node in forest.nodes.values()} - {0}
     legend, lines = _legend(forest, width, height, words)
     return template.render(
-        look,
-        width=width,
-        height=height,
-        bottom=height + LEGEND * lines + 12,
-        title=describe(forest, words),
-        empty="",
+        look, width=width, height=height, bottom=height + LEGEND * lines + 12, title=describe(forest, words), empty="",
         layers=[_layer(layer, widths.get(layer), forest, words) for layer in sorted(drafted | set(widths))],
         edges=[_edge(edge, forest.nodes[below]["state"]) for below, edge in edges_of(forest, words)],
         nodes=[_node(id_, node, theme, words) for id_, node in forest.nodes.items()],
         legend=legend,
-    )
+    )  # fmt: skip
 
 
 def _layer(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) -> dict[str, Any]:
-    """The column of a layer, its title, and P(accepted >= k) as bars."""
+    """Return the column of a layer, its title, and P(accepted >= k) as bars."""
     chances = width.chances if width else ()
     each = min(0.62 * PITCH, 16.0 * len(chances)) / max(len(chances), 1)
     x = _x(layer + SIZES.band_start)
@@ -76,7 +67,7 @@ def _layer(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) ->
         "x": x,
         "title": layer_title(layer, width, forest, words),
         "caption": caption(width, words) if width else "",
-        "bars": [(x + 10 + at * each, value, width and at < width.width) for at, value in enumerate(chances)],
+        "bars": [(x + 10 + k * each, chance, width and k < width.width) for k, chance in enumerate(chances)],
         "bar": SIZES.bar * each,
         "threshold": width.threshold if width and chances else None,
         "reach": len(chances) * each + 6,
@@ -105,16 +96,16 @@ def _node(id_: int, node: Attributes, theme: Theme, words: Words) -> dict[str, A
 
 
 def _legend(forest: nx.DiGraph, width: int, height: int, words: Words) -> tuple[list[dict[str, Any]], int]:
-    """The marks that occur, in lines of the width, and the number of the lines."""
-    found, x, line = [], float(LEFT), 0
+    """Return the marks that occur, wrapped to the width, and the number of lines."""
+    entries, x, line = [], float(LEFT), 0
     for mark in marks_of(forest):
         name = words(f"mark.{mark}")
-        room = 34 + 7 * len(name)
-        if x + room > width:
+        length = 34 + 7 * len(name)
+        if x + length > width:
             x, line = LEFT, line + 1
-        found.append({"style": STYLES[mark], "name": name, "x": x, "y": height + 22 + LEGEND * line})
-        x += room
-    return found, line + 1
+        entries.append({"style": STYLES[mark], "name": name, "x": x, "y": height + 22 + LEGEND * line})
+        x += length
+    return entries, line + 1
 
 
 def _x(column: float) -> float:
@@ -126,7 +117,7 @@ def _y(row: float) -> float:
 
 
 def forest_text(source: Source, iteration: int | None = None, *, language: str = "en") -> str:
-    """Return the forest of one iteration, from 0, as text for terminals and screen readers; None = of all iterations.
+    """Return the forest of one iteration, from 0, as text for terminals and screen readers; None = all iterations.
 
     Example:
         >>> print(visualize.forest_text(trace, iteration=4))
@@ -139,41 +130,41 @@ def forest_text(source: Source, iteration: int | None = None, *, language: str =
     count = len(trace.iterations)
     if not count:
         return words("ui.empty") + "\n"
-    chosen = range(count) if iteration is None else [check_place("iteration", iteration, "this trace", count)]
+    numbers = range(count) if iteration is None else [check_index("iteration", iteration, "this trace", count)]
     index = trace.node_index()
-    return "\n".join("".join(f"{line}\n" for line in _lines(forest_graph(trace, at), words))
-                     + "".join(f"{line}\n" for line in _beams(trace.iterations[at], index, words))
-                     for at in chosen)  # fmt: skip
+    forests = ([*_lines(forest_graph(trace, number), words), *_beams(trace.iterations[number], index, words)]
+               for number in numbers)  # fmt: skip
+    return "\n".join("".join(f"{line}\n" for line in lines) for lines in forests)
 
 
 def _lines(forest: nx.DiGraph, words: Words) -> Iterator[str]:
     yield words("figure.forest", index=forest.graph["iteration"] + 1)
     for width in forest.graph["layers"]:
-        told = f"{caption(width, words)}, {width.record.accepted} {words('state.accepted')}"
-        yield f"  {layer_title(width.layer, width, forest, words)}: {told}"
-    waiting = [(id_, "", "") for id_, above in reversed(list(forest.in_degree)) if not above]
-    while waiting:  # a loop, since a chain may be longer than the stack
-        id_, lead, indent = waiting.pop()
+        verdict = f"{caption(width, words)}, {width.record.accepted} {words('state.accepted')}"
+        yield f"  {layer_title(width.layer, width, forest, words)}: {verdict}"
+    stack = [(id_, "", "") for id_, above in reversed(list(forest.in_degree)) if not above]
+    while stack:  # a chain may be too long for recursion
+        id_, lead, indent = stack.pop()
         yield f"{lead}{' | '.join(facts_of(id_, forest.nodes[id_], words))}"
         below = list(forest.successors(id_))
-        waiting += [(child, f"{indent}{'└─ ' if child == below[-1] else '├─ '}",
-                     indent + ("   " if child == below[-1] else "│  ")) for child in reversed(below)]  # fmt: skip
+        stack += [(child, f"{indent}{'└─ ' if child == below[-1] else '├─ '}",
+                   indent + ("   " if child == below[-1] else "│  ")) for child in reversed(below)]  # fmt: skip
 
 
 def _beams(iteration: Any, index: dict[int, Any], words: Words) -> Iterator[str]:
-    ended = [beam for layer in iteration.layers for beam in layer.beams if beam.node in layer.finished]
-    for name, beams in (("ui.output_beams", iteration.output_beams), ("ui.finished_beams", ended)):
+    finished = [beam for layer in iteration.layers for beam in layer.beams if beam.node in layer.finished]
+    for name, beams in (("ui.output_beams", iteration.output_beams), ("ui.finished_beams", finished)):
         for beam in sorted(beams, key=lambda one: -one.log_weight):
             count = f" {words('node.multiplicity', count=beam.multiplicity)}" if beam.multiplicity > 1 else ""
             weight = f"{words('ui.log_weight')} {number(beam.log_weight)}"
             yield f"  {words(name)}{count}, {weight}: {text_of(beam.node, index)!r}"
 
 
-# What this file's drawings and the Plotly figures share
+# Shared with the Plotly figures
 
 
 def describe(forest: nx.DiGraph, words: Words) -> str:
-    """Say a drawn forest in a line: how many nodes in how many layers, and what became of them."""
+    """Describe a forest in one line: how many nodes in how many layers, and what became of them."""
     marks = Counter(MARK_OF[node["state"]] for node in forest.nodes.values() if node["state"] != "input")
     return words(
         "ui.alt",
@@ -185,7 +176,7 @@ def describe(forest: nx.DiGraph, words: Words) -> str:
 
 
 def layer_title(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) -> str:
-    """Name a layer, and the place of its tokens in the text unless they are the same; a free one's has no room."""
+    """Name a layer, and the position of its tokens in the text where it differs; a free layer has no room for it."""
     if width and width.is_free:
         return words("layer.bonus", layer=layer)
     title, before = words("layer.title", layer=layer), forest.graph["before"]
@@ -193,13 +184,11 @@ def layer_title(layer: int, width: Width | None, forest: nx.DiGraph, words: Word
 
 
 def caption(width: Width, words: Words) -> str:
-    """Write the width of a layer, and the probability of its last guess."""
-    given = words("width.given", width=width.width)
-    if not 0 < width.width <= len(width.chances):
-        return given
-    return (
-        f"{given} · {words('width.short_between', width=width.width, reached=number(width.chances[width.width - 1]))}"
-    )
+    """Write the width of a layer, and the probability that so many of its guesses are accepted."""
+    count, text = width.width, words("width.given", width=width.width)
+    if not 0 < count <= len(width.chances):
+        return text
+    return f"{text} · {words('width.short_between', width=count, reached=number(width.chances[count - 1]))}"
 
 
 def token_of(id_: int, node: Attributes, words: Words, *, field: str = "token") -> str:
@@ -208,7 +197,7 @@ def token_of(id_: int, node: Attributes, words: Words, *, field: str = "token") 
 
 
 def label_of(id_: int, node: Attributes, words: Words) -> str:
-    """Return the label of a node, with how many beams end there. Right-to-left tokens do not turn their neighbours."""
+    """Return the label of a node, and how many beams end there. Right-to-left tokens do not turn their neighbours."""
     count = f" {words('node.multiplicity', count=node['slots'])}" if node["slots"] > 1 else ""
     return f"{_ISOLATE}{token_of(id_, node, words, field='label')}{_POP}{count}"
 
@@ -219,24 +208,24 @@ def facts_of(id_: int, node: Attributes, words: Words) -> Iterator[str]:
     yield words(f"state.{node['state']}") + (f", {words('state.landed')}" if node["landed"] else "")
     if node["slots"] > 1:
         yield words("node.multiplicity", count=node["slots"])
-    named = {"ui.target": node["target_prob"], "ui.draft": node["draft_prob"], "ui.log_weight": node["log_weight"]}
-    yield from (f"{words(key)} {number(value)}" for key, value in named.items() if value is not None)
-    for one in node["records"]:
-        if one.uniform is not None:
-            u = f"{words('table.uniform')} {number(one.uniform)}"
-            chance = one.acceptance if isinstance(one, Trial) else None
-            yield u if chance is None else f"{u}, {words('table.acceptance')} {number(chance)}"
+    numbers = {"ui.target": node["target_prob"], "ui.draft": node["draft_prob"], "ui.log_weight": node["log_weight"]}
+    yield from (f"{words(key)} {number(value)}" for key, value in numbers.items() if value is not None)
+    for record in node["records"]:
+        if record.uniform is not None:
+            uniform = f"{words('table.uniform')} {number(record.uniform)}"
+            chance = record.acceptance if isinstance(record, Trial) else None
+            yield uniform if chance is None else f"{uniform}, {words('table.acceptance')} {number(chance)}"
 
 
 def marks_of(forest: nx.DiGraph) -> list[str]:
-    """Return the marks that occur, in the order of the legend."""
-    found = {MARK_OF[node["state"]] for node in forest.nodes.values()}
-    return [mark for mark in MARKS if mark in found]
+    """Return the marks of a forest, in the order of the legend."""
+    marks = {MARK_OF[node["state"]] for node in forest.nodes.values()}
+    return [mark for mark in MARKS if mark in marks]
 
 
 def edges_of(forest: nx.DiGraph, words: Words) -> Iterator[tuple[int, tuple[Point, Point, Point]]]:
-    """Yield each edge by the node below it, in columns and rows: it starts behind the label of the parent, runs level
-    to its bend, and then smoothly to its end."""
+    """Yield each edge with the node it leads to, in columns and rows: it starts after the label of the parent, runs
+    level to its bend, then smoothly to its end."""
     for above, below in ((parent, id_) for id_ in forest for parent in forest.predecessors(id_)):
         parent, node = forest.nodes[above], forest.nodes[below]
         label = columns(token_of(above, parent, words, field="label"))
@@ -254,7 +243,7 @@ def smooth(start: Point, end: Point, count: int = CURVE_POINTS) -> list[Point]:
 
 
 def size_factor(node: Attributes) -> float:
-    """Likelier nodes are larger, and cover nodes smaller."""
+    """Return the scale of a mark: likelier nodes are larger, cover nodes smaller."""
     probability = node["target_prob"] if node["target_prob"] is not None else node["draft_prob"]
     known = SIZES.unknown_probability if probability is None else probability
     likelier = SIZES.mark_least + SIZES.mark_more * max(0.0, min(1.0, known)) ** 0.5
@@ -263,6 +252,5 @@ def size_factor(node: Attributes) -> float:
 
 def size_of(forest: nx.DiGraph) -> tuple[int, int]:
     """Return the width and the height of the drawing in pixels."""
-    return round(LEFT + (max(forest.graph["last_column"], 1) + 0.95) * PITCH), round(
-        BAND + (forest.graph["last_row"] + SIZES.free_rows) * ROW
-    )
+    width = LEFT + (max(forest.graph["last_column"], 1) + 0.95) * PITCH
+    return round(width), round(BAND + (forest.graph["last_row"] + SIZES.free_rows) * ROW)

@@ -1,7 +1,7 @@
 """How each state of a node looks: one of five marks, each with a colour after Okabe and Ito, a symbol and a dash.
 
-The tables of ``theme.json`` serve the figures, the SVG, the pages and the viewer. The colours are made lighter or
-darker so that labels reach a contrast of 4.5, and marks of 3, in both themes. Then colours and fonts of pages.
+The tables of ``theme.json`` serve the figures, the SVG, the pages and the viewer. Their colours are lightened or
+darkened so that labels reach a contrast of 4.5, and marks of 3, in both themes. Below: colours and fonts of pages.
 """
 
 import json
@@ -19,18 +19,13 @@ Theme = Literal["light", "dark"]
 class Style:
     """The look of one mark."""
 
-    symbol: str
-    """A Plotly marker symbol."""
+    symbol: str  # a Plotly marker symbol
     light: str
     dark: str
-    dash: str
-    """The dash of the edge that leads to the node."""
-    size: int
-    """Pixels across."""
-    path: str
-    """The symbol as an SVG path within -1..1, for drawings without Plotly."""
-    filled: bool
-    """False where only the outline is drawn."""
+    dash: str  # the dash of the edge that leads to the node
+    size: int  # pixels across
+    path: str  # the symbol as an SVG path within -1..1, for drawings without Plotly
+    filled: bool  # False where only the outline is drawn
 
     def color(self, theme: Theme = "light") -> str:
         """Return the colour on a light or dark page."""
@@ -39,23 +34,19 @@ class Style:
 
 _TABLE: dict[str, Any] = json.loads((resources.files("visualize") / "theme.json").read_text(encoding="utf-8"))
 SIZES = SimpleNamespace(**_TABLE["sizes"])
-"""Sizes of a drawn forest in pixels, parts of a column (``bend``, ``band_*``) or rows (``*_row*``); the patterns of
-dashes as SVG writes them; and how the square root of its probability makes a mark larger."""
+"""Sizes of a drawn forest in pixels, in parts of a column (``bend``, ``band_*``) or in rows (``*_row*``); dash patterns
+as SVG writes them; and how a mark grows with the square root of its probability."""
 
 MARKS: dict[str, tuple[str, ...]] = {mark: tuple(fields.pop("states")) for mark, fields in _TABLE["marks"].items()}
 """The states that share a mark, in the order of the legend.
 
-``start``: where the text stands; ``kept``: a guess that was kept; ``dropped``: a guess that failed; ``picked``: a token
-of the large model; ``guess``: a guess that was not tested.
+``start``: the text so far; ``kept``: a guess that was kept; ``dropped``: a guess that failed; ``picked``: a token that
+the large model chose; ``guess``: a guess that was not tested.
 """
 TREE_MARKS = tuple(mark for mark in MARKS if mark != "start")
-"""The marks of everything below the prompt."""
-YIELDED = (*MARKS["kept"], *MARKS["picked"])
-"""States of the tokens that a layer yielded."""
+YIELDED = (*MARKS["kept"], *MARKS["picked"])  # states of the tokens that a layer yields
 STYLES = {mark: Style(**fields) for mark, fields in _TABLE["marks"].items()}
-"""The look of each mark."""
 MARK_OF = {state: mark for mark, states in MARKS.items() for state in states}
-"""The mark of each state."""
 MONOSPACE = "ui-monospace, 'SF Mono', 'Cascadia Code', 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 FONT = {"family": "ui-sans-serif, system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif", "size": 13}
 

@@ -1,6 +1,6 @@
-"""Writes hand-outs into the documentation site, and checks what it loads: ``python .ci/docs/finish_site.py SITE``.
+"""Writes hand-outs into the documentation site, and checks what pages load: ``python .ci/docs/finish_site.py SITE``.
 
-``SITE/handouts/NAME.pdf`` is a lesson for the class and shows no answer, ``NAME-teacher.pdf`` shows all. The check
+``SITE/handouts/NAME.pdf`` is a lesson for the class, without answers; ``NAME-teacher.pdf`` has them all. The check
 fails if a page loads a script, style, font or picture from another address, or one that does not exist. Needs
 playwright and ``chromium``.
 """
@@ -21,33 +21,33 @@ sys.path.insert(0, str(ROOT))
 
 import visualize  # noqa: E402 - the package of this clone
 
-TOLD = "[...document.querySelectorAll('.answer')].filter((one) => one.checkVisibility()).length"
-ASKED = "document.querySelectorAll('.options').length"
+ANSWERS = "[...document.querySelectorAll('.answer')].filter((one) => one.checkVisibility()).length"
+QUESTIONS = "document.querySelectorAll('.options').length"
 
 
 def main(site: Path) -> int:
-    """Write the hand-outs, then print what the pages load that is not theirs; return the exit code."""
+    """Write the hand-outs, then print what pages load from elsewhere; return the exit code."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         print_handouts(browser, site / "handouts")
-        wrong = loaded_elsewhere(browser, site)
+        urls = foreign_urls(browser, site)
         browser.close()
-    print("\n".join(wrong) or "the pages ask no other address for anything")
-    return 1 if wrong else 0
+    print("\n".join(urls) or "the pages ask no other address for anything")
+    return 1 if urls else 0
 
 
-def loaded_elsewhere(browser: Browser, site: Path) -> list[str]:
-    """Return what pages ask of other addresses, and what they ask of the site that is not there."""
+def foreign_urls(browser: Browser, site: Path) -> list[str]:
+    """Return the URLs that pages load from other addresses, and those that the site does not have."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=site)) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        home, wrong = f"http://127.0.0.1:{server.server_port}/", list[str]()
+        home, urls = f"http://127.0.0.1:{server.server_port}/", list[str]()
         page = browser.new_page()
-        page.on("request", lambda asked: asked.url.startswith((home, "data:", "blob:")) or wrong.append(asked.url))
-        page.on("response", lambda answer: answer.status < 400 or wrong.append(answer.url))
+        page.on("request", lambda request: request.url.startswith((home, "data:", "blob:")) or urls.append(request.url))
+        page.on("response", lambda response: response.status < 400 or urls.append(response.url))
         for file in sorted(site.rglob("*.html")):
             page.goto(home + file.relative_to(site).as_posix(), wait_until="networkidle")
         server.shutdown()
-    return wrong
+    return urls
 
 
 def print_handouts(browser: Browser, output: Path) -> None:
@@ -66,17 +66,17 @@ def print_handouts(browser: Browser, output: Path) -> None:
 
 
 def print_handout(page: Page, file: Path, *, for_teacher: bool) -> None:
-    """Print an open lesson, and check what stands on the paper. Raises: SystemExit."""
+    """Print an open lesson, and check what is on the paper. Raises: SystemExit."""
     page.emulate_media(media="print")
-    told, asked = page.evaluate(TOLD), page.evaluate(ASKED)
-    if told != (asked if for_teacher else 0):
-        sys.exit(f"{file.name}: {told} answers stand on the paper, of {asked} questions")
+    answers, questions = page.evaluate(ANSWERS), page.evaluate(QUESTIONS)
+    if answers != (questions if for_teacher else 0):
+        sys.exit(f"{file.name}: {answers} answers are printed, of {questions} questions")
     content = page.pdf(format="A4", prefer_css_page_size=True)
     pages = len(re.findall(rb"/Type\s*/Page\b", content))
     if not pages:
         sys.exit(f"{file.name}: no pages")
     file.write_bytes(content)
-    print(f"{file.name}: {pages} pages, {told} of {asked} answers, {len(content) / 1000:.0f} kB")
+    print(f"{file.name}: {pages} pages, {answers} of {questions} answers, {len(content) / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

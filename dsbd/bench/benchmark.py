@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from dsbd.api import planning
+from dsbd.api import DecodeRequest
 from dsbd.bench.measure import measure
 from dsbd.bench.records import Progress, Run, Table, to_plain
 from dsbd.bench.statistics import make_table
@@ -28,27 +28,27 @@ WARM_UP_TOKENS = 8
 Cancel = Callable[[], bool] | None
 
 
-class Asked(NamedTuple):
+class Item(NamedTuple):
     """A question of a benchmark, as the models get it."""
 
     task: Task
     question: Question
     prompt: str
     max_new_tokens: int | None
-    """Of every system; None: each has that of its settings."""
+    """The same for all systems; None: each system's own setting."""
 
 
 class Turn(NamedTuple):
-    """One decode."""
+    """The decode of an item by a system, in one of the rounds."""
 
     system: System
-    asked: Asked
+    item: Item
     round: int
 
     @property
     def settings(self) -> DecodingSettings:
-        """With the new tokens that the question allows."""
-        own, limit = self.system.settings, self.asked.max_new_tokens
+        """The system's settings, with the number of new tokens that the item allows."""
+        own, limit = self.system.settings, self.item.max_new_tokens
         return own if limit is None else replace(own, max_new_tokens=limit)
 
     @property
@@ -58,10 +58,10 @@ class Turn(NamedTuple):
         Seeds of a plain prompt count up from the setting ``seed``. Those of another task's question depend on the
         question too: with equal seeds, questions would share their random numbers, and would not be independent.
         """
-        base, asked = self.system.settings.seed, self.asked
-        if isinstance(asked.task, Prompts):
+        base, item = self.system.settings.seed, self.item
+        if isinstance(item.task, Prompts):
             return (base + self.round) % 2**63
-        return int(digest(base, asked.task.name, asked.question.id, self.round)[:15], 16)
+        return int(digest(base, item.task.name, item.question.id, self.round)[:15], 16)
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +69,7 @@ class Benchmark(ShortRepr):
     """Which systems answer which questions, and how often, every time with another seed."""
 
     systems: tuple[System, ...]
-    asked: tuple[Asked, ...]
+    items: tuple[Item, ...]
     rounds: int
     chat: bool | None = None
     """As for :meth:`Pair.encode`."""
@@ -77,20 +77,20 @@ class Benchmark(ShortRepr):
     @property
     def total(self) -> int:
         """Number of decodes."""
-        return len(self.systems) * len(self.asked) * self.rounds
+        return len(self.systems) * len(self.items) * self.rounds
 
     def count_read(self, pair: Pair) -> int:
         """Return how many prompts are read into the pair's memory, by one system or more."""
-        sizes = [len(pair.encode(asked.prompt, self.chat)) for asked in self.asked]
-        longest = [max(Turn(one, asked, 0).settings.max_new_tokens for one in self.systems) for asked in self.asked]
+        sizes = [len(pair.encode(item.prompt, self.chat)) for item in self.items]
+        longest = [max(Turn(one, item, 0).settings.max_new_tokens for one in self.systems) for item in self.items]
         return sum(map(pair.reads, sizes, longest))
 
     def turns(self) -> Iterator[Turn]:
         """Yield every decode: all questions once, then once more; the systems of a question follow each other."""
         for round in range(self.rounds):
-            for asked in self.asked:
-                order = sorted(self.systems, key=lambda one: digest(asked.question.id, round, one.name))
-                yield from (Turn(one, asked, round) for one in order)
+            for item in self.items:
+                order = sorted(self.systems, key=lambda one: digest(item.question.id, round, one.name))
+                yield from (Turn(one, item, round) for one in order)
 
 
 def digest(*parts: object) -> str:
@@ -100,7 +100,7 @@ def digest(*parts: object) -> str:
 
 def make_benchmark(
     pair: Pair,
-    racing: Sequence[System],
+    systems: Sequence[System],
     tasks: Sequence[Task],
     *,
     limit: int | None = None,
@@ -116,16 +116,16 @@ def make_benchmark(
     Raises:
         SettingsError, PromptError, PairError: something in it cannot run on this pair; the message names it.
     """
-    asked = []
-    used = pair if any(one.drafts for one in racing) else replace(pair, draft=None)
+    items = []
+    used = pair if any(one.drafts for one in systems) else replace(pair, draft=None)
     for task in tasks:
         new_tokens = task.max_new_tokens if max_new_tokens is None else max_new_tokens
         for question in task.questions(limit):
             prompt = question.prompt
             if new_tokens is not None and not used.reads(len(pair.encode(prompt, chat)), new_tokens):
                 prompt = end_that_fits(used, prompt, new_tokens, chat)
-            asked.append(Asked(task, question, prompt, new_tokens))
-    benchmark = Benchmark(tuple(racing), tuple(asked), rounds, chat)
+            items.append(Item(task, question, prompt, new_tokens))
+    benchmark = Benchmark(tuple(systems), tuple(items), rounds, chat)
     require_runnable(pair, benchmark)
     return benchmark
 
@@ -135,13 +135,13 @@ def require_runnable(pair: Pair, benchmark: Benchmark) -> None:
     for one in benchmark.systems:
         if one.drafts and pair.draft is None:
             raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")
-    for asked in benchmark.asked:
-        size = len(pair.encode(asked.prompt, benchmark.chat))
-        for turn in (Turn(one, asked, 0) for one in benchmark.systems):
+    for item in benchmark.items:
+        size = len(pair.encode(item.prompt, benchmark.chat))
+        for turn in (Turn(one, item, 0) for one in benchmark.systems):
             pair.used_by(turn.settings).require_fitting(size, turn.settings.max_new_tokens)
             if not turn.system.is_ours and pair.reads(size, turn.settings.max_new_tokens):
                 raise PairError(
-                    f"{turn.system.name} cannot read a prompt into a memory, and prompt {asked.question.id} of "
+                    f"{turn.system.name} cannot read a prompt into a memory, and prompt {item.question.id} of "
                     f"{size:,} tokens goes beyond the context; leave {turn.system.method} out of the methods, or "
                     "load the pair without a memory"
                 )
@@ -169,61 +169,56 @@ def run_benchmark(
     pair: Pair,
     benchmark: Benchmark,
     cancel: Cancel = None,
-    watching: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
+    observe: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
 ) -> Iterator[Progress]:
     """Decode everything; closing the iterator ends it after a decode.
 
-    ``cancel`` is asked before each forward of a model; opponents are not asked. ``watching`` gives the observers of a
-    turn of one of our decoders.
+    ``cancel`` is called before each forward of one of our decoders; opponents run to their end. ``observe`` returns
+    the observers of a turn of one of our decoders.
 
     Yields:
-        Progress before each trial of ``auto``, each warm-up and each decode, and after the last. The progress after a
-        decode has its ``run``.
+        Progress before each trial of ``auto``, each warm-up and each decode, and after the last decode. What follows
+        a decode has its ``run``.
 
     Raises:
         StoppedError: ``cancel`` returned True.
         ModelError: a model returns logits that are not numbers, or memory runs out.
     """
-    at = Progress(0, benchmark.total, "auto")
-    settled = list[System]()
+    total, resolved = benchmark.total, list[System]()
     for one in benchmark.systems:
-        settled.append((yield from _settle(pair, benchmark, one, at, cancel)))
-    benchmark = replace(benchmark, systems=tuple(settled))
+        resolved.append((yield from _resolve(pair, benchmark, one, cancel)))
+    benchmark = replace(benchmark, systems=tuple(resolved))
     for one in benchmark.systems:
-        yield replace(at, doing="warm-up", name=one.name)
-        first = Turn(one, benchmark.asked[0], 0)
+        yield Progress(0, total, "warm-up", one.name)
+        first = Turn(one, benchmark.items[0], 0)
         short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
-        measure(pair, replace(one, settings=short), first.asked.prompt, first.seed, chat=benchmark.chat, cancel=cancel)
+        measure(pair, replace(one, settings=short), first.item.prompt, first.seed, chat=benchmark.chat, cancel=cancel)
     run = None
     for done, turn in enumerate(benchmark.turns()):
-        yield replace(at, done=done, doing="decode", name=turn.system.name, run=run)
-        run = _decode(pair, benchmark, turn, cancel, watching(turn))
-    yield replace(at, done=benchmark.total, doing="decode", run=run)
+        yield Progress(done, total, "decode", turn.system.name, run)
+        run = _decode(pair, benchmark, turn, cancel, observe(turn))
+    yield Progress(total, total, "decode", run=run)
 
 
-def _settle(
-    pair: Pair, benchmark: Benchmark, one: System, at: Progress, cancel: Cancel
-) -> Generator[Progress, None, System]:
+def _resolve(pair: Pair, benchmark: Benchmark, one: System, cancel: Cancel) -> Generator[Progress, None, System]:
     """Resolve what is ``auto``, by measuring on the first question; return the system."""
-    first = Turn(one, benchmark.asked[0], 0)
+    first = Turn(one, benchmark.items[0], 0)
     if not first.settings.is_auto:
         return one
-    trials = planning(pair, first.asked.prompt, first.settings, benchmark.chat, cancel)
-    while True:
-        try:
-            next(trials)
-        except StopIteration as end:
-            return replace(one, settings=replace(one.settings, **end.value.values), auto_reason=end.value.sentence)
-        yield replace(at, name=one.name)
+    request = DecodeRequest(pair, first.item.prompt, first.settings, chat=benchmark.chat, cancel=cancel)
+    for _ in request.planning():
+        yield Progress(0, benchmark.total, "auto", one.name)
+    assert request.plan is not None, "a field is auto"
+    return replace(one, settings=replace(one.settings, **request.plan.values), auto_reason=request.plan.sentence)
 
 
 def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, cancel: Cancel, observers: Sequence[Observer]) -> Run:
     """Decode a turn, and score the answer."""
-    one, (task, question, prompt, _) = turn.system, turn.asked
+    one, (task, question, prompt, _) = turn.system, turn.item
     limited = replace(one, settings=turn.settings)
     options: dict[str, Any] = {"chat": benchmark.chat, "stop": task.until, "cancel": cancel, "observers": observers}
-    found = measure(pair, limited, prompt, turn.seed, **options)
-    answer = task.answer(found["text"])
+    figures = measure(pair, limited, prompt, turn.seed, **options)
+    answer = task.answer(figures["text"])
     score, reason = task.score(question, answer)
     return Run(
         system=one.name,
@@ -240,13 +235,13 @@ def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, cancel: Cancel, observ
         answer=answer,
         score=score,
         reason=reason,
-        **found,
+        **figures,
     )
 
 
 @dataclass(frozen=True, repr=False)
 class Report(ShortRepr):
-    """What a benchmark found; not ``complete`` where Ctrl-C stopped it."""
+    """The result of a benchmark; not ``complete`` where Ctrl-C stopped it."""
 
     complete: bool
     tables: dict[str, Table]
@@ -255,10 +250,10 @@ class Report(ShortRepr):
     """Every decode with its score; texts are untrusted."""
 
 
-def hold_benchmark(pair: Pair, benchmark: Benchmark, output: str | None = None) -> Report:
-    """Run a benchmark to its end, or to Ctrl-C, and say on stderr how far it is.
+def report_benchmark(pair: Pair, benchmark: Benchmark, output: str | None = None) -> Report:
+    """Run a benchmark to its end, or to Ctrl-C, with its progress on stderr.
 
-    ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it is made.
+    ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it ends.
 
     Raises:
         SettingsError: the file exists or cannot be written.
@@ -277,7 +272,7 @@ def hold_benchmark(pair: Pair, benchmark: Benchmark, output: str | None = None) 
     order = [one.name for one in benchmark.systems]
     runs.sort(key=lambda run: order.index(run.system))
     tables = {}
-    for task in dict.fromkeys(asked.task for asked in benchmark.asked):
+    for task in dict.fromkeys(item.task for item in benchmark.items):
         if own := [run for run in runs if run.task == task.name]:
             tables[task.name] = make_table(own, task, BASELINE, here)
     return Report(complete, tables, tuple(runs))

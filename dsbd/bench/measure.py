@@ -1,8 +1,8 @@
 """One measured decode of one system: speed, counts, quality; and ``transformers.generate`` as an opponent.
 
 The opponent is used as it is shipped, with temperature, top-k and top-p passed explicitly. Its beam sampling follows
-another distribution: it warps each beam before joining, draws twice as many pairs without replacement and keeps the
-best scores. Its beam search expands the prompt to one row per beam. With an assistant it runs one sequence.
+another distribution: it warps each beam before joining, draws twice as many candidates without replacement and keeps
+the best scores. Its beam search expands the prompt to one sequence per beam. With an assistant it runs one sequence.
 """
 
 import math
@@ -18,18 +18,19 @@ import torch
 from dsbd.api import READING, decode
 from dsbd.bench.systems import System
 from dsbd.errors import SettingsError
+from dsbd.iteration import Iteration
 from dsbd.machine import memory_errors, synchronise, without_warnings
 from dsbd.models.cache import PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.next_tokens import token_log_probs
-from dsbd.session import IterationEnd, Observer
+from dsbd.session import Observer
 from dsbd.settings import DecodingSettings
 from dsbd.util import cancel_check, value_of
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
 COPIED = 10
-"""Tokens that ``generate`` copies at a time, where the pair has no draft model."""
+"""Tokens that ``generate`` copies at a time where the pair has no draft model."""
 
 
 def measure(
@@ -58,34 +59,34 @@ def measure(
     if system.is_ours:
         options: dict[str, Any] = {"stop": stop, "observers": observers, "chat": chat, "cancel": cancel}
         result, seconds = _clocked(pair, lambda: decode(pair, prompt, settings, **options))
-        found = list(result.token_ids)
+        token_ids = list(result.token_ids)
         names = ("layers", "target_calls", "prefill_seconds", "iterations", "accepted", "rejected", "mean_width",
                  "kv_peak_bytes")  # fmt: skip
         counts = {name: getattr(result.stats, name) for name in names}
     else:
         with as_shipped(pair):
-            (found, counts), seconds = _clocked(pair, lambda: generate(pair, ids, system.method, settings, stop))
+            (token_ids, counts), seconds = _clocked(pair, lambda: generate(pair, ids, system.method, settings, stop))
     prefix = None if window.memory is None else window.memory.embedding
-    weight, limit = log_likelihood(pair.target, window.ids, found, prefix), settings.max_new_tokens
+    weight, limit = log_likelihood(pair.target, window.ids, token_ids, prefix), settings.max_new_tokens
     return counts | {
         "seed": seed,
         "segments": None if window.memory is None else len(window.memory.segments),
-        "text": pair.detokenize(found),
-        "ended": "eos" if found[-1] in pair.eos else "limit" if counts["layers"] >= limit else "until",
+        "text": pair.detokenize(token_ids),
+        "ended": "eos" if token_ids[-1] in pair.eos else "limit" if counts["layers"] >= limit else "until",
         "seconds": seconds,
         "prefill_seconds": min(counts["prefill_seconds"], seconds),
-        "new_tokens": len(found),
-        "perplexity": math.exp(-weight / len(found)),
+        "new_tokens": len(token_ids),
+        "perplexity": math.exp(-weight / len(token_ids)),
     }
 
 
 def _clocked(pair: Pair, call: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what a call returned, and its seconds."""
+    """Return the result of a call, and its seconds."""
     synchronise(pair.device)
     start = time.perf_counter()
-    found = call()
+    result = call()
     synchronise(pair.device)
-    return found, time.perf_counter() - start
+    return result, time.perf_counter() - start
 
 
 @torch.inference_mode()
@@ -97,10 +98,10 @@ def log_likelihood(
     ``prefix`` is the embedding [hidden] of a memory that stands in front of the prompt.
     """
     tokens = torch.tensor([[*prompt_ids, *token_ids]], device=model.device)
-    fed = tokens if prefix is None else model.behind(prefix, tokens)
-    logits = model.forward(fed)[0, -1 - len(token_ids) : -1]
-    own = token_log_probs(logits).gather(1, tokens[0, len(prompt_ids) :, None])
-    return float(own.double().sum())
+    inputs = tokens if prefix is None else model.behind(prefix, tokens)
+    logits = model.forward(inputs)[0, -1 - len(token_ids) : -1]
+    log_probs = token_log_probs(logits).gather(1, tokens[0, len(prompt_ids) :, None])
+    return float(log_probs.double().sum())
 
 
 @torch.inference_mode()
@@ -136,12 +137,12 @@ def generate(
     tokens = torch.tensor([list(prompt_ids)], device=pair.device)
     ends: list[float] = []
 
-    def note(*_: Any) -> None:
+    def note_end(*_: Any) -> None:
         if not ends:
             synchronise(pair.device)
         ends.append(time.perf_counter())
 
-    handle = pair.target.model.register_forward_hook(note)
+    handle = pair.target.model.register_forward_hook(note_end)
     try:
         with torch.random.fork_rng(devices=[pair.device] if pair.device.type == "cuda" else []), without_warnings():
             torch.manual_seed(settings.seed)
@@ -149,9 +150,9 @@ def generate(
             output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
     finally:
         handle.remove()
-    found = trimmed(output[0, len(prompt_ids) :].tolist(), pair)
-    layers = len(found) if method == "hf_assisted" else len(ends)
-    return found, {"layers": layers, "target_calls": len(ends), "prefill_seconds": ends[0] - start}
+    token_ids = trimmed(output[0, len(prompt_ids) :].tolist(), pair)
+    layers = len(token_ids) if method == "hf_assisted" else len(ends)
+    return token_ids, {"layers": layers, "target_calls": len(ends), "prefill_seconds": ends[0] - start}
 
 
 @contextmanager
@@ -174,8 +175,8 @@ class _PassTimes(Observer):
     def __init__(self, size: int) -> None:
         self.size, self.seconds = size, list[float]()
 
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        if 1 + len(iteration.scored.slots) == self.size:
+    def on_iteration(self, iteration: Iteration) -> None:
+        if 1 + len(iteration.slots) == self.size:
             self.seconds.append(iteration.seconds["score"])
 
 
@@ -184,23 +185,24 @@ def time_passes(
 ) -> list[dict[int, float]]:
     """Return the median seconds of a pass of the target over so many tokens, by size, round by round.
 
-    Tokens above 1 are guesses that are checked, so they need a draft model. The sizes take turns, once more than is
-    asked for: the first round warms up. A round in which the text ends before a pass of each size is left out.
+    All tokens but the first are guesses, so sizes above 1 need a draft model. The sizes take turns, for one round more:
+    the first warms up. A round in which the text ends before a pass of each size is left out.
     Raises: as :func:`dsbd.decode`.
     """
-    found = []
+    medians = []
     for _ in range(rounds + 1):
-        watches = [_PassTimes(size) for size in sizes]
-        for watch in watches:
-            how: dict[str, Any] = {"method": "speculative", "draft_depth": watch.size - 1}
-            settings = DecodingSettings(max_new_tokens=8 + 2 * watch.size, **how)
-            decode(pair, prompt, settings, observers=[watch], cancel=cancel)
-        if all(watch.seconds for watch in watches):
-            found.append({watch.size: statistics.median(watch.seconds) for watch in watches})
-    return found[1:]
+        clocks = [_PassTimes(size) for size in sizes]
+        for clock in clocks:
+            settings = DecodingSettings(
+                method="speculative", draft_depth=clock.size - 1, max_new_tokens=8 + 2 * clock.size
+            )
+            decode(pair, prompt, settings, observers=[clock], cancel=cancel)
+        if all(clock.seconds for clock in clocks):
+            medians.append({clock.size: statistics.median(clock.seconds) for clock in clocks})
+    return medians[1:]
 
 
 def trimmed(ids: list[int], pair: Pair) -> list[int]:
     """Cut after the first EOS; what follows is padding."""
-    end = next((place for place, token in enumerate(ids, 1) if token in pair.eos), len(ids))
+    end = next((count for count, token in enumerate(ids, 1) if token in pair.eos), len(ids))
     return ids[:end]

@@ -1,4 +1,4 @@
-"""What benchmarks and races find, as frozen records: a decode, a table, a race; to plain data and back. Needs no torch.
+"""What benchmarks and races measure, as frozen records: a run, a table, a race; to plain data and back. Needs no torch.
 
 None means "not measured" everywhere, or that a method has no such figure. Texts are untrusted.
 """
@@ -12,49 +12,34 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from dsbd.bench.task import Question
 from dsbd.errors import RecordError
 from dsbd.results import ShortRepr
 from dsbd.util import read_file, write_file
 
 Phase = Literal["prefill", "draft", "score", "verify", "commit", "forward"]
-Verdict = Literal["faster", "slower", "no difference seen", "not measured"]
 Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a benchmark is: decodes done, in all, what is next (``auto``, ``warm-up`` or ``decode``), and of whom."""
+    """How far a benchmark is: decodes done, in all, what is next (``auto``, ``warm-up`` or ``decode``), and by whom."""
 
     done: int
     total: int
     doing: str
     name: str = ""
     run: "Run | None" = None
-    """What has just been decoded."""
+    """The decode that has just ended."""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Run(ShortRepr):
-    """One decode of one question by one system, and its score."""
+class Answer(ShortRepr):
+    """What one system returned for one question, and its score."""
 
     system: str
-    method: str
-    settings: dict[str, Any]
-    """Those that the method reads, with nothing ``auto``; ``auto_reason`` says why ``auto`` resolved to them."""
-    auto_reason: str | None = None
-    task: str
     question: str
-    cluster: str
-    """Questions of one cluster are not independent."""
-    round: int
-    """0 for the first decode of a question, 1 for the second with another seed, ..."""
     seed: int
-    prompt: str
-    references: tuple[str, ...] = ()
-    shortened: bool = False
-    """Whether the prompt was shortened to fit the models."""
-    segments: int | None = None
-    """In how many segments the prompt was read into a memory; None if it was not."""
     text: str
     answer: str
     """The part of the text that is scored."""
@@ -62,8 +47,29 @@ class Run(ShortRepr):
     """The task's main metric; None where there is no right answer."""
     reason: str = ""
     """Why the answer is wrong, where that is known."""
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Run(Answer):
+    """One decode of one question by one system, and what was measured of it."""
+
+    method: str
+    settings: dict[str, Any]
+    """Those that the method reads, with nothing ``auto``; ``auto_reason`` says why ``auto`` resolved to them."""
+    auto_reason: str | None = None
+    task: str
+    cluster: str
+    """Questions of one cluster are not independent."""
+    round: int
+    """0 for the first decode of a question, 1 for the second with another seed, ..."""
+    prompt: str
+    references: tuple[str, ...] = ()
+    shortened: bool = False
+    """Whether the prompt was shortened to fit the models."""
+    segments: int | None = None
+    """In how many segments the prompt was read into a memory; None if it was not."""
     ended: str
-    """``eos``, ``until`` (a text that ends an answer was there, and everything before it is settled) or ``limit``."""
+    """``eos``, ``limit``, or ``until``: a text that ends an answer was there, and nothing before it can change."""
     seconds: float
     """Wall clock of the whole call, prefill included."""
     prefill_seconds: float
@@ -114,6 +120,13 @@ class Mean:
     clusters: int
 
 
+def _verdict(low: float | None, high: float | None, equal: float, above: str, below: str) -> str:
+    """Return on which side of equality an interval lies."""
+    if low is None or high is None:
+        return "not measured"
+    return above if low > equal else below if high < equal else "no difference seen"
+
+
 @dataclass(frozen=True)
 class Difference:
     """Ours minus theirs on the same questions."""
@@ -127,11 +140,7 @@ class Difference:
     @property
     def verdict(self) -> str:
         """``higher``, ``lower``, "no difference seen" (the interval holds zero), or ``not measured``: no interval."""
-        if self.of.low is None or self.of.high is None:
-            return "not measured"
-        if self.of.low <= 0 <= self.of.high:
-            return "no difference seen"
-        return "higher" if self.of.low > 0 else "lower"
+        return _verdict(self.of.low, self.of.high, 0, "higher", "lower")
 
 
 @dataclass(frozen=True)
@@ -144,11 +153,9 @@ class Ratio(Interval):
     of: int
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> str:
         """``faster`` or ``slower`` where the interval leaves out 1."""
-        if self.low is None or self.high is None:
-            return "not measured"
-        return "faster" if self.low > 1 else "slower" if self.high < 1 else "no difference seen"
+        return _verdict(self.low, self.high, 1, "faster", "slower")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -182,7 +189,7 @@ class Row(ShortRepr):
 class Table(ShortRepr):
     """One task; all systems."""
 
-    format: str = "dsbd-contest/2"
+    format: str = "dsbd-benchmark/3"
     task: str
     metric: str
     """The task's main metric; ``perplexity`` where nothing is right or wrong."""
@@ -198,7 +205,7 @@ class Table(ShortRepr):
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Span:
     """What a decode did between two moments, in seconds from its beginning; ``forward``: phases not told apart."""
 
     phase: Phase
@@ -207,8 +214,8 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Landing:
-    """Layers that became final at one moment, and what they added to the text that was returned in the end."""
+class Commit:
+    """Tokens that became final at one moment, and what they added to the text that was returned in the end."""
 
     seconds: float
     tokens: int
@@ -216,83 +223,53 @@ class Landing:
 
 
 @dataclass(frozen=True)
-class Lane:
-    """One decode of one system: its phases one after the other, and when tokens became final.
+class Timeline:
+    """One measured decode on its own clock, which counts its phases only: what it did, and when tokens became final."""
 
-    The clock counts the phases only. The decode is one of those that the figures of the race come from.
-    """
-
-    stretches: tuple[Stretch, ...]
-    landings: tuple[Landing, ...]
+    spans: tuple[Span, ...]
+    commits: tuple[Commit, ...]
     seed: int
 
     @property
     def seconds(self) -> float:
         """When the decode was over."""
-        return self.stretches[-1].end if self.stretches else 0.0
+        return self.spans[-1].end if self.spans else 0.0
 
     @property
     def text(self) -> str:
         """The returned text."""
-        return "".join(landing.text for landing in self.landings)
+        return "".join(commit.text for commit in self.commits)
 
     @property
-    def has_phases(self) -> bool:
-        """False if the phases of the decoder are not known."""
-        return all(stretch.phase != "forward" for stretch in self.stretches)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What one decode of the prompt at a place of the race returned, the part that is scored, and its score."""
-
-    prompt: int
-    seed: int
-    text: str
-    answer: str = ""
-    right: bool | None = None
-    reason: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Racer:
-    """One system: its figures, its lane and its texts."""
-
-    row: Row
-    lane: Lane | None
-    answers: tuple[Answer, ...]
-
-    @property
-    def name(self) -> str:
-        """The system's name."""
-        return self.row.system
-
-
-@dataclass(frozen=True, kw_only=True)
-class RacedPrompt:
-    """One prompt, and its right answer where it is a task's question."""
-
-    text: str
-    gold: str = ""
+    def passes(self) -> int | None:
+        """Passes of the target, each of which commits tokens; None where the phases are not told apart."""
+        has_phases = all(span.phase != "forward" for span in self.spans)
+        return len(self.commits) if has_phases else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Race:
-    """A whole race."""
+    """A benchmark to be shown: its table and answers, and a timeline of each system on the first question."""
 
-    format: str = "dsbd-race/2"
-    prompts: tuple[RacedPrompt, ...]
-    task: str | None
-    """None for prompts without right answers; then the metric is ``perplexity``."""
-    metric: str
-    higher_is_better: bool
-    rounds: int
-    baseline: str | None
-    racers: tuple[Racer, ...]
+    format: str = "dsbd-race/3"
+    questions: tuple[Question, ...]
+    table: Table
+    answers: tuple[Answer, ...]
+    timelines: Mapping[str, Timeline]
+    """By system: the decode of the first question that took the middle time."""
     complete: bool = True
     """False where the race was stopped."""
-    conditions: Mapping[str, Any] = field(default_factory=dict)
-    """Machine, versions and models; empty where the reader sits at the machine."""
+
+    def answers_of(self, system: str, question: str | None = None) -> list[Answer]:
+        """Return the answers of a system, to all questions or to that of an id."""
+        return [one for one in self.answers if one.system == system and question in (None, one.question)]
+
+    def is_same_text(self, system: str, other: str) -> bool:
+        """Tell whether two systems wrote the same text wherever both answered a question with one seed."""
+        texts = {(one.question, one.seed): one.text for one in self.answers_of(other)}
+        pairs = [(one.text, texts.get((one.question, one.seed))) for one in self.answers_of(system)]
+        compared = [text == expected for text, expected in pairs if expected is not None]
+        return bool(compared) and all(compared)
 
     def save(self, path: str | Path) -> None:
         """Write the race as JSON. Raises: OSError."""
@@ -316,17 +293,18 @@ def read_record(kind: type[Record], data: Any) -> Record:
     """
     if isinstance(data, kind):
         return data
-    known = getattr(kind, "format", None)
-    remedy = f"give a {kind.__name__.lower()}, or what to_plain returns of one"
-    if not isinstance(data, Mapping) or data.get("format", known) != known:
-        found = f"format {data.get('format')!r}" if isinstance(data, Mapping) else f"a {type(data).__name__}"
-        raise RecordError(f"{found} is no {kind.__name__.lower()} of {known!r}; {remedy}")
+    known, name = getattr(kind, "format", None), kind.__name__.lower()
+    remedy = f"give a {name}, or what to_plain returns of one"
+    if not isinstance(data, Mapping):
+        raise RecordError(f"a {type(data).__name__} is no {name} of {known!r}; {remedy}")
+    if (stated := data.get("format", known)) != known:
+        raise RecordError(f"format {stated!r} is no {name} of {known!r}; {remedy}, and measure again what is older")
     try:
         return _adapter(kind).validate_python(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(step) for step in first["loc"])
-        raise RecordError(f"no {kind.__name__.lower()}: {place}: {first['msg']}; {remedy}") from None
+        field_path = ".".join(str(step) for step in first["loc"])
+        raise RecordError(f"no {name}: {field_path}: {first['msg']}; {remedy}") from None
 
 
 def to_plain(record: Any) -> dict[str, Any]:

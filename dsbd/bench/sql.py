@@ -4,7 +4,7 @@ All queries of this process run in one other process, which can be ended at any 
 query is limited by its own work, so that no load of the machine changes a score: steps, bytes, memory, processor time.
 
 Two queries gave the same rows if their values are equal, or one is a float and they differ by at most 1e-6 (1e-9 of the
-larger one); NULL is the same as NULL. Rows are a multiset, unless the order is asked for.
+larger one); NULL is the same as NULL. Rows are a multiset, unless their order counts.
 """
 
 import math
@@ -42,7 +42,12 @@ _REFUSED_FUNCTIONS = {
     *("date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"),
 }
 """They load code, make values of any length from a few characters, or may answer differently each time."""
-_STEPS_PER_CALL = 1_000
+_STEPS_PER_CALL, _STEPS = 1_000, 1_000_000
+"""Instructions of SQLite's virtual machine: how often they are counted, and how many a query may take."""
+_CHARACTERS, _RESULT_BYTES = 10_000, 1_000_000
+"""Of a query, and of all texts and blobs of its result."""
+_DEPTH, _TERMS = 200, 100
+"""Of an expression, and of UNION and its like in one SELECT (before Python 3.11 SQLite's own: 1,000 and 500)."""
 _SQLITE_BYTES = 256_000_000
 _PROCESS_BYTES = 1_000_000_000
 _CLOCK_TIMES = 30
@@ -54,21 +59,11 @@ _LATE = 75
 class QueryLimits:
     """How much one query may use."""
 
-    characters: int = 10_000
-    """Of the query's text."""
-    steps: int = 1_000_000
-    """Instructions of SQLite's virtual machine, counted in thousands."""
     rows: int = 1_000
     names: bool = False
     """True: the names of the columns come first, as one more row."""
-    bytes: int = 1_000_000
-    """Of all texts and blobs of the result."""
     value: int = 100_000
     """Bytes of one text or blob while the query runs (from Python 3.11 on; else only the memory bounds it)."""
-    depth: int = 200
-    """Of an expression (from Python 3.11 on; else 1,000)."""
-    terms: int = 100
-    """Of UNION and its like in one SELECT (from Python 3.11 on; else 500)."""
     seconds: float = 20.0
     """Of processor time, far more than a million steps take; thirty times as long by the clock ends a query too."""
 
@@ -87,8 +82,8 @@ def run_query(database: Path, query: str, limits: QueryLimits = QueryLimits()) -
     Raises:
         QueryError: the query is empty, refused, fails, or goes past a limit; or the file cannot be read.
     """
-    if len(query) > limits.characters:
-        raise QueryError(f"the query has {len(query)} characters, and {limits.characters} are allowed")
+    if len(query) > _CHARACTERS:
+        raise QueryError(f"the query has {len(query)} characters, and {_CHARACTERS} are allowed")
     if "\0" in query:
         raise QueryError("the query has a NUL character")
     return _process(os.getpid()).ask(database.resolve(), query, limits)
@@ -200,7 +195,7 @@ def _rows(connection: sqlite3.Connection, query: str, limits: QueryLimits) -> li
     def is_over() -> bool:
         nonlocal calls
         calls += 1
-        return calls * _STEPS_PER_CALL > limits.steps
+        return calls * _STEPS_PER_CALL > _STEPS
 
     _harden(connection, limits)
     connection.set_authorizer(_authorize)
@@ -208,8 +203,8 @@ def _rows(connection: sqlite3.Connection, query: str, limits: QueryLimits) -> li
     try:
         return _read(connection.execute(query), limits)
     except sqlite3.OperationalError as error:
-        if calls * _STEPS_PER_CALL > limits.steps:
-            raise QueryError(f"the query takes more than {limits.steps} steps") from error
+        if calls * _STEPS_PER_CALL > _STEPS:
+            raise QueryError(f"the query takes more than {_STEPS} steps") from error
         raise
 
 
@@ -221,8 +216,8 @@ def _harden(connection: sqlite3.Connection, limits: QueryLimits) -> None:
     if hasattr(connection, "setlimit"):  # from Python 3.11 on
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.value)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, limits.depth)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, limits.terms)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, _DEPTH)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, _TERMS)
 
 
 def _read(cursor: sqlite3.Cursor, limits: QueryLimits) -> list[Row]:
@@ -235,8 +230,8 @@ def _read(cursor: sqlite3.Cursor, limits: QueryLimits) -> list[Row]:
         if len(rows) == limits.rows + limits.names:
             raise QueryError(f"the query gives more than {limits.rows} rows")
         read += sum(len(value) for value in row if isinstance(value, (str, bytes)))
-        if read > limits.bytes:
-            raise QueryError(f"the query gives more than {limits.bytes} bytes")
+        if read > _RESULT_BYTES:
+            raise QueryError(f"the query gives more than {_RESULT_BYTES} bytes")
         rows.append(row)
     return rows
 
@@ -285,7 +280,7 @@ def _some_columns(gold: Sequence[Row], answer: Sequence[Row], same: _Same, chose
         trial = (*chosen, column)
         if (
             column not in chosen
-            and same([row[: len(trial)] for row in gold], [tuple(row[place] for place in trial) for row in answer])
+            and same([row[: len(trial)] for row in gold], [tuple(row[index] for index in trial) for row in answer])
             and _some_columns(gold, answer, same, trial)
         ):
             return True
@@ -294,13 +289,13 @@ def _some_columns(gold: Sequence[Row], answer: Sequence[Row], same: _Same, chose
 
 def _same_multisets(gold: Sequence[Row], answer: Sequence[Row]) -> bool:
     """Pair equal rows first, then the rest within the tolerance."""
-    left, found = Counter(gold), Counter(answer)
-    missing, extra = list((left - found).elements()), list((found - left).elements())
+    right, own = Counter(gold), Counter(answer)
+    missing, extra = (right - own).elements(), list((own - right).elements())
     for row in missing:
-        place = next((place for place, other in enumerate(extra) if _same_row(row, other)), None)
-        if place is None:
+        near = next((other for other in extra if _same_row(row, other)), None)
+        if near is None:
             return False
-        del extra[place]
+        extra.remove(near)
     return True
 
 

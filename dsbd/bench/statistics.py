@@ -38,22 +38,22 @@ def clustered_rate(values: Sequence[float], clusters: Sequence[Hashable]) -> Mea
 
     *Source:* Franco, Little, Louis and Slud, Journal of Survey Statistics and Methodology 7 (2019).
     """
-    found, count = clustered_mean(values, clusters), len(values)
-    if found.clusters == count:
-        return _wilson(found, count, NORMAL_95)
-    if found.standard_error is None:
-        return found
-    spread, error = found.mean * (1 - found.mean), found.standard_error
-    size = float(found.clusters) if spread == 0 else count if error == 0 else min(spread / error**2, count)
-    return _wilson(found, size, student_95(found.clusters - 1))
+    mean, count = clustered_mean(values, clusters), len(values)
+    if mean.clusters == count:
+        return _wilson(mean, count, NORMAL_95)
+    if mean.standard_error is None:
+        return mean
+    spread, error = mean.mean * (1 - mean.mean), mean.standard_error
+    size = float(mean.clusters) if spread == 0 else count if error == 0 else min(spread / error**2, count)
+    return _wilson(mean, size, student_95(mean.clusters - 1))
 
 
-def _wilson(found: Mean, size: float, quantile: float) -> Mean:
-    share, square = found.mean, quantile**2 / size
+def _wilson(rate: Mean, size: float, quantile: float) -> Mean:
+    share, square = rate.mean, quantile**2 / size
     middle = share + square / 2
     half = math.sqrt(square * (share * (1 - share) + square / 4))
     low, high = ((middle + side * half) / (1 + square) for side in (-1, 1))
-    return replace(found, low=max(min(low, share), 0.0), high=min(max(high, share), 1.0))
+    return replace(rate, low=max(min(low, share), 0.0), high=min(max(high, share), 1.0))
 
 
 def clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Mean:
@@ -111,14 +111,13 @@ def paired_difference(
     ours: Mapping[str, float], theirs: Mapping[str, float], clusters: Mapping[str, Hashable]
 ) -> Difference | None:
     """Return ours minus theirs over the questions that both answered; None where there is none."""
-    both = [question for question in ours if question in theirs]
-    if not both:
+    differences = {question: ours[question] - theirs[question] for question in ours if question in theirs}
+    if not differences:
         return None
-    differences = [ours[question] - theirs[question] for question in both]
     return Difference(
-        clustered_mean(differences, [clusters[question] for question in both]),
-        above=sum(value > 0 for value in differences),
-        below=sum(value < 0 for value in differences),
+        clustered_mean([*differences.values()], [clusters[question] for question in differences]),
+        above=sum(value > 0 for value in differences.values()),
+        below=sum(value < 0 for value in differences.values()),
     )
 
 
@@ -138,8 +137,8 @@ def median_interval(groups: Collection[Sequence[float]]) -> Interval:
     sides = [sum((value > middle) - (value < middle) for value in group) / 2 for group in groups]
     squares = math.fsum(side**2 for side in sides) * count / (count - 1)
     reach = student_95(count - 1) * math.sqrt(max(squares, len(values) / 4))
-    place = max(math.floor(len(values) / 2 - reach), 0)
-    return Interval(middle, values[place], values[-1 - place])
+    index = max(math.floor(len(values) / 2 - reach), 0)
+    return Interval(middle, values[index], values[-1 - index])
 
 
 def student_95(degrees: int) -> float:
@@ -167,14 +166,11 @@ def make_table(runs: Sequence[Run], task: Task, baseline: str, conditions: Mappi
     """Return the table of a task's runs, its rows in the order in which systems come in them.
 
     Without a metric, perplexity stands for quality. Intervals are over questions, clustered as the task says; of a
-    single question, over its seeds. ``baseline`` is a name or method of systems; where it is not there, nothing is
-    compared.
+    single question, over its seeds. ``baseline`` is the name or method of a system; without it nothing is compared.
     """
     if len({run.question for run in runs}) == 1:
         runs = [replace(run, question=f"{run.round}", cluster=f"{run.round}", round=0) for run in runs]
-    by_name: dict[str, list[Run]] = {}
-    for run in runs:
-        by_name.setdefault(run.system, []).append(run)
+    by_name = _grouped(runs, "system")
     base = next((own for own in by_name.values() if baseline in (own[0].system, own[0].method)), [])
     return Table(
         task=task.name,
@@ -191,11 +187,11 @@ def make_table(runs: Sequence[Run], task: Task, baseline: str, conditions: Mappi
 
 def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
     """Return the figures of one system."""
-    first, wide = own[0], [run for run in own if run.mean_width is not None]
-    clusters = {run.question: run.cluster for run in own}
+    first, clusters = own[0], {run.question: run.cluster for run in own}
     units, figure = list(clusters.values()), _score if has_metric else _perplexity
     perplexity = clustered_perplexity([*_means(own, _perplexity, statistics.geometric_mean).values()], units)
-    tried = _sum(own, "accepted") + _sum(own, "rejected")
+    paces = [[1000 * run.seconds / run.layers for run in cluster] for cluster in _grouped(own, "cluster").values()]
+    wide = [run for run in own if run.mean_width is not None]
     return Row(
         system=first.system,
         method=first.method,
@@ -206,13 +202,11 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
         tokens_per_second=clustered_ratio(
             [run.layers for run in own], [run.decode_seconds for run in own], [run.cluster for run in own]
         ),
-        milliseconds_per_token=median_interval(
-            _by(own, "cluster", lambda run: 1000 * run.seconds / run.layers).values()
-        ),
+        milliseconds_per_token=median_interval(paces),
         prefill_seconds=statistics.median(run.prefill_seconds for run in own),
         target_calls=statistics.fmean(run.target_calls for run in own),
         layers_per_iteration=_over(_sum(own, "layers"), _sum(own, "iterations")),
-        acceptance_rate=_over(_sum(own, "accepted"), tried),
+        acceptance_rate=_over(_sum(own, "accepted"), _sum(own, "accepted") + _sum(own, "rejected")),
         mean_width=_over(sum((run.mean_width or 0.0) * run.layers for run in wide), _sum(wide, "layers")),
         kv_peak_bytes=max((run.kv_peak_bytes for run in own if run.kv_peak_bytes is not None), default=None),
         difference=paired_difference(_means(own, figure), _means(base, figure), clusters),
@@ -222,33 +216,28 @@ def _row(own: Sequence[Run], base: Sequence[Run], has_metric: bool) -> Row:
 
 def speed_ratio(own: Sequence[Run], base: Sequence[Run]) -> Ratio | None:
     """Return the median of the speed ratios and its interval; None where no two runs match."""
-    theirs = {(run.question, run.round): run.tokens_per_second for run in base}
-    both = [run for run in own if (run.question, run.round) in theirs]
-    if not both:
+    speeds = {(run.question, run.round): run.tokens_per_second for run in base}
+    paired = _grouped([run for run in own if (run.question, run.round) in speeds], "cluster").values()
+    ratios = [[run.tokens_per_second / speeds[run.question, run.round] for run in cluster] for cluster in paired]
+    if not ratios:
         return None
-    groups = _by(both, "cluster", lambda run: run.tokens_per_second / theirs[run.question, run.round]).values()
-    values = [value for group in groups for value in group]
-    return Ratio(
-        **asdict(median_interval(groups)),
-        baseline=base[0].system,
-        above_1=sum(value > 1 for value in values),
-        of=len(values),
-    )
+    above, count = sum(ratio > 1 for cluster in ratios for ratio in cluster), sum(map(len, ratios))
+    return Ratio(**asdict(median_interval(ratios)), baseline=base[0].system, above_1=above, of=count)
 
 
-def _by(runs: Sequence[Run], name: str, figure: Figure) -> dict[str, list[float]]:
-    """Return a figure of each run, by its question or its cluster."""
-    found: dict[str, list[float]] = {}
+def _grouped(runs: Sequence[Run], field: str) -> dict[str, list[Run]]:
+    """Return the runs by system, question or cluster."""
+    groups: dict[str, list[Run]] = {}
     for run in runs:
-        found.setdefault(getattr(run, name), []).append(figure(run))
-    return found
+        groups.setdefault(getattr(run, field), []).append(run)
+    return groups
 
 
 def _means(
     runs: Sequence[Run], figure: Figure, mean: Callable[[list[float]], float] = statistics.fmean
 ) -> dict[str, float]:
     """Return the mean of a figure over the seeds of each question."""
-    return {question: mean(values) for question, values in _by(runs, "question", figure).items()}
+    return {question: mean([*map(figure, own)]) for question, own in _grouped(runs, "question").items()}
 
 
 def _sum(runs: Sequence[Run], name: str) -> int:
@@ -259,26 +248,28 @@ def _over(top: float, bottom: float) -> float | None:
     return top / bottom if bottom else None
 
 
-def _cell(found: Interval | Mean | float | None, digits: int = 2, scale: float = 1.0) -> str:
+def _cell(figure: Interval | Mean | float | None, digits: int = 2, scale: float = 1.0) -> str:
     """Return a figure with its interval where there is one, or a dash."""
-    if found is None:
+    if figure is None:
         return NONE
-    if isinstance(found, (int, float)):
-        return f"{scale * found:.{digits}f}"
-    middle = found.mean if isinstance(found, Mean) else found.median
-    if found.low is None or found.high is None or found.low == found.high:
-        return f"{scale * middle:.{digits}f}"
-    return f"{scale * middle:.{digits}f} [{scale * found.low:.{digits}f}, {scale * found.high:.{digits}f}]"
+    if isinstance(figure, (int, float)):
+        return f"{scale * figure:.{digits}f}"
+    middle = f"{scale * (figure.mean if isinstance(figure, Mean) else figure.median):.{digits}f}"
+    if figure.low is None or figure.high is None or figure.low == figure.high:
+        return middle
+    return f"{middle} [{scale * figure.low:.{digits}f}, {scale * figure.high:.{digits}f}]"
 
 
 def _difference(table: Table, row: Row) -> str:
     """Return the difference of quality in points or perplexity, and on how many questions better and worse."""
-    found = row.difference
-    if found is None:
+    difference = row.difference
+    if difference is None:
         return NONE
-    ups, downs = (found.above, found.below) if table.higher_is_better else (found.below, found.above)
-    value = _cell(found.of, *((1, 100.0) if table.higher_is_better else (3, 1.0)))
-    return f"{value}: {found.verdict} ({ups} better, {downs} worse)"
+    better, worse = difference.above, difference.below
+    digits, scale = (1, 100.0) if table.higher_is_better else (3, 1.0)
+    if not table.higher_is_better:
+        better, worse = worse, better
+    return f"{_cell(difference.of, digits, scale)}: {difference.verdict} ({better} better, {worse} worse)"
 
 
 COLUMNS: dict[str, Callable[[Table, Row], str]] = {
@@ -300,11 +291,11 @@ COLUMNS: dict[str, Callable[[Table, Row], str]] = {
 
 
 def markdown_of(tables: Sequence[Table]) -> str:
-    """Return one table of all tasks, without columns in which nothing was measured, and what a reader must know."""
+    """Return one table of all tasks, without columns in which nothing was measured, and notes on how to read it."""
     cells = [[cell(table, row) for cell in COLUMNS.values()] for table in tables for row in table.rows]
     if not cells:
         return "nothing measured yet"
-    shown = [place for place in range(len(COLUMNS)) if any(row[place] != NONE for row in cells)]
+    shown = [index for index in range(len(COLUMNS)) if any(row[index] != NONE for row in cells)]
     notes = [
         f"{one.task}: {one.questions} questions in {one.clusters} clusters, {one.seeds} seeds; beside {one.baseline}."
         for one in tables
@@ -315,7 +306,7 @@ def markdown_of(tables: Sequence[Table]) -> str:
         "ratio is the median of tokens per second over the baseline's on the same question and seed. Where an interval "
         'of a difference holds zero no difference is seen, which is not "equal".'
     )
-    rows = [[row[place] for place in shown] for row in (list(COLUMNS), *cells)]
+    rows = [[row[index] for index in shown] for row in (list(COLUMNS), *cells)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, ["-" * width for width in widths])
     lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

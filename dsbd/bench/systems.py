@@ -27,7 +27,7 @@ POINTS: dict[str, dict[str, Any]] = {
     "auto": _AUTO,
     "auto-exact": _SAME_DISTRIBUTION | _AUTO,
 }
-"""Settings of ``dsbd`` by the name of the question they answer; the word ``num_beams`` stands for that setting's value.
+"""Settings of ``dsbd`` by the name of a point; the word ``num_beams`` stands for that setting's value.
 
 ``paper-exact``: nothing beyond the paper: no landing, no cover nodes.
 """
@@ -64,32 +64,31 @@ def fields_read(method: str) -> tuple[str, ...]:
 def systems(methods: Sequence[str], values: Mapping[str, Any]) -> tuple[System, ...]:
     """Return a system for every method, with those of the values that it reads.
 
-    Methods are those of :data:`SYSTEM_METHODS`, or ``dsbd:POINT``; a bare ``dsbd`` is ``dsbd:defaults``. ``values``
-    are those asked for, by field.
+    Methods are those of :data:`SYSTEM_METHODS`, or ``dsbd:POINT``; a bare ``dsbd`` is ``dsbd:defaults``.
 
     Raises:
         SettingsError: an unknown or repeated name, a bad value, or a field that a point fixes already.
     """
     require_names("methods", methods, (*SYSTEM_METHODS, *(f"dsbd:{point}" for point in POINTS)))
-    found: list[System] = []
+    chosen: list[System] = []
     for entry in methods:
         method, _, named = entry.partition(":")
         point = (named or "defaults") if method == "dsbd" else ""
         for name in POINTS.get(point, {}):
             if name in values:
                 raise SettingsError(f"point {point!r} fixes {name}; leave out the point or the flag")
-        found.append(_system(method, point, values))
-    if len({one.name for one in found}) < len(found):
+        chosen.append(_system(method, point, values))
+    if len({one.name for one in chosen}) < len(chosen):
         raise SettingsError(f"methods are {', '.join(methods)}: dsbd is dsbd:defaults; name each once")
-    return tuple(found)
+    return tuple(chosen)
 
 
 def _system(method: str, point: str, values: Mapping[str, Any]) -> System:
     own, read = TRANSFORMERS[method][0] if method in TRANSFORMERS else method, fields_read(method)
-    asked = {name: value for name, value in values.items() if name in read and own in FIELDS[name].methods}
+    taken = {name: value for name, value in values.items() if name in read and own in FIELDS[name].methods}
     beams = values.get("num_beams", DecodingSettings.num_beams)
     fixed = {name: beams if value == "num_beams" else value for name, value in POINTS.get(point, {}).items()}
-    return System(f"{method} {point}".strip(), method, DecodingSettings(**{"method": own, **asked, **fixed}))
+    return System(f"{method} {point}".strip(), method, DecodingSettings(**{"method": own, **taken, **fixed}))
 
 
 def require_names(what: str, names: Sequence[str], known: Sequence[str]) -> None:
@@ -111,5 +110,5 @@ def require_count(name: str, value: Any, most: int | None = None) -> int:
 
 
 def benchmark_settings() -> tuple[str, ...]:
-    """Return the settings a bench has flags for: all except the method and the costs that ``auto`` measures."""
+    """Return the settings that are flags of a benchmark: all but the method and the costs that ``auto`` measures."""
     return tuple(field.name for field in fields(DecodingSettings) if field.name not in ("method", "depth_costs"))

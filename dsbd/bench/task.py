@@ -1,23 +1,20 @@
-"""What a task is: questions, where an answer ends, how it is scored; and reading files of questions. No torch."""
+"""What a task is: questions, where an answer ends, and how it is scored. No torch.
+
+:class:`Task` is all that a benchmark needs. :class:`QuestionList` has most of it, for a task that has all its questions
+at hand; those of ``tasks.py`` are made from it.
+"""
 
 import hashlib
-import io
-import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from dsbd.errors import TaskError
-from dsbd.util import cut, object_of, read_file
+from dsbd.util import cut
 
 ORDER_SEED = 1
 """Questions are asked in the order of a hash of this number and their id."""
-MAX_BYTES = 200_000_000
-"""The most bytes of a file."""
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -37,16 +34,69 @@ class Question:
             object.__setattr__(self, "cluster", self.id)
 
 
-class Task:
-    """One task. A subclass sets the class attributes, and says what is asked and how an answer is scored."""
+class Task(Protocol):
+    """Something to be answered and scored. Any object with these members is a task; nothing needs to be inherited.
+
+    A benchmark reads ``questions`` once, decodes each prompt with every system until one of the texts of ``until``
+    comes up, takes the ``answer`` out of the text, and has it scored. So a task never sees a model, and the same answer
+    must always get the same score.
+
+    Example:
+        >>> class Sums:
+        ...     name, until, max_new_tokens, main_metric = "sums", ("\\n",), 8, "exact_match"
+        ...
+        ...     def questions(self, limit=None):
+        ...         return [Question(f"{n}", f"{n} + {n} =", (f"{2 * n}",)) for n in range(1, 100)][:limit]
+        ...
+        ...     def answer(self, text):
+        ...         return cut(text, self.until).strip()
+        ...
+        ...     def score(self, question, answer):
+        ...         is_right = answer in question.references
+        ...         return float(is_right), "" if is_right else "another number"
+        >>> task = Sums()
+        >>> task.score(task.questions(1)[0], task.answer(" 3\\n2 + 2 = 4"))
+        (0.0, 'another number')
+
+    ``report_benchmark(pair, make_benchmark(pair, systems(["dsbd:exact", "beam_sampling"], {}), [Sums()]))`` of
+    ``dsbd.bench.benchmark`` and ``dsbd.bench.systems`` runs it. An entry in ``TASKS`` of ``dsbd/bench/tasks.py`` gives
+    it a name for ``python -m dsbd eval --tasks``.
+    """
+
+    name: str
+    """In tables and records; seeds depend on it."""
+    until: tuple[str, ...]
+    """Texts that end an answer; the end-of-text token does too. Decoding stops at the first."""
+    max_new_tokens: int | None
+    """The most tokens of an answer; None: as the settings of each system say."""
+    main_metric: str
+    """The name of the score; empty where a task has no right answers: then perplexity stands for quality."""
+
+    def questions(self, limit: int | None = None) -> list[Question]:
+        """Return the first ``limit`` questions, or all of them, in an order that is the same everywhere and always.
+
+        No two have the same id. A prompt that the models have no room for loses its beginning, so what matters most
+        belongs at its end.
+        """
+
+    def answer(self, text: str) -> str:
+        """Return the part of a decoded text that is scored."""
+
+    def score(self, question: Question, answer: str) -> tuple[float | None, str]:
+        """Return the score and, where that is known, why the answer is wrong.
+
+        A score lies between 0 and 1, and more is better; None where the task has no right answers. Answers are
+        untrusted: whatever a model wrote must get a score, not an exception.
+        """
+
+
+class QuestionList(Task):
+    """A task that has all its questions at hand. Subclasses set the attributes, and say how an answer is scored."""
 
     name: str
     until: tuple[str, ...] = ()
-    """Texts that end an answer, and are no part of it; the end-of-text token does too."""
     max_new_tokens: int | None = None
-    """None: as the settings say."""
     main_metric: str = ""
-    """What a score between 0 and 1 is, more is better; empty where a task has no right answers."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
         """Take the questions, in the order in which they are asked.
@@ -55,27 +105,23 @@ class Task:
             TaskError: there are none, or two have the same id.
         """
         self._questions = tuple(questions)
-        often = [id for id, count in Counter(question.id for question in self._questions).items() if count > 1]
-        if often or not self._questions:
-            wrong = f"several questions with the id {often[0]!r}; give each another" if often else "no questions"
-            raise TaskError(f"the data of task {self.name} has {wrong}")
+        repeated = [id for id, count in Counter(one.id for one in self._questions).items() if count > 1]
+        if repeated or not self._questions:
+            ids = f"several questions with the id {repeated[0]!r}; give each another" if repeated else "no questions"
+            raise TaskError(f"the data of task {self.name} has {ids}")
 
     def questions(self, limit: int | None = None) -> list[Question]:
-        """Return the first ``limit`` questions, or all of them, in an order that is the same everywhere and always.
-
-        Raises:
-            TaskError: the limit is less than 1.
-        """
+        """Return the first ``limit`` questions, or all. Raises: TaskError: the limit is less than 1."""
         if limit is not None and limit < 1:
             raise TaskError(f"limit is {limit}; give at least 1, or None for all questions")
         return list(self._questions[:limit])
 
     def answer(self, text: str) -> str:
-        """Return the answer in a continuation: everything before ``until``, without outer spaces."""
+        """Return everything before ``until``, without outer spaces."""
         return cut(text, self.until).strip()
 
     def score(self, question: Question, answer: str) -> tuple[float | None, str]:
-        """Return the score, None without a metric, and why the answer is wrong where that is known; untrusted text."""
+        """Return no score: a subclass with a metric has another."""
         return None, ""
 
 
@@ -85,75 +131,3 @@ def in_order(questions: Iterable[Question]) -> list[Question]:
     The first n are a random sample of all: they come from everywhere in the data, not from its first passage.
     """
     return sorted(questions, key=lambda one: hashlib.sha256(f"{ORDER_SEED}:{one.id}".encode()).digest())
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file. Raises: TaskError."""
-    try:
-        return read_file(path, MAX_BYTES).decode("utf-8-sig")
-    except FileNotFoundError:
-        raise TaskError(f"there is no file {path}; check the path") from None
-    except OSError as error:
-        raise TaskError(f"{path} cannot be read: {error.strerror or error}; give a smaller file, or another") from error
-    except UnicodeDecodeError as error:
-        raise TaskError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from error
-
-
-def read_json(path: Path) -> Any:
-    """Return what a JSON file holds. Raises: TaskError."""
-    try:
-        return json.loads(read_text(path), object_pairs_hook=object_of)
-    except (ValueError, RecursionError) as error:
-        raise TaskError(f"{path} is not JSON: {error}") from error
-
-
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number and the object of each line that is not empty; the first line is 1. Raises: TaskError."""
-    for number, line in enumerate(io.StringIO(read_text(path)), start=1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line, object_pairs_hook=object_of)
-        except (ValueError, RecursionError) as error:
-            raise TaskError(f"{path}, line {number}: no JSON ({error}); each line holds one object") from error
-        if not isinstance(entry, dict):
-            raise TaskError(f"{path}, line {number}: a {type(entry).__name__}; each line holds one object")
-        yield number, entry
-
-
-def text_in(where: str, entry: Any, name: str, *, id: Any = None) -> str:
-    """Return a field of an entry: a text that is not blank. An ``id``, where there is none, may be a number too.
-
-    Raises: TaskError: it is no such text; the message begins with ``where`` the entry stands.
-    """
-    value, also = _field(where, entry, name, id), "" if id is None else ", or a whole number"
-    if also and isinstance(value, int) and not isinstance(value, bool):
-        return f"{value}"
-    if not isinstance(value, str) or not value.strip():
-        raise TaskError(f"{where}: {name} is {value!r:.100}; write a text that is not blank{also}")
-    if _HALF.search(value):
-        raise TaskError(f"{where}: {name} is {value!a:.100}, with half of a surrogate pair; write whole characters")
-    return value
-
-
-def list_in(where: str, entry: Any, name: str) -> list[Any]:
-    """Return a field of an entry that is a list. Raises: TaskError."""
-    value = _field(where, entry, name)
-    if not isinstance(value, list):
-        raise TaskError(f"{where}: {name} is {value!r:.100}; write a list")
-    return value
-
-
-def _field(where: str, entry: Any, name: str, default: Any = None) -> Any:
-    if not isinstance(entry, dict):
-        raise TaskError(f"{where}: {entry!r:.100}; write an object with {name}")
-    return entry.get(name, default)
-
-
-def path_of(task: str, data: str | Path | None, remedy: str) -> Path:
-    """Return a path that exists; ``remedy`` says what to give. Raises: TaskError."""
-    if data is None:
-        raise TaskError(f"task {task} has no bundled data; give {remedy}")
-    if not Path(data).exists():
-        raise TaskError(f"there is nothing at {str(data)[:200]!r}, the data of task {task}; give {remedy}")
-    return Path(data)

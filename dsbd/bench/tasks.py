@@ -9,48 +9,25 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dsbd.bench.sql import QueryLimits, orders_rows, run_query, same_rows
-from dsbd.bench.task import Question, Task, in_order, json_lines, list_in, path_of, read_json, read_text, text_in
+from dsbd.bench.files import json_lines, list_in, path_of, read_json, read_text, text_in
+from dsbd.bench.sql import QueryLimits, Row, orders_rows, run_query, same_rows
+from dsbd.bench.task import Question, QuestionList, Task, in_order
 from dsbd.errors import QueryError, TaskError
 from dsbd.util import asset_path
 
 MT_BENCH = "the path of MT-Bench's question.jsonl (Apache-2.0)"
-ALLOWED = ("prompt", "references", "id")
+FIELDS = ("prompt", "references", "id")
+"""Of a line of a user's own questions."""
 GSM8K = "the path of GSM8K's test.jsonl (MIT)"
 SQUAD = "the path of SQuAD's dev-v1.1.json (CC BY-SA 4.0)"
-SQUAD_HEAD = """Read each passage. Answer the question with the shortest piece of the passage that answers it.
-
-Passage: The lighthouse on Gull Rock was finished in 1874. Its keeper, Ada Moreau, lit the lamp every evening for \
-thirty-one years, until an electric lamp took over in 1921.
-Question: Who lit the lamp of the lighthouse?
-Answer: Ada Moreau
-
-Passage: """
 NEEDLE = "The secret animal is a"
-NEEDLE_WORDS = (
-    "cat", "dog", "bird", "bear", "fish", "frog", "duck", "mouse", "lion", "horse", "bunny", "rabbit", "fox", "cow",
-    "pig", "sheep", "goat", "bee", "worm", "hen", "monkey", "truck", "tiger", "turtle", "snake", "spider", "squirrel",
-    "wolf", "crab", "whale", "shark", "kitten", "puppy", "butterfly", "deer", "dragon", "goose", "swan", "raven", "bat",
-    "hare", "rat", "bull", "chicken", "crow", "lizard", "dinosaur", "seal", "fly", "fairy", "witch", "king", "queen",
-    "ball", "tree", "car", "boat", "book", "hat", "key", "bell", "drum", "kite", "doll",
-)  # fmt: skip
-"""Each is one token of the bundled story pair."""
+OTHER_ROWS = "other rows"
 DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
 SPIDER = (
     "a folder with Spider's dev.json and tables.json, and its databases as database/NAME/NAME.sqlite (CC BY-SA 4.0)"
 )
 SPIDER_LIMITS = QueryLimits(rows=10_000)
 """Two right queries give more than 1,000 rows."""
-SPIDER_HEAD = """Write one SQLite query that answers each question about its database.
-
-Database:
-kiln (kiln_id number, town text, degrees number; key kiln_id)
-pot (pot_id number, glaze text, kiln_id number; key pot_id; kiln_id refers to kiln.kiln_id)
-Question: In which towns were pots with a green glaze fired?
-SQL: SELECT DISTINCT T1.town FROM kiln AS T1 JOIN pot AS T2 ON T1.kiln_id = T2.kiln_id WHERE T2.glaze = 'green';
-
-Database:
-"""
 SEGMENT_CHARACTERS = 890
 """A task has no tokenizer: so many characters are about 224 tokens, a segment of the bundled memory."""
 DISTANCES = range(1, 25)
@@ -58,7 +35,12 @@ DISTANCES = range(1, 25)
 PER_DISTANCE = 10
 
 
-class Prompts(Task):
+def needle_words() -> list[str]:
+    """Return the words of the needles, each of which is one token of the bundled story pair."""
+    return read_text(asset_path("tasks/needle/words.txt")).split()
+
+
+class Prompts(QuestionList):
     """Plain prompts, without right answers: for speed and perplexity. Seeds of a prompt count up from the settings'."""
 
     name = "prompts"
@@ -70,7 +52,7 @@ class Prompts(Task):
         )
 
 
-class Stories(Task):
+class Stories(QuestionList):
     """Openings of stories for children, to be continued: the bundled prompts first, then openings of a grammar."""
 
     name = "stories"
@@ -78,11 +60,11 @@ class Stories(Task):
 
     def __init__(self) -> None:
         lines = read_text(asset_path("tasks/stories/openings.txt")).splitlines()
-        super().__init__(Question(f"story-{place}", text) for place, text in enumerate(lines))
+        super().__init__(Question(f"story-{index}", text) for index, text in enumerate(lines))
 
 
-class Needle(Task):
-    """A word told at the beginning of a long prompt, and asked for at its end; between the two stand stories.
+class Needle(QuestionList):
+    """A word stands at the beginning of a long prompt, and is asked for at its end; between the two stand stories.
 
     Ten questions for each distance. Without a memory a prompt beyond the context loses its beginning: the answer.
     """
@@ -94,23 +76,23 @@ class Needle(Task):
 
     def __init__(self) -> None:
         stories = read_text(asset_path("tasks/needle/stories.txt")).strip().replace("\n\n", "\n")
-        starts = [found.start() for found in re.finditer(r"^", stories, re.MULTILINE)]
-        asked, count = [], len(DISTANCES) * PER_DISTANCE
-        for place in range(count):
-            distance, number = DISTANCES[place // PER_DISTANCE], place % PER_DISTANCE
-            word, length = NEEDLE_WORDS[(7 * place) % len(NEEDLE_WORDS)], distance * SEGMENT_CHARACTERS
-            text = stories[starts[place * len(starts) // count] :] + "\n"
+        starts = [line.start() for line in re.finditer(r"^", stories, re.MULTILINE)]
+        questions, words, count = [], needle_words(), len(DISTANCES) * PER_DISTANCE
+        for index in range(count):
+            distance, number = DISTANCES[index // PER_DISTANCE], index % PER_DISTANCE
+            word, length = words[(7 * index) % len(words)], distance * SEGMENT_CHARACTERS
+            text = stories[starts[index * len(starts) // count] :] + "\n"
             text += (stories + "\n") * (length // len(stories) + 1)
-            told = f"{NEEDLE} {word}.\n\n{text[: text.rindex(' ', 0, length)]}"
-            asked.append(Question(f"{distance}-{number}", f"{told}\n{NEEDLE}", (word,)))
-        super().__init__(in_order(asked))
+            prompt = f"{NEEDLE} {word}.\n\n{text[: text.rindex(' ', 0, length)]}\n{NEEDLE}"
+            questions.append(Question(f"{distance}-{number}", prompt, (word,)))
+        super().__init__(in_order(questions))
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
-        """Score 1 if the first word is the one that was told."""
+        """Score 1 if the first word is that of the beginning."""
         return float(re.findall(r"\w+", answer)[:1] == [*question.references]), ""
 
 
-class MtBench(Task):
+class MtBench(QuestionList):
     """MT-Bench: the first turns of 80 conversations, as prompts. The benchmark's own judge is not asked.
 
     *Source:* Zheng et al., arXiv 2306.05685.
@@ -121,18 +103,18 @@ class MtBench(Task):
 
     def __init__(self, data: str | Path | None) -> None:
         """Read the prompts of the official JSON-lines file. Raises: TaskError."""
-        place, read = path_of(self.name, data, MT_BENCH), []
-        for line, entry in json_lines(place):
-            where = f"{place}, line {line}"
+        path, questions = path_of(self.name, data, MT_BENCH), []
+        for line, entry in json_lines(path):
+            where = f"{path}, line {line}"
             turns = [text_in(where, {"a turn": turn}, "a turn") for turn in list_in(where, entry, "turns")]
             if not turns:
                 raise TaskError(f"{where}: turns is []; give {MT_BENCH}")
-            read.append(Question(text_in(where, entry, "question_id", id=line), turns[0]))
-        super().__init__(in_order(read))
+            questions.append(Question(text_in(where, entry, "question_id", id=line), turns[0]))
+        super().__init__(in_order(questions))
 
 
-class Gsm8k(Task):
-    """GSM8K: a sum told in words. The last number of an answer counts.
+class Gsm8k(QuestionList):
+    """GSM8K: arithmetic in words. The last number of an answer counts.
 
     *Source:* Cobbe et al., arXiv 2110.14168.
     """
@@ -143,16 +125,16 @@ class Gsm8k(Task):
 
     def __init__(self, data: str | Path | None) -> None:
         """Read the questions of the official JSON-lines file. Raises: TaskError."""
-        place, read = path_of(self.name, data, GSM8K), []
-        for line, entry in json_lines(place):
-            where = f"{place}, line {line}"
-            asked, answer = text_in(where, entry, "question"), text_in(where, entry, "answer")
+        path, questions = path_of(self.name, data, GSM8K), []
+        for line, entry in json_lines(path):
+            where = f"{path}, line {line}"
+            question, answer = text_in(where, entry, "question"), text_in(where, entry, "answer")
             _, mark, right = answer.rpartition("#### ")
             if not mark or _last_number(right) is None:
                 raise TaskError(f"{where}: answer is {answer!r:.100}; write #### and a number at its end")
-            prompt = f"{asked}\nThink step by step. The last number that you write is your answer."
-            read.append(Question(f"{line}", prompt, (right,)))
-        super().__init__(in_order(read))
+            prompt = f"{question}\nThink step by step. The last number that you write is your answer."
+            questions.append(Question(f"{line}", prompt, (right,)))
+        super().__init__(in_order(questions))
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 where the last number of the answer is that of the right one."""
@@ -160,16 +142,16 @@ class Gsm8k(Task):
 
 
 _NUMBER = re.compile(r"(?:(?<![\w)\]%])-)?(?:(?:\d{1,3}(?:,\d\d\d?)*,\d{3}(?!\d)|\d+)(?:\.\d+)?|(?<!\w)\.\d+)")
-"""A minus behind a number, a word or a bracket is none of the number; commas part thousands."""
+"""A minus behind a number, a word or a bracket is no sign of the number; commas separate thousands."""
 
 
 def _last_number(text: str) -> Decimal | None:
     """Return the last number of a text, with all its digits; None where there is none."""
-    found = _NUMBER.findall(text.replace("\u2212", "-").replace("$", ""))
-    return Decimal(found[-1].replace(",", "")) if found else None
+    numbers = _NUMBER.findall(text.replace("\u2212", "-").replace("$", ""))
+    return Decimal(numbers[-1].replace(",", "")) if numbers else None
 
 
-class Squad(Task):
+class Squad(QuestionList):
     """SQuAD v1.1: a question about a passage, answered with words of the passage, which is the cluster.
 
     *Source:* Rajpurkar et al., arXiv 1606.05250; normalisation as in its official evaluation, version 1.1.
@@ -182,31 +164,32 @@ class Squad(Task):
 
     def __init__(self, data: str | Path | None) -> None:
         """Read the questions of the official JSON file. Raises: TaskError."""
-        place = path_of(self.name, data, SQUAD)
-        super().__init__(in_order(_squad_questions(place, read_json(place))))
+        path = path_of(self.name, data, SQUAD)
+        super().__init__(in_order(_squad_questions(path, read_json(path))))
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 for any of the right answers, compared after the normalisation."""
         return float(_squad_plain(answer) in map(_squad_plain, question.references)), ""
 
 
-def _squad_questions(place: Path, read: Any) -> Iterator[Question]:
-    for article in list_in(f"{place}", read, "data"):
-        title = text_in(f"{place}, an article", article, "title")
-        for paragraph in list_in(where := f"{place}, article {title!r:.100}", article, "paragraphs"):
+def _squad_questions(path: Path, content: Any) -> Iterator[Question]:
+    head = read_text(asset_path("tasks/squad/head.txt")).rstrip()
+    for article in list_in(f"{path}", content, "data"):
+        title = text_in(f"{path}, an article", article, "title")
+        for paragraph in list_in(where := f"{path}, article {title!r:.100}", article, "paragraphs"):
             passage = " ".join(text_in(where, paragraph, "context").split("\n")).strip()
             cluster = f"{title}/{hashlib.sha256(passage.encode()).hexdigest()[:12]}"
-            for asked in list_in(where, paragraph, "qas"):
-                id = text_in(where, asked, "id", id="")
-                named = f"{place}, question {id!r:.100}"
-                question = " ".join(text_in(named, asked, "question").split())
-                prompt = f"{SQUAD_HEAD}{passage}\nQuestion: {question}\nAnswer:"
-                yield Question(id, prompt, _squad_answers(named, asked), cluster)
+            for entry in list_in(where, paragraph, "qas"):
+                id = text_in(where, entry, "id", id="")
+                named = f"{path}, question {id!r:.100}"
+                question = " ".join(text_in(named, entry, "question").split())
+                prompt = f"{head} {passage}\nQuestion: {question}\nAnswer:"
+                yield Question(id, prompt, _squad_answers(named, entry), cluster)
 
 
-def _squad_answers(where: str, asked: Any) -> tuple[str, ...]:
-    """Return the right answers in which the normalisation leaves a word: else an empty answer were right."""
-    texts = [text_in(where, answer, "text") for answer in list_in(where, asked, "answers")]
+def _squad_answers(where: str, entry: Any) -> tuple[str, ...]:
+    """Return the right answers in which the normalisation leaves a word: an empty answer would be right otherwise."""
+    texts = [text_in(where, answer, "text") for answer in list_in(where, entry, "answers")]
     answers = tuple(text for text in texts if _squad_plain(text))
     if not answers:
         raise TaskError(f"{where}: no right answer with a word in {texts!r:.100}; give {SQUAD}, not a later version")
@@ -219,7 +202,7 @@ def _squad_plain(text: str) -> str:
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", letters).split())
 
 
-class OwnQuestions(Task):
+class OwnQuestions(QuestionList):
     """A user's own prompts, in the order of the file; where there are right answers, an answer is one line.
 
     A line is ``{"prompt": text, "references": text or list of texts, "id": text}``; ``id`` may be left out.
@@ -257,10 +240,10 @@ class OwnQuestions(Task):
 
 def _own_question(path: Path, line: int, entry: dict[str, Any]) -> Question:
     where, listed = f"{path}, line {line}", entry.get("references", [])
-    if unknown := sorted(set(entry) - {*ALLOWED}):
-        raise TaskError(f"{where}: unknown field {unknown[0]!r:.100}; a line has {', '.join(ALLOWED)}")
-    found = listed if isinstance(listed, list) else [listed]
-    references = [text_in(where, {"a reference": one}, "a reference") for one in found]
+    if unknown := sorted(set(entry) - {*FIELDS}):
+        raise TaskError(f"{where}: unknown field {unknown[0]!r:.100}; a line has {', '.join(FIELDS)}")
+    listed = listed if isinstance(listed, list) else [listed]
+    references = [text_in(where, {"a reference": one}, "a reference") for one in listed]
     for one in references:
         if "\n" in one.strip():
             raise TaskError(f"{where}: a reference is {one!r:.100}; write one line: an answer is one")
@@ -276,7 +259,7 @@ right_rows = lru_cache(maxsize=None)(run_query)
 """Returns the rows of a right query, which is run once."""
 
 
-class Library(Task):
+class Library(QuestionList):
     """Questions about one bundled database.
 
     An answer is right if it gives the rows of the right query on the database and on each of its siblings, which have
@@ -298,27 +281,28 @@ class Library(Task):
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 for an answer with the right rows. Raises: TaskError: the right query fails."""
-        reason = self._difference(question, answer)
-        return float(not reason), reason
-
-    def _difference(self, question: Question, answer: str) -> str:
         right = question.references[0]
         for database in self.databases:
             try:
                 gold = right_rows(database, right)
             except QueryError as error:
-                told = f"the right query {right!r} fails on {database}: {error}; the files do not match"
-                raise TaskError(told) from error
-            try:
-                rows = run_query(database, answer)
-            except QueryError as error:
-                return f"error: {error}"
-            if not same_rows(gold, rows, ordered=orders_rows(right)):
-                return f"other rows on {database.stem}"
-        return ""
+                message = f"the right query {right!r} fails on {database}: {error}; the files do not match"
+                raise TaskError(message) from error
+            if reason := _difference(gold, database, answer, QueryLimits(), ordered=orders_rows(right)):
+                return 0.0, f"{reason} on {database.stem}" if reason == OTHER_ROWS else reason
+        return 1.0, ""
 
 
-class Spider(Task):
+def _difference(gold: Sequence[Row], database: Path, query: str, limits: QueryLimits, **how: bool) -> str:
+    """Return why a query does not give the right rows; empty where it does. ``how``: as for :func:`same_rows`."""
+    try:
+        rows = run_query(database, query, limits)
+    except QueryError as error:
+        return f"error: {error}"
+    return "" if same_rows(gold, rows, **how) else OTHER_ROWS
+
+
+class Spider(QuestionList):
     """Questions about databases that a model has not seen, a cluster for each.
 
     *Source:* Yu et al., arXiv 1809.08887; columns in any order as in Zhong et al., arXiv 2010.02840, on one database
@@ -348,31 +332,25 @@ class Spider(Task):
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 for an answer with the right rows. Where the right query fails, no answer is right."""
-        reason = self._difference(question, answer)
-        return float(not reason), reason
-
-    def _difference(self, question: Question, answer: str) -> str:
         right, database = question.references[0], self._database(question)
         try:
             gold = right_rows(database, _joined(right), SPIDER_LIMITS)
         except QueryError as error:
-            return f"the right query fails: {error}"
-        try:
-            rows = run_query(database, _joined(answer), SPIDER_LIMITS)
-        except QueryError as error:
-            return f"error: {error}"
+            return 0.0, f"the right query fails: {error}"
         ordered = "order by" in right.lower()
-        return "" if same_rows(gold, rows, ordered=ordered, any_columns=True) else "other rows"
+        reason = _difference(gold, database, _joined(answer), SPIDER_LIMITS, ordered=ordered, any_columns=True)
+        return float(not reason), reason
 
 
 def _spider_questions(file: Path, schemas: dict[str, str]) -> Iterator[Question]:
-    for place, entry in enumerate(read_json(file)):
-        where = f"{file}, question {place}"
-        name, asked, sql = (text_in(where, entry, field) for field in ("db_id", "question", "query"))
+    head = read_text(asset_path("tasks/spider/head.txt"))
+    for index, entry in enumerate(read_json(file)):
+        where = f"{file}, question {index}"
+        name, question, sql = (text_in(where, entry, field) for field in ("db_id", "question", "query"))
         if not re.fullmatch(r"\w+", name, re.ASCII) or name not in schemas:
             raise TaskError(f"{where}: db_id is {name!r:.100}, which is no name in tables.json; give {SPIDER}")
-        prompt = f"{SPIDER_HEAD}{schemas[name]}\nQuestion: {' '.join(asked.split())}\nSQL:"
-        yield Question(f"spider-{place}", prompt, (sql.strip().rstrip(";").strip(),), name)
+        prompt = f"{head}{schemas[name]}\nQuestion: {' '.join(question.split())}\nSQL:"
+        yield Question(f"spider-{index}", prompt, (sql.strip().rstrip(";").strip(),), name)
 
 
 def _schema(schema: dict[str, Any]) -> str:
@@ -381,19 +359,19 @@ def _schema(schema: dict[str, Any]) -> str:
     lines, names = [], [name for _, name in columns]
     # BIRD has keys of several columns
     lists = sorted(key if isinstance(key, list) else [key] for key in schema["primary_keys"])
-    keys = [(key[0], f"; key {', '.join(names[place] for place in key)}") for key in lists]
+    keys = [(key[0], f"; key {', '.join(names[index] for index in key)}") for key in lists]
     links = [(child, f"; {names[child]} refers to {tables[columns[parent][0]]}.{names[parent]}")
              for child, parent in schema["foreign_keys"]]  # fmt: skip
     for number, table in enumerate(tables):
-        own = [place for place, (owner, _) in enumerate(columns) if owner == number]
-        listed = ", ".join(f"{names[place]} {schema['column_types'][place]}" for place in own)
-        more = "".join(text for place, text in (*keys, *links) if place in own)
+        own = [index for index, (owner, _) in enumerate(columns) if owner == number]
+        listed = ", ".join(f"{names[index]} {schema['column_types'][index]}" for index in own)
+        more = "".join(text for index, text in (*keys, *links) if index in own)
         lines.append(f"{table} ({listed}{more})")
     return "\n".join(lines)
 
 
 def _joined(query: str) -> str:
-    """Return a query with comparison signs in one piece, as the official comparison does."""
+    """Return a query without spaces inside its comparison signs, as the official comparison does."""
     return re.sub(r"([<>!])\s+=", r"\1=", query)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dsbd.bench.files import read_text
 from dsbd.bench.systems import (
     DEFAULT_METHODS,
     POINTS,
@@ -16,7 +17,7 @@ from dsbd.bench.systems import (
     require_names,
     systems,
 )
-from dsbd.bench.task import Task, read_text
+from dsbd.bench.task import Task
 from dsbd.bench.tasks import TASKS, Prompts, load_task
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of
 from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json, typed, value_of_text
@@ -62,28 +63,27 @@ def _add_benchmark_flags(parser: argparse.ArgumentParser, defaults: Mapping[str,
 
 def bench(parsed: argparse.Namespace) -> int:
     """Run ``bench``; returns the exit code."""
-    racing = systems_of(parsed)
+    chosen = systems_of(parsed)
     lines = read_text(asset_path("prompts.txt") if parsed.prompts is None else Path(parsed.prompts)).splitlines()
-    return _hold(parsed, racing, [Prompts(list(dict.fromkeys(line for line in lines if line.strip())))])
+    return _run(parsed, chosen, [Prompts(list(dict.fromkeys(line for line in lines if line.strip())))])
 
 
 def evaluate(parsed: argparse.Namespace) -> int:
     """Run ``eval``; returns the exit code."""
-    racing, tasks = systems_of(parsed), names(parsed.tasks)
+    chosen, tasks = systems_of(parsed), names(parsed.tasks)
     require_names("tasks", tasks, sorted(TASKS))
     data: dict[str, str] = {}
     for entry in parsed.data:
-        name, equals, place = entry.partition("=")
-        if not equals or not name or not place:
+        name, _, path = entry.partition("=")
+        if not name or not path:
             raise SettingsError(f"data is {entry!r}; give it as TASK=PATH, such as squad=dev-v1.1.json")
         if name in data:
             raise SettingsError(f"data of {name!r} is given twice; name it once")
         if name not in tasks:
             raise SettingsError(f"data is given for {name!r}, which is not asked for; tasks are {', '.join(tasks)}")
-        data[name] = place
-    length = None if parsed.max_new_tokens is None else racing[0].settings.max_new_tokens
-    asked = [load_task(name, data.get(name)) for name in tasks]
-    return _hold(parsed, racing, asked, max_new_tokens=length)
+        data[name] = path
+    length = None if parsed.max_new_tokens is None else chosen[0].settings.max_new_tokens
+    return _run(parsed, chosen, [load_task(name, data.get(name)) for name in tasks], max_new_tokens=length)
 
 
 def systems_of(parsed: argparse.Namespace) -> tuple[System, ...]:
@@ -94,31 +94,29 @@ def systems_of(parsed: argparse.Namespace) -> tuple[System, ...]:
     if parsed.output is not None and Path(parsed.output).exists():
         raise SettingsError(f"{parsed.output!r} exists; name another --output")
     check_output(parsed.output or "", "JSON lines")
-    given = {name: getattr(parsed, name) for name in benchmark_settings() if getattr(parsed, name) is not None}
-    values = {name: value_of_text(name, text) for name, text in given.items()}
+    texts = {name: text for name in benchmark_settings() if (text := getattr(parsed, name)) is not None}
+    values = {name: value_of_text(name, text) for name, text in texts.items()}
     for name, value in values.items():
-        FIELDS[name].check(value)  # refuses a bad one also where no method that was asked for reads it
+        FIELDS[name].check(value)  # a bad value is refused even if no chosen method reads it
     return systems(DEFAULT_METHODS if parsed.methods is None else names(parsed.methods), values)
 
 
-def _hold(parsed: argparse.Namespace, racing: Sequence[System], tasks: Sequence[Task], **options: Any) -> int:
+def _run(parsed: argparse.Namespace, chosen: Sequence[System], tasks: Sequence[Task], **options: Any) -> int:
     """Run the benchmark, print one JSON object or a table, and return the exit code."""
-    from dsbd.bench.benchmark import hold_benchmark, make_benchmark
+    from dsbd.bench.benchmark import make_benchmark, report_benchmark
     from dsbd.bench.records import to_plain
     from dsbd.bench.statistics import markdown_of
 
     pair = pair_of(parsed)
     benchmark = make_benchmark(
-        pair, racing, tasks, limit=parsed.limit, rounds=parsed.seeds, chat=parsed.chat, **options
+        pair, chosen, tasks, limit=parsed.limit, rounds=parsed.seeds, chat=parsed.chat, **options
     )
-    if read := benchmark.count_read(pair):
-        print(
-            f"dsbd: into the memory go {read} prompts beyond the context; the distribution is p(. | memory)",
-            file=sys.stderr,
-        )
-    if shortened := sum(asked.prompt != asked.question.prompt for asked in benchmark.asked):
-        print(f"dsbd: {shortened} prompts are shortened to fit the models' context", file=sys.stderr)
-    report = hold_benchmark(pair, benchmark, parsed.output)
+    if count := benchmark.count_read(pair):
+        note = f"{count} prompts beyond the context are read into the memory; the distribution is p(. | memory)"
+        print(f"dsbd: {note}", file=sys.stderr)
+    if count := sum(item.prompt != item.question.prompt for item in benchmark.items):
+        print(f"dsbd: {count} prompts are shortened to fit the models' context", file=sys.stderr)
+    report = report_benchmark(pair, benchmark, parsed.output)
     if parsed.json:
         tables = {name: to_plain(table) for name, table in report.tables.items()}
         print_json({"complete": report.complete, "tables": tables})

@@ -1,18 +1,18 @@
-"""The flags that name a pair, loading it, and what comes before a decode; paths that a user types, checked first."""
+"""The flags that name a pair, and loading it; what precedes a decode; checks of paths that a user types."""
 
 import argparse
 import os
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dsbd.errors import PairError
 from dsbd.util import BUNDLED_PAIRS, SMOLLM2, ProgressLine
 
 if TYPE_CHECKING:
+    from dsbd.api import DecodeRequest
     from dsbd.models.pair import Pair
-    from dsbd.settings import DecodingSettings
 
 LONGEST_SHOWN = 80
 
@@ -118,21 +118,20 @@ def pair_of(parsed: argparse.Namespace) -> "Pair":
     return pair
 
 
-def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool | None = None) -> None:
-    """Read a prompt beyond the context and resolve ``auto``, with progress on stderr; the decode reuses both."""
-    from dsbd.api import planning
+def plan(request: "DecodeRequest", tokenizer: Any) -> None:
+    """Read a prompt beyond the context and resolve ``auto``, with progress on stderr."""
     from dsbd.auto import TRYING
     from dsbd.memory.reading import READING
 
     with ProgressLine(TRYING, "step") as progress:
         read = 0
-        for step in planning(pair, prompt, settings, chat=chat):
+        for step in request.planning():
             progress.show(*step)
             read = step.total if step.doing == READING else read
-    ids, start = pair.encode(prompt, chat), pair.tokenizer.bos_token_id
+    ids, start = request.ids, tokenizer.bos_token_id
     if read:
-        told = f"the prompt of {len(ids):,} tokens is read in {read} segments; the distribution is p(. | memory)"
-        print(f"dsbd: {told}", file=sys.stderr)
+        note = f"the prompt of {len(ids):,} tokens is read in {read} segments; the distribution is p(. | memory)"
+        print(f"dsbd: {note}", file=sys.stderr)
     if start is not None and ids[:2] == [start, start]:
-        told = f"the prompt begins twice: leave out {pair.tokenizer.bos_token!r}, or give the user's turn and --chat"
-        print(f"dsbd: {told}", file=sys.stderr)
+        note = f"the prompt begins twice: leave out {tokenizer.bos_token!r}, or give the user's turn and --chat"
+        print(f"dsbd: {note}", file=sys.stderr)

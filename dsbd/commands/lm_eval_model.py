@@ -38,7 +38,7 @@ LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_token
 
 
 class DsbdLM(LM):
-    """A pair and a decoder. A setting named in ``model_args`` overrides what a task asks for.
+    """A pair and a decoder. A setting in ``model_args`` overrides that of a task.
 
     Args:
         target, draft: folders or hub ids, as for :func:`dsbd.load_pair`; the bundled pair if left out.
@@ -65,8 +65,8 @@ class DsbdLM(LM):
         **settings: Any,
     ) -> None:
         super().__init__()
-        self._given = {name: self._value(name, value) for name, value in settings.items()}
-        DecodingSettings(**self._given)  # refuses bad values before the models are loaded
+        self._fixed = {name: self._value(name, value) for name, value in settings.items()}
+        DecodingSettings(**self._fixed)  # refuses bad values before the models are loaded
         if device is None or (device == HARNESS_DEVICE and not torch.cuda.is_available()):
             device = "auto"
         self._pair = load_pair(target, draft, device, dtype, engine)
@@ -77,8 +77,8 @@ class DsbdLM(LM):
         """Decode every request; the seed depends on the setting ``seed``, the prompt, and how often it came before."""
         texts = []
         for request in tqdm(requests, desc="dsbd", disable=disable_tqdm):
-            prompt, asked = request.args
-            settings, until = self._asked(asked)
+            prompt, options = request.args
+            settings, until = self._settings(options)
             seed = int(digest(settings.seed, prompt, self._seen[prompt])[:15], 16)
             self._seen[prompt] += 1
             fitting = end_that_fits(self._pair.used_by(settings), prompt, settings.max_new_tokens, self._chat)
@@ -110,23 +110,22 @@ class DsbdLM(LM):
             raise SettingsError(f"there is no setting {name!r}; settings are {', '.join(FIELDS)}")
         return value_of_text(name, value) if isinstance(value, str) else value
 
-    def _asked(self, asked: dict[str, Any]) -> tuple[DecodingSettings, tuple[str, ...]]:
+    def _settings(self, options: dict[str, Any]) -> tuple[DecodingSettings, tuple[str, ...]]:
         """Return the settings and the texts that end an answer, from a task's ``generation_kwargs``."""
-        rest = dict(asked)
-        until, samples = rest.pop("until", None) or (), rest.pop("do_sample", None)
-        lengths = [rest.pop(name) for name in LENGTHS if rest.get(name) is not None]
-        chosen = {name: value for name, value in rest.items() if value is not None and name not in LENGTHS}
-        if not (samples or (samples is None and chosen.get("temperature"))):
-            chosen["temperature"] = 0.0
+        rest = {name: value for name, value in options.items() if value is not None}
+        until, samples = rest.pop("until", ()), rest.pop("do_sample", None)
+        lengths = [rest.pop(name) for name in LENGTHS if name in rest]
+        if not (samples or (samples is None and rest.get("temperature"))):
+            rest["temperature"] = 0.0
         if lengths:
-            chosen["max_new_tokens"] = lengths[0]
-        for name in chosen:
+            rest["max_new_tokens"] = lengths[0]
+        for name in rest:
             if name not in FIELDS:
                 raise SettingsError(f"generation_kwargs has {name!r}, which no decoder here reads; leave it out")
         ends = (until,) if isinstance(until, str) else tuple(until)
-        read = fields_of(self._given.get("method", DecodingSettings.method))
-        asked_of_method = {one.name: chosen[one.name] for one in read if one.name in chosen}
-        return DecodingSettings(**asked_of_method | self._given), tuple(end for end in ends if end)
+        read = fields_of(self._fixed.get("method", DecodingSettings.method))
+        taken = {one.name: rest[one.name] for one in read if one.name in rest}
+        return DecodingSettings(**taken | self._fixed), tuple(end for end in ends if end)
 
 
 if __name__ == "__main__":

@@ -19,22 +19,22 @@ OK, CHECK_FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """A parser that reports bad input in one line, with the help of the subcommand that it was given to."""
+    """A parser that reports bad input in one line, which names the help of the subcommand."""
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Return the flags; refuse unknown ones here: what calls a subcommand's parser names its own help instead.
+        """Return the flags; refuse unknown ones here: the parser above would name its own help, not the subcommand's.
 
         A flag that is misspelt is named before one that is missing: it may be the same one.
         """
-        known, given = self._option_string_actions, None if args is None else list(args)
-        if given is not None and self._subparsers is None:
-            for flag in (one.split("=")[0] for one in given if one.startswith("--") and one != "--"):
+        known, typed_args = self._option_string_actions, None if args is None else list(args)
+        if typed_args is not None and self._subparsers is None:
+            for flag in (one.split("=")[0] for one in typed_args if one.startswith("--") and one != "--"):
                 if flag not in known:
                     close = get_close_matches(flag, known, 1)
                     hint = f"; did you mean {close[0]}?" if close else ""
                     other = OTHER_NAMES.get(flag[2:].replace("-", "_")) if "--method" in known else None
                     self.error(f"unrecognized arguments: {flag}{f'; take {other}' if other else hint}")
-        parsed, unknown = super().parse_known_args(given, namespace)
+        parsed, unknown = super().parse_known_args(typed_args, namespace)
         if unknown:
             is_switched = unknown[0].lower() in ("true", "false")
             hint = "; a switch takes no value here: --no-NAME turns it off" if is_switched else ""
@@ -96,8 +96,8 @@ def add_settings_flags(parser: argparse.ArgumentParser) -> None:
     for name, about in FIELDS.items():
         readers = "" if len(about.methods) > 1 else f"{about.methods[0]}: "
         choices = f": {about.allowed}" if about.kind == "choice" else ""
-        told = f"{readers}{about.help}{choices} ({typed(about.default)})"
-        options: dict[str, Any] = {"default": about.default, "dest": name, "help": told}
+        summary = f"{readers}{about.help}{choices} ({typed(about.default)})"
+        options: dict[str, Any] = {"default": about.default, "dest": name, "help": summary}
         flag = "--" + name.replace("_", "-")
         if about.kind == "switch" and not about.also:
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
@@ -112,7 +112,7 @@ def settings_of_flags(parsed: argparse.Namespace) -> DecodingSettings:
 
 
 def value_of_text(name: str, text: str) -> Any:
-    """Return the value of a setting. A text that is none comes back, cut where it is long: the settings refuse it."""
+    """Return the value of a setting. A text that is no value comes back, shortened, for the settings to refuse."""
     about = FIELDS[name]
     words = {typed(value): value for value in (about.also if about.kind != "numbers" else (None,))}
     if text.lower() in words:

@@ -11,7 +11,7 @@ from dsbd.errors import DsbdError, TraceError
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair, Prompt
-    from dsbd.tracing.records import Iteration
+    from dsbd.tracing.records import IterationRecord
     from dsbd.tracing.trace import Trace
 
 CLOSE = 1e-4
@@ -99,7 +99,7 @@ def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
     return {"difference": f"probabilities differ by {largest:.1g}" if largest > CLOSE else None, "largest": largest}
 
 
-def _decided(iteration: "Iteration") -> list[Any]:
+def _decided(iteration: "IterationRecord") -> list[Any]:
     """All that an iteration decided: nodes, verdicts, draws and widths."""
     nodes = [(node.parent, node.token_id, node.kind) for node in iteration.nodes]
     trials = [(trial.node, trial.verdict) for trial in iteration.trials]
@@ -108,7 +108,7 @@ def _decided(iteration: "Iteration") -> list[Any]:
     return [nodes, trials, draws, widths]
 
 
-def _probabilities(iteration: "Iteration") -> Iterator[float | None]:
+def _probabilities(iteration: "IterationRecord") -> Iterator[float | None]:
     """All probabilities and random numbers of an iteration, in the order of the record."""
     for node in iteration.nodes:
         yield from (node.target_prob, node.draft_prob)
@@ -120,9 +120,9 @@ def _probabilities(iteration: "Iteration") -> Iterator[float | None]:
 
 def _pair_of(trace: "Trace", target: str | None, draft: str | None) -> "Pair":
     """Load the recorded models, or those that are named in their place. Raises: TraceError: they differ."""
+    from dsbd.drafts.lookup import LOOKUP
     from dsbd.models.engines.choice import WEIGHTS
     from dsbd.models.loading import load_pair
-    from dsbd.models.lookup import LOOKUP
 
     recorded = trace.models.target
     source = recorded.id.rpartition("/")[0] if recorded.id.startswith("bundled") else recorded.id

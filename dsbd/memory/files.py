@@ -38,15 +38,7 @@ class LowRank(NamedTuple):
 
 
 def save_memory(folder: Path, network: MemoryNetwork, adapters: Mapping[str, LowRank], model: Any, name: str) -> None:
-    """Write a memory.
-
-    Args:
-        folder: made if it does not exist.
-        network: the learned part.
-        adapters: what is added to the model's own weights.
-        model: the model of transformers that it was trained for, without the adapters.
-        name: what to call that model.
-    """
+    """Write a memory into a folder, for a model of transformers without the adapters, which is called ``name``."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: weight.detach().bfloat16().contiguous() for name, weight in network.state_dict().items()}
     for layer, added in adapters.items():
@@ -58,12 +50,7 @@ def save_memory(folder: Path, network: MemoryNetwork, adapters: Mapping[str, Low
 
 
 def load_memory(source: str | Path, model: Any, name: str) -> Memory:
-    """Read a memory, and add its adapters to the model's weights, in place.
-
-    Args:
-        source: a folder.
-        model: the loaded model of transformers.
-        name: what to call the model.
+    """Read a memory from a folder, and add its adapters to the weights of a model of transformers, in place.
 
     Raises:
         PairError: the folder is missing or damaged, or the memory was made for another model.
@@ -71,12 +58,12 @@ def load_memory(source: str | Path, model: Any, name: str) -> Memory:
     folder = require_folder(source)
     try:
         config = json.loads(read_file(folder / CONFIG).decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         raise _damaged(folder, f"{CONFIG} is not JSON") from None
-    found = config.get("format") if isinstance(config, dict) else type(config).__name__
-    if found != FORMAT:
+    kind = config.get("format") if isinstance(config, dict) else type(config).__name__
+    if kind != FORMAT:
         raise PairError(
-            f"{CONFIG} in {str(folder)[:200]!r} has the format {found!r:.60}, expected {FORMAT!r}; a memory is made by "
+            f"{CONFIG} in {str(folder)[:200]!r} has the format {kind!r:.60}, expected {FORMAT!r}; a memory is made by "
             f"python -m training memory"
         )
     try:
@@ -89,8 +76,8 @@ def load_memory(source: str | Path, model: Any, name: str) -> Memory:
     except (OSError, SafetensorError, ValueError) as error:
         raise _damaged(folder, f"{WEIGHTS} cannot be read ({type(error).__name__})") from None
     for weight, parameter in network.named_parameters():
-        if weight not in tensors or tensors[weight].shape != parameter.shape or not _is_finite(tensors[weight]):
-            raise _damaged(folder, f"{weight} in {WEIGHTS} is missing, of another shape, or not finite")
+        if weight not in tensors or tensors[weight].shape != parameter.shape:
+            raise _damaged(folder, f"{weight} in {WEIGHTS} is missing or of another shape")
         parameter.data.copy_(tensors[weight])
     add_adapters(model, _adapters_of(tensors, folder))
     device = model.get_input_embeddings().weight.device
@@ -124,37 +111,30 @@ def _require_same_model(made_for: Any, model: Any, name: str, folder: Path) -> N
     here = _facts(model)
     if not isinstance(made_for, dict) or set(made_for) != {"name", *here}:
         raise _damaged(folder, f"{CONFIG} does not say which model it was made for")
-    try:
-        theirs, ours = torch.tensor(made_for["sample"]), torch.tensor(here["sample"])
-        same = theirs.shape == ours.shape and bool((theirs - ours).abs().max() <= NEAR * theirs.abs().max())
-    except (TypeError, ValueError, RuntimeError):
-        raise _damaged(folder, f"the sample in {CONFIG} is not a list of numbers") from None
-    different = [fact for fact in here if fact != "sample" and here[fact] != made_for[fact]]
-    if different or not same:
-        fact = different[0] if different else "weights"
-        told = f"{made_for[fact]!r:.60}, not {here[fact]!r:.60}" if different else "others"
-        raise PairError(
-            f"the memory in {str(folder)[:200]!r} was made for {made_for['name']!r:.100}, and {name} is another model "
-            f"({fact}: {told}); load it with the model that it was made for"
-        )
-
-
-def _is_finite(tensor: torch.Tensor) -> bool:
-    return bool(tensor.float().isfinite().all())
+    for fact, value in here.items():
+        if fact == "sample":
+            theirs, ours = torch.tensor(made_for[fact]), torch.tensor(value)
+            same = theirs.shape == ours.shape and bool((theirs - ours).abs().max() <= NEAR * theirs.abs().max())
+            difference = "weights: others"
+        else:
+            same, difference = made_for[fact] == value, f"{fact}: {made_for[fact]!r:.60}, not {value!r:.60}"
+        if not same:
+            raise PairError(
+                f"the memory in {str(folder)[:200]!r} was made for {made_for['name']!r:.100}, and {name} is another "
+                f"model ({difference}); load it with the model that it was made for"
+            )
 
 
 def _adapters_of(tensors: Mapping[str, torch.Tensor], folder: Path) -> dict[str, LowRank]:
-    found = dict[str, LowRank]()
+    adapters = dict[str, LowRank]()
     for name, up in tensors.items():
         if name.startswith(ADAPTERS) and name.endswith(UP):
             layer = name.removeprefix(ADAPTERS).removesuffix(UP)
             down = tensors.get(f"{ADAPTERS}{layer}{DOWN}")
-            if down is None or up.ndim != 2 or down.ndim != 2 or up.shape[1] != down.shape[0]:
+            if down is None or up.shape[1:] != down.shape[:1]:
                 raise _damaged(folder, f"{name} in {WEIGHTS} does not fit its other half")
-            if not _is_finite(up) or not _is_finite(down):
-                raise _damaged(folder, f"{name} in {WEIGHTS} is not finite")
-            found[layer] = LowRank(up, down)
-    return found
+            adapters[layer] = LowRank(up, down)
+    return adapters
 
 
 def _damaged(folder: Path, what: str) -> PairError:
@@ -163,11 +143,7 @@ def _damaged(folder: Path, what: str) -> PairError:
 
 @torch.no_grad()
 def add_adapters(model: Any, adapters: Mapping[str, LowRank]) -> None:
-    """Add low-rank products to the weights of a model's linear layers, in place.
-
-    Args:
-        model: a model of transformers.
-        adapters: {name of a linear layer: what is added to its weight}.
+    """Add low-rank products to the weights of a model's linear layers, by their names, in place.
 
     Raises:
         PairError: the model has no such layer, or it is of another shape, or quantised. Then nothing is changed.

@@ -1,29 +1,27 @@
 """A memory: its learned part with its three steps, and reading a long prompt segment by segment.
 
-The steps are: summarise a segment, recall, read on. All states are [rows, hidden] or [rows, tokens, hidden]. The model
-itself is a function from input embeddings to its last hidden states (after the final norm): so the same steps serve any
-decoder, in training and in decoding. What remains of a prompt is one embedding, and the ids of the last segment.
+The steps are: summarise a segment, recall, read on. All states are [batch, hidden] or [batch, tokens, hidden]. The
+model itself is a function from input embeddings to its last hidden states (after the final norm), so the same steps
+serve any decoder, in training and in decoding. What remains of a prompt is one embedding, and the ids of the last
+segment.
 
 *Source:* Hierarchical Memory Transformer, arXiv 2405.06067, section 3; docs/memory.md.
 """
 
 import hashlib
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
 
-from dsbd.errors import PairError
 from dsbd.results import ShortRepr
 from dsbd.util import CancelCheck, Progress, never_cancel
 
 READING = "reading a long prompt"
-MOST_TOKENS = 1_000_000
-"""The longest segment, and so on, that a file may ask for."""
 States = Callable[[torch.Tensor], torch.Tensor]
-"""From input embeddings [rows, tokens, hidden] to the last hidden states of the same shape; attention is causal, and
+"""From input embeddings [batch, tokens, hidden] to the last hidden states of the same shape; attention is causal, and
 positions begin at 0."""
 
 
@@ -42,31 +40,14 @@ class MemorySettings:
     recall: bool = True
     """True: a segment recalls from all cached memories (HMT). False: it gets the memory before it (RMT)."""
 
-    def __post_init__(self) -> None:
-        """Check the values. Raises: PairError: one is not allowed; the message names it."""
-        least = {"hidden_size": 1, "segment_tokens": 2, "cached_memories": 1}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "recall":
-                if not isinstance(value, bool):
-                    raise PairError(f"recall of the memory is {value!r:.100}; it must be true or false")
-            elif isinstance(value, bool) or not isinstance(value, int):
-                raise PairError(f"{field.name} of the memory is {value!r:.100}; it must be a whole number")
-            elif not (low := least.get(field.name, 0)) <= value <= MOST_TOKENS:
-                raise PairError(f"{field.name} of the memory is {value}; it must be from {low} to {MOST_TOKENS:,}")
-        if self.sensory_tokens > self.segment_tokens:
-            raise PairError(
-                f"sensory_tokens of the memory is {self.sensory_tokens}, more than a segment's {self.segment_tokens}"
-            )
-
 
 class Recalled(NamedTuple):
     """What a segment remembers before it is read."""
 
     memory: torch.Tensor
-    """[rows, hidden]: the embedding in front of the segment."""
+    """[batch, hidden]: the embedding in front of the segment."""
     weights: torch.Tensor
-    """[rows, cached memories], float32: how much of each cached memory is in it, adding up to 1; no column if nothing
+    """[batch, cached memories], float32: how much of each cached memory is in it, adding up to 1; no column if nothing
     was cached."""
 
 
@@ -91,27 +72,25 @@ class MemoryNetwork(torch.nn.Module):
     def recalled(self, states: States, segment: torch.Tensor, memories: torch.Tensor) -> Recalled:
         """Return what a segment remembers: steps 1 and 2.
 
-        Args:
-            states: the model.
-            segment: [rows, tokens, hidden], the segment's token embeddings.
-            memories: [rows, n, hidden], those of the segments before it, oldest first; n may be 0.
+        ``segment`` [batch, tokens, hidden] are its token embeddings, ``memories`` [batch, n, hidden] those of the
+        segments before it, oldest first; n may be 0.
         """
-        rows, count = memories.shape[:2]
+        batch, count = memories.shape[:2]
         if not count:
-            return Recalled(self.first.to(segment.dtype).expand(rows, -1), memories.new_zeros(rows, 0).float())
+            return Recalled(self.first.to(segment.dtype).expand(batch, -1), memories.new_zeros(batch, 0).float())
         if not self.settings.recall:
-            weights = torch.zeros(rows, count, device=memories.device)
+            weights = torch.zeros(batch, count, device=memories.device)
             weights[:, -1] = 1.0
             return Recalled(memories[:, -1], weights)
         memories = memories[:, -self.settings.cached_memories :]
-        asked = self.summarise(states, segment).float() @ self.query.float()
+        query = self.summarise(states, segment).float() @ self.query.float()
         keys = memories.float() @ self.key.float()
-        scores = (keys @ asked[:, :, None])[:, :, 0] * self.settings.hidden_size**-0.5
+        scores = (keys @ query[:, :, None])[:, :, 0] * self.settings.hidden_size**-0.5
         weights = scores.softmax(dim=1)
         return Recalled((weights[:, None] @ memories.float())[:, 0].to(segment.dtype), weights)
 
     def summarise(self, states: States, segment: torch.Tensor) -> torch.Tensor:
-        """Return [rows, hidden], the summary of the first half of a segment: step 1."""
+        """Return [batch, hidden], the summary of the first half of a segment: step 1."""
         around = self.summary.to(segment.dtype).expand(len(segment), 1, -1)
         half = segment[:, : self.settings.segment_tokens // 2]
         return states(torch.cat([around, half, around], dim=1))[:, -1]
@@ -119,13 +98,10 @@ class MemoryNetwork(torch.nn.Module):
     def remember(
         self, states: States, recalled: torch.Tensor, sensory: torch.Tensor, segment: torch.Tensor
     ) -> torch.Tensor:
-        """Return [rows, hidden], the memory of a segment: step 3.
+        """Return [batch, hidden], the memory of a segment: step 3.
 
-        Args:
-            states: the model.
-            recalled: [rows, hidden], what the segment remembers.
-            sensory: [rows, at most k, hidden], the last token embeddings of the segment before.
-            segment: [rows, tokens, hidden], the segment's token embeddings.
+        ``recalled`` [batch, hidden] is what the segment remembers, ``sensory`` [batch, at most k, hidden] are the last
+        token embeddings of the segment before, ``segment`` [batch, tokens, hidden] its own.
         """
         around = recalled[:, None]
         return states(torch.cat([around, sensory, segment, around], dim=1))[:, -1]
@@ -163,22 +139,11 @@ class PromptMemory(ShortRepr):
 
 
 class Memory:
-    """A learned memory of one model. It keeps the last prompt that it read, for the next method of a race.
-
-    Args:
-        name: what to call it.
-        network: the learned part, on the model's device.
-    """
+    """A learned memory of one model. It keeps the last prompt that it read, for the next method of a race."""
 
     def __init__(self, name: str, network: MemoryNetwork) -> None:
-        self.name = name
-        self.network = network
+        self.name, self.network, self.settings = name, network, network.settings
         self._latest: tuple[Any, tuple[int, ...], PromptMemory] | None = None
-
-    @property
-    def settings(self) -> MemorySettings:
-        """Return the sizes."""
-        return self.network.settings
 
     def window_of(self, prompt_size: int) -> int:
         """Return the slots that a prompt takes once it is read: memory, sensory tokens, and the last segment."""
@@ -188,12 +153,10 @@ class Memory:
     def reading(
         self, model: Any, ids: Sequence[int], check: CancelCheck = never_cancel
     ) -> Generator[Progress, None, PromptMemory]:
-        """Read a prompt; yield after each segment. Closing the generator cancels.
+        """Read a prompt that is longer than a segment; yield after each segment. Closing the generator cancels.
 
-        Args:
-            model: the :class:`dsbd.models.language_model.LanguageModel` that the memory was made for.
-            ids: the prompt, longer than a segment.
-            check: called before each segment; it may raise.
+        ``model`` is the :class:`dsbd.models.language_model.LanguageModel` that the memory was made for. ``check`` is
+        called before each segment; it may raise.
         """
         key = tuple(ids)
         if self._latest is None or self._latest[0] is not model or self._latest[1] != key:
@@ -210,15 +173,15 @@ class Memory:
             with torch.inference_mode():
                 embedded = model.embed(ids[span.start : span.stop])
                 past = torch.stack(memories, dim=1) if memories else embedded[:, :0]
-                found = network.recalled(model.hidden_states, embedded, past)
+                recalled = network.recalled(model.hidden_states, embedded, past)
                 if span is not last:
                     sensory = model.embed(ids[max(0, span.start - kept) : span.start])
-                    memories.append(network.remember(model.hidden_states, found.memory, sensory, embedded))
-            weights = tuple(found.weights[0].tolist())
+                    memories.append(network.remember(model.hidden_states, recalled.memory, sensory, embedded))
+            weights = tuple(recalled.weights[0].tolist())
             segments.append(ReadSegment(ids[span.start : span.stop], number - len(weights), weights))
             yield Progress(READING, number + 1, len(spans))
         start = max(0, last.start - kept)
-        return PromptMemory(found.memory[0], tuple(segments), list(ids[start:]), last.start - start)
+        return PromptMemory(recalled.memory[0], tuple(segments), list(ids[start:]), last.start - start)
 
 
 def segments_of(tokens: int, length: int) -> list[range]:

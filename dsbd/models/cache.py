@@ -1,7 +1,7 @@
-"""Keeps the keys and values of one cache row in buffers, moves them there, and attends to them without a copy.
+"""Keeps the keys and values of one decode in buffers, moves them there, and attends to them without a copy.
 
-The row holds the prompt once, then the slots of the live trie, then the forest that is scored. After an iteration the
-kept slots move right behind the settled part. Layers of equal shape on one device share a buffer, so that a move is two
+The cache holds the prompt once, then the slots of the tree, then the forest that is scored. After an iteration the kept
+slots move right behind the committed prefix. Layers of equal shape on one device share a buffer, so that a move is two
 operations for all of them. The buffers start with the slots that a decode probably needs, and grow if it needs more.
 
 *Source:* ``AttentionInterface`` of transformers; docs/algorithm.md, *The engine*.
@@ -31,7 +31,6 @@ class LayerShape(NamedTuple):
 
     @property
     def slot_bytes(self) -> int:
-        """Return the bytes of one slot, keys and values."""
         return sum(heads * size for heads, size in (self.keys, self.values)) * self.dtype.itemsize
 
 
@@ -89,46 +88,36 @@ class _FixedLayer(DynamicLayer):
 
 
 def fixed_cache(keys: list[torch.Tensor], values: list[torch.Tensor], slots: torch.Tensor, span: int) -> Cache:
-    """Return a cache that writes into given buffers.
+    """Return a cache on buffers [1, heads, slots, size] of each layer, of which the first ``span`` slots are visible.
 
-    Args:
-        keys: for each layer [1, heads, slots, size].
-        values: for each layer [1, heads, slots, size].
-        slots: [n] int64, where the tokens' keys and values go.
-        span: the number of visible slots, from the first on.
+    New keys and values go to ``slots`` [n], int64.
     """
     return Cache(layers=[_FixedLayer(*pair, slots, span) for pair in zip(keys, values, strict=True)])
 
 
 class ForestCache(Cache):
-    """All layers of one cache row. Room must be reserved before a forward writes.
-
-    Args:
-        shapes: of the layers.
-        slots: room made at once.
-    """
+    """The keys and values of all layers, for one decode. Room must be reserved before a forward writes."""
 
     def __init__(self, shapes: Sequence[LayerShape], slots: int) -> None:
-        self.rows = [ForestCacheLayer() for _ in shapes]
-        super().__init__(layers=list(self.rows))
-        places: dict[tuple[tuple[int, int], torch.dtype, torch.device], int] = {}
+        self.kv_layers = [ForestCacheLayer() for _ in shapes]
+        super().__init__(layers=list(self.kv_layers))
+        members: dict[tuple[tuple[int, int], torch.dtype, torch.device], int] = {}  # how many share a buffer
         self.layout: list[tuple[tuple[int, int], tuple[int, int]]] = []
-        """For each layer: the buffer and the place in it of the keys, then of the values."""
+        """For each layer: the buffer of the keys and their index in it, then those of the values."""
         for shape in shapes:
-            own = []
+            addresses = []
             for part in (shape.keys, shape.values):
                 kind = (part, shape.dtype, shape.device)
-                places[kind] = places.get(kind, -1) + 1
-                own.append((list(places).index(kind), places[kind]))
-            self.layout.append((own[0], own[1]))
+                index = members.setdefault(kind, 0)
+                addresses.append((list(members).index(kind), index))
+                members[kind] = index + 1
+            self.layout.append((addresses[0], addresses[1]))
         self.slot_bytes = sum(shape.slot_bytes for shape in shapes)
         """Bytes of one slot over all layers."""
-        self.buffers: list[torch.Tensor] = []
-        """[places, 1, heads, slots, size], keys or values of equal shape, dtype and device."""
         self.adopt(
             [
-                torch.empty((last + 1, 1, heads, slots, size), dtype=dtype, device=device)
-                for ((heads, size), dtype, device), last in places.items()
+                torch.empty((count, 1, heads, slots, size), dtype=dtype, device=device)
+                for ((heads, size), dtype, device), count in members.items()
             ]
         )
         self.peak_bytes = self.bytes
@@ -137,7 +126,7 @@ class ForestCache(Cache):
     @property
     def length(self) -> int:
         """Return the number of slots in use."""
-        return self.rows[0].length
+        return self.kv_layers[0].length
 
     @property
     def capacity(self) -> int:
@@ -146,32 +135,30 @@ class ForestCache(Cache):
 
     @property
     def bytes(self) -> int:
-        """Return the bytes of all buffers."""
         return self.capacity * self.slot_bytes
 
     def reserve(self, slots: int) -> None:
         """Make room for at least ``slots`` slots."""
         if slots <= self.capacity:
             return
-        before = self.bytes
-        grown = [
-            buffer.new_empty((*buffer.shape[:3], slots + GROWTH_SLOTS, buffer.shape[4])) for buffer in self.buffers
-        ]
-        for old, new in zip(self.buffers, grown, strict=True):
+        before, grown = self.bytes, list[torch.Tensor]()
+        for old in self.buffers:
+            new = old.new_empty((*old.shape[:3], slots + GROWTH_SLOTS, old.shape[4]))
             new[:, :, :, : self.length] = old[:, :, :, : self.length]
+            grown.append(new)
         self.adopt(grown)
         self.peak_bytes = max(self.peak_bytes, before + self.bytes)
 
     def adopt(self, buffers: list[torch.Tensor]) -> None:
-        """Use these buffers from now on; they contain the slots in use."""
+        """Use these buffers from now on, [layers, 1, heads, slots, size] each; they contain the slots in use."""
         self.buffers = buffers
-        for row, ((group, place), (other_group, other_place)) in zip(self.rows, self.layout, strict=True):
-            row.keys, row.values = buffers[group][place], buffers[other_group][other_place]
+        for layer, ((keys, key_index), (values, value_index)) in zip(self.kv_layers, self.layout, strict=True):
+            layer.keys, layer.values = buffers[keys][key_index], buffers[values][value_index]
 
     def extend(self, count: int) -> None:
         """Count slots that were written behind those in use."""
-        for row in self.rows:
-            row.length += count
+        for layer in self.kv_layers:
+            layer.length += count
 
     def move(self, start: int, sources: list[int]) -> None:
         """Move the slots ``sources`` right behind ``start``, in this order, and free all others behind it."""
@@ -180,8 +167,8 @@ class ForestCache(Cache):
             index = torch.tensor(sources, device=self.buffers[0].device)
             for buffer in self.buffers:
                 buffer[:, :, :, start:end] = buffer.index_select(3, index.to(buffer.device))
-        for row in self.rows:
-            row.length = end
+        for layer in self.kv_layers:
+            layer.length = end
 
 
 PACKED = "dsbd_packed"
@@ -200,29 +187,27 @@ def packed_attention(
     """Compute scaled dot-product attention under a mask, without copying the keys and values of grouped queries.
 
     The stock path repeats keys and values for every query head of a group, in every layer of every forward. Here the
-    heads of a group become rows of one longer query: the sums are the same.
+    heads of a group are stacked into one longer query: the sums are the same. Without an additive mask
+    [batch, 1, n, slots] the stock path is used.
 
     Args:
         module: the attention layer.
-        query: [rows, heads, n, size].
-        key: [rows, groups, slots, size].
-        value: [rows, groups, slots, size].
-        attention_mask: additive [rows, 1, n, slots]; for None or another shape the stock path is used.
-        scaling: factor of the scores; None is 1 / sqrt(size).
-        extra: for the stock path.
+        query: [batch, heads, n, size].
+        key: [batch, groups, slots, size], and ``value`` alike.
+        attention_mask: what the stock path takes, like ``scaling`` and ``extra``.
 
     Returns:
-        [rows, n, heads, size], and None for the attention weights.
+        [batch, n, heads, size], and None for the attention weights.
     """
-    rows, heads, count, size = query.shape
+    batch, heads, count, size = query.shape
     groups = key.shape[1]
     packs = heads != groups and extra.get("position_bias") is None
     if attention_mask is None or attention_mask.shape[1] != 1 or not packs:  # dimension 1: some models mask each head
         return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **extra)
-    packed = query.reshape(rows, groups, heads // groups * count, size)
+    packed = query.reshape(batch, groups, heads // groups * count, size)
     mask = torch.cat([attention_mask] * (heads // groups), dim=2)  # repeat() costs several times as much
     attended = torch.nn.functional.scaled_dot_product_attention(packed, key, value, attn_mask=mask, scale=scaling)
-    return attended.reshape(rows, heads, count, -1).transpose(1, 2).contiguous(), None
+    return attended.reshape(batch, heads, count, -1).transpose(1, 2).contiguous(), None
 
 
 def pack_groups(model: Any) -> None:

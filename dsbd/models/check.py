@@ -1,6 +1,7 @@
-"""Checks at load that a model gives the same logits for a forest in one cache row as for each path alone.
+"""Checks at load that a model gives the same logits for a forest in one KV cache as for each path alone.
 
-Models with recurrent states or unusual layers fail. Then the same forests tell which kind of row per path is right.
+Models with recurrent states or unusual layers fail. Then the same forests tell which state with a cache for each path
+is right.
 """
 
 import math
@@ -12,9 +13,8 @@ from typing import NamedTuple
 import torch
 
 from dsbd.errors import first_line
-from dsbd.models.engines.choice import new_state, reference_state
+from dsbd.models.engines.choice import ENGINES, new_state, reference_state
 from dsbd.models.engines.onnx import why_not_onnx
-from dsbd.models.engines.traced import routes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.states.forest import ForestState
 from dsbd.models.states.state import DecodingState
@@ -43,7 +43,7 @@ class ForestCheck(NamedTuple):
 
 
 def eager_of(model: LanguageModel) -> Logits:
-    """Return what computes the forests in one cache row with the model's Python: once, for several checks."""
+    """Return what computes the forests in one KV cache with the model's Python: once, for several checks."""
     return cache(lambda: _two_iterations(ForestState(model)))
 
 
@@ -64,8 +64,8 @@ def check_states(model: LanguageModel, attention: str) -> ForestCheck:
 
     Recurrences compute in float32 in a model of any dtype, so the tolerance is at least that of float32.
     """
-    least, kept = TOLERANCE[torch.float32], replace(model, attention=attention)
-    return _compare(kept, lambda: _two_iterations(new_state(kept)), _paths_of(kept), "caches and single paths", least)
+    least, model = TOLERANCE[torch.float32], replace(model, attention=attention)
+    return _compare(model, _states_of(model), _paths_of(model), "caches and single paths", least)
 
 
 @torch.inference_mode()
@@ -82,12 +82,9 @@ def check_engine(model: LanguageModel, eager: Logits | None = None) -> ForestChe
     """Run the same forests with ``model.engine`` and eagerly, and compare."""
     if model.is_hooked:
         return _failed("hooks move its layers between devices, and only the model's Python runs them")
-    if model.engine == "traced" and routes(model.config):
-        return _failed("experts are chosen by the tokens, and a trace knows only one way")
-    if model.engine == "onnx" and (reason := why_not_onnx(model)) is not None:
+    if (reason := ENGINES[model.engine].why_not(model)) is not None:
         return _failed(reason)
-    names = f"{model.engine} and eager forwards"
-    return _compare(model, lambda: _two_iterations(new_state(model)), eager or eager_of(model), names)
+    return _compare(model, _states_of(model), eager or eager_of(model), f"{model.engine} and eager forwards")
 
 
 @torch.inference_mode()
@@ -102,19 +99,23 @@ def check_int8(model: LanguageModel, eager: Logits) -> tuple[ForestCheck, float]
     """
     if (reason := why_not_onnx(model)) is not None:
         return _failed(reason), 0.0
-    ours = cache(lambda: _two_iterations(new_state(model)))
-    found = _compare(model, ours, _paths_of(model), "int8 forests and single paths", ROUGH)
-    if not found.passed:
-        return found, 0.0
+    ours = cache(_states_of(model))
+    paths = _compare(model, ours, _paths_of(model), "int8 forests and single paths", ROUGH)
+    if not paths.passed:
+        return paths, 0.0
     if not torch.equal(ours()[0], _two_iterations(new_state(model), shift=1)[0]):
         return _failed("the int8 distribution of a token depends on other paths of the forest"), 0.0
     near = _compare(model, ours, eager, "int8 and float distributions", ROUGH)
     shared = torch.minimum(ours().softmax(dim=1), eager().softmax(dim=1)).sum(dim=1).mean()
-    return found if near.passed else near, float(shared)
+    return paths if near.passed else near, float(shared)
 
 
 def _failed(reason: str) -> ForestCheck:
     return ForestCheck(False, float("inf"), reason)
+
+
+def _states_of(model: LanguageModel) -> Logits:
+    return lambda: _two_iterations(new_state(model))
 
 
 def _paths_of(model: LanguageModel) -> Logits:
@@ -122,7 +123,7 @@ def _paths_of(model: LanguageModel) -> Logits:
 
 
 def _compare(model: LanguageModel, tried: Logits, trusted: Logits, names: str, least: float = 0.0) -> ForestCheck:
-    """Compare the logits of two kinds of row for the same forests; if ``tried`` raises, it fails."""
+    """Compare the logits of two kinds of state for the same forests; if ``tried`` raises, it fails."""
     try:
         ours = tried()
     except (RuntimeError, ValueError, TypeError, AttributeError, LookupError, AssertionError) as error:
@@ -141,29 +142,29 @@ def _compared(
     return ForestCheck(passed, distance, f"{names} {'agree' if passed else 'differ'}")
 
 
-def _two_iterations(row: DecodingState, shift: int = 0) -> torch.Tensor:
+def _two_iterations(state: DecodingState, shift: int = 0) -> torch.Tensor:
     """Return logits [nodes, vocabulary] in float64 of two small forests, the second below a node of the first.
 
     If the model has a memory, an embedding stands in front of them. ``shift`` is added to the ids of the first forest.
     """
-    model = row.model
+    model = state.model
     tokens = _tokens(model, _PROMPT_SIZE + len(_PARENTS))
     prefix = None if model.memory is None else model.embed(tokens[-1:])[0, 0]
     nodes = [Node(None, -1, 0)]
-    row.prefill(tokens[:_PROMPT_SIZE], nodes[0], prefix)
+    state.prefill(tokens[:_PROMPT_SIZE], nodes[0], prefix)
     for parent, token in zip(_PARENTS, tokens[_PROMPT_SIZE:], strict=True):
         nodes.append(nodes[parent].child(token))
-    row.begin(nodes[:1], len(_PARENTS))
-    fed = torch.tensor(tokens[_PROMPT_SIZE:], device=model.device).add(shift) % model.vocabulary_size
-    first = row.forward(fed, torch.tensor(_PARENTS, device=model.device), _LAYERS)
-    row.assign(nodes[1:])
+    state.begin(nodes[:1], len(_PARENTS))
+    drafted = torch.tensor(tokens[_PROMPT_SIZE:], device=model.device).add(shift) % model.vocabulary_size
+    first = state.forward(drafted, torch.tensor(_PARENTS, device=model.device), _LAYERS)
+    state.assign(nodes[1:])
     beams = [nodes[3].child(tokens[0]), nodes[4].child(tokens[1]), nodes[5].child(tokens[2])]
-    row.commit(beams)
-    row.begin(beams, 2)  # five tokens with the beams, not six again: so a trace that fits one size only is found
-    second = row.forward(fed[:2], torch.arange(2, device=model.device), (2,))
+    state.commit(beams)
+    state.begin(beams, 2)  # five tokens with the beams, not six again: so a trace that fits one size only is found
+    second = state.forward(drafted[:2], torch.arange(2, device=model.device), (2,))
     return torch.cat([first, second]).double()
 
 
 def _tokens(model: LanguageModel, count: int) -> list[int]:
     """Return tokens that differ from their neighbours."""
-    return [(37 * place + 11) % model.vocabulary_size for place in range(count)]
+    return [(37 * index + 11) % model.vocabulary_size for index in range(count)]

@@ -1,13 +1,13 @@
-"""What may be read of a model: its files are found and checked before a library reads them.
+"""The files of a model: found, and checked before a library reads them.
 
-A library waits forever at a pipe and raises any error on a damaged file. Here each becomes one sentence. Code that
-comes with a model is never run, and transformers never asks the user whether to run it. What a configuration asks for
-is built: only the host names models.
+A library raises any error on a damaged file. Here each becomes one sentence. Code that comes with a model is never run,
+and transformers never asks the user whether to run it. What a configuration asks for is built: only the host names
+models.
 """
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,13 +22,12 @@ from dsbd.errors import PairError, first_line, wrap_errors
 from dsbd.machine import is_out_of_memory
 
 CONFIG, ADAPTER, GGUF = "config.json", "adapter_config.json", ".gguf"
-INDEXES = ".index.json"
-INDEX, WEIGHTS = f"model.safetensors{INDEXES}", "model.safetensors"
+INDEX, WEIGHTS = "model.safetensors.index.json", "model.safetensors"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 SMALL = (".json", ".txt", ".model", ".jinja")
 """Endings of the files that hold configurations and tokenizers."""
-LONGEST_CONFIG, LONGEST_FILE = 4 * 2**20, 256 * 2**20
-"""Most bytes of ``config.json`` and of each other small file; the largest known tokenizers have 35 MB."""
+LARGEST_SMALL = 256 * 2**20
+"""Most bytes of each of them; the largest known tokenizers have 35 MB."""
 CAUSAL = "give a folder or hub id of a causal language model"
 PATIENCE_SECONDS = 5
 """How long the hub may take to say what it has; a library would ask again and again."""
@@ -51,11 +50,12 @@ def source_of(name: str) -> Source:
     """Find a model, given as an existing folder or a hub id, and check its files.
 
     Raises:
-        PairError: the model is not found, or its files are damaged, hostile, or not those of a causal model.
+        PairError: the model is not found, or its files are damaged or not those of a model of transformers.
     """
     folder, local_only = (Path(name), True) if Path(name).is_dir() else _small_files(name)
     try:
-        _require_files(folder, name)
+        _require_files({file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}, name)
+        _require_config(folder / CONFIG, name)
         if local_only:
             _require_weights(folder, name)
     except OSError as error:
@@ -70,13 +70,12 @@ def _small_files(name: str) -> tuple[Path, bool]:
         if info.gated:
             HfApi().auth_check(name)
     except Exception as error:  # all: network errors differ between versions of the library
-        kept = try_to_load_from_cache(name, CONFIG)
-        if isinstance(kept, str):
-            return Path(kept).parent, True
+        cached = try_to_load_from_cache(name, CONFIG)
+        if isinstance(cached, str):
+            return Path(cached).parent, True
         raise _unreachable(name, error) from None
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
-    _require_kind(name, sizes)
-    _require_sizes(name, sizes)
+    _require_files(sizes, name)
     try:
         files = [hf_hub_download(name, file, revision=info.sha) for file in sizes if _is_small(file)]
     except Exception as error:  # all: as above
@@ -103,35 +102,21 @@ def _unreachable(name: str, error: Exception) -> PairError:
     )
 
 
-def _require_files(folder: Path, name: str) -> None:
-    """Check the files of a model, except its weights.
-
-    Raises:
-        PairError: a file is not a plain file or too large, or ``config.json`` is missing or no JSON object.
-        OSError: the folder cannot be read.
-    """
-    files = sorted(file for file in folder.iterdir() if file.exists() and not file.is_dir())
-    strange = next((file for file in files if not file.is_file()), None)
-    if strange is not None:
-        raise PairError(f"{name!r} has {strange.name}, which is not a plain file but a pipe or a device; remove it")
-    _require_kind(name, [file.name for file in files])
-    _require_sizes(name, {file.name: file.stat().st_size for file in files})
-    for file in files:
-        named = _json(file).get("weight_map") if file.name.endswith(INDEXES) else None
-        _own_files(file, named.values() if isinstance(named, dict) else ())
-    _require_config(folder / CONFIG, name)
-
-
-def _require_kind(name: str, files: Collection[str]) -> None:
-    """Check by file names that this is a model of transformers. Raises: PairError, which says how to convert it."""
-    if CONFIG in files:
+def _require_files(sizes: Mapping[str, int], name: str) -> None:
+    """Check a model's files by their names and bytes. Raises: PairError, which says what to do."""
+    for file, size in sizes.items():
+        if _is_small(file) and size > LARGEST_SMALL:
+            raise PairError(
+                f"{file} of {name!r} has {size:,} bytes; at most {LARGEST_SMALL:,} are read; download it again"
+            )
+    if CONFIG in sizes:
         return
-    if ADAPTER in files:
+    if ADAPTER in sizes:
         raise PairError(
             f"{name!r} is an adapter of PEFT without its base model; merge both once with its merge_and_unload, save "
             f"the tokenizer of the base model into the same folder, and give that folder"
         )
-    if any(file.endswith(GGUF) for file in files):
+    if any(file.endswith(GGUF) for file in sizes):
         raise packed_error(name)
     raise PairError(f"{name!r} has no config.json; give the folder that save_pretrained wrote")
 
@@ -144,14 +129,6 @@ def packed_error(name: str) -> PairError:
     )
 
 
-def _require_sizes(name: str, sizes: Mapping[str, int]) -> None:
-    """Check the sizes of a model's small files, in bytes. Raises: PairError: one is too large."""
-    for file, size in sizes.items():
-        most = LONGEST_CONFIG if file == CONFIG else LONGEST_FILE
-        if _is_small(file) and size > most:
-            raise PairError(f"{file} of {name!r} has {size:,} bytes; at most {most:,} are read; download it again")
-
-
 def _is_small(file: str) -> bool:
     return "/" not in file and file.endswith(SMALL)
 
@@ -160,38 +137,26 @@ def _require_config(file: Path, name: str) -> None:
     """Check that a configuration is a JSON object. Raises: PairError, OSError."""
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise PairError(
             f"config.json of {name!r} is not JSON ({first_line(error)}); download it again, or {CAUSAL}"
         ) from None
     if not isinstance(config, dict):
         raise PairError(f"config.json of {name!r} is not a JSON object; download it again")
-    _own_files(file, [config["transformers_weights"]] if "transformers_weights" in config else ())
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return a model's safetensors files: those in its index, or the single one if it is there. Raises: PairError."""
-    named = _json(folder / INDEX).get("weight_map")
-    if isinstance(named, dict):
-        return _own_files(folder / INDEX, named.values())
+    """Return a model's safetensors files: those in its index, or the single one if it is there."""
+    shards = _json(folder / INDEX).get("weight_map")
+    if isinstance(shards, dict):
+        return [folder / name for name in sorted(set(map(str, shards.values())))]
     return [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else []
-
-
-def _own_files(file: Path, named: Iterable[Any]) -> list[Path]:
-    """Return the files that a file names. Raises: PairError: one is not beside it."""
-    names = sorted(set(map(str, named)))
-    wrong = next((n for n in names if Path(n).name != n or not n.isprintable() or len(n.encode()) > 255), None)
-    if wrong is not None:
-        raise PairError(
-            f"{file.name} in {file.parent.name!r} names {wrong[:100]!r}, which is no file of it; download it again"
-        )
-    return [file.parent / name for name in names]
 
 
 def _require_weights(folder: Path, name: str) -> None:
     """Check that the safetensors files of a model are whole, as far as their headers tell. Raises: PairError."""
     for file in weight_files(folder):
-        damage = None if file.is_file() else f"its weights are not all there, {file.name[:100]} is missing"
+        damage = None if file.is_file() else f"its weights are not all there, {file.name} is missing"
         if damage is None:
             try:
                 with safe_open(file, "pt"):
@@ -214,10 +179,10 @@ def is_packed(folder: Path) -> bool:
 
 def _json(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def loading_errors(what: str, remedy: str = CAUSAL) -> AbstractContextManager[None]:
@@ -246,10 +211,10 @@ def config_of(source: Source) -> Any:
     return config
 
 
-def without_weights(name: str, config: Any, dtype: torch.dtype, **how: Any) -> Any:
+def without_weights(name: str, config: Any, dtype: torch.dtype) -> Any:
     """Return the model with shapes and no numbers. Raises: PairError: it cannot be built."""
     with loading_errors(repr(name)), torch.device("meta"):
-        return AutoModelForCausalLM.from_config(config, dtype=dtype, trust_remote_code=False, **how).eval()
+        return AutoModelForCausalLM.from_config(config, dtype=dtype, trust_remote_code=False).eval()
 
 
 def tokenizer_of(source: Source) -> Any:

@@ -27,16 +27,15 @@ class LanguageModel(ShortRepr):
     attention: str = "forest"
     """How the paths of a forest are kept apart: the first of these that is right for the model.
 
-    - ``forest``: one cache row holds all beams;
+    - ``forest``: one KV cache holds all beams;
     - ``states``: a row of a batch for each path, with a separate cache;
-    - ``steps``: the same, fed token by token;
+    - ``steps``: the same, token by token;
     - ``paths``: a row for each path, computed from its first token each time.
     """
     vocabulary_limit: int | None = None
     """Number of columns of the logits that are tokens of the pair, if the model pads its vocabulary."""
     engine: str = "eager"
-    """How forwards run: ``eager``; ``traced``: without the model's Python; ``graph``: captured and
-    replayed; ``onnx``: by ONNX Runtime. ``auto`` until a pair is made."""
+    """How forwards run: a name of ``ENGINES``; ``auto`` until a pair is made."""
     weights: str = "float"
     """``int8``: the engine ``onnx`` runs the model rounded to eight bits, which has a distribution of its own."""
     memory: Memory | None = None
@@ -58,8 +57,8 @@ class LanguageModel(ShortRepr):
     def device(self) -> torch.device:
         """Return the device of the inputs. For an offloaded embedding, its hook names the device."""
         embedding = self.model.get_input_embeddings()
-        place = getattr(getattr(embedding, "_hf_hook", None), "execution_device", None)
-        return embedding.weight.device if place is None else torch.device(place)
+        named = getattr(getattr(embedding, "_hf_hook", None), "execution_device", None)
+        return embedding.weight.device if named is None else torch.device(named)
 
     @property
     def revision(self) -> str | None:
@@ -78,7 +77,6 @@ class LanguageModel(ShortRepr):
 
     @property
     def dtype(self) -> torch.dtype:
-        """Return the dtype of the weights."""
         return self.model.dtype
 
     @property
@@ -109,8 +107,8 @@ class LanguageModel(ShortRepr):
 
         Keys in a cache keep their rotation, and the longest path of a forest would set that of all others.
         """
-        given = getattr(self.config, "rope_parameters", None) or {}
-        kinds = [given, *(one for one in given.values() if isinstance(one, dict))]  # one for each type of layer
+        ropes = getattr(self.config, "rope_parameters", None) or {}
+        kinds = [ropes, *(one for one in ropes.values() if isinstance(one, dict))]  # one for each type of layer
         sizes = [one["original_max_position_embeddings"] for one in kinds if one.get("rope_type") == "longrope"]
         return min(sizes, default=None)
 
@@ -139,7 +137,7 @@ class LanguageModel(ShortRepr):
 
     @property
     def takes_embeddings(self) -> bool:
-        """Return True if the model can be fed input embeddings instead of ids."""
+        """Return True if the model takes input embeddings in place of ids."""
         return "inputs_embeds" in self._accepts
 
     def embed(self, tokens: Sequence[int]) -> torch.Tensor:
@@ -148,12 +146,12 @@ class LanguageModel(ShortRepr):
         return self.model.get_input_embeddings()(ids)
 
     def behind(self, prefix: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Return input embeddings [rows, 1 + n, hidden]: a prefix [hidden], then those of ids [rows, n]."""
+        """Return input embeddings [batch, 1 + n, hidden]: a prefix [hidden], then those of ids [batch, n]."""
         embedded = self.model.get_input_embeddings()(tokens)
         return torch.cat([prefix.expand(len(tokens), 1, -1), embedded], dim=1)
 
     def hidden_states(self, embeddings: torch.Tensor) -> torch.Tensor:
-        """Return the last hidden states of input embeddings, both [rows, n, hidden]; causal, positions from 0."""
+        """Return the last hidden states of input embeddings, both [batch, n, hidden]; causal, positions from 0."""
         return self.model.base_model(inputs_embeds=embeddings, use_cache=False).last_hidden_state
 
     @cached_property
@@ -166,7 +164,7 @@ class LanguageModel(ShortRepr):
         return [LayerShape(keys.shape[1::2], values.shape[1::2], keys.dtype, keys.device) for keys, values in parts]
 
     def new_cache(self, slots: int = 0) -> ForestCache:
-        """Return an empty cache row with room for ``slots`` slots."""
+        """Return an empty KV cache with room for ``slots`` slots."""
         return ForestCache(self.layer_shapes, slots)
 
     def new_states(self) -> DynamicCache:
@@ -185,23 +183,24 @@ class LanguageModel(ShortRepr):
         """Return the logits after each token.
 
         Args:
-            tokens: ids [rows, n], int64; or input embeddings [rows, n, hidden] in the model's dtype.
-            positions: [rows, n], int64; None counts from 0.
+            tokens: ids [batch, n], int64; or input embeddings [batch, n, hidden] in the model's dtype.
+            positions: [batch, n], int64; None counts from 0.
             masks: for each layer type an additive mask [1, 1, n, slots] in the model's dtype (0 = seen, minimum = not
                 seen); None is causal.
-            cache: row that the tokens' keys and values are appended to.
+            cache: what the tokens' keys and values are appended to.
             last_only: return only the last token's logits, if the model can.
 
         Returns:
-            [rows, n or 1, vocabulary], in the model's dtype.
+            [batch, n or 1, vocabulary], in the model's dtype.
         """
         mask = masks if masks is None or len(masks) > 1 else next(iter(masks.values()))
-        extra: dict[str, Any] = {}
+        inputs: dict[str, Any] = {
+            self._cache_name: cache,
+            "inputs_embeds" if tokens.is_floating_point() else "input_ids": tokens,
+        }
         if positions is not None and "position_ids" in self._accepts:
-            extra["position_ids"] = positions
+            inputs["position_ids"] = positions
         if last_only and "logits_to_keep" in self._accepts:
-            extra["logits_to_keep"] = 1
-        extra[self._cache_name] = cache
-        extra["inputs_embeds" if tokens.is_floating_point() else "input_ids"] = tokens
-        logits: torch.Tensor = self.model(attention_mask=mask, use_cache=cache is not None, **extra).logits
+            inputs["logits_to_keep"] = 1
+        logits: torch.Tensor = self.model(attention_mask=mask, use_cache=cache is not None, **inputs).logits
         return logits if self.vocabulary_limit is None else logits[..., : self.vocabulary_limit]

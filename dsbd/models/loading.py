@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
+from dsbd.drafts.lookup import LOOKUP
+from dsbd.drafts.source import DraftSource
 from dsbd.errors import PairError, first_line
 from dsbd.machine import SMALL, computes_bfloat16, free_bytes, limit_threads, without_progress
 from dsbd.memory.files import load_memory, require_folder
@@ -21,7 +23,6 @@ from dsbd.models.cache import pack_groups
 from dsbd.models.engines.choice import resolve_engine, resolve_weights
 from dsbd.models.engines.onnx import why_no_graph
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import LOOKUP
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.models.smollm2 import fetched, require_fetched
@@ -47,7 +48,7 @@ DeviceMap = str | Mapping[str, Any]
 
 def load_pair(
     target: str | Path | None = None,
-    draft: str | Path | None = None,
+    draft: str | Path | DraftSource | None = None,
     device: str = "auto",
     dtype: str | torch.dtype = "auto",
     engine: str = "auto",
@@ -57,15 +58,15 @@ def load_pair(
     weights: str = "auto",
     show: Callable[[str], object] = lambda _: None,
 ) -> Pair:
-    """Load a pair and check that each model can see a forest in one cache row.
+    """Load a pair and check that each model can see a forest in one KV cache.
 
     Args:
         target: folder or hub id of a causal language model, or ``bundled:stories`` or ``bundled:sql`` without a
             ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with its memory. Where no
             folder has their name, ``stories``, ``sql`` and ``memory`` do.
             ``smollm2`` is a chat model, once ``python -m dsbd fetch smollm2`` has run.
-        draft: a smaller model with the same vocabulary, or ``lookup``: guesses copied from prompt and text, without
-            a second model. With None only methods without drafts work.
+        draft: a smaller model with the same vocabulary. Or what guesses without one: ``lookup``, which copies from
+            prompt and text, or a :class:`dsbd.DraftSource` of your own. With None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
             float32 on a CPU where ONNX Runtime runs the model and both its copies fit the memory.
@@ -82,7 +83,7 @@ def load_pair(
         weights: ``float``, or ``int8``: both models are rounded to eight bits, and ONNX Runtime runs them on a CPU.
             They are models of their own, and decodes are exact for them; ``pair.fallbacks`` says how near they are.
             ``auto`` is int8 for ``smollm2`` on a CPU with AVX2, else float.
-        show: called with what comes next, in words.
+        show: called with a line about each next step.
 
     Raises:
         PairError: a model cannot be found or loaded, is not a causal language model, or does not fit the free memory;
@@ -94,30 +95,32 @@ def load_pair(
         if memory is not None:
             raise PairError(f"{WITH_MEMORY!r} brings its own memory; leave memory {str(memory)[:100]!r} out")
         memory = asset_path("models/stories/memory")
-    is_bundled, (target, draft) = target == WITH_MEMORY, sources_of(target, draft)
-    place = resolve_device(device)
-    resolve_dtype(dtype, place)
+    source = draft if isinstance(draft, DraftSource) else None
+    is_bundled, named = target == WITH_MEMORY, LOOKUP if isinstance(draft, DraftSource) else draft
+    target, name = sources_of(target, named)
+    where = resolve_device(device)
+    resolve_dtype(dtype, where)
     is_suited = target == fetched() and not (load_kwargs or device_map)
-    weights, engine, dtype = resolve_weights(weights, engine, dtype, place, is_suited)
-    resolve_engine(engine, place)
+    weights, engine, dtype = resolve_weights(weights, engine, dtype, where, is_suited)
+    resolve_engine(engine, where)
     if device_map is not None and device != "auto":
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
-    more = _arguments(load_kwargs, device_map)
+    options = _options(load_kwargs, device_map)
     if memory is not None:
         require_folder(memory)
     limit_threads()
     loaded = list[tuple[LanguageModel, Any]]()
-    for source in (target, None if draft == LOOKUP else draft):
-        if source is not None:
-            show(f"loading {display_name(source)}")
+    for one in (target, None if name == LOOKUP else name):
+        if one is not None:
+            show(f"loading {display_name(one)}")
             with without_progress():
-                loaded.append(_load(source, place, dtype, engine, weights, more))
+                loaded.append(_load(one, where, dtype, engine, weights, options))
     model, tokenizer = loaded[0]
     if memory is not None:
         model = remembering(model, memory, f"{WITH_MEMORY}/target" if is_bundled else model.id)
         tokenizer.model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
     show("checking")
-    own, its = loaded[1] if len(loaded) > 1 else (None if draft is None else LOOKUP, None)
+    own, its = loaded[1] if len(loaded) > 1 else (None if name is None else source or LOOKUP, None)
     return make_pair(model, own, tokenizer, engine, its)
 
 
@@ -145,8 +148,8 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
     """
     for role, source in {"target": target, "draft": draft}.items():
         if source is not None and (source == "" or not isinstance(source, (str, Path))):
-            given = repr(source) if isinstance(source, (str, int)) else f"of type {type(source).__name__}"
-            raise PairError(f"{role} is {given}; give a folder or a hub id, and loaded models to make_pair")
+            value = repr(source) if isinstance(source, (str, int)) else f"of type {type(source).__name__}"
+            raise PairError(f"{role} is {value}; give a folder or a hub id, and loaded models to make_pair")
         word = str(source).lower()
         word = ELSEWHERE.get(word, word)
         near = [name for name in NAMES[role] if word == name.partition(":")[2]] or get_close_matches(word, NAMES[role])
@@ -173,13 +176,13 @@ def resolve_device(device: str) -> torch.device:
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        place = torch.device(device)
-        if place.type not in DEVICE_TYPES:
-            raise RuntimeError(f"device type {place.type} is not supported")
-        torch.empty(0, device=place)
+        resolved = torch.device(device)
+        if resolved.type not in DEVICE_TYPES:
+            raise RuntimeError(f"device type {resolved.type} is not supported")
+        torch.empty(0, device=resolved)
     except (RuntimeError, AssertionError) as error:
         raise PairError(f"device {device!r} cannot be used ({first_line(error)}); use auto, cpu or cuda") from None
-    return place
+    return resolved
 
 
 def resolve_dtype(dtype: str | torch.dtype, device: torch.device) -> torch.dtype:
@@ -192,10 +195,10 @@ def resolve_dtype(dtype: str | torch.dtype, device: torch.device) -> torch.dtype
     return DTYPES[name]
 
 
-def _arguments(given: Mapping[str, Any] | None, device_map: DeviceMap | None) -> dict[str, Any]:
+def _options(load_kwargs: Mapping[str, Any] | None, device_map: DeviceMap | None) -> dict[str, Any]:
     """Return the arguments for ``from_pretrained``. Raises: PairError: one is not allowed."""
-    arguments = dict(given or {})
-    for name in arguments:
+    options = dict(load_kwargs or {})
+    for name in options:
         if name in NOT_PASSED_ON or "remote_code" in name:
             raise PairError(
                 f"load_kwargs has {name!r}, which is not allowed; dtype and device_map are arguments of load_pair, "
@@ -209,37 +212,37 @@ def _arguments(given: Mapping[str, Any] | None, device_map: DeviceMap | None) ->
                 f"device_map is {device_map[:100]!r}; choose one of {', '.join(DEVICE_MAPS)}, or name a device, such "
                 f"as cuda:0"
             ) from None
-    return arguments if device_map is None else {**arguments, "device_map": device_map}
+    return options if device_map is None else {**options, "device_map": device_map}
 
 
 def _load(
-    given: str | Path, device: torch.device, dtype: str | torch.dtype, engine: str, weights: str, more: dict[str, Any]
+    name: str | Path, device: torch.device, dtype: str | torch.dtype, engine: str, weights: str, options: dict[str, Any]
 ) -> tuple[LanguageModel, Any]:
     """Return a model and its tokenizer. Raises: PairError."""
-    source = files.source_of(require_name(given))
+    source = files.source_of(require_name(name))
     config, number = files.config_of(source), resolve_dtype(dtype, device)
-    if not more:
+    if not options:
         if files.is_packed(source.folder):  # quantised weights stay as they are stored
-            needed = sum(file.stat().st_size for file in files.weight_files(source.folder) if file.is_file())
+            size = sum(file.stat().st_size for file in files.weight_files(source.folder) if file.is_file())
         else:
             outline = files.without_weights(source.name, config, number)
             if dtype == "auto" and device.type == "cpu" and _is_faster_in_float32(outline, engine, device):
                 number = torch.float32
-            needed = outline.num_parameters() * number.itemsize
-        if needed > (free := free_bytes(device)):
+            size = outline.num_parameters() * number.itemsize
+        if size > (free := free_bytes(device)):
             raise PairError(
-                f"{source.name!r} needs {needed / 1e9:,.2f} GB of memory for its weights in "
+                f"{source.name!r} needs {size / 1e9:,.2f} GB of memory for its weights in "
                 f"{str(number).removeprefix('torch.')}, and {free / 1e9:,.2f} GB are free on {device}; choose a "
                 f"smaller model, a dtype of fewer bytes, another device, or a device_map"
             )
     tokenizer = files.tokenizer_of(source)
     attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
     with files.loading_errors(repr(source.name)):
-        model = _with_weights(source, number, attention, more)
-        if "device_map" not in more and not getattr(model, "is_quantized", False):
+        model = _with_weights(source, number, attention, options)
+        if "device_map" not in options and not getattr(model, "is_quantized", False):
             model = model.to(device)
         pack_groups(model)
-    return LanguageModel(model, display_name(given), weights=weights), tokenizer
+    return LanguageModel(model, display_name(name), weights=weights), tokenizer
 
 
 def _is_faster_in_float32(outline: Any, engine: str, device: torch.device) -> bool:
@@ -259,9 +262,14 @@ def require_name(source: str | Path) -> str:
     return name
 
 
-def _with_weights(source: files.Source, dtype: torch.dtype, attention: str, more: dict[str, Any]) -> Any:
+def _with_weights(source: files.Source, dtype: torch.dtype, attention: str, options: dict[str, Any]) -> Any:
     """Return a model with its weights. Raises: PairError: some are missing, or a pickle holds more than tensors."""
-    how = {"ignore_mismatched_sizes": True, "local_files_only": source.local_only, **more, "output_loading_info": True}
+    how = {
+        "ignore_mismatched_sizes": True,
+        "local_files_only": source.local_only,
+        **options,
+        "output_loading_info": True,
+    }
     try:
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             source.name, dtype=dtype, attn_implementation=attention, trust_remote_code=False, **how
@@ -276,10 +284,9 @@ def _with_weights(source: files.Source, dtype: torch.dtype, attention: str, more
     except ValueError:
         if attention == "eager":
             raise
-        return _with_weights(source, dtype, "eager", more)
-    model, found = loaded
-    wrong = [*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])]
-    if wrong:
+        return _with_weights(source, dtype, "eager", options)
+    model, report = loaded
+    if wrong := [*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])]:
         raise PairError(
             f"cannot load {source.name!r}: {len(wrong)} of the weights that its config.json asks for are missing or of "
             f"another shape, such as {min(wrong)}; download it again, or save the model again"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,14 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from dsbd.drafts.lookup import LOOKUP, PromptLookup
+from dsbd.drafts.source import CheckedSource, DraftSource
 from dsbd.errors import PairError
 from dsbd.models.cache import pack_groups
 from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_int8, check_states, eager_of
-from dsbd.models.engines.choice import engine_for, resolve_engine
+from dsbd.models.engines.choice import ENGINES, engine_for, resolve_engine
 from dsbd.models.files import loading_errors
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import LOOKUP, Lookup
 from dsbd.models.pair import Pair
 
 KEPT = {
@@ -24,19 +26,19 @@ KEPT = {
     "steps": "each with a separate cache, fed token by token",
     "paths": "each computed from its first token in every iteration",
 }
-"""How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
-INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "onnx": "runs on torch"}
-"""What a model does instead, by the engine that failed."""
+"""How a model's paths are computed if one KV cache cannot hold them all, by :attr:`LanguageModel.attention`."""
+FALLS_BACK = {"eager": "runs eagerly", "traced": "runs on torch"}
+"""What a model does that falls back to an engine."""
 
 
 def make_pair(
     target: PreTrainedModel | LanguageModel,
-    draft: PreTrainedModel | LanguageModel | str | None = None,
+    draft: PreTrainedModel | LanguageModel | DraftSource | str | None = None,
     tokenizer: Any = None,
     engine: str | None = None,
     draft_tokenizer: Any = None,
 ) -> Pair:
-    """Make a pair of loaded models. A model that fails the forest check falls back to one row per path.
+    """Make a pair of loaded models. A model that fails the forest check falls back to a cache for each path.
 
     The models stay where they are, with their values and dtypes: on one device or several, offloaded or quantised.
     Three things change in them. They are set to evaluation mode. Grouped queries on ``sdpa`` get an attention
@@ -47,7 +49,8 @@ def make_pair(
 
     Args:
         target: a causal language model.
-        draft: a smaller model with the same vocabulary, or ``lookup``; with None only methods without drafts work.
+        draft: a smaller model with the same vocabulary, ``lookup``, or a :class:`dsbd.DraftSource`; with None only
+            methods without drafts work.
         tokenizer: of both models.
         engine: as for :func:`dsbd.load_pair`. None is ``auto`` for a model of transformers, and leaves the engine of a
             :class:`LanguageModel`.
@@ -57,15 +60,19 @@ def make_pair(
         PairError: a model is not a loaded causal language model, or sees later tokens; the tokenizer is missing or has
             tokens that a model lacks; the vocabularies differ; or the engine is unknown or does not work here.
     """
-    is_copied = isinstance(draft, str) and draft == LOOKUP
-    given: dict[str, Any] = {"target": target} if draft is None or is_copied else {"target": target, "draft": draft}
-    models = {role: _wrapped(model, role, engine) for role, model in given.items()}
+    is_lookup = isinstance(draft, str) and draft == LOOKUP
+    source = PromptLookup() if is_lookup else draft if isinstance(draft, DraftSource) else None
+    loaded: dict[str, Any] = {"target": target}
+    if draft is not None and source is None:
+        loaded["draft"] = draft
+    models = {role: _wrapped(model, role, engine) for role, model in loaded.items()}
     vocabulary = _shared_vocabulary(tokenizer, draft_tokenizer, models)
     checks, fallbacks = dict[str, ForestCheck](), list[str]()
     models = {role: _fitted(model, role, vocabulary, checks, fallbacks) for role, model in models.items()}
     eos = _eos_ids(models["target"], tokenizer)
-    copied = Lookup(models["target"].vocabulary_size) if is_copied else None
-    return Pair(models["target"], models.get("draft", copied), tokenizer, eos, checks, fallbacks)
+    if source is not None and not is_lookup:
+        source = CheckedSource(source, models["target"].vocabulary_size)
+    return Pair(models["target"], models.get("draft", source), tokenizer, eos, checks, fallbacks)
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:
@@ -75,7 +82,8 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
     if not isinstance(model, PreTrainedModel):
         raise PairError(
             f"{role} is a {type(model).__name__}; give a loaded model of transformers, such as "
-            f"AutoModelForCausalLM.from_pretrained(...), names to load_pair, or {LOOKUP!r} as the draft"
+            f"AutoModelForCausalLM.from_pretrained(...), names to load_pair, or {LOOKUP!r} or a "
+            f"dsbd.DraftSource as the draft"
         )
     name = str(model.config.name_or_path or type(model).__name__)
     if getattr(model.config, "is_encoder_decoder", False):
@@ -93,15 +101,15 @@ def _shared_vocabulary(tokenizer: Any, draft_tokenizer: Any, models: Mapping[str
     """Return the number of logit columns that both models have. Raises: PairError: the vocabularies do not match."""
     if tokenizer is None:
         raise PairError("there is no tokenizer; give the one that was saved beside the target model")
-    for name, given in (("tokenizer", tokenizer), ("draft_tokenizer", draft_tokenizer)):
-        if isinstance(given, (str, Path)):
+    for name, value in (("tokenizer", tokenizer), ("draft_tokenizer", draft_tokenizer)):
+        if isinstance(value, (str, Path)):
             raise PairError(
-                f"{name} is the name {str(given)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
+                f"{name} is the name {str(value)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
             )
     if draft_tokenizer is not None and "draft" not in models:
         raise PairError("draft_tokenizer is given without a draft model; give that too, or leave it out")
     if draft_tokenizer is not None and (ours := tokenizer.get_vocab()) != (theirs := draft_tokenizer.get_vocab()):
-        shared = sum(theirs.get(token) == place for token, place in ours.items())
+        shared = sum(theirs.get(token) == index for token, index in ours.items())
         raise PairError(
             f"vocabularies differ: {models['target'].id} has {len(ours)} entries, {models['draft'].id} has "
             f"{len(theirs)}, {shared} agree; use a draft model of the same family (generate of transformers drafts "
@@ -153,16 +161,11 @@ def _fitted(
         way = next((way for way in ("states", "steps") if check_states(model, way).passed), "paths")
         fallbacks.append(f"{role} model falls back to one row per path, {KEPT[way]}: {checks[role].reason}")
         return replace(model, attention=way, engine="eager")
-    engine = engine_for(model) if model.engine == "auto" else model.engine
-    for tried in (engine, "traced") if engine == "onnx" else (engine,):
-        fast = replace(model, attention="forest", engine=tried)
-        if tried == "eager":
-            return fast
-        outcome = check_engine(fast, eager)
-        if outcome.passed:
-            return fast
-        fallbacks.append(f"{role} model {INSTEAD_OF[tried]}: {outcome.reason}")
-    return replace(model, attention="forest", engine="eager")
+    fast = replace(model, attention="forest", engine=engine_for(model) if model.engine == "auto" else model.engine)
+    while fast.engine != "eager" and not (check := check_engine(fast, eager)).passed:
+        fast = replace(fast, engine=ENGINES[fast.engine].fallback)
+        fallbacks.append(f"{role} model {FALLS_BACK[fast.engine]}: {check.reason}")
+    return fast
 
 
 def _require_causal(model: LanguageModel) -> None:
@@ -191,8 +194,8 @@ ON_MODEL = "_dsbd_pairs"
 """The attribute of a target that holds its pairs, so that target and drafts are freed together."""
 
 
-class _Pairs(dict[int, tuple[list[Any], Pair]]):
-    """Pairs by the identity of the draft model, each with the mark of its weights. A copy of the target has none."""
+class _CachedPairs(dict[Any, tuple[list[Any], Pair]]):
+    """Pairs by the identity of the draft, each with the fingerprint of its models. A copy of the target has none."""
 
     def __reduce__(self) -> Any:
         return dict, ()
@@ -203,7 +206,7 @@ class Ids:
 
     eos_token_id = None
 
-    def decode(self, ids: Sequence[int], **how: Any) -> str:
+    def decode(self, ids: Sequence[int], **options: Any) -> str:
         return ""
 
 
@@ -219,38 +222,34 @@ def cached_pair(target: Any, draft: Any) -> Pair:
     Raises:
         PairError: as :func:`make_pair` does.
     """
-    kept = target.__dict__.get(ON_MODEL)
-    if not isinstance(kept, _Pairs):
-        kept = target.__dict__[ON_MODEL] = _Pairs()
-    draft = LOOKUP if isinstance(draft, str) and draft == LOOKUP else draft  # one object, which has one identity
-    mark, pair = kept.get(id(draft), (None, None))
-    if pair is None or mark != _fingerprint(target, draft):
-        modules = [module for model in (target, draft) if isinstance(model, Module) for module in model.modules()]
+    pairs = vars(target).get(ON_MODEL)
+    if not isinstance(pairs, _CachedPairs):
+        pairs = vars(target)[ON_MODEL] = _CachedPairs()
+    key = draft if isinstance(draft, str) else id(draft)
+    modules = [module for model in (target, draft) if isinstance(model, Module) for module in model.modules()]
+    if key not in pairs or pairs[key][0] != _fingerprint(modules):
         own = any("forward" in vars(one) or one._forward_hooks or one._forward_pre_hooks for one in modules)
         pair = make_pair(target, draft, Ids(), "eager" if own else None)
-        kept[id(draft)] = _fingerprint(target, draft), pair
-    return pair
+        pairs[key] = _fingerprint(modules), pair
+    return pairs[key][1]
 
 
-def _fingerprint(*models: Any) -> list[Any]:
+def _fingerprint(modules: Sequence[Module]) -> list[Any]:
     """Return a value that changes with all that modules hold: weights, hooks, methods, numbers, texts."""
-    modules = [module for model in models if isinstance(model, Module) for module in model.modules()]
-    return [(id(type(module).forward), *map(_state, vars(module).items())) for module in modules]
+    return [(id(type(module).forward), *map(_print_of, vars(module).items())) for module in modules]
 
 
-def _state(value: Any) -> Any:
+def _print_of(value: Any) -> Any:
     """Return where a tensor is and how often it was written, if torch can tell; what is in a list; or what it is."""
     if isinstance(value, torch.Tensor):
-        version = None if value.is_inference() else value._version
-        try:
-            place = value.data_ptr()
-        except RuntimeError:  # a packed tensor has no single address
-            place = 0
-        return place, version, value.dtype, value.device, value.shape
-    if isinstance(value, _Pairs):
+        address, version = 0, None if value.is_inference() else value._version
+        with suppress(RuntimeError):  # a packed tensor has no single address
+            address = value.data_ptr()
+        return address, version, value.dtype, value.device, value.shape
+    if isinstance(value, _CachedPairs):
         return None
     if isinstance(value, dict):
-        return tuple(map(_state, value.items()))
+        return tuple(map(_print_of, value.items()))
     if isinstance(value, (list, tuple, set)):
-        return tuple(map(_state, value))
+        return tuple(map(_print_of, value))
     return value if isinstance(value, (bool, int, float, str)) else id(value)

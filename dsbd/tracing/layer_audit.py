@@ -9,11 +9,12 @@ others: of these the sum of P is known, and nothing of Q. So S is only bounded w
 
 import math
 from collections.abc import Sequence
+from operator import add
 
 import numpy as np
 
 from dsbd.tracing.distribution_audit import BrokenError, Checks, drafts_planned
-from dsbd.tracing.records import ROOT, Draw, InputBeam, Iteration, Layer, Node, Trial
+from dsbd.tracing.records import ROOT, Draw, InputBeam, IterationRecord, Layer, NodeRecord, Trial
 from dsbd.verification.distributions import Floats, JointDistribution, Residual, excess
 from dsbd.verification.joint import ONE_SEQUENCE, acceptance, passes
 from dsbd.verification.verified import TAKEN
@@ -29,7 +30,7 @@ NUMBERS = {"accepted": TRIED, "rejected": TRIED, "orphaned": ("c", "S"), "unneed
 class LayerAudit:
     """One layer of an iteration."""
 
-    def __init__(self, checks: Checks, iteration: Iteration, layer: Layer) -> None:
+    def __init__(self, checks: Checks, iteration: IterationRecord, layer: Layer) -> None:
         self.checks, self.settings, self.layer = checks, checks.settings, layer
         self.trials = [trial for trial in iteration.trials if trial.layer == layer.layer]
         self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
@@ -67,29 +68,34 @@ class LayerAudit:
     def _recorded_distribution(self) -> tuple[JointDistribution, Floats]:
         """Return P and Q of the recorded candidates, in their order, and of one candidate for all others."""
         alive = self.layer.alive
-        places = {node: place for place, node in enumerate(alive)}
+        beam_index = {node: index for index, node in enumerate(alive)}
         drawn = {draw.node: draw.draft_prob for draw in self.draws}  # a drawn node holds no Q
         candidates = {
-            (places[node.parent], node.token_id): (node.target_prob or 0.0, node.draft_prob or drawn.get(node.id, 0.0))
+            (beam_index[node.parent], node.token_id): (
+                node.target_prob or 0.0,
+                node.draft_prob or drawn.get(node.id, 0.0),
+            )
             for node in self.nodes.values()
-            if node.parent in places
+            if node.parent in beam_index
         }
-        listed = {(places[one.parent], one.token_id): one for one in self.layer.alternatives if one.parent in places}
-        candidates |= {place: (one.target_prob, one.draft_prob) for place, one in listed.items()}
+        listed = {
+            (beam_index[one.parent], one.token_id): one for one in self.layer.alternatives if one.parent in beam_index
+        }
+        candidates |= {content: (one.target_prob, one.draft_prob) for content, one in listed.items()}
         self.index = {candidate: index for index, candidate in enumerate(sorted(candidates))}
         self.index_of = {
-            node.id: self.index[places[node.parent], node.token_id]
+            node.id: self.index[beam_index[node.parent], node.token_id]
             for node in self.nodes.values()
-            if node.parent in places
+            if node.parent in beam_index
         }
         target, draft = np.array([candidates[candidate] for candidate in self.index] + [(0.0, 0.0)]).T
         self.rest = target[-1] = max(1.0 - math.fsum(target), LEAST_LEFT)
         ranks = None
         if self.checks.is_greedy:  # certain in their turn are the beams of the layer
             first = [self.index_of[beam.node] for beam in self.layer.beams if beam.node in self.index_of]
-            ranks = np.array([*first, *(place for place in range(target.size) if place not in first)])
+            ranks = np.array([*first, *(index for index in range(target.size) if index not in first)])
             self.rest = 0.0
-        keys = np.array([(place << 32) | token for place, token in self.index] + [len(alive) << 32])
+        keys = np.array([(beam << 32) | token for beam, token in self.index] + [len(alive) << 32])
         with np.errstate(divide="ignore"):
             return JointDistribution(keys, target, np.zeros(target.size), np.log(target), ranks), draft
 
@@ -124,8 +130,8 @@ class LayerAudit:
         target = self.distribution.masses()
         for c, S in zip(layer.chain_c, layer.chain_S, strict=True):
             self._bound(S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0, "chain")
-        chain = [0.0, *(before + left for before, left in zip(layer.chain_c, layer.chain_S[:-1], strict=False))]
-        return width_after_chain(chain, layer.chain_S, layer.target_support, settings)
+        chain_c = [0.0, *map(add, layer.chain_c, layer.chain_S[:-1])]
+        return width_after_chain(chain_c, layer.chain_S, layer.target_support, settings)
 
     # ---- trials
 
@@ -148,7 +154,7 @@ class LayerAudit:
             gain = 1.0 if checks.is_greedy or draft_prob <= 0 else trial.draft_prob / draft_prob
             self._reject(self.index_of.get(trial.node), gain)
 
-    def _verdict(self, trial: Trial, node: Node, accepted: int, name: str) -> str:
+    def _verdict(self, trial: Trial, node: NodeRecord, accepted: int, name: str) -> str:
         if accepted == self.layer.width:
             return "unneeded"
         self._adopt(trial, name)
@@ -286,7 +292,7 @@ class JointLayerAudit(LayerAudit):
         return "block" if self.settings.searches_blocks and self.is_last and self.trials else super()._outcome()
 
 
-def check_joint_test(checks: Checks, iteration: Iteration) -> None:
+def check_joint_test(checks: Checks, iteration: IterationRecord) -> None:
     """Decide a joint test again: the best beam, its sums and its verdicts; its layers are for JointLayerAudit."""
     trials, settings = iteration.trials, checks.settings
     nodes = {node.id: node for node in iteration.nodes if node.kind == "drafted"}
@@ -298,7 +304,7 @@ def check_joint_test(checks: Checks, iteration: Iteration) -> None:
     for number, trial in enumerate(trials, 1):
         tried, name, joint = nodes.get(trial.node), f"trial of node {trial.node}", trial.joint
         if tried is None or joint is None or tried.parent != parent:
-            raise BrokenError(f"{checks.place}: {name} does not go on with the best beam, or has no sums")
+            raise BrokenError(f"{checks.where}: {name} does not go on with the best beam, or has no sums")
         numbers = trial.layer, trial.order, trial.residual_prob, trial.c, trial.S, trial.uniform
         checks.same("numbers of a joint trial", numbers, (number, 0, None, None, None, None), name)
         checks.close("Q of a joint trial", trial.draft_prob, tried.draft_prob or 0.0, name)

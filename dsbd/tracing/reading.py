@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from dsbd.errors import TraceError
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, MemoryRecord, Prompt, Result, Trial
+from dsbd.tracing.records import ROOT, Draw, IterationRecord, Layer, MemoryRecord, Prompt, Result, Trial
 from dsbd.util import object_of, read_file
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -82,7 +82,7 @@ WEIGHTS_ROUNDING = 1e-3
 
 
 def check_consistency(
-    settings: ResolvedSettings, prompt: Prompt, iterations: Sequence[Iteration], result: Result | None
+    settings: ResolvedSettings, prompt: Prompt, iterations: Sequence[IterationRecord], result: Result | None
 ) -> None:
     """Raises: TraceError, which names the first place that contradicts another."""
     known, branching = {ROOT}, settings.branching
@@ -112,7 +112,7 @@ def _check_memory(memory: MemoryRecord, pieces: int) -> None:
         )
 
 
-def _check_iteration(iteration: Iteration, where: str, known: set[int]) -> None:
+def _check_iteration(iteration: IterationRecord, where: str, known: set[int]) -> None:
     """Refuse nodes, trials, draws and layers that do not fit each other; add the nodes to the known ones."""
     _require(known, (beam.node for beam in iteration.input_beams), where)
     depth, drawn = {beam.node: 0 for beam in iteration.input_beams}, {draw.node for draw in iteration.draws}

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dsbd.iteration import Iteration
 from dsbd.machine import versions
 from dsbd.results import ITERATION_PHASES, count_verdicts
-from dsbd.session import IterationEnd, Observer, RunStart
+from dsbd.session import Observer, RunStart
 from dsbd.tracing import records
 from dsbd.tracing.trace import FORMAT, Trace, canonical_digest
 from dsbd.verification.beams import Beam, Node
@@ -16,7 +17,7 @@ from dsbd.verification.verified import Draw, Trial, VerifiedLayer
 
 if TYPE_CHECKING:
     from dsbd.models.language_model import LanguageModel
-    from dsbd.models.lookup import Lookup
+    from dsbd.models.pair import Pair
     from dsbd.results import DecodingResult
 
 
@@ -29,26 +30,26 @@ class IterationWriter:
         ids: of every node of earlier iterations, and of the root; those of this one are added.
     """
 
-    def __init__(self, raw: IterationEnd, start: RunStart, ids: dict[Node, int]) -> None:
+    def __init__(self, raw: Iteration, start: RunStart, ids: dict[Node, int]) -> None:
         self.raw, self.ids = raw, ids
         self.piece, self.eos = start.pair.token_bytes.piece, start.pair.eos
         self.is_branched = start.settings.branching is not None
-        self.nodes: list[records.Node] = []
+        self.nodes: list[records.NodeRecord] = []
 
-    def write(self) -> records.Iteration:
+    def write(self) -> records.IterationRecord:
         """Return the record. Call it once: it gives ids."""
         raw = self.raw
         self._forest_nodes()
         for number, layer in enumerate(raw.layers, 1):
             for draw in layer.draws:
                 if draw.node not in self.ids:
-                    self._add(draw.node, number, "drawn", self._row_log_prob(draw.node), None, draw.target_prob, None)
+                    self._add(draw.node, number, "drawn", self._drawn_log_prob(draw.node), None, draw.target_prob, None)
         trials = [trial for layer in raw.layers for trial in layer.trials]
         draws = [draw for layer in raw.layers for draw in layer.draws]
-        return records.Iteration(
+        return records.IterationRecord(
             index=raw.index,
             input_beams=self._beams(raw.input_beams),
-            draft_depth=len(raw.scored.forest.layers),
+            draft_depth=len(raw.drafted),
             nodes=self.nodes,
             layers=[self._layer(number, layer) for number, layer in enumerate(raw.layers, 1)],
             trials=[Trial(**vars(trial) | {"node": self.ids[trial.node]}) for trial in trials],
@@ -65,26 +66,26 @@ class IterationWriter:
 
     def _forest_nodes(self) -> None:
         """Add the nodes of the forest. The target's log-probability of one that it neither scored nor drew is none."""
-        scored, slots = self.raw.scored, set(self.raw.scored.slots)
-        drawn = {draw.node for layer in self.raw.layers for draw in layer.draws}
-        for number, layer in enumerate(scored.forest.layers, 1):
+        raw, slots = self.raw, set(self.raw.slots)
+        drawn = {draw.node for layer in raw.layers for draw in layer.draws}
+        for number, layer in enumerate(raw.drafted, 1):
             drafts = dict.fromkeys(layer.drafts)
             for node in (*drafts, *layer.covers):
                 assert node.parent is not None
                 target, family = -np.inf, layer.of(node.parent)
                 if node in slots:
-                    target = scored.next_tokens.log_prob(node)
+                    target = raw.next_tokens.log_prob(node)
                 elif node in drawn:
-                    target = self._row_log_prob(node)
+                    target = self._drawn_log_prob(node)
                 kind: records.NodeKind = "drafted" if node in drafts else "cover"
                 probs = self._target_prob(number, node), family.distribution.probability(node) if family else 0.0
-                self._add(node, number, kind, target, scored.draft_log_probs[node], *probs)
+                self._add(node, number, kind, target, raw.draft_log_probs[node], *probs)
 
-    def _row_log_prob(self, node: Node) -> float:
-        """Return the log-probability of a node that was drawn, from the row after its parent."""
+    def _drawn_log_prob(self, node: Node) -> float:
+        """Return the log-probability of a node that was drawn, from the next tokens after its parent."""
         assert node.parent is not None
-        (row,) = self.raw.scored.next_tokens([node.parent])
-        return float(row.log_probs[row.tokens == node.token][0])
+        ((tokens, log_probs),) = self.raw.next_tokens([node.parent])
+        return float(log_probs[tokens == node.token][0])
 
     def _add(
         self,
@@ -101,7 +102,7 @@ class IterationWriter:
         self.ids[node] = len(self.ids)
         known = self.ids[node], self.ids[node.parent], layer, node.token, text, kind, node.token in self.eos
         logs = _finite(target_log_prob), _finite(draft_log_prob)
-        self.nodes.append(records.Node(*known, *logs, target_prob, draft_prob, content))
+        self.nodes.append(records.NodeRecord(*known, *logs, target_prob, draft_prob, content))
 
     def _target_prob(self, number: int, node: Node) -> float | None:
         """Return P at a forest node; None if its layer, or in a tree its parent's distribution, was not reached."""
@@ -118,7 +119,7 @@ class IterationWriter:
         numbers = layer.width.numbers
         best = (-layer.distribution.probs).argsort(kind="stable")[
             : records.ALTERNATIVES
-        ]  # ties in the order of the pairs
+        ]  # ties in the order of the candidates
         return records.Layer(
             layer=number,
             kind="bonus" if numbers.width_reason == "bonus" else "draft",
@@ -137,7 +138,7 @@ class IterationWriter:
     def _alternative(self, layer: VerifiedLayer, index: int) -> records.Alternative:
         place, token = layer.distribution.candidate(index)
         parent, text = layer.alive[place].node, self.piece(token)[0]
-        node = self.raw.scored.forest.find(parent, token)
+        node = self.raw.forest.find(parent, token)
         probs = float(layer.distribution.probs[index]), float(layer.draft_probs[index])
         return records.Alternative(self.ids[parent], token, text, *probs, None if node is None else self.ids[node])
 
@@ -151,34 +152,39 @@ class Recorder(Observer):
 
     def on_start(self, start: RunStart) -> None:
         self._start = start
-        self._iterations: list[records.Iteration] = []
+        self._iterations: list[records.IterationRecord] = []
         self._ids: dict[Node, int] = {start.root: records.ROOT}
         self._finish: DecodingResult | None = None
 
-    def on_iteration(self, iteration: IterationEnd) -> None:
+    def on_iteration(self, iteration: Iteration) -> None:
         self._iterations.append(IterationWriter(iteration, self._start, self._ids).write())
 
     def on_finish(self, result: "DecodingResult") -> None:
         self._finish = result
 
-    def latest(self) -> records.Iteration:
+    def latest(self) -> records.IterationRecord:
         """Return the newest iteration."""
         return self._iterations[-1]
 
-    def trace(self) -> Trace:
-        """Return what is recorded so far; without a result if the decode was cancelled or stopped."""
+    def opening(self) -> Trace:
+        """Return the trace before the first iteration, without a digest."""
         start, pair = self._start, self._start.pair
-        trace = Trace(
+        return Trace(
             format=FORMAT,
             software={**versions(), "engine": " + ".join(model.engine for model in pair.models)},
-            models=records.Models(model_record(pair.target), None if pair.draft is None else model_record(pair.draft)),
+            models=model_records(pair),
             settings=start.settings,
             seed=start.settings.seed,
             prompt=self._prompt(),
-            iterations=list(self._iterations),
-            result=None if self._finish is None else self._result(self._finish),
+            iterations=[],
+            result=None,
             stop=list(start.stop),
         )
+
+    def trace(self) -> Trace:
+        """Return what is recorded so far; without a result if the decode was cancelled or stopped."""
+        result = None if self._finish is None else self._result(self._finish)
+        trace = replace(self.opening(), iterations=list(self._iterations), result=result)
         return replace(trace, digest=canonical_digest(trace))
 
     def _prompt(self) -> records.Prompt:
@@ -215,9 +221,21 @@ class Recorder(Observer):
         return self._ids[node]
 
 
-def model_record(model: "LanguageModel | Lookup") -> records.ModelRecord:
-    """Return the record of a model."""
-    name = model.id.encode(errors="replace").decode()  # the name of a folder may hold bytes that are no text
-    return records.ModelRecord(
-        name, model.revision, model.numbers, str(model.device), model.vocabulary_size, model.attention
-    )
+def model_records(pair: "Pair") -> records.Models:
+    """Return the records of a pair's models; a draft source has the target's vocabulary."""
+    target = _model_record(pair.target)
+    if pair.source is not None:
+        name, way = _utf8(pair.source.record.id), "copies" if pair.copies else "source"
+        return records.Models(target, records.ModelRecord(name, None, "none", "cpu", target.vocabulary_size, way))
+    draft = next(map(_model_record, pair.models[1:]), None)
+    return records.Models(target, draft)
+
+
+def _model_record(model: "LanguageModel") -> records.ModelRecord:
+    numbers, device, size = model.numbers, str(model.device), model.vocabulary_size
+    return records.ModelRecord(_utf8(model.id), model.revision, numbers, device, size, model.attention)
+
+
+def _utf8(name: str) -> str:
+    """Return a name without bytes that are no text, which the name of a folder may hold."""
+    return name.encode(errors="replace").decode()

@@ -32,6 +32,8 @@ LAYERS = int(FIELDS["draft_depth"].high) + 1
 BEAMS = int(FIELDS["max_width"].high)
 """The most beams of a layer."""
 
+WITHOUT_MODEL = ("copies", "source")
+"""What ``attention`` says of a draft source that is no model."""
 NodeKind = Literal["drafted", "cover", "drawn"]
 LayerKind = Literal["draft", "bonus"]
 Probability = Annotated[float, Field(ge=-1e-9, le=1.0 + 1e-9)]
@@ -57,8 +59,8 @@ class ModelRecord:
     vocabulary_size: int
     attention: Text
     """``forest`` (one cache row for all beams), or a row for each path: ``states`` (with a separate cache), ``steps``
-    (the same, fed token by token), ``paths`` (computed each time from its first token). Or no model, but
-    guesses copied from the text: ``copies``."""
+    (the same, fed token by token), ``paths`` (computed each time from its first token). Or no model:
+    ``copies``, guesses copied from the text, or ``source``, another draft source."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -129,7 +131,7 @@ class InputBeam:
 
 
 @dataclass(frozen=True, config=STRICT)
-class Node:
+class NodeRecord:
     """One token below its parent. P and Q of a node come from the joint distributions of its layer."""
 
     id: int
@@ -227,13 +229,13 @@ class KeptSlots:
 
 
 @dataclass(frozen=True, repr=False, config=STRICT)
-class Iteration(ShortRepr):
+class IterationRecord(ShortRepr):
     """One target forward: draft, score, verify, commit."""
 
     index: int
     input_beams: OfBeams[InputBeam]
     draft_depth: Annotated[int, Field(le=LAYERS - 1)]
-    nodes: Listed[Node]
+    nodes: Listed[NodeRecord]
     layers: Annotated[Listed[Layer], Field(min_length=1, max_length=LAYERS)]
     trials: Listed[Trial]
     draws: Listed[Draw]
@@ -266,7 +268,7 @@ class Result(ShortRepr):
     stats: dict[Text, StrictInt | StrictFloat | None]
 
 
-def path_to(node: int, nodes: dict[int, Node]) -> Iterator[Node]:
+def path_to(node: int, nodes: dict[int, NodeRecord]) -> Iterator[NodeRecord]:
     """Yield the nodes from just below the prompt to ``node``, in reading order."""
     path = []
     while node != ROOT:

@@ -20,7 +20,7 @@ from dsbd.errors import ArgumentError, TraceError, needs
 from dsbd.results import ShortRepr
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.reading import check_consistency, parse, read_trace_file
-from dsbd.tracing.records import Iteration, Listed, Models, Node, Prompt, Result, Text
+from dsbd.tracing.records import IterationRecord, Listed, Models, NodeRecord, Prompt, Result, Text
 from dsbd.util import check_output, write_file
 from dsbd.verification.verified import STRICT
 
@@ -37,7 +37,7 @@ class Trace(ShortRepr):
     settings: ResolvedSettings
     seed: int
     prompt: Prompt
-    iterations: Listed[Iteration]
+    iterations: Listed[IterationRecord]
     result: Result | None
     """None if the run was stopped before its end."""
     digest: Text = ""
@@ -59,18 +59,18 @@ class Trace(ShortRepr):
             TraceError: it is not a ``dsbd-trace/2``, a field is missing, unknown or out of place, or a node refers
                 to one that does not exist.
         """
-        found = data.get("format") if isinstance(data, dict) else type(data).__name__
-        if found != FORMAT:
+        format = data.get("format") if isinstance(data, dict) else type(data).__name__
+        if format != FORMAT:
             raise TraceError(
-                f"not a trace: format is {reprlib.repr(found)[:60]}, expected {FORMAT!r}; record one with --trace"
+                f"not a trace: format is {reprlib.repr(format)[:60]}, expected {FORMAT!r}; record one with --trace"
             )
         try:
             trace: Trace = _adapter().validate_python(data)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            place = ".".join(ascii(part).strip("'")[:60] for part in first["loc"])
-            got = reprlib.repr(first["input"])[:60]
-            message = f"damaged trace: {place}: {first['msg'][:200]} (got {got}); record it again"
+            field = ".".join(ascii(part).strip("'")[:60] for part in first["loc"])
+            value = reprlib.repr(first["input"])[:60]
+            message = f"damaged trace: {field}: {first['msg'][:200]} (got {value}); record it again"
             raise TraceError(message) from None
         check_consistency(trace.settings, trace.prompt, trace.iterations, trace.result)
         return trace
@@ -128,7 +128,7 @@ class Trace(ShortRepr):
         """Return the viewer, for a notebook. Drawings stand above the decoder: they are looked up, not imported."""
         return str(import_module("visualize").show(self)._repr_html_())
 
-    def node_index(self) -> dict[int, Node]:
+    def node_index(self) -> dict[int, NodeRecord]:
         """Return all nodes by id."""
         return {node.id: node for iteration in self.iterations for node in iteration.nodes}
 

@@ -106,8 +106,8 @@ def keep_best(beams: Sequence[Beam], count: int | None) -> list[Beam]:
     """
     if count is None or len(beams) <= count:
         return list(beams)
-    best = sorted(range(len(beams)), key=lambda place: (-beams[place].log_weight, place))[:count]
-    return [beams[place] for place in sorted(best)]
+    best = sorted(range(len(beams)), key=lambda index: (-beams[index].log_weight, index))[:count]
+    return [beams[index] for index in sorted(best)]
 
 
 def common_prefix(nodes: Iterable[Node]) -> Node:

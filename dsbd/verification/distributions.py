@@ -19,7 +19,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEAST_LEFT = 1e-290
-"""Where less of P is left after removals, P' is made from log-weights: smaller probabilities have lost digits."""
+"""Where less of P is left after removals, P' is made from scores: smaller probabilities have lost digits."""
+COLDEST = 1e-300
+"""Colder temperatures are this one: no score overflows, and weights that differ at all are still told apart."""
 _TOKEN_BITS = 32
 _TOKEN_MASK = (1 << _TOKEN_BITS) - 1
 
@@ -42,7 +44,7 @@ class JointDistribution:
     candidate that is left, and ``ranks`` is the order in which candidates become the best one.
     """
 
-    keys: Ints  # [n] ascending: place of the beam among the alive beams, shifted left, and the token id
+    keys: Ints  # [n] ascending: index of the beam among the alive beams, shifted left, and the token id
     probs: Floats  # [n] sum 1; positive with replacement. Without it a candidate may underflow to 0 and still be drawn
     log_weights: Floats  # [n] raw log-weight of the beam that each candidate makes, nats
     scores: Floats  # [n] log of the mass, up to a number that all share: what never underflows
@@ -73,7 +75,7 @@ class JointDistribution:
         return index, self.keys[index] == keys
 
     def candidate(self, index: int) -> tuple[int, int]:
-        """Return the place of the beam and the token of a candidate.
+        """Return the index of the beam and the token of a candidate.
 
         >>> from dsbd.verification import toy
         >>> toy.target_distribution().candidate(3)
@@ -83,11 +85,11 @@ class JointDistribution:
         return key >> _TOKEN_BITS, key & _TOKEN_MASK
 
     def candidates(self, indices: Ints) -> tuple[Ints, Ints]:
-        """Return the places of the beams and the tokens of many candidates [n].
+        """Return the indices of the beams and the tokens of many candidates [n].
 
         >>> from dsbd.verification import toy
-        >>> places, tokens = toy.target_distribution().candidates(np.array([3, 0]))
-        >>> places.tolist(), tokens.tolist()
+        >>> beams, tokens = toy.target_distribution().candidates(np.array([3, 0]))
+        >>> beams.tolist(), tokens.tolist()
         ([1, 0], [0, 0])
         """
         keys = self.keys[indices]
@@ -153,7 +155,10 @@ class JointDistribution:
 
 
 def joint_distribution(
-    rows: Sequence[TopTokens], log_weights: Sequence[float], multiplicities: Sequence[int], settings: ResolvedSettings
+    next_tokens: Sequence[TopTokens],
+    log_weights: Sequence[float],
+    multiplicities: Sequence[int],
+    settings: ResolvedSettings,
 ) -> JointDistribution:
     """Make the joint distribution of a layer: temperature, then top-k, then top-p, each once and over all candidates.
 
@@ -167,7 +172,7 @@ def joint_distribution(
     [0.4, 0.1, 0.1, 0.4]
 
     Args:
-        rows: the next tokens of the alive beams, in the order of the beams.
+        next_tokens: after each alive beam, in the order of the beams.
         log_weights: raw log-weights of the beams, nats.
         multiplicities: how often each beam occurs. It is applied after the division by the temperature:
             the mass of a candidate is multiplicity * exp((log_weight + log p) / temperature).
@@ -175,9 +180,11 @@ def joint_distribution(
 
     *Source:* the paper's T o p_beam; docs/algorithm.md, *The joint distribution*.
     """
-    sizes = [row.tokens.size for row in rows]
-    keys = np.repeat(np.arange(len(rows)) << _TOKEN_BITS, sizes) | np.concatenate([row.tokens for row in rows])
-    weights = np.concatenate([row.log_probs for row in rows]) + np.repeat(np.asarray(log_weights), sizes)
+    sizes = [one.tokens.size for one in next_tokens]
+    keys = np.repeat(np.arange(len(next_tokens)) << _TOKEN_BITS, sizes) | np.concatenate(
+        [one.tokens for one in next_tokens]
+    )
+    weights = np.concatenate([one.log_probs for one in next_tokens]) + np.repeat(np.asarray(log_weights), sizes)
     possible = weights > -np.inf
     if not possible.all():
         keys, weights = keys[possible], weights[possible]
@@ -186,8 +193,7 @@ def joint_distribution(
         keys, weights = keys[order], weights[order]
     if settings.temperature == 0:
         return _greedy_distribution(keys, weights, settings)
-    with np.errstate(over="ignore"):  # below the smallest float a score is minus infinity, and its probability 0
-        scores = (weights - weights.max()) / settings.temperature
+    scores = (weights - weights.max()) / max(settings.temperature, COLDEST)
     if max(multiplicities) > 1:
         scores = scores + np.log(np.asarray(multiplicities, dtype=np.float64))[keys >> _TOKEN_BITS]
     if 0 < settings.top_k < scores.size:

@@ -25,7 +25,7 @@ class DraftDistribution:
 
     parents: Sequence[Node]
     """The nodes that Q extends: the input beams, or drafts of the layer above."""
-    parent_places: Ints  # [n] index into ``parents``
+    parent_indices: Ints  # [n] index into ``parents``
     tokens: Ints  # [n]
     probs: Floats  # [n] at least LEAST_DRAFT_PROB, sum 1; after the first candidate 0 where ranked
     ranked: bool = False
@@ -43,11 +43,11 @@ class DraftDistribution:
         >>> toy.draft_distribution().probability(toy.BA), toy.draft_distribution().probability(toy.B.child(1))
         (0.25, 0.0)
         """
-        parent = [place for place, one in enumerate(self.parents) if one is node.parent]
-        here = np.isin(self.parent_places, parent) & (self.tokens == node.token)
+        parent = [index for index, one in enumerate(self.parents) if one is node.parent]
+        here = np.isin(self.parent_indices, parent) & (self.tokens == node.token)
         return float(self.probs[here].sum())
 
-    def restrict(self, distribution: JointDistribution, places: dict[Node, int]) -> tuple[Floats, float]:
+    def restrict(self, distribution: JointDistribution, beam_index: dict[Node, int]) -> tuple[Floats, float]:
         """Restrict Q to the alive beams, without renormalising it.
 
         Orphans count as rejections, and with them a renormalised Q would give a wrong distribution.
@@ -59,14 +59,14 @@ class DraftDistribution:
 
         Args:
             distribution: the target's joint distribution over the alive beams, n candidates.
-            places: place of each alive beam's node in that distribution.
+            beam_index: index of each alive beam in that distribution, by its node.
 
         Returns:
             Q at the candidates of ``distribution`` [n], and the mass of Q on the alive beams (for a ranked Q: the
             number of its candidates there).
         """
-        place_of = np.array([places.get(node, -1) for node in self.parents], dtype=np.int64)
-        beams = place_of[self.parent_places]
+        index_of = np.array([beam_index.get(node, -1) for node in self.parents], dtype=np.int64)
+        beams = index_of[self.parent_indices]
         alive = beams >= 0
         index, shared = distribution.locate(beams[alive], self.tokens[alive])
         probs = self.probs[alive]
@@ -101,7 +101,7 @@ class ForestLayer:
         """
         return self
 
-    def below(self, places: Container[Node]) -> list[Node]:
+    def below(self, parents: Container[Node]) -> list[Node]:
         """Return the cover nodes whose parents are alive.
 
         >>> from dsbd.verification import toy
@@ -109,7 +109,7 @@ class ForestLayer:
         >>> [toy.text(node) for node in layer.below({toy.B})], layer.below({toy.A})
         (['ba'], [])
         """
-        return [node for node in self.covers if node.parent in places]
+        return [node for node in self.covers if node.parent in parents]
 
 
 @dataclass(frozen=True)

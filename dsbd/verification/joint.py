@@ -27,15 +27,6 @@ ONE_SEQUENCE = Width(1, lambda: Numbers([0.0], [1.0], [], [1.0], "joint"))
 """The width of every drafted layer: the method follows one sequence."""
 
 
-@dataclass(frozen=True)
-class BestBeam:
-    """The beam of the forest that the draft model finds likeliest, below the one input beam, top down. n tokens."""
-
-    nodes: Sequence[Node]
-    target_log_probs: Sequence[float]  # [n] raw log p(token | parent), nats; may be minus infinity
-    draft_log_probs: Sequence[float]  # [n] the same under the draft model, finite
-
-
 def acceptance(sums: JointSums) -> float:
     """Return min(1, p / q) of a beginning of the beam, p and q being the probabilities of all its tokens together.
 
@@ -56,7 +47,8 @@ def passes(sums: JointSums) -> bool:
 
 def verify_joint(
     forest: Forest,
-    beam: BestBeam,
+    best: Sequence[Node],
+    log_probs: Sequence[tuple[float, float]],
     next_tokens: TopTokensAfter,
     settings: ResolvedSettings,
     eos: Collection[int],
@@ -72,16 +64,18 @@ def verify_joint(
     >>> from dsbd.verification import toy
     >>> from dsbd.verification.verified import Uniforms
     >>> forest = Forest(toy.BEAMS[:1], toy.forest().layers)
-    >>> beam = BestBeam([toy.AA], [math.log(2 / 3)], [math.log(1 / 3)])
+    >>> log_probs = [(math.log(2 / 3), math.log(1 / 3))]
     >>> chosen = toy.settings(joint_threshold=0.5, lossless=False)
-    >>> layers = verify_joint(forest, beam, toy.next_tokens, chosen, toy.EOS, Uniforms([0.9]))
+    >>> layers = verify_joint(forest, [toy.AA], log_probs, toy.next_tokens, chosen, toy.EOS, Uniforms([0.9]))
     >>> [(layer.outcome, [toy.text(one.node) for one in layer.beams]) for layer in layers]
     [('passed', ['aa']), ('finished', ['aa.'])]
 
     Args:
         forest: what was drafted below the one input beam.
-        beam: its best beam, of one token at least.
-        next_tokens: gives the target's next tokens after the input beam and the unfinished nodes of ``beam``.
+        best: nodes [n] of the beam that the draft model finds likeliest, top down, n at least 1.
+        log_probs: [n] raw log p(token | parent) of each, nats: under the target, where it may be minus infinity, and
+            under the draft model.
+        next_tokens: gives the target's next tokens after the input beam and the unfinished nodes of ``best``.
         settings: joint_threshold, temperature, top_k, top_p and replacement are read.
         eos: token ids that end a beam.
         choices: the randomness of the one draw.
@@ -89,55 +83,56 @@ def verify_joint(
     Returns:
         A layer for each token that came out, at least one.
     """
-    return _JointVerifier(forest, beam, next_tokens, settings, eos, choices).run()
+    return _JointVerifier(forest, best, log_probs, next_tokens, settings, eos, choices).run()
 
 
 @dataclass(frozen=True)
 class _JointVerifier:
     forest: Forest
-    beam: BestBeam
+    best: Sequence[Node]
+    log_probs: Sequence[tuple[float, float]]
     next_tokens: TopTokensAfter
     settings: ResolvedSettings
     eos: Collection[int]
     choices: Choices
 
     def run(self) -> list[VerifiedLayer]:
-        both = zip(accumulate(self.beam.target_log_probs), accumulate(self.beam.draft_log_probs), strict=True)
+        both = zip(*map(accumulate, zip(*self.log_probs, strict=True)), strict=True)
         threshold = self.settings.joint_threshold
         sums = [JointSums(target if target > -math.inf else None, draft, threshold) for target, draft in both]
         count = max((length for length, one in enumerate(sums, 1) if passes(one)), default=0)  # the longest that passes
-        trials = [self._trial(place, one, count) for place, one in enumerate(sums)]
+        trials = [self._trial(index, one, count) for index, one in enumerate(sums)]
         (alive,), layers = self.forest.input_beams, list[VerifiedLayer]()
-        for place in range(count):
-            layers.append(self._accepted(alive, place, trials[place]))
+        for index in range(count):
+            layers.append(self._accepted(alive, index, trials[index]))
             (alive,) = layers[-1].beams
         if layers and (not layers[-1].living or layers[-1].outcome == "block"):
             return layers
         return [*layers, self._drawn(alive, count, trials[count:])]
 
-    def _trial(self, place: int, sums: JointSums, count: int) -> Trial[Node]:
-        node = self.beam.nodes[place]
+    def _trial(self, index: int, sums: JointSums, count: int) -> Trial[Node]:
+        node = self.best[index]
         verdict: Verdict = "rejected"
-        if place < count:
+        if index < count:
             verdict = "accepted" if passes(sums) else "carried"
-        prob = self.forest.layers[place].distributions[0].probability(node)
-        return Trial(place + 1, 0, node, verdict, prob, None, None, None, acceptance(sums), None, sums)
+        prob = self.forest.layers[index].distributions[0].probability(node)
+        return Trial(index + 1, 0, node, verdict, prob, None, None, None, acceptance(sums), None, sums)
 
-    def _accepted(self, alive: Beam, place: int, trial: Trial[Node]) -> VerifiedLayer:
-        beam = Beam(trial.node, alive.log_weight + self.beam.target_log_probs[place])
+    def _accepted(self, alive: Beam, index: int, trial: Trial[Node]) -> VerifiedLayer:
+        beam = Beam(trial.node, alive.log_weight + self.log_probs[index][0])
         outcome: Outcome = "passed"
         if trial.node.token in self.eos:
             outcome = "finished"
-        elif self.settings.searches_blocks and place + 1 == len(self.beam.nodes):
+        elif self.settings.searches_blocks and index + 1 == len(self.best):
             outcome = "block"
         living = [] if outcome == "finished" else [beam]
         return VerifiedLayer(
-            [alive], *self._distributions(alive, place), ONE_SEQUENCE, [trial], [], [beam], living, outcome
+            [alive], *self._distributions(alive, index), ONE_SEQUENCE, [trial], [], [beam], living, outcome
         )
 
-    def _drawn(self, alive: Beam, place: int, trials: list[Trial[Node]]) -> VerifiedLayer:
+    def _drawn(self, alive: Beam, index: int, trials: list[Trial[Node]]) -> VerifiedLayer:
         """Draw the token after the accepted ones from the target's own distribution, rejected or not."""
-        distribution, draft_probs = self._distributions(alive, place)
+        distribution, draft_probs = self._distributions(alive, index)
         drawn = self.choices.draw(distribution.masses())
         _, token = distribution.candidate(drawn.index)
         landed = self.forest.find(alive.node, token)
@@ -145,15 +140,15 @@ class _JointVerifier:
         target, draft = distribution.probability(drawn.index), float(draft_probs[drawn.index])
         kind: DrawKind = "fresh" if trials else "bonus"
         where = drawn.uniform, drawn.low, drawn.high
-        draw = Draw(place + 1, 0, kind, node, landed is not None, target, draft, 0.0, 1.0, *where)
+        draw = Draw(index + 1, 0, kind, node, landed is not None, target, draft, 0.0, 1.0, *where)
         beam = Beam(node, float(distribution.log_weights[drawn.index]))
         outcome: Outcome = "finished" if token in self.eos else "short" if trials else "bonus"
         living, width = [] if outcome == "finished" else [beam], ONE_SEQUENCE if trials else Width(1, lambda: BONUS)
         return VerifiedLayer([alive], distribution, draft_probs, width, trials, [draw], [beam], living, outcome)
 
-    def _distributions(self, alive: Beam, place: int) -> tuple[JointDistribution, Floats]:
+    def _distributions(self, alive: Beam, index: int) -> tuple[JointDistribution, Floats]:
         """Return P below the alive beam, and Q at its candidates; zeros below the last drafted layer."""
         distribution = joint_distribution(self.next_tokens([alive.node]), [alive.log_weight], [1], self.settings)
-        if place >= len(self.beam.nodes):
+        if index >= len(self.best):
             return distribution, np.zeros(distribution.support)
-        return distribution, self.forest.layers[place].distributions[0].restrict(distribution, {alive.node: 0})[0]
+        return distribution, self.forest.layers[index].distributions[0].restrict(distribution, {alive.node: 0})[0]

@@ -80,7 +80,7 @@ class _State(NamedTuple):
 
     number: int  # from 1
     alive: list[Beam]
-    places: dict[Node, int]
+    beam_index: dict[Node, int]
     distribution: JointDistribution
     draft_probs: Floats
     draft_mass: float
@@ -89,7 +89,7 @@ class _State(NamedTuple):
     def log_weight(self, node: Node) -> float:
         """Return the log-weight of a node that the layer yields."""
         assert node.parent is not None
-        index = self.distribution.find(self.places[node.parent], node.token)
+        index = self.distribution.find(self.beam_index[node.parent], node.token)
         assert index is not None
         return float(self.distribution.log_weights[index])
 
@@ -111,16 +111,16 @@ class _Verifier:
             [beam.multiplicity for beam in alive],
             self.settings,
         )
-        places = {beam.node: place for place, beam in enumerate(alive)}
+        beam_index = {beam.node: index for index, beam in enumerate(alive)}
         draft_probs, mass = (
             (np.zeros(distribution.support), 0.0)
             if drafted is None
-            else drafted.distribution.restrict(distribution, places)
+            else drafted.distribution.restrict(distribution, beam_index)
         )
-        if drafted is not None and self.settings.forest == "coupled" and not drafted.below(places):
+        if drafted is not None and self.settings.forest == "coupled" and not drafted.below(beam_index):
             mass = 0.0
         residual = Residual(distribution, draft_probs, self.settings.replacement)
-        return _State(number, alive, places, distribution, draft_probs, mass, residual)
+        return _State(number, alive, beam_index, distribution, draft_probs, mass, residual)
 
     def draft_layer(self, state: _State, drafted: ForestLayer) -> VerifiedLayer:
         """Try the drafts in the order they were drawn until the width is reached, then draw what is missing."""
@@ -170,15 +170,15 @@ class _Verifier:
         for order, (node, draft_prob) in enumerate(zip(drafted.drafts, drafted.draft_probs, strict=True)):
             gain = gains[order]
             prob = 1.0 if drafted.distribution.ranked else min(draft_prob * gain, 1.0)
-            place = state.places.get(node.parent) if node.parent is not None else None
+            beam = state.beam_index.get(node.parent) if node.parent is not None else None
             if len(accepted) == width:
                 trials.append(Trial(state.number, order, node, "unneeded", prob, None, None, None, None, None, None))
-            elif place is None:
+            elif beam is None:
                 now = residual.recorded
                 trials.append(Trial(state.number, order, node, "orphaned", prob, None, *now, None, None, None))
                 residual.reject(None, gain)
             else:
-                index = state.distribution.find(place, node.token)
+                index = state.distribution.find(beam, node.token)
                 trials.append(self._try(state, node, order, index, prob, gain))
                 if trials[-1].verdict == "accepted" and index is not None:
                     residual.accept(index)

@@ -6,7 +6,7 @@ from contextlib import closing
 from dsbd.bench.records import Run, Table
 from dsbd.bench.statistics import make_table
 from dsbd.bench.systems import TRANSFORMERS
-from dsbd.bench.task import Question, Task
+from dsbd.bench.task import Question, QuestionList
 
 BASELINE = "beam_sampling num_beams=4"
 RIGHT = {"beam_sampling num_beams=2": "1101 0110", BASELINE: "1111 0110", "dsbd draft_width=4": "1111 0111",
@@ -15,7 +15,7 @@ RIGHT = {"beam_sampling num_beams=2": "1101 0110", BASELINE: "1111 0110", "dsbd 
 SPEED = {"beam_sampling num_beams=2": 60, BASELINE: 40, "dsbd draft_width=4": 90, "speculative": 130, "sampling": 70}
 
 
-class Quiz(Task):
+class Quiz(QuestionList):
     """Six questions in three clusters."""
 
     name = "quiz"
@@ -63,9 +63,9 @@ def made_up_table(**changes) -> Table:
 
 
 def mean_score(task, shift=0):
-    """Return the mean score when every question gets the right answer of the question ``shift`` places on."""
+    """Return the mean score when every question gets the right answer of the question ``shift`` further on."""
     questions = task.questions()
-    dealt = [questions[(place + shift) % len(questions)] for place in range(len(questions))]
+    dealt = [questions[(index + shift) % len(questions)] for index in range(len(questions))]
     answers = [task.answer(f" {question.references[0]}") for question in dealt]
     scores = [task.score(question, answer)[0] for question, answer in zip(questions, answers, strict=True)]
     return sum(scores) / len(scores)
@@ -81,6 +81,6 @@ def write_database(path, pages):
     """Write a database of books with these numbers of pages, None for an unknown one."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE books (book_id INTEGER PRIMARY KEY, title TEXT, pages INTEGER)")
-        rows = [(f"Book {place}", count) for place, count in enumerate(pages)]
+        rows = [(f"Book {index}", count) for index, count in enumerate(pages)]
         connection.executemany("INSERT INTO books (title, pages) VALUES (?, ?)", rows)
         connection.commit()

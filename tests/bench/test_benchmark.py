@@ -12,7 +12,7 @@ import torch
 
 import dsbd
 from dsbd.bench import benchmark as driver
-from dsbd.bench.benchmark import hold_benchmark, make_benchmark, run_benchmark
+from dsbd.bench.benchmark import make_benchmark, report_benchmark, run_benchmark
 from dsbd.bench.measure import log_likelihood, measure, trimmed
 from dsbd.bench.records import Table, read_record, to_plain
 from dsbd.bench.statistics import clustered_perplexity, clustered_rate, make_table, markdown_of, paired_difference
@@ -31,8 +31,8 @@ ALL = ("dsbd", "beam_sampling", "sampling", "hf_beam_sampling", "hf_beam_search"
 
 
 def benchmark_of(methods=("dsbd", "beam_sampling"), rounds=2, prompts=("Once", "The fox"), pair=None, **values):
-    racing = systems(methods, {"max_new_tokens": 5, **values})
-    return make_benchmark(pair or toy_pair(), racing, [Prompts(prompts)], rounds=rounds)
+    chosen = systems(methods, {"max_new_tokens": 5, **values})
+    return make_benchmark(pair or toy_pair(), chosen, [Prompts(prompts)], rounds=rounds)
 
 
 def runs_of(benchmark, pair=None, **options):
@@ -41,10 +41,10 @@ def runs_of(benchmark, pair=None, **options):
 
 def test_a_system_has_what_its_method_and_its_point_say():
     """Catches a value that goes to a method which does not read it, and a point that does not follow the beams."""
-    found = systems(["dsbd", "beam_sampling", "dsbd:exact", "hf_assisted"], {"draft_depth": 2, "num_beams": 8})
-    assert [one.name for one in found] == ["dsbd defaults", "beam_sampling", "dsbd exact", "hf_assisted"]
-    assert [one.settings.draft_depth for one in found] == [2, 4, 2, 4]
-    assert [(one.settings.num_beams, one.settings.max_width) for one in found[1:3]] == [(8, None), (4, 8)]
+    chosen = systems(["dsbd", "beam_sampling", "dsbd:exact", "hf_assisted"], {"draft_depth": 2, "num_beams": 8})
+    assert [one.name for one in chosen] == ["dsbd defaults", "beam_sampling", "dsbd exact", "hf_assisted"]
+    assert [one.settings.draft_depth for one in chosen] == [2, 4, 2, 4]
+    assert [(one.settings.num_beams, one.settings.max_width) for one in chosen[1:3]] == [(8, None), (4, 8)]
     assert len(systems([f"dsbd:{point}" for point in POINTS], {})) == len(POINTS)
 
 
@@ -89,10 +89,10 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
     """Catches our attention measured as theirs, a setting that is not passed on, and padding that counts as text."""
     pair, seen = load_pair(toy_folders["target"], toy_folders["draft"], "cpu", "float32"), []
     pair.target.model.register_forward_hook(lambda model, *_: seen.append(model.config._attn_implementation))
-    given = {"max_new_tokens": 5, "temperature": 0.8, "top_k": 7, "early_stopping": True}
-    (theirs,) = systems(["hf_beam_sampling"], given)
+    values = {"max_new_tokens": 5, "temperature": 0.8, "top_k": 7, "early_stopping": True}
+    (theirs,) = systems(["hf_beam_sampling"], values)
     assert theirs.settings.early_stopping is True
-    found = measure(pair, theirs, "Once", 0)
+    figures = measure(pair, theirs, "Once", 0)
     assert seen[:5] == ["sdpa"] * 5
     assert seen[-1] == PACKED  # quality is judged by the same forward for all
     ids = torch.tensor([pair.encode("Once")])
@@ -101,14 +101,14 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
         ids, attention_mask=torch.ones_like(ids), do_sample=True, num_beams=4, num_return_sequences=4,
         temperature=0.8, top_k=7, top_p=1.0, max_new_tokens=5, pad_token_id=256,
     )  # fmt: skip
-    assert found["text"] == pair.detokenize(trimmed(by_hand[0, ids.shape[1] :].tolist(), pair))
+    assert figures["text"] == pair.detokenize(trimmed(by_hand[0, ids.shape[1] :].tolist(), pair))
     assert trimmed([5, EOS, EOS, 7], toy_pair()) == [5, EOS]
     assert trimmed([5, 6], toy_pair()) == [5, 6]
-    for changes, said in (
+    for changes, message in (
         ({"temperature": 0.0}, "temperature is 0; hf_beam_sampling samples"),
         ({"early_stopping": None}, "early_stopping is None; hf_beam_sampling always ends early"),
     ):
-        with pytest.raises(SettingsError, match=said):
+        with pytest.raises(SettingsError, match=message):
             measure(pair, replace(theirs, settings=replace(theirs.settings, **changes)), "Once", 0)
 
 
@@ -116,8 +116,8 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
 def test_a_decode_ends_where_its_answer_ends(method):
     """Catches an end text that is not passed on."""
     (one,) = systems([method], {"max_new_tokens": 12})
-    found = [measure(toy_pair(), one, "Once", seed, stop=Quiz.until) for seed in range(8)]
-    ended = [one["text"] for one in found if one["ended"] == "until"]
+    decodes = [measure(toy_pair(), one, "Once", seed, stop=Quiz.until) for seed in range(8)]
+    ended = [one["text"] for one in decodes if one["ended"] == "until"]
     assert ended != []
     assert all(cut(text, Quiz.until) != text for text in ended)
 
@@ -127,8 +127,8 @@ def test_a_decode_ends_where_its_answer_ends(method):
 def test_the_likelihood_is_the_sum_over_its_tokens(prefix):
     """Catches logits that are shifted by the memory's slot, and a memory that the text is not judged behind."""
     prompt, text, model, total = [79, 110, 99, 101], [32, 97, 32, 98], toy_pair().target.model, 0.0
-    for place, token in enumerate(text):
-        embedded = model.get_input_embeddings()(torch.tensor([[*prompt, *text[:place]]]))
+    for index, token in enumerate(text):
+        embedded = model.get_input_embeddings()(torch.tensor([[*prompt, *text[:index]]]))
         whole = torch.cat([*(one[None, None] for one in prefix), embedded], dim=1)
         total += float(model(inputs_embeds=whole).logits[0, -1].log_softmax(dim=-1)[token])
     assert log_likelihood(toy_pair().target, prompt, text, *prefix) == pytest.approx(total, abs=1e-6)
@@ -147,7 +147,7 @@ def test_a_long_prompt_is_read_before_the_clock_starts_and_judged_behind_its_mem
     assert run.text == result.text
     assert run.perplexity == pytest.approx(2.718281828459045 ** (-own / len(result.token_ids)))
     read, reading = [], type(pair.target.memory).reading
-    monkeypatch.setattr(type(pair.target.memory), "reading", lambda *given: read.append("read") or reading(*given))
+    monkeypatch.setattr(type(pair.target.memory), "reading", lambda *args: read.append("read") or reading(*args))
     monkeypatch.setattr("dsbd.bench.measure._clocked", lambda *_: read.append("clock") or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         measure(pair, benchmark.systems[0], LONG, 0)
@@ -159,8 +159,8 @@ def test_a_long_prompt_is_read_before_the_clock_starts_and_judged_behind_its_mem
 def test_an_evaluation_from_the_first_question_to_the_table(tmp_path):
     """Catches questions that share their random numbers, an answer beyond its end, and a line that is lost."""
     file, methods = tmp_path / "answers.jsonl", ("dsbd:exact", "beam_sampling", "hf_beam_sampling")
-    pair, racing = toy_pair(), systems(methods, {"num_beams": 3})
-    report = hold_benchmark(pair, make_benchmark(pair, racing, [Quiz()], limit=2, rounds=2), str(file))
+    pair, chosen = toy_pair(), systems(methods, {"num_beams": 3})
+    report = report_benchmark(pair, make_benchmark(pair, chosen, [Quiz()], limit=2, rounds=2), str(file))
     table = report.tables["quiz"]
     assert [row.system for row in table.rows] == ["dsbd exact", "beam_sampling", "hf_beam_sampling"]
     assert (report.complete, len(report.runs), table.baseline) == (True, 12, "beam_sampling")
@@ -180,21 +180,21 @@ def test_an_evaluation_from_the_first_question_to_the_table(tmp_path):
 def test_ctrl_c_keeps_what_is_done(monkeypatch):
     """Catches a stop that looks like success, and a table that is lost with it."""
     ends = iter([driver.measure] * 4 + [Mock(side_effect=KeyboardInterrupt)])
-    monkeypatch.setattr(driver, "measure", lambda *given, **named: next(ends)(*given, **named))
-    report = hold_benchmark(toy_pair(), benchmark_of())
+    monkeypatch.setattr(driver, "measure", lambda *args, **options: next(ends)(*args, **options))
+    report = report_benchmark(toy_pair(), benchmark_of())
     assert (report.complete, len(report.runs)) == (False, 2)
     assert sum(row.ratio is not None for row in report.tables["prompts"].rows) == 1
 
 
 def test_long_prompts_lose_their_beginning_and_say_so():
     """Catches a prompt that is cut from the right without a word: the question would be gone."""
-    racing = systems(["sampling"], {})
-    (run,) = runs_of(make_benchmark(toy_pair(), racing, [Quiz([Question("q0", f"{'word ' * 40}. Who?", ("x",))])]))
+    chosen = systems(["sampling"], {})
+    (run,) = runs_of(make_benchmark(toy_pair(), chosen, [Quiz([Question("q0", f"{'word ' * 40}. Who?", ("x",))])]))
     assert run.shortened
     assert run.prompt.endswith(" word . Who?")
     assert len(run.prompt) + Quiz.max_new_tokens == 128
     with pytest.raises(SettingsError, match="leaves no room"):
-        make_benchmark(toy_pair(), racing, [Quiz()], max_new_tokens=200)
+        make_benchmark(toy_pair(), chosen, [Quiz()], max_new_tokens=200)
 
 
 @pytest.mark.slow
@@ -210,11 +210,11 @@ def test_auto_is_resolved_once_and_said():
 def test_quality_is_clustered_and_compared_question_by_question():
     """Catches questions of one database taken as independent, and seeds that count as questions."""
     rows = {row.system: row for row in made_up_table().rows}
-    right = {name: {f"q{place}": float(one) for place, one in enumerate(marks.replace(" ", ""))}
+    right = {name: {f"q{index}": float(one) for index, one in enumerate(marks.replace(" ", ""))}
              for name, marks in RIGHT.items()}  # fmt: skip
     assert rows["sampling"].quality == clustered_rate([*right["sampling"].values()], "aaaabbbb")
     assert (rows[BASELINE].difference, rows[BASELINE].ratio) == (None, None)
-    clusters = {f"q{place}": place // 4 for place in range(8)}
+    clusters = {f"q{index}": index // 4 for index in range(8)}
     expected = paired_difference(right["speculative"], right[BASELINE], clusters)
     assert rows["speculative"].difference == expected
     twice = [made_up_run("sampling", at, float(at == seed), round=seed) for at in range(8) for seed in (0, 1)]
@@ -241,14 +241,14 @@ def test_quality_is_clustered_and_compared_question_by_question():
 def test_ratios_are_paired_and_rounds_are_no_further_prompts(ours, theirs, median, above, of, verdict):
     """Catches a ratio of medians, and rounds that count as prompts; tokens are listed by prompt and round."""
     runs = [
-        made_up_run(name, place, cluster=f"{place}", round=round, layers=layers, seconds=1.0)
+        made_up_run(name, index, cluster=f"{index}", round=round, layers=layers, seconds=1.0)
         for name, listed in (("sampling", ours), (BASELINE, theirs))
-        for place, row in enumerate(listed)
+        for index, row in enumerate(listed)
         for round, layers in enumerate(row)
-        if layers is not None  # it was not made
+        if layers is not None  # it did not run
     ]
-    found = make_table(runs, Prompts(["x"]), "beam_sampling").rows[0].ratio
-    assert (found.median, found.above_1, found.of, found.verdict) == (median, above, of, verdict)
+    ratio = make_table(runs, Prompts(["x"]), "beam_sampling").rows[0].ratio
+    assert (ratio.median, ratio.above_1, ratio.of, ratio.verdict) == (median, above, of, verdict)
 
 
 def test_a_table_survives_json_and_shows_what_was_measured():
@@ -263,6 +263,6 @@ def test_a_table_survives_json_and_shows_what_was_measured():
             for at in (0, 4)]  # fmt: skip
     heads, _, row = markdown_of([make_table(runs, Quiz([Question("x", "x")]), BASELINE)]).splitlines()[:3]
     cells = dict(zip(*([part.strip() for part in line.strip("|").split("|")] for line in (heads, row)), strict=True))
-    told = ("ms/token [95 %]", "prefill ms", "layers/iteration", "acceptance", "KV MB")
-    assert [cells[name] for name in told] == ["50.00", "500.0", "2.50", "0.75", "3.00"]
+    columns = ("ms/token [95 %]", "prefill ms", "layers/iteration", "acceptance", "KV MB")
+    assert [cells[name] for name in columns] == ["50.00", "500.0", "2.50", "0.75", "3.00"]
     assert "KV MB" not in markdown_of([table])

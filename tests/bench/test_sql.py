@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dsbd.bench import sql
 from dsbd.bench.sql import QueryLimits, run_query, same_rows
-from dsbd.bench.tasks import DATABASES, SPIDER_HEAD, Library, Spider
+from dsbd.bench.tasks import DATABASES, Library, Spider
 from dsbd.errors import QueryError, TaskError
 from tests.bench.made_up import chance, mean_score, write_database
 
@@ -47,8 +47,8 @@ SHOP = [
 
 def write_library(folder):
     (folder / "databases").mkdir()
-    for place, name in enumerate(DATABASES):
-        write_database(folder / "databases" / f"{name}.sqlite", [300 + place, 200, 100 + place, 400])
+    for index, name in enumerate(DATABASES):
+        write_database(folder / "databases" / f"{name}.sqlite", [300 + index, 200, 100 + index, 400])
     lines = [json.dumps({**one, "prompt": f"Q: {one['question']}"}) for one in BOOKS]
     (folder / "test.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
@@ -104,7 +104,10 @@ def test_a_prompt_shows_the_schema_and_its_database_is_the_cluster(tasks):
     question = {one.id: one for one in tasks["spider"].questions()}["spider-1"]
     books = "books (book_id number, title text, pages number; key book_id)\n"
     shelves = "shelves (book_id number, place text; key book_id, place; book_id refers to books.book_id)\n"
-    assert question.prompt == f"{SPIDER_HEAD}{books}{shelves}Question: How many titles?\nSQL:"
+    assert question.prompt.startswith(
+        "Write one SQLite query that answers each question about its database.\n\nDatabase:\n"
+    )
+    assert question.prompt.endswith(f"\n\nDatabase:\n{books}{shelves}Question: How many titles?\nSQL:")
     assert (question.references, question.cluster) == (("SELECT count(title) FROM books",), "shop")
     assert {one.id: one for one in tasks["library"].questions()}["q3"].cluster == "order"
 
@@ -148,7 +151,7 @@ def test_damaged_data_of_spider_is_an_error(file, content, message, tmp_path):
 
 
 def slowly(gold, answer, ordered, any_columns):
-    """The twin: some order of the columns and of the rows makes every value the same."""
+    """The reference implementation: some order of the columns and of the rows makes every value the same."""
 
     def close(left, right):
         is_near = float in {type(left), type(right)} <= {int, float} and abs(left - right) <= 1e-6
@@ -156,8 +159,8 @@ def slowly(gold, answer, ordered, any_columns):
 
     if len(gold) != len(answer):
         return False
-    places = range(len(answer[0]) if answer else 0)
-    for columns in permutations(places) if any_columns else [places]:
+    order = range(len(answer[0]) if answer else 0)
+    for columns in permutations(order) if any_columns else [order]:
         turned = [tuple(row[column] for column in columns) for row in answer]
         for rows in [turned] if ordered else permutations(turned):
             if all(len(a) == len(b) and all(map(close, a, b)) for a, b in zip(gold, rows, strict=True)):
@@ -173,15 +176,15 @@ def tables(draw):
     few = st.sampled_from(draw(st.lists(rows, min_size=2, max_size=3)))
     gold, columns = draw(st.lists(few, max_size=4)), draw(st.just(range(width)) | st.permutations(range(width)))
     answer = [tuple(row[column] for column in columns) for row in draw(st.just(gold) | st.permutations(gold))]
-    place = draw(st.integers(0, 4))
-    return gold, [draw(few | rows) if at == place else row for at, row in enumerate(answer)]
+    changed = draw(st.integers(0, 4))
+    return gold, [draw(few | rows) if at == changed else row for at, row in enumerate(answer)]
 
 
 @pytest.mark.parametrize("ordered", [False, True], ids=["any order", "ordered"])
 @pytest.mark.parametrize("any_columns", [False, True], ids=["columns in order", "any columns"])
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(both=tables())
-def test_the_comparison_is_its_slow_twin(both, ordered, any_columns):
+def test_the_comparison_is_its_slow_reference(both, ordered, any_columns):
     """Catches a comparison of sets, a row paired twice, and columns turned in each row by itself."""
     assert same_rows(*both, ordered=ordered, any_columns=any_columns) == slowly(*both, ordered, any_columns)
 
@@ -201,7 +204,7 @@ WIDE_ROWS = [tuple(f"{row * column % 7}" for column in range(10)) for row in ran
         (WIDE_ROWS, [(*row[1:], "x") for row in WIDE_ROWS], False),
     ],
 )
-def test_values_that_the_twin_does_not_meet(gold, answer, same):
+def test_values_that_the_reference_does_not_meet(gold, answer, same):
     """Catches a search over all orders of ten columns, too: it would not end."""
     assert same_rows(gold, answer, ordered=False, any_columns=True) is same
 
@@ -216,7 +219,7 @@ WIDE = f"REPLACE('{'a' * 500}', 'a', '{'b' * 800}' || SUBSTR(x, 2))"
 
 def doubling(count, twice):
     """Return a query of so many tables, each of which reads the one before twice."""
-    tables = [f"t{place + 1} AS ({twice.format(f't{place}')})" for place in range(count)]
+    tables = [f"t{index + 1} AS ({twice.format(f't{index}')})" for index in range(count)]
     return f"WITH t0 AS (SELECT 1 AS x), {', '.join(tables)} SELECT COUNT(*) FROM t{count}"
 
 
@@ -260,7 +263,7 @@ HOSTILE = {
     "endless": (ENDLESS + "SELECT COUNT(*) FROM t", "more than 1000000 steps"),
     "endless rows": (ENDLESS + "SELECT x FROM t", "more than 1000 rows"),
     "cross join": (
-        "SELECT COUNT(*) FROM {many}".replace("{many}", ", ".join(f"books AS b{place}" for place in range(16))),
+        "SELECT COUNT(*) FROM {many}".replace("{many}", ", ".join(f"books AS b{index}" for index in range(16))),
         "more than 1000000 steps",
     ),
     "huge blob": ("SELECT zeroblob(1000000000)", DENIED),
@@ -309,13 +312,13 @@ def test_the_time_is_bounded_on_every_system(name, database, tmp_path, monkeypat
     """Catches a limit of time that only SQLite or a signal keeps; the next query is answered as ever."""
     (tmp_path / "sitecustomize.py").write_text("import signal\ndel signal.setitimer, signal.SIGPROF", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    asked = sql._QueryProcess()
+    process = sql._QueryProcess()
     query = f"{FEW} SELECT COUNT({SLOW[name]}) FROM (SELECT {WIDE} AS y FROM few, books AS a, books AS b, books AS c)"
     with pytest.raises(QueryError, match="more than 1 seconds"):
-        asked.ask(database, query, QueryLimits(seconds=1, value=1_000_000))
-    assert asked._process[0].returncode == sql._LATE
-    assert asked.ask(database, "SELECT 1", QueryLimits()) == [(1,)]
-    asked._process[0].kill()
+        process.ask(database, query, QueryLimits(seconds=1, value=1_000_000))
+    assert process._process[0].returncode == sql._LATE
+    assert process.ask(database, "SELECT 1", QueryLimits()) == [(1,)]
+    process._process[0].kill()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="runs wherever a process can be halted")
@@ -332,12 +335,14 @@ def test_time_that_others_take_does_not_count(database):
     with pytest.raises(QueryError, match="breaks SQLite"):
         run_query(database, "SELECT 1")
     with ThreadPoolExecutor(4) as threads:
-        asked = [f"SELECT {number}" for number in range(20)]
-        assert [*threads.map(lambda query: run_query(database, query), asked)] == [[(number,)] for number in range(20)]
+        queries = [f"SELECT {number}" for number in range(20)]
+        assert [*threads.map(lambda query: run_query(database, query), queries)] == [
+            [(number,)] for number in range(20)
+        ]
 
 
 def test_a_file_that_is_no_database_is_an_error(tmp_path):
-    """Catches a query that makes the file it is asked about."""
+    """Catches a query that makes the file it is to read."""
     damaged = tmp_path / "damaged.sqlite"
     damaged.write_bytes(b"no database" * 100)
     with pytest.raises(QueryError, match="not a database"):

@@ -22,9 +22,9 @@ def wilson(right: int, of: int) -> Mean:
 def test_wilson_is_the_interval_of_scipy(right, of):
     """Catches the normal interval: at 0 of 10 it has no width."""
     known = stats.binomtest(right, of).proportion_ci(method="wilson")
-    found = wilson(right, of)
-    assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=1e-12)
-    assert found.low <= found.mean <= found.high
+    result = wilson(right, of)
+    assert (result.low, result.high) == pytest.approx((known.low, known.high), abs=1e-12)
+    assert result.low <= result.mean <= result.high
 
 
 def wilson_by_student(share, size, degrees):
@@ -37,8 +37,8 @@ def wilson_by_student(share, size, degrees):
 def test_clusters_that_are_alike_make_no_more_questions_than_there_are(odd):
     """Catches 45 questions counted where there are 20, or as many as clusters, or without end."""
     values = [1.0, 0.0] * (10 - 2 * odd) + [1.0, 1.0, 0.0, 0.0] * odd
-    found = clustered_rate(values, [place // 2 for place in range(20)])
-    assert (found.low, found.high) == pytest.approx(wilson_by_student(0.5, size=20, degrees=9))
+    result = clustered_rate(values, [index // 2 for index in range(20)])
+    assert (result.low, result.high) == pytest.approx(wilson_by_student(0.5, size=20, degrees=9))
 
 
 def test_a_clustered_rate_counts_correlated_questions_as_fewer():
@@ -46,40 +46,42 @@ def test_a_clustered_rate_counts_correlated_questions_as_fewer():
     interval of no width where every answer is right."""
     right = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0]
     copied = [value for value in right for _ in range(5)]
-    names = [place for place in range(7) for _ in range(5)]
-    found = clustered_rate(copied, names)
-    assert (found.low, found.high) == pytest.approx(wilson_by_student(5 / 7, size=6, degrees=6))
-    assert (found.count, found.mean) == (35, pytest.approx(5 / 7))
+    names = [index for index in range(7) for _ in range(5)]
+    result = clustered_rate(copied, names)
+    assert (result.low, result.high) == pytest.approx(wilson_by_student(5 / 7, size=6, degrees=6))
+    assert (result.count, result.mean) == (35, pytest.approx(5 / 7))
     assert clustered_rate(right, range(7)) == wilson(5, 7)
     assert clustered_rate(copied, ["a"] * 35) == Mean(pytest.approx(5 / 7), None, None, None, 35, 1)
-    found = clustered_rate([1.0] * 35, names)
-    assert found.high == 1
-    assert found.low < wilson(7, 7).low < wilson(35, 35).low
+    result = clustered_rate([1.0] * 35, names)
+    assert result.high == 1
+    assert result.low < wilson(7, 7).low < wilson(35, 35).low
 
 
 def test_without_clusters_it_is_the_usual_error_and_student_the_quantile_of_scipy():
     for degrees in (1, 2, 3, 20, 1033):
         assert ours.student_95(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
     values = [1.0, 0.0, 0.0, 1.0, 1.0, 0.5]
-    found = clustered_mean(values, range(6))
+    result = clustered_mean(values, range(6))
     half = stats.t.ppf(0.975, 5) * stats.sem(values)
-    assert found.standard_error == pytest.approx(stats.sem(values))
-    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half))
+    assert result.standard_error == pytest.approx(stats.sem(values))
+    assert (result.low, result.high) == pytest.approx((result.mean - half, result.mean + half))
 
 
 def test_a_ratio_is_sum_over_sum_with_the_error_of_resampled_clusters():
     """Catches a mean of ratios, in which a short answer counts as much as a long one, and a rate below zero."""
     source = random.Random(4)
-    bottoms, clusters = [source.uniform(1, 9) for _ in range(120)], [place // 3 for place in range(120)]
+    bottoms, clusters = [source.uniform(1, 9) for _ in range(120)], [index // 3 for index in range(120)]
     tops = [3 * bottom + source.gauss(0, 2) for bottom in bottoms]
-    found = ours.clustered_ratio(tops, bottoms, clusters)
+    result = ours.clustered_ratio(tops, bottoms, clusters)
     groups = [(sum(tops[at : at + 3]), sum(bottoms[at : at + 3])) for at in range(0, 120, 3)]
     again = [[*map(sum, zip(*source.choices(groups, k=40), strict=True))] for _ in range(4000)]
     slow = statistics.stdev(top / bottom for top, bottom in again)
-    assert found.mean == pytest.approx(sum(tops) / sum(bottoms))
-    assert found.standard_error == pytest.approx(slow, rel=0.15)
-    half = stats.t.ppf(0.975, 39) * slow / found.mean
-    assert (found.low, found.high) == pytest.approx([found.mean * math.exp(sign * half) for sign in (-1, 1)], rel=0.01)
+    assert result.mean == pytest.approx(sum(tops) / sum(bottoms))
+    assert result.standard_error == pytest.approx(slow, rel=0.15)
+    half = stats.t.ppf(0.975, 39) * slow / result.mean
+    assert (result.low, result.high) == pytest.approx(
+        [result.mean * math.exp(sign * half) for sign in (-1, 1)], rel=0.01
+    )
     few = ours.clustered_ratio([40.0, 64.0], [1.0, 0.4], "ab")  # around the arithmetic mean it would begin at -548
     assert 0 < few.low < few.mean < few.high
     assert ours.clustered_ratio([1.0], [0.0], ["a"]) is ours.clustered_ratio([0.0], [1.0], ["a"]) is None
@@ -88,8 +90,8 @@ def test_a_ratio_is_sum_over_sum_with_the_error_of_resampled_clusters():
 def test_a_pair_needs_both_and_a_verdict_more_than_one_cluster():
     """Catches "equal" where nothing was shown, and a question that one of them did not answer."""
     some, others = {"a": 1.0, "b": 0.0, "c": 1.0}, {"a": 0.0, "b": 1.0, "d": 1.0}
-    found = ours.paired_difference(some, others, {name: name for name in some})
-    assert (found.of.count, found.above, found.below, found.verdict) == (2, 1, 1, "no difference seen")
+    result = ours.paired_difference(some, others, {name: name for name in some})
+    assert (result.of.count, result.above, result.below, result.verdict) == (2, 1, 1, "no difference seen")
     assert ours.paired_difference(some, others, dict.fromkeys(some, "one passage")).verdict == "not measured"
     assert ours.paired_difference({"a": 1.0}, {"b": 1.0}, {"a": "a"}) is None
 
@@ -97,10 +99,10 @@ def test_a_pair_needs_both_and_a_verdict_more_than_one_cluster():
 def test_no_interval_of_perplexities_reaches_below_one():
     """Catches an interval around the arithmetic mean, which holds values that no text has."""
     values = [1.9, 6.0, 36.0]
-    found, logs = clustered_perplexity(values, range(3)), clustered_mean(list(map(math.log, values)), range(3))
-    assert found.mean == pytest.approx(statistics.geometric_mean(values))
-    assert found.high == pytest.approx(math.exp(logs.high))
-    assert (logs.low < 0, found.low) == (True, 1.0)
+    result, logs = clustered_perplexity(values, range(3)), clustered_mean(list(map(math.log, values)), range(3))
+    assert result.mean == pytest.approx(statistics.geometric_mean(values))
+    assert result.high == pytest.approx(math.exp(logs.high))
+    assert (logs.low < 0, result.low) == (True, 1.0)
     assert clustered_perplexity([3.0, 12.0], "aa") == Mean(pytest.approx(6.0), None, None, None, 2, 1)
 
 
@@ -108,7 +110,7 @@ def test_no_interval_of_perplexities_reaches_below_one():
 def test_a_median_has_the_interval_of_fair_coins(prompts, left_out):
     """Catches another count (the exact interval leaves out as many at either end as coins allow in 2.5 %, or fewer);
     rounds that count as prompts, and an interval of no width where the rounds of each fall on both sides."""
-    once = [[float(place)] for place in range(prompts)]
+    once = [[float(index)] for index in range(prompts)]
     low, high = (None, None) if left_out is None else (left_out, prompts - 1 - left_out)
     assert median_interval(once) == Interval((prompts - 1) / 2, low, high)
     assert median_interval([group * 5 for group in once]) == median_interval(once)

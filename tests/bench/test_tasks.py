@@ -1,17 +1,21 @@
 """Tasks: where data is and how it is read, what is asked, where an answer ends, and how it is scored."""
 
+import doctest
 import json
 from collections import Counter
 
 import pytest
 
-from dsbd.bench import task as task_module
-from dsbd.bench import tasks
-from dsbd.bench.task import Question, in_order, json_lines, read_json
+from dsbd.bench import files, task, tasks
+from dsbd.bench.benchmark import make_benchmark, report_benchmark
+from dsbd.bench.files import json_lines, read_json
+from dsbd.bench.systems import systems
+from dsbd.bench.task import Question, Task, in_order
 from dsbd.bench.tasks import NEEDLE, MtBench, OwnQuestions, Squad, load_task
 from dsbd.errors import TaskError
 from dsbd.util import asset_path
 from tests.bench.made_up import chance, mean_score
+from tests.toy_pair import toy_pair
 
 OWN = [
     {"id": "x", "prompt": "Capital of France?", "references": ["Paris", "the city of Paris"]},
@@ -21,15 +25,15 @@ OWN = [
 BRIDGES = "The old bridge was built in 1850 by the Hart brothers.\nIt fell in 1901."
 
 
-def asked(id, question, *answers):
+def qa(id, question, *answers):
     return {"id": id, "question": question, "answers": [{"text": text, "answer_start": 0} for text in answers]}
 
 
 SQUAD = {"data": [
     {"title": "Bridges", "paragraphs": [{"context": BRIDGES, "qas": [
-        asked("a", "Who built it?", "the Hart brothers", "Hart brothers"), asked("b", "When?", "1850", "in 1850")]}]},
+        qa("a", "Who built it?", "the Hart brothers", "Hart brothers"), qa("b", "When?", "1850", "in 1850")]}]},
     {"title": "Rivers", "paragraphs": [{"context": "The Lind is 300 km long.", "qas": [
-        asked("c", "How long is the Lind?", "300 km"), asked("d", "Which river?", "The Lind")]}]},
+        qa("c", "How long is the Lind?", "300 km"), qa("d", "Which river?", "The Lind")]}]},
 ]}  # fmt: skip
 
 
@@ -41,6 +45,16 @@ def squad(path, data=SQUAD):
 def own(path, *entries, name="own.jsonl"):
     (path / name).write_text("\n".join(map(json.dumps, entries)), encoding="utf-8")
     return OwnQuestions(path / name)
+
+
+def test_the_example_of_a_task_is_one():
+    """Catches a protocol that a benchmark asks more of than it says."""
+    example = doctest.DocTestParser().get_doctest(Task.__doc__, vars(task), "Task", None, None)
+    assert doctest.DocTestRunner().run(example, clear_globs=False).failed == 0
+    benchmark = make_benchmark(toy_pair(), systems(["sampling"], {}), [example.globs["Sums"]()], limit=3)
+    report = report_benchmark(toy_pair(), benchmark)
+    assert (report.tables["sums"].questions, report.tables["sums"].metric) == (3, "exact_match")
+    assert {(run.score, run.reason) for run in report.runs} == {(0.0, "another number")}
 
 
 def test_files_are_read_as_in_an_editor(tmp_path):
@@ -65,7 +79,7 @@ def test_files_are_read_as_in_an_editor(tmp_path):
 )
 def test_a_damaged_file_is_an_error_that_names_the_line(name, content, message, tmp_path, monkeypatch):
     """Catches a traceback, and a file that fills the memory."""
-    monkeypatch.setattr(task_module, "MAX_BYTES", 200_100)
+    monkeypatch.setattr(files, "MAX_BYTES", 200_100)
     if content is not None:
         (tmp_path / name).write_bytes(content)
     read = json_lines if name == "a.jsonl" else lambda path: [read_json(path)]
@@ -146,11 +160,7 @@ def lines(path, *entries):
         ("mt_bench", {"turns": []}, r"turns is \[\]; give the path"),
         ("mt_bench", {"turns": "Write."}, "turns is 'Write.'; write a list"),
         ("mt_bench", {"turns": ["Write.", " "]}, "a turn is ' '; write a text that is not blank"),
-        (
-            "mt_bench",
-            {"turns": ["Write."], "question_id": 1.5},
-            "question_id is 1.5; write a text",
-        ),
+        ("mt_bench", {"turns": ["Write."], "question_id": 1.5}, "question_id is 1.5; write a text"),
     ],
 )
 def test_a_bad_item_is_an_error_that_names_its_line(name, entry, message, tmp_path):
@@ -161,10 +171,10 @@ def test_a_bad_item_is_an_error_that_names_its_line(name, entry, message, tmp_pa
 
 def test_a_passage_is_a_cluster(tmp_path):
     task = squad(tmp_path)
-    found = {question.id: question for question in task.questions()}
-    assert found["a"].cluster == found["b"].cluster != found["c"].cluster == found["d"].cluster
-    assert found["a"].prompt.startswith(tasks.SQUAD_HEAD)
-    assert found["a"].prompt.endswith("It fell in 1901.\nQuestion: Who built it?\nAnswer:")
+    by_id = {question.id: question for question in task.questions()}
+    assert by_id["a"].cluster == by_id["b"].cluster != by_id["c"].cluster == by_id["d"].cluster
+    assert by_id["a"].prompt.startswith("Read each passage. Answer the question with the shortest piece")
+    assert by_id["a"].prompt.endswith("It fell in 1901.\nQuestion: Who built it?\nAnswer:")
     assert task.answer(" the Hart brothers\nQuestion: more?") == "the Hart brothers"
 
 
@@ -179,16 +189,16 @@ def article(*questions, **fields):
         ([], r"\[\]; write an object with data"),
         ({"data": [1]}, "an article: 1; write an object with title"),
         (article(context=" "), "article 't': context is ' '; write a text"),
-        (article(asked(None, "q", "c")), "article 't': id is None; write a text that is not blank, or a whole number"),
-        (article(asked("x", ["q"], "c")), r"question 'x': question is \['q'\]; write a text"),
-        (article({**asked("x", "q"), "answers": "c"}), "question 'x': answers is 'c'; write a list"),
-        (article({**asked("x", "q"), "answers": ["c"]}), "question 'x': 'c'; write an object with text"),
+        (article(qa(None, "q", "c")), "article 't': id is None; write a text that is not blank, or a whole number"),
+        (article(qa("x", ["q"], "c")), r"question 'x': question is \['q'\]; write a text"),
+        (article({**qa("x", "q"), "answers": "c"}), "question 'x': answers is 'c'; write a list"),
+        (article({**qa("x", "q"), "answers": ["c"]}), "question 'x': 'c'; write an object with text"),
         *(
-            (article(asked("x", "q", "c", answer)), "question 'x': text is .*; write a text that is not blank")
+            (article(qa("x", "q", "c", answer)), "question 'x': text is .*; write a text that is not blank")
             for answer in (1890, None, ["c"], "", "  ")
         ),
         *(
-            (article(asked("x", "q", *answers)), "question 'x': no right answer with a word in")
+            (article(qa("x", "q", *answers)), "question 'x': no right answer with a word in")
             for answers in ((), ("the",))
         ),
     ],
@@ -200,7 +210,7 @@ def test_what_squad_has_not_is_an_error_that_names_the_question(tmp_path, data, 
 
 
 def test_no_empty_answer_is_right(tmp_path):
-    task = squad(tmp_path, article(asked("x", "q", "the", "cat")))
+    task = squad(tmp_path, article(qa("x", "q", "the", "cat")))
     assert (task.questions()[0].references, task.score(task.questions()[0], "a")) == (("cat",), (0.0, ""))
 
 
@@ -248,7 +258,7 @@ def test_the_needle_is_told_first_and_asked_last():
         assert question.prompt.count(NEEDLE) == 2
     distances = Counter(question.id.partition("-")[0] for question in task.questions())
     assert distances == {f"{distance}": tasks.PER_DISTANCE for distance in tasks.DISTANCES}
-    assert {question.references[0] for question in task.questions()} == set(tasks.NEEDLE_WORDS)
+    assert {question.references[0] for question in task.questions()} == set(tasks.needle_words())
     question = next(question for question in task.questions() if question.references == ("cat",))
     for text, score in ((" cat. It", 1), (" cat\n", 1), (" Cat.", 0), (" big cat.", 0), ("", 0)):
         assert task.score(question, task.answer(text)) == (score, "")

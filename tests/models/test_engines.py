@@ -1,4 +1,4 @@
-"""Rows and engines: every kind, on every family, gives the logits of each path alone; a wrong forward is noticed.
+"""States and engines: every kind, on every family, gives the logits of each path alone; a wrong forward is noticed.
 
 A plain call replaces the captured CUDA graph, so buckets, padding, slots and masks are tested without a GPU.
 """
@@ -11,6 +11,7 @@ import warnings
 import weakref
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import onnxruntime
 import pytest
@@ -31,7 +32,7 @@ from dsbd.models.engines.onnx import OnnxForward, OnnxState
 from dsbd.models.engines.traced import TracedState
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
-from dsbd.models.states import forest, states
+from dsbd.models.states import forest, recurrent
 from dsbd.models.states.forest import ForestState
 from dsbd.models.states.recurrent import RecurrentState
 from dsbd.verification.beams import Node
@@ -41,7 +42,7 @@ from tests.toy_pair import toy_model, toy_pair_on, toy_tokenizer
 
 EAGER_SOFTMAX, FLOAT32 = 1e-5, 1e-3
 """Bounds of rounding: the eager attention of transformers computes its softmax in float32 in any model."""
-ROWS = {"eager": ForestState, "traced": TracedState, "graph": GraphState} | dict.fromkeys(("onnx", "int8"), OnnxState)
+STATES = {"eager": ForestState, "traced": TracedState, "graph": GraphState} | dict.fromkeys(("onnx", "int8"), OnnxState)
 FLIPPED = 1.0
 """In int8 a rounding that falls the other way changes logits of tiny models by less; a wrong mask by more than 6."""
 ONNX = ("llama", "qwen2", "qwen3", "mistral windows", "phi3")
@@ -70,18 +71,18 @@ def model_on(engine: str, family: str = "llama", dtype: torch.dtype | None = Non
 
 
 @pytest.mark.parametrize(("engine", "family"), RUNS)
-def test_a_row_sees_what_each_path_sees(engine, family):
-    """Catches masks, positions, windows, settled slots, moves; a wrong rotation, scale, norm or order of heads; sizes
-    that a trace took for constants; padding that is seen and masks of an earlier forest left behind."""
+def test_a_state_sees_what_each_path_sees(engine, family):
+    """Catches masks, positions, windows, committed slots, moves; a wrong rotation, scale, norm or order of heads;
+    sizes that a trace took for constants; padding that is seen and masks of an earlier forest left behind."""
     model, close = model_on(engine, family), {"onnx": FLOAT32, "int8": FLIPPED}.get(engine, CLOSE)
-    is_eager = model.config._attn_implementation == "eager"
-    bound = FLOAT32 if engine == "onnx" else EAGER_SOFTMAX if is_eager else 1e-10
+    own = EAGER_SOFTMAX if model.config._attn_implementation == "eager" else 1e-10
+    bound = FLOAT32 if engine == "onnx" else own
     assert engine in ("eager", "int8") or check_engine(model).error < bound
     for seed in range(2):
         driver = wandered(model, seed)
-        assert type(driver.rows[0]) is ROWS[engine]
+        assert type(driver.states[0]) is STATES[engine]
         assert driver.worst < close
-        assert engine != "graph" or driver.rows[0].cache.buffers is driver.rows[0]._runner.cache.buffers
+        assert engine != "graph" or driver.states[0].cache.buffers is driver.states[0]._runner.cache.buffers
         del driver  # it has the buffers of graph
 
 
@@ -89,19 +90,18 @@ def test_a_row_sees_what_each_path_sees(engine, family):
     ("engine", "slots"), [("eager", None), ("onnx", None), ("graph", (16, 32)), ("graph", (16, 32, 64, 128, 256))]
 )
 def test_a_long_decode_outgrows_its_buffers(engine, slots, monkeypatch):
-    """Catches keys lost, or written past the end, where buffers grow or are the largest; a settled part that stops."""
+    """Catches keys lost, or written past the end, where buffers grow or are the largest; a prefix that never grows."""
     if slots is not None:
         monkeypatch.setattr(graph, "SLOT_BUCKETS", slots)
     driver = Driver(model_on(engine, "mistral windows"), 5, 2)
     for _ in range(16):
         driver.iterate(depth=6, width=3, keep=2, layerwise=False, gap=0, deepest=True)
-    row = driver.rows[0]
+    state = driver.states[0]
     assert driver.worst < (FLOAT32 if engine == "onnx" else CLOSE)
-    assert row.slots > GROWTH_SLOTS
-    assert row.peak_bytes >= row.peak_slots * row.cache.slot_bytes
-    assert len(driver.beams[0].token_ids()) - row._settled_nodes < 20
-    if engine == "graph":
-        assert (row.cache.buffers is row._runner.cache.buffers) == (slots != (16, 32))
+    assert state.slots > GROWTH_SLOTS
+    assert state.peak_bytes >= state.peak_slots * state.cache.slot_bytes
+    assert len(driver.beams[0].token_ids()) - state._prefix_nodes < 20
+    assert engine != "graph" or (state.cache.buffers is state._runner.cache.buffers) == (slots != (16, 32))
 
 
 @pytest.mark.parametrize("family", FORESTS)
@@ -109,19 +109,19 @@ def test_a_prompt_in_parts_is_the_prompt_in_one(family, monkeypatch):
     """Catches positions, windows or masks of a later part of a prompt; a model that keeps copying its keys, or says
     something else, once its groups are packed."""
     model, source = tiny_model(family), random.Random(7)
-    prompt, found = [source.randrange(VOCABULARY) for _ in range(2 * WINDOW + 4)], []
+    prompt, results = [source.randrange(VOCABULARY) for _ in range(2 * WINDOW + 4)], []
     for packed, size in product((False, True), (len(prompt), WINDOW - 1, 1)):
         if packed:
             pack_groups(model.model)
         monkeypatch.setattr(forest, "PREFILL_TOKENS", size)
-        row, root = ForestState(model), Node(None, -1, 0)
-        row.prefill(prompt, root)
-        row.begin([root], 0)
+        state, root = ForestState(model), Node(None, -1, 0)
+        state.prefill(prompt, root)
+        state.begin([root], 0)
         with torch.inference_mode():
-            found.append((row.forward(NONE, NONE, ()), row.slots, row.forwards))
-    for logits, slots, forwards in found[1:]:
-        assert float((logits - found[0][0]).abs().max()) < CLOSE
-        assert (slots, forwards) == found[0][1:]
+            results.append((state.forward(NONE, NONE, ()), state.slots, state.forwards))
+    for logits, *counts in results[1:]:
+        assert float((logits - results[0][0]).abs().max()) < CLOSE
+        assert tuple(counts) == results[0][1:]
     grouped = family not in ("gpt2", "gpt_neox", "opt", "gemma2 windows")  # no groups, or eager attention
     assert (model.config._attn_implementation == PACKED) == grouped
 
@@ -170,17 +170,30 @@ WRONG = {
 @pytest.mark.parametrize("engine", WRONG)
 def test_the_check_sees_a_wrong_engine(engine, monkeypatch):
     """Catches a check at load that lets a wrong forward pass; the model takes another engine then."""
-    *place, instead, told = WRONG[engine]
-    monkeypatch.setattr(*place)
+    *patch, fallback, message = WRONG[engine]
+    monkeypatch.setattr(*patch)
     pair = make_pair(LanguageModel(toy_model(1, 1, head_size=16).float(), "toy"), None, toy_tokenizer(), engine)
-    assert pair.target.engine == instead
-    assert pair.fallbacks == [f"target model {told}: {engine} and eager forwards differ"]
+    assert pair.target.engine == fallback
+    assert pair.fallbacks == [f"target model {message}: {engine} and eager forwards differ"]
 
 
-OTHERS = [(family, torch.float32) for family in FORESTS if family not in ONNX]
+@pytest.mark.parametrize(("factor", "engine"), [(1.0, "own"), (0.7, "traced")])
+def test_an_engine_is_a_class_with_an_entry(factor, engine, monkeypatch):
+    """Catches an engine that needs more than docs/architecture.md says, and one that no check holds."""
+
+    class OwnState(ForestState):
+        def _logits(self, *inputs):
+            return factor * super()._logits(*inputs)
+
+    own = SimpleNamespace(fallback="traced", why_not=lambda model: None, new_state=OwnState)
+    monkeypatch.setitem(choice.ENGINES, "own", own)
+    pair = make_pair(toy_model(1, 1), None, toy_tokenizer(), "own")
+    assert (pair.target.engine, len(pair.fallbacks)) == (engine, factor != 1.0)
 
 
-@pytest.mark.parametrize(("family", "dtype"), [*OTHERS, ("llama", torch.float64)])
+@pytest.mark.parametrize(
+    ("family", "dtype"), [*((name, torch.float32) for name in FORESTS if name not in ONNX), ("llama", torch.float64)]
+)
 def test_other_models_are_refused(family, dtype):
     """Catches another block that is computed as Llama's, and a float64 model that a graph rounds to float32."""
     assert not check_engine(model_on("onnx", family, dtype)).passed
@@ -188,14 +201,14 @@ def test_other_models_are_refused(family, dtype):
 
 def leaking(self, name, states, layers, outputs=None, own=onnx_graph._Int8Builder._linear):
     """Return what int8 matrices make of states, and a little of what they make of those of all tokens."""
-    made = own(self, name, states, layers)
-    (mean,) = self._add("ReduceMean", [made])
+    product = own(self, name, states, layers)
+    (mean,) = self._add("ReduceMean", [product])
     (little,) = self._add("Mul", [mean, self._weight(f"{name}_little", torch.tensor(1e-3))])
-    return self._add("Add", [made, little], outputs or 1)[0]
+    return self._add("Add", [product, little], outputs or 1)[0]
 
 
 @pytest.mark.parametrize(
-    ("asked", "suits", "becomes"),
+    ("settings", "suits", "becomes"),
     [
         (("auto", "auto", "auto", CPU), True, ("int8", "onnx", "float32")),
         (("auto", "onnx", "auto", CPU), True, ("int8", "onnx", "float32")),
@@ -208,11 +221,11 @@ def leaking(self, name, states, layers, outputs=None, own=onnx_graph._Int8Builde
     ],
 )
 @pytest.mark.parametrize("capability", ["AVX512", "DEFAULT"])
-def test_weights_are_rounded_by_themselves_where_it_suits(asked, suits, becomes, capability, monkeypatch):
+def test_weights_are_rounded_by_themselves_where_it_suits(settings, suits, becomes, capability, monkeypatch):
     """Catches eight bits on a processor without quick products, on a GPU, for other models, and against a choice."""
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
-    plain = ("float", *asked[1:3]) if asked[0] == "auto" and capability == "DEFAULT" else becomes
-    assert choice.resolve_weights(*asked, suits) == plain
+    plain = ("float", *settings[1:3]) if settings[0] == "auto" and capability == "DEFAULT" else becomes
+    assert choice.resolve_weights(*settings, suits) == plain
 
 
 INT8 = {
@@ -228,14 +241,11 @@ def test_an_int8_model_is_checked_against_itself_and_its_float_model(fault, monk
     model = LanguageModel(toy_model(1, 2, head_size=16).float(), "toy", engine="onnx", weights="int8")
     pair = make_pair(model, None, toy_tokenizer())
     assert (pair.checks["target"].passed, pair.target.numbers, len(pair.fallbacks)) == (True, "int8", 1)
-    assert (
-        90
-        < float(re.search(r"int8: its distribution overlaps the float model's by (\S+)% in", pair.fallbacks[0])[1])
-        < 100
-    )
-    *place, said = INT8[fault]
-    monkeypatch.setattr(*place)
-    with pytest.raises(PairError, match=f"toy does not run in int8: .*{said}; leave weights at float"):
+    overlap = re.search(r"int8: its distribution overlaps the float model's by (\S+)% in", pair.fallbacks[0])[1]
+    assert 90 < float(overlap) < 100
+    *patch, message = INT8[fault]
+    monkeypatch.setattr(*patch)
+    with pytest.raises(PairError, match=f"toy does not run in int8: .*{message}; leave weights at float"):
         make_pair(replace(model), None, toy_tokenizer())
 
 
@@ -245,7 +255,7 @@ def tensors_of(cache):
     return [part.clone() for part in parts if isinstance(part, torch.Tensor)]
 
 
-STATES = {
+WAYS = {
     "llama": (lambda: tiny_model("llama").model, ("states", "steps")),
     "mamba": (lambda: families.tiny_model("mamba"), ("steps",)),
     "mamba2": (lambda: families.tiny_model("mamba2"), ("states", "steps")),
@@ -253,39 +263,38 @@ STATES = {
 """Keys and values that grow, and recurrent states of one size; with the ways that are right for each."""
 
 
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("name", WAYS)
 def test_caches_for_each_path_see_what_it_sees(name, monkeypatch):
     """Catches a state of another path, a copy that shares its memory, padding that a later token sees, and a check
     that trusts a model which drops its state before several tokens."""
-    make, ways = STATES[name]
+    make, ways = WAYS[name]
     model = LanguageModel(make(), name)
     for way in ("states", "steps"):
         worst = wandered(replace(model, attention=way), seed=0).worst
         assert (worst < 100 * CLOSE) == check_states(model, way).passed == (way in ways)
-    kept = model.new_states()
+    cache = model.new_states()
     with torch.inference_mode():
-        model.forward(torch.tensor([[3, 4, 5]]), cache=kept)
-        before, twin = tensors_of(kept), states.copied(kept, torch.tensor([0, 0]))
+        model.forward(torch.tensor([[3, 4, 5]]), cache=cache)
+        before, twin = tensors_of(cache), recurrent.copied(cache, torch.tensor([0, 0]))
         model.forward(torch.tensor([[6], [7]]), cache=twin)
-    assert all(torch.equal(*pair) for pair in zip(before, tensors_of(kept), strict=True))
-    shipped = states.copied
-    monkeypatch.setattr(states, "copied", lambda cache, rows: shipped(cache, torch.zeros_like(rows)))
+    assert all(map(torch.equal, before, tensors_of(cache)))
+    shipped = recurrent.copied
+    monkeypatch.setattr(recurrent, "copied", lambda cache, rows: shipped(cache, torch.zeros_like(rows)))
     assert not check_states(model, ways[0]).passed
 
 
 def test_a_short_path_goes_on_where_it_ended():
     """Catches a short path that goes on behind the padding of a long one, and a row for a path within another."""
     model, root, prompt = replace(tiny_model("llama"), attention="states"), Node(None, -1, 0), [3, 8, 6, 2]
-    row, rows = RecurrentState(model), list[int]()
-    row.prefill(prompt, root)
-    row.begin([root], 5)
-    note = model.model.register_forward_pre_hook(
-        lambda _, __, fed: rows.append(len(fed["input_ids"])), with_kwargs=True
-    )
-    row.forward(torch.tensor([4, 5, 9, 7]), torch.tensor([0, 0, 2, 3]), (2, 1, 1))
-    note.remove()
+    state, rows = RecurrentState(model), list[int]()
+    state.prefill(prompt, root)
+    state.begin([root], 5)
+    count = lambda _, __, inputs: rows.append(len(inputs["input_ids"]))  # noqa: E731
+    hook = model.model.register_forward_pre_hook(count, with_kwargs=True)
+    state.forward(torch.tensor([4, 5, 9, 7]), torch.tensor([0, 0, 2, 3]), (2, 1, 1))
+    hook.remove()
     assert rows == [1, 2]
-    below = row.forward(torch.tensor([11, 12]), torch.tensor([1, 4]), (2,))
+    below = state.forward(torch.tensor([11, 12]), torch.tensor([1, 4]), (2,))
     for logits, path in zip(below, ([4, 11], [5, 9, 7, 12]), strict=True):
         with torch.inference_mode():
             alone = model.model(torch.tensor([prompt + path])).logits[0, -1]
@@ -339,16 +348,16 @@ def test_joined_weights_are_in_memory_once():
     attention, mlp = model.model.layers[0].self_attn, model.model.layers[0].mlp
     for parts in ([attention.q_proj, attention.k_proj, attention.v_proj], [mlp.gate_proj, mlp.up_proj]):
         whole = onnx_graph.joined(parts)
-        places = {part.weight.untyped_storage().data_ptr() for part in parts}
-        assert places == {whole.untyped_storage().data_ptr(), onnx_graph.joined(parts).untyped_storage().data_ptr()}
+        storages = {part.weight.untyped_storage().data_ptr() for part in parts}
+        assert storages == {whole.untyped_storage().data_ptr(), onnx_graph.joined(parts).untyped_storage().data_ptr()}
         assert torch.equal(onnx_graph.joined(parts), torch.cat([part.weight for part in parts]))
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
 @pytest.mark.parametrize(("engine", "kind"), [("traced", traced.TracedForward), ("onnx", OnnxForward)])
 def test_one_forward_serves_decodes_side_by_side(engine, kind, capfd):
-    """Catches a trace or a session per row, decodes that write into each other's keys, warnings of tracing, and a model
-    that no other process can be given."""
+    """Catches a trace or a session per decode, decodes that write into each other's keys, warnings of tracing, and a
+    model that no other process can be given."""
     model = model_on(engine)
     drivers, forward = [Driver(model, seed, 3 + seed) for seed in range(2)], model.runner(kind)
     with warnings.catch_warnings():
@@ -358,20 +367,19 @@ def test_one_forward_serves_decodes_side_by_side(engine, kind, capfd):
     assert capfd.readouterr() == ("", "")
     assert max(driver.worst for driver in drivers) < (CLOSE if engine == "traced" else FLOAT32)
     assert model.runner(kind) is forward
-    copied = Driver(pickle.loads(pickle.dumps(model)), 0, 3)
-    copied.iterate(depth=2, width=3, keep=2, layerwise=False, gap=0)
-    assert copied.worst < (CLOSE if engine == "traced" else FLOAT32)
+    copy = Driver(pickle.loads(pickle.dumps(model)), 0, 3)
+    copy.iterate(depth=2, width=3, keep=2, layerwise=False, gap=0)
+    assert copy.worst < (CLOSE if engine == "traced" else FLOAT32)
 
 
 def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
     """Catches buffers for the whole context, room beside the room asked for, buffers that two decodes share, that are
     never given back, or those of every model that was ever loaded."""
     monkeypatch.setattr(graph, "SLOT_BUCKETS", (16, 32, 64, 128))
-    runner, found = GraphRunner(model_on("graph")), []
-    for slots, used in ((10, 0), (16, 10), (31, 16), (32, 31), (20, 0)):
+    runner = GraphRunner(model_on("graph"))
+    for slots, used, capacity in ((10, 0, 16), (16, 10, 32), (31, 16, 32), (32, 31, 64), (20, 0, 64)):
         runner.reserve(slots, used)
-        found.append(runner.cache.capacity)
-    assert found == [16, 32, 32, 64, 64]
+        assert runner.cache.capacity == capacity
     assert [runner.fits(1, slots) for slots in (63, 64)] == [True, False]  # the last slot is for padding
     model = model_on("graph")
     first, second = new_state(model), new_state(model)
@@ -379,10 +387,10 @@ def test_the_buffers_of_graphs_grow_as_asked_and_are_reused(monkeypatch):
     del first
     third = new_state(model, 100)
     assert (type(third), third._runner.cache.capacity) == (GraphState, 128)
-    seen = weakref.ref(third._runner)
+    alive = weakref.ref(third._runner)
     del second, third, model
     gc.collect()
-    assert seen() is None
+    assert alive() is None
 
 
 @pytest.mark.parametrize(("small", "forwards"), [(0, 3), (SMALL, 1)], ids=["large", "small"])
@@ -394,9 +402,8 @@ def test_forwards_take_all_threads_and_the_rest_one(monkeypatch, small, forwards
     for model in (pair.target, pair.draft):
         model.model.register_forward_pre_hook(lambda *_: seen["forward"].add(torch.get_num_threads()))
         model.new_cache()  # its shapes are found by a forward, once
-    monkeypatch.setattr(
-        decoder, "verify", lambda *given: seen["between"].add(torch.get_num_threads()) or verify(*given)
-    )
+    note = lambda *inputs: seen["between"].add(torch.get_num_threads()) or verify(*inputs)  # noqa: E731
+    monkeypatch.setattr(decoder, "verify", note)
     seen["forward"].clear()
     with torch_threads(3):
         for _ in dsbd.stream(pair, "Once", dsbd.DecodingSettings(max_new_tokens=4)):
@@ -409,17 +416,17 @@ def test_a_cache_grows_moves_and_counts_its_peak():
     shaped like the first or overwrite a source before it is read, and a peak that forgets that the old and the new
     buffer exist together while one is copied into the other."""
     shapes = [LayerShape((2, 3), (2, 3), torch.float64), LayerShape((1, 3), (2, 2), torch.float64)]
-    given, cache, found = torch.rand(1, 2, 6 + GROWTH_SLOTS, 3, dtype=torch.float64), ForestCache(shapes, 5), []
+    numbers, cache, sizes = torch.rand(1, 2, 6 + GROWTH_SLOTS, 3, dtype=torch.float64), ForestCache(shapes, 5), []
     for start, end in ((0, 5), (5, 6), (6, 6 + GROWTH_SLOTS)):
         cache.reserve(end)
         for number, shape in enumerate(shapes):
-            new = given[:, :, start:end]
+            new = numbers[:, :, start:end]
             cache.update(new[:, : shape.keys[0]], -new[..., : shape.values[1]], number)
-        found.append((cache.layers[0].keys.data_ptr(), cache.capacity, cache.peak_bytes // cache.slot_bytes))
-    assert found[0][1:] == (5, 5)
-    assert found[1] == found[2] == (found[1][0], 6 + GROWTH_SLOTS, 11 + GROWTH_SLOTS)
+        sizes.append((cache.layers[0].keys.data_ptr(), cache.capacity, cache.peak_bytes // cache.slot_bytes))
+    assert sizes[0][1:] == (5, 5)
+    assert sizes[1] == sizes[2] == (sizes[1][0], 6 + GROWTH_SLOTS, 11 + GROWTH_SLOTS)
     cache.move(1, [9, 2, 40, 8, 1])
-    whole = given[:, :, [0, 9, 2, 40, 8, 1]]
+    whole = numbers[:, :, [0, 9, 2, 40, 8, 1]]
     for layer, shape in zip(cache.layers, shapes, strict=True):
         assert layer.get_seq_length() == cache.length == 6
         assert torch.equal(layer.keys[:, :, :6], whole[:, : shape.keys[0]])

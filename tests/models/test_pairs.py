@@ -1,6 +1,4 @@
-"""Pairs: what is refused, in one sentence; pairs that decode as the plain one does; distributions that processors
-change.
-"""
+"""Pairs: what is refused, in one sentence; pairs that decode as the plain one; distributions that processors change."""
 
 from dataclasses import replace
 from functools import partial
@@ -33,7 +31,7 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
 
 
 @pytest.mark.parametrize(
-    ("named", "said"),
+    ("arguments", "message"),
     [
         ({"target": ""}, "target is ''; give a folder"),
         ({"target": "bundled:sql", "draft": 3}, "draft is 3; .*make_pair"),
@@ -61,12 +59,12 @@ SPREAD |= dict.fromkeys(("model.layers.1", "lm_head"), "disk")
     ],
     ids=ascii,
 )
-def test_what_cannot_be_loaded_is_refused_before_anything_is_read(named, said, monkeypatch):
+def test_what_cannot_be_loaded_is_refused_before_anything_is_read(arguments, message, monkeypatch):
     """Catches a name that is looked up on the hub, a draft that is silently replaced, a default in place of a typing
     error, a device that holds no numbers, and code of a model that is run by an argument."""
     monkeypatch.setattr("dsbd.models.files.source_of", lambda name: pytest.fail("it was read"))
-    with pytest.raises(PairError, match=said) as caught:
-        load_pair(**named)
+    with pytest.raises(PairError, match=message) as caught:
+        load_pair(**arguments)
     assert "\n" not in str(caught.value)
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
@@ -77,7 +75,7 @@ FEW.resize_token_embeddings(200)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         (("Qwen/Qwen3-8B", None, BYTES), r"target is a str; .* load_pair"),
         ((LlamaModel(MODEL.config), None, BYTES), "returns no logits; load it with AutoModelForCausalLM"),
@@ -91,10 +89,10 @@ FEW.resize_token_embeddings(200)
         ((MODEL, None, BYTES, None, BYTES), "draft_tokenizer is given without a draft model"),
     ],
 )
-def test_what_is_no_pair_of_loaded_models_is_refused(given, said):
+def test_what_is_no_pair_of_loaded_models_is_refused(arguments, message):
     """Catches an AttributeError deep in the decoder."""
-    with pytest.raises(PairError, match=said):
-        make_pair(*given)
+    with pytest.raises(PairError, match=message):
+        make_pair(*arguments)
 
 
 def test_a_bundled_pair_has_a_short_name(monkeypatch, tmp_path):
@@ -126,10 +124,7 @@ def test_a_model_is_in_float32_where_onnx_runtime_runs_it(monkeypatch, installed
 def test_weights_too_large_for_memory(toy_folders, monkeypatch):
     """Catches an error of torch that escapes where a model does not fit the device, a wrong remedy, and a process that
     the system kills."""
-
-    def to(self, device):
-        raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 80 GiB.")
-
+    to = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 80 GiB."))
     monkeypatch.setattr(torch.nn.Module, "to", to)
     with pytest.raises(PairError, match=r"cannot load .*OutOfMemoryError.*; memory ran out: choose a smaller model"):
         load_pair(toy_folders["target"])
@@ -189,14 +184,17 @@ def test_a_short_draft_limits_only_who_calls_it(method):
 def test_a_model_that_is_spread_decodes_alike(toy_folders, plain, tmp_path, way):
     """Catches a device read from a weight that is not there, a trace that has none of the moves, and a loader that
     gathers the layers again, or does not pass further arguments on."""
-    given, role = {each: loaded(toy_folders[each]) for each in ("target", "draft")}, way.replace("device map", "target")
+    models, role = (
+        {role: loaded(toy_folders[role]) for role in ("target", "draft")},
+        way.replace("device map", "target"),
+    )
     if way == role:
-        disk_offload(given[role], tmp_path, execution_device="cpu")
+        disk_offload(models[role], tmp_path, execution_device="cpu")
     else:
         how = {"device_map": SPREAD, "load_kwargs": {"offload_folder": str(tmp_path)}}
-        given[role] = load_pair(toy_folders[role], dtype="float32", **how).target.model
-        assert given[role].lm_head.weight.device.type == "meta"
-    pair = make_pair(given["target"], given["draft"], toy_tokenizer())
+        models[role] = load_pair(toy_folders[role], dtype="float32", **how).target.model
+        assert models[role].lm_head.weight.device.type == "meta"
+    pair = make_pair(**models, tokenizer=toy_tokenizer())
     spread = getattr(pair, role)
     assert (spread.engine, spread.attention, str(spread.device)) == ("eager", "forest", "cpu")
     assert any("hooks move" in line and role in line for line in pair.fallbacks)
@@ -206,8 +204,7 @@ def test_a_model_that_is_spread_decodes_alike(toy_folders, plain, tmp_path, way)
 @pytest.mark.parametrize("way", ["float64", "quantised in place", "quantised while loading", "padded"])
 def test_a_target_of_another_kind_than_its_draft_decodes(toy_folders, way):
     """Catches distributions in the wrong dtype, a mask in the dtype of packed weights, and columns that are no token of
-    the
-    pair: a greedy text follows the target alone."""
+    the pair: a greedy text follows the target alone."""
     torchao = pytest.importorskip("torchao.quantization", reason="runs wherever torchao is installed")
     target = toy_model(1, 2) if way == "float64" else loaded(toy_folders["target"])
     if way == "quantised in place":
@@ -249,15 +246,15 @@ ROPES = {
 def test_rotations_that_change_with_the_length_are_not_crossed(name):
     """Catches a text beyond the length at which a model rotates by other factors: its keys in the cache keep the old
     ones, and a draft beyond it changes the rotation of the tokens before it, so ids depended on the draft."""
-    family, fields, is_told = ROPES[name]
+    family, fields, is_limited = ROPES[name]
     model = families.tiny_model(family, eos_token_id=None, **fields)
     pair = make_pair(LanguageModel(model, name), LanguageModel(model, "draft"), Digits(0, None))
-    assert any("up to 32 tokens" in line for line in pair.fallbacks) == is_told
-    ids = [(7 * place + 3) % 10 for place in range(20)]
+    assert any("up to 32 tokens" in line for line in pair.fallbacks) == is_limited
+    ids = [(7 * index + 3) % 10 for index in range(20)]
     how = {"attention_mask": torch.ones(1, 20, dtype=torch.int64), "do_sample": False, "max_new_tokens": 12}
     expected, prompt = model.generate(torch.tensor([ids]), **how)[0, 20:].tolist(), "".join(map(str, ids))
-    for asked in ({"method": "greedy"}, {"method": "speculative", "temperature": 0.0}):
-        settings = dsbd.DecodingSettings(max_new_tokens=12, **asked)
+    for values in ({"method": "greedy"}, {"method": "speculative", "temperature": 0.0}):
+        settings = dsbd.DecodingSettings(max_new_tokens=12, **values)
         assert dsbd.decode(pair, prompt, settings).token_ids == expected
         with pytest.raises(dsbd.PromptError, match=f"prompt of 20 tokens plus .* 14 exceeds .* 32 tokens of {name}"):
             dsbd.decode(pair, prompt, replace(settings, max_new_tokens=14))
@@ -267,12 +264,12 @@ def test_rotations_that_change_with_the_length_are_not_crossed(name):
 def test_a_family_decodes_as_transformers_does(name):
     """Catches positions, biases, caches and states that are not those of the family, against ``generate`` at
     temperature 0: one family of each way. ``tests/models/tiny.py`` has the usual ones."""
-    found = families.decoded(name)
-    assert found.gap > families.CLEAR, "the best two tokens are too close to tell"
-    assert found.ids == found.expected
-    way = found.pair.target.attention
-    assert way == found.pair.draft.attention == families.told_ways()[name]
-    assert way == "forest" or all(KEPT[way] in line for line in found.pair.fallbacks)
+    decoded = families.decoded(name)
+    assert decoded.gap > families.CLEAR, "the best two tokens are too close to tell"
+    assert decoded.ids == decoded.expected
+    way = decoded.pair.target.attention
+    assert way == decoded.pair.draft.attention == families.told_ways()[name]
+    assert way == "forest" or all(KEPT[way] in line for line in decoded.pair.fallbacks)
 
 
 def test_onnx_takes_a_prompt_that_is_empty_or_fills_the_context():
@@ -284,8 +281,8 @@ def test_onnx_takes_a_prompt_that_is_empty_or_fills_the_context():
     prompt = "a b " * 31
     assert ours.room_after(len(ours.encode(prompt))) == settings.max_new_tokens
     for text in ("", prompt):
-        found, expected = (dsbd.decode(pair, text, settings).beams for pair in (ours, theirs))
-        assert [beam.token_ids for beam in found] == [beam.token_ids for beam in expected]
+        beams, expected = (dsbd.decode(pair, text, settings).beams for pair in (ours, theirs))
+        assert [beam.token_ids for beam in beams] == [beam.token_ids for beam in expected]
 
 
 class Spoiled(torch.nn.Module):
@@ -295,33 +292,30 @@ class Spoiled(torch.nn.Module):
         super().__init__()
         self.layer, self.good, self.spoil = layer, good, spoil
 
-    def forward(self, given: torch.Tensor) -> torch.Tensor:
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
         self.good -= 1
-        return self.layer(given) if self.good >= 0 else self.spoil(self.layer(given))
+        return self.layer(states) if self.good >= 0 else self.spoil(self.layer(states))
 
 
 @pytest.mark.parametrize("role", ["target", "draft"])
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("error", "message"),
     [
-        (one_nan, "the {role} model returns .*NaN.* float32"),
-        (Mock(side_effect=torch.OutOfMemoryError("CUDA: 3 GiB.\nMore")), "out of memory while .*3 GiB.*_width"),
-        (
-            Mock(side_effect=RuntimeError("DefaultCPUAllocator: can't allocate 9 bytes.")),
-            "out of memory while decoding",
-        ),
-        (Mock(side_effect=MemoryError()), "out of memory while decoding"),
+        (None, "the {role} model returns .*NaN.* float32"),
+        (torch.OutOfMemoryError("CUDA: 3 GiB.\nMore"), "out of memory while .*3 GiB.*_width"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate 9 bytes."), "out of memory while decoding"),
+        (MemoryError(), "out of memory while decoding"),
     ],
 )
-def test_a_model_that_fails_while_it_decodes_is_an_error(role, spoil, said):
+def test_a_model_that_fails_while_it_decodes_is_an_error(role, error, message):
     """Catches a text decoded from NaN, torch's own error of many lines, and the ways in which a CPU says it."""
     model = toy_model(1, 2)
-    model.lm_head = Spoiled(model.lm_head, 4, spoil)
+    model.lm_head = Spoiled(model.lm_head, 4, Mock(side_effect=error) if error else one_nan)
     pair = replace(toy_pair(), **{role: LanguageModel(model, f"toy/{role}")})
-    with pytest.raises(dsbd.ModelError, match=said.format(role=role)) as caught:
+    with pytest.raises(dsbd.ModelError, match=message.format(role=role)) as caught:
         dsbd.decode(pair, "Once upon", dsbd.DecodingSettings(max_new_tokens=8))
     assert "\n" not in str(caught.value)
-    assert caught.value.__suppress_context__ or spoil is one_nan
+    assert caught.value.__suppress_context__ or error is None
     model.lm_head = Spoiled(toy_model(1, 2).lm_head, 0, one_nan)
     assert "not numbers (NaN)" in make_pair(model, None, toy_tokenizer()).checks["target"].reason
 
@@ -368,15 +362,14 @@ def decoded(method: str, processors=(letters_that_change,), **values) -> dsbd.De
 
 def test_beams_are_those_of_the_enumeration():
     """Catches a distribution that is warped or normalised before it is processed, and a forest that changes the
-    hypotheses.
-    """
+    hypotheses."""
     start, words = toy_pair().encode("One day"), torch.tensor(list(product(LETTERS.tolist(), repeat=3)))
     ids, weights = torch.cat([torch.tensor([start]).expand(len(words), -1), words], dim=1), torch.zeros(len(words))
     with torch.inference_mode():
         logits = toy_pair().target.model(ids).logits
-    for place in range(len(start), ids.shape[1]):
-        distributions = letters_that_change(ids[:, :place], logits[:, place - 1]).log_softmax(dim=1)
-        weights = weights + distributions.gather(1, ids[:, place : place + 1])[:, 0]
+    for index in range(len(start), ids.shape[1]):
+        log_probs = letters_that_change(ids[:, :index], logits[:, index - 1]).log_softmax(dim=1)
+        weights = weights + log_probs.gather(1, ids[:, index : index + 1])[:, 0]
     searched = decoded("beam_search", num_beams=12)
     assert searched.token_ids == words[weights.argmax()].tolist()
     assert searched.beams[0].log_weight == pytest.approx(float(weights.max()))

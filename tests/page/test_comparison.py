@@ -12,7 +12,7 @@ from dsbd.settings import DecodingSettings
 from tests.toy_pair import toy_pair
 from visualize.page import comparison
 from visualize.page.comparison import FEWEST, Compared, answers_said, describe, interval, measure_speed, pass_times
-from visualize.race import seconds_said
+from visualize.race import describe_seconds
 
 DECODE = dsbd.decode(toy_pair(), "Once", DecodingSettings(max_new_tokens=12, min_width=4, max_width=4), record=True)
 SAMPLED = replace(DECODE.trace, settings=replace(DECODE.settings, forest="sampled"))
@@ -136,4 +136,4 @@ def test_passes_are_timed_and_no_duration_is_zero(monkeypatch):
     with pytest.raises(StoppedError):
         pass_times(toy_pair(), "Once", lambda: True)
     assert [words for words, *_ in pass_times(toy_pair(), "Once").bars] == [1, comparison.CHECKED]
-    assert [seconds_said(one) for one in (0.0, 0.04, 0.13)] == ["under 0.1 s", "under 0.1 s", "0.1 s"]
+    assert [describe_seconds(one) for one in (0.0, 0.04, 0.13)] == ["under 0.1 s", "under 0.1 s", "0.1 s"]

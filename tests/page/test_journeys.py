@@ -84,11 +84,11 @@ def visits(browser, address, bundled):
     yield visit
     bundled.pace = 0.0
     for one in made:
-        one.look_away()
+        one.stop()
         one.page.context.close()
     wait_until(lambda: bundled.running()[0] == 0)
     assert [one.errors for one in made if one.errors] == []
-    assert [url for one in made for url in one.asked if not HERE.match(url)] == []
+    assert [url for one in made for url in one.urls if not HERE.match(url)] == []
 
 
 @pytest.fixture
@@ -298,7 +298,7 @@ def test_a_saved_trace_is_the_trace(visit, tmp_path, capsys, origin):
     visit.page.goto(page.as_uri())
     visit.page.wait_for_selector(".dsbd-node")
     expect(visit.page.locator("p > a")).to_have_text([home])
-    visit.asked[:] = [url for url in visit.asked if not url.startswith("file:")]
+    visit.urls[:] = [url for url in visit.urls if not url.startswith("file:")]
 
 
 def test_the_browser_writes_what_the_server_writes(visit):
@@ -378,7 +378,7 @@ def test_a_race_runs_is_stopped_and_played(visit, bundled):
     visit.says(".race-headline", "the same answer")
     visit.page.click("text=Decoders, questions, runs and length")
     for word in ("Sampling", "Speculative sampling", "DSBD, same distribution"):
-        visit.page.locator("#race-racers").get_by_label(word, exact=True).uncheck()
+        visit.page.locator("#race-decoders").get_by_label(word, exact=True).uncheck()
     for name, value in (("runs", "1"), ("tokens", "8")):
         visit.page.fill(f"#race-{name} input[type=number]", value)
         visit.page.keyboard.press("Tab")

@@ -30,7 +30,7 @@ from visualize.page.form import SHOWN, build_control, is_read, read_query, remar
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
 from visualize.page.page import build_page
 from visualize.page.parts import sentence
-from visualize.page.race import asked_of, race_frames
+from visualize.page.race import questions_of, race_frames
 from visualize.page.runner import TITLES, StopSignal
 from visualize.page.serve import pairs_of
 from visualize.page.zerogpu import on_gpu
@@ -206,7 +206,7 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
     toys, pair, prompt, method, changed, said, monkeypatch
 ):
     """Catches a monster that fills the memory before a limit is asked, and a message with folders or a traceback."""
-    monkeypatch.setattr("visualize.page.runner.dsbd.stream", None)
+    monkeypatch.setattr("visualize.page.runner.DecodeRequest.planning", None)
     if said in ("exceeds the context", "not valid Unicode"):
         monkeypatch.undo()
     frames = list(play.decode_frames(toys, "me", pair, prompt, method, form_values(**changed)))
@@ -233,12 +233,12 @@ def test_a_chat_is_told_and_its_model_is_offered_once_it_is_there(monkeypatch):
 
 
 def test_a_race_asks_what_its_visitor_chose(toys):
-    questions, scorer = asked_of(toys, "bundled:sql", "task", "", 2)
+    questions, scorer = questions_of(toys, "bundled:sql", "task", "", 2)
     assert (len(questions), scorer.main_metric != "") == (2, True)
-    assert [len(one) for one in asked_of(toys, "bundled:stories", "task", "", 3)[:1]] == [3]
-    (first, *_), _ = asked_of(toys, "bundled:sql", "own", "How many?\n\nQ: Who?\nSQL:\nHow many?", 9)
+    assert [len(one) for one in questions_of(toys, "bundled:stories", "task", "", 3)[:1]] == [3]
+    (first, *_), _ = questions_of(toys, "bundled:sql", "own", "How many?\n\nQ: Who?\nSQL:\nHow many?", 9)
     assert first == "Q: How many?\nSQL:"
-    assert asked_of(toys, "toy", "prompt", "Once", 1) == (["Once"], None)
+    assert questions_of(toys, "toy", "prompt", "Once", 1) == (["Once"], None)
     frames = list(race_frames(toys, "me", "toy", "task", "", 1, ["sampling"], [], 1, 4, *form_values()))
     assert "Measured here" in frames[-1][2], frames[-1]
     assert not [frame for frame in frames if ": ." in str(frame[2])]

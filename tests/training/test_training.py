@@ -71,7 +71,7 @@ def test_a_resumed_run_is_the_uninterrupted_run(kind, documents, tmp_path, monke
     for name, value in (("STEP_TOKENS", 256), ("LENGTHS", (30, 40)), ("PLAIN_TOKENS", 32)):
         monkeypatch.setattr(memory, name, value)
     (whole, ours), (half, _), (resumed, theirs) = (a_trainer(documents, kind) for _ in range(3))
-    begun = [weight.clone() for weight in ours.state_dict().values()]
+    initial = [weight.clone() for weight in ours.state_dict().values()]
     list(train(whole, tmp_path / "whole.pt"))
     for _ in range(3):
         half.advance()
@@ -80,7 +80,7 @@ def test_a_resumed_run_is_the_uninterrupted_run(kind, documents, tmp_path, monke
     list(train(resumed, tmp_path / "run.pt"))
     assert (whole.step, resumed.step) == (6, 6)
     assert all(map(torch.equal, ours.state_dict().values(), theirs.state_dict().values()))
-    assert not all(map(torch.equal, ours.state_dict().values(), begun))
+    assert not all(map(torch.equal, ours.state_dict().values(), initial))
 
 
 def test_the_split_and_the_rows_are_decided_by_the_text(documents, tmp_path):
@@ -105,11 +105,11 @@ def test_the_loss_of_a_draft_is_the_formula():
 @pytest.mark.parametrize("recall", [True, False])
 def test_gradients_stop_at_the_truncation(recall):
     """Catches a truncation that detaches a copy and changes nothing, and one that stops too early."""
-    model, ids, read = tiny_memory(recall), torch.arange(48).view(1, 6, 8), []
+    model, ids, inputs = tiny_memory(recall), torch.arange(48).view(1, 6, 8), []
     embed = model.embed
-    model.embed = lambda tokens: read.append(embed(tokens).requires_grad_()) or read[-1]
+    model.embed = lambda tokens: inputs.append(embed(tokens).requires_grad_()) or inputs[-1]
     model.last_segment(ids, model.read(ids))[0].sum().backward()
-    reached = [each.grad is not None and bool(each.grad.any()) for each in read if each.shape[1] == 8]
+    reached = [one.grad is not None and bool(one.grad.any()) for one in inputs if one.shape[1] == 8]
     assert reached[: 6 - BACK_SEGMENTS] == [False] * (6 - BACK_SEGMENTS)  # the calls for sensory tokens have 3
     assert all(reached[6 - BACK_SEGMENTS : 5])
 

@@ -112,17 +112,10 @@ def _layers_below(
             yield math.prod(mass for _, mass in drawn), [(*one, []) for one in drafted], alive
         return
     distribution = process.distribution(above, "draft")
-    if chosen.forest == "likely":
-        nodes = [path for path, _ in distribution][: chosen.draft_width]
-        yield 1.0, [(above, distribution, (), nodes)], process.living(oracle.multiset(nodes))
-    else:
-        for drawn, mass in oracle.sequences(distribution, chosen.draft_width if distribution else 0, case.warp).items():
-            left = [path for path, _ in distribution if path not in drawn and not process.ends(path)]
-            yield (
-                mass,
-                [(above, distribution, drawn, left[: chosen.cover_width])],
-                process.living(oracle.multiset(drawn)),
-            )
+    for drawn, mass in oracle.sequences(distribution, chosen.draft_width if distribution else 0, case.warp).items():
+        left = [path for path, _ in distribution if path not in drawn and not process.ends(path)]
+        drafted = [(above, distribution, drawn, left[: chosen.cover_width])]
+        yield mass, drafted, process.living(oracle.multiset(drawn))
 
 
 class Shared:
@@ -362,14 +355,8 @@ def _compare(case: Case, process: Process, distributions, conditions, number: in
         target = process.target_distribution(alive)
         run = conditions[key]
         draft_distribution = list(run.draft_distributions[number - 1]) if number <= len(run.draft_distributions) else []
-        if case.settings.forest == "likely":
-            nodes = [path_of(node) for node in run.forest.layers[number - 1].covers] if draft_distribution else []
-            on_alive = [path for path in nodes if path[:-1] in dict(alive)]
-            width = oracle.likely_forest_width_of(target, on_alive, case.settings)
-        else:
-            on_alive = [path for path, _ in draft_distribution if path[:-1] in dict(alive)]
-            width = oracle.width_of(target, draft_distribution, case.settings)
-        width = width if on_alive else case.settings.max_width
+        is_drafted = any(path[:-1] in dict(alive) for path, _ in draft_distribution)
+        width = oracle.width_of(target, draft_distribution, case.settings) if is_drafted else case.settings.max_width
         expected = oracle.sequences(target, width, case.warp)
         total = math.fsum(distribution.values())
         completed = {slots: mass / total for slots, mass in distribution.items() if slots is not None}

@@ -21,7 +21,7 @@ from dsbd.verification.beams import Beam, common_prefix, keep_best, score_hypoth
 from dsbd.verification.distributions import joint_distribution
 from dsbd.verification.forest import DraftDistribution
 from dsbd.verification.verified import Uniforms, draft_layers_passed
-from dsbd.verification.width import acceptance_chain, choose_width, likely_forest_width
+from dsbd.verification.width import acceptance_chain, choose_width
 from tests.verification.enumeration import rows_of
 from tests.verification.oracle import Warp, Weighted, joint
 
@@ -198,16 +198,15 @@ PAIRS, NONE = np.array([0.5, 0.25, 0.25]), np.zeros(3)
     ],
 )
 def test_equal_distributions_accept_everything_and_disjoint_ones_nothing(draft, changes, width, reason) -> None:
-    """Catches 0/0 where P = Q, or taken for 0, a threshold that must be passed and not reached, in a likely forest too,
-    and a bound that does not hold."""
+    """Catches 0/0 where P = Q, or taken for 0, a threshold that must be passed and not reached, and a bound that does
+    not hold."""
     found = choose_width(PAIRS, draft, 5, 3, ResolvedSettings(draft_width=5, width_threshold=1.0, **changes))
     assert (found.width, found.numbers.width_reason) == (width, reason)
     assert found.numbers.accepted_distribution == ([1, 0, 0, 0, 0, 0] if draft is NONE else [0, 0, 0, 0, 0, 1])
     assert acceptance_chain([1.0, 0.0, 0.0]) == [1.0, 1.0]
-    assert likely_forest_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2
 
 
-MODULES = ["beams", "forest", "joint", "distributions", "verified", "verify", "width"]
+MODULES = ["beams", "forest", "joint", "distributions", "noise", "verified", "verify", "width"]
 
 
 @pytest.mark.parametrize("name", MODULES)

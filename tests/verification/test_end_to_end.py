@@ -17,11 +17,11 @@ import pytest
 import torch
 
 import dsbd
+from dsbd.drafts.lookup import PromptLookup
+from dsbd.iteration import Iteration
 from dsbd.methods import resolve
-from dsbd.models.lookup import Lookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.session import IterationEnd
 from dsbd.verification.distributions import Residual
 from tests.toy_pair import Digits, Iterations, read_by_host, read_settings, small_model, tied
 from tests.verification.enumeration import path_of
@@ -58,7 +58,7 @@ class ModelTables:
         self.next_token = {role: partial(table, role) for role in ("target", "draft")}
 
 
-def ends_of(seen: list[IterationEnd]) -> tuple[Multiset, Multiset]:
+def ends_of(seen: list[Iteration]) -> tuple[Multiset, Multiset]:
     """What a decode ends with, finished and alive, duplicates counted, which its result does not tell."""
     beams = [beam for iteration in seen for layer in iteration.layers for beam in layer.beams]
     finished = Counter()
@@ -72,7 +72,7 @@ def ends_of(seen: list[IterationEnd]) -> tuple[Multiset, Multiset]:
 def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bool = False) -> float:
     """Of the decodes' ends against the oracle, every layer having this width."""
     warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
-    decoding = replace(pair, draft=Lookup(VOCABULARY)) if lookup else pair
+    decoding = replace(pair, draft=PromptLookup()) if lookup else pair
     process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp, resolve(settings))
     distribution = process.after((((), 1),), settings.max_new_tokens, width)
     found = []
@@ -86,23 +86,27 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bo
     return p_value(found, distribution)
 
 
-FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4}
+FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4,
+         "forest": "sampled"}  # fmt: skip
+COUPLED = {"forest": "coupled", "draft_width": 5, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2}
 WIDE = {"draft_width": 3, "min_width": 3, "max_width": 3, "top_k": 3, "temperature": 1.4, "max_new_tokens": 2}
 TREE = {"method": "specinfer", "branching": (3, 2), "top_k": 3, "max_width": 1}
 DISTRIBUTIONS = [
     {},
+    COUPLED,
     {"cover_width": 3, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
-    {"forest": "likely", "draft_width": 5, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
+    COUPLED | {"replacement": False, "top_k": 0, "top_p": 0.7},
     {"replacement": False, "cover_width": 2, "top_k": 0, "top_p": 0.7, "max_new_tokens": 2},
     WIDE,
     {"method": "beam_sampling", "num_beams": 2},
+    {"method": "beam_sampling", "num_beams": 2, "replacement": False},
     {"method": "speculative", "top_k": 3, "min_width": 1, "max_width": 1},
     TREE | {"min_width": 1, "replacement": False},
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, DISTRIBUTIONS[2], DISTRIBUTIONS[-1]], ids=str)
+@pytest.mark.parametrize("changes", [{}, COUPLED, DISTRIBUTIONS[-1]], ids=str)
 def test_a_decode_with_copied_drafts_has_the_distribution_of_its_method(changes: dict, pair: Pair) -> None:
     """Catches copied drafts that look at what they must not see, and iterations without a draft that lose something."""
     values = {**FIXED, **changes}
@@ -110,7 +114,7 @@ def test_a_decode_with_copied_drafts_has_the_distribution_of_its_method(changes:
 
 
 @pytest.mark.parametrize(
-    "changes", [pytest.param(one, marks=pytest.mark.slow if one else ()) for one in DISTRIBUTIONS], ids=str
+    "changes", [*DISTRIBUTIONS[:2], *(pytest.param(one, marks=pytest.mark.slow) for one in DISTRIBUTIONS[2:])], ids=str
 )
 def test_a_decode_has_the_distribution_of_its_method(changes: dict, pair: Pair) -> None:
     """Catches a wrong join of draft, score, verify, commit and cache that exact distributions of the parts do not
@@ -192,7 +196,7 @@ def test_a_wrong_distribution_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatc
     [
         {"draft_width": 4, "draft_depth": 3, "temperature": 0.7, "cover_width": 3, "top_k": 6},
         {"draft_width": 3, "replacement": False, "cover_width": 2, "top_k": 0},
-        {"forest": "likely", "draft_width": 5, "draft_depth": 3},
+        {"min_width": 4, "max_width": 4, "draft_width": 5, "draft_depth": 3},
         {"draft_width": 3, "replacement": False, "cover_width": 2, "temperature": 0.0, "min_width": 2},
         {"draft_width": 3, "top_p": 0.8, "input_beams": 2, "temperature": 1.3},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5},
@@ -215,14 +219,13 @@ def test_forest_holds_what_the_models_say(
             break
     assert len(watcher.seen) > 1
     for iteration in watcher.seen:
-        scored = iteration.scored
-        for node, draft in scored.draft_log_probs.items():
-            for role, log_prob in (("target", scored.next_tokens.log_prob(node)), ("draft", draft)):
+        for node, draft in iteration.draft_log_probs.items():
+            for role, log_prob in (("target", iteration.next_tokens.log_prob(node)), ("draft", draft)):
                 expected = tables.next_token[role](path_of(node.parent))[node.token]
                 assert math.exp(log_prob) == pytest.approx(expected, abs=1e-6)
-        slots = [node for node in scored.slots if node is not None]
+        slots = iteration.slots
         assert len(set(slots)) == len(slots)
-        nodes = [*(beam.node for beam in iteration.input_beams), *scored.forest.nodes()]
-        for node, row in zip(nodes, scored.next_tokens(nodes), strict=True):
+        nodes = [*(beam.node for beam in iteration.input_beams), *iteration.forest.nodes()]
+        for node, row in zip(nodes, iteration.next_tokens(nodes), strict=True):
             expected = tables.next_token["target"](path_of(node))
             assert [expected[token] for token in row.tokens] == pytest.approx(list(np.exp(row.log_probs)), abs=1e-6)

@@ -12,13 +12,14 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dsbd.drafts.lookup import PromptLookup
 from dsbd.methods import resolve
-from dsbd.models.lookup import PromptLookup
 from dsbd.settings import DecodingSettings, ResolvedSettings
 from dsbd.verification import toy
 from dsbd.verification.beams import Beam, Node
 from dsbd.verification.distributions import TopTokens, joint_distribution
 from dsbd.verification.forest import LEAST_DRAFT_PROB, DraftDistribution, Forest, ForestLayer
+from dsbd.verification.noise import Noise
 from dsbd.verification.verified import Uniforms
 from dsbd.verification.verify import verify
 from tests.toy_pair import OTHER, SPREAD
@@ -44,7 +45,9 @@ class Copying(Tables):
         node = toy.ROOT
         for token in path:
             node = node.child(token)
-        (row,) = PromptLookup([0, 1, 1, 0, 0, 1, 0], toy.ROOT).extend([node])
+        source = PromptLookup()
+        source.begin([0, 1, 1, 0, 0, 1, 0], [toy.ROOT], 1)
+        (row,) = source.extend([node])
         known = dict(zip(row.tokens.tolist(), np.exp(row.log_probs).tolist(), strict=True))
         return [known.get(token, 0.0) for token in range(self.vocabulary)]
 
@@ -75,20 +78,17 @@ RUNS = {
     "width one, three drafts": (SEEN, {"width": 1, "draft_width": 3}, 2),
     "draft is target": (EQUAL, {}, 3),
     "temperature zero": (SEEN, {"temperature": 0.0, "cover_width": 1, "width": 3, "draft_width": 3}, 3),
-    "likely": (SEEN, {"forest": "likely", "draft_width": 3}, 3),
-    "likely, EOS, top-p": (
+    "EOS, never, short texts, top-p": (
         ENDING,
-        EARLY
-        | {"forest": "likely", "width": 3, "draft_width": 5, "top_k": 5, "top_p": 0.97}
-        | {"early_stopping": "never", "length_penalty": -0.5},
+        EARLY | {"top_k": 5, "top_p": 0.97, "early_stopping": "never", "length_penalty": -0.5},
         3,
     ),
-    "likely, greedy": (SEEN, {"forest": "likely", "draft_width": 2, "temperature": 0.0, "width": 3}, 3),
     "no drafts": (SEEN, {"draft_depth": 0, "width": 3}, 1),
     "copied": (COPYING, {}, 3),
-    "copied, likely": (COPYING, {"forest": "likely", "draft_width": 3}, 3),
 }
-NAMED = {"replacement", "min_width", "max_width", *(name for _, changes, _ in RUNS.values() for name in changes)}
+NAMED = {
+    "replacement", "min_width", "max_width", "forest", *(name for _, changes, _ in RUNS.values() for name in changes)
+}  # fmt: skip
 RUNS["all other settings"] = (SEEN, {name: OTHER[name] for name in SPREAD if name not in NAMED}, 3)
 
 
@@ -142,9 +142,7 @@ LAYERS = {
     "threshold one": (SEEN, {"width_threshold": 1.0}, (1, 2, 3)),
     "unrelated draft": (UNRELATED, {"cover_width": 2, "top_k": 3}, (2, 3)),
     "draft is target": (EQUAL, {"width_threshold": 0.9, "top_k": 3}, (1, 2, 3)),
-    "likely": (SEEN, {"forest": "likely", "draft_width": 3}, (1, 2, 3)),
     "copied": (COPYING, {"top_k": 3}, (1, 2)),
-    "likely, low threshold": (UNRELATED, {"forest": "likely", "draft_width": 5, "width_threshold": 0.1}, (1, 2)),
 }
 
 
@@ -159,21 +157,13 @@ def test_given_all_above_a_layer_is_width_draws_from_the_target(name: str, repla
         assert conditions >= 1
 
 
-@pytest.mark.parametrize(
-    ("changes", "threshold", "widths"),
-    [
-        ({"draft_width": 2, "top_k": 3}, 0.4, {1, 2}),
-        ({"draft_width": 2, "top_k": 3}, 1.0, {1}),
-        ({"forest": "likely", "draft_width": 3, "top_k": 6}, 0.3, {1, 2, 3}),
-        ({"forest": "likely", "draft_width": 3, "top_k": 6}, 1.0, {1, 3}),  # 3: no node is below an alive beam
-    ],
-)
-def test_the_threshold_steers_the_widths(changes: dict, threshold: float, widths: set[int]) -> None:
+@pytest.mark.parametrize(("threshold", "widths"), [(0.4, {1, 2}), (1.0, {1})])
+def test_the_threshold_steers_the_widths(threshold: float, widths: set[int]) -> None:
     """Catches a dynamic case that exercises one width only, and a threshold that does not steer it."""
-    chosen = settings(**changes, min_width=1, max_width=3, width_threshold=threshold)
-    [(distance, _, found)] = worst_layers(Case(SEEN, chosen), [2])
+    chosen = settings(top_k=3, min_width=1, max_width=3, width_threshold=threshold)
+    [(distance, _, seen)] = worst_layers(Case(SEEN, chosen), [2])
     assert distance <= EXACT
-    assert found == widths
+    assert seen == widths
 
 
 def test_oracle_against_brute_force() -> None:
@@ -230,18 +220,20 @@ def test_peaked_distributions(target: list[float], draft: list[float], changes: 
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("forest", ["sampled", "coupled"])
 @pytest.mark.parametrize("temperature", [2e-3, 1e-3, 1e-5, 1e-300, 1e-310])
-def test_without_replacement_the_cold_is_as_wide_as_temperature_zero(temperature: float) -> None:
+def test_without_replacement_the_cold_is_as_wide_as_temperature_zero(temperature: float, forest: str) -> None:
     """Catches beams that are lost because their probability underflows, though they are all that is left."""
     texts = []
     for cold in (0.0, temperature):
-        chosen = settings(temperature=cold, replacement=False, top_k=0, width=2, draft_depth=0)
+        chosen = settings(temperature=cold, replacement=False, top_k=0, width=2, draft_depth=0, forest=forest)
+        noise = Noise(0, [0], toy.ROOT)
         found = [Beam(toy.ROOT, 0.0)]
         for _ in range(2):
-            [layer] = verify(Forest(found, []), Going().rows, chosen, frozenset(), Uniforms([0.5, 0.5]))
+            [layer] = verify(Forest(found, []), Going().rows, chosen, frozenset(), Uniforms([0.5, 0.5]), noise)
             found = layer.living
             numbers = [number for draw in layer.draws for number in (draw.c, draw.S, draw.cdf_low, draw.cdf_high)]
-            assert all(math.isfinite(number) for number in numbers)
+            assert all(number is None or math.isfinite(number) for number in numbers)
         texts.append([(beam.node.token_ids(), beam.multiplicity) for beam in found])
     assert texts[0] == texts[1] == [([1, 2], 1), ([0, 1], 1)]
 

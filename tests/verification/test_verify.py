@@ -14,7 +14,7 @@ from dsbd.verification import toy
 from dsbd.verification.beams import Beam, Node
 from dsbd.verification.distributions import TopTokens
 from dsbd.verification.forest import BranchedLayer, DraftDistribution, Forest, ForestLayer
-from dsbd.verification.joint import BestBeam, verify_joint
+from dsbd.verification.joint import verify_joint
 from dsbd.verification.verified import Uniforms, VerifiedLayer
 from dsbd.verification.verify import verify
 from tests.verification.enumeration import path_of
@@ -100,8 +100,8 @@ def run_joint(tables: Tables, block: tuple[int, ...], threshold: float, uniform:
         return [math.log(prob) if prob > 0 else -math.inf for prob in probs]
 
     settings = ResolvedSettings(method="mjsd", top_k=0, joint_threshold=threshold)
-    forest, beam = Forest([Beam(toy.ROOT, 0.0)], layers), BestBeam(nodes[1:], logs("target"), logs("draft"))
-    found = verify_joint(forest, beam, next_tokens, settings, tables.eos, Uniforms([uniform]))
+    forest, log_probs = Forest([Beam(toy.ROOT, 0.0)], layers), [*zip(logs("target"), logs("draft"), strict=True)]
+    found = verify_joint(forest, nodes[1:], log_probs, next_tokens, settings, tables.eos, Uniforms([uniform]))
     kinds = [layer.draws[0].kind if layer.draws else layer.trials[0].verdict for layer in found]
     return found, [(layer.beams[0].node.token, kind) for layer, kind in zip(found, kinds, strict=True)]
 

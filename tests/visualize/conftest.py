@@ -3,8 +3,8 @@
 import pytest
 
 import visualize
-from tests.visualize.homes import viewer
 from tests.visualize.traces import toy_trace
+from tests.visualize.visits import viewer
 
 
 @pytest.fixture(scope="session")
@@ -16,8 +16,17 @@ def exported(tmp_path_factory):
 
 
 @pytest.fixture
+def opened(browser, exported):
+    """Open the toy's page with the focus in its viewer; fail on any error in it, and on requests elsewhere."""
+    with viewer(browser, exported) as visit:
+        visit.page.focus(".dsbd")
+        yield visit
+        visit.is_quiet()
+
+
+@pytest.fixture
 def page(browser, exported):
-    """Open the toy's page at a step of its second iteration; fail if anything goes wrong in it."""
-    with viewer(browser, exported, "#iteration=2&step=9") as seen:
-        yield seen.page
-        assert seen.errors == []
+    """Open the toy's page at a step of its second iteration; fail on any error in it."""
+    with viewer(browser, exported, "#iteration=2&step=9") as visit:
+        yield visit.page
+        assert visit.errors == []

@@ -7,9 +7,6 @@ import {barsOf, shares} from "../../visualize/viewer/turn.js";
 import {bestOf, bounded, drawFrom, jointDistribution, reached, verdictOf} from "../../visualize/viewer/distribution.js";
 import {near, scenes} from "./given.js";
 
-/* ---- the distribution
- * --------------------------------------------------------------------------------------------------- */
-
 /* The toy of docs/algorithm.md. Catches a nucleus that takes one candidate more where the mass is reached exactly. All
  * else of a joint distribution, and the trials of a layer, are in the traces that both languages write: test_live.py.
  * */
@@ -63,23 +60,21 @@ test("draws, verdicts and ties where one sign decides", () => {
   assert.deepEqual(bestOf([1, 2, -Infinity, 2, 1], 3), [1, 3, 0]);
 });
 
-/* ---- cut and fill ---------------------------------------------------------------------------------------------- */
-
 for (const [name, {iterations}] of Object.entries(scenes)) {
   /* Catches all other words as one word: then more is kept in the picture than by the distribution. */
   test(`what is kept follows the chain in ${name}`, () => {
     for (const layer of iterations.flatMap(({layers}) => layers)) {
       const bins = barsOf(layer, "others");
       if (!bins || layer.chain_S.length < 2) continue;
-      const found = bins.map(shares);
-      const sum = (kind) => found.reduce((before, share) => before + share[kind], 0);
-      const named = found.slice(0, -1).reduce((before, {kept}) => before + kept, 0);
+      const parts = bins.map(shares);
+      const sum = (kind) => parts.reduce((before, share) => before + share[kind], 0);
+      const named = parts.slice(0, -1).reduce((before, {kept}) => before + kept, 0);
       const {target, draft} = bins[bins.length - 1];
       const most = named + Math.min(target, draft);
       near(sum("kept"), Math.min(Math.max(1 - layer.chain_S[1], named), most), 1e-9);
-      bins.forEach((bin, at) => near(found[at].kept + found[at].filled, bin.target, 1e-9));
-      bins.forEach((bin, at) => near(found[at].kept + found[at].cut, bin.draft, 1e-9));
-      assert.ok(found.every((share) => Object.values(share).every((value) => value >= -1e-12)));
+      bins.forEach((bin, at) => near(parts[at].kept + parts[at].filled, bin.target, 1e-9));
+      bins.forEach((bin, at) => near(parts[at].kept + parts[at].cut, bin.draft, 1e-9));
+      assert.ok(parts.every((share) => Object.values(share).every((value) => value >= -1e-12)));
     }
   });
 }

@@ -12,6 +12,6 @@ export const scenes = Object.fromEntries(
   Object.entries(given.traces ?? {}).map(([name, {trace}]) => [name, new Scene(trace)]),
 );
 
-export function near(found, expected, within, about = "") {
-  assert.ok(Math.abs(found - expected) <= within, `${about} ${found} is not ${expected}`);
+export function near(actual, expected, within, about = "") {
+  assert.ok(Math.abs(actual - expected) <= within, `${about} ${actual} is not ${expected}`);
 }

@@ -19,9 +19,9 @@ function experimentOf({tables = pair, ...changes}) {
 /* Catches a lab that compares with another distribution than the decoder's. */
 test("the exact distribution is that of the oracle", () => {
   for (const [tables, width, expected] of distributions) {
-    const found = exactDistribution(tables, width);
-    assert.deepEqual([...found.keys()].sort(), Object.keys(expected).sort());
-    for (const [end, prob] of Object.entries(expected)) near(found.get(end), prob, 1e-12, end);
+    const actual = exactDistribution(tables, width);
+    assert.deepEqual([...actual.keys()].sort(), Object.keys(expected).sort());
+    for (const [end, prob] of Object.entries(expected)) near(actual.get(end), prob, 1e-12, end);
   }
 });
 

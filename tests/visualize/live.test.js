@@ -10,11 +10,11 @@ import {decode} from "../../visualize/live/trace.js";
 import {tablePair} from "./tables.js";
 
 /* The sentence of an error on a page of a language. */
-function told(error, table = en) {
+function sentenceFor(error, table = en) {
   const starts = Object.entries(table).filter(([key]) => key.startsWith("page.live."));
   const words = Object.fromEntries(starts.map(([key, text]) => [key.slice("page.live.".length), text]));
-  const called = (name) => words[`field.${name}`] ?? name;
-  return sentenceOf(error, {words, called, language: table.language});
+  const labelOf = (name) => words[`field.${name}`] ?? name;
+  return sentenceOf(error, {words, labelOf, language: table.language});
 }
 
 const REFUSED = [
@@ -29,9 +29,9 @@ const REFUSED = [
   [{min_width: 3, max_width: 2}, "Most width is 2, below Least width 3; raise Most width or lower Least width."],
 ];
 
-for (const [asked, said] of REFUSED) {
-  const isTold = (error) => told(error) === said;
-  test(`${JSON.stringify(asked)} is refused`, () => assert.throws(() => resolved(asked), isTold));
+for (const [settings, sentence] of REFUSED) {
+  const isRight = (error) => sentenceFor(error) === sentence;
+  test(`${JSON.stringify(settings)} is refused`, () => assert.throws(() => resolved(settings), isRight));
 }
 
 test("a trace with measured depths is refused", () =>
@@ -45,19 +45,19 @@ test("a pair that cannot decode says so", async () => {
   const short = tablePair({target: EVEN, draft: EVEN, eos: []});
   short.draft.context = 64;
   const said64 = /^The prompt of 1 tokens plus New tokens 64 exceeds the context of 64 tokens; shorten/;
-  await assert.rejects(decode(short, PROMPT, {}).next(), (error) => said64.test(told(error)));
+  await assert.rejects(decode(short, PROMPT, {}).next(), (error) => said64.test(sentenceFor(error)));
   const broken = tablePair({target: {1: [NaN, 0]}, draft: EVEN, eos: []});
-  const said = {message: "the target model returns logits that are not numbers; load it again"};
+  const sentence = {message: "the target model returns logits that are not numbers; load it again"};
   const run = decode(broken, PROMPT, {method: "sampling"});
   await run.next();
-  await assert.rejects(run.next(), said);
+  await assert.rejects(run.next(), sentence);
 });
 
 /* Catches hypotheses of equal weight in another order than Python's: the earlier beam wins, a finished one first. */
 test("ties go to the earlier beam", () => {
   const beamOf = (name, log_weight, length = 2) => ({name, log_weight, node: {length}});
   const beams = [beamOf("a", -2), beamOf("b", -1), beamOf("c", -2), beamOf("d", -1)];
-  const namesOf = (found) => found.map(({name}) => name).join("");
+  const namesOf = (beams) => beams.map(({name}) => name).join("");
   assert.equal(namesOf(keepBest(beams, 3)), "abd");
   assert.equal(namesOf(keepBest(beams, null)), "abcd");
   assert.equal(

@@ -17,9 +17,9 @@ globalThis.fetch = async (url) => {
 };
 
 /* Returns the key and the values with which a load fails, with other contents for some files. */
-async function told(contents, name = "stories", options = {}) {
+async function failure(contents, name = "stories", options = {}) {
   Object.entries(contents).forEach(([path, content]) => altered.set(path, content));
-  const error = await loadPair(given.folder, name, options).catch((found) => found);
+  const error = await loadPair(given.folder, name, options).catch((actual) => actual);
   altered.clear();
   assert.ok(error instanceof Error);
   return error.message;
@@ -27,11 +27,11 @@ async function told(contents, name = "stories", options = {}) {
 
 test("a missing or altered file is refused", async () => {
   const draft = "stories/draft/config.json";
-  assert.match(await told({[draft]: null}), /^unloaded .*config\.json.*HTTP 404/);
-  assert.match(await told({[draft]: "{}"}), /^altered .*draft\/config\.json/);
+  assert.match(await failure({[draft]: null}), /^unloaded .*config\.json.*HTTP 404/);
+  assert.match(await failure({[draft]: "{}"}), /^altered .*draft\/config\.json/);
   const same = (await readFile(new URL(`${given.folder}pairs/${draft}`), "utf8")).replace("256", "257");
-  assert.match(await told({[draft]: same}), /^altered/);
-  assert.match(await told({}, "constructor"), /no pair is named constructor; there are stories, sql/);
+  assert.match(await failure({[draft]: same}), /^altered/);
+  assert.match(await failure({}, "constructor"), /no pair is named constructor; there are stories, sql/);
 });
 
 test("a full memory is refused", async () => {
@@ -80,8 +80,8 @@ for (const [name, expected] of Object.entries(given.pairs)) {
         let last;
         for await (last of decode(pair, {text, ids: pair.tokenizer.encode(text)}, settings));
         const {result, iterations} = last.trace;
-        const found = result.beams.map(({token_ids}) => token_ids);
-        assert.deepEqual(found, ids);
+        const actual = result.beams.map(({token_ids}) => token_ids);
+        assert.deepEqual(actual, ids);
         assert.deepEqual(
           iterations.map(({kept}) => [kept.slots_scored, kept.slots_kept]),
           slots,

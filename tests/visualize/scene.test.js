@@ -35,12 +35,12 @@ function drawn(scene) {
   };
 }
 
-function same(found, expected, place) {
-  if (typeof expected === "number") near(found, expected, 6e-4, place);
+function same(actual, expected, path) {
+  if (typeof expected === "number") near(actual, expected, 6e-4, path);
   else if (expected && typeof expected === "object") {
-    assert.deepEqual(Object.keys(found), Object.keys(expected), place);
-    for (const name of Object.keys(expected)) same(found[name], expected[name], `${place}.${name}`);
-  } else assert.equal(found, expected, place);
+    assert.deepEqual(Object.keys(actual), Object.keys(expected), path);
+    for (const name of Object.keys(expected)) same(actual[name], expected[name], `${path}.${name}`);
+  } else assert.equal(actual, expected, path);
 }
 
 for (const [name, {trace, drawn: expected}] of Object.entries(given.traces)) {
@@ -64,9 +64,9 @@ test("a decode that was stopped has a best text", () => {
   const {trace, best, text} = given.stopped;
   const scene = new Scene({...trace, result: null});
   assert.equal(scene.best.node, best);
-  const found = scene.text();
-  assert.equal(found.tokens.map((token) => token.text).join(""), text);
-  assert.deepEqual([scene.result, scene.final.size, found.ended], [[], 0, false]);
+  const actual = scene.text();
+  assert.equal(actual.tokens.map((token) => token.text).join(""), text);
+  assert.deepEqual([scene.result, scene.final.size, actual.ended], [[], 0, false]);
   const even = ({output_beams, ...one}) => ({
     ...one,
     output_beams: output_beams.map((beam) => ({...beam, log_weight: -1})),
@@ -109,8 +109,6 @@ test("hostile tokens", () => {
     pending = rest;
   }
 });
-
-/* ---- sentences ------------------------------------------------------------------------------------------------- */
 
 const SAID = JSON.parse(readFileSync(new URL("sentences.json", import.meta.url), "utf8"));
 
@@ -184,16 +182,16 @@ test("every language says everything", () => {
 test("guesses that are copied from the text", () => {
   const words = new Words("en", true);
   const ours = Object.keys(STRINGS.en).filter((key) => !/^page\.|\.copied$/.test(key));
-  const told = ours.filter((key) => /small model/i.test(words.say(key)));
-  assert.deepEqual(told, ["trial.joint_sums"]);
+  const keys = ours.filter((key) => /small model/i.test(words.say(key)));
+  assert.deepEqual(keys, ["trial.joint_sums"]);
 });
 
 /* Catches the template of a chat in what its reader sees, and a text without turns that is taken for a chat. */
 test("what a person wrote in a chat", () => {
-  const asked = (text) => turnIn({pieces: text.split(/(<.*?>)/).map((one) => ({text: one, special: one[0] === "<"}))});
-  assert.equal(asked("<s>system\nBe kind<e>\n<s>user\nWhy, user?<e>\n<s>assistant\n"), "Why, user?");
-  assert.equal(asked("<b><h>user<h>\n\nWhy?<e><h>assistant<h>\n\n"), "Why?");
-  assert.equal(asked("<s>The user\nWhy?"), null);
+  const turn = (text) => turnIn({pieces: text.split(/(<.*?>)/).map((one) => ({text: one, special: one[0] === "<"}))});
+  assert.equal(turn("<s>system\nBe kind<e>\n<s>user\nWhy, user?<e>\n<s>assistant\n"), "Why, user?");
+  assert.equal(turn("<b><h>user<h>\n\nWhy?<e><h>assistant<h>\n\n"), "Why?");
+  assert.equal(turn("<s>The user\nWhy?"), null);
 });
 
 /* Catches a language whose plurals Python counts otherwise, and numbers that look alike. */
@@ -210,8 +208,6 @@ test("numbers and plurals", () => {
     );
   }
 });
-
-/* ---- joining --------------------------------------------------------------------------------------------------- */
 
 /* Catches a misspelt import: joining drops the import lines, and then only a visitor would find it. */
 test("every import names an export", async () => {

@@ -1,31 +1,31 @@
 /* A pair of tables in place of models: the next token follows from the last two. test_live.py has Python's. */
 
-/* logits: {key: row}; the key of a node is the last two of its tokens, the prompt's last one included. */
+/* logits: by the last two tokens up to a node, the prompt's last one included. */
 function tableModel(id, logits) {
   const vocabulary = Object.values(logits)[0].length;
   const keyOf = (node) => `${node.parent ? `${node.parent.token},` : ""}${node.token}`;
-  return {id, revision: null, dtype: "float64", device: "cpu", vocabulary, attention: "forest", row};
+  return {id, revision: null, dtype: "float64", device: "cpu", vocabulary, attention: "forest", newState};
 
-  function row() {
-    let held = new Set();
+  function newState() {
+    let computed = new Set();
     let prompt = 0;
     const pathOf = (node) => (node ? [...pathOf(node.parent), node] : []);
     return {
       peak: 0,
       bytesPerSlot: 8,
       get slots() {
-        return prompt + held.size;
+        return prompt + computed.size;
       },
       prefill(ids) {
         prompt = ids.length - 1;
       },
-      feed(nodes) {
-        for (const node of nodes.flatMap(pathOf)) held.add(node);
+      forward(nodes) {
+        for (const node of nodes.flatMap(pathOf)) computed.add(node);
         this.peak = Math.max(this.peak, this.slots);
         return nodes.map((node) => Float64Array.from(logits[keyOf(node)]));
       },
       commit(nodes) {
-        held = new Set(nodes.flatMap((node) => pathOf(node.parent)));
+        computed = new Set(nodes.flatMap((node) => pathOf(node.parent)));
       },
     };
   }

@@ -1,5 +1,5 @@
-"""Every recorded trace in every drawing: all nodes, and no token read as markup; the figures' own promises; what is
-refused; and the examples of the docstrings."""
+"""Every recorded trace in every drawing: all nodes, and no token read as markup; what figures promise; errors; and the
+examples of the docstrings."""
 
 import doctest
 import json
@@ -30,7 +30,7 @@ OWN_MARKUP = re.compile(r"<b>((Token|Free token) \d+[^<]*)</b>|<br>|</?extra>")
 
 @pytest.mark.parametrize("name", sorted(TRACES))
 def test_svg_and_text_have_every_label(name):
-    """Catches a file that is not well formed or holds markup of a token, and a node or beam that is left out."""
+    """Catches a file that is not well formed or holds the markup of a token, and a node or beam that is left out."""
     trace, nodes = trace_of(name), visualize.forest_graph(trace_of(name), 0).nodes.values()
     for theme in ("light", "dark"):
         root = ElementTree.fromstring(visualize.forest_svg(trace, 0, theme=theme))
@@ -76,8 +76,8 @@ def scatters(figure, mode):
 def test_the_forest_has_every_node_and_edge_once():
     forest, figure = visualize.forest_graph(TOY, 1), visualize.forest_figure(TOY, 1)
     nodes = scatters(figure, "markers+text")
-    places = sorted(place for trace in nodes for place in zip(trace.x, trace.y, strict=True))
-    assert places == sorted((node["column"], node["row"]) for node in forest.nodes.values())
+    points = sorted(point for trace in nodes for point in zip(trace.x, trace.y, strict=True))
+    assert points == sorted((node["column"], node["row"]) for node in forest.nodes.values())
     assert sum(trace.x.count(None) for trace in scatters(figure, "lines")) == len(forest.edges)
     picked = next(trace for trace in nodes if trace.name == "picked by the large model")
     assert max(map(len, picked.hovertext[0].split("<br>"))) <= 42, "a box that hides the tree"
@@ -86,7 +86,7 @@ def test_the_forest_has_every_node_and_edge_once():
 
 
 def kind(trace):
-    """Return what a trace is: edges, marks or bars, of which name and look."""
+    """Return the kind of a trace: edges, marks or bars, with name and look."""
     if trace.type == "bar":
         return "bar"
     return trace.mode, trace.name, trace.line.color, trace.line.width, trace.line.dash, str(trace.marker.symbol)
@@ -120,7 +120,7 @@ def test_the_whole_decode_has_every_node_and_every_word(name):
     assert len(words) == tree.graph["tokens"]
     ends = [(x - width / 2, x + width / 2) for x, width in zip(bars.x, bars.width, strict=True)]
     assert [0.5, *(end for _, end in ends)] == [*(start for start, _ in ends), tree.graph["bands"][-1].last + 0.5]
-    assert figure.layout.width is None  # as wide as its place
+    assert figure.layout.width is None  # as wide as its container
 
 
 def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
@@ -134,16 +134,15 @@ def test_empty_figures_say_so_and_charts_hold_the_numbers_of_the_trace():
     widths = [[layer.width for layer in iteration.layers] for iteration in TOY.iterations]
     assert layers.x == means.x == tuple(range(1, 8))
     assert layers.y == tuple(map(len, widths))
-    found = Counter((at, width) for at, found in enumerate(widths, 1) for width in found)
-    assert dict(zip(zip(chosen.x, chosen.y, strict=True), chosen.customdata, strict=True)) == found
-    assert means.y == tuple(sum(found) / len(found) for found in widths)
+    counts = Counter((number, width) for number, layers in enumerate(widths, 1) for width in layers)
+    assert dict(zip(zip(chosen.x, chosen.y, strict=True), chosen.customdata, strict=True)) == counts
+    assert means.y == tuple(sum(layers) / len(layers) for layers in widths)
 
 
 def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
-    """Catches a figure that draws the trace again, and columns narrower than the labels for which edges begin."""
+    """Catches a figure that draws the trace again, and columns narrower than their labels."""
     forest = visualize.forest_graph(TOY, 1)
-    gone = next(id_ for id_ in forest if not forest.out_degree(id_))
-    forest.remove_node(gone)
+    forest.remove_node(next(id_ for id_ in forest if not forest.out_degree(id_)))
     changed, whole = visualize.forest_figure(forest), visualize.forest_figure(TOY, 1)
     drawn = [sum(len(trace.x) for trace in scatters(figure, "markers+text")) for figure in (changed, whole)]
     assert drawn == [len(forest), len(forest) + 1]
@@ -153,7 +152,7 @@ def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
 
 
 @pytest.mark.parametrize(
-    ("error", "said", "call", "arguments", "options"),
+    ("error", "message", "call", "arguments", "options"),
     [
         *((TraceError, f"iteration is {bad!r}; this trace has whole numbers from 0 to 6",
            visualize.forest_figure, (TOY, bad), {}) for bad in (-1, 7, True, "0", 1.0, "both")),
@@ -173,11 +172,11 @@ def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
           for call in (visualize.forest_figure, visualize.decode_figure) for graph in (nx.DiGraph(), BARE)),
         (TraceError, "decode with record=True", visualize.forest_graph, (SimpleNamespace(trace=None),), {}),
         (ValueError, "no table: task", visualize.speed_figure, ({"methods": []},), {}),
-        (ValueError, "a str is no table of 'dsbd-contest/2'", visualize.pareto_figure, ("runs.jsonl",), {}),
+        (ValueError, "a str is no table of 'dsbd-benchmark/3'", visualize.pareto_figure, ("runs.jsonl",), {}),
         (ValueError, "height is 10; choose a whole number from 200 to 4000", visualize.show, (TOY,), {"height": 10}),
         (TraceError, "cannot write", visualize.export_html, (TOY, "none/x.html"), {}),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
-        *((ValueError, said, visualize.embed_snippet, ("a.html",), options) for said, options in (
+        *((ValueError, message, visualize.embed_snippet, ("a.html",), options) for message, options in (
             ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),
             ("height is 0", {"height": 0}),
             ("steps is 201; choose a whole number from 0 to 200", {"steps": 201}),
@@ -187,16 +186,15 @@ def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_it_is_refused(error, said, call, arguments, options, tmp_path, monkeypatch):
+def test_it_is_refused(error, message, call, arguments, options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(error) as refused:
+    with pytest.raises(error, match=re.escape(message)):
         call(*arguments, **options)
-    assert said in str(refused.value)
 
 
 def test_a_trace_is_seen_in_a_notebook_and_read_by_pandas():
-    """Catches a table with a row too few, or whose rows do not say of which iteration they are."""
+    """Catches a table that lacks a row, or the iteration of a row."""
     for table in ("nodes", "trials", "draws", "layers"):
         frame = TOY.to_pandas(table)
         counts = {one.index: len(getattr(one, table)) for one in TOY.iterations if getattr(one, table)}

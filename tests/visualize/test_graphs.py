@@ -1,5 +1,5 @@
-"""A trace as graphs: what every node is and where it stands, against slow twins; the rules of the layout; and the
-recordings, which decode again."""
+"""A trace as graphs: what every node is and where it is drawn, against slow reference implementations; the rules of the
+layout; and the recordings, which decode again."""
 
 import io
 import itertools
@@ -17,7 +17,7 @@ from dsbd.errors import TraceError
 from dsbd.tracing.records import path_to
 from dsbd.tracing.trace import Trace
 from tests.visualize.traces import ASSETS, TRACES, toy_trace, trace_of
-from visualize.forest import COVER_HEIGHT, forest_places, steps_of
+from visualize.forest import COVER_HEIGHT, forest_positions, steps_of
 from visualize.layout import COUSINS, SIBLINGS, TREES, tidy
 from visualize.theme import YIELDED
 
@@ -28,9 +28,9 @@ def trace(request):
 
 
 def test_every_node_of_an_iteration_is_what_the_record_says(trace):
-    """Catches a beam that its layer yielded and that looks dropped, a lost duplicate, and a node without a place."""
-    for at, iteration in enumerate(trace.iterations):
-        forest = visualize.forest_graph(trace, at)
+    """Catches a yielded beam that looks dropped, a lost duplicate, and a node without a position."""
+    for number, iteration in enumerate(trace.iterations):
+        forest = visualize.forest_graph(trace, number)
         roots = {beam.node: beam for beam in iteration.input_beams}
         named = {one.node for one in (*iteration.trials, *iteration.draws)}
         assert set(forest) == {node.id for node in iteration.nodes} | named | set(roots)
@@ -48,48 +48,45 @@ def test_every_node_of_an_iteration_is_what_the_record_says(trace):
                 assert node["state"] in verdicts[id_]
             (parent,) = forest.predecessors(id_)
             assert node["column"] == forest.nodes[parent]["column"] + 1
-        places = [(node["column"], node["row"]) for node in forest.nodes.values()]
-        assert len(set(places)) == len(places)
+        assert len({(node["column"], node["row"]) for node in forest.nodes.values()}) == len(forest)
 
 
 def test_steps_bring_what_they_say_and_move_nothing(trace):
-    """Catches a verdict that is seen a step early, and a node that jumps."""
+    """Catches a verdict that shows a step early, and a node that jumps."""
     iteration = trace.iterations[-1]
     steps = steps_of(iteration, trace.settings)
     whole = visualize.forest_graph(trace, len(trace.iterations) - 1)
-    shown: set[int] = set()
-    for at, step in enumerate(steps):
-        forest = visualize.forest_graph(trace, len(trace.iterations) - 1, step=at)
-        assert shown <= set(forest)
-        shown = set(forest)
+    before: set[int] = set()
+    for number, step in enumerate(steps):
+        forest = visualize.forest_graph(trace, len(trace.iterations) - 1, step=number)
+        assert before <= set(forest)
+        before = set(forest)
         for id_, node in forest.nodes.items():
             assert (node["column"], node["row"]) == (whole.nodes[id_]["column"], whole.nodes[id_]["row"])
         if step.phase == "draft":
             assert {node["state"] for node in forest.nodes.values()} <= {"input", "drafted", "cover"}
             assert all(node["target_prob"] is None for node in forest.nodes.values())
-    assert {id_: node["state"] for id_, node in forest.nodes.items()} == {
-        id_: node["state"] for id_, node in whole.nodes.items()
-    }
+    assert dict(forest.nodes(data="state")) == dict(whole.nodes(data="state"))
     phases = [step.phase for step in steps]
     assert (phases[-1], phases.count("width")) == ("commit", len(iteration.layers))
     assert (phases.count("trial"), phases.count("draw")) == (len(iteration.trials), len(iteration.draws))
 
 
 def test_the_whole_decode_has_every_node_once_at_its_place_in_the_text(trace):
-    """Walks from every recorded node to the prompt. Catches two tokens in one place, a twig above the text, and edges
+    """Walks from every recorded node to the prompt. Catches two tokens at one point, a twig above the text, and edges
     that cross."""
     tree, index = visualize.forest_graph(trace), trace.node_index()
     last = {}
-    for at in range(len(trace.iterations)):
-        last |= {id_: node["state"] for id_, node in visualize.forest_graph(trace, at).nodes.items()}
+    for number in range(len(trace.iterations)):
+        last |= dict(visualize.forest_graph(trace, number).nodes(data="state"))
     expected = {id_: len(list(path_to(id_, index))) for id_ in index if last[id_] != "cover"}
-    assert {id_: node["position"] for id_, node in tree.nodes.items()} == expected
+    assert dict(tree.nodes(data="position")) == expected
     line = sorted((node["position"], id_) for id_, node in tree.nodes.items() if node["row"] == 0)
     assert [id_ for _, id_ in line] == [node.id for node in path_to(trace.result.beams[0].node, index)]
     assert tree.graph["tokens"] == len(line) == len(trace.result.token_ids)
-    places = [(node["position"], node["row"]) for node in tree.nodes.values()]
-    assert len(set(places)) == len(places)
-    assert {row for _, row in places} | {0} == set(range(tree.graph["last_row"] + 1))
+    points = {(node["position"], node["row"]) for node in tree.nodes.values()}
+    assert len(points) == len(tree)
+    assert {row for _, row in points} | {0} == set(range(tree.graph["last_row"] + 1))
     gaps: dict[int, list] = {}
     for id_, node in tree.nodes.items():
         above = next((tree.nodes[parent]["row"] for parent in tree.predecessors(id_)), 0)
@@ -102,48 +99,46 @@ def test_the_whole_decode_has_every_node_once_at_its_place_in_the_text(trace):
     assert [first for first, _ in ends] == [1, *(end + 1 for _, end in ends[:-1])]
 
 
-def test_columns_keep_distance_and_order_and_parents_stand_midway(trace):
+def test_columns_keep_distance_and_order_and_parents_are_midway(trace):
     """Catches children in another order, trees that touch, and rings of landed nodes that cover their neighbours."""
     index = trace.node_index()
     for iteration in trace.iterations:
-        places = forest_places(iteration, index)
-        assert min(row for _, row in places.values()) == 0
-        order = {id_: at for at, id_ in enumerate(places)}
-        parents = {id_: index[id_].parent for id_, (column, _) in places.items() if column}
+        positions = forest_positions(iteration, index)
+        assert min(row for _, row in positions.values()) == 0
+        order = {id_: number for number, id_ in enumerate(positions)}
+        parents = {id_: index[id_].parent for id_, (column, _) in positions.items() if column}
         landed = {draw.node for draw in iteration.draws}
         columns, children = defaultdict(list), defaultdict(list)
 
         def path(node, order=order, parents=parents):
             return [*(path(parents[node]) if node in parents else []), order[node]]
 
-        for node in sorted(places, key=path):  # depth first, children in order
-            columns[places[node][0]].append(node)
+        for node in sorted(positions, key=path):  # depth first, children in order
+            columns[positions[node][0]].append(node)
             if node in parents:
-                children[parents[node]].append(places[node][1])
+                children[parents[node]].append(positions[node][1])
         for above, below in (pair for column in columns.values() for pair in itertools.pairwise(column)):
             same_parent = above in parents and parents[above] == parents[below]
             least = SIBLINGS if same_parent else COUSINS if path(above)[0] == path(below)[0] else TREES
             for node in (above, below):
                 is_flat = node in parents and index[node].kind == "cover" and node not in landed
                 least += (COVER_HEIGHT if is_flat else 1.0) / 2
-            assert places[below][1] - places[above][1] >= least - 0.0011  # rows are rounded
+            assert positions[below][1] - positions[above][1] >= least - 0.0011  # rows are rounded
         for node, rows in children.items():
-            assert places[node][1] == pytest.approx((rows[0] + rows[-1]) / 2, abs=0.0011)
+            assert positions[node][1] == pytest.approx((rows[0] + rows[-1]) / 2, abs=0.0011)
 
 
-def bytes_of(write, graph):
+def copied(write, read, graph, **options):
     write(graph, file := io.BytesIO())
-    return io.BytesIO(file.getvalue())
+    return read(io.BytesIO(file.getvalue()), **options)
 
 
 WRITERS = {
-    "graphml": lambda graph: nx.read_graphml(bytes_of(nx.write_graphml, graph), node_type=int),
-    "gexf": lambda graph: nx.read_gexf(bytes_of(nx.write_gexf, graph), node_type=int),
-    "gml": lambda graph: nx.relabel_nodes(
-        nx.read_gml(bytes_of(nx.write_gml, graph), label="id"), dict(enumerate(graph))
-    ),
+    "graphml": lambda graph: copied(nx.write_graphml, nx.read_graphml, graph, node_type=int),
+    "gexf": lambda graph: copied(nx.write_gexf, nx.read_gexf, graph, node_type=int),
+    "gml": lambda graph: nx.relabel_nodes(copied(nx.write_gml, nx.read_gml, graph, label="id"), dict(enumerate(graph))),
     "json": lambda graph: nx.node_link_graph(json.loads(json.dumps(nx.node_link_data(graph)))),
-    "adjlist": lambda graph: nx.read_adjlist(bytes_of(nx.write_adjlist, graph), nodetype=int, create_using=nx.DiGraph),
+    "adjlist": lambda graph: copied(nx.write_adjlist, nx.read_adjlist, graph, nodetype=int, create_using=nx.DiGraph),
 }
 """Each writes a graph and reads it back."""
 
@@ -154,11 +149,11 @@ WRITERS = {
 def test_every_writer_of_networkx_takes_a_plain_graph(name, iteration, writer):
     """Catches None, a list or a record among the attributes, which GraphML, GEXF, GML or JSON refuse."""
     graph = visualize.forest_graph(trace_of(name), iteration, plain=True)
-    again = WRITERS[writer](graph)
-    assert (set(again), set(again.edges)) == (set(graph), set(graph.edges))
+    copy = WRITERS[writer](graph)
+    assert (set(copy), set(copy.edges)) == (set(graph), set(graph.edges))
     for id_, node in graph.nodes.items():
         assert {"token", "state", "slots", "row"} < node.keys()
-        assert writer == "adjlist" or again.nodes[id_] | {"label": node["label"]} == node
+        assert writer == "adjlist" or copy.nodes[id_] | {"label": node["label"]} == node
 
 
 def test_small_cases_and_a_chain_longer_than_the_stack():
@@ -171,21 +166,20 @@ def test_small_cases_and_a_chain_longer_than_the_stack():
 def test_a_node_below_no_input_beam_is_refused():
     first, second = toy_trace().iterations[:2]
     with pytest.raises(TraceError, match="hangs below no input beam"):
-        forest_places(replace(first, nodes=second.nodes), {})
+        forest_positions(replace(first, nodes=second.nodes), {})
 
 
 BUNDLED = [
     *(path for path in sorted((ASSETS / "traces").glob("*.json*")) if "chat" not in path.name),
     *sorted((ASSETS / "lessons" / "traces").glob("[!5]*.json*")),
 ]
-"""Recordings of bundled pairs: all but the chat's, which is fetched, and lesson 5's, which knows three words."""
-EDGE = 3e-5
-"""The least distance of a number from what would decide otherwise. Engines and processors differ by 1e-5."""
+"""Recordings of bundled pairs: all but those of the chat's pair, which is fetched, and of lesson 5's three words."""
+EDGE = 3e-5  # how far every number must be from one that decides otherwise. Engines and processors differ by 1e-5.
 
 
 @cache
 def bundled_pair(target):
-    """Load the bundled pair of a recorded target, in the numbers of nearly every processor and every browser."""
+    """Load the bundled pair of a recorded target, with the numbers of nearly every processor and every browser."""
     import dsbd
 
     name = target.removesuffix("/target")
@@ -193,8 +187,8 @@ def bundled_pair(target):
 
 
 def distances(trace):
-    """Yield how far every number that decided something is from deciding otherwise."""
-    asked = trace.settings
+    """Yield the distance of every number that decided something from one that decides otherwise."""
+    settings = trace.settings
     for iteration in trace.iterations:
         for trial in iteration.trials:
             if trial.uniform is not None:
@@ -202,14 +196,14 @@ def distances(trace):
         for draw in iteration.draws:
             yield from (draw.uniform - draw.cdf_low for _ in range(draw.cdf_low > 0))
             yield from (draw.cdf_high - draw.uniform for _ in range(draw.cdf_high < 1))
-        for layer in iteration.layers if asked.min_width < asked.max_width else []:
+        for layer in iteration.layers if settings.min_width < settings.max_width else []:
             chances = layer.accepted_distribution
-            yield from (abs(sum(chances[count:]) - asked.width_threshold) for count in range(1, len(chances)))
+            yield from (abs(sum(chances[count:]) - settings.width_threshold) for count in range(1, len(chances)))
 
 
 @pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.name)
 def test_run_gives_what_is_recorded(path):
-    """Catches a page that shows one text and writes another after Run, and a recording that hangs on rounding."""
+    """Catches a page that shows one text and writes another after Run, and a recording that depends on rounding."""
     import dsbd
 
     trace = Trace.load(path)

@@ -1,5 +1,5 @@
 """The decoder in JavaScript beside Python's: with the same tables and seeds both write the same trace; the bundled
-pairs give Python's ids; and a live page decodes in a browser."""
+pairs give the ids of Python; and a live page decodes in a browser."""
 
 import itertools
 import json
@@ -32,8 +32,8 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
 from tests.axe import serious
 from tests.toy_pair import SPREAD, fitting
-from tests.visualize.homes import served, visit
 from tests.visualize.test_javascript import run_under_node
+from tests.visualize.visits import served, visit
 from visualize.page.form import as_prompt
 from visualize.pages.live import FOLDER as SHARED_FOLDER
 from visualize.pages.live import METHODS, live_pair
@@ -41,15 +41,15 @@ from visualize.pages.live import METHODS, live_pair
 VOCABULARY, EOS, PROMPT = 6, 5, [3, 1, 2]
 NOT_SHARED = {"software", "digest", "phases", "slots_scored", "slots_kept", "kv_peak_slots", "kv_peak_bytes",
               "acceptance_chain"}  # fmt: skip
-"""Fields of a trace that differ: times; slots, which tables have not; and quotients of ``chain_S``, which is compared:
-where S is nearly 0 they have no digits left. The audit checks them."""
+"""Fields that differ: times; slots, which tables do not have; and quotients of ``chain_S``, which have no digits left
+where S is nearly 0. The audit checks them."""
 FOLDER = Path(__file__).parent
 QUOTIENTS = ("acceptance", "residual_prob", "cdf_")
-"""Numbers that were divided by S: a small S is a difference, which has lost digits."""
+"""Numbers divided by S, a difference: where S is small it has lost digits."""
 
 
 class Tokenizer:
-    """Reads nothing, and writes ids as digits."""
+    """Writes ids as digits; it cannot read."""
 
     all_special_ids = (EOS,)
 
@@ -61,7 +61,7 @@ class Tokenizer:
 
 
 class Slots:
-    """A cache that holds nothing."""
+    """A cache that stores nothing."""
 
     length = peak_bytes = 0
 
@@ -83,10 +83,10 @@ class TableState(ForestState):
 
     def forward(self, tokens, parents, sizes) -> torch.Tensor:
         start = len(self._paths) if self._fed else 0
-        self._fed += tokens.numel() + (0 if self._fed else len(self._pending))
+        self._fed += tokens.numel() + (0 if self._fed else len(self._to_recompute))
         for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True):
             self._paths.append((*self._paths[parent], token))
-        self.cache.length = self._settled + self._live + self._fed
+        self.cache.length = self._prefix_slots + self._tree_slots + self._fed
         self.forwards += 1
         self.peak_slots = max(self.peak_slots, self.cache.length)
         rows = [self.model.table[",".join(map(str, path[-2:]))] for path in self._paths[start:]]
@@ -103,20 +103,20 @@ def tables(seed: int, likeness: float) -> dict[str, Any]:
     return {"target": target, "draft": draft, "eos": [EOS]}
 
 
-def table_pair(given: dict[str, Any]) -> Pair:
+def table_pair(tables: dict[str, Any]) -> Pair:
     def model(role: str) -> Any:
         return SimpleNamespace(
-            id=f"tables/{role}", table=given[role], revision=None, dtype=torch.float64, device=torch.device("cpu"),
+            id=f"tables/{role}", table=tables[role], revision=None, dtype=torch.float64, device=torch.device("cpu"),
             attention="forest", engine="eager", numbers="float64", vocabulary_size=VOCABULARY,
             new_cache=lambda slots: Slots(),
         )  # fmt: skip
 
-    return Pair(model("target"), model("draft"), Tokenizer(), frozenset(given["eos"]))
+    return Pair(model("target"), model("draft"), Tokenizer(), frozenset(tables["eos"]))
 
 
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch):
-    """Return Python's trace of a case, as plain data."""
+    """Return what makes the trace of a case in Python, as plain data."""
     for module in ("decoder", "session"):
         monkeypatch.setattr(f"dsbd.{module}.state_of", lambda model, start, check: TableState(model, 0, check))
     monkeypatch.setattr("dsbd.draft._noise", noise)
@@ -132,12 +132,12 @@ def decoded(monkeypatch: pytest.MonkeyPatch):
 
 
 def noise(races: int, pairs: int, generator: torch.Generator) -> np.ndarray:
-    """What ``exponential_`` draws wherever torch has no generator of the processor's maker for it."""
+    """Draw what ``exponential_`` draws wherever torch does not use the random numbers of the processor's maker."""
     return -torch.log1p(-torch.rand(races, pairs, dtype=torch.float64, generator=generator)).numpy()
 
 
 def traces_of(cases: list[dict], folder: Path) -> list[dict]:
-    """JavaScript's traces, which ``under_node.js`` prints. Skips where node is not installed."""
+    """Return the traces that ``under_node.js`` prints. Skips where node is not installed."""
     if shutil.which("node") is None:
         pytest.skip("runs wherever node is installed")
     (folder / "cases.json").write_text(json.dumps(cases))
@@ -147,22 +147,22 @@ def traces_of(cases: list[dict], folder: Path) -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def assert_equal(found: Any, expected: Any, place: str = "trace") -> None:
-    """Everything but the fields that differ; numbers up to rounding."""
+def assert_equal(value: Any, expected: Any, path: str = "trace") -> None:
+    """Compare everything but the fields that differ; numbers up to rounding."""
     if isinstance(expected, dict):
-        assert found.keys() == expected.keys(), place
-        for key, value in expected.items():
+        assert value.keys() == expected.keys(), path
+        for key in expected:
             if key not in NOT_SHARED and "seconds" not in key and "per_second" not in key:
-                assert_equal(found[key], value, f"{place}.{key}")
+                assert_equal(value[key], expected[key], f"{path}.{key}")
     elif isinstance(expected, list):
-        assert len(found) == len(expected), place
-        for number, (one, other) in enumerate(zip(found, expected, strict=True)):
-            assert_equal(one, other, f"{place}.{number}")
-    elif isinstance(expected, float) and found is not None:
-        within = 1e-6 if any(f".{name}" in place for name in QUOTIENTS) else 1e-9
-        assert math.isclose(found, expected, rel_tol=within, abs_tol=within), (place, found, expected)
+        assert len(value) == len(expected), path
+        for number, (one, other) in enumerate(zip(value, expected, strict=True)):
+            assert_equal(one, other, f"{path}.{number}")
+    elif isinstance(expected, float) and value is not None:
+        tolerance = 1e-6 if any(f".{name}" in path for name in QUOTIENTS) else 1e-9
+        assert math.isclose(value, expected, rel_tol=tolerance, abs_tol=tolerance), (path, value, expected)
     else:
-        assert found == expected, (place, found, expected)
+        assert value == expected, (path, value, expected)
 
 
 def case(seed: int, /, **settings: Any) -> dict[str, Any]:
@@ -189,14 +189,14 @@ GRID = [
     {"method": "greedy"},
 ]
 MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished", "stopped"}
-"""Verdicts and outcomes that these decodes meet."""
+"""Verdicts and outcomes that occur in these decodes."""
 START = 5_000
-"""The first of the seeds of any settings. They meet no two versions of a text that differ by rounding only, which the
-two languages may order otherwise."""
+"""The first seed of the random settings. With these no two versions of a text tie up to rounding, which the two
+languages may order differently."""
 
 
 def any_settings(seed: int) -> dict[str, Any]:
-    """Settings of DSBD, whatever they are; each is drawn for itself."""
+    """Return random settings of DSBD, each drawn independently."""
     values = SPREAD | {
         "draft_depth": range(6),
         "draft_width": range(1, 10),
@@ -220,15 +220,15 @@ def test_both_languages_write_the_same_trace(seeds: range, decoded, tmp_path: Pa
     cases = [case(seed, **settings) for settings in GRID for seed in seeds]
     cases += [case(seed, **any_settings(seed)) for seed in range(START, START + 20 * len(seeds))]
     verdicts = set()
-    for asked, found in zip(cases, traces_of(cases, tmp_path), strict=True):
-        expected = decoded(asked)
+    for case_, trace in zip(cases, traces_of(cases, tmp_path), strict=True):
+        expected = decoded(case_)
         del expected["digest"]  # a browser makes none
-        assert_equal(found, expected, str(asked["settings"]))
-        for trace in (found, expected):
-            assert dsbd.verify_trace(Trace.from_dict(trace)).failure is None, asked["settings"]
-        assert found["iterations"]
-        verdicts |= {trial["verdict"] for one in found["iterations"] for trial in one["trials"]}
-        verdicts |= {layer["outcome"] for one in found["iterations"] for layer in one["layers"]}
+        assert_equal(trace, expected, str(case_["settings"]))
+        for one in (trace, expected):
+            assert dsbd.verify_trace(Trace.from_dict(one)).failure is None, case_["settings"]
+        assert trace["iterations"]
+        verdicts |= {trial["verdict"] for one in trace["iterations"] for trial in one["trials"]}
+        verdicts |= {layer["outcome"] for one in trace["iterations"] for layer in one["layers"]}
     assert verdicts >= MET
 
 
@@ -245,8 +245,8 @@ HOSTILE = (
 TYPED = ("Who?", " Who?\n", "\n Q: Who?\nSQL: ", "Q", "")
 
 
-def pair_says(name: str) -> dict[str, Any]:
-    """What Python has of a pair: texts with their ids and the text of these, the pieces of all ids, and recordings."""
+def pair_facts(name: str) -> dict[str, Any]:
+    """Return facts of a pair from Python: texts with ids and decoded text, the pieces of all ids, and recordings."""
     target = asset_path("models") / name / "target"
     tokenizer = AutoTokenizer.from_pretrained(target, trust_remote_code=False)
     words = [*HOSTILE, *asset_path("prompts.txt").read_text(encoding="utf-8").split("\n")]
@@ -258,8 +258,8 @@ def pair_says(name: str) -> dict[str, Any]:
         "eos": [0],
         "record": {"id": display_name(target), "revision": None, "attention": "forest", "vocabulary": size},
         "decodes": decodes(name),
-        "texts": [(text, found, tokenizer.decode(found, skip_special_tokens=True, clean_up_tokenization_spaces=False))
-                  for text, found in ids],
+        "texts": [(text, tokens, tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+                  for text, tokens in ids],
         "pieces": [piece_of(one) for one in every],
         "prompts": [(text, as_prompt(f"bundled:{name}", text)) for text in TYPED],
         "special": [one in tokenizer.all_special_ids for one in every],
@@ -267,7 +267,7 @@ def pair_says(name: str) -> dict[str, Any]:
 
 
 def decodes(pair: str) -> list[dict[str, Any]]:
-    """Return what is recorded of a pair: prompt, settings, the ids of every beam, and the slots of every pass."""
+    """Return the recordings of a pair: prompt, settings, the ids of every beam, and the slots of every pass."""
     files = [file for folder in ("traces", "lessons/traces") for file in sorted(asset_path(folder).glob("*.json.gz"))]
     traces = {file.name: Trace.load(file) for file in files}
     return [
@@ -286,18 +286,19 @@ def decodes(pair: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_the_pairs_under_node(site, tmp_path):
-    """Catches another id or piece than Python's, another decode than the recorded one, a bad day without a sentence."""
-    pairs = {name: pair_says(name) for name in BUNDLED_PAIRS}
-    given = {"folder": f"{(site / SHARED_FOLDER).as_uri()}/", "pairs": pairs}
-    run_under_node([FOLDER / "pair_under_node.js"], given, tmp_path)
+    """Catches ids or pieces that differ from those of Python, decodes that differ from the recorded ones, and errors
+    without a sentence."""
+    pairs = {name: pair_facts(name) for name in BUNDLED_PAIRS}
+    expected = {"folder": f"{(site / SHARED_FOLDER).as_uri()}/", "pairs": pairs}
+    run_under_node([FOLDER / "pair_under_node.js"], expected, tmp_path)
 
 
 @pytest.mark.parametrize("role", ["target", "draft"])
 @pytest.mark.parametrize("name", BUNDLED_PAIRS)
 def test_the_graphs_are_those_of_the_builder(name, role):
     """Catches a graph that was not written again after a change; .ci/live/renew writes it."""
-    found = onnx.load(asset_path("models") / name / role / BROWSER, load_external_data=False)
-    assert found == bundled_graph(name, role)
+    graph = onnx.load(asset_path("models") / name / role / BROWSER, load_external_data=False)
+    assert graph == bundled_graph(name, role)
 
 
 RECORDED = asset_path("traces") / "1-dynamic-width.json.gz"
@@ -323,7 +324,7 @@ def typed(page, prompt: str, **settings) -> None:
 
 @pytest.mark.slow
 def test_a_live_page_decodes(browser, site):
-    """Catches every break between the click and the trace; the form repeats the recording that is shown first."""
+    """Catches every break between the click and the trace; the form repeats the recording on the page."""
     with served(site) as address, visit(browser, f"{address}/live.html") as seen:
         page = seen.page
         said = page.locator(".dsbd-live-said")
@@ -369,7 +370,7 @@ def test_a_live_page_decodes(browser, site):
 
 @pytest.mark.slow
 def test_a_lesson_decodes_and_goes_back(browser, site):
-    """Catches a card whose decode stays when the reader turns to the recorded one."""
+    """Catches a decode that stays when the reader turns to the card before."""
     with served(site) as address:
         last = len(LESSON.read_text(encoding="utf-8").split("\n## "))
         with visit(browser, f"{address}/lessons/{LESSON.stem}.html#card={last}") as seen:

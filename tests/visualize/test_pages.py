@@ -1,4 +1,4 @@
-"""Pages: alone, as a site, an article, lessons with slides and a lab, in notebooks, books and decks; what they carry,
+"""Pages: alone, as a site, an article, lessons with slides and a lab, in notebooks, books and decks; what they contain,
 the errors that help a teacher, and journeys in a browser."""
 
 import html
@@ -18,8 +18,8 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import asset_path
 from tests.axe import serious
 from tests.command_line import refused
-from tests.visualize.homes import hostile_marks, served, visit
 from tests.visualize.traces import NASTY, nasty_trace, toy_trace
+from tests.visualize.visits import hostile_marks, served, visit
 from visualize.forest import steps_of
 from visualize.pages.document import data_element
 from visualize.pages.lesson import place_in, read_lesson
@@ -30,18 +30,12 @@ TRACE = toy_trace()
 STEPS = [len(steps_of(iteration, TRACE.settings)) for iteration in TRACE.iterations]
 ROOT = Path(__file__).parents[2]
 ARTICLE = read_lesson(asset_path("article/article.md"))
-TOLD = Trace.load(ARTICLE.trace)
-BENCH, TABLE, RECORDED = "read('bench.json')", "read('table.json')", "'trace.json.gz'"
-GIVEN = {
-    **dict.fromkeys(("decode", "width"), RECORDED), "forest": f"{RECORDED}, 1",
-    "pareto": TABLE, "speed": BENCH,
-}  # fmt: skip
-"""What each public figure is drawn of, in a notebook beside these files."""
-SHOWN = (
-    "visualize.show('trace.json.gz')",
-    "visualize.show('nasty.json.gz', iteration=2)",
-    "visualize.show('trace.json.gz', height=500)",
-)
+ARTICLE_TRACE = Trace.load(ARTICLE.trace)
+ARGUMENTS = {"decode": "'trace.json.gz'", "width": "'trace.json.gz'", "forest": "'trace.json.gz', 1",
+             "pareto": "read('table.json')", "speed": "read('bench.json')"}  # fmt: skip
+"""Of each public figure, in a notebook beside these files."""
+VIEWERS = ("'trace.json.gz'", "'nasty.json.gz', iteration=2", "'trace.json.gz', height=500")
+"""Arguments of the viewers in that notebook."""
 HOST = """<!doctype html><meta charset="utf-8">
 <div id="slide" style="display:none"><iframe id="a" src="viewer.html" width="900" height="700"></iframe></div>
 <iframe id="b" srcdoc="<p>a stranger"></iframe>
@@ -51,7 +45,7 @@ STRANGER = """() => {
   script.textContent = "parent.frames[0].postMessage({dsbd: 'last'}, '*')";
   other.body.append(script);
 }"""
-"""A foreign frame beside the viewer that tries to step it."""
+"""A foreign frame beside the viewer tries to step it."""
 DECK = """<!doctype html><meta charset="utf-8"><div class="slides">{slides}</div><script>
 globalThis.Reveal = {{heard: {{}}, on(name, act) {{ this.heard[name] = act; }}}};
 const steps = () => [...document.querySelectorAll(".dsbd-step")];
@@ -61,13 +55,13 @@ globalThis.press = (by) => {{
   fragment.classList.toggle("visible");
   Reveal.heard[by > 0 ? "fragmentshown" : "fragmenthidden"]({{fragment}});
 }};</script>"""
-"""A deck that sends the events of reveal.js, without its style."""
+"""A deck that sends the events of reveal.js."""
 SCROLL = """([at, share]) => scrollBy(0,
     document.querySelectorAll('main article')[at].getBoundingClientRect().top - share * innerHeight)"""
 
 
 def step_is(frame, step: int, it: int = 0) -> None:
-    """Wait until the viewer of a frame shows a step, from 0."""
+    """Wait until the viewer in a frame shows a step, from 0."""
     expect(frame.locator(".dsbd-count-step").first).to_have_text(f"{step + 1} of {STEPS[it]}")
 
 
@@ -80,57 +74,49 @@ def test_the_page_names_nothing_outside():
     assert re.findall(r"(?:src|href)=\"([^\"]*)\"", page) == ["data:,"]
     assert re.findall(r"https?://[^\"' )]+", page) == []
     element = str(data_element("x", NASTY[:-1]))
-    assert not re.search("[<>&\u2028\u2029]", inside := element.partition('json">')[2].partition("</script>")[0])
-    assert json.loads(inside) == NASTY[:-1]
+    assert not re.search("[<>&\u2028\u2029]", data := element.partition('json">')[2].partition("</script>")[0])
+    assert json.loads(data) == NASTY[:-1]
 
 
 @pytest.mark.parametrize("policy", ["script-src 'self'", "script-src 'unsafe-inline'"])
 def test_a_host_that_forbids_scripts_in_a_page_leaves_a_sentence(browser, tmp_path, policy):
     """Catches a page of which only the title is left there, and a sentence that stays where the viewer runs."""
-    said, forbids = f'<meta http-equiv="Content-Security-Policy" content="{policy}">', "self" in policy
-    (tmp_path / "page.html").write_text(html_page(TRACE).replace("<title>", f"{said}<title>"), encoding="utf-8")
-    with visit(browser, tmp_path / "page.html") as seen:
-        expect(seen.page.locator(".until")).to_have_count(int(forbids))
-        expect(seen.page.locator(".dsbd-forest")).to_have_count(1 - int(forbids))
-        expect(seen.page.locator(".said")).to_have_text(TRACE.prompt.text + TRACE.result.text)
-        if forbids:
-            expect(seen.page.locator(".until")).to_contain_text("put it on another host")
-            expect(seen.page.locator(".until")).to_be_visible()
-
-
-def test_an_article_asks_nothing(tmp_path, capsys):
-    TRACE.save(tmp_path / "t.json")
-    (tmp_path / "asks.md").write_text("---\ntitle: T\ntrace: t.json\n---\n## A\n\n- [x] one\n- [ ] two\n")
-    flags = ["--traces", str(tmp_path), "--article", str(tmp_path / "asks.md"), "--output", str(tmp_path / "site")]
-    assert "asks.md, line 5: an article asks nothing" in refused(capsys, "site", *flags)
+    meta, forbids = f'<meta http-equiv="Content-Security-Policy" content="{policy}">', "self" in policy
+    (tmp_path / "page.html").write_text(html_page(TRACE).replace("<title>", f"{meta}<title>"), encoding="utf-8")
+    with visit(browser, tmp_path / "page.html") as visitor:
+        sentence = visitor.page.locator(".until", has_text="put it on another host")
+        expect(visitor.page.locator(".until")).to_have_count(int(forbids))
+        expect(sentence).to_be_visible(visible=forbids)
+        expect(visitor.page.locator(".dsbd-forest")).to_have_count(1 - int(forbids))
+        expect(visitor.page.locator(".said")).to_have_text(TRACE.prompt.text + TRACE.result.text)
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Write a site of two traces, one of them with hostile tokens and a hostile file name, and of the article."""
+    """Write a site of two traces, one of them with hostile tokens and a hostile file name, and the article."""
     folder = tmp_path_factory.mktemp("traces")
     TRACE.save(folder / "1-toy fox.json.gz")
     (folder / "<b>&'Nasty'.json").write_text(json.dumps(nasty_trace().to_dict()))
     (folder / "notes.txt").write_text("not a trace")
     pages = visualize.export_site(folder, folder / "site", title="<i>Forests</i>", article=ARTICLE.path)
     assert pages == ["index.html", "article.html", "forests/1-toy-fox.html", "forests/b-nasty.html"]
-    written = [(folder / "site" / page).read_text(encoding="utf-8") for page in pages]
-    assert not re.search(r'(?:src|href)="https?://', "".join(written))
-    assert "&lt;iframe src=&#34;b-nasty.html&#34; title=&#34;&amp;lt;b&amp;gt;" in written[3]
-    assert "<b>" not in written[0] + written[3]
+    index, article, toy, nasty = ((folder / "site" / page).read_text(encoding="utf-8") for page in pages)
+    assert not re.search(r'(?:src|href)="https?://', index + article + toy + nasty)
+    assert "&lt;iframe src=&#34;b-nasty.html&#34; title=&#34;&amp;lt;b&amp;gt;" in nasty
+    assert "<b>" not in index + nasty
     return folder / "site"
 
 
 def test_the_index_leads_to_every_viewer(browser, site):
     """Catches dead links, titles that are markup, and a page that needs a server."""
-    with visit(browser, site / "index.html") as seen:
-        page = seen.page
+    with visit(browser, site / "index.html") as visitor:
+        page = visitor.page
         expect(page.locator("h1")).to_have_text("<i>Forests</i>")
         assert page.inner_text(".about").startswith("A small model guesses, a large model checks")
         assert page.locator(".cards h3").all_inner_texts() == ["Toy fox", "<b>&'Nasty'"]
         assert page.evaluate("() => [...document.images].every((one) => one.complete && one.naturalWidth > 200)")
         page.click("text=Toy fox")
-        (frame,) = seen.drawn()
+        (frame,) = visitor.drawn()
         step_is(frame, 0)
         expect(page.locator(".said")).to_have_text(TRACE.prompt.text + TRACE.result.text)
         with page.expect_download() as download:
@@ -138,22 +124,22 @@ def test_the_index_leads_to_every_viewer(browser, site):
         assert Trace.load(download.value.path()) == TRACE
         page.click("text=All decodes and lessons")
         page.wait_for_selector(".cards")
-        seen.quiet()
+        visitor.is_quiet()
 
 
 @pytest.mark.slow
 def test_a_site_is_read_without_its_server(browser, site):
-    """Catches a site of which only the pages that were opened are kept."""
+    """Catches a site that keeps only the pages that were opened."""
     with ExitStack() as server:
         address = server.enter_context(served(site))
-        with visit(browser, f"{address}index.html") as seen:
-            seen.page.evaluate("() => navigator.serviceWorker.ready")
+        with visit(browser, f"{address}index.html") as visitor:
+            visitor.page.evaluate("() => navigator.serviceWorker.ready")
             server.close()
             for page in ("forests/1-toy-fox.html", "article.html"):
-                seen.page.goto(address + page)
-                seen.drawn()
-            seen.page.click("text=All decodes and lessons")
-            expect(seen.page.locator(".cards h3")).to_have_count(2)
+                visitor.page.goto(address + page)
+                visitor.drawn()
+            visitor.page.click("text=All decodes and lessons")
+            expect(visitor.page.locator(".cards h3")).to_have_count(2)
 
 
 @pytest.mark.slow
@@ -161,23 +147,23 @@ def test_a_site_is_read_without_its_server(browser, site):
 def test_the_forest_of_the_article_changes_as_one_scrolls(browser, site, width, height, scheme, share):
     """Catches a card that shows another place or covers the forest, and a page that scrolls sideways."""
     viewport = {"width": width, "height": height}
-    with visit(browser, site / "article.html", viewport=viewport, color_scheme=scheme) as seen:
-        page = seen.page
+    with visit(browser, site / "article.html", viewport=viewport, color_scheme=scheme) as visitor:
+        page = visitor.page
         page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])", state="attached")
         expect(page.locator(".cut .dsbd-cut-field").first).to_be_attached()
-        for at, card in enumerate(card for card in ARTICLE.cards if "lab" not in card.blocks):
-            page.evaluate(SCROLL, [at, share])
+        for index, card in enumerate(card for card in ARTICLE.cards if "lab" not in card.blocks):
+            page.evaluate(SCROLL, [index, share])
             has_lanes = "lanes" in card.blocks
             expect(page.locator(".dsbd-lanes")).to_be_visible(visible=has_lanes)
             expect(page.locator(".dsbd-scroller")).to_be_visible(visible=not has_lanes)
             if card.place:
-                place = re.compile(f"^Forest of pass {place_in(TOLD, card.place)[0] + 1}: ")
-                expect(page.locator(".dsbd-forest")).to_have_attribute("aria-label", place)
+                label = re.compile(f"^Forest of pass {place_in(ARTICLE_TRACE, card.place)[0] + 1}: ")
+                expect(page.locator(".dsbd-forest")).to_have_attribute("aria-label", label)
             drawn = page.locator(".dsbd-lanes" if has_lanes else ".dsbd-scroller")
             expect(drawn).to_be_in_viewport(ratio=0.45 if has_lanes else 0.95)  # one of two lanes may be clipped
-            expect(page.locator("main article").nth(at).locator(".text").first).to_be_in_viewport(ratio=1)
+            expect(page.locator("main article").nth(index).locator(".text").first).to_be_in_viewport(ratio=1)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        seen.quiet()  # axe-core asks for the style sheet itself, which the page forbids
+        visitor.is_quiet()  # axe-core fetches the style sheet itself, which the page forbids
         assert serious(page) == []
         page.click("text=All decodes and lessons")
         expect(page.locator(".first a")).to_have_text(ARTICLE.title)
@@ -185,24 +171,26 @@ def test_the_forest_of_the_article_changes_as_one_scrolls(browser, site, width, 
 
 @pytest.mark.slow
 def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported, lesson):
-    """Catches a drawing of no width on a slide that was hidden when it loaded, a slide that cannot step or gets the
-    wrong place, messages that are taken from another sender, and a low frame that scrolls."""
+    """Catches a drawing without width on a slide that was hidden when it loaded, a slide that cannot step or shows the
+    wrong step, messages taken from another sender, and a low frame that scrolls."""
     exported.with_name("host.html").write_text(HOST, encoding="utf-8")
-    with visit(browser, exported.with_name("host.html")) as seen:
-        page, steps = seen.page, STEPS[0]
+    with visit(browser, exported.with_name("host.html")) as visitor:
+        page, steps = visitor.page, STEPS[0]
         page.wait_for_timeout(500)
         page.evaluate("() => { document.getElementById('slide').style.display = 'block'; }")
-        (viewer,) = seen.drawn()
+        (viewer,) = visitor.drawn()
         page.wait_for_timeout(200)
         assert viewer.evaluate("() => document.querySelector('.dsbd-forest').getBoundingClientRect().width") > 400
         page.evaluate("() => { document.getElementById('a').height = 450; }")
         viewer.wait_for_function("() => innerHeight === 450 && document.documentElement.scrollHeight === 450")
 
         end = (len(STEPS) - 1, STEPS[-1] - 1)
-        for said, place in (("next", (0, 1)), ("goto", (0, steps - 1)), ("next", (1, 0)), ("previous", (0, steps - 1)),
-                            ("last", end), ("next", end), ("first", (0, 0)), ("previous", (0, 0))):  # fmt: skip
-            page.evaluate("message => say(message)", {"dsbd": said, "it": place[0], "step": place[1]})
-            step_is(viewer, place[1], it=place[0])
+        for name, (it, step) in (
+            ("next", (0, 1)), ("goto", (0, steps - 1)), ("next", (1, 0)), ("previous", (0, steps - 1)),
+            ("last", end), ("next", end), ("first", (0, 0)), ("previous", (0, 0)),
+        ):  # fmt: skip
+            page.evaluate("message => say(message)", {"dsbd": name, "it": it, "step": step})
+            step_is(viewer, step, it=it)
         for junk in ({"dsbd": "goto", "it": "<b>", "step": -4}, {"dsbd": "eval"}, {"dsbd": 3}, "dsbd", None, 7):
             page.evaluate("message => say(message)", junk)
         page.evaluate(STRANGER)
@@ -210,12 +198,12 @@ def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported, l
         step_is(viewer, 0)
         page.evaluate("src => { document.getElementById('a').src = src; }", (lesson / "lesson.html").as_uri())
         page.frame_locator("#a").locator(".lesson.slides").wait_for()
-        seen.quiet()
+        visitor.is_quiet()
 
 
 @pytest.mark.parametrize("kind", ["iframe", "jupyter"])
 def test_a_snippet_opens_in_its_place(kind):
-    """Catches a snippet that opens elsewhere than asked, and a title that ends its frame."""
+    """Catches a snippet that opens at another step, and a title that ends its frame."""
     snippet = visualize.embed_snippet("viewer.html", kind, iteration=1, step=2, title='A "forest" <b>')
     assert "viewer.html#iteration=2&step=3" in html.unescape(snippet)
     assert ("<iframe" in snippet) == (' title="A &quot;forest&quot; &lt;b&gt;" width="100%" height="720"' in snippet)
@@ -223,29 +211,29 @@ def test_a_snippet_opens_in_its_place(kind):
 
 @pytest.mark.slow
 def test_the_slides_of_reveal_step_the_viewer(browser, exported):
-    """Catches a viewer that does not follow the presenter, or loses its place when the slide was hidden."""
+    """Catches a viewer that does not follow the presenter, or loses its step when the slide was hidden."""
     page = exported.with_name("deck.html")
     slides = visualize.embed_snippet("viewer.html", "reveal", iteration=0, step=3, steps=4)
     assert slides.count('<span class="fragment dsbd-step"></span>') == 4
     page.write_text(DECK.format(slides=slides), encoding="utf-8")
-    with visit(browser, page) as seen:
-        (frame,) = seen.drawn()
-        told = "step => new URLSearchParams(location.hash.slice(1)).get('step') === String(step + 1)"
-        frame.wait_for_function(told, arg=3)  # a bare viewer shows no count
+    with visit(browser, page) as visitor:
+        (frame,) = visitor.drawn()
+        is_at = "step => new URLSearchParams(location.hash.slice(1)).get('step') === String(step + 1)"
+        frame.wait_for_function(is_at, arg=3)  # a bare viewer shows no count
         for by, step in ((1, 4), (1, 5), (1, 6), (-1, 5)):
-            seen.page.evaluate("by => press(by)", by)
-            frame.wait_for_function(told, arg=step)
+            visitor.page.evaluate("by => press(by)", by)
+            frame.wait_for_function(is_at, arg=step)
         frame.evaluate("() => location.reload()")
-        seen.page.wait_for_timeout(200)
-        (frame,) = seen.drawn()
-        frame.wait_for_function(told, arg=5)
-        seen.quiet()
+        visitor.page.wait_for_timeout(200)
+        (frame,) = visitor.drawn()
+        frame.wait_for_function(is_at, arg=5)
+        visitor.is_quiet()
 
 
 @pytest.mark.slow
 def test_every_figure_and_viewer_is_seen_in_a_notebook_that_was_executed_and_saved(browser, tmp_path):
     """Catches a figure that vanishes without the network, Plotly's script, 5 MB, in more than one cell, viewers that
-    need a kernel, hostile tokens that run, and a code host that strips frames and shows nothing."""
+    need a kernel, hostile tokens that run, and a code host that strips frames and then shows nothing."""
     nbformat = pytest.importorskip("nbformat", reason="runs wherever nbconvert is installed")
     nbconvert = pytest.importorskip("nbconvert", reason="runs wherever nbconvert is installed")
     pytest.importorskip("ipykernel", reason="runs wherever a kernel is installed")
@@ -255,10 +243,11 @@ def test_every_figure_and_viewer_is_seen_in_a_notebook_that_was_executed_and_sav
     bench = json.loads((ROOT / "benchmarks/results/0.3B-cpu.json").read_text(encoding="utf-8"))["methods"]
     (tmp_path / "bench.json").write_text(json.dumps(bench), encoding="utf-8")
     names = [name for name in dir(visualize) if name.endswith("_figure")]
-    calls = [f"visualize.{name}({GIVEN[name.removesuffix('_figure')]})" for name in names]
+    calls = [f"visualize.{name}({ARGUMENTS[name.removesuffix('_figure')]})" for name in names]
     opening = f"""import json, sys; sys.path.insert(0, {str(ROOT)!r}); import visualize
 read = lambda file: json.load(open(file))"""
-    cells = [nbformat.v4.new_code_cell(code) for code in (opening, *calls, *SHOWN)]
+    codes = (opening, *calls, *(f"visualize.show({arguments})" for arguments in VIEWERS))
+    cells = [nbformat.v4.new_code_cell(code) for code in codes]
     notebook, resources = nbformat.v4.new_notebook(cells=cells), {"metadata": {"path": str(tmp_path)}}
     nbconvert.preprocessors.ExecutePreprocessor(timeout=120).preprocess(notebook, resources)
     outputs = [output.data for cell in notebook.cells[1 : 1 + len(calls)] for output in cell.outputs]
@@ -268,23 +257,23 @@ read = lambda file: json.load(open(file))"""
     exporter = nbconvert.HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", mermaid_js_url="")
     page = tmp_path / "notebook.html"
     page.write_text(exporter.from_notebook_node(notebook)[0], encoding="utf-8")
-    with visit(browser, page) as seen:
-        drawn = seen.page.locator(".svg-container, .jp-RenderedSVG > *")
-        expect(drawn).to_have_count(len(names))
-        assert drawn.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().height < 100)") == []
-        frames = seen.drawn(3)
+    with visit(browser, page) as visitor:
+        figures = visitor.page.locator(".svg-container, .jp-RenderedSVG > *")
+        expect(figures).to_have_count(len(names))
+        assert figures.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().height < 100)") == []
+        frames = visitor.drawn(3)
         assert [hostile_marks(frame) for frame in frames] == [0, 0, 0]
         step_is(frames[1], STEPS[2] - 1, it=2)
         frames[0].focus(".dsbd")
-        seen.page.keyboard.press("Home")
+        visitor.page.keyboard.press("Home")
         step_is(frames[0], 0)
-        seen.quiet()
+        visitor.is_quiet()
     stripped = re.sub(r'<iframe.*?</iframe>| style="[^"]*"', "", viewers[1], flags=re.S)
     page.write_text(f"<!doctype html><meta charset='utf-8'>{stripped}", encoding="utf-8")
-    with visit(browser, page) as seen:
-        assert seen.page.evaluate("() => document.querySelector('img').naturalWidth") > 300
-        assert "forest" in seen.page.get_attribute("img", "alt")
-        seen.quiet()
+    with visit(browser, page) as visitor:
+        assert visitor.page.evaluate("() => document.querySelector('img').naturalWidth") > 300
+        assert "forest" in visitor.page.get_attribute("img", "alt")
+        visitor.is_quiet()
 
 
 SHIPPED = sorted(asset_path("lessons").glob("*.md"))
@@ -293,8 +282,7 @@ _, VERDICT = place_in(TRACE, f"iteration=1 layer=1 node={TRIED}")
 LAST = len(steps_of(TRACE.iterations[0], TRACE.settings)) - 1
 HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
 SCREEN = {"width": 1280, "height": 720}
-LEAST = 19.9
-"""Pixels of the smallest type on a slide."""
+LEAST = 19.9  # pixels of the smallest text on a slide
 SMALL = """least => [...document.querySelectorAll(".lesson *")].filter((one) => !one.closest("svg, .dsbd-scroller")
   && one.checkVisibility({visibilityProperty: true})
   && [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim())).flatMap((one) => {
@@ -307,7 +295,7 @@ CUT_OFF = """() => [...document.querySelectorAll(".cards")].filter((one) =>
   one.scrollHeight > one.clientHeight || one.scrollWidth > one.clientWidth).length"""
 LABELS = """() => [...document.querySelectorAll(".forest .dsbd")].filter((one) => one.checkVisibility())
   .map((one) => 12.5 * one.currentCSSZoom)"""
-"""Pixels of the forest's labels, where it is seen."""
+"""Pixels of the labels of a visible forest."""
 CARD = "article:not([hidden])"
 LESSON = f"""---
 title: Hostile <b>title</b> & "quotes"
@@ -348,7 +336,7 @@ def lesson(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "message"),
     [
         ("# T", "line 1: a lesson opens with ---"),
         ("---\ntitle: T\n", "line 1: the opening --- is never closed"),
@@ -371,39 +359,45 @@ def lesson(tmp_path_factory) -> Path:
         ("---\ntitle: T\ntrace: none.json\n---\n## A", "trace: cannot read trace"),
     ],
 )
-def test_errors_name_file_line_and_remedy(text, named, tmp_path, capsys):
+def test_errors_name_file_line_and_remedy(text, message, tmp_path, capsys):
     """Catches a traceback, and an error that leaves a teacher searching."""
     TRACE.save(tmp_path / "t.json")
     tables = json.loads((asset_path("lessons") / "three-words.json").read_text(encoding="utf-8"))
     (tmp_path / "tables.json").write_text(json.dumps(tables | {"draft": {"": [0.5, 0.5, 0.0]}}), "utf-8-sig")
     (tmp_path / "bad.md").write_text(text, encoding="utf-8")
-    told = refused(capsys, "lesson", str(tmp_path / "bad.md"), "--output", str(tmp_path / "out.html"))
-    assert "bad.md" in told
-    assert named in told
+    error = refused(capsys, "lesson", str(tmp_path / "bad.md"), "--output", str(tmp_path / "out.html"))
+    assert "bad.md" in error
+    assert message in error
+
+
+def test_an_article_asks_nothing(tmp_path, capsys):
+    TRACE.save(tmp_path / "t.json")
+    (tmp_path / "asks.md").write_text(f"{HEAD}## A\n\n- [x] one\n- [ ] two\n")
+    flags = ["--traces", str(tmp_path), "--article", str(tmp_path / "asks.md"), "--output", str(tmp_path / "site")]
+    assert "asks.md, line 5: an article asks nothing" in refused(capsys, "site", *flags)
 
 
 @pytest.mark.slow
 def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesson):
     """Catches a verdict that is visible, a student who steps past a question, and markup that runs."""
-    with visit(browser, lesson / "lesson.html") as seen:
-        page, (frame,) = seen.page, seen.drawn()
+    with visit(browser, lesson / "lesson.html") as visitor:
+        page, (frame,) = visitor.page, visitor.drawn()
 
-        def pressed(*keys) -> int:
+        def pressed(key) -> int:
             page.focus(".dsbd")
-            for key in keys:
-                page.keyboard.press(key)
-            return seen.step
+            visitor.press(key)
+            return visitor.step
 
         expect(page.locator("h1")).to_have_text('Hostile <b>title</b> & "quotes"')
         expect(page.locator(".count")).to_have_text("Card 1 of 4")
         page.click("button.next")
-        told = (".answer", ".dsbd-more", ".dsbd-whole", ".dsbd-legend")
-        assert not any(page.is_visible(one) for one in told)  # the whole decode and the marks to come tell the verdict
-        assert {seen.step, *map(pressed, ("ArrowRight", "End", "PageDown"))} == {VERDICT - 1}
+        spoilers = (".answer", ".dsbd-more", ".dsbd-whole", ".dsbd-legend")  # later marks would give the verdict away
+        assert [part for part in spoilers if page.is_visible(part)] == []
+        assert {visitor.step, *map(pressed, ("ArrowRight", "End", "PageDown"))} == {VERDICT - 1}
         assert page.inner_text(".locked")
         assert pressed("ArrowLeft") == VERDICT - 2
         page.click("article:not([hidden]) .options button >> nth=0")
-        assert seen.step == VERDICT
+        assert visitor.step == VERDICT
         assert page.is_visible(".dsbd-more")
         expect(page.locator("article:not([hidden]) .verdict")).to_have_text("No.")
         assert page.inner_text("article:not([hidden]) .answer").endswith("Because so.")
@@ -415,32 +409,34 @@ def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesso
         assert hostile_marks(frame) == page.locator(".cards script, .cards a, .cards img[src=x]").count() == 0
         page.goto(f"{(lesson / 'lesson.html').as_uri()}#card=2&teacher=1")
         page.reload()
-        seen.drawn()
-        assert [seen.step, pressed("End")] == [VERDICT, LAST]
-        seen.quiet()
+        visitor.drawn()
+        assert [visitor.step, pressed("End")] == [VERDICT, LAST]
+        visitor.is_quiet()
 
 
 @pytest.mark.parametrize(
-    ("fragment", "context", "shown"),
+    ("fragment", "context", "counts"),
     [("", {}, [4, 2, 0, 0, 1, 0]), ("#teacher=1", {}, [4, 3, 2, 0, 1, 0]),
      ("", {"java_script_enabled": False}, [4, 2, 0])],
     ids=["printed", "printed for the teacher", "without scripts"],
 )  # fmt: skip
 @pytest.mark.slow
-def test_every_card_is_shown_and_no_answer_but_for_the_teacher(browser, lesson, fragment, context, shown):
-    with visit(browser, lesson / "lesson.html", fragment, **context) as seen:
+def test_every_card_is_shown_and_no_answer_but_for_the_teacher(browser, lesson, fragment, context, counts):
+    with visit(browser, lesson / "lesson.html", fragment, **context) as visitor:
         if not context:
-            seen.drawn()
-            seen.page.emulate_media(media="print")
-            assert seen.page.evaluate("[...document.querySelectorAll('.still')].every((one) => one.naturalWidth > 100)")
+            visitor.drawn()
+            visitor.page.emulate_media(media="print")
+            assert visitor.page.evaluate(
+                "[...document.querySelectorAll('.still')].every((one) => one.naturalWidth > 100)"
+            )
         parts = ("article", ".still", ".answer", ".forest", ".blanks", "nav")
-        assert [seen.page.locator(f"{part}:visible").count() for part in parts][: len(shown)] == shown
-        seen.quiet()
+        assert [visitor.page.locator(f"{part}:visible").count() for part in parts][: len(counts)] == counts
+        visitor.is_quiet()
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_lessons_lead_where_they_say(path):
-    """Catches a lesson whose trace was recorded again, and an answer that the trace contradicts."""
+    """Catches a lesson whose places are not in its trace any more, and a trace that fails the audit."""
     lesson = read_lesson(path)
     trace = Trace.load(lesson.trace)
     assert verify_trace(trace).passed
@@ -461,17 +457,17 @@ def shipped(tmp_path_factory):
 @pytest.mark.slow
 def test_every_slide_fits_and_can_be_read(name, browser, shipped):
     """Catches a card that is cut off or too small at the lower end of projectors, and a forest without its bars."""
-    with visit(browser, shipped / f"{name}.html", "#slides", viewport=SCREEN) as seen:
-        page = seen.page
+    with visit(browser, shipped / f"{name}.html", "#slides", viewport=SCREEN) as visitor:
+        page = visitor.page
         page.wait_for_selector(".lesson.slides")
         labels: list[float] = []
         count = page.locator("article").count()
-        for at in range(count):
-            expect(page.locator(".count")).to_have_text(f"Card {at + 1} of {count}")
+        for number in range(1, count + 1):
+            expect(page.locator(".count")).to_have_text(f"Card {number} of {count}")
             labels += page.evaluate(LABELS)
             assert page.evaluate(SMALL, LEAST) == []
             assert page.evaluate(CUT_OFF) == 0
-            if not name.startswith("7"):  # else widths in rows stand in the place of columns with bars
+            if not name.startswith("7"):  # else widths in rows replace the columns with bars
                 assert page.locator(".dsbd-widths:visible").count() == 0
             if page.locator(f"{CARD} .options").count():
                 assert page.locator(f"{CARD} .answer").is_hidden()
@@ -481,34 +477,33 @@ def test_every_slide_fits_and_can_be_read(name, browser, shipped):
             page.keyboard.press("PageDown")
         expect(page.locator(".count")).to_have_text(f"Card {count} of {count}")
         assert median(labels) > 18 or name.startswith("7"), "a forest that is a strip below large text"
-        seen.quiet()
+        visitor.is_quiet()
 
 
 @pytest.mark.slow
 def test_the_button_decodes_in_the_browser(browser, tmp_path):
     """Catches a lab that does not start from a file, hides its verdict, or prints itself and not the recorded chart."""
     visualize.export_lesson(asset_path("lessons") / "5-lossless.md", tmp_path / "lesson.html")
-    with visit(browser, tmp_path / "lesson.html", viewport={"width": 390, "height": 844}) as seen:
-        page = seen.page
+    with visit(browser, tmp_path / "lesson.html", viewport={"width": 390, "height": 844}) as visitor:
+        page = visitor.page
         page.wait_for_selector("html.live .lab-run", state="attached")
         page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])")
         while not page.is_visible(".lab-run"):
             page.click("button.next")
         assert not page.is_visible(".forest")
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        said = "() => document.querySelector('.lab-said').textContent"
+        sentence = page.locator(".lab-said")
         for decoder, words in (("dsbd", "fit the exact distribution"), ("accept_all", "do not come from")):
             page.select_option(".lab-settings select >> nth=0", decoder)
             page.focus(".lab-run")
             page.keyboard.press("Enter")
-            page.wait_for_selector(".lab-said:not(:empty)")
-            assert "5,000 decodes: chi-square" in page.evaluate(said)
-            assert words in page.evaluate(said)
+            expect(sentence).to_contain_text("5,000 decodes: chi-square")
+            expect(sentence).to_contain_text(words)
         expect(page.locator(".lab-line")).to_have_count(2)
         page.fill(".lab-settings input", "1")
         page.keyboard.press("Tab")
-        assert page.evaluate(said) == ""
+        expect(sentence).to_be_empty()
         page.emulate_media(media="print")
         assert not page.is_visible(".lab")
         assert page.is_visible(".lab-instead img")
-        seen.quiet()
+        visitor.is_quiet()

@@ -1,4 +1,4 @@
-"""Traces for tests: recorded ones, some with texts that are hard to draw, and some as the viewer should draw them."""
+"""Traces for tests: recorded ones, one with texts that are hard to draw, and how the viewer should draw them."""
 
 from dataclasses import replace
 from functools import cache
@@ -11,11 +11,10 @@ from dsbd.tracing.trace import Trace, canonical_digest
 from visualize.forest import steps_of
 
 FOLDER = Path(__file__).with_name("traces")
-"""Recordings of a pair whose next word hangs on the last word alone, small and with every verdict in them."""
+"""Small recordings, with every verdict, of a pair whose next word depends only on the last one."""
 ASSETS = Path(__file__).parents[2] / "assets"
-RECORDED = (*sorted(path.name for path in (ASSETS / "traces").glob("*.json*")), "likely", "joint", "tree")
-TRACES = ("toy", "wider", "narrow", "plain", "blocks", "distinct-tree", "nasty", *RECORDED)
-"""Names of traces."""
+RECORDED = (*sorted(path.name for path in (ASSETS / "traces").glob("*.json*")), "coupled", "joint", "tree")
+TRACES = ("toy", "wider", "narrow", "plain", "blocks", "distinct-tree", "nasty", *RECORDED)  # names of traces
 NASTY = [
     "<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "\"'`${x}", "👨\u200d👩\u200d👧", "\u202eabc",
     "\x00", "a\u2028b\u2029c", "]]>", "<b>b</b>", "<a href='javascript:alert(1)'>", "&lt;", "&amp;", "=1+1", "<!--",
@@ -26,13 +25,13 @@ SHARES, SENSORY = (0.41, 0.22, 0.20, 0.1, 0.06, 0.007, 0.002, 0.001, 0.0), 2
 
 @cache
 def toy_trace(name: str = "toy") -> Trace:
-    """Load a recording once for all tests."""
+    """Load one of the small recordings."""
     return Trace.load(FOLDER / f"{name}.json.gz")
 
 
 @cache
 def nasty_trace() -> Trace:
-    """Return the toy trace with nasty texts in its nodes and prompt."""
+    """Return the toy trace with nasty texts in its nodes."""
     trace = toy_trace()
     iterations = [
         replace(one, nodes=[replace(node, text=NASTY[node.id % len(NASTY)], bytes=None) for node in one.nodes])
@@ -42,7 +41,7 @@ def nasty_trace() -> Trace:
 
 
 def remembered() -> Trace:
-    """Return the toy trace behind a memory of ten segments: each recalls the shares in turn, the first is shorter."""
+    """Return the toy trace after a memory of ten segments: each recalls the shares in turn, the first is shorter."""
     trace, segments = toy_trace(), []
     for number, size in enumerate([5, *[224] * 8, len(trace.prompt.pieces) - SENSORY]):
         shares = SHARES[:number]
@@ -55,7 +54,7 @@ def remembered() -> Trace:
 
 @cache
 def trace_of(name: str) -> Trace:
-    """Load a trace, once for all tests: those of the page, the small ones, and that with hostile tokens."""
+    """Return a trace by its name: one of the page, a small one, or the one with hostile tokens."""
     if name == "nasty":
         return nasty_trace()
     return Trace.load(ASSETS / "traces" / name) if "." in name else toy_trace(name)
@@ -63,36 +62,32 @@ def trace_of(name: str) -> Trace:
 
 @cache
 def scene_of(name: str) -> SimpleNamespace:
-    """Make the scene of a recorded trace, once for all tests."""
+    """Return the scene of a trace by its name."""
     return scene(trace_of(name))
 
 
 def scene(trace: Trace) -> SimpleNamespace:
-    """Return what the viewer should draw of a trace, in its order: nodes by their place, and steps with what they
-    change."""
+    """Return what the viewer should draw of a trace: nodes with indices for ids, and steps with what they change."""
     iterations = []
     for number, iteration in enumerate(trace.iterations):
         forest, steps = visualize.forest_graph(trace, number), steps_of(iteration, trace.settings)
-        places = {id_: place for place, id_ in enumerate(forest)}
-        nodes = []
-        for id_, node in forest.nodes.items():
-            above = next(iter(forest.predecessors(id_)), None)
-            parent = -1 if above is None else places[above]
-            nodes.append(SimpleNamespace(id=id_, parent=parent, **{**node, "kind": node["kind"] or "input"}))
-        told = [
+        index = {id_: at for at, id_ in enumerate(forest)}
+        nodes = [
+            SimpleNamespace(id=id_, parent=index[next(forest.predecessors(id_))] if forest.in_degree(id_) else -1,
+                            **{**node, "kind": node["kind"] or "input"})
+            for id_, node in forest.nodes.items()
+        ]  # fmt: skip
+        drawn = [
             SimpleNamespace(
-                phase=step.phase,
-                layer=step.layer,
-                focus=places[step.record.node] if step.record else -1,
-                changes=[SimpleNamespace(node=places[id_], state=state, slots=slots, landed=landed)
+                phase=step.phase, layer=step.layer, focus=index[step.record.node] if step.record else -1,
+                changes=[SimpleNamespace(node=index[id_], state=state, slots=slots, landed=landed)
                          for id_, (state, slots, landed) in (step.looks or {}).items()],
             )
             for step in steps
         ]  # fmt: skip
-        chosen = [at for at, step in enumerate(steps) if step.phase == "width"]
-        layers = [SimpleNamespace(**vars(width), step=at)
-                  for width, at in zip(forest.graph["layers"], chosen, strict=True)]  # fmt: skip
-        iterations.append(SimpleNamespace(**{**forest.graph, "nodes": nodes, "steps": told, "layers": layers}))
+        decided = (at for at, step in enumerate(steps) if step.phase == "width")
+        layers = [SimpleNamespace(**vars(width), step=next(decided)) for width in forest.graph["layers"]]
+        iterations.append(SimpleNamespace(**{**forest.graph, "nodes": nodes, "steps": drawn, "layers": layers}))
     tree = visualize.forest_graph(trace)
     whole = [SimpleNamespace(id=id_, parent=next(iter(tree.predecessors(id_)), ROOT), **node)
              for id_, node in tree.nodes.items()]  # fmt: skip

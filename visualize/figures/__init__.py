@@ -1,4 +1,4 @@
-"""What the Plotly figures share: their templates, `dsbd` and `dsbd_dark`, and how a notebook keeps them."""
+"""Shared by the Plotly figures: their templates, `dsbd` and `dsbd_dark`, and how they stay in a saved notebook."""
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,19 +13,17 @@ from visualize.theme import FONT, STYLES, Theme, palette
 from visualize.words import Words
 
 HEIGHT = 380
-ACROSS, MOST_LINES = 42, 14
-"""Characters of a line beside the pointer, and lines."""
+ACROSS, MOST_LINES = 42, 14  # characters of a line of hover text, and lines
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b88000", "#56b4e9", "#7f7f7f")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "x", "triangle-down", "pentagon",
            "bowtie", "hourglass")  # fmt: skip
-"""Colours and marks of series, in this order: up to twelve have marks of their own."""
+"""Colours and marks of series, in this order; the marks of up to twelve series differ."""
 TEMPLATES: dict[Theme, str] = {"light": "dsbd", "dark": "dsbd_dark"}
-"""The names of the templates that are registered here."""
 UNUSED = ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "toggleSpikelines", "hoverClosestCartesian",
           "hoverCompareCartesian", "sendChartToCloud"]  # fmt: skip
-"""Buttons above a figure that do nothing useful for it; the last would upload it."""
+"""Buttons above a figure that are of no use for it; the last would upload it."""
 QUIET: dict[str, Any] = {"auto_play": False, "config": {"displaylogo": False}}
-"""How Plotly writes a figure: frames wait for the reader."""
+"""Options with which Plotly writes a figure; frames wait for the reader."""
 
 
 def _template(theme: Theme) -> go.layout.Template:
@@ -50,14 +48,14 @@ for _theme, _name in TEMPLATES.items():
 
 
 class Figure(go.Figure):
-    """A Plotly figure that a notebook saved as a page still shows, and whose frames wait for the reader.
+    """A Plotly figure that also shows in a notebook saved as a page, and whose frames wait for the reader.
 
-    Plotly leaves only data in a notebook, and a page made of it has no script to draw them. So the figure stands there
-    as HTML too; the first one in a notebook brings the script, 5 MB.
+    Plotly stores only data in a notebook, and a page made of it has no script to draw them. So the figure is stored as
+    HTML too; the first one in a notebook brings the script, 5 MB.
     """
 
     _carrier: tuple[str, str | None] | None = None
-    """The run and the cell that brought the script; that cell brings it whenever it runs again."""
+    """The run and the cell that brought the script; that cell brings it again in every later run."""
 
     def __repr__(self) -> str:
         return f"Figure({self.layout.title.text!r}, {len(self.data)} traces)"
@@ -76,7 +74,7 @@ class Figure(go.Figure):
         display({**self._repr_mimebundle_(), "text/html": html}, raw=True)
 
     def to_html(self, *args: Any, **options: Any) -> str:
-        """Return the figure as a page or a part of one, as Plotly writes it."""
+        """Return the figure as Plotly writes it: a page, or part of one."""
         return str(super().to_html(*args, **{**QUIET, **options}))
 
     def write_html(self, *args: Any, **options: Any) -> None:
@@ -85,21 +83,21 @@ class Figure(go.Figure):
 
 
 def brings_script() -> bool:
-    """Return whether an output that a notebook makes now must hold Plotly's script."""
+    """Return whether the current output of the notebook must include Plotly's script."""
     from IPython import get_ipython  # a notebook has it
 
     shell = get_ipython()
     parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
     run, cell = parent.get("header", {}).get("msg_id", ""), parent.get("metadata", {}).get("cellId")
-    brought = Figure._carrier
-    if brought and (run == brought[0] or cell is None or cell != brought[1]):
+    carrier = Figure._carrier
+    if carrier and (run == carrier[0] or cell is None or cell != carrier[1]):
         return False
     Figure._carrier = run, cell
     return True
 
 
 def dress(figure: Figure, title: str, theme: Theme, **layout: Any) -> Figure:
-    """Give a figure its template, its title and more of its layout; return it. Raises: ArgumentError for the theme."""
+    """Set template, title and layout of a figure, and return it. Raises: ArgumentError for an unknown theme."""
     palette(theme)
     return figure.update_layout(template=TEMPLATES[theme], title_text=title, **{"height": HEIGHT, **layout})
 
@@ -107,21 +105,21 @@ def dress(figure: Figure, title: str, theme: Theme, **layout: Any) -> Figure:
 def empty_figure(title: str, theme: Theme, words: Words | None = None) -> Figure:
     """Return a titled figure that says that there is nothing to show."""
     figure = dress(Figure(), title, theme, xaxis_visible=False, yaxis_visible=False)
-    said = (words or Words())("figure.empty")
-    return figure.add_annotation(text=said, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+    text = (words or Words())("figure.empty")
+    return figure.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
 
 
 def hover_text(lines: Iterable[str]) -> str:
-    """Return lines as Plotly takes them, escaped and wrapped: a box that leaves the tree around it to be seen."""
-    short = [part for line in lines for part in textwrap.wrap(line, ACROSS, drop_whitespace=False) or [""]]
-    shown = short if len(short) <= MOST_LINES else [*short[: MOST_LINES - 1], "…"]
-    return "<br>".join(escape(part, quote=False) for part in shown)
+    """Return lines as Plotly takes them, escaped and wrapped, so that the box does not hide the tree around it."""
+    wrapped = [part for line in lines for part in textwrap.wrap(line, ACROSS, drop_whitespace=False) or [""]]
+    wrapped = wrapped if len(wrapped) <= MOST_LINES else [*wrapped[: MOST_LINES - 1], "…"]
+    return "<br>".join(escape(part, quote=False) for part in wrapped)
 
 
 def marked_nodes(
     nodes: Mapping[int, Attributes], mark: str, sizes: Sequence[float], theme: Theme, words: Words, **more: Any
 ) -> go.Scatter:
-    """Return the nodes of one mark as one trace: one entry of the legend, with what is known of each node as hover."""
+    """Return the nodes of one mark as one trace, so one entry of the legend; hovering shows the facts of a node."""
     style = STYLES[mark]
     color = style.color(theme)
     line = {"width": 0 if style.filled else 1.5, "color": color}

@@ -31,28 +31,27 @@ def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "l
         RecordError: the data is no table of a benchmark, and no race.
     """
     is_race = isinstance(source, Race) or (isinstance(source, Mapping) and source.get("format") == Race.format)
-    read: Table | Race = read_record(Race, source) if is_race else read_record(Table, source)
-    rows = [racer.row for racer in read.racers] if isinstance(read, Race) else read.rows
+    table = read_record(Race, source).table if is_race else read_record(Table, source)
     title, figure, points = "Quality against tokens per second", Figure(), list[tuple[float, float]]()
-    for place, row in enumerate(rows):
+    for index, row in enumerate(table.rows):
         speed, quality = row.tokens_per_second, row.quality
         if speed is None or quality is None:
             continue
         points.append((speed.mean, quality.mean))
-        color = COLORS[place % len(COLORS)]
+        color = COLORS[index % len(COLORS)]
         figure.add_scatter(
             x=[speed.mean],
             y=[quality.mean],
             error_x=_mean_bar(speed, color, least=0.0),
-            error_y=_mean_bar(quality, color, least=0.0 if read.higher_is_better else 1.0),
+            error_y=_mean_bar(quality, color, least=0.0 if table.higher_is_better else 1.0),
             mode="markers",
             name=escape(label_of(row.system), quote=False),
-            marker={"color": color, "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 11},
+            marker={"color": color, "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 11},
         )
     if not points:
         return empty_figure(title, theme)
-    upward = 1 if read.higher_is_better else -1
-    front = [points[place] for place in pareto_front([(speed, upward * quality) for speed, quality in points])]
+    upward = 1 if table.higher_is_better else -1
+    front = [points[index] for index in pareto_front([(speed, upward * quality) for speed, quality in points])]
     figure.add_scatter(
         x=[speed for speed, _ in front],
         y=[quality for _, quality in front],
@@ -63,7 +62,7 @@ def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "l
     return dress(
         figure, title, theme, height=PLOT + ENTRY * (len(points) + 1), margin_t=48,
         xaxis={"title": "tokens per second (more is better)", "rangemode": "tozero"},
-        yaxis={"title": f"{read.metric.replace('_', ' ')} ({'more' if read.higher_is_better else 'less'} is better)"},
+        yaxis={"title": f"{table.metric.replace('_', ' ')} ({'more' if table.higher_is_better else 'less'} is better)"},
         legend={"y": 0, "yref": "container", "yanchor": "bottom", "maxheight": 1},
     )  # fmt: skip
 
@@ -77,38 +76,38 @@ def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") ->
     Raises:
         RecordError: the data is no table of a benchmark.
     """
-    read = read_record(Table, table)
-    found = [(escape(label_of(row.system), quote=False), row.ratio) for row in read.rows if row.ratio is not None]
-    if not found:
+    table = read_record(Table, table)
+    named = [(escape(label_of(row.system), quote=False), row.ratio) for row in table.rows if row.ratio is not None]
+    if not named:
         return empty_figure("Speed beside the baseline", theme)
     colors, figure = palette(theme), Figure()
-    medians, ratios = [ratio.median for _, ratio in found], [ratio for _, ratio in found]
+    medians, ratios = [ratio.median for _, ratio in named], [ratio for _, ratio in named]
     bars = _error_bars(medians, [one.low for one in ratios], [one.high for one in ratios], colors.ink)
     figure.add_scatter(
         x=medians,
-        y=[name for name, _ in found],
+        y=[name for name, _ in named],
         mode="markers",
         marker={"size": 11, "color": colors.accent},
         error_x=bars,
     )
     figure.add_vline(x=1, line={"color": colors.soft, "dash": "dash", "width": 1}, layer="below")
-    for name, one in found:
+    for name, one in named:
         is_sure = one.low is not None and one.high is not None
-        said = f"{one.median:.2f}" + (f" [{one.low:.2f}, {one.high:.2f}]" if is_sure else "")
-        figure.add_annotation(x=max(one.median, one.high or 0.0), y=name, text=said, xanchor="left", xshift=9,
+        text = f"{one.median:.2f}" + (f" [{one.low:.2f}, {one.high:.2f}]" if is_sure else "")
+        figure.add_annotation(x=max(one.median, one.high or 0.0), y=name, text=text, xanchor="left", xshift=9,
                               showarrow=False, bgcolor=colors.paper, borderpad=1)  # fmt: skip
     most = max(max(one.median, one.high or 0.0) for one in ratios)
     note = "bars: 95 % intervals" if any(one.low is not None for one in ratios) else "too few prompts for intervals"
     return dress(
-        figure, f"Speed beside {escape(label_of(read.baseline or ''), quote=False)}", theme,
-        height=130 + ROW_PIXELS * len(found), margin_t=48,
+        figure, f"Speed beside {escape(label_of(table.baseline or ''), quote=False)}", theme,
+        height=130 + ROW_PIXELS * len(named), margin_t=48,
         xaxis={"title": f"times as many tokens per second<br>({note})", "range": [0, 1.4 * most], "showgrid": True},
         yaxis={"autorange": "reversed", "showgrid": False},
     )  # fmt: skip
 
 
 def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the places of the points on the front, by ascending first value.
+    """Return the indices of the points on the front, by ascending first value.
 
     A point is off the front if another one is at least as large in both values and larger in one. Of equal points the
     first stands for all.
@@ -119,12 +118,12 @@ def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
     Args:
         points: two values each, larger is better in both. Negate a value of which less is better.
     """
-    order = sorted(range(len(points)), key=lambda place: (-points[place][0], -points[place][1], place))
+    order = sorted(range(len(points)), key=lambda index: (-points[index][0], -points[index][1], index))
     front, best = list[int](), -math.inf
-    for place in order:
-        if points[place][1] > best:
-            front.append(place)
-            best = points[place][1]
+    for index in order:
+        if points[index][1] > best:
+            front.append(index)
+            best = points[index][1]
     return front[::-1]
 
 

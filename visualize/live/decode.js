@@ -7,49 +7,54 @@ import {Noise} from "./noise.js";
 import {RULES, verified} from "./verify.js";
 import {bestOf, logProbsOf, warpedDistribution} from "../viewer/distribution.js";
 
-/* settings: resolved. generator: all random numbers come from it. Returns what is left at the end. */
+/** @import {ForestLayer, LiveBeam, LiveNode, LivePair} from "../viewer/types" */
+
+/** Returns what is left at the end. All random numbers come from the generator, and from the noise of the seed.
+ * @param {LivePair} pair @param {number[]} ids of the prompt @param {any} settings resolved */
 export function* iterations(pair, ids, settings, {generator, now, rules = RULES}) {
   const root = {parent: null, token: ids[ids.length - 1], length: 0};
   const noise = new Noise(settings.seed, ids, root);
   const shared = {size: pair.target.vocabulary, eos: pair.eos, generator, noise};
-  const target = pair.target.row();
-  const draft = settings.draft_depth > 0 ? pair.draft.row() : null;
+  const target = pair.target.newState();
+  const draft = settings.draft_depth > 0 ? pair.draft.newState() : null;
   const clock = clockOf(now);
-  for (const row of draft ? [target, draft] : [target]) yield () => row.prefill(ids);
+  for (const cache of draft ? [target, draft] : [target]) yield () => cache.prefill(ids);
   const prefill_seconds = clock();
-  const state = {beams: [{node: root, log_weight: 0, multiplicity: 1}], finished: [], length: 0, settled: 0};
-  for (let index = 0; state.beams.length && state.length < settings.max_new_tokens; index++) {
-    const {beams} = state;
+  const session = {beams: [{node: root, log_weight: 0, multiplicity: 1}], finished: [], length: 0, committed: 0};
+  for (let index = 0; session.beams.length && session.length < settings.max_new_tokens; index++) {
+    const {beams} = session;
     const phases = {};
-    clock(); // the time of those who watch does not count
-    const depth = Math.min(settings.draft_depth, settings.max_new_tokens - state.length - 1);
+    clock(); // leaves out the time that the caller took
+    const depth = Math.min(settings.draft_depth, settings.max_new_tokens - session.length - 1);
     const forest = draft ? yield* drafted(draft, beams, depth, settings, shared) : new Forest(beams);
     phases.draft_seconds = clock();
-    const rowOf = yield* scored(target, forest);
+    const nextTokensAfter = yield* scored(target, forest);
     const slots_scored = target.slots;
     const numbers = generator.uniforms(uniformsNeeded(forest.layers.length, settings)).values();
     phases.score_seconds = clock();
     const uniform = () => numbers.next().value;
-    const verifiedLayers = verified({...shared, forest, rowOf, settings, uniform, rules});
+    const verifiedLayers = verified({...shared, forest, nextTokensAfter, settings, uniform, rules});
     phases.verify_seconds = clock();
-    const layers = upToEnd(verifiedLayers, state, settings, pair.eos);
-    const kept = commit(state, layers, settings);
-    for (const row of state.beams.length ? [target, draft] : []) row?.commit(state.beams.map(({node}) => node));
+    const layers = upToEnd(verifiedLayers, session, settings, pair.eos);
+    const kept = commit(session, layers, settings);
+    const nodes = session.beams.map(({node}) => node);
+    for (const cache of nodes.length ? [target, draft] : []) cache?.commit(nodes);
     phases.commit_seconds = clock();
-    const step = {index, input_beams: beams, forest, rowOf, layers, kept, slots_scored, phases};
-    yield {...step, ...shared, ...state, slots_kept: target.slots};
+    const step = {index, input_beams: beams, forest, nextTokensAfter, layers, kept, slots_scored, phases};
+    yield {...step, ...shared, ...session, slots_kept: target.slots};
   }
-  return {...state, prefill_seconds, rows: {target, draft}};
+  return {...session, prefill_seconds, states: {target, draft}};
 }
 
-/* One forward of the target over the input beams and the forest. Returns the distribution after each node. */
-function* scored(row, forest) {
+/* One forward of the target over the input beams and the forest. Returns a function that gives the log-probabilities
+ * of the next token after a node. */
+function* scored(state, forest) {
   const nodes = [...forest.beams.map(({node}) => node), ...forest.nodes()];
-  const logits = yield () => row.feed(nodes);
-  const places = new Map(nodes.map((node, place) => [node, place]));
+  const logits = yield () => state.forward(nodes);
+  const logitsAfter = new Map(nodes.map((node, index) => [node, logits[index]]));
   const known = new Map();
   return (node) => {
-    if (!known.has(node)) known.set(node, logProbsOf(logits[places.get(node)], "target"));
+    if (!known.has(node)) known.set(node, logProbsOf(logitsAfter.get(node), "target"));
     return known.get(node);
   };
 }
@@ -59,19 +64,19 @@ function uniformsNeeded(depth, {forest, draft_width, max_width}) {
   return forest === "coupled" ? 0 : depth * draft_width + (depth + 1) * max_width;
 }
 
-/* Finishes the beams that ended. Returns the layers up to the one that ends the decode, if one does:
+/* Adds the beams that ended to the finished ones. Returns the layers up to the one that ends the decode, if one does:
  * dsbd/verification/beams.py and verified.py. */
-function upToEnd(layers, state, settings, eos) {
+function upToEnd(layers, session, settings, eos) {
   for (const [at, layer] of layers.entries()) {
-    state.finished = [...state.finished, ...layer.beams.filter(({node}) => eos.has(node.token))];
-    if (layer.living.length && endsEarly(state.finished, layer.living, settings)) {
+    session.finished = [...session.finished, ...layer.beams.filter(({node}) => eos.has(node.token))];
+    if (layer.living.length && endsEarly(session.finished, layer.living, settings)) {
       return [...layers.slice(0, at), {...layer, living: [], outcome: "stopped"}];
     }
   }
   return layers;
 }
 
-/* Whether early_stopping ends a decode behind a layer that leaves `alive`; at the limit it ends anyway. */
+/* Whether early_stopping ends a decode after a layer that leaves `alive`; at the limit it ends anyway. */
 function endsEarly(finished, alive, {early_stopping, length_penalty, max_width, max_new_tokens}) {
   const [{length}] = alive.map(({node}) => node);
   const counted = finished.flatMap((beam) => Array(beam.multiplicity).fill(beam));
@@ -82,23 +87,23 @@ function endsEarly(finished, alive, {early_stopping, length_penalty, max_width, 
   return early_stopping === true || best <= scores.sort((one, other) => other - one)[max_width - 1];
 }
 
-/* Keeps the beams of the last layer. Returns the nodes whose slots stay: the ancestors of
- * the beams that did not settle before. Settled nodes are those that all beams share. */
-function commit(state, layers, {input_beams}) {
-  state.length += layers.length;
-  state.beams = keepBest(layers[layers.length - 1].living, input_beams);
+/* Keeps the beams of the last layer. Returns the nodes whose slots stay: the ancestors of the beams that were not in
+ * the committed prefix before, which is what all beams share. */
+function commit(session, layers, {input_beams}) {
+  session.length += layers.length;
+  session.beams = keepBest(layers[layers.length - 1].living, input_beams);
   const kept = new Set();
-  for (const {node} of state.beams) {
-    for (let one = node.parent; one && one.length >= state.settled && !kept.has(one); one = one.parent) kept.add(one);
+  for (const beam of session.beams) {
+    for (let node = beam.node.parent; node?.length >= session.committed; node = node.parent) kept.add(node);
   }
   const order = [...kept].sort((one, other) => one.length - other.length);
   const isShared = ({length}) => order.filter((one) => one.length === length).length === 1;
   const fork = order.findIndex((node) => !isShared(node));
-  state.settled += fork < 0 ? order.length : fork;
+  session.committed += fork < 0 ? order.length : fork;
   return order;
 }
 
-/* Gives the seconds since it was asked last. */
+/* A function that returns the seconds since its last call. */
 function clockOf(now) {
   let before = now();
   return () => {
@@ -108,8 +113,7 @@ function clockOf(now) {
   };
 }
 
-/* ---- beams as outputs: which are kept, and which is best; dsbd/verification/beams.py
- * ------------------------------------- */
+/* ---- beams as outputs: which are kept, and which is best, as in dsbd/verification/beams.py ----------------------- */
 
 /* The beams of largest log-weight, in their order; all where `count` is null. */
 export function keepBest(beams, count) {
@@ -128,37 +132,41 @@ export function ranked({finished, beams}, {length_penalty}) {
   return all.sort((one, other) => other.score - one.score);
 }
 
-/* The tokens from the prompt to a node. */
+/** The tokens from the prompt to a node. @param {LiveNode} node @returns {number[]} */
 export function idsOf(node) {
   const ids = [];
-  for (let one = node; one.parent; one = one.parent) ids.push(one.token);
+  for (; node.parent; node = node.parent) ids.push(node.token);
   return ids.reverse();
 }
 
 /* Drafting: the draft model grows the forest, layer by layer, as dsbd/draft.py does with the same numbers.
  *
- * A layer has draft_width draws, or in a coupled forest guesses of what the target draws. Equal draws share a *slot*,
+ * A layer has draft_width draws, or in a coupled forest guesses of what the target draws. Equal draws share a node,
  * which carries their multiplicity. Nothing is drafted below a token that ends a beam. */
-const LEAST_DRAFT_PROB = 1e-300; // a pair less likely than this is not in Q
-const WORTHLESS = 3; // a pair with a larger margin is hardly ever drawn
+const LEAST_DRAFT_PROB = 1e-300; // a candidate less likely than this is not in Q
+const WORTHLESS = 3; // a candidate with a larger margin is hardly ever drawn
 
-/* One tree of nodes below each input beam. layers: [{drafts, draft_probs, covers, rest, distribution}]. */
+/* One tree of nodes below each input beam. */
 export class Forest {
+  /** @type {ForestLayer[]} */ layers = [];
+  /** @type {Map<LiveNode, Map<number, LiveNode>>} */ children = new Map();
+  /** @type {Map<LiveNode, number>} */ log_probs = new Map();
+
+  /** @param {LiveBeam[]} beams */
   constructor(beams) {
-    Object.assign(this, {beams, layers: [], children: new Map(), log_probs: new Map()});
+    this.beams = beams;
   }
 
   find(parent, token) {
     return this.children.get(parent)?.get(token) ?? null;
   }
 
-  /* The node with this content, which is made the first time; log_prob: raw, under the draft model. */
+  /* The node of this token, made at the first call; log_prob: raw, under the draft model. */
   grow(parent, token, log_prob) {
     const known = this.find(parent, token);
     if (known) return known;
     const node = {parent, token, length: parent.length + 1};
-    if (!this.children.has(parent)) this.children.set(parent, new Map());
-    this.children.get(parent).set(token, node);
+    this.children.set(parent, (this.children.get(parent) ?? new Map()).set(token, node));
     this.log_probs.set(node, log_prob);
     return node;
   }
@@ -170,67 +178,62 @@ export class Forest {
 }
 
 /* Draws `depth` layers below the input beams, fewer if all beams end, starting from the target's log-weights. A
- * generator: it yields calls of the row, and takes back what they return. */
-export function* drafted(row, beams, depth, settings, {size, eos, generator, noise}) {
+ * generator: it yields calls of the model, and takes back what they return. */
+function* drafted(state, beams, depth, settings, {size, eos, generator, noise}) {
   const forest = new Forest(beams);
   const margins = new Map(); // of a coupled forest: what the nodes that are extended lack to be drawn
+  const isCoupled = settings.forest === "coupled";
   let frontier = beams;
   while (forest.layers.length < depth && frontier.length) {
-    const logits = yield () => row.feed(frontier.map(({node}) => node));
-    const rows = Array.from(logits, (one) => logProbsOf(one, "draft"));
-    const distribution = {
-      ...warpedDistribution(rows, frontier, settings, size),
-      parents: frontier.map(({node}) => node),
-    };
-    const likeliest = bestOf(distribution.probs).filter((at) => distribution.probs[at] >= LEAST_DRAFT_PROB);
-    const order = distribution.isRanked ? [...distribution.candidates.keys()] : likeliest;
-    const isCoupled = settings.forest === "coupled";
+    const parents = frontier.map(({node}) => node);
+    const logits = yield () => state.forward(parents);
+    const nextTokens = Array.from(logits, (one) => logProbsOf(one, "draft"));
+    const distribution = {...warpedDistribution(nextTokens, frontier, settings, size), parents};
+    const {candidates, probs, isRanked, weightAt} = distribution;
+    const likeliest = bestOf(probs).filter((at) => probs[at] >= LEAST_DRAFT_PROB);
+    const order = isRanked ? [...candidates.keys()] : likeliest;
     const guesses = isCoupled ? guessesOf(distribution, margins, settings, noise) : null;
     const drawn = isCoupled
       ? guesses.order.slice(0, settings.draft_width)
       : drawnFrom(order, distribution, settings, generator);
-    const raw = (at) => rows[Math.floor(distribution.candidates[at] / size)][distribution.candidates[at] % size];
-    const grown = (at) =>
-      forest.grow(
-        distribution.parents[Math.floor(distribution.candidates[at] / size)],
-        distribution.candidates[at] % size,
-        raw(at),
-      );
-    const drafts = drawn.map(grown);
-    const covers = coversOf(distribution, drawn, settings, eos, guesses).map(grown);
-    forest.layers.push(layerOf(distribution, order, drawn, drafts, covers, settings));
-    if (isCoupled) drawn.forEach((at) => margins.set(grown(at), guesses.margins[at]));
-    frontier = [...new Set(drawn)]
-      .filter((at) => !eos.has(distribution.candidates[at] % size))
-      .map((at) => {
-        const multiplicity = isCoupled ? guesses.counts[at] || 1 : drawn.filter((one) => one === at).length;
-        return {node: grown(at), log_weight: distribution.weightAt(distribution.candidates[at]), multiplicity};
-      });
+    const nodeAt = (at) => {
+      const [beam, token] = [Math.floor(candidates[at] / size), candidates[at] % size];
+      return forest.grow(parents[beam], token, nextTokens[beam][token]);
+    };
+    const drafts = drawn.map(nodeAt);
+    const covers = coversOf(distribution, drawn, settings, eos, guesses).map(nodeAt);
+    forest.layers.push(layerOf(distribution, order, drawn, drafts, covers, isCoupled));
+    if (isCoupled) drawn.forEach((at) => margins.set(nodeAt(at), guesses.margins[at]));
+    const open = [...new Set(drawn)].filter((at) => !eos.has(candidates[at] % size));
+    frontier = open.map((at) => {
+      const multiplicity = isCoupled ? guesses.counts[at] || 1 : drawn.filter((one) => one === at).length;
+      return {node: nodeAt(at), log_weight: weightAt(candidates[at]), multiplicity};
+    });
   }
   return forest;
 }
 
-/* What the target will draw, as far as the draft model tells: {order, margins, counts}, the indices of the candidates with
- * the least margins, and of each place its margin and the draws it is the guess of. See _guess of dsbd/draft.py. */
+/* What the target will draw, as far as the draft model tells. order: the indices of the candidates with the least
+ * margins; margins, counts: of each candidate its margin, and the draws that it is the guess of. See dsbd/draft.py. */
 function guessesOf({candidates, scores, parents, size, isRanked, probs}, margins, {max_width, replacement}, noise) {
   const all = [...candidates.keys()];
   if (isRanked) return {order: all, margins: all.map(() => 0), counts: all.map(() => 1)};
+  const [draws, winners] = replacement ? [max_width, 1] : [1, max_width]; // how many draws, and winners of each
   const parentOf = (at) => parents[Math.floor(candidates[at] / size)];
   const before = all.map((at) => margins.get(parentOf(at)) ?? 0);
-  const own = all.map((at) => noise.gumbel(parentOf(at), candidates[at] % size, replacement ? max_width : 1));
-  const draws = own[0].map((_, draw) => all.map((at) => (probs[at] > 0 ? scores[at] + own[at][draw] : -Infinity)));
-  const sure = draws.map((values) => values.map((value, at) => (before[at] === 0 ? value : -Infinity)));
-  const winners = sure.map((values) => bestOf(values, replacement ? 1 : max_width));
-  const guesses = winners.flat();
-  const needed = winners.map((won, draw) =>
-    won.length === (replacement ? 1 : max_width) ? sure[draw][won[won.length - 1]] : -Infinity,
+  const own = all.map((at) => noise.gumbel(parentOf(at), candidates[at] % size, draws));
+  const perturbed = Array.from({length: draws}, (_, draw) =>
+    all.map((at) => (probs[at] > 0 ? scores[at] + own[at][draw] : -Infinity)),
   );
-  const lacks = (at) => Math.min(...draws.map((values, draw) => Math.max(needed[draw] - values[at], 0)));
-  const found = all.map((at) => before[at] + lacks(at));
-  const order = all.filter((at) => found[at] <= WORTHLESS);
-  order.sort((one, other) => found[one] - found[other] || candidates[one] - candidates[other]);
-  const counts = all.map((at) => guesses.filter((one) => one === at).length);
-  return {order, margins: found, counts};
+  const sure = perturbed.map((values) => values.map((value, at) => (before[at] === 0 ? value : -Infinity)));
+  const best = sure.map((values) => bestOf(values, winners));
+  const needed = best.map((won, draw) => (won.length === winners ? sure[draw][won[winners - 1]] : -Infinity));
+  const lackOf = (at) => Math.min(...perturbed.map((values, draw) => Math.max(needed[draw] - values[at], 0)));
+  const lacks = all.map((at) => before[at] + lackOf(at));
+  const order = all.filter((at) => lacks[at] <= WORTHLESS);
+  order.sort((one, other) => lacks[one] - lacks[other] || candidates[one] - candidates[other]);
+  const counts = all.map((at) => best.flat().filter((one) => one === at).length);
+  return {order, margins: lacks, counts};
 }
 
 /* The indices of the candidates that are drawn. order: the indices of all that can be drawn, best first. */
@@ -245,30 +248,25 @@ function drawnFrom(order, {probs, isRanked}, {draft_width: width, temperature, r
   return ranks.map((rank) => order[rank]);
 }
 
-/* The likeliest candidates that were not chosen and do not end; in a coupled forest those with the least margins. */
-function coversOf({candidates, scores, size}, chosen, {cover_width, draft_width}, eos, guesses) {
-  if (!cover_width) return [];
+/* The likeliest candidates that were not drawn and do not end; in a coupled forest those with the least margins. */
+function coversOf({candidates, scores, size}, drawn, {cover_width, draft_width}, eos, guesses) {
+  const ends = (at) => eos.has(candidates[at] % size);
   if (guesses) {
-    const left = guesses.order.slice(draft_width).filter((at) => !eos.has(candidates[at] % size));
+    const left = guesses.order.slice(draft_width).filter((at) => !ends(at));
     return left.slice(0, cover_width);
   }
-  const left = scores.map((score, at) => (chosen.includes(at) || eos.has(candidates[at] % size) ? -Infinity : score));
-  return bestOf(left, cover_width);
+  const open = scores.map((score, at) => (drawn.includes(at) || ends(at) ? -Infinity : score));
+  return cover_width ? bestOf(open, cover_width) : [];
 }
 
-/* A layer as the verifier reads it. The nodes of a coupled forest were not drawn: they are cover nodes. rest: the mass
- * of Q that was not drawn. */
-function layerOf(distribution, order, drawn, drafts, covers, {forest}) {
-  const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + distribution.probs[at]), 0);
-  const [candidates, probs] = [distribution.candidates, distribution.probs].map((values) =>
-    order.map((at) => values[at]),
-  );
-  const {parents, isRanked, size} = distribution;
-  const held = {candidates, probs, parents, isRanked, size};
-  if (forest === "coupled") {
-    return {drafts: [], draft_probs: [], covers: [...drafts, ...covers], rest, distribution: held};
-  }
-  return {drafts, draft_probs: drawn.map((at) => distribution.probs[at]), covers, rest, distribution: held};
+/** A layer as the verifier reads it. The nodes of a coupled forest were not drawn: they are cover nodes.
+ * @returns {ForestLayer} */
+function layerOf({candidates, probs, parents, isRanked, size}, order, drawn, drafts, covers, isCoupled) {
+  const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + probs[at]), 0);
+  const ordered = (values) => order.map((at) => values[at]);
+  const distribution = {candidates: ordered(candidates), probs: ordered(probs), parents, isRanked, size};
+  if (isCoupled) return {drafts: [], draft_probs: [], covers: [...drafts, ...covers], rest, distribution};
+  return {drafts, draft_probs: drawn.map((at) => probs[at]), covers, rest, distribution};
 }
 
 /* ---- random numbers --------------------------------------------------------------------------------------------- */
@@ -293,19 +291,19 @@ function seededState(seed) {
 /* seed: a whole number from 0. uniforms(n) is torch.rand in float64, exponentials(n) is exponential_(). */
 export function generatorOf(seed) {
   const state = seededState(seed);
-  let place = SIZE;
+  let next = SIZE;
 
   function renew() {
     for (let at = 0; at < SIZE; at++) {
       const mixed = (state[at] & 0x80000000) | (state[(at + 1) % SIZE] & 0x7fffffff);
       state[at] = state[(at + SHIFT) % SIZE] ^ (mixed >>> 1) ^ (mixed & 1 ? 0x9908b0df : 0);
     }
-    place = 0;
+    next = 0;
   }
 
   function bits() {
-    if (place === SIZE) renew();
-    let drawn = state[place++];
+    if (next === SIZE) renew();
+    let drawn = state[next++];
     drawn ^= drawn >>> 11;
     drawn ^= (drawn << 7) & 0x9d2c5680;
     drawn ^= (drawn << 15) & 0xefc60000;

@@ -1,28 +1,33 @@
 /* A bundled pair on ONNX Runtime Web: loaded from a folder of shared files, with the weights that Python reads too.
  *
  * The graph of a model comes from dsbd/models/engines/onnx_graph.py. It takes the keys and values of the slots in
- * use and returns those of the tokens that were fed. */
+ * use and returns those of the tokens that were computed. */
 
 import {Refused} from "./settings.js";
+
+/** @import {LivePair} from "../viewer/types" */
 
 const MOST_THREADS = 4;
 const WASM = "runtime/ort-wasm-simd-threaded.wasm.gz";
 
 let libraries = null; // loaded once
 
-/* base: URL of the folder, with a slash. progress(loaded, total): bytes. check: throws to stop. */
+/** base: URL of the folder, with a slash; progress(loaded, total): bytes; check: throws to stop.
+ * @param {string} base @param {string} name
+ * @returns {Promise<LivePair & {asPrompt: (typed: string) => string}>} */
 export async function loadPair(base, name, {progress = () => {}, check = () => {}} = {}) {
   const folder = new URL(base);
   const {pairs, files: listed} = parsed(await fetched(folder, LIST, check, () => {}));
   if (!Object.hasOwn(pairs, name)) {
     throw new Error(`no pair is named ${name}; there are ${Object.keys(pairs).join(", ")}`);
   }
-  const isWanted = ([path]) => path.startsWith(`pairs/${name}/`) || (path === WASM && !libraries);
-  const contents = await readAll(folder, Object.entries(listed).filter(isWanted), check, progress);
+  /** @param {[string, any]} file */
+  const isNeeded = ([path]) => path.startsWith(`pairs/${name}/`) || (path === WASM && !libraries);
+  const contents = await readAll(folder, Object.entries(listed).filter(isNeeded), check, progress);
   libraries ??= await openLibraries(folder, contents.get(WASM));
-  const settings = (file) => parsed(contents.get(`pairs/${name}/target/${file}`));
-  const tokenizer = openTokenizer(libraries.Tokenizer, settings("tokenizer.json"), settings("tokenizer_config.json"));
-  const eos = new Set([settings("generation_config.json").eos_token_id].flat());
+  const table = (file) => parsed(contents.get(`pairs/${name}/target/${file}`));
+  const tokenizer = openTokenizer(libraries.Tokenizer, table("tokenizer.json"), table("tokenizer_config.json"));
+  const eos = new Set([table("generation_config.json").eos_token_id].flat());
   const {id, prompt} = pairs[name];
   const models = {target: null, draft: null};
   for (const role of Object.keys(models)) {
@@ -34,7 +39,7 @@ export async function loadPair(base, name, {progress = () => {}, check = () => {
   return {...models, tokenizer, eos, asPrompt: (typed) => asPrompt(prompt, typed)};
 }
 
-/* What the models read of what a visitor typed. Twin of as_prompt in visualize/page/form.py. */
+/* The prompt that the models read where a visitor typed this. The same as as_prompt in visualize/page/form.py. */
 function asPrompt(template, typed) {
   const [before, after] = template.split("{}");
   return typed.trimStart().startsWith(before.trim()) ? typed : before + typed.trim() + after;
@@ -42,13 +47,13 @@ function asPrompt(template, typed) {
 
 /* Takes the contents of a folder out of a map, so that they are in memory only while a model is made of them. */
 function taken(contents, folder) {
-  const found = [...contents].filter(([path]) => path.startsWith(folder));
-  found.forEach(([path]) => contents.delete(path));
-  return new Map(found.map(([path, content]) => [path.slice(folder.length), content]));
+  const files = [...contents].filter(([path]) => path.startsWith(folder));
+  files.forEach(([path]) => contents.delete(path));
+  return new Map(files.map(([path, content]) => [path.slice(folder.length), content]));
 }
 
 async function openLibraries(folder, wasm) {
-  const load = (name) => import(new URL(`runtime/${name}`, folder));
+  const load = (name) => import(new URL(`runtime/${name}`, folder).href);
   const all = [load("ort.wasm.bundle.min.mjs"), load("tokenizers.min.mjs"), unpacked(wasm)];
   const [ort, {Tokenizer}, wasmBinary] = await Promise.all(all).catch((error) => {
     throw new Refused("unloaded", {path: `${folder}runtime`, said: error.message}, {cause: error});
@@ -67,33 +72,33 @@ const LIST = "files.json";
 async function readAll(folder, files, check, progress) {
   const total = files.reduce((sum, [, {bytes}]) => sum + bytes, 0);
   let loaded = 0;
-  const told = (bytes) => progress((loaded += bytes), total);
-  const read = async ([path, expected]) => [path, await checked(folder, path, expected, check, told)];
+  const report = (bytes) => progress((loaded += bytes), total);
+  const read = async ([path, expected]) => [path, await checked(folder, path, expected, check, report)];
   return new Map(await Promise.all(files.map(read)));
 }
 
-async function checked(folder, path, {bytes, sha256: expected}, check, told) {
-  const content = await fetched(folder, path, check, told);
+async function checked(folder, path, {bytes, sha256: expected}, check, report) {
+  const content = await fetched(folder, path, check, report);
   const isSame = content.length === bytes && ((await sha256(content)) || expected) === expected;
   if (!isSame) throw new Refused("altered", {path});
   return content;
 }
 
-/* In hex; empty where the browser makes none. */
+/* In hex; empty where the browser cannot compute one. */
 async function sha256(bytes) {
   if (!globalThis.crypto?.subtle) return "";
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-async function fetched(folder, path, check, told) {
+async function fetched(folder, path, check, report) {
   const parts = [];
   let size = 0;
   for await (const part of streamed(folder, path)) {
     check();
     parts.push(part);
     size += part.length;
-    told(part.length);
+    report(part.length);
   }
   const whole = new Uint8Array(size);
   parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
@@ -116,11 +121,7 @@ async function unpacked(content) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-function parsed(content) {
-  return JSON.parse(new TextDecoder().decode(content));
-}
-
-/* ---- a model ---------------------------------------------------------------------------------------------------- */
+const parsed = (content) => JSON.parse(new TextDecoder().decode(content));
 
 const NO_MEMORY = /memory|alloc|out of range/i;
 
@@ -130,27 +131,27 @@ export async function openModel(ort, record, files) {
   const weights = [...files].filter(([name]) => name.endsWith(".safetensors"));
   const externalData = weights.map(([path, data]) => ({path, data}));
   const options = {externalData, logSeverityLevel: 3};
-  const session = await spoken(() => ort.InferenceSession.create(files.get("browser.onnx"), options));
+  const session = await explained(() => ort.InferenceSession.create(files.get("browser.onnx"), options));
   const caches = session.inputNames.filter((name) => /^(keys|values)\d+$/.test(name));
   const groups = config.num_key_value_heads;
   const size = config.head_dim;
 
-  async function forward({tokens, positions, mask, asked, used}) {
+  async function forward({tokens, positions, mask, outputs, used}) {
     const count = tokens.length;
     const integers = (values, shape) => new ort.Tensor("int64", BigInt64Array.from(values, BigInt), shape);
     const feeds = {
       tokens: integers(tokens, [count]),
       positions: integers(positions, [1, count]),
-      asked: integers(asked, [asked.length]),
+      asked: integers(outputs, [outputs.length]),
       mask: new ort.Tensor("float32", mask, [count, mask.length / count]),
     };
     caches.forEach((name, number) => {
       feeds[name] = new ort.Tensor("float32", used[number], [mask.length / count - count, groups, 1, size]);
     });
-    const made = await spoken(() => session.run(feeds));
+    const results = await explained(() => session.run(feeds));
     const width = config.vocab_size;
-    const logits = asked.map((_, row) => made.logits.data.subarray(row * width, (row + 1) * width));
-    return {logits, fresh: caches.map((name) => made[`new_${name}`].data)};
+    const logits = outputs.map((_, at) => results.logits.data.subarray(at * width, (at + 1) * width));
+    return {logits, computed: caches.map((name) => results[`new_${name}`].data)};
   }
 
   return {
@@ -158,33 +159,31 @@ export async function openModel(ort, record, files) {
     vocabulary: config.vocab_size,
     context: config.max_position_embeddings,
     attention: "forest",
-    row: () => new Row(forward, caches.length, groups * size),
+    newState: () => new ForestState(forward, caches.length, groups * size),
   };
 }
 
-/* Says what the runtime's bare errors mean. */
-async function spoken(work) {
+/* Explains an error of the runtime that means a full memory. */
+async function explained(work) {
   try {
     return await work();
   } catch (error) {
-    const said = String(error?.message ?? error);
-    if (error instanceof RangeError || typeof error === "number" || NO_MEMORY.test(said)) {
+    const isBare = error instanceof RangeError || typeof error === "number";
+    if (isBare || NO_MEMORY.test(error?.message ?? error)) {
       throw new Refused("memory", {}, {cause: error});
     }
     throw error;
   }
 }
 
-/* ---- its memory of one decode ----------------------------------------------------------------------------------- */
-
-/* Keys and values of the prompt and of a tree of nodes, one slot each. The prompt comes first. A mask lets each node
- * see the prompt and its own ancestors; its position is the prompt's length plus its depth. The last nodes of the beams
- * are not kept: each iteration feeds them again, for their logits. Twin of dsbd/models/states/forest.py. */
+/* Keys and values of the prompt and of a tree of nodes, one slot each, the prompt first. By the attention mask each
+ * node sees the prompt and its own ancestors; its position is the prompt's length plus its depth. The last nodes of the
+ * beams are not kept: each iteration computes them again, for their logits. Like dsbd/models/states/forest.py. */
 const PREFILL_TOKENS = 512;
 const FIRST_ROOM = 256;
 const UNSEEN = -3.4e38;
 
-class Row {
+class ForestState {
   slots = 0;
   peak = 0;
   #forward;
@@ -194,7 +193,7 @@ class Row {
   #last; // id of the prompt
   #slotOf = new Map(); // of nodes
 
-  /* forward: as model.js has it. count: the arrays of keys and values. perSlot: the numbers of a slot in each. */
+  /* forward: of a model. count: how many arrays of keys and values; perSlot: how many numbers a slot has in each. */
   constructor(forward, count, perSlot) {
     this.#forward = forward;
     this.#perSlot = perSlot;
@@ -210,38 +209,36 @@ class Row {
     const stored = ids.slice(0, -1);
     for (let start = 0; start < stored.length; start += PREFILL_TOKENS) {
       const tokens = stored.slice(start, start + PREFILL_TOKENS);
-      const positions = tokens.map((_, place) => start + place);
-      await this.#run(tokens, positions, (sees, place) => sees.fill(0, 0, start + place + 1), [0]);
+      const positions = tokens.map((_, at) => start + at);
+      await this.#run(tokens, positions, (mask, at) => mask.fill(0, 0, start + at + 1), [0]);
     }
     this.#prompt = stored.length;
     this.#last = ids.at(-1);
   }
 
   /* Returns the logits of distinct nodes, parents before children; brings their missing ancestors along. */
-  async feed(nodes) {
-    const fed = new Set();
+  async forward(nodes) {
+    const slotOf = new Map(); // of the nodes that are computed
+    const add = (node) => {
+      if (!node || this.#slotOf.has(node) || slotOf.has(node)) return;
+      add(node.parent);
+      slotOf.set(node, this.slots + slotOf.size);
+    };
     for (const node of nodes) {
-      for (const one of this.#missing(node.parent, fed)) fed.add(one);
-      fed.add(node);
+      add(node.parent);
+      slotOf.set(node, this.slots + slotOf.size);
     }
-    const order = [...fed];
-    const places = new Map(order.map((node, place) => [node, this.slots + place]));
+    const order = [...slotOf.keys()];
     const tokens = order.map((node) => (node.parent ? node.token : this.#last));
     const positions = order.map((node) => this.#prompt + node.length);
-    const sees = (row, place) => {
-      row.fill(0, 0, this.#prompt);
-      for (let node = order[place]; node; node = node.parent) row[places.get(node) ?? this.#slotOf.get(node)] = 0;
+    const see = (mask, at) => {
+      mask.fill(0, 0, this.#prompt);
+      for (let node = order[at]; node; node = node.parent) mask[slotOf.get(node) ?? this.#slotOf.get(node)] = 0;
     };
-    const asked = nodes.map((node) => places.get(node) - this.slots);
-    const logits = await this.#run(tokens, positions, sees, asked);
-    places.forEach((slot, node) => this.#slotOf.set(node, slot));
+    const outputs = nodes.map((node) => slotOf.get(node) - this.slots);
+    const logits = await this.#run(tokens, positions, see, outputs);
+    slotOf.forEach((slot, node) => this.#slotOf.set(node, slot));
     return logits;
-  }
-
-  #missing(node, fed) {
-    const found = [];
-    for (let one = node; one && !this.#slotOf.has(one) && !fed.has(one); one = one.parent) found.push(one);
-    return found.reverse();
   }
 
   /* Keeps the ancestors of the beams that go on, moved together behind the prompt. */
@@ -251,22 +248,22 @@ class Row {
       for (let node = parent; node && !kept.has(node); node = node.parent) kept.add(node);
     }
     const order = [...this.#slotOf.keys()].filter((node) => kept.has(node)); // the slots ascend
-    order.forEach((node, place) => {
+    order.forEach((node, at) => {
       const from = this.#slotOf.get(node) * this.#perSlot;
-      const to = (this.#prompt + place) * this.#perSlot;
+      const to = (this.#prompt + at) * this.#perSlot;
       for (const cache of this.#caches) cache.copyWithin(to, from, from + this.#perSlot);
     });
-    this.#slotOf = new Map(order.map((node, place) => [node, this.#prompt + place]));
+    this.#slotOf = new Map(order.map((node, at) => [node, this.#prompt + at]));
     this.slots = this.#prompt + order.length;
   }
 
-  async #run(tokens, positions, sees, asked) {
+  async #run(tokens, positions, see, outputs) {
     const total = this.slots + tokens.length;
     const mask = new Float32Array(tokens.length * total).fill(UNSEEN);
-    tokens.forEach((_, place) => sees(mask.subarray(place * total, (place + 1) * total), place));
+    tokens.forEach((_, at) => see(mask.subarray(at * total, (at + 1) * total), at));
     const used = this.#caches.map((cache) => cache.subarray(0, this.slots * this.#perSlot));
-    const {logits, fresh} = await this.#forward({tokens, positions, mask, asked, used});
-    fresh.forEach((states, number) => this.#append(number, states));
+    const {logits, computed} = await this.#forward({tokens, positions, mask, outputs, used});
+    computed.forEach((states, number) => this.#append(number, states));
     this.slots = total;
     this.peak = Math.max(this.peak, total);
     return logits;
@@ -283,10 +280,11 @@ class Row {
   }
 }
 
-/* The tokenizer of a bundled pair, whose vocabulary is one of bytes. Twin of dsbd/models/pair.py. */
+/* The tokenizer of a bundled pair, whose vocabulary is one of bytes. The same as dsbd/models/pair.py. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/* Tokenizer: the class of the library. definition, settings: tokenizer.json and tokenizer_config.json. */
+/** Tokenizer: the class of the library. definition, settings: tokenizer.json and tokenizer_config.json.
+ * @returns {LivePair["tokenizer"]} */
 function openTokenizer(Tokenizer, definition, settings) {
   const tokenizer = new Tokenizer(definition, settings);
   const added = tokenizer.get_added_tokens_decoder();

@@ -15,7 +15,8 @@ function high(one, other) {
   return oneHigh * upper + (middle >>> 16) + (crossed >>> 16);
 }
 
-/* Philox4x32-10: four random words of a key of two words and a counter of four. */
+/** Philox4x32-10: four random words of a key of two words and a counter of four.
+ * @param {number[]} key @param {number[]} counter */
 export function philox([low, upper], counter) {
   let [first, second, third, fourth] = counter;
   for (let round = 0; round < ROUNDS; round++) {
@@ -28,7 +29,8 @@ export function philox([low, upper], counter) {
 }
 
 export class Noise {
-  /* seed: a whole number from 0. ids: the prompt's. root: the node of its end. */
+  /** @param {number} seed a whole number from 0
+   * @param {number[]} ids the prompt's @param {import("../viewer/types").LiveNode} root the node of its end */
   constructor(seed, ids, root) {
     this.key = [seed % WORD, Math.floor(seed / WORD)];
     const hash = [0, 0];
@@ -39,7 +41,7 @@ export class Noise {
     this.hashes = new Map([[root, hash]]);
   }
 
-  /* The noise of a candidate, for each of some draws. */
+  /* The noise of a candidate for each of `draws` draws. */
   gumbel(parent, token, draws) {
     const values = [];
     for (let block = 0; values.length < draws; block++) {

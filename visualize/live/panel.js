@@ -27,22 +27,16 @@ function mountLive(root, data) {
   let trace = null;
   let running = false;
 
-  /* ---- the form ------------------------------------------------------------------------------------------------- */
-
   const prompt = make("textarea", {rows: 2, "aria-label": words.prompt, maxlength: 4000, dir: "auto"});
-  const pairs = make(
-    "select",
-    {},
-    ...data.pairs.map(({name}) => make("option", {value: name, text: words[`pair.${name}`]})),
-  );
+  const selectOf = (options) => make("select", {}, ...options.map(([value, text]) => make("option", {value, text})));
+  const pairs = selectOf(data.pairs.map(({name}) => [name, words[`pair.${name}`]]));
+  const methods = selectOf(data.methods);
   const fields = new Map();
-  const methods = make("select", {}, ...data.methods.map(([value, text]) => make("option", {value, text})));
   const labelled = (text, control) => make("label", {}, make("span", {text}), control);
-  const called = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
+  const labelOf = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
   const field = (name) => {
     const {low: min, high: max, kind, also} = FIELDS[name];
-    const choice = () =>
-      make("select", {}, ...choicesOf(name).map((one) => make("option", {value: `${one}`, text: one ?? "none"})));
+    const choice = () => selectOf(choicesOf(name).map((one) => [`${one}`, one ?? "none"]));
     const controls = {
       switch: () => (also.length ? choice() : make("input", {type: "checkbox"})),
       choice,
@@ -50,29 +44,22 @@ function mountLive(root, data) {
       number: () => make("input", {type: "number", min, max, step: STEP}),
     };
     const control = controls[kind]();
-    const label = labelled(called(name), control);
+    const label = labelled(labelOf(name), control);
     fields.set(name, {control, label});
     return label;
   };
   const run = button({class: "dsbd-live-run"});
-  const save = button({
-    text: words.save,
-    hidden: true,
-    onclick: () => download("decode.json", JSON.stringify(trace), "application/json"),
-  });
+  const saveTrace = () => download("decode.json", JSON.stringify(trace), "application/json");
+  const save = button({text: words.save, hidden: true, onclick: saveTrace});
   const bar = make("progress", {hidden: true, "aria-label": words.run});
-  const said = make("p", {class: "dsbd-live-said", role: "status"});
-  const told = make("p", {class: "dsbd-live-text", dir: "auto"});
-  const more = make(
-    "details",
-    {},
-    make("summary", {text: words.more}),
-    make("div", {class: "dsbd-live-fields"}, ...MORE.map(field)),
-  );
+  const status = make("p", {class: "dsbd-live-said", role: "status"});
+  const answer = make("p", {class: "dsbd-live-text", dir: "auto"});
+  const others = make("div", {class: "dsbd-live-fields"}, ...MORE.map(field));
+  const more = make("details", {}, make("summary", {text: words.more}), others);
   const chosen = [labelled(words.pair, pairs), labelled(words.method, methods)];
   const main = make("div", {class: "dsbd-live-fields"}, ...chosen, ...MAIN.map(field));
   const tools = make("div", {class: "dsbd-live-tools"}, run, bar, ...(isSmall ? [] : [save]));
-  root.replaceChildren(labelled(words.prompt, prompt), ...(isSmall ? [] : [main, more]), tools, said, told);
+  root.replaceChildren(labelled(words.prompt, prompt), ...(isSmall ? [] : [main, more]), tools, status, answer);
 
   /* Another pair: its prompt and its settings stand in the form. */
   function choose() {
@@ -83,11 +70,9 @@ function mountLive(root, data) {
     prompt.value = pair.prompt;
     methods.value = settings.method;
     for (const [name, {control}] of fields) {
-      const {standard} = FIELDS[name];
+      const value = settings[name] === undefined ? FIELDS[name].standard : settings[name];
       if (control.type === "checkbox") control.checked = settings[name] !== false;
-      else if (control.type === "select-one") {
-        control.value = `${settings[name] === undefined ? standard : settings[name]}`;
-      } else control.value = settings[name] ?? standard ?? "";
+      else control.value = control.type === "select-one" ? `${value}` : (value ?? FIELDS[name].standard ?? "");
     }
     fit();
     show();
@@ -99,7 +84,7 @@ function mountLive(root, data) {
   }
 
   /* The settings as the form says; an empty number takes its default. */
-  function asked() {
+  function chosenSettings() {
     if (isSmall) return pair.settings;
     const read = [...fields].filter(([, {label}]) => !label.hidden);
     const values = read.map(([name, {control}]) => {
@@ -111,18 +96,16 @@ function mountLive(root, data) {
     return {method: methods.value, ...Object.fromEntries(values)};
   }
 
-  /* ---- a run ---------------------------------------------------------------------------------------------------- */
-
   const hand = (news, isLive) =>
     root.dispatchEvent(new CustomEvent("dsbd-live", {bubbles: true, detail: {trace, news, isLive}}));
 
-  const write = (text) => told.replaceChildren(make("span", {text: trace.prompt.text}), text);
+  const write = (text) => answer.replaceChildren(make("span", {text: trace.prompt.text}), text);
 
   const hears = {
     progress({loaded, total}) {
       Object.assign(bar, {max: total, value: loaded});
       const megabytes = (bytes) => localised(bytes / 1e6);
-      said.textContent =
+      status.textContent =
         loaded < total ? say("loading", {done: megabytes(loaded), all: megabytes(total)}) : words.starting;
     },
     start({start}) {
@@ -133,7 +116,7 @@ function mountLive(root, data) {
       const {iterations} = trace;
       iterations.push(iteration);
       const layers = iterations.reduce((sum, one) => sum + one.layers.length, 0);
-      said.textContent = say("running", won(layers, iterations.length));
+      status.textContent = say("running", won(layers, iterations.length));
       hand([iteration], true);
     },
   };
@@ -141,19 +124,19 @@ function mountLive(root, data) {
   async function decode() {
     save.hidden = true;
     trace = null;
-    const end = await client.run({prompt: prompt.value, settings: asked()});
+    const end = await client.run({prompt: prompt.value, settings: chosenSettings()});
     const isStopped = end.kind === "stopped";
     if (!isStopped) Object.assign(trace, end.trace);
     if (trace?.iterations.length) hand([], false);
     if (isStopped) {
-      said.textContent = words.stopped;
+      status.textContent = words.stopped;
       return;
     }
     write(trace.result.text);
     save.hidden = false;
     const {layers, iterations, seconds, tokens_per_second: speed} = trace.result.stats;
     const took = {seconds: localised(seconds, 2), speed: localised(speed)};
-    said.textContent = say("done", {...won(layers, iterations), ...took});
+    status.textContent = say("done", {...won(layers, iterations), ...took});
   }
 
   /* Run is Stop meanwhile. */
@@ -166,12 +149,12 @@ function mountLive(root, data) {
       const isFirst = client.loaded === null;
       const {kind, addresses} = await client.load();
       bar.hidden = true;
-      if (kind === "stopped") said.textContent = words.stopped;
+      if (kind === "stopped") status.textContent = words.stopped;
       else await decode();
       if (isFirst && addresses) keep(new URL("../service-worker.js", client.base), addresses);
     } catch (error) {
       const {lang: language} = document.documentElement;
-      said.textContent = say("failed", {error: sentenceOf(error, {words, called, language})});
+      status.textContent = say("failed", {error: sentenceOf(error, {words, labelOf, language})});
     }
     running = false;
     bar.hidden = true;
@@ -191,15 +174,15 @@ function mountLive(root, data) {
   choose();
   if (location.protocol === "file:") {
     run.disabled = true;
-    said.textContent = words.file;
+    status.textContent = words.file;
   }
 }
 
 /* Keeps the page and its files for a time without network, where the browser and the address allow that. */
-async function keep(place, addresses) {
+async function keep(script, addresses) {
   const loaded = performance.getEntriesByType("resource").map(({name}) => name);
   try {
-    await navigator.serviceWorker.register(place);
+    await navigator.serviceWorker.register(script);
     const {active} = await navigator.serviceWorker.ready;
     active.postMessage([location.href, ...loaded, ...addresses]);
   } catch {
@@ -207,13 +190,15 @@ async function keep(place, addresses) {
   }
 }
 
-/* ---- the page's side of the worker: it asks, and hears what comes back; nothing is fetched before the first load  */
-
+/* The page's side of the worker. Nothing is fetched before the first load. */
 class Client {
   /* base: address of the folder of shared files, with a slash. hear: {progress, start, iteration}, called with each
    * message. */
   constructor(base, pair, hear) {
-    Object.assign(this, {base: new URL(base, document.baseURI).href, pair, hear, worker: null, loaded: null});
+    this.base = new URL(base, document.baseURI).href;
+    this.pair = pair;
+    this.hear = hear;
+    this.worker = this.loaded = null;
   }
 
   /* Resolves with {kind: "ready", addresses}, what the worker has loaded, or with {kind: "stopped"}. */
@@ -228,15 +213,15 @@ class Client {
   async begin() {
     if (globalThis.origin === "null") throw new Refused("sandbox");
     this.worker = new Worker(`${this.base}worker.js`, {type: "module"});
-    const told = await this.ask({kind: "load", base: this.base, pair: this.pair});
-    if (told.kind === "stopped") this.end();
-    return told;
+    const message = await this.ask({kind: "load", base: this.base, pair: this.pair});
+    if (message.kind === "stopped") this.end();
+    return message;
   }
 
   /* Resolves with the message that ends a run: {kind: "done", ...} or {kind: "stopped", ...}. */
-  async run(asked) {
-    const told = await this.load();
-    return told.kind === "stopped" ? told : this.ask({kind: "run", ...asked});
+  async run(request) {
+    const message = await this.load();
+    return message.kind === "stopped" ? message : this.ask({kind: "run", ...request});
   }
 
   stop() {

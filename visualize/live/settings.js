@@ -1,14 +1,14 @@
-/* The settings of a decode in the browser: checked, and written as settings of the one decoder. settings.json is the
- * table of dsbd/settings.py, whose implied_by says what a method implies. */
+/* The settings of a decode in the browser: checked, and completed by what the method implies. settings.json is the
+ * table of dsbd/settings.py, whose implied_by has what a method implies. */
 
 import {filled} from "../viewer/dom.js";
 import settings from "./settings.json" with {type: "json"};
 
 const NEED_PYTHON = ["specinfer", "mjsd", "mjgd"]; // methods
-/* Fields of what does not run here, with the values that all methods here have. */
+/* Fields that need Python, with the values that all methods here have. */
 const ELSEWHERE = {branching: null, depth_costs: null, joint_threshold: 0.5, block: 2, lossless: true};
 const BEST = {replacement: false, temperature: 0, top_p: 1};
-/* What the methods imply besides their width, for fields that they do not read; dsbd implies little. */
+/* What each method implies besides its width. */
 const IMPLIED = {
   beam_search: BEST,
   speculative_beam_search: {...BEST, landing: true},
@@ -34,24 +34,24 @@ export const choicesOf = (name) => {
   return kind === "switch" ? [true, false, ...also] : [...also, ...choices];
 };
 
-/* What a form or a recorded trace asks for as settings that the decoder runs: fields that the method does not read get
- * the values that it implies. Throws Refused. */
-export function resolved(asked) {
-  const found = {};
+/** The settings that the decoder runs: fields that the method does not read get the values that it implies. Throws
+ * Refused. @param {any} wishes the settings of a form or of a recorded trace */
+export function resolved(wishes) {
+  /** @type {any} */ const values = {};
   for (const [name, field] of Object.entries(FIELDS)) {
-    found[name] = asked[name] === undefined ? field.standard : asked[name];
-    if (found[name] !== field.standard) check(name, found[name], field);
+    values[name] = wishes[name] === undefined ? field.standard : wishes[name];
+    if (values[name] !== field.standard) check(name, values[name], field);
   }
-  if (asked.depth_costs) {
+  if (wishes.depth_costs) {
     throw new Error("depth_costs is given; a decode in the browser always drafts draft_depth layers, so leave it out");
   }
-  if (found.max_width !== null && found.max_width < found.min_width) {
-    const [high, low] = [found.max_width, found.min_width];
+  const {method, min_width: low, max_width: high} = values;
+  if (high !== null && high < low) {
     throw new Refused("widths", {higher: "max_width", lower: "min_width", high, low});
   }
-  const unread = Object.keys(FIELDS).filter((name) => !FIELDS[name].methods.includes(found.method));
+  const unread = Object.keys(FIELDS).filter((name) => !FIELDS[name].methods.includes(method));
   const implicit = unread.map((name) => [name, name in PLAIN ? PLAIN[name] : FIELDS[name].standard]);
-  return {...found, ...Object.fromEntries(implicit), ...ELSEWHERE, ...implied(found)};
+  return {...values, ...Object.fromEntries(implicit), ...ELSEWHERE, ...implied(values)};
 }
 
 function check(name, value, {kind, low, high, above}) {
@@ -64,24 +64,24 @@ function check(name, value, {kind, low, high, above}) {
   throw new Refused(above ? "above" : kind, {name, value, low, high});
 }
 
-function implied({method, ...asked}) {
+function implied({method, num_beams, ...values}) {
   if (method === "dsbd") {
-    const isCoupled = asked.forest === "coupled";
-    const beams = Math.max(isCoupled ? FIELDS.num_beams.standard : asked.draft_width, asked.min_width);
-    const max_width = asked.max_width ?? Math.min(beams, FIELDS.max_width.high);
-    const {landing, input_beams, replacement, min_width} = asked;
+    const {forest, draft_width, landing, input_beams, replacement, min_width} = values;
+    const isCoupled = forest === "coupled";
+    const beams = Math.max(isCoupled ? FIELDS.num_beams.standard : draft_width, min_width);
+    const max_width = values.max_width ?? Math.min(beams, FIELDS.max_width.high);
     const isPaper = !landing || input_beams !== null || !replacement || min_width < max_width;
     if (isCoupled && (min_width < max_width || !landing || input_beams !== null)) {
       throw new Error("forest is coupled: make min_width and max_width equal, leave landing on and input_beams empty");
     }
-    return {max_width, forest: asked.forest ?? (isPaper ? "sampled" : "coupled")};
+    return {max_width, forest: forest ?? (isPaper ? "sampled" : "coupled")};
   }
-  const width = FIELDS.num_beams.methods.includes(method) ? asked.num_beams : 1;
+  const width = FIELDS.num_beams.methods.includes(method) ? num_beams : 1;
   return {min_width: width, max_width: width, ...IMPLIED[method]};
 }
 
-/* What cannot be decoded, as the key of a sentence and its values, which are numbers, names of settings, or texts: the
- * page has the sentences, in its own language. */
+/* Why something cannot be decoded: the key of a sentence of the page, and its values, which are numbers, names of
+ * settings or texts. */
 export class Refused extends Error {
   constructor(key, values = {}, options = undefined) {
     super(`${key} ${JSON.stringify(values)}`, options);
@@ -89,11 +89,11 @@ export class Refused extends Error {
   }
 }
 
-/* The sentence of an error. words: the page's, by key. called: returns a setting's label, or else the text as it is. */
-export function sentenceOf({key, values, message}, {words, called, language}) {
+/* The sentence of an error. words: the page's, by key; labelOf: returns a setting's label, or the text as it is. */
+export function sentenceOf({key, values, message}, {words, labelOf, language}) {
   if (!key) return message.replace(/\.?$/, ".");
   const digits = {maximumFractionDigits: 6};
-  const written = (value) => (typeof value === "number" ? value.toLocaleString(language, digits) : called(value));
+  const written = (value) => (typeof value === "number" ? value.toLocaleString(language, digits) : labelOf(value));
   const texts = Object.entries(values).map(([name, value]) => [name, written(value)]);
   return filled(words[`refused.${key}`], Object.fromEntries(texts));
 }

@@ -5,14 +5,18 @@ import {GENERATOR, generatorOf, idsOf, iterations, ranked} from "./decode.js";
 import {Refused, resolved} from "./settings.js";
 import {bestOf} from "../viewer/distribution.js";
 
+/** @import {Iteration, Layer, LiveNode, LivePair, Node, VerifiedLayer} from "../viewer/types" */
+
 const ROOT = 0; // the id of the end of the prompt
 const ALTERNATIVES = 5;
 
-/* Decodes to the end. Yields {start}, what is known before; after each iteration {iteration, best}, plain data of its
- * record, and the text of the beam that is best so far; then {trace}. `check` throws to stop, and is called before each
- * call of a model; `now` gives milliseconds. */
-export async function* decode(pair, prompt, asked, {check = () => {}, now = () => performance.now()} = {}) {
-  const settings = resolved(asked);
+/** Decodes to the end. Yields {start}, the trace before its first iteration; then for each iteration {iteration, best}:
+ * its record and the text of the best beam so far; at last {trace}. `check` throws to stop, and is called before each
+ * call of a model; `now` gives milliseconds.
+ * @param {LivePair} pair @param {{text: string, ids: number[]}} prompt
+ * @param {any} wishes the settings as a form or a trace has them */
+export async function* decode(pair, prompt, wishes, {check = () => {}, now = () => performance.now()} = {}) {
+  const settings = resolved(wishes);
   const context = Math.min(pair.target.context ?? Infinity, pair.draft?.context ?? Infinity);
   if (prompt.ids.length + settings.max_new_tokens > context) {
     const [size, value] = [prompt.ids.length, settings.max_new_tokens];
@@ -43,8 +47,14 @@ export async function* decode(pair, prompt, asked, {check = () => {}, now = () =
 }
 
 class Recorder {
+  /** @type {Iteration[]} */ iterations = [];
+  /** @type {Map<LiveNode, number>} */ ids = new Map();
+
+  /** @param {LivePair} pair */
   constructor(pair, prompt, settings) {
-    Object.assign(this, {pair, prompt, settings, iterations: [], ids: new Map()});
+    this.pair = pair;
+    this.prompt = prompt;
+    this.settings = settings;
   }
 
   /* What a trace says before the first iteration. */
@@ -72,7 +82,7 @@ class Recorder {
     return {text, token_ids, beams, stats: this.stats(token_ids.length, end)};
   }
 
-  stats(new_tokens, {prefill_seconds, rows}) {
+  stats(new_tokens, {prefill_seconds, states}) {
     const {iterations, prompt} = this;
     const sumOf = (numberOf) => iterations.reduce((sum, one) => sum + numberOf(one), 0);
     const ratio = (part, whole) => (whole ? part / whole : null);
@@ -90,7 +100,7 @@ class Recorder {
     const seconds = phases.reduce((sum, [, spent]) => sum + spent, 0);
     const widths = sumOf(({layers}) => layers.reduce((sum, {width}) => sum + width, 0));
     const forPrompt = Number(prompt.ids.length > 1);
-    const bytes = (row) => (row ? row.peak * row.bytesPerSlot : 0);
+    const bytes = (state) => (state ? state.peak * state.bytesPerSlot : 0);
     return {
       new_tokens,
       ...counts,
@@ -99,31 +109,28 @@ class Recorder {
       mean_width: ratio(widths, counts.layers),
       target_calls: iterations.length + forPrompt,
       // a layer below which nothing lives takes no forward; it counts as one, as in Python
-      draft_calls: rows.draft ? sumOf((one) => one.draft_depth) + forPrompt : 0,
+      draft_calls: states.draft ? sumOf((one) => one.draft_depth) + forPrompt : 0,
       seconds: prefill_seconds + seconds,
       prefill_seconds,
       ...Object.fromEntries(phases),
       tokens_per_second: seconds > 0 ? counts.layers / seconds : 0,
       kv_peak_slots: Math.max(...iterations.map(({kept}) => kept.slots_scored)),
-      kv_peak_bytes: bytes(rows.target) + bytes(rows.draft),
+      kv_peak_bytes: bytes(states.target) + bytes(states.draft),
     };
   }
 
-  /* ---- an iteration --------------------------------------------------------------------------------------------- */
-
-  /* The record of an iteration as `iterations` yields it; new nodes get their ids. */
+  /** The record of an iteration that `iterations` yields; new nodes get their ids. @returns {Iteration} */
   add(step) {
     const {ids, pair, prompt} = this;
     const {index, input_beams, forest, layers, kept, slots_scored, slots_kept, phases, beams} = step;
     if (!ids.size) ids.set(input_beams[0].node, ROOT);
     const named = (item) => ({...item, node: ids.get(item.node)});
-    const input = input_beams.map(named);
     const nodes = this.nodes(step);
     const each = (key, write) =>
       layers.flatMap((layer, at) => layer[key].map((one, order) => write(one, at + 1, order)));
     const iteration = {
       index,
-      input_beams: input,
+      input_beams: input_beams.map(named),
       draft_depth: forest.layers.length,
       nodes,
       layers: layers.map((layer, at) => this.layer(layer, at + 1, step)),
@@ -142,27 +149,27 @@ class Recorder {
     return iteration;
   }
 
-  /* The nodes of the forest, layer by layer, then those that were drawn beside it. */
-  nodes({forest, layers, rowOf}) {
+  /** The nodes of the forest, layer by layer, then those that were drawn beside it. @returns {Node[]} */
+  nodes({forest, layers, nextTokensAfter}) {
     const {ids, pair} = this;
-    const found = [];
+    const nodes = [];
     const add = (node, layer, kind, numbers) => {
       const {parent, token: token_id} = node;
       const [text, bytes] = pair.tokenizer.piece(token_id);
       const ends = pair.eos.has(token_id);
       const own = {id: ids.size, parent: ids.get(parent), layer, token_id, text, kind, ends};
       ids.set(node, own.id);
-      found.push({...own, target_log_prob: finite(rowOf(parent)[token_id]), ...numbers, bytes});
+      nodes.push({...own, target_log_prob: finite(nextTokensAfter(parent)[token_id]), ...numbers, bytes});
     };
     forest.layers.forEach(({drafts, covers, distribution}, at) => {
       const layer = layers[at];
       const drafted = new Set(drafts);
-      const probs = new Map(distribution.candidates.map((pair, place) => [pair, distribution.probs[place]]));
+      const probs = new Map(distribution.candidates.map((candidate, index) => [candidate, distribution.probs[index]]));
       for (const node of new Set([...drafts, ...covers])) {
-        const place = layer ? layer.alive.findIndex((beam) => beam.node === node.parent) : -1;
+        const beam = layer ? layer.alive.findIndex((one) => one.node === node.parent) : -1;
         add(node, at + 1, drafted.has(node) ? "drafted" : "cover", {
           draft_log_prob: finite(forest.log_probs.get(node)),
-          target_prob: layer ? (layer.distribution.probs[layer.distribution.find(place, node.token)] ?? 0) : null,
+          target_prob: layer ? (layer.distribution.probs[layer.distribution.find(beam, node.token)] ?? 0) : null,
           draft_prob: probs.get(distribution.parents.indexOf(node.parent) * distribution.size + node.token) ?? 0,
         });
       }
@@ -172,9 +179,10 @@ class Recorder {
         if (!ids.has(node)) add(node, at + 1, "drawn", {draft_log_prob: null, target_prob, draft_prob: null});
       }
     });
-    return found;
+    return nodes;
   }
 
+  /** @param {VerifiedLayer} layer @param {number} number @returns {Layer} */
   layer({width, distribution, alive, kind, trials, outcome, beams, draft_probs}, number, {forest, size}) {
     const {ids, pair} = this;
     const ended = beams.filter(({node}) => pair.eos.has(node.token));

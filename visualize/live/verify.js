@@ -16,45 +16,60 @@ import {
   verdictOf,
 } from "../viewer/distribution.js";
 
+/** @import {ForestLayer, LayerWidth, LiveBeam, LiveDraw, LiveNode, LiveTrial, VerifiedLayer} from "../viewer/types" */
+
 /* What verification decides by; a lesson puts a broken rule in place of one of them. */
 export const RULES = {jointDistribution, Residual};
 
+/** @type {Omit<LiveTrial, "node" | "order" | "verdict" | "draft_prob">} */
 const UNTRIED = {residual_prob: null, c: null, S: null, acceptance: null, uniform: null};
 
-/* given: {forest, rowOf, settings, size, eos, uniform, noise, rules}. rowOf(node): the target's raw log-probabilities
- * after it; uniform(): the next random number; noise: of coupled draws. Returns the decided layers, at least one. */
-export function verified(given) {
-  let alive = given.forest.beams;
+/** The decided layers, at least one.
+ * @typedef {object} Task what there is to verify
+ * @property {import("./decode.js").Forest} forest
+ * @property {(node: LiveNode) => Float64Array} nextTokensAfter the target's raw log-probabilities after a node
+ * @property {any} settings @property {number} size @property {Set<number>} eos
+ * @property {() => number} uniform the next random number
+ * @property {import("./noise.js").Noise} noise of coupled draws
+ * @property {typeof RULES} rules
+ * @param {Task} task @returns {VerifiedLayer[]} */
+export function verified(task) {
+  let alive = task.forest.beams;
   const decided = [];
-  for (const drafts of given.forest.layers) {
-    const state = entered(given, alive, drafts);
-    if (!state.hasMass) break;
-    const width = widthOf(given, state);
-    const residual = residualOver(given, state, "draft", width.width);
-    const layer = completed(given, state, width, residual, triedAll(given, state, residual));
+  for (const guessed of task.forest.layers) {
+    const entry = entered(task, alive, guessed);
+    if (!entry.hasMass) break;
+    const width = widthOf(task, entry);
+    const residual = residualOver(task, entry, "draft", width.width);
+    const layer = completed(task, entry, width, residual, triedAll(task, entry, residual));
     decided.push(layer);
     if (!["passed", "landed"].includes(layer.outcome)) return decided;
     alive = layer.living;
   }
-  return [...decided, bonus(given, alive)];
+  return [...decided, bonus(task, alive)];
 }
 
-/* A layer before its first trial: both distributions, Q restricted to the alive beams and not renormalised. */
-function entered({rowOf, settings, size, rules}, alive, drafts) {
-  const rows = alive.map(({node}) => rowOf(node));
-  const distribution = rules.jointDistribution(rows, alive, settings, size);
-  const places = new Map(alive.map(({node}, place) => [node, place]));
+/** A layer before its first trial: both distributions, Q restricted to the alive beams and not renormalised.
+ * @param {Task} task @param {LiveBeam[]} alive @param {ForestLayer | null} guessed */
+function entered({nextTokensAfter, settings, size, rules}, alive, guessed) {
+  const distribution = rules.jointDistribution(
+    alive.map(({node}) => nextTokensAfter(node)),
+    alive,
+    settings,
+    size,
+  );
+  const beamOf = new Map(alive.map(({node}, beam) => [node, beam]));
   const draft_probs = distribution.probs.map(() => 0);
   let hasMass = false;
-  drafts?.distribution.candidates.forEach((candidate, at) => {
-    const place = places.get(drafts.distribution.parents[Math.floor(candidate / size)]);
-    if (place === undefined) return;
+  guessed?.distribution.candidates.forEach((candidate, at) => {
+    const beam = beamOf.get(guessed.distribution.parents[Math.floor(candidate / size)]);
+    if (beam === undefined) return;
     hasMass = true;
-    const index = distribution.find(place, candidate % size);
-    if (index !== undefined) draft_probs[index] = drafts.distribution.probs[at];
+    const index = distribution.find(beam, candidate % size);
+    if (index !== undefined) draft_probs[index] = guessed.distribution.probs[at];
   });
-  if (settings.forest === "coupled") hasMass = Boolean(drafts?.covers.some(({parent}) => places.has(parent)));
-  return {alive, distribution, places, draft_probs, hasMass, drafts};
+  if (settings.forest === "coupled") hasMass = Boolean(guessed?.covers.some(({parent}) => beamOf.has(parent)));
+  return {alive, distribution, beamOf, draft_probs, hasMass, guessed};
 }
 
 const residualOver = ({settings, rules}, {alive, distribution, draft_probs}, kind, width) =>
@@ -65,21 +80,19 @@ const residualOver = ({settings, rules}, {alive, distribution, draft_probs}, kin
     settings.replacement,
   );
 
-/* The width of a layer and what it follows from: both distributions. That of a coupled forest is fixed. */
-function widthOf({settings}, {distribution, draft_probs, drafts}) {
+/** The width of a layer and what it follows from: both distributions. That of a coupled forest is fixed.
+ * @param {Task} task @param {ReturnType<typeof entered>} entry @returns {LayerWidth} */
+function widthOf({settings}, {distribution, draft_probs, guessed}) {
   const support = distribution.candidates.length;
-  const chosen = (chances, numbers) => {
-    const count = reached(chances, settings.width_threshold);
-    return {width: bounded(count, support, settings), width_reason: reasonOf(count, support, settings), ...numbers};
-  };
   if (settings.forest === "coupled") {
     return {width: bounded(0, support, settings), width_reason: "min_width", ...chainNumbers([1], [])};
   }
-  const {length} = drafts.drafts;
-  const count = settings.replacement ? length : Math.min(length, drafts.distribution.candidates.length);
-  const chain_S = chainOf(distribution.probs, draft_probs, count);
+  const {length} = guessed.drafts;
+  const planned = settings.replacement ? length : Math.min(length, guessed.distribution.candidates.length);
+  const chain_S = chainOf(distribution.probs, draft_probs, planned);
   const numbers = chainNumbers(chain_S, alphasOf(chain_S));
-  return chosen(tailsOf(numbers.accepted_distribution), numbers);
+  const count = reached(tailsOf(numbers.accepted_distribution), settings.width_threshold);
+  return {width: bounded(count, support, settings), width_reason: reasonOf(count, support, settings), ...numbers};
 }
 
 /* What a width follows from, with the names of a trace. */
@@ -95,20 +108,22 @@ function chainNumbers(chain_S, alphas) {
   };
 }
 
-/* Tries the drafts in the order they were drawn. */
-function triedAll(given, {distribution, places, drafts}, residual) {
-  const gains = gainsOf(drafts, given.settings);
-  return drafts.drafts.map((node, order) => {
-    const draft_prob = drafts.distribution.isRanked ? 1 : Math.min(drafts.draft_probs[order] * gains[order], 1);
+/** Tries the drafts in the order they were drawn.
+ * @param {Task} task @param {ReturnType<typeof entered>} entry @param {Residual} residual @returns {LiveTrial[]} */
+function triedAll(task, {distribution, beamOf, guessed}, residual) {
+  const gains = gainsOf(guessed, task.settings);
+  return guessed.drafts.map((node, order) => {
+    const draft_prob = guessed.distribution.isRanked ? 1 : Math.min(guessed.draft_probs[order] * gains[order], 1);
+    /** @type {LiveTrial} */
     const trial = {node, order, verdict: residual.untried(node.parent), draft_prob, ...UNTRIED};
     if (trial.verdict === "unneeded") return trial;
     Object.assign(trial, residual.recorded);
     let at = null;
     if (!trial.verdict) {
-      at = distribution.find(places.get(node.parent), node.token) ?? null;
+      at = distribution.find(beamOf.get(node.parent), node.token) ?? null;
       trial.residual_prob = residual.left(at);
       trial.acceptance = residual.chance(at, draft_prob);
-      trial.uniform = given.uniform();
+      trial.uniform = task.uniform();
       trial.verdict = verdictOf(trial.uniform, trial.acceptance);
     }
     const isNoted = residual.note(trial.verdict, at, gains[order]);
@@ -121,8 +136,7 @@ function triedAll(given, {distribution, places, drafts}, residual) {
   });
 }
 
-/* The k-th draft came from Q times gain k on the candidates that were left: without replacement 1 / what was left of Q.
- * */
+/* The k-th draft came from Q times gain k on the candidates that were left: without replacement, 1 / the rest of Q. */
 function gainsOf({draft_probs, rest, distribution}, {replacement}) {
   if (replacement || distribution.isRanked) return draft_probs.map(() => 1);
   let left = rest;
@@ -130,16 +144,18 @@ function gainsOf({draft_probs, rest, distribution}, {replacement}) {
   return gains.reverse();
 }
 
-/* Draws the beams that are missing, and merges equal ones. */
-function completed(given, state, width, residual, trials) {
-  const {forest, settings, eos, uniform} = given;
-  const {alive, distribution, draft_probs} = state;
+/** Draws the beams that are missing, and merges equal ones.
+ * @param {Task} task @param {ReturnType<typeof entered>} entry @param {LayerWidth} width @param {Residual} residual
+ * @param {LiveTrial[]} trials @returns {VerifiedLayer} */
+function completed(task, entry, width, residual, trials) {
+  const {forest, settings, size, eos, uniform} = task;
+  const {alive, distribution, draft_probs} = entry;
   const accepted = residual.accepted.length;
-  const draws = [];
+  /** @type {LiveDraw[]} */ const draws = [];
   const nodes = new Map(); // by the index of the candidate
   const nodeAt = (at) => {
-    const parent = alive[Math.floor(distribution.candidates[at] / given.size)].node;
-    const token = distribution.candidates[at] % given.size;
+    const parent = alive[Math.floor(distribution.candidates[at] / size)].node;
+    const token = distribution.candidates[at] % size;
     return forest.find(parent, token) ?? {parent, token, length: parent.length + 1};
   };
   const grow = (at) => nodes.get(at) ?? nodes.set(at, nodeAt(at)).get(at);
@@ -154,7 +170,7 @@ function completed(given, state, width, residual, trials) {
     residual.take(at);
   };
   if (settings.forest === "coupled") {
-    for (const {at, noise} of coupledDraws(given, state, width.width)) draw(at, {...UNDRAWN, noise});
+    for (const {at, noise} of coupledDraws(task, entry, width.width)) draw(at, {...UNDRAWN, noise});
   }
   while (residual.accepted.length < width.width) {
     const drawn = uniform();
@@ -175,7 +191,7 @@ function completed(given, state, width, residual, trials) {
 
 const UNDRAWN = {c: null, S: null, uniform: null, cdf_low: null, cdf_high: null};
 
-/* The draws of a layer by the noise: of each draw, or without replacement of one for all, the largest score + noise. */
+/* The largest score + noise of each draw; without replacement all draws are the largest of one. */
 function coupledDraws({settings: {replacement}, noise, size}, {alive, distribution}, width) {
   if (distribution.ranks) return distribution.ranks.slice(0, width).map((at) => ({at, noise: 0}));
   const values = distribution.candidates.map((candidate) =>
@@ -190,10 +206,10 @@ function coupledDraws({settings: {replacement}, noise, size}, {alive, distributi
 }
 
 /* A layer drawn from the target's distribution alone, of the largest width. */
-function bonus(given, alive) {
-  const state = entered(given, alive, null);
-  const {max_width, replacement} = given.settings;
-  const width = replacement ? max_width : Math.min(max_width, state.distribution.candidates.length);
+function bonus(task, alive) {
+  const entry = entered(task, alive, null);
+  const {max_width, replacement} = task.settings;
+  const width = replacement ? max_width : Math.min(max_width, entry.distribution.candidates.length);
   const numbers = {width, width_reason: "bonus", ...chainNumbers([], [])};
-  return completed(given, state, numbers, residualOver(given, state, "bonus", width), []);
+  return completed(task, entry, numbers, residualOver(task, entry, "bonus", width), []);
 }

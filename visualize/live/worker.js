@@ -36,10 +36,10 @@ async function load({base, pair: name}) {
 
 async function run({prompt, settings}) {
   const text = pair.asPrompt(prompt);
-  const asked = {text, ids: pair.tokenizer.encode(text)};
-  for await (const told of decode(pair, asked, settings, {check: unlessStopped})) {
-    const [kind] = Object.keys(told);
-    tell(kind === "trace" ? "done" : kind, told);
+  const tokens = {text, ids: pair.tokenizer.encode(text)};
+  for await (const news of decode(pair, tokens, settings, {check: unlessStopped})) {
+    const [kind] = Object.keys(news);
+    tell(kind === "trace" ? "done" : kind, news);
     await breathe();
   }
 }

@@ -21,7 +21,7 @@ from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
 from dsbd.settings import DecodingSettings, ResolvedSettings, fields_of
 from dsbd.tracing.trace import Trace
-from visualize.race import speed_said
+from visualize.race import describe_speed
 from visualize.words import number
 
 FEWEST = 4
@@ -150,7 +150,7 @@ def pass_times(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None
     low, high = interval(several, one)
     if high >= BUSY * low:
         return Passes(f"{what}. This machine was busy: how long they take was not measured.")
-    ratio = speed_said(low, high).replace("fast", "long")
+    ratio = describe_speed(low, high).replace("fast", "long")
     bars = ((1, median(one), "write 1"), (CHECKED, median(several), f"check {CHECKED}"))
     _PASSES[pair] = Passes(f"{what}: checking {CHECKED} takes {ratio} on the machine of this page.", bars)
     return _PASSES[pair]
@@ -177,7 +177,7 @@ def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None))
     doing = {"measuring": "measuring how fast …", "busy": "this machine is busy: not measured"}
     part = parting(own, alone) if trace.settings.forest == "coupled" and alone else None
     answers = answers_said(own, alone, rows) or (f"the same text up to token {part}" if part else "")
-    headline = [speed_said(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
+    headline = [describe_speed(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
     return {
         "headline": [words for words in headline if words],
         "sentences": "" if beside.state == "measuring" else _sentences(trace, beside, speed, part),

@@ -1,9 +1,9 @@
 """The middleware in front of Gradio: which addresses are open, who may call, what a call may hold, and the headers.
 
 Gradio serves more than this page uses: it fetches any address of the web for ``/gradio_api/file=``, writes links and
-uploads to the disk, and shows its own statistics. All of that answers 404 here, before any name is resolved. It also
-uses the names in a call without checking that they exist, keeps them for ever, and stops its queue for good at an
-empty one; so every call is read here first.
+uploads to the disk, and shows its own statistics. All of that answers 404 here, before a name is resolved. Gradio also
+uses the names in a call without checking that they exist, keeps them for ever, and stops its queue for good at an empty
+one; so every call is read here first.
 """
 
 import json

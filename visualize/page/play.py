@@ -17,13 +17,12 @@ from typing import Any
 import gradio as gr
 
 from dsbd.errors import DsbdError, StoppedError
-from dsbd.models.lookup import Lookup
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 from dsbd.util import SMOLLM2, asset_path
 from visualize import decode_figure, forest_figure
 from visualize.pages.document import packed_json
-from visualize.race import seconds_said
+from visualize.race import describe_seconds
 from visualize.theme import Theme
 from visualize.words import Words
 
@@ -32,7 +31,7 @@ from .comparison import describe, pass_times
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
-from .race_markup import RECORDED, raced_said, rows_markup, rows_of, task_of
+from .race_markup import RECORDED, describe_recorded, rows_markup, rows_of, task_of
 from .runner import TARGETS, Pairs, Runner, Step
 
 COPIED = "Guesses are copied from the text: there is no small model. "
@@ -177,7 +176,7 @@ def _build_stage(runner: Runner, traces: dict[str, Trace], opening: str) -> gr.H
         "temperatures": {pair: fields.preset("exact", pair).temperature for pair in pairs.names},
         "examples": {pair: list(fields.examples_for(pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
-        "raced": {pairs.target(pair): raced_said(pair) for pair in pairs.names if pair in RECORDED},
+        "raced": {pairs.target(pair): describe_recorded(pair) for pair in pairs.names if pair in RECORDED},
         "passes": {pairs.target(pairs.first): passes and passes._asdict()},
         "note": RECORDED_NOTE,
         "own": OWN.strip("/"),
@@ -281,33 +280,33 @@ class ShownRun:
         if step.beside is not None:
             rows = [rows_in(self.trace, text) for text in (self.trace.result.text, step.beside.text)]
             yield {"stage": message("beside", **describe(self.trace, step.beside, rows))}
+        elif step.opening is not None:
+            yield self._begun(step.opening)
         elif step.iteration is None:
             yield {"note": step.doing}
         else:
             self.passes += 1
             self.unsent.append(step.iteration.to_dict())
-            if self.trace is None:
-                yield self._begun(step)
-            if step.trace is not None and step.trace.result is not None:
-                yield self._ended(step)
+            if step.trace is not None:
+                yield self._ended(step, step.trace)
             elif time.monotonic() - self.sent_at >= FRAME_SECONDS:
                 self.sent_at = time.monotonic()
                 yield {"stage": self._more(step), "note": f"{self.remark}Decoding, pass {self.passes} …"}
                 self.unsent = []
 
-    def _begun(self, step: Step) -> Frame:
+    def _begun(self, opening: Trace) -> Frame:
         pair = self.runner.pairs.get(self.pair)
-        copies = step.trace.settings.draft_depth and isinstance(pair.draft, Lookup)
-        self.remark += ("Sent as a chat. " if pair.is_chat else "") + (COPIED if copies else "")
-        self.trace = replace(step.trace, iterations=[], result=None)
-        return {"stage": message("begin", bulk=asdict(self.trace)), "last": None}
+        self.remark += "Sent as a chat. " if pair.is_chat else ""
+        self.remark += COPIED if opening.settings.draft_depth and pair.copies else ""
+        self.trace = opening
+        return {"stage": message("begin", bulk=opening.to_dict()), "last": None}
 
-    def _ended(self, step: Step) -> Frame:
-        self.trace = step.trace
-        seconds = seconds_said(self.trace.result.stats["seconds"])
+    def _ended(self, step: Step, trace: Trace) -> Frame:
+        assert trace.result is not None, "it comes with the last iteration"
+        self.trace, seconds = trace, describe_seconds(trace.result.stats["seconds"] or 0.0)
         self.note = f"{self.remark}Decoded just now: {counted('passes', self.passes)}, {seconds}."
-        whole = self.trace.to_dict() | {"iterations": []}
-        return {"stage": self._more(step, whole, drawn_rows(self.trace)), "note": self.note, "last": self.trace}
+        whole = replace(trace, iterations=[]).to_dict()
+        return {"stage": self._more(step, whole, drawn_rows(trace)), "note": self.note, "last": trace}
 
     def _more(self, step: Step, whole: Any = None, rows: str = "") -> str:
         """Return new iterations, and once the decode has ended the ``whole`` trace without them."""

@@ -12,7 +12,7 @@ function mount(race) {
     isPhased: !("unphased" in lane.dataset),
     count: lane.querySelector(".race-count"),
     finished: lane.querySelector(".race-count").textContent,
-    landed: [...lane.querySelectorAll("[data-at]")].map((span) => ({
+    commits: [...lane.querySelectorAll("[data-at]")].map((span) => ({
       span,
       at: Number(span.dataset.at),
       tokens: Number(span.dataset.tokens),
@@ -32,7 +32,7 @@ function mount(race) {
     for (const lane of lanes) {
       let tokens = 0;
       let passes = 0;
-      for (const one of lane.landed) {
+      for (const one of lane.commits) {
         const isThere = one.at <= now + 1e-6;
         one.span.classList.toggle("to-come", !isThere);
         if (isThere) {

@@ -27,21 +27,21 @@ from .race_markup import RECORDED, race_markup, recorded_race, task_of
 from .runner import Runner
 
 START = ("sampling", "beam_sampling", "speculative", "dsbd:exact", "dsbd")
-"""The default racers: with and without guesses, for one text and for several."""
+"""The default decoders: with and without guesses, for one text and for several."""
 MORE = (
     *(f"dsbd:{point}" for point in POINTS if point not in ("exact", "defaults")),
     *(method for method in METHODS if method not in START),
     *TRANSFORMERS,
     "play",
 )
-"""All others that can race."""
+"""All other decoders that can race."""
 PLAY = System("dsbd as in Play", "dsbd", DecodingSettings())
 """DSBD with every setting of the Play tab."""
 WIDTHS = ("min_width", "max_width", "width_threshold")
 """What makes the width dynamic. In a race the width of DSBD stays dynamic, even if the Play tab fixes it."""
 SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My questions", "own")]
 MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
-SAID = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
+RECORDED_NOTE = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
 LARGE = {SQL: ("2.45", "a third"), SMOLLM2: ("2.01", "less than half")}
 AT_SCALE = (
     " On an H100, with passes that cost what those of 7 billion parameters do, it was {} × as fast as beam sampling, "
@@ -73,18 +73,20 @@ def build_race_tab(runner: Runner, form: Form) -> None:
                 stop = gr.Button("Stop", variant="stop", visible=False, elem_id="race-stop")
         with gr.Accordion("Decoders, questions, runs and length", open=False, elem_classes="fold"), gr.Row():
             with gr.Column(min_width=240):
-                racers = gr.CheckboxGroup(_choices(START), value=list(START), label="Decoders", elem_id="race-racers")
+                decoders = gr.CheckboxGroup(
+                    _choices(START), value=list(START), label="Decoders", elem_id="race-decoders"
+                )
                 more = gr.CheckboxGroup(_choices(MORE), value=[], label="More decoders", elem_id="race-more")
             with gr.Column(min_width=240):
                 count = _slider(MOST_QUESTIONS, START_QUESTIONS, "How many questions", "race-questions", is_task)
                 runs = _slider(limits.max_compared_runs, START_RUNS, "Runs of each", "race-runs", info=OTHERS)
                 tokens = _slider(limits.max_new_tokens, START_TOKENS, "New tokens", "race-tokens")
         with gr.Row(elem_classes="race-shown", equal_height=False):
-            offered = [(title, name) for name, title in RECORDED.items()]
+            titles = [(title, name) for name, title in RECORDED.items()]
             recorded = gr.Radio(
-                offered, value=pair if pair in RECORDED else None, label="Recorded races", elem_id="race-recorded"
+                titles, value=pair if pair in RECORDED else None, label="Recorded races", elem_id="race-recorded"
             )
-            said = markup(note, elem_id="race-note")
+            notice = markup(note, elem_id="race-note")
         problem = markup("", "race-problem")
         staged = scripted(stage, '<div class="race-mount"></div>', "race.js", "race-stage")
         has_race = pair in RECORDED
@@ -93,27 +95,27 @@ def build_race_tab(runner: Runner, form: Form) -> None:
         lambda chosen: [gr.update(visible=chosen != "task"), gr.update(visible=chosen != "prompt")], source,
         [prompt, count], queue=False, **PRIVATE,
     )  # fmt: skip
-    recorded.input(opening, recorded, [staged, scatter, said], queue=False, **PRIVATE)
+    recorded.input(opening, recorded, [staged, scatter, notice], queue=False, **PRIVATE)
 
-    def changed(pair: Any) -> list[Any]:
+    def change_pair(pair: Any) -> list[Any]:
         start = next(iter(examples_for(pair).values()))
         return ["task" if pair == SQL else "prompt", start, pair if pair in RECORDED else None, *opening(pair)]
 
-    form.pair.input(changed, form.pair, [source, prompt, recorded, staged, scatter, said], queue=False, **PRIVATE)
+    form.pair.input(change_pair, form.pair, [source, prompt, recorded, staged, scatter, notice], queue=False, **PRIVATE)
 
-    def started(request: gr.Request, *given: Any) -> Iterator[list[Any]]:
-        yield from race_frames(runner, request.session_hash or "", *given)
+    def start(request: gr.Request, *values: Any) -> Iterator[list[Any]]:
+        yield from race_frames(runner, request.session_hash or "", *values)
 
-    def stopped(request: gr.Request) -> None:
+    def end(request: gr.Request) -> None:
         runner.stop(request.session_hash or "")
 
     buttons = [run, stop]
-    inputs = [form.pair, source, prompt, count, racers, more, runs, tokens, *form.fields]
-    waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": said}
+    inputs = [form.pair, source, prompt, count, decoders, more, runs, tokens, *form.fields]
+    waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": notice}
     begun = run.click(None, None, [*buttons, problem], js=BEGIN, **PRIVATE)
-    running = begun.then(started, inputs, [staged, scatter, said, problem, *buttons], **waits)
+    running = begun.then(start, inputs, [staged, scatter, notice, problem, *buttons], **waits)
     running.failure(lambda: READY, None, buttons, queue=False, **PRIVATE)
-    stop.click(stopped, None, None, queue=False, **PRIVATE)  # the race itself shows what ran until then
+    stop.click(end, None, None, queue=False, **PRIVATE)  # the race itself shows what ran until then
 
 
 def _slider(
@@ -133,17 +135,20 @@ def opening(pair: Any) -> tuple[str, Any, str]:
     """Return stage, figure and note before anything has run: the recorded race of a pair, if there is one."""
     if pair not in RECORDED:
         return "", gr.update(visible=False), NOTHING
-    found = recorded_race(pair)
-    machine = found.conditions.get("machine", {})
+    race = recorded_race(pair)
+    machine = race.table.conditions.get("machine", {})
     named = f"{machine.get('gpu') or machine.get('processor') or 'another machine'}, {machine.get('threads')} threads"
-    said = SAID.format(machine=escape(named)) + (AT_SCALE.format(*LARGE[pair]) if pair in LARGE else "")
-    return race_markup(found, task_of(pair), is_recorded=True), pareto_figure(found), said
+    note = RECORDED_NOTE.format(machine=escape(named)) + (AT_SCALE.format(*LARGE[pair]) if pair in LARGE else "")
+    return race_markup(race, task_of(pair), is_recorded=True), pareto_figure(race), note
 
 
-def asked_of(
+def questions_of(
     runner: Runner, pair: str, source: Any, prompt: Any, count: Any
 ) -> tuple[Sequence[str] | Sequence[Question], Task | None]:
-    """Return what a visitor asks, and what scores the answers. Raises: PromptError, SettingsError, TaskError."""
+    """Return the prompts or questions of a visitor, and the task that scores the answers.
+
+    Raises: PromptError, SettingsError, TaskError.
+    """
     if source == "task":
         task = task_of(pair)
         questions = task.questions(require_count("questions", count))
@@ -155,7 +160,7 @@ def asked_of(
     return [as_prompt(pair, line) for line in lines[: require_count("questions", count)]], None
 
 
-def racers_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[System, ...]:
+def systems_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[System, ...]:
     """Return systems in the page's order; points and widths keep their values, all else is as ``settings`` say.
 
     Raises: SettingsError: an unknown name, or none.
@@ -166,19 +171,19 @@ def racers_of(names: Sequence[Any], settings: DecodingSettings) -> tuple[System,
     for name in names:
         if name not in known:
             raise SettingsError(f"decoder is {str(name)[:60]!r}; choose among {', '.join(known)}")
-    found: list[System] = []
+    chosen: list[System] = []
     for name in (one for one in known if one in names):
         if name == "play":
-            found.append(replace(PLAY, settings=replace(settings, method="dsbd")))
+            chosen.append(replace(PLAY, settings=replace(settings, method="dsbd")))
             continue
         fixed = {"method", *POINTS.get(name.partition(":")[2], {}), *(WIDTHS if name.startswith("dsbd") else ())}
         values = {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in fixed}
-        found += systems([name], values)
-    return tuple(found)
+        chosen += systems([name], values)
+    return tuple(chosen)
 
 
 def race_frames(
-    runner: Runner, session: str, pair: Any, source: Any, prompt: Any, count: Any, racers: Any, more: Any, runs: Any,
+    runner: Runner, session: str, pair: Any, source: Any, prompt: Any, count: Any, decoders: Any, more: Any, runs: Any,
     tokens: Any, *values: Any,
 ) -> Iterator[list[Any]]:  # fmt: skip
     """Yield stage, figure, note, problem, Run and Stop; a frame for every run, the last with lanes, texts and table."""
@@ -186,36 +191,37 @@ def race_frames(
     task: Task | None = None
     try:
         name = runner.pairs.check(pair)
-        asked, task = asked_of(runner, name, source, prompt, count)
+        questions, task = questions_of(runner, name, source, prompt, count)
         shared = replace(settings_of("dsbd", values, runner.limits), max_new_tokens=require_count("tokens", tokens))
-        running = racers_of([*(racers or []), *(more or [])], shared)
-        texts = [one if isinstance(one, str) else one.prompt for one in asked]
+        chosen = systems_of([*(decoders or []), *(more or [])], shared)
+        texts = [one if isinstance(one, str) else one.prompt for one in questions]
         rounds = require_count("runs", runs)
-        work = partial(race, systems=list(running), prompts=list(asked), task=task, rounds=rounds)
-        each = [one.settings for one in running]
+        work = partial(race, systems=list(chosen), prompts=list(questions), task=task, rounds=rounds)
+        each = [one.settings for one in chosen]
         with closing(runner.race(session, name, texts, each, rounds, work)) as steps:
             for step in steps:
                 if isinstance(step, Race):
                     latest = step
                 else:
-                    yield [KEEP, KEEP, _going(step), "", KEEP, KEEP]
-        yield _shown(latest, task, MEASURED)
+                    yield [KEEP, KEEP, _progress(step), "", KEEP, KEEP]
+        yield _result(latest, task, MEASURED)
     except StoppedError as error:
         if latest is None:
             yield [KEEP, KEEP, f"{error} Nothing had run yet.", "", *READY]
         else:
-            yield _shown(latest, task, f"{error} Shown is what ran until then.")
+            yield _result(latest, task, f"{error} Shown is what ran until then.")
     except Exception as error:
         yield [KEEP, KEEP, "", alert(sentence(error)), *READY]
 
 
-def _going(progress: Progress) -> str:
+def _progress(progress: Progress) -> str:
+    """Return a bar, and what runs now."""
     who = "trying out forests for auto" if progress.doing == "auto" else escape(label_of(progress.name))
     bar = f'<progress value="{progress.done}" max="{progress.total}" aria-label="Runs done"></progress>'
     doing = f": {who}" if who else ""
     return f"{bar}<span>{progress.done} of {progress.total} runs done{doing}. What stands below is older.</span>"
 
 
-def _shown(found: Race | None, task: Task | None, note: str) -> list[Any]:
-    assert found is not None, "a race ends with its record"
-    return [race_markup(found, task), gr.update(value=pareto_figure(found), visible=True), note, "", *READY]
+def _result(race: Race | None, task: Task | None, note: str) -> list[Any]:
+    assert race is not None, "a race ends with its record"
+    return [race_markup(race, task), gr.update(value=pareto_figure(race), visible=True), note, "", *READY]

@@ -5,15 +5,13 @@ from functools import lru_cache
 
 from markupsafe import Markup
 
-from dsbd.bench import records
 from dsbd.bench.records import Race, load_race
 from dsbd.bench.sql import QueryLimits, Row, run_query
-from dsbd.bench.systems import TRANSFORMERS
 from dsbd.bench.task import Task
 from dsbd.bench.tasks import Library, load_task
 from dsbd.errors import QueryError
 from dsbd.util import SMOLLM2, asset_path
-from visualize import race as sayings
+from visualize import race as drawing
 from visualize.files import TEMPLATES
 from visualize.race import label_of
 from visualize.tokens import flowing
@@ -33,26 +31,18 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
 
     With a task, the queries of the answers show their rows.
     """
-    verdicts: dict[str, list[str]] = {}  # decoders of which the same is said share a line
-    for racer in race.racers:
-        if said := sayings.quality_said(racer, race):
-            verdicts.setdefault(said, []).append(label_of(racer.name))
-    seconds = sayings.seconds_of(race)
+    seconds = drawing.seconds_of(race)
     return TEMPLATES.get_template("page/race.html").render(
         race=race,
         task=task,
         is_recorded=is_recorded,
-        is_scored=any(answer.right is not None for racer in race.racers for answer in racer.answers),
         seconds=seconds,
         slower=max(1.0, SHORTEST_PLAY / seconds),
-        lanes=sayings.lanes_of(race),
-        lead=sayings.led_by(race) or (),
-        verdicts=verdicts,
-        sayings=sayings,
+        groups=drawing.groups_of(race),
+        drawing=drawing,
         counted=Words().counted,
         rows_of=rows_of,
         rows_markup=rows_markup,
-        passes_of=passes_of,
     )
 
 
@@ -61,17 +51,11 @@ def rows_markup(rows: Sequence[Row] | str | None) -> Markup:
     return Markup(TEMPLATES.get_template("page/rows.html").render(rows=rows, most=ROWS_SHOWN, cell=CELL))
 
 
-def passes_of(row: records.Row) -> float | None:
-    """Return passes without that of the prompt, which only in transformers brings a token."""
-    calls = row.target_calls
-    return calls if calls is None or row.method in TRANSFORMERS else calls - 1
-
-
 def question_line(prompt: str) -> str:
     """Return the question in a prompt: the line that begins with ``Q:``, else the first line."""
     lines = [line for line in prompt.splitlines() if line.strip()]
-    asked = [line for line in lines if line.startswith("Q:")]
-    return (asked or lines or [""])[0].removeprefix("Q:").strip()[:160]
+    questions = [line for line in lines if line.startswith("Q:")]
+    return (questions or lines or [""])[0].removeprefix("Q:").strip()[:160]
 
 
 @lru_cache
@@ -80,9 +64,13 @@ def recorded_race(pair: str) -> Race:
     return load_race(asset_path(f"races/{pair.rpartition(':')[2]}.json"))
 
 
-def raced_said(pair: str) -> str:
+def describe_recorded(pair: str) -> str:
     """Return how fast guesses were in a pair's recorded race, beside beam sampling."""
-    return f"In the recorded race: {sayings.headline_of(recorded_race(pair)).partition(',')[0]}, beside beam sampling."
+    race = recorded_race(pair)
+    row = drawing.guessing_row(race)
+    if row is None or row.ratio is None:
+        return ""
+    return f"In the recorded race: {drawing.describe_ratio(race, row.ratio)}, beside beam sampling."
 
 
 @lru_cache

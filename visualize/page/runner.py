@@ -23,12 +23,13 @@ from itertools import count
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-import dsbd
-from dsbd.api import planning
+from dsbd.api import DecodeRequest
 from dsbd.errors import DsbdError, PairError, StoppedError
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, load_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
+from dsbd.tracing.records import IterationRecord
+from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, SMOLLM2, cancel_check
 
 from .comparison import Compared, measure_speed
@@ -154,10 +155,12 @@ class Step(NamedTuple):
     """The next news of a decode, as plain data."""
 
     doing: str = ""
-    """What goes on before the first iteration, in words; all else is then None."""
-    trace: Any = None
-    """The trace as far as it goes, with the first and the last step of a decode."""
-    iteration: Any = None
+    """What goes on before the first iteration, in words; then all else is None."""
+    opening: Trace | None = None
+    """Before the first iteration: the trace without any; then all else is None."""
+    trace: Trace | None = None
+    """With the last iteration: the whole trace."""
+    iteration: IterationRecord | None = None
     """The record of an iteration."""
     text: str = ""
     """The best text so far."""
@@ -286,13 +289,16 @@ class Runner:
 def _decoded(
     pair: Pair, prompt: str, settings: DecodingSettings, cancel: StopSignal, gives_way: Callable[[], bool] | None
 ) -> Iterator[Step]:
-    for before in planning(pair, prompt, settings, cancel=cancel):
+    request = DecodeRequest(pair, prompt, settings, record=True, cancel=cancel)
+    for before in request.planning():
         yield Step(f"{before.doing.capitalize()}: {before.done} of {before.total} …")
-    is_first = True
-    for update in dsbd.stream(pair, prompt, settings, record=True, cancel=cancel):
-        trace = update.trace if is_first or update.result is not None else None
-        yield Step("", trace, update.iteration, update.text, len(update.settled_ids))
-        is_first = False
+    opening: Trace | None = None
+    for update in request.updates():
+        if opening is None and update.recorder is not None:
+            opening = update.recorder.opening()
+            yield Step(opening=opening)
+        trace = None if update.result is None else update.result.trace
+        yield Step("", None, trace, update.iteration, update.text, len(update.settled_ids))
     result = update.result
     if gives_way and result is not None and result.settings.draft_depth:
         beside = measure_speed(pair, prompt, result, lambda: cancel() or gives_way())

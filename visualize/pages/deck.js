@@ -9,7 +9,7 @@ globalThis.DsbdDeck ??= (() => {
   "use strict";
 
   function tell(slide) {
-    if (!slide || !slide.dataset || !("dsbdIt" in slide.dataset)) return;
+    if (!("dsbdIt" in (slide?.dataset ?? {}))) return;
     const shown = slide.querySelectorAll(".dsbd-step.visible").length;
     const place = {dsbd: "goto", it: Number(slide.dataset.dsbdIt), step: Number(slide.dataset.dsbdStep) + shown};
     for (const frame of slide.querySelectorAll("iframe.dsbd-frame")) {

@@ -1,7 +1,7 @@
-"""What every stand-alone page is made of: templates, styles and scripts, packed data and the viewer.
+"""The parts of every stand-alone page: templates, styles and scripts, compressed data and the viewer.
 
-Pages are Jinja templates beside this file, which escape what they are given; ``Markup`` is HTML already. A page loads
-nothing from the network except what its kit allows.
+Pages are Jinja templates beside this file, which escape every value but ``Markup``, which is HTML already. A page loads
+nothing from the network except what its assets allow.
 """
 
 import base64
@@ -26,26 +26,19 @@ _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{
 
 
 @dataclass(frozen=True)
-class Kit:
-    """The parts of a page that make its viewer work."""
+class PageAssets:
+    """What a page needs for its viewer to work."""
 
-    head: Markup
-    """Styles."""
-    body: Markup | str = ""
-    """The viewer and its host script; code that starts them must follow."""
-    files: bool = False
-    """True if scripts, style sheets and pictures are files beside the page."""
-    asks: bool = False
-    """True if the page asks its own server for more."""
+    head: Markup  # styles
+    body: Markup | str = ""  # the viewer and its host script; the code that starts them must follow
+    has_files: bool = False  # True if scripts, style sheets and pictures are files beside the page
+    fetches: bool = False  # True if the page fetches more from its own server
 
 
-def render(template: str, kit: Kit, *, language: str = "en", **values: Any) -> str:
-    """Return a page: a template filled with values and with the words of a language."""
-    words = Words(language)
-    is_rtl = words.table["direction"] == "rtl"
-    return TEMPLATES.get_template(f"pages/{template}").render(
-        kit=kit, language=language, words=words, is_rtl=is_rtl, **values
-    )
+def render(template: str, assets: PageAssets, *, language: str = "en", **values: Any) -> str:
+    """Return a page: a template filled with values, and with the words of a language."""
+    values |= {"assets": assets, "language": language, "words": (words := Words(language))}
+    return TEMPLATES.get_template(f"pages/{template}").render(values, is_rtl=words.table["direction"] == "rtl")
 
 
 def page_file(name: str) -> str:
@@ -65,56 +58,55 @@ def script(source: str) -> Markup:
 
 
 TEMPLATES.globals.update(
-    letter=lambda place: ascii_uppercase[place % 26],
-    script_of=lambda name: script(page_file(name)),
+    letter=lambda index: ascii_uppercase[index % 26], script_of=lambda name: script(page_file(name))
 )
 
 
 def packed(text: str) -> str:
-    """Pack text for a page: gzip in base 64, which ``unpack.js`` unpacks; equal texts give equal results.
+    """Compress text for a page with gzip, in base 64; ``unpack.js`` decompresses it. Equal texts give equal results.
 
-    No character of base 64 means anything in HTML. So no token text can end the element around it. Half of a surrogate
+    No character of base 64 means anything in HTML, so no token text can end the element around it. Half of a surrogate
     pair becomes an escape.
     """
     return base64.b64encode(gzip.compress(text.encode("utf-8", "backslashreplace"), 9, mtime=0)).decode("ascii")
 
 
 def packed_json(data: Any) -> str:
-    """Pack plain data as JSON."""
+    """Compress plain data as JSON."""
     return packed(json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
 def packed_element(name: str, content: str) -> Markup:
-    """Return an element with packed text, which the host script finds by name."""
+    """Return an element with compressed text, which the host script finds by name."""
     return Markup(f'<script type="application/gzip" id="{name}">{content}</script>')
 
 
 def data_element(name: str, data: Any) -> Markup:
-    """Return an element of a class with plain data in it, for a script that fills it."""
+    """Return an element with this class and plain data, which a script fills."""
     return Markup(f'<div class="{name}"><script type="application/json">{htmlsafe_json_dumps(data)}</script></div>')
 
 
 def trace_element(trace: Trace) -> Markup:
-    """Return the element with the trace of the page's viewer."""
+    """Return the element that holds the trace of the page's viewer."""
     return packed_element("dsbd-trace", packed_json(trace.to_dict()))
 
 
-def carried_kit(*styles: str) -> Kit:
-    """Return the parts as text inside the page."""
+def inline_assets(*styles: str) -> PageAssets:
+    """Return assets that are text inside the page."""
     assets = viewer_assets()
     css = _STYLE.format(css=json.dumps(assets["css"]))
     viewer = packed_element("dsbd-viewer", packed("\n".join([css, assets["js_classic"], page_file("host.js")])))
-    return Kit(style(page_file("page.css"), *styles), viewer + "\n" + script(page_file("unpack.js")))
+    return PageAssets(style(page_file("page.css"), *styles), viewer + "\n" + script(page_file("unpack.js")))
 
 
-def shared_kit(folder: str, *styles: str) -> Kit:
-    """Return the parts as links to the files of :func:`kit_files`; ``folder`` is their address, with a slash."""
+def linked_assets(folder: str, *styles: str) -> PageAssets:
+    """Return assets that link to the files of :func:`shared_files`; ``folder`` is their address, with a slash."""
     sheet = Markup('<link rel="stylesheet" href="{}">').format(folder + STYLE_FILE)
-    files = Markup().join(Markup('<script src="{}"></script>').format(folder + name) for name in SCRIPTS)
-    return Kit(sheet + (style(*styles) if styles else ""), files, files=True)
+    scripts = Markup().join(Markup('<script src="{}"></script>').format(folder + name) for name in SCRIPTS)
+    return PageAssets(sheet + (style(*styles) if styles else ""), scripts, has_files=True)
 
 
-def kit_files() -> dict[str, str]:
+def shared_files() -> dict[str, str]:
     """Return the files that the pages of a site share, by name."""
     assets = viewer_assets()
     files = {name: page_file(name) for name in ("unpack.js", "host.js", "keep.js", "deck.js")}

@@ -16,8 +16,6 @@ globalThis.DsbdHost = (() => {
   const ACTS = ["first", "previous", "next", "last", "shown"];
   const SLIDE = 850; // pixels across that forest and card side by side take
 
-  /* ---- one viewer ------------------------------------------------------------------------- */
-
   /* A slide is read from the tenth row: a bare viewer is as large as its frame has room, pass by pass. */
   function fillFrame(element, listeners) {
     let turn = 0;
@@ -66,9 +64,9 @@ globalThis.DsbdHost = (() => {
       },
       /* Another decode, made in this browser (visualize/live/panel.js). It ends one step before the end of its best
        * pass: there everything is decided, and nothing has faded yet. */
-      show({trace: made, news, isLive}) {
-        if (trace === made) handle.add(news, {result: made.result, follow: isLive});
-        else handle.setTrace((trace = made), {follow: isLive});
+      show({trace: decode, news, isLive}) {
+        if (trace === decode) handle.add(news, {result: decode.result, follow: isLive});
+        else handle.setTrace((trace = decode), {follow: isLive});
         if (isLive || !count()) return;
         const won = trace.iterations.map((iteration) => iteration.layers.length);
         handle.goto({it: won.indexOf(Math.max(...won)), step: Infinity});
@@ -84,8 +82,6 @@ globalThis.DsbdHost = (() => {
     };
   }
 
-  /* ---- messages --------------------------------------------------------------------------- */
-
   function listen(viewer) {
     const whole = (value) => (Number.isInteger(value) && value >= 0 ? value : undefined);
     addEventListener("message", ({data, source}) => {
@@ -99,7 +95,7 @@ globalThis.DsbdHost = (() => {
   async function start() {
     if (parent !== window) document.documentElement.classList.add("framed");
     const viewer = await opened();
-    for (const said of document.querySelectorAll(".said")) said.replaceChildren(...viewer.text());
+    for (const element of document.querySelectorAll(".said")) element.replaceChildren(...viewer.text());
     if ("address" in viewer.element.dataset) {
       listen(viewer);
       if (parent !== window) parent.postMessage({dsbd: "ready"}, "*");
@@ -115,8 +111,8 @@ globalThis.DsbdHost = (() => {
 globalThis.DsbdCards = {
   async fill(root, viewer) {
     "use strict";
-    for (const place of root.querySelectorAll(".cut")) {
-      place.append(viewer.handle.cutFill({it: Number(place.dataset.it), layer: Number(place.dataset.layer)}));
+    for (const element of root.querySelectorAll(".cut")) {
+      element.append(viewer.handle.cutFill({it: Number(element.dataset.it), layer: Number(element.dataset.layer)}));
     }
     const lab = document.getElementById("lab-script");
     if (lab) dsbdRun(await dsbdUnpack(lab.textContent));

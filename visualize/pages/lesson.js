@@ -62,28 +62,18 @@ function slidesOf({root, forward, back, onswitch}) {
   }
 
   const isRight = document.documentElement.dir === "rtl";
-  const ACTS = {
-    ArrowRight: isRight ? back : forward,
-    ArrowLeft: isRight ? forward : back,
-    PageDown: forward,
-    PageUp: back,
-    f: fill,
-    F: fill,
-    Escape: () => turn(false),
-  };
+  const arrows = {ArrowRight: isRight ? back : forward, ArrowLeft: isRight ? forward : back};
+  const ACTS = {...arrows, PageDown: forward, PageUp: back, f: fill, F: fill, Escape: () => turn(false)};
   /* In the capture phase: the viewer has its own arrows. A field keeps all keys but those of a clicker. */
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      const {key, target} = event;
-      if (!isOn() || !ACTS[key] || event.altKey || event.ctrlKey || event.metaKey) return;
-      if (!/^(Page|Esc)/.test(key) && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
-      event.preventDefault();
-      event.stopPropagation();
-      ACTS[key]();
-    },
-    true,
-  );
+  const onKey = (event) => {
+    const {key, target} = event;
+    if (!isOn() || !ACTS[key] || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (!/^(Page|Esc)/.test(key) && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    ACTS[key]();
+  };
+  document.addEventListener("keydown", onKey, true);
   root.querySelector("button.slides").addEventListener("click", () => turn(true));
   root.querySelector("button.end").addEventListener("click", () => turn(false));
   root.querySelector("button.full").addEventListener("click", fill);
@@ -116,8 +106,6 @@ function slidesOf({root, forward, back, onswitch}) {
   note.setAttribute("role", "status");
   viewer.element.before(note);
 
-  /* ---- what is hidden --------------------------------------------------------------------- */
-
   /* The card of the first unanswered question from here on: the viewer goes no further. */
   function barrier() {
     if (state.teacher || !viewer.isRecorded()) return null;
@@ -139,8 +127,6 @@ function slidesOf({root, forward, back, onswitch}) {
     viewer.handle.goto(limit);
     note.textContent = words.locked;
   });
-
-  /* ---- cards ------------------------------------------------------------------------------ */
 
   function place() {
     const isShown = state.answered.has(state.card) || state.teacher;
@@ -194,8 +180,6 @@ function slidesOf({root, forward, back, onswitch}) {
     }
   });
 
-  /* ---- slides ----------------------------------------------------------------------------- */
-
   function forward() {
     const at = state.card;
     if (cards[at].asks && !state.answered.has(at)) answer(articles[at], at);
@@ -204,8 +188,6 @@ function slidesOf({root, forward, back, onswitch}) {
 
   addEventListener("resize", () => arrange());
   const slides = slidesOf({root, forward, back: () => show(state.card - 1), onswitch: () => teach(false)});
-
-  /* ---- teacher, print, address ------------------------------------------------------------ */
 
   function teach(on) {
     state.teacher = on;
@@ -230,10 +212,10 @@ function slidesOf({root, forward, back, onswitch}) {
   find("button.teach").addEventListener("click", () => teach(!state.teacher));
   find("button.print").addEventListener("click", () => print());
 
-  const found = new URLSearchParams(location.hash.slice(1));
-  state.card = /^\d{1,4}$/.test(found.get("card") || "") ? Number(found.get("card")) - 1 : 0;
-  const teacher = found.get("teacher") === "1";
+  const query = new URLSearchParams(location.hash.slice(1));
+  state.card = /^\d{1,4}$/.test(query.get("card") || "") ? Number(query.get("card")) - 1 : 0;
+  const teacher = query.get("teacher") === "1";
   show(state.card, false);
   if (teacher) teach(true);
-  slides.turn(found.has("slides") || (parent !== window && innerWidth < 1100 && innerHeight <= 500)); // a course's frame
+  slides.turn(query.has("slides") || (parent !== window && innerWidth < 1100 && innerHeight <= 500)); // a course's frame
 })();

@@ -1,4 +1,4 @@
-"""Reads a lesson as a teacher writes it: a Markdown file of cards, each at a place in a trace, with questions.
+"""Reads a lesson as a teacher writes it: a Markdown file of cards, each with a place in a trace, and questions.
 
 ---
 title: One iteration by hand
@@ -40,19 +40,17 @@ from visualize.forest import steps_of
 from visualize.words import Words
 
 KEYS = {"title": True, "trace": True, "language": False, "summary": False}
-"""Keys of the front matter; True if a lesson must have it."""
-PLACE = ("iteration", "layer", "node", "phase", "step")
+"""Keys of the front matter; True = required."""
+PLACE_KEYS = ("iteration", "layer", "node", "phase", "step")
 LESSON_BYTES, PICTURE_BYTES, TABLES_BYTES = 1_000_000, 4_000_000, 100_000
 PICTURES = {".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
-MOST_WORDS, MOST_LAYERS = 4, 3
-"""Of the tables of a lab."""
+MOST_WORDS, MOST_LAYERS = 4, 3  # limits for the tables of a lab
 _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
-_BLOCK = re.compile(r"^```(?P<kind>lab|cut|lanes|live)(?: (?P<given>[^\n]*))?\n(?P<instead>.*?)^```$", re.M | re.S)
+_BLOCK = re.compile(r"^```(?P<kind>lab|cut|lanes|live)(?: (?P<argument>[^\n]*))?\n(?P<instead>.*?)^```$", re.M | re.S)
 _REMEDY = "assets/lessons/three-words.json is such a file"
 Line = tuple[int, str]
-Place = tuple[int, int]
-"""An iteration and a step of it, from 0."""
+Place = tuple[int, int]  # an iteration and one of its steps, both from 0
 
 
 @dataclass(frozen=True)
@@ -65,37 +63,30 @@ class Block:
     - ``live``: the reader's browser decodes a prompt with the settings of the lesson's trace.
     """
 
-    given: str
+    argument: str
     """``lab``: the file of tables (JSON), beside the lesson. ``cut``: the iteration and the layer. ``lanes``: ``alone``
     shows only the upper lane, the large model. ``live``: the prompt; empty = that of the trace."""
-    instead: str
-    """Markdown, shown on paper and without scripts."""
+    instead: str  # Markdown, shown on paper and without scripts
 
 
 @dataclass(frozen=True)
 class LessonCard:
-    """One thing to look at, with or without a question about it. Texts are Markdown."""
+    """One thing to look at, with or without a question. Texts are Markdown."""
 
-    title: str
-    """Empty for the introduction."""
+    title: str  # empty for the introduction
     text: str
     place: str | None
-    """Where the viewer goes; None = it stays. A question is asked one step before, and its answer leads here."""
-    line: int
-    """Line of its header in the file."""
-    blocks: dict[str, Block]
-    """By kind."""
-    options: tuple[str, ...] = ()
-    """The answers to choose from; empty if nothing is asked."""
-    right: int = 0
-    """Index of the right option, from 0."""
-    explanation: str = ""
-    """Shown with the answer; may be empty."""
+    """Where the viewer goes; None = it stays. A question is asked one step earlier, and its answer leads here."""
+    line: int  # line of its header in the file
+    blocks: dict[str, Block]  # by kind
+    options: tuple[str, ...] = ()  # the answers to choose from; empty = no question
+    right: int = 0  # index of the right option, from 0
+    explanation: str = ""  # shown with the answer; may be empty
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson as written; its trace is not read yet."""
+    """A lesson as written; its trace has not been read yet."""
 
     path: Path
     title: str
@@ -106,42 +97,42 @@ class Lesson:
 
 
 def place_in(trace: Trace, written: str) -> Place:
-    """Return a place of a trace as people write it, ``iteration=4 layer=2 node=17``: the first step that fits it all.
+    """Find a place that people write as ``iteration=4 layer=2 node=17``: the first step that fits all of it.
 
-    ``node`` is an id of the trace, and its step the one that tries or draws it; ``phase`` is ``draft``, ``score``,
+    ``node`` is an id of the trace, which fits the step that tries or draws it; ``phase`` is ``draft``, ``score``,
     ``verify`` or ``commit``. Written iterations and steps count from 1, as in the viewer's address.
 
     Raises:
         ValueError: it is no place; the message says what is wrong.
         TraceError: the trace has no such place.
     """
-    asked: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     for word in written.split():
         name, _, value = word.partition("=")
-        if name in asked or name not in PLACE:
+        if name in keys or name not in PLACE_KEYS:
             raise ValueError(f"{word!r} is no place; write iteration=, layer=, node=, phase= or step=, each once")
         if name == "phase" and value not in ITERATION_PHASES:
             raise ValueError(f"phase is {value!r}; choose one of {', '.join(ITERATION_PHASES)}")
         if name != "phase" and not (value.isascii() and value.isdigit() and len(value) < 10):
             raise ValueError(f"{name} is {value!r}; write a whole number")
-        asked[name] = value if name == "phase" else int(value)
-        if name in ("iteration", "step") and asked[name] == 0:
+        keys[name] = value if name == "phase" else int(value)
+        if name in ("iteration", "step") and keys[name] == 0:
             raise ValueError(f"{name}=0: {name}s count from 1")
-    number, count = asked.get("iteration", 1), len(trace.iterations)
+    number, count = keys.get("iteration", 1), len(trace.iterations)
     if number > count:
         raise TraceError(f"iteration={number}: this trace has iterations from 1 to {count}")
     steps = steps_of(trace.iterations[number - 1], trace.settings)
-    if asked.get("step", 1) > len(steps):
-        raise TraceError(f"step={asked['step']}: iteration {number} has steps from 1 to {len(steps)}")
-    if "step" in asked:
-        return number - 1, asked["step"] - 1
-    layer, node = asked.get("layer"), asked.get("node")
-    phase = asked.get("phase", None if layer is None or node is not None else "verify")
-    for at, step in enumerate(steps):
+    if keys.get("step", 1) > len(steps):
+        raise TraceError(f"step={keys['step']}: iteration {number} has steps from 1 to {len(steps)}")
+    if "step" in keys:
+        return number - 1, keys["step"] - 1
+    layer, node = keys.get("layer"), keys.get("node")
+    phase = keys.get("phase", None if layer is None or node is not None else "verify")
+    for index, step in enumerate(steps):
         is_node = node is None or (step.record is not None and step.record.node == node)
-        now = step.phase if step.phase in ITERATION_PHASES else "verify"
-        if is_node and layer in (None, step.layer) and phase in (None, now):
-            return number - 1, at
+        step_phase = step.phase if step.phase in ITERATION_PHASES else "verify"
+        if is_node and layer in (None, step.layer) and phase in (None, step_phase):
+            return number - 1, index
     known = ", ".join(map(str, sorted({step.record.node for step in steps if step.record})))
     raise TraceError(f"{written}: iteration {number} has no such step; it tries or draws the nodes {known}")
 
@@ -171,21 +162,21 @@ def read_lesson(path: str | Path) -> Lesson:
 
 
 def _front_matter(lines: list[Line]) -> tuple[dict[str, str], list[Line]]:
-    """Return the keys, and the lines behind them. Raises: ValueError, as all below."""
+    """Return the keys, and the lines after them. Raises: ValueError, as do all functions below."""
     if not lines or lines[0][1].strip() != "---":
         raise ValueError("line 1: a lesson opens with --- and lines such as title: …, then ---")
-    found: dict[str, str] = {}
-    for at, (number, line) in enumerate(lines[1:], 1):
+    values: dict[str, str] = {}
+    for index, (number, line) in enumerate(lines[1:], 1):
         if line.strip() == "---":
-            missing = [key for key, needed in KEYS.items() if needed and not found.get(key)]
+            missing = [key for key, required in KEYS.items() if required and not values.get(key)]
             if missing:
                 raise ValueError(f"line {number}: no {' and no '.join(missing)} before this line")
-            return found, lines[at + 1 :]
+            return values, lines[index + 1 :]
         key, colon, value = (part.strip() for part in line.partition(":"))
-        if line.strip() and (not colon or key not in KEYS or key in found):
+        if line.strip() and (not colon or key not in KEYS or key in values):
             keys = ", ".join(f"{key}:" for key in KEYS)
             raise ValueError(f"line {number}: {line[:60]!r}; write {keys} each once at most")
-        found[key] = value
+        values[key] = value
     raise ValueError("line 1: the opening --- is never closed by another ---")
 
 
@@ -204,33 +195,33 @@ def _parts(lines: list[Line]) -> list[tuple[Line, list[Line]]]:
 
 def _card(header: Line, inside: list[Line]) -> LessonCard:
     number, line = header
-    matched = _HEADER.fullmatch(line)
-    if matched is None or not matched["title"]:
+    match = _HEADER.fullmatch(line)
+    if match is None or not match["title"]:
         raise ValueError(f"line {number}: {line[:60]!r}; write ## Title {{iteration=1 layer=1 node=2}}")
-    marked = [at for at, (_, text) in enumerate(inside) if _OPTION.fullmatch(text.rstrip())]
-    end = marked[0] if marked else len(inside)
+    options = [index for index, (_, text) in enumerate(inside) if _OPTION.fullmatch(text.rstrip())]
+    end = options[0] if options else len(inside)
     text, blocks = _blocks(_joined(inside[:end]), number)
-    asked = _question(inside[end:], len(marked)) if marked else {}
-    return LessonCard(matched["title"], text, matched["place"], number, blocks, **asked)
+    question = _question(inside[end:], len(options)) if options else {}
+    return LessonCard(match["title"], text, match["place"], number, blocks, **question)
 
 
 def _blocks(text: str, line: int) -> tuple[str, dict[str, Block]]:
     """Take the blocks out of a card's text."""
     blocks: dict[str, Block] = {}
-    for found in _BLOCK.finditer(text):
-        kind, given, instead = found["kind"], found["given"] or "", found["instead"]
+    for match in _BLOCK.finditer(text):
+        kind, argument, instead = match["kind"], match["argument"] or "", match["instead"]
         if kind in blocks:
             raise ValueError(f"line {line}: a card has one ```{kind}")
         if kind == "lab":
-            given, _, instead = instead.partition("\n")
-        blocks[kind] = Block(given.strip(), instead.strip())
+            argument, _, instead = instead.partition("\n")
+        blocks[kind] = Block(argument.strip(), instead.strip())
     return _BLOCK.sub("", text).strip(), blocks
 
 
 def _question(lines: list[Line], count: int) -> dict[str, Any]:
     """Read a question: its options, then nothing but an explanation."""
-    options = [found for _, text in lines[:count] if (found := _OPTION.fullmatch(text.rstrip()))]
-    right = [at for at, option in enumerate(options) if option["mark"] != " "]
+    options = [match for _, text in lines[:count] if (match := _OPTION.fullmatch(text.rstrip()))]
+    right = [index for index, option in enumerate(options) if option["mark"] != " "]
     if len(options) != count or count < 2 or len(right) != 1:
         raise ValueError(
             f"line {lines[0][0]}: a question has two options or more, one below the other, and one of them [x]; "
@@ -239,8 +230,8 @@ def _question(lines: list[Line], count: int) -> dict[str, Any]:
     for number, text in lines[count:]:
         if text.strip() and not text.startswith(">"):
             raise ValueError(f"line {number}: after the options write only the explanation, after >")
-    told = _joined([(number, text.removeprefix(">").removeprefix(" ")) for number, text in lines[count:]])
-    return {"options": tuple(option["text"] for option in options), "right": right[0], "explanation": told}
+    explanation = _joined([(number, text.removeprefix(">").removeprefix(" ")) for number, text in lines[count:]])
+    return {"options": tuple(option["text"] for option in options), "right": right[0], "explanation": explanation}
 
 
 def _joined(lines: list[Line]) -> str:
@@ -249,7 +240,7 @@ def _joined(lines: list[Line]) -> str:
 
 @pydantic_dataclass(frozen=True)
 class Tables:
-    """Two models of a lab as tables: a distribution per path, a string with one digit for each word before."""
+    """The two models of a lab as tables: a distribution for each path, a string with one digit for each word so far."""
 
     words: Annotated[list[str], Field(min_length=2, max_length=MOST_WORDS)]
     prompt: str
@@ -258,38 +249,34 @@ class Tables:
     draft: dict[str, list[float]]
 
 
-def read_tables(path: Path) -> dict[str, Any]:
+def read_tables(file: Path) -> dict[str, Any]:
     """Read the tables of a lab (JSON) as plain data. Raises: LessonError; it names what is wrong."""
     try:
-        plain = asdict(TypeAdapter(Tables).validate_json(read_file(path, TABLES_BYTES).removeprefix(BOM_UTF8)))
+        plain = asdict(TypeAdapter(Tables).validate_json(read_file(file, TABLES_BYTES).removeprefix(BOM_UTF8)))
     except OSError as error:
-        raise LessonError(f"tables {path.name!r}: {error.strerror or error}") from None
+        raise LessonError(f"tables {file.name!r}: {error.strerror or error}") from None
     except ValidationError:
-        what = f"words (2 to {MOST_WORDS}), prompt, layers (2 to {MOST_LAYERS}), target and draft"
-        raise LessonError(f"tables {path.name!r}: write {what}; {_REMEDY}") from None
+        fields = f"words (2 to {MOST_WORDS}), prompt, layers (2 to {MOST_LAYERS}), target and draft"
+        raise LessonError(f"tables {file.name!r}: write {fields}; {_REMEDY}") from None
     count = len(plain["words"])
     for model, length in product(("target", "draft"), range(plain["layers"])):
-        for at in map("".join, product(map(str, range(count)), repeat=length)):
-            distribution = plain[model].get(at, [])
-            if (
-                len(distribution) != count
-                or min(distribution) < 0
-                or not math.isclose(math.fsum(distribution), 1.0, abs_tol=1e-9)
-            ):
-                no_distribution = f"{model} after {at!r} is no distribution; write {count} probabilities that sum to 1"
-                raise LessonError(f"tables {path.name!r}: {no_distribution}; {_REMEDY}")
+        for path in map("".join, product(map(str, range(count)), repeat=length)):
+            probs = plain[model].get(path, [])
+            if len(probs) != count or min(probs) < 0 or not math.isclose(math.fsum(probs), 1.0, abs_tol=1e-9):
+                rule = f"{model} after {path!r} is no distribution; write {count} probabilities that sum to 1"
+                raise LessonError(f"tables {file.name!r}: {rule}; {_REMEDY}")
     return plain
 
 
 def markdown(text: str, folder: Path, *, inline: bool = False) -> Markup:
-    """Turn Markdown into harmless HTML: none of the author's HTML, no scripts, pictures from ``folder`` only.
+    """Turn Markdown into harmless HTML: no HTML of the author, no scripts, and pictures only from ``folder``.
 
-    ``inline``: a line without a paragraph around it. Raises: LessonError.
+    ``inline``: one line, without a paragraph around it. Raises: LessonError.
     """
 
-    def image(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-        tokens[at].attrs["src"] = _picture(str(tokens[at].attrs["src"]), folder)
-        return self.image(tokens, at, options, env)
+    def image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        tokens[index].attrs["src"] = _picture(str(tokens[index].attrs["src"]), folder)
+        return self.image(tokens, index, options, env)
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     reader.add_render_rule("image", image)
@@ -297,13 +284,12 @@ def markdown(text: str, folder: Path, *, inline: bool = False) -> Markup:
 
 
 def _picture(name: str, folder: Path) -> str:
-    """Return a picture file below the folder as a data address."""
+    """Return a picture file in the folder, or below it, as a data address."""
     kind = PICTURES.get(Path(name).suffix.lower())
     path = (folder / name).resolve()
     if kind is None or not path.is_relative_to(folder.resolve()):
-        raise LessonError(
-            f"picture {name!r}: name a {', '.join(PICTURES)} file beside the lesson; pictures are not fetched"
-        )
+        rule = f"name a {', '.join(PICTURES)} file beside the lesson; pictures are not fetched"
+        raise LessonError(f"picture {name!r}: {rule}")
     try:
         content = read_file(path, PICTURE_BYTES)
     except OSError as error:

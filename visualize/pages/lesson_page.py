@@ -1,5 +1,5 @@
 """Makes the page of a lesson (cards beside the viewer, verdicts hidden until answered, a printed hand-out) and of an
-article (a lesson without questions, whose cards scroll past one viewer; what has a lab stands below)."""
+article (a lesson without questions, whose cards scroll past one viewer; cards with a lab stand below)."""
 
 import base64
 from collections.abc import Iterator
@@ -15,20 +15,19 @@ from dsbd.util import check_output
 from visualize.files import write
 from visualize.forest import forest_graph, steps_of
 from visualize.pages import document
-from visualize.pages.document import Kit, data_element
+from visualize.pages.document import PageAssets, data_element
 from visualize.pages.lesson import Block, Lesson, LessonCard, Place, markdown, place_in, read_lesson, read_tables
-from visualize.pages.live import live_element, live_kit
+from visualize.pages.live import live_element, with_live
 from visualize.svg import describe, forest_svg
 from visualize.viewer.bundle import classic
 from visualize.words import Words
 
-RUNS = 5000
-"""Decodes of a lab."""
+LAB_DECODES = 5000
 LAB_ENTRY = "pages/lab/lab.js"
 
 
 class Stop(NamedTuple):
-    """Where the viewer stands at a card, and where its answer leads: the same place if nothing is asked."""
+    """The place a card shows, and the place its answer leads to: the same one if the card asks no question."""
 
     at: Place
     answer: Place
@@ -47,86 +46,85 @@ def export_lesson(source: str | Path, path: str | Path) -> None:
     """
     lesson = read_lesson(source)
     check_output(path, "HTML", source, lesson.trace)
-    write(path, lesson_page(lesson, document.carried_kit(document.page_file("lesson.css"))))
+    write(path, lesson_page(lesson, document.inline_assets(document.page_file("lesson.css"))))
 
 
-def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> str:
+def lesson_page(lesson: Lesson, assets: PageAssets, *, back: str = "", live: str = "") -> str:
     """Return the page as a string.
 
     Args:
-        lesson: as read.
-        kit: what the page needs.
+        lesson: as :func:`read_lesson` returns it.
+        assets: what the page needs.
         back: address of the page that lists all lessons; empty = no link to it.
-        live: address of the folder with which a browser decodes (``live_files``), with a slash; empty = there is none.
+        live: address of the folder of ``live_files``, with a slash, for decoding in the browser; empty = none.
 
     Raises:
         LessonError: a card names what the trace does not have, or the trace cannot be read.
     """
     if live and any("live" in card.blocks for card in lesson.cards):
-        kit = live_kit(kit, live)
-    return _page(lesson, kit, live, Words(lesson.language).below("page.lesson."), is_article=False, back=back)
+        assets = with_live(assets, live)
+    return _page(lesson, assets, live, Words(lesson.language).below("page.lesson."), is_article=False, back=back)
 
 
-def article_page(lesson: Lesson, kit: Kit, links: dict[str, str]) -> str:
-    """Return the page as a string; ``links`` are where it leads at its end: words by address.
+def article_page(lesson: Lesson, assets: PageAssets, links: dict[str, str]) -> str:
+    """Return the page as a string; ``links`` are those at its end: their texts, by address.
 
     Raises: LessonError: a card asks a question, or names what the trace does not have, or the trace cannot be read.
     """
-    asking = next((card for card in lesson.cards if card.options), None)
-    if asking:
-        raise LessonError(f"{lesson.path.name}, line {asking.line}: an article asks nothing; leave the options out")
-    return _page(lesson, kit, "", {}, is_article=True, links=links)
+    if question := next((card for card in lesson.cards if card.options), None):
+        raise LessonError(f"{lesson.path.name}, line {question.line}: an article asks nothing; leave the options out")
+    return _page(lesson, assets, "", {}, is_article=True, links=links)
 
 
-def _page(lesson: Lesson, kit: Kit, live: str, labels: dict[str, str], *, is_article: bool, **values: Any) -> str:
+def _page(
+    lesson: Lesson, assets: PageAssets, live: str, labels: dict[str, str], *, is_article: bool, **values: Any
+) -> str:
     try:
         trace, words = Trace.load(lesson.trace), Words(lesson.language)
     except TraceError as error:
         raise LessonError(f"{lesson.path.name}: trace: {error}") from None
     stops = stops_of(lesson, trace)
     has_lab = any("lab" in card.blocks for card in lesson.cards)
-    shown = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
-    cards = [_card(lesson, card, stop, printed, trace, words, live) for card, stop, printed in shown]
+    stopped = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
+    cards = [_card(lesson, card, stop, printed, trace, words, live) for card, stop, printed in stopped]
     return document.render(
-        "lesson.html", kit, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards,
+        "lesson.html", assets, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards,
         is_article=is_article, trace=document.trace_element(trace), labels=labels,
         lab=document.packed_element("lab-script", document.packed(classic(LAB_ENTRY))) if has_lab else "", **values,
     )  # fmt: skip
 
 
 def stops_of(lesson: Lesson, trace: Trace) -> list[Stop]:
-    """Return the place of each card. Raises: LessonError; it names the line of a card whose place does not exist."""
+    """Return the stop of each card. Raises: LessonError; it names the line of a card whose place does not exist."""
     stops: list[Stop] = []
-    here = (0, 0)
+    place = (0, 0)
     for card in lesson.cards:
         if card.place is not None:
             with _naming(lesson, card.line):
-                here = place_in(trace, card.place)
-        before = _before(trace, *here) if card.options and card.place is not None else here
-        stops.append(Stop(before, here))
-    if not lesson.cards[0].title:  # the introduction stands where the first card begins
+                place = place_in(trace, card.place)
+        before = _before(trace, *place) if card.options and card.place is not None else place
+        stops.append(Stop(before, place))
+    if not lesson.cards[0].title:  # the introduction shows what the first card begins with
         stops[0] = Stop(stops[1].at, stops[1].at)
     return stops
 
 
 def _before(trace: Trace, it: int, step: int) -> Place:
-    """Return the step before, perhaps in the iteration before; for the first step itself."""
-    if step > 0:
-        return it, step - 1
-    return (it - 1, len(steps_of(trace.iterations[it - 1], trace.settings)) - 1) if it > 0 else (0, 0)
+    """Return the step before, perhaps in the iteration before; for the first step of all, that step."""
+    if step > 0 or it == 0:
+        return it, max(step - 1, 0)
+    return it - 1, len(steps_of(trace.iterations[it - 1], trace.settings)) - 1
 
 
 def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Place | None]:
     """Return the step that each card's picture shows in the hand-out.
 
-    All cards of a hand-out can be seen at once, so a picture stops before the first verdict that a question asks for.
+    All cards of a hand-out are visible at once, so a picture stops before the first verdict that a question asks for.
     None: the card names no place, or an earlier card has this picture.
     """
     first: dict[int, int] = {}
-    for stop in stops:
-        if stop.at != stop.answer:
-            it, step = stop.answer
-            first[it] = min(first.get(it, step), step)
+    for it, step in (stop.answer for stop in stops if stop.at != stop.answer):
+        first[it] = min(first.get(it, step), step)
     steps: list[Place | None] = []
     for card, ((it, at), _) in zip(lesson.cards, stops, strict=True):
         place = (it, min(at, first.get(it, at + 1) - 1))
@@ -138,9 +136,8 @@ def _card(
     lesson: Lesson, card: LessonCard, stop: Stop, printed: Place | None, trace: Trace, words: Words, live: str
 ) -> dict[str, Any]:
     folder = lesson.path.parent
-    told = None if card.place is None else stop.answer
-    pictures = [(told, "told both" if told == printed else "told")] if told else []
-    pictures += [(printed, "")] if printed and printed != told else []
+    answer = None if card.place is None else stop.answer
+    pictures = [(answer, "told both" if answer == printed else "told"), (None if printed == answer else printed, "")]
     with _naming(lesson, card.line):
         return {
             "stop": {"asks": bool(card.options), "at": stop.at, "answer": stop.answer},
@@ -148,7 +145,7 @@ def _card(
             "title": markdown(card.title, folder, inline=True),
             "text": markdown(card.text, folder),
             "blocks": [_block(kind, block, lesson, trace, words, live) for kind, block in card.blocks.items()],
-            "pictures": [_picture(trace, place, kind, words) for place, kind in pictures],
+            "pictures": [_picture(trace, place, kind, words) for place, kind in pictures if place],
             "options": [markdown(text, folder, inline=True) for text in card.options],
             "right": card.right,
             "explanation": markdown(card.explanation, folder),
@@ -156,36 +153,36 @@ def _card(
 
 
 def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, live: str) -> dict[str, Any]:
-    """Return a block with what is shown instead on paper and without scripts."""
+    """Return a block, and what replaces it on paper and without scripts."""
     folder, element = lesson.path.parent, Markup()
     if kind == "lab":
-        pair = read_tables(folder / block.given)
-        element = data_element("lab", {"pair": pair, "runs": RUNS, "words": words.below("page.lab.")})
+        pair = read_tables(folder / block.argument)
+        element = data_element("lab", {"pair": pair, "runs": LAB_DECODES, "words": words.below("page.lab.")})
     elif kind == "cut":
-        it, step = place_in(trace, block.given)
+        it, step = place_in(trace, block.argument)
         layer = steps_of(trace.iterations[it], trace.settings)[step].layer
         verified = (one for one in trace.iterations[it].layers if one.layer == layer)
-        if not any(pair.draft_prob for one in verified for pair in one.alternatives):
+        if not any(candidate.draft_prob for one in verified for candidate in one.alternatives):
             raise LessonError("cut: the trace has no guesses there; write ```cut iteration=1 layer=1")
         element = Markup('<div class="cut" data-it="{}" data-layer="{}"></div>').format(it, layer)
     elif kind == "live" and live:
-        element = live_element([trace], live, lesson.language, prompt=block.given, is_small=True)
-    name = f"lanes {block.given}".rstrip() if kind == "lanes" else f"{kind}-instead" if element else ""
+        element = live_element([trace], live, lesson.language, prompt=block.argument, is_small=True)
+    name = f"lanes {block.argument}".rstrip() if kind == "lanes" else f"{kind}-instead" if element else ""
     return {"element": element, "class": f"text {name}".rstrip(), "instead": markdown(block.instead, folder)}
 
 
 def _picture(trace: Trace, place: Place, kind: str, words: Words) -> dict[str, str]:
     """Draw the forest at a place, for print and for pages without scripts; the kind ``told`` is for the teacher."""
     it, step = place
-    drawn = forest_svg(trace, it, step=step, language=words.language)
-    source = base64.b64encode(drawn.encode("utf-8")).decode("ascii")
+    svg = forest_svg(trace, it, step=step, language=words.language)
+    source = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     alt = describe(forest_graph(trace, it, step=step), words)
     return {"class": f"still {kind}".strip(), "alt": alt, "source": source}
 
 
 @contextmanager
 def _naming(lesson: Lesson, line: int) -> Iterator[None]:
-    """Name the lesson and the card in an error. Raises: LessonError."""
+    """Turn an error into one that names the lesson and the card. Raises: LessonError."""
     try:
         yield
     except (DsbdError, ValueError) as error:

@@ -18,12 +18,12 @@ addEventListener("message", ({data}) => {
 async function answer(request) {
   const kept = await caches.open(KEPT);
   try {
-    const found = await fetch(request);
-    if (found.status === 200) kept.put(request, found.clone());
-    return found;
+    const response = await fetch(request);
+    if (response.status === 200) kept.put(request, response.clone());
+    return response;
   } catch (error) {
-    const found = await kept.match(request, {ignoreSearch: true});
-    if (found) return found;
+    const response = await kept.match(request, {ignoreSearch: true});
+    if (response) return response;
     throw error;
   }
 }

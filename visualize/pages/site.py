@@ -1,9 +1,10 @@
-"""Writes pages with viewers: one that stands alone, or a static site (an index, a page per trace, lessons)."""
+"""Writes pages with viewers: a single page, or a static site (an index, a page for each trace, lessons)."""
 
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,25 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import check_output, is_same
 from visualize.files import write
 from visualize.forest import Source, load_trace
-from visualize.pages.document import Kit, carried_kit, kit_files, page_file, render, shared_kit, trace_element
+from visualize.pages.document import (
+    PageAssets,
+    inline_assets,
+    linked_assets,
+    page_file,
+    render,
+    shared_files,
+    trace_element,
+)
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import article_page, lesson_page
-from visualize.pages.live import FOLDER, live_element, live_files, live_kit
+from visualize.pages.live import FOLDER, live_element, live_files, with_live
 from visualize.svg import forest_svg
 from visualize.words import Words
 
-SUFFIXES = (".json.gz", ".json")
+TRACE_SUFFIXES = (".json.gz", ".json")
 FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
 ARTICLE, LIVE_PAGE, SERVICE_WORKER = "article.html", "live.html", "service-worker.js"
-FRAME = 1100, 720
-"""Width and height of an embedded page, in pixels."""
+FRAME = 1100, 720  # width and height of an embedded page, in pixels
 
 
 def export_html(source: Source, path: str | Path, *, language: str = "en", place: str = "") -> None:
@@ -33,7 +41,7 @@ def export_html(source: Source, path: str | Path, *, language: str = "en", place
         source: a trace, the path of a trace file, or a recorded result.
         path: the HTML file to write.
         language: of the sentences and controls.
-        place: where the viewer opens, counted from 1: ``iteration=4&step=6``; empty = at the first step.
+        place: where the viewer opens, counting from 1: ``iteration=4&step=6``; empty = at the first step.
 
     Example:
         >>> visualize.export_html(trace, "page.html")
@@ -49,7 +57,7 @@ def export_html(source: Source, path: str | Path, *, language: str = "en", place
 def html_page(trace: Trace, *, language: str = "en", place: str = "", home: str = "") -> str:
     """Return the page of :func:`export_html` as a string; ``home`` is where it came from."""
     title = f"DSBD · {trace.settings.method}"
-    return render("trace.html", carried_kit(), language=language, title=title, trace=trace, place=place, home=home,
+    return render("trace.html", inline_assets(), language=language, title=title, trace=trace, place=place, home=home,
                   element=trace_element(trace))  # fmt: skip
 
 
@@ -58,12 +66,9 @@ class Card:
     """A trace of the site."""
 
     title: str
-    picture: str
-    """Address of its page and its pictures below the site, without ``.html``, ``.svg`` and ``.dark.svg``."""
-    download: str
-    """Address of its file beside its page."""
-    content: bytes
-    """Its file."""
+    picture: str  # address of its page and its pictures below the site, without ``.html``, ``.svg`` and ``.dark.svg``
+    download: str  # address of its file, relative to its page
+    file: Path
     trace: Trace
 
 
@@ -77,16 +82,16 @@ def export_site(
     language: str = "en",
     live: bool = False,
 ) -> list[str]:
-    """Write a static site with a viewer page for every trace file of a folder.
+    """Write a static site with a viewer page for every trace file in a folder.
 
     Args:
         traces: folder with trace files (``.json`` or ``.json.gz``).
-        output: folder to write; created if it does not exist. Files of the same names are replaced.
+        output: folder to write; created if it does not exist. Files with the same names are replaced.
         lessons: folder with lessons (``.md``), which become pages too; None = no lessons.
-        article: a lesson without questions (``.md``), a page to scroll through; None = none.
+        article: a lesson without questions (``.md``), which becomes a page to scroll through; None = none.
         title: of the site.
         language: of the sentences and controls.
-        live: write ``live.html`` too, where the bundled pairs decode in the browser, and the folder ``live`` with
+        live: also write ``live.html``, where the bundled pairs decode in the browser, and the folder ``live`` with
             its files; lessons then decode as well.
 
     Returns: the pages, as paths below ``output``.
@@ -97,61 +102,61 @@ def export_site(
     Raises:
         TraceError: a folder does not exist, cannot be written, has no trace, or has a damaged one.
         LessonError: a lesson or the article has a mistake.
-        ArgumentError: the language has no table; or a folder that is read would be written over.
+        ArgumentError: the language has no table; or a folder that is read would be overwritten.
     """
     words, folder = Words(language), Path(output)
-    for source, below in ((traces, FORESTS), (lessons, LESSONS)):
-        if source is not None and is_same(source, folder / below):
+    for source, name in ((traces, FORESTS), (lessons, LESSONS)):
+        if source is not None and is_same(source, folder / name):
             raise ArgumentError(f"{str(source)[:200]!r} is read, and would be written over; name another output")
     cards = list(_cards(Path(traces)))
-    taught = list(_lessons(Path(lessons), f"../{FOLDER}/" if live else "")) if lessons is not None else []
-    told = read_lesson(article) if article is not None else None
+    course = list(_lessons(Path(lessons), f"../{FOLDER}/" if live else "")) if lessons is not None else []
+    story = read_lesson(article) if article is not None else None
     common: dict[str, Any] = {"language": language, "site": title}
-    pages: dict[str, str] = {}
-    if told is not None:
+    assets, pages = linked_assets(f"{VIEWER}/"), dict[str, str]()
+    if story is not None:
         links = ({LIVE_PAGE: words("page.live.title")} if live else {}) | {"index.html": words("page.site.all")}
-        pages[ARTICLE] = article_page(told, shared_kit(f"{VIEWER}/", page_file("lesson.css")), links)
+        pages[ARTICLE] = article_page(story, linked_assets(f"{VIEWER}/", page_file("lesson.css")), links)
     if live:
-        kit = live_kit(shared_kit(f"{VIEWER}/"), f"{FOLDER}/")
         form = live_element([card.trace for card in cards], f"{FOLDER}/", language)
-        pages[LIVE_PAGE] = _viewer_page(cards[0].trace, kit, words("page.live.title"), form=form, **common)
+        live_assets = with_live(assets, f"{FOLDER}/")
+        pages[LIVE_PAGE] = _viewer_page(cards[0].trace, live_assets, words("page.live.title"), form=form, **common)
+    card_assets = linked_assets(f"../{VIEWER}/")
     for card in cards:
-        kit = shared_kit(f"../{VIEWER}/")
-        pages[f"{card.picture}.html"] = _viewer_page(card.trace, kit, card.title, card=card, **common)
-    pages |= {f"{address}.html": page for _, address, page in taught}
-    index = render("site.html", shared_kit(f"{VIEWER}/"), **common, article=told, live=LIVE_PAGE if live else "",
-                   lessons=[(address, lesson) for lesson, address, _ in taught],
-                   cards=cards)  # fmt: skip
-    files: dict[str, str | bytes | Path] = {"index.html": index, **pages}
-    files |= {f"{VIEWER}/{name}": text for name, text in kit_files().items()}
+        pages[f"{card.picture}.html"] = _viewer_page(card.trace, card_assets, card.title, card=card, **common)
+    pages |= {f"{address}.html": page for _, address, page in course}
+    index = render("site.html", assets, **common, article=story, live=LIVE_PAGE if live else "", cards=cards,
+                   lessons=[(address, lesson) for lesson, address, _ in course])  # fmt: skip
+    files: dict[str, str | Path] = {"index.html": index, **pages}
+    files |= {f"{VIEWER}/{name}": text for name, text in shared_files().items()}
     for card in cards:
-        files |= {f"{FORESTS}/{card.download}": card.content, **_pictures(card.trace, card.picture, language)}
-    for lesson, address, _ in taught:
+        files |= {f"{FORESTS}/{card.download}": card.file, **_pictures(card.trace, card.picture, language)}
+    for lesson, address, _ in course:
         files |= _pictures(Trace.load(lesson.trace), address, language)
     files[SERVICE_WORKER] = page_file("service_worker.js").replace("FILES = []", f"FILES = {json.dumps(list(files))}")
-    if live:  # behind the list of what is kept at once: these are fetched when a reader asks for them
+    if live:  # after the list of files to keep at once: these are fetched when a reader asks for them
         files |= {f"{FOLDER}/{path}": content for path, content in live_files().items()}
     for address, content in files.items():
-        _make((folder / address).parent)
-        write(folder / address, content.read_bytes() if isinstance(content, Path) else content)
+        _write(folder / address, content)
     return ["index.html", *pages]
 
 
-def _viewer_page(trace: Trace, kit: Kit, name: str, *, form: str = "", card: Card | None = None, **common: Any) -> str:
-    """Return a page with one viewer: of a card, or below a form."""
+def _viewer_page(
+    trace: Trace, assets: PageAssets, name: str, *, form: str = "", card: Card | None = None, **common: Any
+) -> str:
+    """Return a page with one viewer, for a card or below a form."""
     index = "../index.html" if card else "index.html"
     values = {"name": name, "form": form, "card": card, "index": index, "frame": FRAME, **common}
-    return render("site_trace.html", kit, trace=trace_element(trace), **values)
+    return render("site_trace.html", assets, trace=trace_element(trace), **values)
 
 
-def _pictures(trace: Trace, place: str, language: str) -> dict[str, str]:
+def _pictures(trace: Trace, address: str, language: str) -> dict[str, str]:
     """Return the forest of the first iteration in both themes, by address."""
-    return {f"{place}.svg": forest_svg(trace, language=language),
-            f"{place}.dark.svg": forest_svg(trace, theme="dark", language=language)}  # fmt: skip
+    return {f"{address}.svg": forest_svg(trace, language=language),
+            f"{address}.dark.svg": forest_svg(trace, theme="dark", language=language)}  # fmt: skip
 
 
 def _files(folder: Path, suffixes: tuple[str, ...], none: DsbdError) -> Iterator[tuple[Path, str, str]]:
-    """Yield the files of a folder with these suffixes, by name: each with its name without suffix, and a page's name.
+    """Yield the files of a folder with these suffixes, sorted: each with its name without suffix, and a page's name.
 
     Raises: TraceError: there is no such folder. And ``none`` if the folder holds no such file.
     """
@@ -160,40 +165,37 @@ def _files(folder: Path, suffixes: tuple[str, ...], none: DsbdError) -> Iterator
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.endswith(suffixes))
     if not files:
         raise none
-    taken: set[str] = set()
+    names: set[str] = set()
     for file in files:
         stem = file.name[: -len(next(suffix for suffix in suffixes if file.name.endswith(suffix)))]
-        number, name = 1, page_name(stem)
-        while name in taken:
-            number += 1
-            name = f"{page_name(stem)}-{number}"
-        taken.add(name)
+        name, numbers = page_name(stem), count(2)
+        while name in names:
+            name = f"{page_name(stem)}-{next(numbers)}"
+        names.add(name)
         yield file, stem, name
 
 
 def _lessons(folder: Path, live: str) -> Iterator[tuple[Lesson, str, str]]:
-    """Yield each lesson of a folder, by name, with its address without ``.html`` and its page.
+    """Yield each lesson of a folder, sorted by name, with its address without ``.html`` and its page.
 
     Raises: LessonError, TraceError.
     """
     none = LessonError(f"no lessons (.md) in {str(folder)!r}; docs/teaching.md shows how to write one")
-    kit = shared_kit(f"../{VIEWER}/", page_file("lesson.css"))
+    assets = linked_assets(f"../{VIEWER}/", page_file("lesson.css"))
     for file, _, name in _files(folder, (".md",), none):
         lesson = read_lesson(file)
-        yield lesson, f"{LESSONS}/{name}", lesson_page(lesson, kit, back="../index.html", live=live)
+        yield lesson, f"{LESSONS}/{name}", lesson_page(lesson, assets, back="../index.html", live=live)
 
 
 def _cards(folder: Path) -> Iterator[Card]:
-    """Yield every trace file of a folder, by name. Raises: TraceError; it names the file."""
+    """Yield every trace file of a folder, sorted by name. Raises: TraceError; it names the file."""
     none = TraceError(f"no trace files (.json, .json.gz) in {str(folder)!r}; record one with decode --trace")
-    for file, stem, name in _files(folder, SUFFIXES, none):
+    for file, stem, name in _files(folder, TRACE_SUFFIXES, none):
         try:
-            trace, content = Trace.load(file), file.read_bytes()
+            trace = Trace.load(file)
         except TraceError as error:
             raise TraceError(f"{file.name}: {error}") from None
-        except OSError as error:
-            raise TraceError(f"cannot copy {file.name!r}: {error.strerror or error}") from None
-        yield Card(_titled(stem), f"{FORESTS}/{name}", name + file.name.removeprefix(stem), content, trace)
+        yield Card(_title(stem), f"{FORESTS}/{name}", name + file.name.removeprefix(stem), file, trace)
 
 
 def page_name(stem: str) -> str:
@@ -201,14 +203,15 @@ def page_name(stem: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:80] or "trace"
 
 
-def _titled(stem: str) -> str:
+def _title(stem: str) -> str:
     """Make a title from a file name: ``Dynamic width`` from ``1-dynamic-width``."""
     words = re.sub(r"^\d+[-_ ]+", "", stem).replace("-", " ").replace("_", " ").strip() or stem
     return words[:1].upper() + words[1:]
 
 
-def _make(folder: Path) -> None:
+def _write(path: Path, content: str | Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TraceError(f"cannot write into {str(folder)!r}: {error.strerror or error}") from None
+        raise TraceError(f"cannot write into {str(path.parent)!r}: {error.strerror or error}") from None
+    write(path, content.read_bytes() if isinstance(content, Path) else content)

@@ -1,8 +1,8 @@
 """Joins the viewer's source files, plain ES modules, into the one module that every page serves or contains.
 
-Each file stands once, after those that it imports. Import lines, ``export``, comments and indentation are removed, and
-an imported JSON file becomes a constant. In the joined module the files share one scope, so no
-two of them may use the same name at their top level.
+Each file appears once, after the files that it imports. Import lines, ``export``, comments and indentation are removed,
+and an imported JSON file becomes a constant. The joined files share one scope, so no two of them may use the same name
+at their top level.
 """
 
 import json
@@ -10,14 +10,12 @@ import posixpath
 import re
 from functools import lru_cache
 from importlib import resources
-from typing import Any
 
 ENTRY = "viewer/viewer.js"
-NOT_CARRIED = ("page.",)
-"""Keys that start with this are read by Python only."""
+PYTHON_ONLY = ("page.",)  # starts of the keys that only Python reads
 _IMPORT = re.compile(r'^import (?:\{[^}]*\}|\w+) from "(?P<file>\.{1,2}/[\w./-]+)"(?: with \{type: "json"\})?;\n', re.M)
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
-_COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
+_COMMENT = re.compile(r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n?", re.M | re.S)
 _REMARK = re.compile(r"[ \t]+(?:// .*|/\*[^*]*\*/)$", re.M)
 
 
@@ -27,7 +25,7 @@ def viewer_assets() -> dict[str, str]:
     Returns:
         ``js``: the ES module, which exports ``mount``.
         ``js_classic``: the same source for a classic script; it sets ``globalThis.DsbdViewer = {mount}``.
-        ``css``: the style sheet; all of it stays below ``.dsbd``.
+        ``css``: the style sheet, all of it for what is inside ``.dsbd``.
 
     Example:
         >>> sorted(visualize.viewer_assets())
@@ -41,14 +39,14 @@ def viewer_assets() -> dict[str, str]:
 
 @lru_cache
 def joined(entry: str) -> str:
-    """Return a source file, named by its path below ``visualize``, with all that it imports, in one scope."""
+    """Return a source file, named by its path below ``visualize``, joined with all that it imports."""
     order: list[str] = []
     _visit(entry, order, ())
     return "\n".join(map(_joined, order))
 
 
 def classic(entry: str, last: str = "") -> str:
-    """Return :func:`joined` as a classic script; ``last`` is its last line, which may give names to other scripts."""
+    """Return :func:`joined` as a classic script; ``last`` is its last line, which may export names to other scripts."""
     return f'(() => {{\n"use strict";\n{joined(entry)}{last}\n}})();\n'
 
 
@@ -59,8 +57,8 @@ def source(name: str) -> str:
 
 def imports_of(name: str) -> list[str]:
     """Return the files that a source file imports, in order."""
-    found = _IMPORT.finditer(source(name)) if name.endswith(".js") else ()
-    return [posixpath.normpath(posixpath.join(posixpath.dirname(name), one["file"])) for one in found]
+    imports = _IMPORT.finditer(source(name)) if name.endswith(".js") else ()
+    return [posixpath.normpath(posixpath.join(posixpath.dirname(name), one["file"])) for one in imports]
 
 
 def _visit(name: str, order: list[str], trail: tuple[str, ...]) -> None:
@@ -74,14 +72,9 @@ def _visit(name: str, order: list[str], trail: tuple[str, ...]) -> None:
 def _joined(name: str) -> str:
     if name.endswith(".json"):
         constant = posixpath.basename(name).removesuffix(".json")
-        return f"const {constant} = {json.dumps(_read(name), ensure_ascii=False, separators=(',', ':'))};\n"
+        table = {key: value for key, value in json.loads(source(name)).items() if not key.startswith(PYTHON_ONLY)}
+        return f"const {constant} = {json.dumps(table, ensure_ascii=False, separators=(',', ':'))};\n"
     return _EXPORT.sub("", _bare(_IMPORT.sub("", source(name))))
-
-
-def _read(name: str) -> dict[str, Any]:
-    """Return the table of a JSON file, without the keys that the viewer never reads."""
-    table: dict[str, Any] = json.loads(source(name))
-    return {key: value for key, value in table.items() if not key.startswith(NOT_CARRIED)}
 
 
 def _bare(text: str) -> str:

@@ -7,46 +7,44 @@ const SAID = 48; // characters of running text shown above a node's numbers
 
 export function drawCard(viewer, card) {
   const step = viewer.now.steps[viewer.step];
-  const place = viewer.pointed;
+  const index = viewer.pointed;
   let parts = [make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")})];
-  if (place >= 0 && viewer.look[place]) parts = nodeCard(viewer, place);
+  if (index >= 0 && viewer.look[index]) parts = nodeCard(viewer, index);
   else if (step.layer && step.phase !== "draft") parts = layerCard(viewer, viewer.now.layer(step.layer));
-  else if (viewer.look[viewer.now.telling]) parts.push(...nodeCard(viewer, viewer.now.telling));
+  else if (viewer.look[viewer.now.example]) parts.push(...nodeCard(viewer, viewer.now.example));
   const close = () => viewer.pin(-1);
   card.replaceChildren(iconButton("close", viewer.say("ui.close"), close, {class: "dsbd-close"}), ...parts);
   card.scrollTop = 0;
 }
 
 /* The arithmetic behind the sentence of the step, in a fold; the opening story shows none. */
-export function drawFormula(viewer, place) {
+export function drawFormula(viewer, element) {
   const {now, words, story} = viewer;
   const {focus} = now.steps[viewer.step];
   const fact = now.facts[focus]?.find((entry) => entry.step === viewer.step);
   const text = fact && story.sentence === null ? words.detail(fact, now.nodes[focus]) : "";
-  place.replaceChildren(...(text ? [formulaFold(viewer, make("p", {text}))] : []));
+  element.replaceChildren(...(text ? [formulaFold(viewer, make("p", {text}))] : []));
 }
 
 /* A fold with formulas. Once the reader has opened it, it stays open from step to step. */
 function formulaFold(viewer, ...inside) {
-  const fold = make("details", {class: "dsbd-formula"}, make("summary", {text: viewer.say("ui.formula")}), ...inside);
-  fold.open = viewer.formulas;
-  fold.addEventListener("toggle", () => {
-    viewer.formulas = fold.open;
-  });
+  const ontoggle = () => (viewer.formulas = fold.open);
+  const summary = make("summary", {text: viewer.say("ui.formula")});
+  const fold = make("details", {class: "dsbd-formula", open: viewer.formulas, ontoggle}, summary, ...inside);
   return fold;
 }
 
-function nodeCard(viewer, place) {
+function nodeCard(viewer, index) {
   const {now, say} = viewer;
-  const node = now.nodes[place];
-  const look = viewer.look[place];
+  const node = now.nodes[index];
+  const look = viewer.look[index];
   const scored = viewer.step >= now.scoredStep;
   const {style, mark, name} = viewer.mark(look.state);
   const [times, ...notes] = viewer.notesOf(node, look);
-  const told = [`${name} ${times}`.trim(), ...notes].filter(Boolean).join(" · ");
-  const state = make("span", {class: "dsbd-state"}, symbol(style, mark), told);
+  const note = [`${name} ${times}`.trim(), ...notes].filter(Boolean).join(" · ");
+  const state = make("span", {class: "dsbd-state"}, symbol(style, mark), note);
   const token = make("bdi", {class: "dsbd-token", text: viewer.labelOf(node, "token")});
-  const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: said(now, place)})];
+  const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: textUpTo(now, index)})];
   const completed = say("node.completes", {character: node.completes});
   if (node.completes) parts.push(make("p", {class: "dsbd-hint", text: completed}));
   const known = [
@@ -57,7 +55,7 @@ function nodeCard(viewer, place) {
   known.forEach(([kind, value], at) => parts.push(bar(say(`ui.${kind}`), value, kind, texts[at])));
   const alone = alonePart(viewer, node, known);
   if (alone) parts.push(make("p", {class: "dsbd-hint", text: alone}));
-  const facts = now.facts[place].filter((fact) => fact.step <= viewer.step).reverse();
+  const facts = now.facts[index].filter((fact) => fact.step <= viewer.step).reverse();
   parts.push(
     make("ul", {class: "dsbd-facts"}, ...facts.map((fact) => factItem(viewer, fact))),
     formulaFold(
@@ -90,51 +88,42 @@ function arithmetic({now, words, say}, node, fact) {
 
 /* The logarithms of both models, the id of the token, and the log-weight of an input beam. */
 function small({say}, node, scored) {
-  const found = [];
+  const parts = [];
   const fact = (key, value) => {
-    if (value !== null) found.push(`${say(key)} ${number(value)}`);
+    if (value !== null) parts.push(`${say(key)} ${number(value)}`);
   };
   if (scored) fact("ui.target_log_prob", node.target_log_prob);
   fact("ui.draft_log_prob", node.draft_log_prob);
-  if (node.token_id !== null) found.push(`${say("ui.token")} ${node.token_id}`);
-  if (node.ends) found.push(say("node.ends"));
+  if (node.token_id !== null) parts.push(`${say("ui.token")} ${node.token_id}`);
+  if (node.ends) parts.push(say("node.ends"));
   fact("ui.log_weight", node.log_weight);
-  return found.join(" · ") + (node.log_weight === null ? "" : `. ${say("term.log_weight")}`);
+  return parts.join(" · ") + (node.log_weight === null ? "" : `. ${say("term.log_weight")}`);
 }
 
 /* The end of the running text up to a node, from the beginning of a word. */
-function said({nodes}, place) {
+function textUpTo({nodes}, index) {
   let text = "";
-  for (let at = place; at >= 0; at = nodes[at].parent) text = nodes[at].adds + text;
+  for (let at = index; at >= 0; at = nodes[at].parent) text = nodes[at].adds + text;
   const characters = [...text];
-  if (characters.length <= SAID) return text + nodes[place].pending;
+  if (characters.length <= SAID) return text + nodes[index].pending;
   const end = characters.slice(-SAID).join("");
   const word = end.indexOf(" ");
-  return `… ${end.slice(word >= 0 && word < SAID / 2 ? word + 1 : 0)}${nodes[place].pending}`;
+  return `… ${end.slice(word >= 0 && word < SAID / 2 ? word + 1 : 0)}${nodes[index].pending}`;
 }
 
 export function bar(name, value, kind, text = number(value)) {
   const fill = make("i", {class: `dsbd-fill dsbd-${kind}`});
   fill.style.width = `${100 * clamp(value, 0, 1)}%`;
-  return make(
-    "div",
-    {class: "dsbd-bar"},
-    make("span", {text: name}),
-    make("div", {class: "dsbd-rail"}, fill),
-    make("b", {text}),
-  );
+  const rail = make("div", {class: "dsbd-rail"}, fill);
+  return make("div", {class: "dsbd-bar"}, make("span", {text: name}), rail, make("b", {text}));
 }
 
 function factItem(viewer, fact) {
   const {words, now} = viewer;
   const range = gaugeOf(fact);
-  return make(
-    "li",
-    {class: fact.step === viewer.step ? "dsbd-current" : null},
-    make("span", {class: "dsbd-fact-title", text: words.title(now, fact)}),
-    make("p", {text: words.verdict(now, fact)}),
-    ...(range ? [gauge(range)] : []),
-  );
+  const title = make("span", {class: "dsbd-fact-title", text: words.title(now, fact)});
+  const parts = [title, make("p", {text: words.verdict(now, fact)}), ...(range ? [gauge(range)] : [])];
+  return make("li", {class: fact.step === viewer.step ? "dsbd-current" : null}, ...parts);
 }
 
 function gaugeOf({trial, draw}) {
@@ -158,11 +147,12 @@ export function gauge({low, high, u, mark}) {
 
 /* c and S before a trial, and those of the next record of its layer. */
 function residuals(iteration, {trial, draw}) {
-  const told = (item) => (item && item.c !== null && item.S !== null ? {c: number(item.c), S: number(item.S)} : null);
-  if (draw) return [told(draw), null];
+  const numbersOf = (item) =>
+    item && item.c !== null && item.S !== null ? {c: number(item.c), S: number(item.S)} : null;
+  if (draw) return [numbersOf(draw), null];
   if (trial.c === null) return [null, null];
   const later = [...iteration.trials.filter((other) => other.order > trial.order), ...iteration.draws];
-  return [told(trial), told(later.find((item) => item.layer === trial.layer && item.c !== null))];
+  return [numbersOf(trial), numbersOf(later.find((item) => item.layer === trial.layer && item.c !== null))];
 }
 
 /* A layer: why it has its width, and P(accepted >= k) beside the threshold, with enough digits to tell them apart. */

@@ -49,14 +49,10 @@ export class Controls {
   move(by, playing = false) {
     if (!playing) this.stop();
     const {viewer} = this;
-    const step = viewer.step + by;
-    if (step >= 0 && step < viewer.now.steps.length) {
-      viewer.goto({step});
-      return true;
-    }
-    const it = viewer.it + by;
-    if (it < 0 || it >= viewer.scene.iterations.length) return false;
-    viewer.goto({it, step: by > 0 ? 0 : Infinity});
+    const [step, it] = [viewer.step + by, viewer.it + by];
+    const isInside = step >= 0 && step < viewer.now.steps.length;
+    if (!isInside && !viewer.scene.iterations[it]) return false;
+    viewer.goto(isInside ? {step} : {it, step: by > 0 ? 0 : Infinity});
     return true;
   }
 
@@ -66,11 +62,10 @@ export class Controls {
     const isTelling = story.sentence !== null && !calm();
     story.stop();
     if (isTelling) return;
-    if (this.timer) this.stop();
-    else this.start();
-  }
-
-  start() {
+    if (this.timer) {
+      this.stop();
+      return;
+    }
     this.timer = setInterval(() => this.move(1, true) || this.stop(), PLAY_MS);
     this.showPlaying(true);
   }
@@ -153,13 +148,15 @@ export function onKey(viewer, event) {
 /* ---- the place in the address: #iteration=4&step=10&node=17, iterations and steps counted from 1 ---------------- */
 
 const PAUSE_MS = 120; // browsers ignore addresses that are written faster than this for long
+/** @type {[string, [string, number]][]} */
 const FIELDS = Object.entries({iteration: ["it", 1], step: ["step", 1], node: ["node", 0]});
 
-/* The place that a text like iteration=4&step=10 names. Inside the viewer, all count from 0. */
+/** The place that a text like iteration=4&step=10 names. Inside the viewer, all count from 0.
+ * @returns {{it?: number, step?: number, node?: number}} */
 export function placeIn(text) {
-  const found = new URLSearchParams(text);
-  const named = FIELDS.filter(([field]) => /^\d{1,9}$/.test(found.get(field)));
-  return Object.fromEntries(named.map(([field, [name, first]]) => [name, Number(found.get(field)) - first]));
+  const query = new URLSearchParams(text);
+  const named = FIELDS.filter(([field]) => /^\d{1,9}$/.test(query.get(field)));
+  return Object.fromEntries(named.map(([field, [name, first]]) => [name, Number(query.get(field)) - first]));
 }
 
 export class Place {
@@ -178,13 +175,13 @@ export class Place {
   /* Keeps everything else in the address. */
   put(place) {
     this.written = performance.now();
-    const found = new URLSearchParams(location.hash.slice(1));
+    const query = new URLSearchParams(location.hash.slice(1));
     for (const [field, [name, first]] of FIELDS) {
-      if (place[name] === null) found.delete(field);
-      else found.set(field, place[name] + first);
+      if (place[name] === null) query.delete(field);
+      else query.set(field, place[name] + first);
     }
     try {
-      history.replaceState(null, "", `#${found}`);
+      history.replaceState(null, "", `#${query}`);
     } catch {
       /* a frame without an address */
     }
@@ -196,11 +193,7 @@ export class Place {
  * the tokens that one pass won. It plays once and stops at the end of that pass. Any input of the reader stops it; the
  * play button pauses it. */
 const INPUTS = ["pointerdown", "keydown", "wheel", "touchstart"];
-const GUESS_MS = 2400;
-const CHOOSE_MS = 2200;
-const OPENING_MS = 900;
-const CHECK_MS = 1400;
-const KEEP_MS = 1700;
+const MS = {opening: 900, guess: 2400, check: 1400, choose: 2200, keep: 1700};
 const LANES = {wait: LANES_MS, say: "story.lanes", mood: "lanes"};
 
 export class Story {
@@ -221,16 +214,17 @@ export class Story {
     viewer.goto({it: 0, step: 0});
     const scored = viewer.now.scoredStep;
     const last = viewer.now.steps.length - 1;
+    /** @type {any[]} */
     const beats = viewer.strip.lanes.race ? [{...LANES, it: 0, step: last, mood: "opening"}] : [];
     if (calm()) return this.begin(beats.map((beat) => ({...beat, wait: Infinity, step: 0, mood: "lanes"})));
-    beats.push({wait: OPENING_MS, step: 0, say: "story.prompt", mood: "prompt"});
+    beats.push({wait: MS.opening, step: 0, say: "story.prompt", mood: "prompt"});
     const spread = (from, to, whole, say) => {
       for (let step = from; step < to; step++) beats.push({wait: whole / (to - from), step, say});
     };
-    spread(0, scored, GUESS_MS, "story.guess");
-    beats.push({wait: CHECK_MS, step: scored, say: "story.check", mood: "check"});
-    spread(scored + 1, last, CHOOSE_MS, "story.choose");
-    beats.push({wait: KEEP_MS, step: last, say: "story.keep", mood: "keep"});
+    spread(0, scored, MS.guess, "story.guess");
+    beats.push({wait: MS.check, step: scored, say: "story.check", mood: "check"});
+    spread(scored + 1, last, MS.choose, "story.choose");
+    beats.push({wait: MS.keep, step: last, say: "story.keep", mood: "keep"});
     return this.begin(beats);
   }
 
@@ -260,7 +254,7 @@ export class Story {
       return;
     }
     const {wait, it = 0, step, say, mood} = beats[at];
-    this.sentence = told(viewer, say);
+    this.sentence = sentenceOf(viewer, say);
     viewer.root.dataset.story = mood ?? "on";
     viewer.goto({it, step});
     const {lanes} = viewer.strip;
@@ -285,7 +279,7 @@ export class Story {
 }
 
 /* A sentence of the story. What is chosen is told as it was in this iteration. */
-function told({now, say, words}, key) {
+function sentenceOf({now, say, words}, key) {
   if (key !== "story.choose") return say(key, {layers: words.counted("tokens", now.layers.length)});
   const {kept, dropped} = STYLES;
   const parts = {"story.choose": kept.states, "story.crossed": dropped.states, "story.picked": ["recovered", "fresh"]};

@@ -1,26 +1,27 @@
-/* The distributions of a layer, its width and its trials, over (beam, token) candidates. The lab of a lesson, the game
- * and the decoder in the browser decide with these functions, and no page is needed for them.
+/* The distributions of a layer, its width and its trials, over candidates (beam, token). The lab of a lesson, the game
+ * and the decoder in the browser decide with these functions, which need no page.
  *
- * A candidate is a number: the place of its beam times the size of the vocabulary, plus the token. So the order of the
- * numbers is that of the candidates. docs/algorithm.md, *The joint distribution*, *The dynamic width*, *One iteration*.
- * */
+ * A candidate is a number: the index of its beam times the size of the vocabulary, plus the token; so numbers are in
+ * the order of their candidates. docs/algorithm.md, *The joint distribution*, *The dynamic width*, *One iteration*. */
 
-/* ---- the joint distribution
- * ---------------------------------------------------------------------------------------------- */
+/** @import {JointDistribution, Layer, LiveBeam, Numbers, Settings} from "./types" */
 
-/* Raw log-probabilities of the next token. Throws where a logit is no number. */
+/* ---- the joint distribution ------------------------------------------------------------------------------------- */
+
+/** Raw log-probabilities of the next token. @param {Numbers} logits @param {string} role names the model in an error */
 export function logProbsOf(logits, role) {
-  const found = Float64Array.from(logits);
-  const most = largestOf(found);
-  const mass = found.reduce((sum, logit) => sum + Math.exp(logit - most), 0);
+  const values = Float64Array.from(logits);
+  const most = largestOf(values);
+  const mass = values.reduce((sum, logit) => sum + Math.exp(logit - most), 0);
   if (!Number.isFinite(mass)) throw new Error(`the ${role} model returns logits that are not numbers; load it again`);
   const total = Math.log(mass);
-  return found.map((logit) => logit - most - total);
+  return values.map((logit) => logit - most - total);
 }
 
 const largestOf = (values) => values.reduce((most, value) => Math.max(most, value), -Infinity);
 
-/* The places of the `count` largest values, best first, ties to the lowest place; minus infinity is left out. */
+/** The indices of the `count` largest values, best first, ties to the lowest index; minus infinity is left out.
+ * @param {Numbers} values @returns {number[]} */
 export function bestOf(values, count = Infinity) {
   const better = (one, other) => values[other] - values[one] || one - other;
   const kept = [];
@@ -35,14 +36,15 @@ export function bestOf(values, count = Infinity) {
   return kept.sort(better).slice(0, count);
 }
 
-/* Temperature, then top-k, then top-p, each once and over all candidates: {candidates, scores, probs, weightAt, size,
- * isRanked}. Best candidate first if a setting needs this order, else every candidate, possible or not, in the order of
- * the candidates. rows: raw log-probabilities after each beam; beams: [{log_weight, multiplicity}].
- * Greedy without replacement the distribution is ranked: each candidate is certain in its turn. */
-export function warpedDistribution(rows, beams, {temperature, top_k, top_p, replacement}, size) {
+/** Temperature, then top-k, then top-p, each once and over all candidates. Best candidate first if a setting needs this
+ * order, else every candidate, possible or not, in order of their numbers. A greedy distribution without replacement is
+ * ranked: each candidate is certain in its turn.
+ * @param {Numbers[]} nextTokens the raw log-probabilities after each beam
+ * @param {Omit<LiveBeam, "node">[]} beams @param {Settings} settings @param {number} size of the vocabulary */
+export function warpedDistribution(nextTokens, beams, {temperature, top_k, top_p, replacement}, size) {
   const weightAt = (candidate) =>
-    beams[Math.floor(candidate / size)].log_weight + rows[Math.floor(candidate / size)][candidate % size];
-  const scores = scoresOf(rows, beams, temperature, size);
+    beams[Math.floor(candidate / size)].log_weight + nextTokens[Math.floor(candidate / size)][candidate % size];
+  const scores = scoresOf(nextTokens, beams, temperature, size);
   const isSorted = top_k > 0 || temperature === 0 || top_p < 1;
   const candidates = isSorted ? bestOf(scores, top_k || Infinity) : [...scores.keys()];
   const kept = candidates.map((candidate) => scores[candidate]);
@@ -51,16 +53,18 @@ export function warpedDistribution(rows, beams, {temperature, top_k, top_p, repl
   return {candidates, scores: kept, probs, weightAt, size, isRanked};
 }
 
+const COLDEST = 1e-300; // colder temperatures are this one: no score overflows
+
 /* The logarithm of the mass of each candidate, up to a number that all share; at temperature 0 its log-weight. */
-function scoresOf(rows, beams, temperature, size) {
-  const scores = new Float64Array(rows.length * size);
-  const most = Math.max(...rows.map((row, place) => beams[place].log_weight + largestOf(row)));
-  for (const [place, row] of rows.entries()) {
-    const {log_weight, multiplicity} = beams[place];
-    const [start, count] = [place * size, Math.log(multiplicity)];
+function scoresOf(nextTokens, beams, temperature, size) {
+  const scores = new Float64Array(nextTokens.length * size);
+  const most = Math.max(...nextTokens.map((log_probs, beam) => beams[beam].log_weight + largestOf(log_probs)));
+  for (const [beam, log_probs] of nextTokens.entries()) {
+    const {log_weight, multiplicity} = beams[beam];
+    const [start, count] = [beam * size, Math.log(multiplicity)];
     for (let token = 0; token < size; token++) {
-      const weight = log_weight + row[token];
-      scores[start + token] = temperature > 0 ? (weight - most) / temperature + count : weight;
+      const weight = log_weight + log_probs[token];
+      scores[start + token] = temperature > 0 ? (weight - most) / Math.max(temperature, COLDEST) + count : weight;
     }
   }
   return scores;
@@ -89,24 +93,24 @@ function nucleus(probs, top_p) {
   return before > 0 ? normalised(kept) : kept;
 }
 
-/* The distribution from which a layer draws: the candidates that can be drawn, in their order. `ranks` has the order of
- * a ranked distribution, else it is null; `find` gives the index of a candidate, undefined if it has none. */
-export function jointDistribution(rows, beams, settings, size) {
-  const {candidates, probs, scores, weightAt, isRanked} = warpedDistribution(rows, beams, settings, size);
+/** The distribution from which a layer draws, with arguments as above: the candidates that can be drawn.
+ * @returns {JointDistribution} */
+export function jointDistribution(nextTokens, beams, settings, size) {
+  const {candidates, probs, scores, weightAt, isRanked} = warpedDistribution(nextTokens, beams, settings, size);
   const {top_p, replacement} = settings;
   const isKept = !replacement && top_p === 1 ? (at) => weightAt(candidates[at]) > -Infinity : (at) => probs[at] > 0;
   const order = [...candidates.keys()].filter((at) => isRanked || isKept(at)); // 0 may be the best that is left
   order.sort((one, other) => candidates[one] - candidates[other]);
   const ranks = isRanked ? [] : null;
   if (isRanked) order.forEach((rank, at) => (ranks[rank] = at));
-  const place = new Map(order.map((at, index) => [candidates[at], index]));
+  const indices = new Map(order.map((at, index) => [candidates[at], index]));
   return {
     candidates: order.map((at) => candidates[at]),
     probs: order.map((at) => probs[at]),
     weights: order.map((at) => weightAt(candidates[at])),
     scores: order.map((at) => scores[at]),
     ranks,
-    find: (beam, token) => place.get(beam * size + token),
+    find: (beam, token) => indices.get(beam * size + token),
   };
 }
 
@@ -117,8 +121,7 @@ function massesOf({probs, ranks}, removed) {
   return probs.map((_, at) => Number(at === best));
 }
 
-/* The probability of each candidate relative to the best one that is left: nothing underflows before they are compared.
- * */
+/* The probability of each candidate relative to the best one that is left, so that nothing underflows before. */
 function massesOfRest({scores}, removed) {
   const left = scores.map((score, at) => (removed.has(at) ? -Infinity : score));
   const most = largestOf(left);
@@ -135,8 +138,6 @@ export function drawFrom(masses, uniform) {
     if (uniform < reached / total) return {at, low, high: reached / total};
   }
 }
-
-/* ---- the width -------------------------------------------------------------------------------------------------- */
 
 /* The mean acceptance of a draft after 0, 1, ... rejections: 1 − S' / S; where S is 0 the distributions are equal. */
 export const alphasOf = (chain) => chain.slice(1).map((S, at) => (chain[at] > 0 ? Math.max(1 - S / chain[at], 0) : 1));
@@ -185,8 +186,6 @@ export function reasonOf(count, support, settings) {
 
 export const sum = (numbers) => numbers.reduce((before, number) => before + number, 0);
 
-/* ---- the trials ------------------------------------------------------------------------------------------------- */
-
 /* P′, the target's distribution as the trials of a layer change it: max(P − cQ, 0) / S at one candidate.
  * docs/algorithm.md, *The residual in closed form*. */
 export const residualOf = (target, draft, c, S) => Math.max(target - c * draft, 0) / S;
@@ -208,7 +207,7 @@ export function chainOf(targets, drafts, count) {
   return chain;
 }
 
-/* The verdict on a draft that is tried. */
+/** The verdict on a draft that is tried. @returns {"accepted" | "rejected"} */
 export const verdictOf = (uniform, acceptance) => (uniform < acceptance ? "accepted" : "rejected");
 
 const LEAST_LEFT = 1e-290; // where less of P is left after removals, P' is made from scores
@@ -216,11 +215,19 @@ const LEAST_LEFT = 1e-290; // where less of P is left after removals, P' is made
 /* The trials of one layer, in order: what is accepted so far, and c and S of the residual. docs/algorithm.md, *The
  * residual in closed form* and *Without replacement*. */
 export class Residual {
-  /* layer: {kind, width, alive}; distribution: P; drafts: Q at the candidates of P. */
+  /** @type {number[]} */ accepted = [];
+  tried = new Set();
+  removed = new Set();
+
+  /** @param {{kind: Layer["kind"], width: number, alive: any[]}} layer @param {JointDistribution} distribution P
+   * @param {number[]} drafts Q at the candidates of P @param {boolean} replacement */
   constructor({kind, width, alive}, distribution, drafts, replacement) {
-    Object.assign(this, {kind, width, distribution, replacement, alive: new Set(alive), accepted: []});
-    Object.assign(this, {tried: new Set(), removed: new Set()});
+    this.kind = kind;
+    this.width = width;
+    this.alive = new Set(alive);
+    this.distribution = distribution;
     this.drafts = distribution.ranks ? drafts.map(() => 0) : [...drafts];
+    this.replacement = replacement;
     this.restart();
   }
 
@@ -242,7 +249,7 @@ export class Residual {
     return {c: this.c * this.unit, S: this.S * this.unit};
   }
 
-  /* The verdict on a draft that needs no trial, else null. */
+  /** The verdict on a draft that needs no trial, else null. @returns {"unneeded" | "orphaned" | null} */
   untried(parent) {
     if (this.accepted.length === this.width) return "unneeded";
     return this.alive.has(parent) ? null : "orphaned";
@@ -291,13 +298,14 @@ export class Residual {
     return this.targets.map((target, at) => residualOf(target, this.drafts[at], this.c, 1));
   }
 
-  /* How the next missing beam is drawn. */
+  /** How the next missing beam is drawn. @returns {"recovered" | "bonus" | "fresh"} */
   drawKind() {
     if (this.c > 0) return "recovered";
     return this.kind === "bonus" ? "bonus" : "fresh";
   }
 
-  /* What the layer led to. known: for each drawn beam, whether the forest knows what follows it. */
+  /** What the layer led to. known: for each drawn beam, whether the forest has what follows it.
+   * @param {boolean[]} known @param {boolean} landing @returns {Layer["outcome"]} */
   ending(known, landing) {
     if (this.kind === "bonus") return "bonus";
     if (!known.length) return "passed";

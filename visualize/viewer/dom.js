@@ -13,24 +13,17 @@ export const localised = (number, digits = 0) =>
 
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
-export function make(tag, properties = {}, ...children) {
-  const node = set(document.createElement(tag), properties);
-  node.append(...children);
-  return node;
-}
+export const make = (tag, properties = {}, ...children) => set(document.createElement(tag), properties, children);
+export const draw = (tag, properties = {}, ...children) =>
+  set(document.createElementNS(SVG, tag), properties, children);
 
-export function draw(tag, properties = {}, ...children) {
-  const node = set(document.createElementNS(SVG, tag), properties);
-  node.append(...children);
-  return node;
-}
-
-export function set(node, properties) {
+export function set(node, properties, children = []) {
   for (const [name, value] of Object.entries(properties)) {
     if (name === "text") node.textContent = value;
     else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
   }
+  node.append(...children);
   return node;
 }
 
@@ -48,11 +41,8 @@ const GLYPHS = {
 };
 
 export function glyph(name) {
-  return draw(
-    "svg",
-    {viewBox: "0 0 24 24", class: "dsbd-glyph", "aria-hidden": "true"},
-    draw("path", {d: GLYPHS[name]}),
-  );
+  const box = {viewBox: "0 0 24 24", class: "dsbd-glyph", "aria-hidden": "true"};
+  return draw("svg", box, draw("path", {d: GLYPHS[name]}));
 }
 
 /* The symbol of a mark, for legends and headings; its colour is a variable, so it follows the theme. */
@@ -63,14 +53,10 @@ export function symbol(style, name, size = 16) {
 }
 
 /* Gives a path, within -1..1, the shape and the colour of a mark. */
-export function marked(path, style, name) {
-  const color = `var(--dsbd-${name})`;
-  path.setAttribute("d", style.path);
-  Object.assign(path.style, {
-    fill: style.filled ? color : "none",
-    stroke: color,
-    strokeWidth: style.filled ? 0.1 : 0.32,
-  });
+export function marked(path, {path: d, filled}, name) {
+  const stroke = `var(--dsbd-${name})`;
+  path.setAttribute("d", d);
+  Object.assign(path.style, {stroke, fill: filled ? stroke : "none", strokeWidth: filled ? 0.1 : 0.32});
 }
 
 export const button = (properties, ...inside) => make("button", {type: "button", ...properties}, ...inside);
@@ -88,7 +74,7 @@ export function obey(event, acts) {
 }
 
 /* The place of the node below the pointer; -1 for none. */
-export const placeAt = (event) => Number(event.target.closest("[data-at]")?.dataset.at ?? -1);
+export const indexAt = (event) => Number(event.target.closest("[data-at]")?.dataset.at ?? -1);
 
 /* A frame that scrolls, by keyboard too, if its content is larger. */
 export const scrolled = (label, ...inside) =>
@@ -137,14 +123,14 @@ export function watchTheme(element, apply) {
 }
 
 /* Gives a part of the page the colours of a theme. */
-export function dress(place, theme) {
-  place.dataset.theme = theme;
-  for (const [mark, style] of Object.entries(STYLES)) place.style.setProperty(`--dsbd-${mark}`, style[theme]);
+export function dress(element, theme) {
+  element.dataset.theme = theme;
+  for (const [mark, style] of Object.entries(STYLES)) element.style.setProperty(`--dsbd-${mark}`, style[theme]);
 }
 
 /* A part of the viewer that stands elsewhere on the page, in its language. */
 export function guest({root, cleanup}, inside) {
-  const place = make("div", {class: "dsbd dsbd-guest", lang: root.lang, dir: root.dir}, inside);
-  cleanup.push(watchTheme(place, (theme) => dress(place, theme)));
-  return place;
+  const element = make("div", {class: "dsbd dsbd-guest", lang: root.lang, dir: root.dir}, inside);
+  cleanup.push(watchTheme(element, (theme) => dress(element, theme)));
+  return element;
 }

@@ -2,7 +2,7 @@
  * pages; on narrow ones every node has a row, indented by its layer. Sizes do not depend on the step.
  * Numbers that Python's drawings use too are in theme.json; visualize/theme.py says what they are. */
 
-import {YIELDED, calm, clamp, draw, make, marked, placeAt, set} from "./dom.js";
+import {YIELDED, calm, clamp, draw, make, marked, indexAt, set} from "./dom.js";
 import {columnsOf} from "./tokens.js";
 import theme from "../theme.json" with {type: "json"};
 
@@ -20,25 +20,18 @@ export class Forest {
     this.head = draw("svg", {class: "dsbd-head-bands", "aria-hidden": "true"});
     this.widths = make("ul", {class: "dsbd-widths"});
     this.body = draw("svg", {class: "dsbd-forest", role: "img"});
-    this.element = make(
-      "div",
-      {class: "dsbd-scroller", tabindex: "0"},
-      this.head,
-      this.widths,
-      make("div", {class: "dsbd-sheet"}, this.body),
-    );
+    const sheet = make("div", {class: "dsbd-sheet"}, this.body);
+    this.element = make("div", {class: "dsbd-scroller", tabindex: "0"}, this.head, this.widths, sheet);
     const {body} = this;
     body.addEventListener("pointerover", (event) => {
-      if (event.pointerType !== "touch") viewer.hover(placeAt(event));
+      if (event.pointerType !== "touch") viewer.hover(indexAt(event));
     });
     body.addEventListener("pointerleave", () => viewer.hover(-1));
     body.addEventListener("click", (event) => {
-      const at = placeAt(event);
+      const at = indexAt(event);
       if (at >= 0) viewer.pin(at === viewer.pinned ? -1 : at);
     });
   }
-
-  /* ---- once per iteration, width of the page and language ------------------------------------------------------- */
 
   build() {
     const {viewer, body} = this;
@@ -80,17 +73,10 @@ export class Forest {
     const shape = draw("path");
     const text = draw("text", {class: "dsbd-label", x: sizes.label_gap, y: sizes.label_drop});
     const hit = draw("rect", {class: "dsbd-hit", x: -13, y: -12, width: 26 + 8 * node.label_columns, height: 24});
-    const group = draw(
-      "g",
-      {class: "dsbd-node", "data-at": at, transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, hidden: ""},
-      hit,
-      shape,
-      text,
-    );
+    const transform = `translate(${x.toFixed(1)},${y.toFixed(1)})`;
+    const group = draw("g", {class: "dsbd-node", "data-at": at, transform, hidden: ""}, hit, shape, text);
     return {group, shape, text};
   }
-
-  /* ---- at every step -------------------------------------------------------------------------------------------- */
 
   update() {
     const {viewer} = this;
@@ -149,14 +135,14 @@ export class Forest {
   updateHead(step) {
     const {viewer, geometry} = this;
     const layers = Array.from({length: viewer.now.last_column}, (_, at) => at + 1);
-    const [place, headOf] = geometry.upright ? [this.widths, rowHead] : [this.head, columnHead];
-    place.replaceChildren(...layers.map((layer) => headOf(layer, step.layer === layer, viewer, geometry)));
+    const [element, headOf] = geometry.upright ? [this.widths, rowHead] : [this.head, columnHead];
+    element.replaceChildren(...layers.map((layer) => headOf(layer, step.layer === layer, viewer, geometry)));
   }
 
   /* Scrolls the drawing, not the page, to the node of the step. */
-  bringIntoView(place, layer, jump) {
+  bringIntoView(index, layer, jump) {
     const {element, geometry} = this;
-    const node = this.viewer.now.nodes[place];
+    const node = this.viewer.now.nodes[index];
     if (!geometry || !node) return;
     const at = geometry.at(node);
     const head = geometry.upright ? this.widths.offsetHeight : HEAD;
@@ -175,8 +161,8 @@ export class Forest {
 
 /* The layer of this number if its width is known at this step, else null. */
 function layerNow(number, {now, step}) {
-  const found = now.layer(number);
-  return found && found.step <= step ? found : null;
+  const layer = now.layer(number);
+  return layer && layer.step <= step ? layer : null;
 }
 
 /* The name of a layer and the place of its tokens in the text, without words where there is little room. */
@@ -205,15 +191,14 @@ function columnHead(number, current, viewer, geometry) {
     draw("rect", {class: `dsbd-layer${current ? " dsbd-current" : ""}`, x, y: 2, width, height: 96, rx: 3}),
     line(17, title, "title"),
   ];
-  if (!layer) return draw("g", {}, ...parts);
-  return draw(
-    "g",
-    {},
-    ...parts,
-    draw("title", {text: viewer.words.width(layer, viewer.scene.settings)}),
-    line(32, viewer.say("head.width", {width: layer.width}), "width"),
-    ...bars(layer, x + LEFT, width - 2 * LEFT - 4, viewer),
-  );
+  if (layer) {
+    parts.push(
+      draw("title", {text: viewer.words.width(layer, viewer.scene.settings)}),
+      line(32, viewer.say("head.width", {width: layer.width}), "width"),
+      ...bars(layer, x + LEFT, width - 2 * LEFT - 4, viewer),
+    );
+  }
+  return draw("g", {}, ...parts);
 }
 
 /* P(accepted >= k) as bars against the threshold. */
@@ -230,12 +215,9 @@ function bars(layer, left, room, viewer) {
       height: Math.max(height * value, 0.8),
     }),
   );
-  if (!parts.length) return parts;
-  const y = top + height * (1 - threshold);
-  return [
-    ...parts,
-    draw("path", {class: "dsbd-threshold-line", d: `M${left - 4},${y}h${each * layer.chances.length + 6}`}),
-  ];
+  const line = `M${left - 4},${top + height * (1 - threshold)}h${each * layer.chances.length + 6}`;
+  if (parts.length) parts.push(draw("path", {class: "dsbd-threshold-line", d: line}));
+  return parts;
 }
 
 /* ---- where everything stands, in pixels ------------------------------------------------------------------------- */

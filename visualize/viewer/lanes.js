@@ -8,8 +8,7 @@ import {columnsOf} from "./tokens.js";
 import {number} from "./words.js";
 
 const RACE_MS = 3000;
-const STILL_MS = 1800;
-export const LANES_MS = RACE_MS + STILL_MS;
+export const LANES_MS = RACE_MS + 1800; // then it stands still
 const WIDE_FROM = 620; // pixels: labels stand beside their lanes
 const DIGIT = 9; // pixels of a letter of a count
 const LANE_PITCH = 59; // from a lane to the next
@@ -27,19 +26,21 @@ export class Lanes {
     this.frame = this.ms = 0;
     this.plays = false;
     this.measured = {};
+    this.tree = this.timeline = null;
   }
 
   /* Whether there is something to show. */
   get race() {
     const {whole} = this.viewer.scene;
-    if (this.of !== whole) Object.assign(this, {of: whole, found: raceOf(this.viewer.scene, this.measured)});
-    return this.found;
+    if (this.tree !== whole) this.timeline = timelineOf(this.viewer.scene, this.measured);
+    this.tree = whole;
+    return this.timeline;
   }
 
   /* What was measured of the large model alone: pace, how long its pass is in passes that check, or ratio, how often as
    * fast the decode was. */
   setAlone(measured) {
-    Object.assign(this, {measured, of: null});
+    Object.assign(this, {measured, tree: null});
     if (this.plays && this.race) this.fit();
   }
 
@@ -80,8 +81,6 @@ export class Lanes {
     this.element.setAttribute("hidden", "");
     this.element.replaceChildren();
   }
-
-  /* ---- the drawing, once ---------------------------------------------------------------------------------------- */
 
   build(width, height, kind) {
     const {race, viewer} = this;
@@ -148,17 +147,17 @@ export class Lanes {
     const wide = spans.map((span) => span.getComputedTextLength());
     whole.remove();
     const pieces = [];
-    const rows = broken(spans, wide, unit * race.whole).map((places, at) => {
+    const rows = broken(spans, wide, unit * race.whole).map((indices, at) => {
       const text = draw("text", {class: "dsbd-lane-words", "xml:space": "preserve"});
       const row = this.put("g", {});
       row.append(text);
-      text.append(...places.map((place) => spans[place]));
-      spans[places[0]].textContent = spans[places[0]].textContent.trimStart();
-      for (const place of places) {
-        const piece = {span: spans[place], row: at, under: null, at: landing(place)};
+      text.append(...indices.map((index) => spans[index]));
+      spans[indices[0]].textContent = spans[indices[0]].textContent.trimStart();
+      for (const index of indices) {
+        const piece = {span: spans[index], row: at, under: null, at: landing(index)};
         if (isUnderlined) {
-          const mark = markOf(race.tokens[place].origin);
-          piece.under = draw("path", {class: `dsbd-lane-line dsbd-lane-${mark}`, d: extent(spans[place])});
+          const mark = markOf(race.tokens[index].origin);
+          piece.under = draw("path", {class: `dsbd-lane-line dsbd-lane-${mark}`, d: extent(spans[index])});
           row.append(piece.under);
         }
         pieces.push(piece);
@@ -179,9 +178,9 @@ export class Lanes {
       ["dsbd-lane-line dsbd-lane-picked", "M0,-2h18", viewer.say("mark.picked")],
       ...(race.pace === 1 ? [["dsbd-lane-pass", "M4,-9h10v10h-10z", viewer.say("lanes.equal")]] : []),
     ];
-    for (const [kind, d, said] of items) {
+    for (const [kind, d, meaning] of items) {
       const item = this.put("g", {});
-      const text = draw("text", {class: "dsbd-lane-note", x: 22, text: said});
+      const text = draw("text", {class: "dsbd-lane-note", x: 22, text: meaning});
       item.append(draw("path", {class: kind, d}), text);
       const wide = 22 + text.getComputedTextLength();
       if (x + wide > start + room) {
@@ -192,8 +191,6 @@ export class Lanes {
       x += wide + 16;
     }
   }
-
-  /* ---- at every moment ------------------------------------------------------------------------------------------ */
 
   show(ms) {
     this.ms = ms;
@@ -227,11 +224,10 @@ export class Lanes {
   }
 }
 
-/* ---- the race, from the trace: which pass lands when, and what guessing and choosing took ----------------------- */
-
 /* What happens when, in passes; null where guessing wins nothing or changes the distribution, or the text is not known
  * yet. */
-function raceOf(scene, {pace = 1, ratio}) {
+/** @param {import("./scene.js").Scene} scene @param {{pace?: number, ratio?: number}} measured */
+function timelineOf(scene, {pace = 1, ratio}) {
   const [best] = scene.result;
   if (!best || scene.iterations.length < scene.bands.length || !scene.settings.lossless) return null;
   const tokens = scene.path(best.node);
@@ -265,8 +261,6 @@ function raceOf(scene, {pace = 1, ratio}) {
   };
 }
 
-/* ---- text in lines, token by token ------------------------------------------------------------------------------ */
-
 /* What a token adds to a line of text. */
 const typed = ({text, pending}, isLast) => `${text}${isLast ? pending : ""}`.replace(/\s/g, " ");
 
@@ -275,23 +269,23 @@ function broken(spans, wide, room) {
   const rows = [[]];
   let used = 0;
   let word = [];
-  const length = (places) => places.reduce((sum, place) => sum + wide[place], 0);
-  const add = (places) => {
-    if (used && used + length(places) > room) {
+  const length = (indices) => indices.reduce((sum, index) => sum + wide[index], 0);
+  const add = (indices) => {
+    if (used && used + length(indices) > room) {
       rows.push([]);
       used = 0;
     }
-    rows[rows.length - 1].push(...places);
-    used += length(places);
+    rows[rows.length - 1].push(...indices);
+    used += length(indices);
   };
   const end = () => {
     if (length(word) <= room) add(word);
-    else word.forEach((place) => add([place]));
+    else word.forEach((index) => add([index]));
     word = [];
   };
-  spans.forEach((span, place) => {
+  spans.forEach((span, index) => {
     if (/^\s/.test(span.textContent)) end();
-    word.push(place);
+    word.push(index);
   });
   end();
   return rows;

@@ -49,14 +49,14 @@ function packedRows(children, roots, heights) {
   for (const node of order) order.push(...(children.get(node) ?? [])); // it grows meanwhile: parents first
   for (const node of [...order].reverse()) {
     const below = children.get(node) ?? [];
-    const {places, contour} = stacked(below, contours, FREE.siblings, FREE.cousins);
-    const middle = below.length ? (places[0] + places[places.length - 1]) / 2 : 0;
-    below.forEach((child, at) => offsets.set(child, places[at] - middle));
+    const {rows, contour} = stacked(below, contours, FREE.siblings, FREE.cousins);
+    const middle = below.length ? (rows[0] + rows.at(-1)) / 2 : 0;
+    below.forEach((child, at) => offsets.set(child, rows[at] - middle));
     const half = (heights.get(node) ?? 1) / 2;
     contours.set(node, [[-half, half], ...contour.map(([low, high]) => [low - middle, high - middle])]);
   }
-  const {places} = stacked(roots, contours, FREE.trees, FREE.trees);
-  const rows = new Map(roots.map((root, at) => [root, places[at]]));
+  const stack = stacked(roots, contours, FREE.trees, FREE.trees);
+  const rows = new Map(roots.map((root, at) => [root, stack.rows[at]]));
   for (const node of order) {
     for (const child of children.get(node) ?? []) rows.set(child, rows.get(node) + offsets.get(child));
   }
@@ -66,23 +66,21 @@ function packedRows(children, roots, heights) {
 /* Stacks subtrees below each other: the row of each root, and the contour of them all, which says for each column where
  * its nodes begin and end. first, deeper: the free rows between the roots, and between the nodes below them. */
 function stacked(nodes, contours, first, deeper) {
-  const places = [];
+  const rows = [];
   const union = [];
   for (const node of nodes) {
     const contour = contours.get(node);
-    let place = places.length ? -Infinity : 0;
+    let row = rows.length ? -Infinity : 0;
     for (let depth = 0; depth < Math.min(union.length, contour.length); depth++) {
-      place = Math.max(place, union[depth][1] + (depth ? deeper : first) - contour[depth][0]);
+      row = Math.max(row, union[depth][1] + (depth ? deeper : first) - contour[depth][0]);
     }
-    places.push(place);
+    rows.push(row);
     contour.forEach(([low, high], depth) => {
-      union[depth] = [depth < union.length ? union[depth][0] : low + place, high + place];
+      union[depth] = [depth < union.length ? union[depth][0] : low + row, high + row];
     });
   }
-  return {places, contour: union};
+  return {rows, contour: union};
 }
-
-/* ---- the whole decode ------------------------------------------------------------------------------------------- */
 
 /* Places the tree: the length of the text that ends in the node `last`, the last position, at least `least`, and the
  * last row of all nodes. */

@@ -1,18 +1,24 @@
 /* The views of an iteration that the fold offers: its text, its nodes as a table, and the attention mask of its forest.
  * Each is built when it is first opened. */
 
-import {button, clamp, draw, make, placeAt, scrolled} from "./dom.js";
+import {button, clamp, draw, make, indexAt, scrolled} from "./dom.js";
 import {number} from "./words.js";
 
-/* ---- the beams as running text, each token underlined by where it came from ------------------------------------- */
-
-export class TextPanel {
-  key = "text";
+/* A view: built when it is opened, and updated at every step while it is open. */
+export class Panel {
+  constructor(viewer) {
+    this.viewer = viewer;
+  }
 
   build(sheet) {
     this.sheet = sheet;
     this.drawn = null;
   }
+}
+
+/* The beams as running text, each token underlined by where it came from. */
+export class TextPanel extends Panel {
+  key = "text";
 
   update() {
     const {viewer} = this;
@@ -52,27 +58,26 @@ export class TextPanel {
   }
 }
 
-/* ---- the nodes of the iteration as a table of numbers, at the step shown; its tokens are buttons ---------------- */
-
 const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "uniform", "acceptance"];
 
-export class TablePanel {
+/* The nodes of the iteration as a table of numbers, at the step that is shown; the tokens are buttons. */
+export class TablePanel extends Panel {
   key = "table";
 
   build(sheet) {
     const {viewer} = this;
     const {now, say} = viewer;
     const heads = COLUMNS.map((column) => make("th", {scope: "col", text: say(`table.${column}`)}));
-    this.cells = now.nodes.map(() =>
-      COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})),
-    );
+    this.cells = now.nodes.map(() => [
+      make("th", {scope: "row"}, button({class: "dsbd-token-button"})),
+      ...COLUMNS.slice(1).map(() => make("td")),
+    ]);
     this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
-    this.cells.forEach(([head]) => head.append(button({class: "dsbd-token-button"})));
     const caption = make("caption", {text: say("table.title", {index: now.number})});
-    const said = make("p", {class: "dsbd-hint", text: say("term.exact")});
+    const hint = make("p", {class: "dsbd-hint", text: say("term.exact")});
     const head = make("thead", {}, make("tr", {}, ...heads));
     const whole = make("table", {class: "dsbd-table"}, caption, head, make("tbody", {}, ...this.rows));
-    sheet.replaceChildren(said, scrolled(say("tab.table"), whole));
+    sheet.replaceChildren(hint, scrolled(say("tab.table"), whole));
   }
 
   update() {
@@ -87,12 +92,12 @@ export class TablePanel {
       const facts = now.facts[at].filter((fact) => fact.step <= viewer.step);
       const parent = now.nodes[node.parent];
       const [times, final] = viewer.notesOf(node, look);
-      const told = [`${viewer.say(`state.${look.state}`)} ${times}`.trim(), final].filter(Boolean).join(", ");
+      const state = [`${viewer.say(`state.${look.state}`)} ${times}`.trim(), final].filter(Boolean).join(", ");
       const values = [
         viewer.labelOf(node, "token"),
         parent ? viewer.labelOf(parent) : "",
         node.column,
-        told,
+        state,
         shown(node.draft_prob),
         scored ? shown(node.target_prob) : "",
         facts.map(({trial, draw}) => shown((trial ?? draw).uniform)).join(" "),
@@ -108,32 +113,27 @@ export class TablePanel {
 
 const shown = (value) => (value === null ? "" : number(value));
 
-/* ---- the forest attention mask: every node sees the prompt, its input beam, its ancestors and itself ------------ */
+const CELL = [13, 20]; // pixels per token, least and most
+const [WIDE, LABELS, HEADER, MARGIN] = [760, 128, 96, 60]; // pixels
+const PROMPT = 3; // cells
 
-const CELL = [13, 20];
-const WIDE = 760; // pixels per token, least and most; and of the whole drawing
-const LABELS = 128;
-const HEADER = 96;
-const PROMPT = 3;
-const MARGIN = 60;
-
-export class MaskPanel {
+/* The attention mask of the forest: every node sees the prompt, its input beam, its ancestors and itself. */
+export class MaskPanel extends Panel {
   key = "mask";
 
   build(sheet) {
     const {viewer} = this;
     const {now} = viewer;
     const scored = now.nodes.map((node, at) => at).filter((at) => now.nodes[at].kind !== "drawn");
-    const column = new Map(scored.map((at, place) => [at, place]));
+    const column = new Map(scored.map((at, index) => [at, index]));
     const cell = clamp(WIDE / scored.length, ...CELL);
     const across = (PROMPT + scored.length) * cell;
-    const width = LABELS + across + MARGIN;
-    const height = HEADER + scored.length * cell + 4;
+    const [width, height] = [LABELS + across + MARGIN, HEADER + scored.length * cell + 4];
     const size = {width, height, viewBox: `0 0 ${width} ${height}`};
-    const told = {role: "img", "aria-label": viewer.say("mask.alt", {count: scored.length})};
-    const image = draw("svg", {class: "dsbd-mask", ...size, ...told});
+    const about = {role: "img", "aria-label": viewer.say("mask.alt", {count: scored.length})};
+    const image = draw("svg", {class: "dsbd-mask", ...size, ...about});
     const label = (at) => viewer.labelOf(now.nodes[at]);
-    const x = (place) => LABELS + (PROMPT + place) * cell;
+    const x = (index) => LABELS + (PROMPT + index) * cell;
     const title = (left, text, at = null) => {
       const transform = `translate(${left + 4},${HEADER - 5}) rotate(-60)`;
       return draw("text", {class: "dsbd-mask-label", transform, "data-at": at, text});
@@ -151,18 +151,18 @@ export class MaskPanel {
         ...now.pathTo(at).map((other) => box(x(column.get(other)), cell, other === at ? "self" : "seen")),
       );
     };
-    this.rows = new Map(scored.map((at, place) => [at, row(at, HEADER + place * cell)]));
+    this.rows = new Map(scored.map((at, index) => [at, row(at, HEADER + index * cell)]));
     image.append(
       draw("rect", {class: "dsbd-mask-ground", x: LABELS, y: HEADER, width: across, height: scored.length * cell}),
       title(LABELS + (PROMPT * cell) / 2, viewer.say("node.prompt")),
-      ...scored.map((at, place) => title(x(place) + cell / 2, label(at), at)),
+      ...scored.map((at, index) => title(x(index) + cell / 2, label(at), at)),
       ...this.rows.values(),
     );
-    image.addEventListener("pointerover", (event) => viewer.hover(placeAt(event)));
+    image.addEventListener("pointerover", (event) => viewer.hover(indexAt(event)));
     image.addEventListener("pointerleave", () => viewer.hover(-1));
-    this.said = make("p", {class: "dsbd-hint", "aria-live": "polite"});
+    this.hint = make("p", {class: "dsbd-hint", "aria-live": "polite"});
     const lead = make("p", {text: viewer.say("mask.title")});
-    sheet.replaceChildren(lead, this.said, scrolled(viewer.say("tab.mask"), image));
+    sheet.replaceChildren(lead, this.hint, scrolled(viewer.say("tab.mask"), image));
   }
 
   update() {
@@ -171,7 +171,7 @@ export class MaskPanel {
     for (const [at, row] of this.rows) row.classList.toggle("dsbd-current", at === here);
     const path = this.rows.has(here) ? viewer.now.pathTo(here) : [];
     const labels = path.map((at) => `“${viewer.labelOf(viewer.now.nodes[at])}”`);
-    const told = viewer.say(path.length ? "mask.sees" : "mask.hint", {token: labels.at(-1), path: labels.join(" → ")});
-    if (this.said.textContent !== told) this.said.textContent = told;
+    const about = viewer.say(path.length ? "mask.sees" : "mask.hint", {token: labels.at(-1), path: labels.join(" → ")});
+    if (this.hint.textContent !== about) this.hint.textContent = about;
   }
 }

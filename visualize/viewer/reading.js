@@ -21,7 +21,7 @@ export async function readTrace(file) {
   let [text, bytes, values] = ["", 0, 0];
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     bytes += next.value.length;
-    for (const byte of next.value) values += STARTS.has(byte);
+    for (const byte of next.value) values += Number(STARTS.has(byte));
     const [limit, unit] = bytes > MOST_BYTES ? [MOST_BYTES, "bytes"] : [MOST_VALUES, "values"];
     if (bytes > MOST_BYTES || values >= MOST_VALUES) {
       reader.cancel();
@@ -78,12 +78,12 @@ export function checkIteration({index, draft_depth, nodes, layers, trials, draws
     }
   }
   layers.forEach(({layer, alive, beams, finished, alternatives}, at) => {
-    const place = `${where}, layer ${at + 1}`;
-    if (layer !== at + 1) damaged(`${place} is called layer ${layer}`);
-    const pairs = alternatives.flatMap(({parent, node}) => [parent, node ?? parent]);
-    checkNamed([...alive, ...beams, ...finished, ...pairs], place, exists);
+    const which = `${where}, layer ${at + 1}`;
+    if (layer !== at + 1) damaged(`${which} is called layer ${layer}`);
+    const candidates = alternatives.flatMap(({parent, node}) => [parent, node ?? parent]);
+    checkNamed([...alive, ...beams, ...finished, ...candidates], which, exists);
     const other = alive.find((beam) => depth.get(beam) !== at);
-    if (other !== undefined) damaged(`${place}: beam ${other} is alive, but is not of the layer above`);
+    if (other !== undefined) damaged(`${which}: beam ${other} is alive, but is not of the layer above`);
   });
   checkNamed([...record.output_beams, ...record.kept.nodes], where, exists);
 }

@@ -10,10 +10,14 @@ import {placeWhole, rowsOf} from "./layout.js";
 import {checkHead, checkIteration, checkNamed} from "./reading.js";
 import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
 
+/** @import {Beam, Fact, Hypothesis, Iteration, Layer, Look, Node, Result, SceneLayer, SceneNode, Settings, Step, Token,
+ *   Trace, TreeNode} from "./types" */
+
 const PHASES = ["draft", "score", "verify", "commit"];
 const NO_NUMBERS = {target_prob: null, draft_prob: null, target_log_prob: null, draft_log_prob: null};
 
 export class Scene {
+  /** @param {Trace} trace */
   constructor({format, prompt, settings, models: {target, draft}, iterations, result}) {
     checkHead({format, settings});
     this.settings = settings;
@@ -22,17 +26,17 @@ export class Scene {
     this.running = new RunningText(prompt);
     this.prompt = this.running.prompt;
     this.memory = prompt.memory ? memoryOf(prompt.memory) : null;
-    this.tokens = new Map(); // of all beams, by id
-    this.known = new Map(); // the records of all nodes, by id
-    this.states = new Map(); // of all nodes, by id
-    this.joined = new Map(); // the nodes of the whole tree, by id
+    /** @type {Map<number, Token>} */ this.tokens = new Map(); // of all beams, by id
+    /** @type {Map<number, Node>} */ this.known = new Map(); // the records of all nodes, by id
+    /** @type {Map<number, string>} */ this.states = new Map(); // of all nodes, by id
+    /** @type {Map<number, TreeNode>} */ this.joined = new Map(); // the nodes of the whole tree, by id
     this.bands = []; // the positions of the text that each iteration brought
-    this.iterations = [];
+    /** @type {SceneIteration[]} */ this.iterations = [];
     this.add(iterations);
     this.end(result);
   }
 
-  /* Takes the next records of iterations. */
+  /** Takes the next records of iterations. @param {Iteration[]} records */
   add(records) {
     for (const record of records) {
       const {index, nodes, layers} = record;
@@ -50,7 +54,7 @@ export class Scene {
     this.tree = null;
   }
 
-  /* Takes the result; null while the decode runs, and where it was stopped. */
+  /** Takes the result; null while the decode runs, and where it was stopped. @param {Result | null} result */
   end(result) {
     this.result = result?.beams ?? [];
     checkNamed(this.result, "the result", (node) => this.known.has(node));
@@ -98,7 +102,7 @@ export class Scene {
 
   /* The tokens behind the prompt that lead to a node, itself included: {id, parent, text, pending, origin}. */
   path(node) {
-    const path = [];
+    /** @type {Token[]} */ const path = [];
     for (let token = this.tokens.get(node); token; token = this.tokens.get(token.parent)) path.push(token);
     return path.reverse();
   }
@@ -120,27 +124,31 @@ export class Scene {
   }
 }
 
-/* One iteration. A node is named by its place in `nodes`, and how every node looks at a step follows from the steps. */
-class SceneIteration {
-  /* before: how many tokens of the text earlier iterations brought. */
+/* One iteration. A node is named by its index in `nodes`, and how every node looks at a step follows from the steps. */
+export class SceneIteration {
+  /** @param {Iteration} record @param {Scene} scene
+   * @param {number} before how many tokens of the text earlier iterations brought */
   constructor(record, scene, before) {
     const {index, nodes: members, trials, draws, layers, phases, input_beams} = record;
     const roots = input_beams.map(({node}) => node);
-    const places = new Map([...roots, ...members.map(({id}) => id)].map((id, at) => [id, at]));
-    const {steps, scored, widths, looks} = stepsOf(record, places, scene.settings);
+    const indices = new Map([...roots, ...members.map(({id}) => id)].map((id, at) => [id, at]));
+    const {steps, scored, widths, looks} = stepsOf(record, indices, scene.settings);
     for (const {id} of members) scene.states.set(id, looks.get(id)?.state ?? scene.known.get(id).kind);
-    Object.assign(this, {index, before, steps, scoredStep: scored});
+    /** @type {Step[]} */ this.steps = steps;
+    this.index = index;
+    this.before = before;
+    this.scoredStep = scored;
     this.number = index + 1; // readers count from 1
     this.beams_before = ranked(input_beams, false, scene);
     this.beams_after = beamsAfter(record, scene);
-    this.nodes = nodesOf(record, members, places, this.beams_after, scene);
+    this.nodes = nodesOf(record, members, indices, this.beams_after, scene);
     this.last_column = Math.max(0, ...this.nodes.map(({column}) => column));
     this.last_row = Math.max(0, ...this.nodes.map(({row}) => row));
-    const placed = (one) => ({...one, node: places.get(one.node)});
-    this.trials = trials.map(placed);
-    const told = this.trials.find(({verdict}) => verdict === "rejected") ?? this.trials[0];
-    this.telling = told?.node ?? this.nodes.findIndex(({column}) => column === 1); // an example of a card
-    this.draws = draws.map(placed);
+    this.trials = trials.map((trial) => ({...trial, node: indices.get(trial.node)}));
+    this.draws = draws.map((draw) => ({...draw, node: indices.get(draw.node)}));
+    const example = this.trials.find(({verdict}) => verdict === "rejected") ?? this.trials[0];
+    this.example = example?.node ?? this.nodes.findIndex(({column}) => column === 1); // whose card is shown at first
+    /** @type {SceneLayer[]} */
     this.layers = layers.map((layer, at) => ({
       ...layer,
       chances: tailsOf(layer.accepted_distribution),
@@ -148,7 +156,7 @@ class SceneIteration {
       step: widths[at],
     }));
     this.seconds = Object.fromEntries(PHASES.map((name) => [name, phases[`${name}_seconds`]]));
-    this.facts = this.nodes.map(() => []);
+    /** @type {Fact[][]} */ this.facts = this.nodes.map(() => []);
     steps.forEach((step, at) => {
       if (FACTS[step.phase]) this.facts[step.focus].push({step: at, ...this.factOf(step)});
     });
@@ -162,12 +170,12 @@ class SceneIteration {
     return this.layers.find((entry) => entry.layer === number);
   }
 
-  /* The trial or the draw that a step tells of. */
-  factOf({phase, about: [place]}) {
-    return {[phase]: this[FACTS[phase]][place]};
+  /** The trial or the draw that a step tells of. @param {Step} step @returns {Fact} */
+  factOf({phase, about: [index]}) {
+    return {[phase]: this[FACTS[phase]][index]};
   }
 
-  /* The look of every node at a step; undefined for nodes that are not there yet. */
+  /** The look of every node at a step; undefined for nodes that are not there yet. @returns {Look[]} */
   looksAt(last) {
     const looks = [];
     for (const step of this.steps.slice(0, last + 1)) {
@@ -182,30 +190,31 @@ class SceneIteration {
     this.steps.forEach(({phase, layer}, at) => {
       const verify = VERIFYING.includes(phase);
       const key = verify ? `layer ${layer}` : phase;
-      const last = runs[runs.length - 1];
+      const last = runs.at(-1);
       if (last?.key === key) last.to = at;
       else runs.push({key, phase: verify ? "verify" : phase, layer: verify ? layer : 0, from: at, to: at});
     });
     return runs;
   }
 
-  /* Places on the way from an input beam to a node, itself included. */
-  pathTo(place) {
+  /** The indices of the nodes from an input beam to a node, itself included. @param {number} index */
+  pathTo(index) {
     const path = [];
-    for (let at = place; at >= 0; at = this.nodes[at].parent) path.unshift(at);
+    for (let at = index; at >= 0; at = this.nodes[at].parent) path.unshift(at);
     return path;
   }
 }
 
-/* The input beams and the nodes below them, each with its text, its place in the drawing and its last look. `beams` are
- * those to which the kept ones lead. */
-function nodesOf({input_beams, draws}, members, places, beams, {running, states}) {
+/** The input beams and the nodes below them, each with its text, its place in the drawing and its last look.
+ * @param {Iteration} record @param {Node[]} members @param {Map<number, number>} indices
+ * @param {Beam[]} beams to which the kept nodes lead @param {Scene} scene @returns {SceneNode[]} */
+function nodesOf({input_beams, draws}, members, indices, beams, {running, states}) {
   const columns = new Map(input_beams.map(({node}) => [node, 0]));
   for (const {id, parent} of members) columns.set(id, columns.get(parent) + 1);
   const rows = rowsOf(input_beams, members, draws);
   const kept = new Set();
   for (const {node} of beams) {
-    for (let id = node; places.has(id) && !kept.has(id); id = running.at(id).node?.parent) kept.add(id);
+    for (let id = node; indices.has(id) && !kept.has(id); id = running.at(id).node?.parent) kept.add(id);
   }
   const drawn = (id) => {
     const {node, label: token = "", adds, completes, pending} = running.at(id);
@@ -219,13 +228,14 @@ function nodesOf({input_beams, draws}, members, places, beams, {running, states}
     return {...drawn(node), ...NO_NUMBERS, ...own, adds: running.at(node).end, completes: ""};
   };
   const belowOf = (node) => {
-    const own = {parent: places.get(node.parent), state: states.get(node.id), log_weight: null};
+    const own = {parent: indices.get(node.parent), state: states.get(node.id), log_weight: null};
     return {...node, ...drawn(node.id), ...own};
   };
   return [...input_beams.map(inputOf), ...members.map(belowOf)];
 }
 
-/* Beams, best first; from now on their tokens are part of the text. */
+/** Beams, best first; from now on their tokens are part of the text.
+ * @param {Beam[]} beams @param {boolean} finished @param {Scene} scene */
 function ranked(beams, finished, scene) {
   const sorted = [...beams].sort((one, other) => other.log_weight - one.log_weight);
   for (const {node} of sorted) scene.remember(node);
@@ -238,7 +248,8 @@ function beamsAfter({layers, output_beams}, scene) {
   return [...ranked(output_beams, false, scene), ...ranked(ended, true, scene)];
 }
 
-/* The likeliest candidates of a layer: {name, target, draft}. A beam is named only where several are alive. */
+/** The likeliest candidates of a layer. A beam is named only where several are alive.
+ * @param {Layer} layer @param {RunningText} running @returns {SceneLayer["alternatives"]} */
 function alternativesOf({alive, alternatives}, running) {
   return alternatives.map(({parent, text, target_prob: target, draft_prob: draft}) => {
     const beam = alive.length > 1 ? `${running.at(parent).label ?? ""} ` : "";
@@ -256,14 +267,14 @@ const memoryOf = ({segments, sensory}) => ({
 const FACTS = {trial: "trials", draw: "draws"}; // the list that has the record of such a step
 const VERIFYING = ["width", "trial", "draw", "layer"];
 
-/* The steps, the place of the step that scores and of those that choose the width of each layer, and the last look of
- * each node: {state, slots, landed}, slots is how often it counts. places: of the nodes, by id. A step: {phase, layer,
- * focus, about, changes}; focus is the place of a node or -1, about has the numbers of the step. */
+/** The steps, the indices of the step that scores and of those that choose the width of each layer, and the last look
+ * of each node. @param {Iteration} record @param {Map<number, number>} places the indices of the nodes, by id
+ * @param {Settings} settings */
 function stepsOf(record, places, {branching, forest: kindOfForest}) {
   const {input_beams, nodes, trials, draws, layers, draft_depth} = record;
-  const looks = new Map();
+  /** @type {Map<number, Look>} */ const looks = new Map();
   for (const {node, multiplicity} of input_beams) looks.set(node, {state: "input", slots: multiplicity, landed: false});
-  const steps = [];
+  /** @type {Step[]} */ const steps = [];
 
   const add = (phase, layer, changed, about = [], focus = -1) => {
     const changes = changed.map((node) => ({node: places.get(node), ...looks.get(node)}));

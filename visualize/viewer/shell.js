@@ -24,12 +24,8 @@ export function buildShell(viewer, before) {
     views: new Views(viewer, before),
   };
   forest.element.setAttribute("aria-label", say("ui.drawing"));
-  parts.whole = make(
-    "header",
-    {class: "dsbd-whole"},
-    make("div", {class: "dsbd-where"}, parts.title, controls.scrub),
-    strip.element,
-  );
+  const where = make("div", {class: "dsbd-where"}, parts.title, controls.scrub);
+  parts.whole = make("header", {class: "dsbd-whole"}, where, strip.element);
   parts.body = make(
     "div",
     {class: "dsbd-body"},
@@ -57,11 +53,8 @@ function languages(viewer) {
     viewer.setLanguage(event.target.value);
     viewer.root.querySelector(".dsbd-language").focus();
   };
-  const select = make(
-    "select",
-    {class: "dsbd-language", onchange: change},
-    ...Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: nameOf(code)})),
-  );
+  const options = Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: nameOf(code)}));
+  const select = make("select", {class: "dsbd-language", onchange: change}, ...options);
   select.value = viewer.words.language;
   return make("label", {class: "dsbd-languages"}, make("span", {text: viewer.say("ui.language")}), select);
 }
@@ -71,11 +64,11 @@ class Views {
   /* before: the fold in the language before. */
   constructor(viewer, before) {
     const {say} = viewer;
-    this.panels = PANELS.map((Panel) => Object.assign(new Panel(), {viewer}));
+    this.panels = PANELS.map((View) => new View(viewer));
     const options = this.panels.map(({key}) => make("option", {value: key, text: say(`tab.${key}`)}));
     const onchange = (event) => this.open(event.target.value);
-    const told = {"aria-label": say("ui.views"), title: say("ui.views")};
-    this.menu = make("select", {class: "dsbd-view", ...told, onchange}, ...options);
+    const name = {"aria-label": say("ui.views"), title: say("ui.views")};
+    this.menu = make("select", {class: "dsbd-view", ...name, onchange}, ...options);
     this.sheet = make("div", {role: "group", tabindex: "0"});
     const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
     this.element = make(
@@ -120,7 +113,7 @@ class Views {
 }
 
 /* Explains the marks that occur in the forest. */
-export function drawLegend(viewer, place) {
+export function drawLegend(viewer, list) {
   const {now, say} = viewer;
   const states = now.steps.flatMap((step) => step.changes.map(({state}) => state));
   const occurring = new Set(states.map((state) => viewer.mark(state).mark));
@@ -143,15 +136,13 @@ export function drawLegend(viewer, place) {
     entries.push(entry(bar, say("layer.at_least")));
     entries.push(entry(line, `width_threshold = ${number(viewer.scene.settings.width_threshold)}`));
   }
-  place.replaceChildren(...entries);
+  list.replaceChildren(...entries);
 }
 
 /* ---- files that the browser makes of the drawing ---------------------------------------------------------------- */
 
-const PAINT = [
-  ..."fill stroke stroke-width stroke-dasharray opacity visibility".split(" "),
-  ..."font-family font-size font-weight text-decoration white-space".split(" "),
-];
+const PAINT = `fill stroke stroke-width stroke-dasharray opacity visibility font-family font-size font-weight
+  text-decoration white-space`.split(/\s+/);
 const PNG_SCALE = 2;
 const KEY = {room: 31, letter: 7.2, gap: 18, line: 22}; // pixels of the entries of the legend
 
@@ -181,15 +172,15 @@ function legendOf(items, width) {
     const wide = KEY.room + KEY.letter * columnsOf(words.textContent);
     if (x > 8 && x + wide > width) [x, y] = [8, y + KEY.line];
     const css = getComputedStyle(words);
-    const said = (source, left) => {
+    const textAt = (source, left) => {
       const font = {"font-family": css.fontFamily, "font-size": css.fontSize, fill: css.color};
       const line = getComputedStyle(source).textDecorationLine;
       return draw("text", {x: left, y: 4, ...font, "text-decoration": line, text: source.textContent});
     };
     const {width: across} = sign.viewBox?.baseVal ?? {};
     const scale = `translate(8,0) scale(${16 / across})`;
-    const mark = across ? draw("g", {transform: scale}, painted(sign)) : said(sign, 0);
-    const entry = draw("g", {transform: `translate(${x},${y})`}, mark, said(words, KEY.room));
+    const mark = across ? draw("g", {transform: scale}, painted(sign)) : textAt(sign, 0);
+    const entry = draw("g", {transform: `translate(${x},${y})`}, mark, textAt(words, KEY.room));
     x += wide + KEY.gap;
     return entry;
   });
@@ -217,9 +208,7 @@ function copied(source) {
   return copy;
 }
 
-function saveSvg(viewer) {
-  download(`${name(viewer)}.svg`, textOf(forestSheet(viewer)), "image/svg+xml");
-}
+const saveSvg = (viewer) => download(`${name(viewer)}.svg`, textOf(forestSheet(viewer)), "image/svg+xml");
 
 export async function savePng(viewer) {
   const svg = forestSheet(viewer);

@@ -28,17 +28,11 @@ export class Strip {
     this.lanes = new Lanes(viewer);
     this.again = iconButton("reset", viewer.say("lanes.again"), () => viewer.story.again(), {class: "dsbd-again"});
     this.sheet = draw("svg", {class: "dsbd-strip-sheet", "aria-hidden": "true"});
-    this.scroller = make(
-      "div",
-      {class: "dsbd-strip", role: "slider", tabindex: "0", "aria-label": viewer.say("ui.strip"), "aria-valuemin": 1},
-      this.sheet,
-    );
-    this.element = make(
-      "div",
-      {class: "dsbd-strip-place"},
-      make("div", {class: "dsbd-strip-head"}, this.title, this.dropped, this.quality, this.why, this.turn, this.again),
-      make("div", {class: "dsbd-strip-room"}, this.scroller, this.lanes.element),
-    );
+    const slider = {role: "slider", tabindex: "0", "aria-label": viewer.say("ui.strip"), "aria-valuemin": 1};
+    this.scroller = make("div", {class: "dsbd-strip", ...slider}, this.sheet);
+    const parts = [this.title, this.dropped, this.quality, this.why, this.turn, this.again];
+    const room = make("div", {class: "dsbd-strip-room"}, this.scroller, this.lanes.element);
+    this.element = make("div", {class: "dsbd-strip-place"}, make("div", {class: "dsbd-strip-head"}, ...parts), room);
     this.scroller.addEventListener("keydown", (event) => this.onKey(event));
     this.sheet.addEventListener("click", (event) => this.onClick(event));
   }
@@ -50,7 +44,8 @@ export class Strip {
     if (this.element.hidden) return;
     const width = this.scroller.clientWidth || this.viewer.root.clientWidth || 800;
     if (this.drawn !== whole || this.width !== width) {
-      Object.assign(this, {drawn: whole, width});
+      this.drawn = whole;
+      this.width = width;
       this.build(whole);
       this.lanes.fit();
     }
@@ -75,8 +70,8 @@ export class Strip {
     this.turn.hidden = !scene.settings.lossless || viewer.game.pass < 0;
     this.again.hidden = !this.lanes.race;
     // While a decode runs, the strip has room for all tokens that were asked for.
-    const asked = scene.result.length ? 0 : scene.settings.max_new_tokens;
-    const columns = Math.max(whole.last_position, asked, 1);
+    const limit = scene.result.length ? 0 : scene.settings.max_new_tokens;
+    const columns = Math.max(whole.last_position, limit, 1);
     this.pitch = clamp((this.width - 2 * STRIP.side) / (columns + 0.5), ...STRIP.pitch);
     this.row = Math.min(STRIP.row, (STRIP.height - STRIP.line - 8) / Math.max(whole.last_row, 1));
     const across = Math.max(this.width, Math.ceil(2 * STRIP.side + (columns + 0.5) * this.pitch));
@@ -99,19 +94,11 @@ export class Strip {
 
   band({iteration, first, last}, at) {
     const {viewer} = this;
-    const won = viewer.words.counted("tokens", last - first + 1);
-    return draw(
-      "rect",
-      {
-        class: `dsbd-strip-band${at % 2 ? " dsbd-odd" : ""}`,
-        x: this.x(first - 0.5),
-        y: 1,
-        width: Math.max(0, (last - first + 1) * this.pitch),
-        height: STRIP.height - 2,
-        rx: 3,
-      },
-      draw("title", {text: viewer.say("figure.pass", {index: iteration + 1, tokens: won})}),
-    );
+    const tokens = viewer.words.counted("tokens", last - first + 1);
+    const title = draw("title", {text: viewer.say("figure.pass", {index: iteration + 1, tokens})});
+    const width = Math.max(0, (last - first + 1) * this.pitch);
+    const box = {x: this.x(first - 0.5), y: 1, width, height: STRIP.height - 2, rx: 3};
+    return draw("rect", {class: `dsbd-strip-band${at % 2 ? " dsbd-odd" : ""}`, ...box}, title);
   }
 
   /* The numbers of the passes, as far as there is room. */
@@ -155,19 +142,16 @@ export class Strip {
     return draw("path", {class: kind, d: path.join(""), style: `${paint}:var(--dsbd-${mark})`});
   }
 
-  /* ---- where the reader is -------------------------------------------------------------------------------------- */
-
   show() {
     const {viewer, scroller} = this;
     const at = this.bands.findIndex((band) => band.iteration === viewer.now.index);
-    this.rects.forEach((rect, place) => rect.classList.toggle("dsbd-current", place === at));
+    this.rects.forEach((rect, index) => rect.classList.toggle("dsbd-current", index === at));
     const band = this.bands[at];
     const title = this.rects[at]?.querySelector("title").textContent ?? "";
     set(scroller, {"aria-valuemax": this.bands.length, "aria-valuenow": at + 1, "aria-valuetext": title});
     if (this.shown === at || !band) return;
     this.shown = at;
-    const from = this.x(band.first - 0.5);
-    const to = this.x(band.last + 0.5);
+    const [from, to] = [this.x(band.first - 0.5), this.x(band.last + 0.5)];
     if (from < scroller.scrollLeft || to > scroller.scrollLeft + scroller.clientWidth) {
       scroller.scrollTo({left: (from + to - scroller.clientWidth) / 2});
     }
@@ -190,11 +174,18 @@ export class Strip {
 
   onKey(event) {
     const at = this.bands.findIndex((band) => band.iteration === this.viewer.now.index);
-    const last = this.bands.length - 1;
-    const to = (place) => () => this.go(this.bands[clamp(place, 0, last)].iteration);
-    const [back, on] = [to(at - 1), to(at + 1)];
-    obey(event, {ArrowLeft: back, ArrowDown: back, ArrowRight: on, ArrowUp: on, Home: to(0), End: to(last)});
+    obey(
+      event,
+      keysOf(at, this.bands.length - 1, (index) => this.go(this.bands[index].iteration), -1),
+    );
   }
+}
+
+/* Keys that move in a row of parts, from the index `at`. down: how far the arrow down goes, 1 or -1. */
+function keysOf(at, last, go, down) {
+  const to = (index) => () => go(clamp(index, 0, last));
+  const arrows = {ArrowLeft: to(at - 1), ArrowRight: to(at + 1), ArrowDown: to(at + down), ArrowUp: to(at - down)};
+  return {...arrows, Home: to(0), End: to(last)};
 }
 
 /* The shapes of theme.json with relative coordinates only, so that all of one mark make one short path. */
@@ -213,7 +204,7 @@ function markShape(mark, {x, y}, size) {
 
 /* The memory of a long prompt: its segments as a row, and how much the chosen one recalls of each before it. The last
  * segment is in the window. A scene whose prompt is read whole has no memory, and nothing is shown. */
-const TOLD_SHARE = 0.005; // what rounds to 0 % is not told
+const LEAST_SHARE = 0.005; // what rounds to 0 % is not told
 const LABELLED = 2; // so many of the largest shares have their number without pointing at them
 const sharesOf = ({first_memory, weights}) =>
   weights.map((weight, at) => ({at: first_memory + at, weight})).sort((one, other) => other.weight - one.weight);
@@ -225,7 +216,7 @@ export class MemoryRow {
     this.title = make("b", {});
     this.row = make("div", {class: "dsbd-memory-row", role: "radiogroup", "aria-label": say("memory.strip")});
     this.row.addEventListener("keydown", (event) => this.onKey(event));
-    this.said = make("p", {class: "dsbd-memory-said", "aria-live": "polite"});
+    this.note = make("p", {class: "dsbd-memory-said", "aria-live": "polite"});
     this.legend = make("p", {class: "dsbd-hint dsbd-memory-legend"});
     this.name = make("p", {class: "dsbd-fact-title"});
     this.text = make("p", {class: "dsbd-line dsbd-memory-text", dir: "auto", tabindex: "0"});
@@ -234,7 +225,7 @@ export class MemoryRow {
       {class: "dsbd-memory", "aria-label": say("memory.label"), hidden: ""},
       this.title,
       this.row,
-      make("div", {}, this.legend, this.said, make("p", {class: "dsbd-hint", text: say("memory.distribution")})),
+      make("div", {}, this.legend, this.note, make("p", {class: "dsbd-hint", text: say("memory.distribution")})),
       make("div", {class: "dsbd-memory-read"}, this.name, this.text),
     );
   }
@@ -245,7 +236,8 @@ export class MemoryRow {
     this.element.hidden = !memory;
     const key = memory ? JSON.stringify(memory) : "";
     if (!memory || this.drawn === key) return;
-    Object.assign(this, {drawn: key, segments: memory.segments});
+    this.drawn = key;
+    this.segments = memory.segments;
     this.build(memory);
     this.choose(this.segments.length - 1);
   }
@@ -284,24 +276,24 @@ export class MemoryRow {
     const shares = sharesOf(this.segments[at]);
     const weightOf = new Map(shares.map((one) => [one.at, one.weight]));
     const labelled = shares.slice(0, LABELLED).map((one) => one.at);
-    this.cells.forEach(({entry, share, bar}, place) => {
-      const weight = weightOf.get(place);
-      const told = weight === undefined ? "" : percent(weight);
-      share.textContent = told.replace("\u202f", ""); // a cell is narrow
+    this.cells.forEach(({entry, share, bar}, index) => {
+      const weight = weightOf.get(index);
+      const text = weight === undefined ? "" : percent(weight);
+      share.textContent = text.replace("\u202f", ""); // a cell is narrow
       bar.style.height = `${100 * (weight ?? 0)}%`;
       bar.hidden = weight === undefined;
-      entry.classList.toggle("dsbd-memory-large", labelled.includes(place) && weight >= TOLD_SHARE);
-      entry.classList.toggle("dsbd-memory-unread", place > at);
-      const {tokens} = this.segments[place];
-      const parts = [say("memory.segment", {segment: place + 1, tokens: words.counted("tokens", tokens)})];
-      if (place === this.cells.length - 1) parts.push(say("memory.window"));
-      if (told) parts.push(say("memory.share", {share: told, segment}));
+      entry.classList.toggle("dsbd-memory-large", labelled.includes(index) && weight >= LEAST_SHARE);
+      entry.classList.toggle("dsbd-memory-unread", index > at);
+      const {tokens} = this.segments[index];
+      const parts = [say("memory.segment", {segment: index + 1, tokens: words.counted("tokens", tokens)})];
+      if (index === this.cells.length - 1) parts.push(say("memory.window"));
+      if (text) parts.push(say("memory.share", {share: text, segment}));
       entry.title = parts.join(", ");
       entry.setAttribute("aria-label", entry.title);
-      entry.setAttribute("aria-checked", place === at);
-      entry.tabIndex = place === at ? 0 : -1;
+      entry.setAttribute("aria-checked", index === at);
+      entry.tabIndex = index === at ? 0 : -1;
     });
-    this.said.textContent = this.sentence(segment, shares);
+    this.note.textContent = this.sentence(segment, shares);
     this.name.textContent = say("memory.text", {segment});
     this.text.textContent = this.segments[at].text;
     this.text.scrollTop = 0;
@@ -311,20 +303,18 @@ export class MemoryRow {
     const {say} = this.viewer;
     if (!most) return say("memory.none", {segment});
     const values = {segment, first: most.at + 1, share: percent(most.weight)};
-    if (!next || next.weight < TOLD_SHARE) return say("memory.one", values);
+    if (!next || next.weight < LEAST_SHARE) return say("memory.one", values);
     return say("memory.two", {...values, second: next.at + 1, other: percent(next.weight)});
   }
 
   onKey(event) {
-    const last = this.cells.length - 1;
-    const to = (place) => () => {
-      this.choose(clamp(place, 0, last));
-      this.cells[this.chosen].entry.focus();
+    const go = (index) => {
+      this.choose(index);
+      this.cells[index].entry.focus();
     };
-    const [back, on] = [to(this.chosen - 1), to(this.chosen + 1)];
-    obey(event, {ArrowLeft: back, ArrowUp: back, ArrowRight: on, ArrowDown: on, Home: to(0), End: to(last)});
+    obey(event, keysOf(this.chosen, this.cells.length - 1, go, 1));
   }
 }
 
 /* A share of 0 to 1 for a sentence; what is more than nothing is not told as 0. */
-const percent = (share) => (share > 0 && share < TOLD_SHARE ? "<\u20601\u202f%" : `${Math.round(100 * share)}\u202f%`);
+const percent = (share) => (share > 0 && share < LEAST_SHARE ? "<\u20601\u202f%" : `${Math.round(100 * share)}\u202f%`);

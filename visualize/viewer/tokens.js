@@ -35,24 +35,24 @@ export function decodePiece({text, bytes}, pending) {
   const raw = [...pending, ...own];
   let decoder = null;
   let decoded = "";
-  let held = []; // the beginning of a character
+  let begun = []; // the beginning of a character
   for (let at = 0; at < raw.length; at++) {
     decoder ??= new globalThis.TextDecoder("utf-8", {fatal: true, ignoreBOM: true});
-    held.push(raw[at]);
+    begun.push(raw[at]);
     try {
       const character = decoder.decode(Uint8Array.of(raw[at]), {stream: true});
       decoded += character;
-      if (character) held = [];
+      if (character) begun = [];
     } catch {
-      if (held.length > 1) {
-        held.pop(); // this byte may begin a character
+      if (begun.length > 1) {
+        begun.pop(); // this byte may begin a character
         at--;
       }
-      decoded += hexOf(held);
-      [decoder, held] = [null, []];
+      decoded += hexOf(begun);
+      [decoder, begun] = [null, []];
     }
   }
-  return [decoded, held];
+  return [decoded, begun];
 }
 
 /* How many columns text takes in a monospace font: a letter of Chinese or Japanese, and an emoji, takes two. */
@@ -76,10 +76,12 @@ const PATH_CHARACTERS = 48; // how much of a beam's text the card of a node show
 const UNKNOWN = {end: "", pending: []};
 
 export class RunningText {
+  /** @param {import("./types").Prompt} prompt */
   constructor(prompt) {
     const [text, pending] = written(prompt);
     const turn = turnIn(prompt);
     this.prompt = flowing(turn === null ? text.replaceAll(EDGE, "") : `${turn}\n`);
+    /** @type {Map<number, any>} */
     this.known = new Map([[PROMPT_END, {end: lastOf(this.prompt), pending}]]);
   }
 

@@ -5,6 +5,7 @@
 import {bar, gauge} from "./card.js";
 import {button, clamp, iconButton, make} from "./dom.js";
 import {acceptanceOf, chainOf, residualOf} from "./distribution.js";
+import {Panel} from "./panels.js";
 import {enough, number} from "./words.js";
 
 const LEAST = 0.6; // how much of the height the largest probability leaves free, at least
@@ -49,13 +50,13 @@ class CutFill {
     this.recorded = bins;
     this.top = Math.min(1, Math.max(...bins.map((bin) => Math.max(bin.target / LEAST, bin.draft))));
     this.columns = bins.map((bin, at) => this.column(bin, at));
-    this.said = make("p", {class: "dsbd-cut-said", "aria-live": "polite"});
+    this.result = make("p", {class: "dsbd-cut-said", "aria-live": "polite"});
     this.element = make(
       "div",
       {class: "dsbd-cut"},
       make("p", {class: "dsbd-hint", text: say("cut.lead")}),
       make("div", {class: "dsbd-cut-bars"}, ...this.columns.map(({element}) => element)),
-      this.said,
+      this.result,
       make("p", {class: "dsbd-cut-always", text: say("cut.always")}),
       ...(width === null ? [] : [make("p", {class: "dsbd-cut-always", text: say("cut.width", {width})})]),
       button({class: "dsbd-cut-reset", text: say("cut.reset"), onclick: () => this.reset()}),
@@ -73,20 +74,11 @@ class CutFill {
       const box = field.getBoundingClientRect();
       this.set(at, (this.top * (box.bottom - event.clientY)) / box.height);
     };
-    const field = make(
-      "div",
-      {class: "dsbd-cut-field", onpointerdown: drag, onpointermove: drag},
-      ...Object.values(parts),
-      outline,
-    );
-    const input = make("input", {
-      type: "range",
-      min: 0,
-      max: this.top,
-      step: STEP,
-      "aria-label": this.say("cut.bar", {token: name}),
-      oninput: () => this.set(at, Number(input.value)),
-    });
+    const drags = {onpointerdown: drag, onpointermove: drag};
+    const field = make("div", {class: "dsbd-cut-field", ...drags}, ...Object.values(parts), outline);
+    const oninput = () => this.set(at, Number(input.value));
+    const range = {type: "range", min: 0, max: this.top, step: STEP};
+    const input = make("input", {...range, "aria-label": this.say("cut.bar", {token: name}), oninput});
     const label = make("div", {class: "dsbd-cut-name", dir: "auto", title: name, text: name});
     return {element: make("div", {class: "dsbd-cut-column"}, field, label, input), input, ...parts};
   }
@@ -105,8 +97,8 @@ class CutFill {
     const own = clamp(value, 0, this.top);
     const before = 1 - this.bins[at].draft;
     const others = this.bins.length - 1;
-    this.bins.forEach((bin, place) => {
-      if (place === at) bin.draft = own;
+    this.bins.forEach((bin, other) => {
+      if (other === at) bin.draft = own;
       else bin.draft = before > STEP ? (bin.draft * (1 - own)) / before : (1 - own) / others;
     });
     this.show();
@@ -130,7 +122,7 @@ class CutFill {
     const parts = bins.flatMap(partsOf);
     const [targets, drafts] = ["target", "draft"].map((field) => parts.map((part) => part[field]));
     const rest = chainOf(targets, drafts, 1)[1];
-    this.said.textContent = say("cut.said", {kept: (1 - rest).toFixed(3), rest: rest.toFixed(3)}); // they add up to 1
+    this.result.textContent = say("cut.said", {kept: (1 - rest).toFixed(3), rest: rest.toFixed(3)}); // they add up to 1
   }
 
   put(part, from, size) {
@@ -141,7 +133,7 @@ class CutFill {
 }
 
 /* The view of it: the layer of the step, else the first one with guesses. */
-export class CutPanel {
+export class CutPanel extends Panel {
   key = "cut";
 
   get layer() {
@@ -150,11 +142,6 @@ export class CutPanel {
     const isTried = (layer) => now.trials.some((trial) => trial.layer === layer.layer) && barsOf(layer, "");
     const here = now.layer(now.steps[step].layer);
     return here && isTried(here) ? here : now.layers.find(isTried);
-  }
-
-  build(sheet) {
-    this.sheet = sheet;
-    this.drawn = null;
   }
 
   update() {
@@ -199,13 +186,13 @@ export class Game {
   constructor(viewer) {
     const {say} = viewer;
     this.viewer = viewer;
-    this.told = make("div", {"aria-live": "polite"});
+    this.content = make("div", {"aria-live": "polite"});
     this.acts = make("div", {class: "dsbd-game-acts"});
     this.element = make(
       "aside",
       {class: "dsbd-game", "aria-label": say("tab.game"), hidden: ""},
       make("p", {class: "dsbd-game-title", text: say("tab.game")}),
-      this.told,
+      this.content,
       this.acts,
       iconButton("close", say("ui.close"), () => this.close(), {class: "dsbd-close"}),
     );
@@ -249,9 +236,9 @@ export class Game {
   }
 
   /* What is said, and what can be done then; the focus goes there. */
-  show(told, ...acts) {
+  show(parts, ...acts) {
     const {forest, say} = this.viewer;
-    this.told.replaceChildren(...told);
+    this.content.replaceChildren(...parts);
     this.acts.replaceChildren(...acts.map(([key, onclick]) => button({text: say(key), onclick})));
     this.acts.firstChild.focus({preventScroll: true});
     this.element.scrollTop = 0;
@@ -266,29 +253,29 @@ export class Game {
 
   /* The guess is asked for one step before its verdict. */
   ask(turn) {
-    const place = this.open[turn];
-    if (place === undefined) {
+    const index = this.open[turn];
+    if (index === undefined) {
       this.end();
       return;
     }
-    this.goto(place, -1);
+    this.goto(index, -1);
     this.show(
-      this.question(place),
+      this.question(index),
       ["game.accept", () => this.decide(turn, "accepted")],
       ["game.reject", () => this.decide(turn, "rejected")],
     );
   }
 
-  goto(place, by) {
+  goto(index, by) {
     const {viewer} = this;
-    const step = viewer.now.steps.findIndex(({phase, about}) => phase === "trial" && about[0] === place);
+    const step = viewer.now.steps.findIndex(({phase, about}) => phase === "trial" && about[0] === index);
     viewer.goto({step: step + by});
   }
 
-  question(place) {
+  question(index) {
     const {viewer} = this;
     const {now, say, words} = viewer;
-    const trial = now.trials[place];
+    const trial = now.trials[index];
     const token = `“${now.nodes[trial.node].token}”`;
     const title = words.title(now, {trial});
     const texts = numbersOf(trial);
@@ -304,20 +291,20 @@ export class Game {
 
   decide(turn, answer) {
     const {now, say, words} = this.viewer;
-    const place = this.open[turn];
-    const trial = now.trials[place];
+    const index = this.open[turn];
+    const trial = now.trials[index];
     const isRight = answer === trial.verdict;
     this.count++;
     if (!isRight) this.mistakes.push(answer);
-    this.goto(place, 0);
+    this.goto(index, 0);
     const verdict = words.verdict(now, {trial});
-    const told = [say(isRight ? "game.right" : "game.wrong", {verdict})];
-    if (!isRight) told.push(say(`game.wrong_${answer}`));
+    const sentences = [say(isRight ? "game.right" : "game.wrong", {verdict})];
+    if (!isRight) sentences.push(say(`game.wrong_${answer}`));
     this.show(
       [
-        ...this.question(place),
+        ...this.question(index),
         gauge({low: 0, high: trial.acceptance, u: trial.uniform, mark: "kept"}),
-        make("p", {class: "dsbd-game-said", text: told.join(" ")}),
+        make("p", {class: "dsbd-game-said", text: sentences.join(" ")}),
       ],
       ["game.next", () => this.ask(turn + 1)],
       ...(turn + 1 < this.open.length ? [["game.rest", () => this.end()]] : []),
@@ -335,11 +322,11 @@ export class Game {
       ["lanes.alone", 1],
     ];
     const most = Math.max(...tokens.map(([, value]) => value));
-    const told = [say("game.score", {right: this.count - this.mistakes.length, count: this.count})];
-    for (const answer of new Set(this.mistakes)) told.push(say(`game.wrong_${answer}`));
+    const sentences = [say("game.score", {right: this.count - this.mistakes.length, count: this.count})];
+    for (const answer of new Set(this.mistakes)) sentences.push(say(`game.wrong_${answer}`));
     this.show(
       [
-        make("p", {class: "dsbd-game-said", text: told.join(" ")}),
+        make("p", {class: "dsbd-game-said", text: sentences.join(" ")}),
         make("p", {class: "dsbd-fact-title", text: say("game.tokens")}),
         ...tokens.map(([key, value]) => bar(say(key), value / most, "plain", number(value))),
       ],

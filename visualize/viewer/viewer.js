@@ -8,19 +8,16 @@
  * iterations at first. `add` takes the next records, and the result once there is one. `follow` goes to the newest
  * step; else the reader stays.
  *
- * viewer.where() returns {it, step, node} of the reader, and how many {iterations, steps} there are.
- * viewer.text() returns the best text so far: {prompt, tokens: [{text, origin}], ended}.
- * viewer.picture() saves the forest that is shown as a PNG. viewer.replay() plays the two lanes once.
- * viewer.lanes(true) plays the two lanes over the strip, where they stay until viewer.lanes(false).
- * viewer.setAlone({ratio}) or ({pace}) says how fast the large model alone was measured, for the lanes.
- * viewer.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
+ * where(): the reader's {it, step, node}, and how many {iterations, steps} there are; goto counts from 0, too.
+ * text(): the best text so far, {prompt, tokens: [{text, origin}], ended}.   picture(): saves the forest as a PNG.
+ * story(): tells the opening story of eight seconds, once.   replay(): plays the two lanes once.
+ * lanes(true): plays the two lanes over the strip, where they stay until lanes(false).
+ * setAlone({ratio}) or ({pace}): how fast the large model alone was measured, for the lanes.
+ * cutFill({it, layer}): an element, why nothing is lost, as a picture of one layer that the reader drags.
  *
- * bare: sentence, forest and card only, for slides.
- * viewer.story() tells the opening story of eight seconds, once. Places in goto count from 0.
- * language: the one to begin with; else the reader's choice on this site, else the page's.
- * hash: true keeps the place in the address of the page.
- * start: the place where the address names none, as iteration=4&step=10, counted from 1 as in addresses.
- * Token text is untrusted: it enters the page as text only. */
+ * bare: sentence, forest and card only, for slides. language: at first; else the reader's choice on this site, else the
+ * page's. hash: true keeps the place in the address of the page. start: the place where the address names none, such as
+ * iteration=4&step=10, counted from 1. Token text is untrusted: it enters the page as text only. */
 
 import {drawCard, drawFormula} from "./card.js";
 import {Controls, Place, Story, onKey, placeIn} from "./controls.js";
@@ -109,8 +106,6 @@ class Viewer {
     return this.pinned >= 0 ? this.pinned : this.now.steps[this.step].focus;
   }
 
-  /* ---- life ----------------------------------------------------------------------------------------------------- */
-
   setTrace(trace, how) {
     this.story.stop();
     this.isNew = !this.scene;
@@ -151,7 +146,7 @@ class Viewer {
   }
 
   /* it, step: places from 0. node: the id of a node to keep in view. */
-  goto({it = this.it, step = this.step, node, keep = false} = {}) {
+  goto({it = this.it, step = this.step, node = undefined, keep = false} = {}) {
     if (!this.scene?.iterations.length) return;
     this.it = clamp(Math.round(it) || 0, 0, this.scene.iterations.length - 1);
     this.step = clamp(Math.round(step) || 0, 0, this.now.steps.length - 1);
@@ -221,8 +216,6 @@ class Viewer {
     };
   }
 
-  /* ---- the page ------------------------------------------------------------------------------------------------- */
-
   build(language) {
     this.halt();
     this.words = new Words(language, this.scene.isCopied);
@@ -236,8 +229,6 @@ class Viewer {
     this.memory = new MemoryRow(this);
     this.parts = buildShell(this, this.parts?.views);
   }
-
-  /* ---- at every step -------------------------------------------------------------------------------------------- */
 
   render() {
     const {parts: p, now} = this;

@@ -9,7 +9,10 @@ import fr from "../words/fr.json" with {type: "json"};
 import ja from "../words/ja.json" with {type: "json"};
 import zh from "../words/zh.json" with {type: "json"};
 
-/* What a language has not is English. */
+/** @import {Draw, Fact, Node, SceneLayer, Settings, Trial} from "./types"
+ * @import {SceneIteration} from "./scene.js" */
+
+/* What a language lacks is English. */
 const tables = Object.entries({en, zh, es, de, fr, ja, ar});
 export const STRINGS = Object.fromEntries(tables.map(([code, table]) => [code, {...en, ...table}]));
 
@@ -113,7 +116,7 @@ export class Words {
     return before ? this.say("layer.place", {title, position: before + number}) : title;
   }
 
-  /* The verdict of one trial in plain words. */
+  /** The verdict of one trial in plain words. @param {Trial} trial @param {number} width */
   trial(trial, width) {
     if (trial.joint) return this.joint(trial);
     if (trial.verdict === "orphaned") return this.say("trial.orphaned");
@@ -130,13 +133,14 @@ export class Words {
     return this.say(`trial.${trial.verdict}`, {u, ratio});
   }
 
+  /** @param {Trial} trial */
   joint({verdict, acceptance, joint}) {
     if (joint.target === null || acceptance === null) return this.say("trial.joint_impossible");
     const [ratio, threshold] = tellApart(acceptance, joint.threshold);
     return this.say(`trial.joint_${verdict}`, {ratio, threshold});
   }
 
-  /* The comparison that decided a trial. */
+  /** The comparison that decided a trial. @param {Trial} trial */
   comparison({verdict, joint, acceptance, uniform}) {
     if (joint) {
       if (joint.target === null || acceptance === null) return "";
@@ -148,8 +152,9 @@ export class Words {
     return this.say(uniform < acceptance ? "formula.below" : "formula.above", {u, chance});
   }
 
-  /* Where P' comes from; the formula only if it gives the recorded number. For a joint test, its sums. Whoever does it
-   * again with the numbers that are written gets the results that are written. */
+  /** Where P' comes from; the formula only if it gives the recorded number. For a joint test, its sums. Whoever
+   * calculates with the numbers that are written gets the results that are written.
+   * @param {Trial} trial @param {Pick<Node, "target_prob">} node */
   residual(trial, node) {
     if (trial.joint) {
       const {target, draft} = trial.joint;
@@ -166,30 +171,30 @@ export class Words {
     });
     if (trial.c && trial.S && node.target_prob !== null) {
       const left = (P, Q, c, S) => Math.max(P - c * Q, 0) / S;
-      const given = [node.target_prob, draft_prob, trial.c, trial.S];
-      const apart = Math.abs(left(...given) - residual_prob);
-      if (apart <= Math.max(1e-6 * Math.max(left(...given), residual_prob), 1e-9)) {
+      const exact = left(node.target_prob, draft_prob, trial.c, trial.S);
+      if (Math.abs(exact - residual_prob) <= Math.max(1e-6 * Math.max(exact, residual_prob), 1e-9)) {
         const follows = (...numbers) => says(residual, left(...numbers)) && agrees(written, numbers[1]);
-        const [P, Q, c, S] = enough(given, follows);
+        const [P, Q, c, S] = enough([node.target_prob, draft_prob, trial.c, trial.S], follows);
         return this.say("trial.residual", {target: P, draft: Q, c, S, residual});
       }
     }
     return this.say("trial.ratio", {residual, draft});
   }
 
-  /* The arithmetic behind what a trial or a draw decided. */
+  /** The arithmetic behind what a trial or a draw decided. @param {Fact} fact @param {any} node */
   detail({trial, draw}, node) {
     if (draw) return this.interval(draw);
     return [this.comparison(trial), this.residual(trial, node)].filter(Boolean).join("; ");
   }
 
-  /* How one beam was drawn from the target's distribution. */
+  /** How one beam was drawn from the target's distribution. @param {Draw} draw */
   drawn(draw) {
     const sentence = this.say(`draw.${draw.kind}`);
     return draw.landed && draw.kind !== "guessed" ? `${sentence}; ${this.say("draw.landed")}` : sentence;
   }
 
-  /* The interval in which the random number of a draw fell, or the noise that made it the largest. */
+  /** The interval in which the random number of a draw fell, or the noise that made it the largest.
+   * @param {Draw} draw */
   interval(draw) {
     if (draw.noise !== null) return this.say("formula.noise", {noise: number(draw.noise)});
     const [u, low, high] = tellApart(draw.uniform, draw.cdf_low, draw.cdf_high);
@@ -197,7 +202,7 @@ export class Words {
     return this.say(key, {c: number(draw.c), u, low, high});
   }
 
-  /* Why the layer has its width. */
+  /** Why the layer has its width. @param {SceneLayer} layer @param {Settings} settings */
   width(layer, settings) {
     const {width} = layer;
     const [here, beyond] = [width - 1, width].map((at) => layer.chances[at] ?? 0);
@@ -206,7 +211,8 @@ export class Words {
     return this.say(`width.${whyWidth(layer, settings)}`, values);
   }
 
-  /* The outcome of a layer. landed: whether a layer before it went on because its picks had been guessed too. */
+  /** The outcome of a layer. landed: whether a layer before it went on because its picks had been guessed too.
+   * @param {SceneLayer} layer @param {boolean} landed */
   outcome(layer, landed) {
     const coupled = !layer.draws_planned && layer.outcome === "short" ? "_coupled" : "";
     const isJoint = layer.width_reason === "joint" && ["passed", "short"].includes(layer.outcome);
@@ -219,19 +225,19 @@ export class Words {
     });
   }
 
-  /* "draft 2 of 5" */
+  /** "draft 2 of 5" @param {SceneIteration} iteration @param {Fact} fact */
   title(iteration, {trial, draw}) {
     const [kind, item, items] = trial ? ["trial", trial, iteration.trials] : ["draw", draw, iteration.draws];
     const peers = items.filter((other) => other.layer === item.layer);
     return this.say(`${kind}.title`, {order: (trial ? trial.order : peers.indexOf(draw)) + 1, count: peers.length});
   }
 
-  /* What a trial or a draw decided. */
+  /** What a trial or a draw decided. @param {SceneIteration} iteration @param {Fact} fact */
   verdict(iteration, {trial, draw}) {
     return trial ? this.trial(trial, iteration.layer(trial.layer)?.width) : this.drawn(draw);
   }
 
-  /* The sentence of one step. */
+  /** The sentence of one step. @param {SceneIteration} iteration @param {number} at @param {Settings} settings */
   step(iteration, at, settings) {
     const step = iteration.steps[at];
     const {layer, about} = step;
@@ -267,6 +273,7 @@ export class Words {
     }
   }
 
+  /** @param {SceneIteration} iteration */
   commit(iteration) {
     const beams = iteration.beams_after.filter((beam) => !beam.finished).length;
     const values = {layers: this.counted("tokens", iteration.layers.length), beams: this.counted("beams", beams)};

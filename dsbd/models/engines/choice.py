@@ -1,4 +1,4 @@
-"""Chooses the engine of a model, and makes the kind of row that it needs."""
+"""Chooses the engine of a model, and makes the decoding state that it needs."""
 
 import os
 from typing import Any, cast
@@ -7,16 +7,16 @@ import torch
 
 from dsbd.errors import PairError
 from dsbd.machine import free_bytes, multiplies_int8
-from dsbd.models.engines.graph import GraphRunner, GraphState
-from dsbd.models.engines.onnx import OnnxPathStates, OnnxState, missing_packages, why_not_onnx
-from dsbd.models.engines.traced import TracedState
+from dsbd.models.engines.engine import Eager, Engine
+from dsbd.models.engines.graph import Graph
+from dsbd.models.engines.onnx import Onnx, OnnxPathStates, missing_packages, why_not_onnx
+from dsbd.models.engines.traced import Traced
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.states.forest import ForestState
 from dsbd.models.states.recurrent import PathStates, RecurrentState
 from dsbd.models.states.state import DecodingState, ThreadedState
 from dsbd.util import CancelCheck, never_cancel
 
-ENGINES = ("auto", "eager", "traced", "graph", "onnx")
+ENGINES: dict[str, Engine] = {"eager": Eager(), "traced": Traced(), "graph": Graph(), "onnx": Onnx()}
 WEIGHTS = ("auto", "float", "int8")
 
 
@@ -36,8 +36,8 @@ def engine_for(model: LanguageModel) -> str:
 
 def resolve_engine(engine: str, device: torch.device) -> None:
     """Check the name of an engine. Raises: PairError: it is unknown, or ``graph`` without a GPU."""
-    if engine not in ENGINES:
-        raise PairError(f"engine is {engine!r}; choose one of {', '.join(ENGINES)}")
+    if engine not in ("auto", *ENGINES):
+        raise PairError(f"engine is {engine!r}; choose one of auto, {', '.join(ENGINES)}")
     if engine == "graph" and device.type == "cpu":
         raise PairError("engine 'graph' captures CUDA graphs, and the device is a CPU; use traced, onnx, or auto")
 
@@ -57,38 +57,33 @@ def resolve_weights(
         weights = "int8" if is_suited and is_free and multiplies_int8() and not missing_packages() else "float"
     if weights == "float":
         return weights, engine, dtype
-    asked = {"device": (device.type, "cpu"), "engine": (engine, "onnx"), "dtype": (dtype, "float32")}
-    for name, (given, needed) in asked.items():
-        if str(given).removeprefix("torch.") not in ("auto", needed):
-            raise PairError(f"{name} is {given}, and int8 weights need {needed}; change it, or leave weights at float")
+    for name, value, needed in (
+        ("device", device.type, "cpu"),
+        ("engine", engine, "onnx"),
+        ("dtype", dtype, "float32"),
+    ):
+        if str(value).removeprefix("torch.") not in ("auto", needed):
+            raise PairError(f"{name} is {value}, and int8 weights need {needed}; change it, or leave weights at float")
     return weights, "onnx", "float32"
 
 
 def reference_state(model: LanguageModel, check: CancelCheck = never_cancel) -> PathStates:
-    """Make the row that computes every path from its first token, to compare others with it."""
+    """Return the state that computes every path from its first token, to compare others with it."""
     return (PathStates if model.weights == "float" else OnnxPathStates)(model, check)
 
 
 def new_state(model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> DecodingState:
-    """Make the kind of row that ``model.attention`` and ``model.engine`` name, at first with room for ``slots``.
+    """Return a state of the kind that ``model.attention`` and ``model.engine`` name, with room for ``slots``.
 
     ``check`` is called before each forward, and may raise.
     """
-    if model.attention in ("states", "steps"):
-        return RecurrentState(model, check)
-    if model.attention != "forest":
-        return PathStates(model, check)
-    if model.engine == "graph" and model.runner(GraphRunner).take():
-        return GraphState(model, slots, check)
-    if model.engine == "onnx":
-        return OnnxState(model, slots, check)
-    if model.engine == "traced":
-        return TracedState(model, slots, check)
-    return ForestState(model, slots, check)
+    if model.attention == "forest":
+        return ENGINES[model.engine].new_state(model, slots, check)
+    return (PathStates if model.attention == "paths" else RecurrentState)(model, check)
 
 
 def threaded_state(model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> DecodingState:
-    """Return a new row; its forwards will run on as many threads as torch has now, if that makes them faster."""
-    row = new_state(model, slots, check)
+    """Return a new state; its forwards will run on as many threads as torch has now, if that makes them faster."""
+    state = new_state(model, slots, check)
     needs_threads = model.device.type == "cpu" and model.engine != "onnx" and not model.is_small
-    return cast(DecodingState, ThreadedState(row)) if needs_threads else row
+    return cast(DecodingState, ThreadedState(state)) if needs_threads else state

@@ -20,7 +20,7 @@ import torch
 from dsbd.models.cache import fixed_cache
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.states.forest import ForestState
-from dsbd.util import CancelCheck, never_cancel
+from dsbd.util import CancelCheck
 
 TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 SLOT_BUCKETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
@@ -41,11 +41,11 @@ class GraphRunner:
 
     def reserve(self, slots: int, used: int = 0) -> None:
         """Make the buffers large enough for ``slots`` and one for padding, and keep the first ``used`` slots."""
-        wanted, old = bucket_of(SLOT_BUCKETS, min(slots + 1, SLOT_BUCKETS[-1])), self.cache
-        if wanted <= old.capacity:
+        size, old = bucket_of(SLOT_BUCKETS, min(slots + 1, SLOT_BUCKETS[-1])), self.cache
+        if size <= old.capacity:
             return
         self._forwards.clear()  # they were captured on the old buffers
-        self.cache = self._model.new_cache(wanted)
+        self.cache = self._model.new_cache(size)
         for new, before in zip(self.cache.buffers, old.buffers, strict=True):
             new.zero_()  # masked values are multiplied by 0, and 0 * NaN is NaN
             new[:, :, :, :used] = before[:, :, :, :used]
@@ -78,8 +78,8 @@ class GraphRunner:
 
     def _forward(self, inputs: "_Inputs", span: int) -> Forward:
         """Return a function that runs the model on these inputs and the present buffers."""
-        model, rows = self._model, self.cache.rows
-        cache = fixed_cache([row.keys for row in rows], [row.values for row in rows], inputs.slots, span)
+        model, layers = self._model, self.cache.kv_layers
+        cache = fixed_cache([layer.keys for layer in layers], [layer.values for layer in layers], inputs.slots, span)
         return lambda: model.forward(inputs.tokens, positions=inputs.positions, masks=inputs.masks, cache=cache)
 
 
@@ -135,10 +135,9 @@ def cuda_graph(forward: Forward) -> Forward:
 
 
 class GraphState(ForestState):
-    """A forest row on a runner's buffers; from the first forward without a bucket on, it runs eagerly."""
+    """A state on a runner's buffers, which are taken; from the first forward without a bucket on, it runs eagerly."""
 
-    def __init__(self, model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> None:
-        """Make an empty row for about ``slots``. The model's runner is taken already; it is released with the row."""
+    def __init__(self, model: LanguageModel, slots: int, check: CancelCheck) -> None:
         super().__init__(model, check=check)
         self._runner = model.runner(GraphRunner)
         weakref.finalize(self, self._runner.release)
@@ -150,15 +149,24 @@ class GraphState(ForestState):
         return max(self._runner.cache.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        slots = self._settled + self._attention_mask.shape[1]
-        outgrown = self.cache.buffers is not self._runner.cache.buffers
-        if not outgrown:
-            self._runner.reserve(slots, self.cache.length)
+        if self.cache.buffers is self._runner.cache.buffers:  # else it has outgrown them
+            self._runner.reserve(self._iteration_slots, self.cache.length)
             self.cache.adopt(self._runner.cache.buffers)
-        if outgrown or not self._runner.fits(tokens.numel(), slots):
-            if not outgrown:
-                self.cache.reserve(self._runner.cache.capacity + 1)
-            return super()._logits(tokens, positions, masks)
-        logits = self._runner.run(tokens, positions, masks, self.cache.length)
-        self.cache.extend(tokens.numel())
-        return logits
+            if self._runner.fits(tokens.numel(), self._iteration_slots):
+                logits = self._runner.run(tokens, positions, masks, self.cache.length)
+                self.cache.extend(tokens.numel())
+                return logits
+            self.cache.reserve(self._runner.cache.capacity + 1)
+        return super()._logits(tokens, positions, masks)
+
+
+class Graph:
+    """The engine ``graph``."""
+
+    fallback = "eager"
+
+    def why_not(self, model: LanguageModel) -> str | None:
+        return None
+
+    def new_state(self, model: LanguageModel, slots: int, check: CancelCheck) -> ForestState:
+        return (GraphState if model.runner(GraphRunner).take() else ForestState)(model, slots, check)

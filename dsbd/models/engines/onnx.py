@@ -17,6 +17,7 @@ from dsbd.models.cache import ForestCache
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.states.forest import ForestState
 from dsbd.models.states.recurrent import PathStates
+from dsbd.util import CancelCheck
 from dsbd.verification.beams import Node
 
 PACKAGES = ("onnx", "onnxruntime")
@@ -89,7 +90,7 @@ class OnnxForward:
         import onnxruntime
 
         binding = self.session.io_binding()
-        for number, layer in enumerate(cache.rows):
+        for number, layer in enumerate(cache.kv_layers):
             for name, states in ((f"keys{number}", layer.keys), (f"values{number}", layer.values)):
                 value = onnxruntime.OrtValue.ortvalue_from_numpy(states.numpy())
                 binding.bind_ortvalue_input(name, value)
@@ -98,7 +99,7 @@ class OnnxForward:
 
 
 class OnnxState(ForestState):
-    """A forest row on ONNX Runtime. It reads the prompt too: then torch has nothing left to do in several threads."""
+    """A state on ONNX Runtime. It reads the prompt too: then torch has nothing left to do in several threads."""
 
     _bound: list[torch.Tensor] | None = None
 
@@ -106,26 +107,26 @@ class OnnxState(ForestState):
         (window,) = self.model.windows.values()
         ahead = positions[:, None] - torch.arange(self.cache.length + tokens.numel())
         unseen = (ahead < 0) if window is None else (ahead < 0) | (ahead >= window)
-        self._run(tokens, positions, torch.where(unseen, self._unseen_value, self._seen_value)[None, None], 1)
+        self._run(tokens, positions, torch.where(unseen, self._hidden, self._visible)[None, None], 1)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        self.cache.reserve(self._settled + self._attention_mask.shape[1])
+        self.cache.reserve(self._iteration_slots)
         ((kind, mask),) = masks.items()
         if self.cache.length or tokens.numel() == 1:
             return self._run(tokens, positions, mask, tokens.numel())
         first = self._run(tokens[:1], positions[:1], mask[:, :, :1, :1], 1)  # it counts the first positions itself
         return torch.cat([first, self._logits(tokens[1:], positions[1:], {kind: mask[:, :, 1:]})])
 
-    def _run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, asked: int) -> torch.Tensor:
-        """Append tokens [n], with a mask [1, 1, n, slots]. Returns logits [asked, vocabulary] of the first."""
+    def _run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, count: int) -> torch.Tensor:
+        """Append tokens [n], with a mask [1, 1, n, slots]. Returns logits [count, vocabulary] of the first."""
         forward = self.model.runner(OnnxForward)
         if self._bound is not self.cache.buffers:
             self._bound, self._binding = self.cache.buffers, forward.bound_to(self.cache)
         inputs = {"tokens": tokens, "positions": positions[None], "mask": mask.contiguous()}
         for name, tensor in inputs.items():
             self._binding.bind_cpu_input(name, tensor.numpy())
-        self._binding.bind_cpu_input("asked", np.arange(asked))
-        logits = torch.empty(asked, forward.vocabulary)
+        self._binding.bind_cpu_input("asked", np.arange(count))
+        logits = torch.empty(count, forward.vocabulary)
         self._binding.bind_output("logits", "cpu", 0, np.float32, logits.shape, logits.data_ptr())
         forward.session.run_with_iobinding(self._binding)
         self.cache.extend(tokens.numel())
@@ -136,11 +137,23 @@ class OnnxPathStates(PathStates):
     """Every path alone through the graph, for a model in eight bits: torch has only the float model behind it."""
 
     def _last_logits(self, paths: Sequence[list[int]]) -> torch.Tensor:
-        found, nothing = [], torch.empty(0, dtype=torch.int64)
+        logits, nothing = [], torch.empty(0, dtype=torch.int64)
         for path in paths:
-            row, root = OnnxState(self.model, len(path), self._check), Node(None, -1, 0)
-            row.prefill(path, root, self._prefix)
-            row.begin([root], 0)
-            found.append(row.forward(nothing, nothing, ()))
-            self.forwards += row.forwards
-        return torch.cat(found)
+            state, root = OnnxState(self.model, len(path), self._check), Node(None, -1, 0)
+            state.prefill(path, root, self._prefix)
+            state.begin([root], 0)
+            logits.append(state.forward(nothing, nothing, ()))
+            self.forwards += state.forwards
+        return torch.cat(logits)
+
+
+class Onnx:
+    """The engine ``onnx``."""
+
+    fallback = "traced"
+
+    def why_not(self, model: LanguageModel) -> str | None:
+        return why_not_onnx(model)
+
+    def new_state(self, model: LanguageModel, slots: int, check: CancelCheck) -> ForestState:
+        return OnnxState(model, slots, check)

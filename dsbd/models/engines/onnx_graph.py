@@ -41,7 +41,7 @@ def forward_graph(model: Any, weights: str = "float") -> tuple[ModelProto, dict[
     """Return the graph of a model's forward, and the weights that it names but does not hold.
 
     It takes ``tokens`` [n] and ``positions`` [1, n] (int64), ``mask`` [1, 1, n, used + n] (additive; a token sees no
-    later one), ``asked`` [m] (int64: the places of the tokens whose logits are wanted) and for each layer ``keys0``,
+    later one), ``asked`` [m] (int64: the indices of the tokens whose logits are wanted) and for each layer ``keys0``,
     ``values0``, ... [1, heads, slots, size], of which ``used`` slots are in use. It returns ``logits`` [m, vocabulary],
     and ``new_keys0``, ``new_values0``, ...: the same with the new tokens behind the used slots. Both may be one buffer;
     then nothing but what is new is written.
@@ -77,7 +77,7 @@ class Builder:
         self._mask: list[Any] = [1, 1, "n", "slots"]
         self._cache: list[Any] = [1, self._groups, "room", self._size]
         self._nodes: list[Any] = []
-        self._held: list[Any] = []
+        self._initializers: list[Any] = []
         self.weights: dict[str, np.ndarray] = {}
 
     def build(self) -> ModelProto:
@@ -98,30 +98,30 @@ class Builder:
     def _attention(self, number: int, layer: Any, states: str) -> str:
         """Return what attention computes [n, width]. It turns queries and keys, and writes keys and values."""
         parts = [layer.qkv_proj] if hasattr(layer, "qkv_proj") else [layer.q_proj, layer.k_proj, layer.v_proj]
-        made = self._linear(f"{number}.qkv", states, parts)
-        (made,) = self._add("Unsqueeze", [made, self._ints(0)])
-        (attended,) = self._add("Squeeze", [self._attended(number, layer, made), self._ints(0)])
+        joint = self._linear(f"{number}.qkv", states, parts)
+        (joint,) = self._add("Unsqueeze", [joint, self._ints(0)])
+        (attended,) = self._add("Squeeze", [self._attended(number, layer, joint), self._ints(0)])
         return self._linear(f"{number}.o", attended, [layer.o_proj])
 
-    def _attended(self, number: int, layer: Any, made: str) -> str:
-        """Return what the heads see [1, n, heads * size], of ``made``: query, key and value one behind the other."""
-        given = self._apart(number, layer, made) if hasattr(layer, "q_norm") else [made, "", ""]
+    def _attended(self, number: int, layer: Any, joint: str) -> str:
+        """Return what the heads see [1, n, heads * size]; ``joint`` is query, key and value one behind the other."""
+        parts = self._apart(number, layer, joint) if hasattr(layer, "q_norm") else [joint, "", ""]
         return self._add(
             "GroupQueryAttention",
-            [*given, f"keys{number}", f"values{number}", *self._ends, *self._tables, "positions", "mask"],
+            [*parts, f"keys{number}", f"values{number}", *self._ends, *self._tables, "positions", "mask"],
             [f"attended{number}", f"new_keys{number}", f"new_values{number}"],
             domain=RUNTIME, num_heads=self._heads, kv_num_heads=self._groups, scale=layer.scaling, do_rotary=1,
         )[0]  # fmt: skip
 
-    def _apart(self, number: int, layer: Any, made: str) -> list[str]:
+    def _apart(self, number: int, layer: Any, joint: str) -> list[str]:
         """Return query, key and value; the first two normed, where the family does that."""
         widths = self._ints(*(heads * self._size for heads in (self._heads, self._groups, self._groups)))
-        given = self._add("Split", [made, widths], 3, axis=2)
-        for place, name in enumerate(("q_norm", "k_norm") if hasattr(layer, "q_norm") else ()):
-            (heads,) = self._add("Reshape", [given[place], self._ints(0, 0, -1, self._size)])
+        parts = self._add("Split", [joint, widths], 3, axis=2)
+        for index, name in enumerate(("q_norm", "k_norm") if hasattr(layer, "q_norm") else ()):
+            (heads,) = self._add("Reshape", [parts[index], self._ints(0, 0, -1, self._size)])
             normed = self._norm(f"{number}.{name}", heads, getattr(layer, name))
-            (given[place],) = self._add("Reshape", [normed, self._ints(0, 0, -1)])
-        return given
+            (parts[index],) = self._add("Reshape", [normed, self._ints(0, 0, -1)])
+        return parts
 
     def _slots(self) -> list[str]:
         """Return the last slot after this forward [1] and the number of slots [], int32."""
@@ -132,11 +132,10 @@ class Builder:
 
     def _feed_forward(self, name: str, mlp: Any, states: str) -> str:
         parts = [mlp.gate_up_proj] if hasattr(mlp, "gate_up_proj") else [mlp.gate_proj, mlp.up_proj]
-        made = self._linear(f"{name}gate_up", states, parts)
-        gate, up = self._add("Split", [made], 2, axis=1, num_outputs=2)
+        gate_up = self._linear(f"{name}gate_up", states, parts)
+        gate, up = self._add("Split", [gate_up], 2, axis=1, num_outputs=2)
         (opened,) = self._add("QuickGelu", [gate], alpha=1.0, domain=RUNTIME)  # x times its sigmoid: SiLU
-        (made,) = self._add("Mul", [opened, up])
-        return self._linear(f"{name}down", made, [mlp.down_proj])
+        return self._linear(f"{name}down", self._add("Mul", [opened, up])[0], [mlp.down_proj])
 
     def _linear(self, name: str, states: str, layers: Sequence[Any], outputs: list[str] | None = None) -> str:
         """Return what linear layers make of the same states, one behind the other."""
@@ -177,7 +176,7 @@ class Builder:
     ) -> list[str]:
         """Add a node; return the names of its outputs, new ones if only their number is given."""
         if isinstance(outputs, int):
-            outputs = [f"{kind}{len(self._nodes)}_{place}" for place in range(outputs)]
+            outputs = [f"{kind}{len(self._nodes)}_{index}" for index in range(outputs)]
         self._nodes.append(helper.make_node(kind, inputs, outputs, domain=domain, **attributes))
         return outputs
 
@@ -186,8 +185,8 @@ class Builder:
         return self._hold(f"ints_{'_'.join(map(str, values))}", np.array(values, dtype=np.int64))
 
     def _hold(self, name: str, values: np.ndarray) -> str:
-        if all(held.name != name for held in self._held):
-            self._held.append(numpy_helper.from_array(values, name))
+        if all(tensor.name != name for tensor in self._initializers):
+            self._initializers.append(numpy_helper.from_array(values, name))
         return name
 
     def _weight(self, name: str, weight: torch.Tensor) -> str:
@@ -196,7 +195,7 @@ class Builder:
         kind = helper.np_dtype_to_tensor_dtype(numbers.dtype)
         tensor = TensorProto(name=name, data_type=kind, dims=weight.shape, data_location=TensorProto.EXTERNAL)
         tensor.external_data.add(key="location", value="given")
-        self._held.append(tensor)
+        self._initializers.append(tensor)
         self.weights[name] = numbers
         return name
 
@@ -208,9 +207,9 @@ class Builder:
         both = [f"{kind}{number}" for number in range(layers) for kind in ("keys", "values")]
         shapes |= dict.fromkeys(both, (FLOAT, self._cache))
         inputs = [helper.make_tensor_value_info(name, *shape) for name, shape in shapes.items()]
-        made = ["logits", *(f"new_{name}" for name in both)]
-        outputs = [helper.make_tensor_value_info(name, FLOAT, None) for name in made]
-        graph = helper.make_graph(self._nodes, "forward", inputs, outputs, self._held)
+        names = ["logits", *(f"new_{name}" for name in both)]
+        outputs = [helper.make_tensor_value_info(name, FLOAT, None) for name in names]
+        graph = helper.make_graph(self._nodes, "forward", inputs, outputs, self._initializers)
         domains = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)]
         return helper.make_model(graph, opset_imports=domains, ir_version=IR_VERSION)
 
@@ -253,11 +252,11 @@ class _BrowserBuilder(Builder):
     def _weight(self, name: str, weight: torch.Tensor) -> str:
         """Return a weight as it is in the files, widened and joined; what is in no file is held by the graph."""
         start, end = weight.data_ptr(), weight.data_ptr() + weight.nbytes
-        places = {one.data_ptr(): (own, one) for own, one in self._model.named_parameters()}  # joining moves them
+        parameters = {one.data_ptr(): (own, one) for own, one in self._model.named_parameters()}  # joining moves them
         parts = []
-        while start in places and start < end:
-            parts.append(self._widened(places[start][0]))
-            start += places[start][1].nbytes
+        while start in parameters and start < end:
+            parts.append(self._widened(parameters[start][0]))
+            start += parameters[start][1].nbytes
         if start != end:
             return self._hold(name, weight.detach().numpy())
         return self._add("Concat", parts, axis=0)[0] if len(parts) > 1 else parts[0]
@@ -265,7 +264,7 @@ class _BrowserBuilder(Builder):
     def _widened(self, name: str) -> str:
         """Return a stored weight in float32."""
         if name not in self._wide:
-            self._held.append(self._stored[name])
+            self._initializers.append(self._stored[name])
             (self._wide[name],) = self._add("Cast", [name], to=FLOAT)
         return self._wide[name]
 
@@ -274,17 +273,17 @@ class _BrowserBuilder(Builder):
         rotary = self._model.model.rotary_emb
         ends = [self._hold(name, np.array(value, dtype=np.float32)) for name, value in (
             ("zero", 0), ("positions_end", self._model.config.max_position_embeddings), ("step", 1))]  # fmt: skip
-        (places,) = self._add("Unsqueeze", [*self._add("Range", ends), self._ints(1)])
-        (angles,) = self._add("Mul", [places, self._hold("turns", rotary.inv_freq[None].float().numpy())])
+        (positions,) = self._add("Unsqueeze", [*self._add("Range", ends), self._ints(1)])
+        (angles,) = self._add("Mul", [positions, self._hold("turns", rotary.inv_freq[None].float().numpy())])
         factor = self._hold("turn_factor", np.array(rotary.attention_scaling, dtype=np.float32))
         return [self._add("Mul", [*self._add(kind, [angles]), factor])[0] for kind in ("Cos", "Sin")]
 
     def _slots(self) -> list[str]:
         return []
 
-    def _attended(self, number: int, layer: Any, made: str) -> str:
+    def _attended(self, number: int, layer: Any, joint: str) -> str:
         """Return what the heads see [1, n, heads * size]; the heads of a group share keys and values."""
-        query, key, value = self._apart(number, layer, made)
+        query, key, value = self._apart(number, layer, joint)
         groups, size, per_group = self._groups, self._size, self._heads // self._groups
         seen = []
         for kind, states in (("keys", self._turned(key, groups)), ("values", value)):
@@ -325,7 +324,7 @@ def _tensors(file: Path) -> list[TensorProto]:
     with file.open("rb") as stream:
         size = int.from_bytes(stream.read(8), "little")
         header = json.loads(stream.read(size))
-    found = []
+    tensors = []
     for name, entry in header.items():
         if name == "__metadata__":
             continue
@@ -335,8 +334,8 @@ def _tensors(file: Path) -> list[TensorProto]:
         )
         for key, value in (("location", file.name), ("offset", 8 + size + start), ("length", end - start)):
             tensor.external_data.add(key=key, value=str(value))
-        found.append(tensor)
-    return found
+        tensors.append(tensor)
+    return tensors
 
 
 if __name__ == "__main__":

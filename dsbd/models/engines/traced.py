@@ -20,16 +20,10 @@ from dsbd.machine import without_warnings
 from dsbd.models.cache import ForestCache, fixed_cache
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.states.forest import ForestState
+from dsbd.util import CancelCheck
 
 Layout = Sequence[tuple[tuple[int, int], tuple[int, int]]]
-
-
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
-
-
-def routes(config: Any) -> bool:
-    """Return True if the tokens choose a model's experts."""
-    return max(getattr(config, name, None) or 0 for name in _EXPERTS) > 1
 
 
 class _OnBuffers(torch.nn.Module):
@@ -48,8 +42,8 @@ class _OnBuffers(torch.nn.Module):
         masks: list[torch.Tensor],
         buffers: list[torch.Tensor],
     ) -> torch.Tensor:
-        keys = [buffers[group][place] for (group, place), _ in self._layout]
-        values = [buffers[group][place] for _, (group, place) in self._layout]
+        keys = [buffers[group][index] for (group, index), _ in self._layout]
+        values = [buffers[group][index] for _, (group, index) in self._layout]
         named = dict(zip(self._kinds, masks, strict=True))
         cache = fixed_cache(keys, values, slots, keys[0].shape[2])
         return self._model.forward(tokens, positions=positions, masks=named, cache=cache)
@@ -85,8 +79,22 @@ class TracedForward:
 
 
 class TracedState(ForestState):
-    """A forest row whose forwards are traced, on the row's own buffers."""
+    """A state whose forwards are traced, on its own buffers."""
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        self.cache.reserve(self._settled + self._attention_mask.shape[1])
+        self.cache.reserve(self._iteration_slots)
         return self.model.runner(TracedForward).run(tokens, positions, masks, self.cache)
+
+
+class Traced:
+    """The engine ``traced``."""
+
+    fallback = "eager"
+
+    def why_not(self, model: LanguageModel) -> str | None:
+        if max(getattr(model.config, name, None) or 0 for name in _EXPERTS) > 1:
+            return "experts are chosen by the tokens, and a trace knows only one way"
+        return None
+
+    def new_state(self, model: LanguageModel, slots: int, check: CancelCheck) -> ForestState:
+        return TracedState(model, slots, check)

@@ -1,1 +1,1 @@
-"""Rows: the kinds of memory that a model has of one decode, and the choice among them."""
+"""Decoding states: what a model remembers of one decode."""

@@ -1,11 +1,12 @@
-"""Keeps all beams of one decode in one cache row; a 4-D mask shows each token the prompt and its own ancestors.
+"""Keeps all beams of one decode in one KV cache; a 4-D mask shows each token the prompt and its own ancestors.
 
-Four kinds of slots and nodes
-    *settled* slots: the prompt (without its last token) and the nodes that all beams share; every token sees them.
-    *live* slots: the other ancestors of the beams. The beams' last nodes are never kept: each iteration feeds them
-    again, because it needs their logits.
-    *pending* nodes: on a beam's path but not in the row. An iteration feeds them first, the beams' last nodes last.
-    *forest* slots: the tokens fed after them, counted from 0 in the order in which they are fed.
+The slots of the cache, and the nodes that belong to them
+    *committed prefix*: the prompt without its last token, and the nodes that all beams share. Every token sees it.
+    *tree*: the other ancestors of the beams. The beams' own last nodes are never kept, because each iteration needs
+    their logits.
+    *to recompute*: nodes on a beam's path that are not in the cache. An iteration forwards them first, with the beams'
+    last nodes at the end.
+    *forest*: the tokens after them, numbered from 0 in the order of their forwards.
 """
 
 from collections.abc import Sequence
@@ -19,22 +20,17 @@ from dsbd.util import CancelCheck, never_cancel
 from dsbd.verification.beams import Node, common_prefix
 
 PREFILL_TOKENS = 512
-"""The most tokens of a prompt in one forward. A longer prompt takes several, and can be stopped between them."""
+"""The most tokens of a prompt in one forward. A longer prompt takes several, and can be cancelled between them."""
 
 
 class ForestState(DecodingState):
-    """One cache row for all beams of one decode. *Source:* docs/algorithm.md, *The engine*."""
-
-    forwards = 0
-    peak_slots = 0
+    """One KV cache for all beams of one decode. *Source:* docs/algorithm.md, *The engine*."""
 
     def __init__(self, model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> None:
-        """Make an empty row with room for ``slots``; ``check`` is called before each forward."""
         super().__init__(model, check)
         self.cache = model.new_cache(slots)
-        self._unseen = torch.finfo(model.dtype).min
-        self._seen_value = torch.zeros((), dtype=model.dtype, device=model.device)
-        self._unseen_value = torch.full_like(self._seen_value, self._unseen)
+        self._visible = torch.zeros((), dtype=model.dtype, device=model.device)
+        self._hidden = torch.full_like(self._visible, torch.finfo(model.dtype).min)
 
     @property
     def slots(self) -> int:
@@ -58,9 +54,9 @@ class ForestState(DecodingState):
             first = shift + start
             self._store(tokens, torch.arange(first, first + tokens.numel(), device=tokens.device))
         self.forwards += bool(self.cache.length)
-        self._first_position = self._settled = self.cache.length  # of the root; slots
-        self._settled_nodes = 0  # nodes among them: those with a length below this
-        self._slot_of: dict[Node, int] = {}  # of the live nodes, counted behind the settled slots
+        self._first_position = self._prefix_slots = self.cache.length  # the root's position; slots of the prefix
+        self._prefix_nodes = 0  # nodes of the prefix: those with a length below this
+        self._slot_of: dict[Node, int] = {}  # of the tree's nodes, counted from the end of the prefix
 
     def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
         """Append tokens [n] of the prompt to the cache, without their logits."""
@@ -68,46 +64,41 @@ class ForestState(DecodingState):
 
     def begin(self, beams: Sequence[Node], room: int) -> None:
         self._beam_count = len(beams)
-        self._pending = [*(node for node in self._ancestors(beams) if node not in self._slot_of), *beams]
-        live = self.cache.length - self._settled
-        places = self._slot_of | {node: live + place for place, node in enumerate(self._pending)}
-        self._slot_of = places
-        self._forest_start = len(places)
-        self._fed = 0  # tokens behind the live slots
-        rows, slots = len(self._pending) + room, len(places) + room
-        sees = np.zeros((rows, slots), dtype=bool)
-        for place, node in enumerate(self._pending):
+        self._to_recompute = [*(node for node in self._ancestors(beams) if node not in self._slot_of), *beams]
+        self._tree_slots = tree = self.cache.length - self._prefix_slots
+        self._slot_of |= {node: tree + index for index, node in enumerate(self._to_recompute)}
+        self._forest_start = len(self._slot_of)
+        self._fed = 0  # tokens behind the tree
+        visible = np.zeros((len(self._to_recompute) + room, self._forest_start + room), dtype=bool)
+        for index, node in enumerate(self._to_recompute):
             ancestor: Node | None = node
-            while ancestor is not None and ancestor.length >= self._settled_nodes:
-                sees[place, places[ancestor]] = True
+            while ancestor is not None and ancestor.length >= self._prefix_nodes:
+                visible[index, self._slot_of[ancestor]] = True
                 ancestor = ancestor.parent
-        np.fill_diagonal(sees[:, live:], True)  # what is fed sees itself
-        seen = torch.from_numpy(sees).to(self.model.device)
-        self._attention_mask = torch.where(
-            seen, self._seen_value, self._unseen_value
-        )  # [fed from now on, behind the settled]
-        lengths = torch.tensor([node.length for node in places] + [0] * room)
-        self._positions = (lengths + self._first_position).to(self.model.device)  # [slots behind the settled]
-        self._fed_positions = self._positions[live:]  # a view
-        self._live = live
+        np.fill_diagonal(visible[:, tree:], True)  # every token sees itself
+        # [tokens of this iteration, slots behind the prefix]
+        self._attention_mask = torch.where(torch.from_numpy(visible).to(self.model.device), self._visible, self._hidden)
+        lengths = torch.tensor([node.length for node in self._slot_of] + [0] * room)
+        self._positions = (lengths + self._first_position).to(self.model.device)  # [slots behind the prefix]
+        self._fed_positions = self._positions[tree:]  # a view
 
     def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         self._check()
-        asked_on = tokens.device
+        device = tokens.device
         tokens, parents = tokens.to(self.model.device), parents.to(self.model.device)
-        start = self._fed
+        start, before_beams = self._fed, len(self._to_recompute) - self._beam_count
         if start == 0:
-            pending = [self._last_prompt_token if node.parent is None else node.token for node in self._pending]
-            tokens = torch.cat([torch.tensor(pending, device=tokens.device), tokens])
-            self._fed = len(self._pending)
+            first = [self._last_prompt_token if node.parent is None else node.token for node in self._to_recompute]
+            tokens = torch.cat([torch.tensor(first, device=tokens.device), tokens])
+            self._fed = len(first)
         if sizes:
-            self._extend_mask(parents + (len(self._pending) - self._beam_count), sizes)
+            self._extend_mask(parents + before_beams, sizes)
         positions = self._fed_positions[start : self._fed]
-        masks = self._masks(self._attention_mask[start : self._fed, : self._live + self._fed], positions)
-        logits = self._logits(tokens, positions, masks).to(asked_on)
+        masks = self._masks(self._attention_mask[start : self._fed, : self._tree_slots + self._fed], positions)
+        logits = self._logits(tokens, positions, masks).to(device)
         self.forwards += 1
         self.peak_slots = max(self.peak_slots, self.cache.length)
-        return logits if start else logits[len(self._pending) - self._beam_count :]
+        return logits if start else logits[before_beams:]
 
     def _extend_mask(self, parents: torch.Tensor, sizes: Sequence[int]) -> None:
         """Add tokens to the mask: each sees itself and what its parent sees, one position after the parent."""
@@ -118,8 +109,14 @@ class ForestState(DecodingState):
             self._fed += size
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
-        self.cache.reserve(self._settled + self._attention_mask.shape[1])
+        """Return logits [n, vocabulary] of tokens [n], which are appended to the cache. An engine replaces this."""
+        self.cache.reserve(self._iteration_slots)
         return self.model.forward(tokens[None], positions=positions[None], masks=masks, cache=self.cache)[0]
+
+    @property
+    def _iteration_slots(self) -> int:
+        """Return the number of slots that this iteration takes at most."""
+        return self._prefix_slots + self._attention_mask.shape[1]
 
     def assign(self, nodes: Sequence[Node | None]) -> None:
         slots = enumerate(nodes, self._forest_start)
@@ -127,45 +124,44 @@ class ForestState(DecodingState):
 
     @torch.inference_mode()
     def commit(self, beams: Sequence[Node]) -> list[Node]:
-        order = [node for node in self._ancestors(beams) if node in self._slot_of]
-        self.cache.move(self._settled, [self._settled + self._slot_of[node] for node in order])
-        settle = self._settle_count(order, beams)
-        self._settled += settle
-        self._settled_nodes += settle
-        self._slot_of = {node: slot for slot, node in enumerate(order[settle:])}
-        return order
+        kept = [node for node in self._ancestors(beams) if node in self._slot_of]
+        self.cache.move(self._prefix_slots, [self._prefix_slots + self._slot_of[node] for node in kept])
+        count = self._shared_count(kept, beams)
+        self._prefix_slots += count
+        self._prefix_nodes += count
+        self._slot_of = {node: slot for slot, node in enumerate(kept[count:])}
+        return kept
 
     def _ancestors(self, beams: Sequence[Node]) -> list[Node]:
-        """Return the ancestors of the beams that are not settled, parents first."""
-        found = dict[Node, None]()
+        """Return the ancestors of the beams that are not in the committed prefix, parents first."""
+        ancestors = dict[Node, None]()
         for beam in beams:
             node = beam.parent
-            while node is not None and node.length >= self._settled_nodes and node not in found:
-                found[node] = None
+            while node is not None and node.length >= self._prefix_nodes and node not in ancestors:
+                ancestors[node] = None
                 node = node.parent
-        return sorted(found, key=lambda node: node.length)
+        return sorted(ancestors, key=lambda node: node.length)
 
-    def _settle_count(self, order: Sequence[Node], beams: Sequence[Node]) -> int:
+    def _shared_count(self, kept: Sequence[Node], beams: Sequence[Node]) -> int:
         """Return how many of the first kept nodes all beams share, without a gap."""
         shared = common_prefix(beam.parent for beam in beams if beam.parent is not None).length
         count = 0
-        while count < len(order) and order[count].length == self._settled_nodes + count <= shared:
+        while count < len(kept) and kept[count].length == self._prefix_nodes + count <= shared:
             count += 1
         return count
 
     def _masks(self, attention: torch.Tensor, positions: torch.Tensor) -> Masks:
-        """Return an additive mask [1, 1, n, slots] for each layer type; the attention [n, slots] begins behind the
-        settled.
+        """Return an additive mask [1, 1, n, slots] for each layer type; ``attention`` begins behind the prefix.
 
         The masks are floats, because eager attention silently ignores a boolean mask.
         """
-        full = torch.nn.functional.pad(attention, (self._settled, 0))
+        full = torch.nn.functional.pad(attention, (self._prefix_slots, 0))
         return {
             kind: (full if window is None else self._windowed(full, positions, window)).expand(1, 1, -1, -1)
             for kind, window in self.model.windows.items()
         }
 
     def _windowed(self, full: torch.Tensor, positions: torch.Tensor, window: int) -> torch.Tensor:
-        behind = self._positions[: full.shape[1] - self._settled]
-        keys = torch.cat([torch.arange(self._settled, device=positions.device), behind])
-        return full.masked_fill(positions[:, None] - keys[None] >= window, self._unseen)
+        behind = self._positions[: full.shape[1] - self._prefix_slots]
+        keys = torch.cat([torch.arange(self._prefix_slots, device=positions.device), behind])
+        return full.masked_fill(positions[:, None] - keys[None] >= window, self._hidden)

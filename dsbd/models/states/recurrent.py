@@ -1,11 +1,12 @@
-"""Rows for models whose paths cannot share one cache row: a cache for each path, or no cache at all.
+"""States for models whose paths cannot share one KV cache: a cache for each path, or no cache at all.
 
 Recurrent and hybrid layers keep one state for a whole path, and some attention layers count windows in slots. Their
 caches hold one path per row of a batch. So a beam's cache is copied for every path that goes on from it, and the prompt
 is read once. The check at load finds whether caches can be copied: it compares the logits of two iterations with every
 path computed from its first token.
 
-The memory is a cache of the whole context for each beam and for each path of the forest; a forest in one row needs one.
+The memory is a cache of the whole context for each beam and for each path of the forest; a forest in one cache needs
+one.
 
 :class:`PathStates` computes every path again each time: slow, obvious, and right for any causal model. The checks at
 load compare every other way with it.
@@ -28,8 +29,8 @@ from dsbd.verification.beams import Node
 PATHS_PER_FORWARD = 16
 
 
-class _Place(NamedTuple):
-    """Where the state of a path is: a batch of caches, a row of it, and the number of tokens in each row."""
+class _PathState(NamedTuple):
+    """Where the state of a path is: a row of a batch of caches, and the number of tokens in each row."""
 
     cache: Cache
     row: int
@@ -39,11 +40,9 @@ class _Place(NamedTuple):
 class RecurrentState(DecodingState):
     """A row of a batch for every path, with a separate cache.
 
-    The states after the beams of the last iteration are kept. The next iteration feeds what the new beams have below
+    The states after the beams of the last iteration are kept. The next iteration forwards what the new beams have below
     them, then the paths of the forest as one batch.
     """
-
-    forwards = 0
 
     def __init__(self, model: LanguageModel, check: CancelCheck = never_cancel) -> None:
         super().__init__(model, check)
@@ -57,67 +56,67 @@ class RecurrentState(DecodingState):
         if length:
             self._check()
             tokens = torch.tensor([stored], dtype=torch.int64, device=self.model.device)
-            fed = tokens if prefix is None else self.model.behind(prefix, tokens)
-            positions = torch.arange(length, device=fed.device)[None]
-            self.model.forward(fed, positions=positions, cache=cache, last_only=True)
+            inputs = tokens if prefix is None else self.model.behind(prefix, tokens)
+            positions = torch.arange(length, device=inputs.device)[None]
+            self.model.forward(inputs, positions=positions, cache=cache, last_only=True)
             self.forwards += 1
-        self._kept: dict[Node | None, _Place] = {root.parent: _Place(cache, 0, length)}
+        self._kept: dict[Node | None, _PathState] = {root.parent: _PathState(cache, 0, length)}
 
     def begin(self, beams: Sequence[Node], room: int) -> None:
         self._beams = list(beams)
         self._tokens: list[int] = [node.token for node in beams]
         self._parents = [-1] * len(beams)
-        self._held: dict[int, _Place] = {}
+        self._states: dict[int, _PathState] = {}  # after beams and tokens of the forest, by their index
 
     @torch.inference_mode()
     def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        found = list[torch.Tensor]()
-        if not self._held:
-            found += self._feed_beams()
+        logits = [] if self._states else self._forward_beams()
         first = len(self._tokens)
         self._tokens += tokens.tolist()
         self._parents += parents.tolist()
-        found += self._feed_forest(first)
-        return torch.stack(found).to(tokens.device)
+        return torch.stack([*logits, *self._forward_forest(first)]).to(tokens.device)
 
     def commit(self, beams: Sequence[Node]) -> list[Node]:
         self._kept = {node: self._kept[node] for node in {self._below(beam)[0] for beam in beams}}
-        self._held = {}
+        self._states = {}
         return []
 
-    def _feed_beams(self) -> list[torch.Tensor]:
-        """Feed each beam's tokens below its kept state; return the logits after each beam."""
-        found = [self._below(beam) for beam in self._beams]
-        logits, ends = self._run([self._kept[node] for node, _ in found], [tokens for _, tokens in found])
+    def _forward_beams(self) -> list[torch.Tensor]:
+        """Forward each beam's tokens below its kept state; return the logits after each beam."""
+        paths = [self._below(beam) for beam in self._beams]
+        logits, ends = self._run([self._kept[node] for node, _ in paths], [tokens for _, tokens in paths])
         self._kept = dict(zip(self._beams, ends, strict=True))
-        self._held = dict(enumerate(ends))
+        self._states = dict(enumerate(ends))
         return [rows[-1] for rows in logits]
 
-    def _feed_forest(self, first: int) -> list[torch.Tensor]:
-        """Feed the tokens from place ``first`` on, each path in a row; return the logits after each token."""
-        places = range(first, len(self._tokens))
+    def _forward_forest(self, first: int) -> list[torch.Tensor]:
+        """Forward the tokens from index ``first`` on, each path in a row; return the logits after each token."""
+        indices = range(first, len(self._tokens))
         above = set(self._parents[first:])
-        leaves = [place for place in places if place not in above]
+        leaves = [index for index in indices if index not in above]
         chains = {leaf: list(self._chain(leaf)) for leaf in leaves}
-        starts, found = {leaf: self._held[self._parents[chains[leaf][0]]] for leaf in leaves}, dict[int, torch.Tensor]()
+        starts = {leaf: self._states[self._parents[chains[leaf][0]]] for leaf in leaves}
+        logits_of = dict[int, torch.Tensor]()
         for cache in {id(start.cache): start.cache for start in starts.values()}.values():
             own = [leaf for leaf in leaves if starts[leaf].cache is cache]
-            tokens = [[self._tokens[place] for place in chains[leaf]] for leaf in own]
+            tokens = [[self._tokens[index] for index in chains[leaf]] for leaf in own]
             logits, ends = self._run([starts[leaf] for leaf in own], tokens)
             for leaf, rows, end in zip(own, logits, ends, strict=True):
-                found |= zip(chains[leaf], rows, strict=False)
+                logits_of |= zip(chains[leaf], rows, strict=False)
                 if len({len(chains[one]) for one in own}) == 1:
-                    self._held[leaf] = end
-        return [found[place] for place in places]
+                    self._states[leaf] = end
+        return [logits_of[index] for index in indices]
 
     def _chain(self, leaf: int) -> Iterator[int]:
-        """Return the places from below the nearest state down to this one."""
+        """Return the indices from below the nearest state down to this one."""
         chain = [leaf]
-        while self._parents[chain[-1]] not in self._held:
+        while self._parents[chain[-1]] not in self._states:
             chain.append(self._parents[chain[-1]])
         return reversed(chain)
 
-    def _run(self, starts: Sequence[_Place], paths: Sequence[Sequence[int]]) -> tuple[list[torch.Tensor], list[_Place]]:
+    def _run(
+        self, starts: Sequence[_PathState], paths: Sequence[Sequence[int]]
+    ) -> tuple[list[torch.Tensor], list[_PathState]]:
         """Go on from states of one cache along paths; return logits [longest, vocabulary] and the end of each path.
 
         Shorter paths are padded on the right: their logits are right, but their end is the end of the padding.
@@ -133,7 +132,7 @@ class RecurrentState(DecodingState):
             parts.append(self.model.forward(column, positions=positions, cache=cache))
             self.forwards += 1
             length += column.shape[1]
-        return list(torch.cat(parts, dim=1)), [_Place(cache, row, length) for row in range(len(paths))]
+        return list(torch.cat(parts, dim=1)), [_PathState(cache, row, length) for row in range(len(paths))]
 
     def _below(self, beam: Node) -> tuple[Node | None, list[int]]:
         """Return the nearest node on this path whose state is kept, and the tokens of the path below it."""
@@ -164,8 +163,6 @@ def _shallow(layer: Any) -> Any:
 
 class PathStates(DecodingState):
     """A row of a batch for every path, computed from its first token each time."""
-
-    forwards = 0
 
     def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
         self._prompt, self._prefix = list(prompt), prefix

@@ -1,7 +1,7 @@
-"""A row: a model's memory of one decode, with the calls that drafting and scoring use; and rows around rows.
+"""A decoding state: what a model remembers of one decode, with the calls that drafting and scoring use.
 
-An iteration is ``begin`` (which beams), ``forward`` once or more (tokens in, logits out), ``assign``
-(which nodes the fed slots are), ``commit`` (which beams go on).
+An iteration is ``begin`` (which beams), ``forward`` once or more (tokens in, logits out), ``assign`` (which nodes the
+forest's tokens are), ``commit`` (which beams go on).
 """
 
 from abc import ABC, abstractmethod
@@ -24,26 +24,19 @@ Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class DecodingState(ABC):
-    """A model's memory of one decode. A kind without slots keeps the defaults of ``assign`` and ``commit``.
+    """What a model remembers of one decode. A kind without cache slots keeps the defaults below.
 
-    Args:
-        model: the model.
-        check: called before each forward; it may raise.
+    ``check`` is called before each forward; it may raise.
     """
+
+    forwards = 0
+    """The number of forwards; those of the prompt count as one."""
+    peak_slots = 0
+    """The most cache slots in use at one time."""
 
     def __init__(self, model: LanguageModel, check: CancelCheck = never_cancel) -> None:
         self.model = model
         self._check = check
-
-    @property
-    @abstractmethod
-    def forwards(self) -> int:
-        """Return the number of forwards; those of the prompt count as one."""
-
-    @property
-    def peak_slots(self) -> int:
-        """Return the most cache slots in use at one time."""
-        return 0
 
     @property
     def slots(self) -> int:
@@ -57,7 +50,7 @@ class DecodingState(ABC):
 
     @abstractmethod
     def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
-        """Feed the prompt.
+        """Read the prompt.
 
         Args:
             prompt: ids.
@@ -67,16 +60,16 @@ class DecodingState(ABC):
 
     @abstractmethod
     def begin(self, beams: Sequence[Node], room: int) -> None:
-        """Begin an iteration from these distinct beams of equal length; at most ``room`` forest tokens are fed."""
+        """Begin an iteration from these distinct beams of equal length, with at most ``room`` tokens of a forest."""
 
     @abstractmethod
     def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        """Feed forest tokens; the first call of an iteration feeds the pending nodes first.
+        """Compute the logits after tokens of the forest; the first call of an iteration begins with the beams.
 
         Args:
             tokens: [n] ids, int64, on any device; n may be 0 in the first call.
-            parents: [n] int64, the parent of each token: the place of an input beam or, counting on after the beams,
-                of a forest token in the order fed.
+            parents: [n] int64, the parent of each token: the index of an input beam or, counting on after the beams,
+                of an earlier token of the forest.
             sizes: the number of tokens in each group; parents are in earlier groups.
 
         Returns:
@@ -85,132 +78,133 @@ class DecodingState(ABC):
         """
 
     def assign(self, nodes: Sequence[Node | None]) -> None:  # noqa: B027
-        """Set the node of each forest slot, in the order fed; None for slots that are not nodes."""
+        """Set the node of each token of the forest, in the order of their forwards; None where it is no node."""
 
     def commit(self, beams: Sequence[Node]) -> list[Node]:
-        """Keep the ancestors of the next iteration's beams; return those that were not settled before."""
+        """Keep the ancestors of the next iteration's beams; return those that the committed prefix did not have."""
         return []
 
 
 class WrappedState:
-    """Passes every call on to another row; subclasses change some."""
+    """Passes every call on to another state; subclasses change some."""
 
-    def __init__(self, row: DecodingState) -> None:
-        self._row = row
+    def __init__(self, state: DecodingState) -> None:
+        self._state = state
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._row, name)
+        return getattr(self._state, name)
 
 
 class ThreadedState(WrappedState):
-    """A row whose forwards run on as many threads as torch has when the row is made."""
+    """A state whose forwards run on as many threads as torch has when it is made."""
 
-    def __init__(self, row: DecodingState) -> None:
-        super().__init__(row)
+    def __init__(self, state: DecodingState) -> None:
+        super().__init__(state)
         self._threads = torch.get_num_threads()
 
-    def prefill(self, *given: Any) -> None:
+    def prefill(self, *arguments: Any) -> None:
         with torch_threads(self._threads):
-            self._row.prefill(*given)
+            self._state.prefill(*arguments)
 
-    def forward(self, *given: Any) -> torch.Tensor:
+    def forward(self, *arguments: Any) -> torch.Tensor:
         with torch_threads(self._threads):
-            return self._row.forward(*given)
+            return self._state.forward(*arguments)
 
 
 class ProcessedState(WrappedState):
-    """A row whose logits pass through ``processors``, in this order; they see nothing below the ids of ``eos``."""
+    """A state whose logits pass through ``processors``, in this order; they see nothing below the ids of ``eos``."""
 
-    def __init__(self, row: DecodingState, processors: Sequence[Processor], eos: Collection[int]) -> None:
-        super().__init__(row)
+    def __init__(self, state: DecodingState, processors: Sequence[Processor], eos: Collection[int]) -> None:
+        super().__init__(state)
         self._processors = tuple(processors)
         self._eos = frozenset(eos)
 
     def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
         self._prompt = list(prompt)
-        self._row.prefill(prompt, root, prefix)
+        self._state.prefill(prompt, root, prefix)
 
     def begin(self, beams: Sequence[Node], room: int) -> None:
         self._paths: list[list[int] | None] = [self._prompt + beam.token_ids() for beam in beams]
-        self._answers = list[torch.Tensor]()  # [vocabulary] each, in the order of the paths
-        self._row.begin(beams, room)
+        self._processed = list[torch.Tensor]()  # [vocabulary] each, in the order of the paths
+        self._state.begin(beams, room)
 
     @torch.inference_mode()
     def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        logits = self._row.forward(tokens, parents, sizes)
+        logits = self._state.forward(tokens, parents, sizes)
         logits = logits if logits.dtype == torch.float64 else logits.float()
-        fed = zip(tokens.tolist(), parents.tolist(), strict=True)
-        done, before = 0, len(self._answers)
-        if not self._answers:
+        edges = zip(tokens.tolist(), parents.tolist(), strict=True)
+        done, before = 0, len(self._processed)
+        if not self._processed:
             done = self._process(logits[: len(self._paths)], self._paths)
         for size in sizes:
-            paths = [self._below(parent, token) for token, parent in islice(fed, size)]
+            paths = [self._below(parent, token) for token, parent in islice(edges, size)]
             self._paths += paths
             done += self._process(logits[done : done + size], paths)
-        return torch.stack(self._answers[before:]) if done else logits
+        return torch.stack(self._processed[before:]) if done else logits
 
     def _below(self, parent: int, token: int) -> list[int] | None:
-        """Return the sequence of a fed token; None if no beam can hold it, so that no processor sees it."""
+        """Return the sequence of a drafted token; None if no beam can hold it, so that no processor sees it."""
         path = self._paths[parent]
-        if path is None or token in self._eos or self._answers[parent][token] == -torch.inf:
+        if path is None or token in self._eos or self._processed[parent][token] == -torch.inf:
             return None
         return [*path, token]
 
     def _process(self, logits: torch.Tensor, paths: Sequence[list[int] | None]) -> int:
-        """Append the processed rows of sequences of one length; return their number."""
-        asked = [place for place, path in enumerate(paths) if path is not None]
+        """Append the processed logits after sequences of one length; return their number."""
+        allowed = [index for index, path in enumerate(paths) if path is not None]
         rows = list(logits)
-        if asked:
-            ids = torch.tensor([paths[place] for place in asked], device=logits.device)
-            scores = logits[asked]
+        if allowed:
+            ids = torch.tensor([paths[index] for index in allowed], device=logits.device)
+            scores = logits[allowed]
             for processor in self._processors:
-                scores = _answer_of(processor, ids, scores)
+                scores = _apply(processor, ids, scores)
             if bool((scores == -torch.inf).all(dim=1).any()):
                 raise ModelError("the logits processors forbid every next token of a beam; allow at least EOS")
-            for place, row in zip(asked, scores, strict=True):
-                rows[place] = row
-        self._answers += rows
+            for index, row in zip(allowed, scores, strict=True):
+                rows[index] = row
+        self._processed += rows
         return len(rows)
 
 
-def _answer_of(processor: Processor, ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    answer = processor(ids, scores)
-    if not isinstance(answer, torch.Tensor) or answer.shape != scores.shape:
-        found = list(answer.shape) if isinstance(answer, torch.Tensor) else type(answer).__name__
+def _apply(processor: Processor, ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """Return the logits that a processor makes of others. Raises: ModelError: they are no logits."""
+    new = processor(ids, scores)
+    if not isinstance(new, torch.Tensor) or new.shape != scores.shape:
+        kind = list(new.shape) if isinstance(new, torch.Tensor) else type(new).__name__
         name = getattr(processor, "__name__", type(processor).__name__)
-        raise ModelError(f"the logits processor {name} returned {found}; it must return logits {list(scores.shape)}")
-    return answer
+        raise ModelError(f"the logits processor {name} returned {kind}; it must return logits {list(scores.shape)}")
+    return new
 
 
 class Repeated:
-    """A processor that is asked its first question twice: one with a state would write other texts, in silence."""
+    """A processor that gets its first input twice: one that keeps a state would write other texts, unnoticed."""
 
     def __init__(self, processor: Processor) -> None:
         self._processor = processor
         self._first: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
-        self._is_asked_again = False
+        self._is_checked = False
         self.__name__ = getattr(processor, "__name__", type(processor).__name__)
 
     def __call__(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        asked = logits[:1].clone()
-        answer = self._processor(ids, logits)
+        before = logits[:1].clone()
+        new = self._processor(ids, logits)
         if self._first is None:
-            self._first = ids[:1], asked, answer[:1].clone() if isinstance(answer, torch.Tensor) else asked
-        elif not self._is_asked_again:
-            self._is_asked_again = True
-            first, given, before = self._first
-            if not torch.allclose(self._processor(first, given), before, equal_nan=True):
+            self._first = ids[:1], before, new[:1].clone() if isinstance(new, torch.Tensor) else before
+        elif not self._is_checked:
+            self._is_checked = True
+            *inputs, first = self._first
+            if not torch.allclose(self._processor(*inputs), first, equal_nan=True):
                 raise SettingsError(
                     f"the logits processor {self.__name__} answers the same ids in two ways: it keeps a state; with "
                     f"drafts, several beams or prompts it must be a function of the ids; change it, or decode one "
                     f"prompt without drafts (method sampling or greedy; of generate draft_model=None, num_beams=1)"
                 )
-        return answer
+        return new
 
 
 def functions_of_ids(
     processors: Sequence[Processor], settings: ResolvedSettings, several: bool
 ) -> tuple[Processor, ...]:
-    """Return the processors; those that are not asked about one sequence, token by token, may keep no state."""
+    """Return the processors; one may keep a state only if it sees one sequence, token by token."""
     is_in_turn = settings.draft_depth == 0 and settings.max_width == 1 and not several
     return tuple(processors) if is_in_turn else tuple(map(Repeated, processors))

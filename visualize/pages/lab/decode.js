@@ -10,16 +10,17 @@ import {Residual, jointDistribution, logProbsOf} from "../../viewer/distribution
 /* The distribution after a path, as the models of a decode give it. */
 const logitsOf = (table, path) => table[path].map(Math.log);
 
-/* A pair of tables as a pair of models, which answer at once and remember nothing. */
+/** A pair of tables as a pair of models, which answer at once and remember nothing. @returns {any} */
 export function tablePair({target, draft, words}) {
   const model = (table) => {
-    const feed = (nodes) => nodes.map((node) => logitsOf(table, idsOf(node).join("")));
-    return {vocabulary: words.length, row: () => ({slots: 0, prefill() {}, commit() {}, feed})};
+    const forward = (nodes) => nodes.map((node) => logitsOf(table, idsOf(node).join("")));
+    return {vocabulary: words.length, newState: () => ({slots: 0, prefill() {}, commit() {}, forward})};
   };
   return {target: model(target), draft: model(draft), eos: new Set()};
 }
 
-/* The settings of beam sampling with tables: every layer has this width, and every pair counts. */
+/* The settings of a decode with tables: every layer has this width, and every candidate counts. */
+/** @param {{layers?: number, width?: number, depth?: number, guesses?: number, temperature?: number}} choices */
 export const settingsOf = ({layers, width, depth = 0, guesses = 1, temperature = 1}) =>
   resolved({
     max_new_tokens: layers,
@@ -40,8 +41,6 @@ export const endOf = (beams) =>
     .sort()
     .join("+");
 
-/* ---- decodes ---- */
-
 /* Accepts every guess that the large model allows at all. */
 class AcceptAll extends Residual {
   chance(at) {
@@ -57,8 +56,8 @@ class Forgetful extends Residual {
 }
 
 /* Applies the temperature twice to the large model's distribution. */
-const warpedTwice = (rows, beams, settings, size) =>
-  RULES.jointDistribution(rows, beams, {...settings, temperature: settings.temperature ** 2}, size);
+const warpedTwice = (nextTokens, beams, settings, size) =>
+  RULES.jointDistribution(nextTokens, beams, {...settings, temperature: settings.temperature ** 2}, size);
 
 const BROKEN = {
   accept_all: {Residual: AcceptAll},
@@ -66,8 +65,7 @@ const BROKEN = {
   warp_twice: {jointDistribution: warpedTwice},
 };
 
-/* pair: {layers, words, target, draft}, two tables. settings: {depth, guesses, width, temperature,
- * decoder}. Returns the last beams and the number of passes of the target. */
+/* pair: {layers, words, target, draft}, two tables. Returns the last beams and the number of passes of the target. */
 export function decodeTables(pair, {decoder, ...settings}, generator) {
   const rules = {...RULES, ...BROKEN[decoder]};
   const chosen = settingsOf({...settings, layers: pair.layers});
@@ -75,15 +73,12 @@ export function decodeTables(pair, {decoder, ...settings}, generator) {
   let passes = 0;
   let step = run.next();
   while (!step.done) {
-    const isCall = typeof step.value === "function";
-    if (!isCall) passes++;
-    step = run.next(isCall ? step.value() : undefined);
+    if (typeof step.value === "function") step = run.next(step.value());
+    else [passes, step] = [passes + 1, run.next()];
   }
   const beams = step.value.beams.map(({node, multiplicity}) => ({path: idsOf(node).join(""), multiplicity}));
   return {beams, passes};
 }
-
-/* ---- the exact distribution, by enumeration ---- */
 
 const ROOT = {path: "", log_weight: 0, multiplicity: 1};
 
@@ -94,8 +89,8 @@ export function exactDistribution({target: table, layers}, width, settings = set
   for (let layer = 0; layer < layers; layer++) {
     const after = new Map();
     for (const {beams, prob} of distribution.values()) {
-      const rows = beams.map(({path}) => logProbsOf(logitsOf(table, path), "target"));
-      const joint = jointDistribution(rows, beams, settings, size);
+      const nextTokens = beams.map(({path}) => logProbsOf(logitsOf(table, path), "target"));
+      const joint = jointDistribution(nextTokens, beams, settings, size);
       const pathOf = (at) => beams[Math.floor(joint.candidates[at] / size)].path + (joint.candidates[at] % size);
       for (const [chance, drawn] of drawings(joint.probs, width)) {
         const below = [...new Set(drawn)].map((at) => ({
@@ -113,7 +108,7 @@ export function exactDistribution({target: table, layers}, width, settings = set
   return new Map([...distribution].map(([end, {prob}]) => [end, prob]));
 }
 
-/* All ways to draw so many pairs, one after the other, with their probabilities. */
+/* All ways to draw `width` candidates, one after the other, with their probabilities. */
 function* drawings(probs, width, chance = 1, drawn = []) {
   if (drawn.length === width) yield [chance, drawn];
   else for (const [at, prob] of probs.entries()) yield* drawings(probs, width, chance * prob, [...drawn, at]);

@@ -3,8 +3,6 @@
 import {button, draw, filled, localised, make} from "../../viewer/dom.js";
 import {Experiment, limitOf, nameOf} from "./decode.js";
 
-/* ---- what is shown of an experiment ---- */
-
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [330, 150, 40, 8, 18];
 const SHOWN = 9;
 
@@ -25,7 +23,7 @@ function ends({distribution, counts, done, settings}, pair, words) {
   const rows = sorted.slice(0, SHOWN).map(([end, chance]) => [nameOf(pair, end), chance, counts.get(end) ?? 0]);
   const rest = sorted.length - rows.length;
   if (rest > 0) {
-    const sum = (place) => rows.reduce((total, row) => total + row[place], 0);
+    const sum = (column) => rows.reduce((total, row) => total + row[column], 0);
     rows.push([filled(words.others, {count: localised(rest)}), Math.max(0, 1 - sum(1)), done - sum(2)]);
   }
   const scale = 100 / Math.max(...rows.map(([, chance, count]) => Math.max(chance * settings.runs, count)));
@@ -59,20 +57,11 @@ function chart({runs, freedom, limit}, lines) {
     const points = finite(squares).map(([done, square]) => `${x(done).toFixed(1)},${y(square).toFixed(1)}`);
     return draw("path", {class: `lab-line lab-${decoder}`, d: points.length ? `M${points.join("L")}` : ""});
   });
-  return draw(
-    "svg",
-    {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "lab-chart", "aria-hidden": "true"},
-    level(0, "lab-axis"),
-    level(freedom, "lab-level"),
-    level(limit, "lab-level lab-limit"),
-    ...marks,
-    label("0", LEFT, HEIGHT - 4, "middle"),
-    label(localised(runs), WIDTH - 4, HEIGHT - 4, "end"),
-    ...paths,
-  );
+  const levels = [level(0, "lab-axis"), level(freedom, "lab-level"), level(limit, "lab-level lab-limit")];
+  const edges = [label("0", LEFT, HEIGHT - 4, "middle"), label(localised(runs), WIDTH - 4, HEIGHT - 4, "end")];
+  const box = {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "lab-chart", "aria-hidden": "true"};
+  return draw("svg", box, ...levels, ...marks, ...edges, ...paths);
 }
-
-/* ---- the lab ---- */
 
 const SURE = 4.7534; // deviations that a normal value exceeds once in a million
 
@@ -95,11 +84,11 @@ function mountLab(root, {pair, runs, words}) {
   const seed = make("input", {type: "number", min: 0, max: 2 ** 32 - 1, step: 1, value: 0});
   const run = button({class: "lab-run"});
   const bar = make("progress", {max: runs, value: 0, "aria-label": words.progress});
-  const said = make("p", {class: "lab-said", role: "status"});
+  const status = make("p", {class: "lab-said", role: "status"});
   const [graph, caption, counted, fact] = [make("div"), make("p"), make("div"), make("p")];
   [width.value, depth.value, guesses.value] = [2, Math.min(2, pair.layers - 1), 3];
 
-  const asked = () => ({
+  const chosen = () => ({
     runs,
     seed: Math.abs(Math.trunc(Number(seed.value))) || 0,
     width: Number(width.value),
@@ -120,10 +109,10 @@ function mountLab(root, {pair, runs, words}) {
   }
 
   function verdict({settings, done, square, freedom, limit}) {
-    const found = square > limitOf(freedom, SURE) ? "departs" : square > limit ? "rare" : "fits";
-    const judged = freedom < 1 ? "certain" : found;
-    const given = {decoder: words[settings.decoder], done: localised(done), square: squared(square), freedom};
-    return `${filled(words.result, given)} ${words[done < runs ? "stopped" : judged]}`;
+    const verdict = square > limitOf(freedom, SURE) ? "departs" : square > limit ? "rare" : "fits";
+    const judged = freedom < 1 ? "certain" : verdict;
+    const values = {decoder: words[settings.decoder], done: localised(done), square: squared(square), freedom};
+    return `${filled(words.result, values)} ${words[done < runs ? "stopped" : judged]}`;
   }
 
   const ready = () => (run.textContent = filled(words.run, {count: localised(runs)}));
@@ -133,21 +122,21 @@ function mountLab(root, {pair, runs, words}) {
     running?.stop();
     running = null;
     if (!isSameDistribution) lines = {};
-    said.textContent = "";
+    status.textContent = "";
     ready();
-    show(new Experiment(pair, asked()));
+    show(new Experiment(pair, chosen()));
   }
 
   async function decodeAll() {
-    const experiment = new Experiment(pair, asked());
+    const experiment = new Experiment(pair, chosen());
     running = experiment;
     run.textContent = words.stop;
-    said.textContent = "";
+    status.textContent = "";
     await experiment.run(() => running === experiment && show(experiment));
     if (running !== experiment) return;
     running = null;
     ready();
-    said.textContent = verdict(experiment);
+    status.textContent = verdict(experiment);
   }
 
   run.addEventListener("click", () => (running ? running.stop() : decodeAll()));
@@ -158,7 +147,7 @@ function mountLab(root, {pair, runs, words}) {
   root.replaceChildren(
     make("div", {class: "lab-settings"}, ...settings),
     make("div", {class: "lab-go"}, run, bar),
-    said,
+    status,
     make("div", {class: "lab-seen"}, counted, make("div", {}, graph, caption, fact)),
   );
   renew(false);

@@ -8,11 +8,8 @@ its audit stay as they are: the target's distribution does not depend on where t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
-import torch
-
+from dsbd.drafts.source import DraftRecord, top_tokens
 from dsbd.verification.beams import Node, common_prefix
 from dsbd.verification.distributions import TopTokens
 
@@ -23,53 +20,40 @@ LONGEST, SHORTEST = 6, 2
 guesses after it made a decode a fifth slower than none."""
 
 
-@dataclass(frozen=True)
-class Lookup:
-    """Stands where a pair has its draft model; ``vocabulary_size`` is the target's."""
-
-    vocabulary_size: int
-    id = LOOKUP
-    revision = None
-    numbers = "none"
-    device = torch.device("cpu")
-    attention = "copies"
-
-
 class PromptLookup:
-    """The source of a drafter's next tokens: what followed in the text so far.
+    """A draft source that knows what followed in the text so far.
 
     Of the last n tokens, n from ``LONGEST`` down to ``SHORTEST``, each n that occurred before takes n / (n + 1) of the
-    probability that the longer ones left, shared by what followed. The rest stays unused, so that a pair after a long
-    agreement has a higher log-probability than one after a short one.
+    probability that the longer ones left, shared by what followed. The rest stays unused, so that a candidate after a
+    long agreement has a higher log-probability than one after a short one.
 
     The text is the prompt and what all beams share when an iteration begins. So the drafts do not look at the random
     numbers of their iteration, as exactness demands.
-
-    Args:
-        prompt: ids.
-        root: the node of the prompt's last token.
     """
 
-    row = None
-    """A drafter's row; this has none."""
+    record = DraftRecord(LOOKUP, copies=True)
 
-    def __init__(self, prompt: Sequence[int], root: Node) -> None:
-        self._ids, self._start = list(prompt), len(prompt)
-        self._settled = root
+    def __init__(self) -> None:
+        self._prompt: Sequence[int] | None = None
+
+    def _read(self, prompt: Sequence[int]) -> None:
+        self._prompt, self._ids = prompt, list(prompt)
         self._followers: dict[tuple[int, ...], dict[int, int]] = {}
-        for end in range(1, self._start):
+        for end in range(1, len(prompt)):
             self._count(end)
 
     def _count(self, end: int) -> None:
         """Note that the id at ``end`` follows those before it."""
         for size in range(SHORTEST, min(LONGEST, end) + 1):
-            found = self._followers.setdefault(tuple(self._ids[end - size : end]), {})
-            found[self._ids[end]] = found.get(self._ids[end], 0) + 1
+            followers = self._followers.setdefault(tuple(self._ids[end - size : end]), {})
+            followers[self._ids[end]] = followers.get(self._ids[end], 0) + 1
 
-    def begin(self, beams: Sequence[Node], room: int) -> list[TopTokens]:
+    def begin(self, prompt: Sequence[int], beams: Sequence[Node], depth: int) -> list[TopTokens]:
         """Take in what the beams share, and return their next tokens."""
-        self._settled = common_prefix(beams)
-        for token in self._settled.token_ids()[len(self._ids) - self._start :]:
+        if self._prompt is None:
+            self._read(prompt)
+        self._shared = common_prefix(beams)
+        for token in self._shared.token_ids()[len(self._ids) - len(prompt) :]:
             self._ids.append(token)
             self._count(len(self._ids) - 1)
         return self.extend(beams)
@@ -81,7 +65,7 @@ class PromptLookup:
     def _last_ids(self, node: Node) -> tuple[int, ...]:
         """Return the last ids up to a node, at most ``LONGEST``, in reading order."""
         ids = list[int]()
-        while node is not self._settled and node.parent is not None and len(ids) < LONGEST:
+        while node is not self._shared and node.parent is not None and len(ids) < LONGEST:
             ids.append(node.token)
             node = node.parent
         left = LONGEST - len(ids)
@@ -94,9 +78,8 @@ class PromptLookup:
             if followers is None:
                 continue
             part = left * size / (size + 1)
-            whole = sum(followers.values())
+            total = sum(followers.values())
             for token, count in followers.items():
-                probs[token] = probs.get(token, 0.0) + part * count / whole
+                probs[token] = probs.get(token, 0.0) + part * count / total
             left -= part
-        tokens = sorted(probs)
-        return TopTokens(np.array(tokens, dtype=np.int64), np.log([probs[token] for token in tokens]))
+        return top_tokens(probs)

@@ -1,4 +1,4 @@
-"""Folders that are hostile, damaged or of another kind: each is refused in one sentence, and no code of theirs runs."""
+"""Folders that are damaged or of another kind: each is refused in one sentence, and no code of theirs runs."""
 
 import io
 import json
@@ -59,7 +59,7 @@ def code(folder: Path) -> Any:
         f"open({str(folder / RAN)!r}, 'w').close()\n"
         "from transformers import LlamaConfig as EvilConfig, LlamaForCausalLM as EvilModel\n"
         "from transformers import PreTrainedTokenizerFast as EvilTokenizer\n"
-        "def generate(*given, **more): pass\n"
+        "def generate(*inputs, **more): pass\n"
     )
     models = {"AutoModelForCausalLM": "evil.EvilModel", "AutoModel": "evil.EvilModel"}
     return {"AutoConfig": "evil.EvilConfig", **models, "AutoTokenizer": ["evil.EvilTokenizer", "evil.EvilTokenizer"]}
@@ -72,40 +72,38 @@ def own_kind(folder: Path) -> None:
 
 def own_everything(folder: Path) -> None:
     """Code named wherever possible, with a yes beside it."""
-    named = code(folder)
+    auto_map = code(folder)
     (folder / "custom_generate").mkdir()
     shutil.copy(folder / "evil.py", folder / "custom_generate" / "generate.py")
     change(folder, "generation_config.json", custom_generate=str(folder))
     change(folder, "tokenizer_config.json", tokenizer_class="EvilTokenizer")
     for name in CAREFUL:
-        change(folder, name, auto_map=named, custom_pipelines={"x": {"impl": "evil.EvilModel"}}, **YES)
+        change(folder, name, auto_map=auto_map, custom_pipelines={"x": {"impl": "evil.EvilModel"}}, **YES)
 
 
 def adapter(folder: Path) -> None:
     """An adapter of PEFT whose base model has its own code."""
-    base = folder / "base"
+    base, name = folder / "base", "adapter_config.json"
     shutil.copytree(folder, base)
     own_kind(base)
     (folder / "config.json").unlink()
-    change(
-        folder, "adapter_config.json", base_model_name_or_path=str(base), peft_type="LORA", auto_mapping=code(folder)
-    )
+    change(folder, name, base_model_name_or_path=str(base), peft_type="LORA", auto_mapping=code(folder))
 
 
 @pytest.mark.parametrize("kind", [own_kind, own_everything, adapter])
 def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, folder, monkeypatch):
     """Catches the question of transformers whether to run the code: a script that says yes to everything ran it."""
-    asked = []
-    monkeypatch.setattr("builtins.input", lambda *words: asked.append(words) or "y")
+    questions = []
+    monkeypatch.setattr("builtins.input", lambda *words: questions.append(words) or "y")
     kind(folder)
-    said = ""
+    message = ""
     try:
         dsbd.load_pair(folder, **EAGER)
     except PairError as error:
-        said = str(error)
-    assert "trust_remote_code" not in said
-    assert "such code is never run here; use a model whose kind transformers knows" in said or kind != own_kind
-    assert asked == list(folder.rglob(RAN)) == []
+        message = str(error)
+    assert "trust_remote_code" not in message
+    assert "such code is never run here; use a model whose kind transformers knows" in message or kind != own_kind
+    assert questions == list(folder.rglob(RAN)) == []
 
 
 class Runs:
@@ -139,26 +137,9 @@ def removed(pattern: str):
     return lambda folder: [file.unlink() for file in folder.glob(pattern)]
 
 
-def cut(folder: Path) -> None:
-    os.truncate(folder / "model.safetensors", 200)
-
-
-def pipe(name: str):
-    def made(folder: Path) -> None:
-        (folder / name).unlink()
-        os.mkfifo(folder / name)
-
-    return made
-
-
 def encoder_decoder(folder: Path) -> None:
     config = T5Config(vocab_size=23, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
     T5ForConditionalGeneration(config).save_pretrained(folder)
-
-
-def indexed(*names: str):
-    """An index that names these files."""
-    return changing(files.INDEX, weight_map={f"{place}.weight": name for place, name in enumerate(names)})
 
 
 def shards(folder: Path) -> None:
@@ -172,52 +153,36 @@ def gguf(folder: Path) -> None:
     (folder / "$(reboot).gguf").write_bytes(b"GGUF")
 
 
-def split(pattern: str) -> Any:
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-
-
-DEEP = "{" + '"x": {' * 900 + "}" * 901
 TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}], "pair": [],
             "special_tokens": {}}  # fmt: skip
-OUTSIDE = "names '.*', which is no file of it; download it again"
 REFUSED = {
     "wide": (changing("config.json", hidden_size=8 * 10**7), "GB of memory for its weights in float32"),
     "no groups": (changing("config.json", num_key_value_heads=0), "ZeroDivisionError"),
     "more layers": (changing("config.json", num_hidden_layers=3), "are missing or of another shape, such as model.lay"),
     "a text": (changing("config.json", hidden_size="x"), "expected int, got str"),
-    "deep": (changing("config.json", deep=json.loads(DEEP)), "cannot load .*RecursionError"),
-    "property": (changing("tokenizer.json", pre_tokenizer=split(r"\p{Nope}")), "Oniguruma error.*download it again"),
     "template": (changing("tokenizer.json", post_processor=TEMPLATE), "PanicException.*download it again"),
-    "negative": (changing("tokenizer.json", model={"type": "BPE", "vocab": {"a": -1}, "merges": []}), "integer `-1`"),
-    **{f"pipe {name}": (pipe(name), f"has {name}, which is not a plain file but a pipe or a device; remove it")
-       for name in ("config.json", "tokenizer.json", "model.safetensors")},
+    "too large": (lambda folder: os.truncate(folder / "tokenizer.json", 2**29), "has 536,870,912 bytes; at most"),
     "no folder": (shutil.rmtree, "hub id"),
     "no files": (removed("*"), "has no config.json"),
     "no tokenizer": (removed("*token*"), "has no tokenizer; .* or save it here with AutoTokenizer"),
     "no JSON": (lambda folder: (folder / "config.json").write_text("{ no"), "not JSON .* give a folder or hub id"),
-    "cut": (cut, "model.safetensors is damaged .* download it again"),
+    "cut": (lambda folder: os.truncate(folder / "model.safetensors", 200), "model.safetensors is damaged .* download"),
     "a shard": (shards, r"its weights are not all there, model-00002-of-\d+.safetensors is missing; download it again"),
-    "long name": (indexed("x" * 5000), OUTSIDE),
-    "half a character": (indexed("\ud800.safetensors"), OUTSIDE),
-    "another folder": (indexed("../other.safetensors"), OUTSIDE),
-    "pickles elsewhere": (changing("pytorch_model.bin.index.json", weight_map={"a": "../other.bin"}), OUTSIDE),
-    "another index": (changing("own.safetensors.index.json", weight_map={"a": "/other.safetensors"}), OUTSIDE),
-    "an index below": (changing("config.json", transformers_weights="x/own.safetensors.index.json"), OUTSIDE),
     "encoder-decoder": (encoder_decoder, "encoder-decoder model; use a decoder-only"),
     "adapter": (adapter, "is an adapter of PEFT .*merge_and_unload, save the tokenizer of the base model"),
     "GGUF": (gguf, r"holds a model as GGUF, .*from_pretrained\(FOLDER, gguf_file=FILE\)"),
     "EOS": (changing("generation_config.json", eos_token_id="x"), "give numbers in its generation_config.json"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_hostile_or_damaged_folder_is_refused_with_the_remedy(name, folder):
-    """Catches a wait without end, an error or a panic of a library that escapes, weights that were made up, headers
-    read outside the folder, and a sentence without its remedy."""
-    damage, said = REFUSED[name]
+def test_a_damaged_folder_is_refused_with_the_remedy(name, folder):
+    """Catches an error or a panic of a library that escapes, weights that were made up, and a sentence without its
+    remedy."""
+    damage, expected = REFUSED[name]
     damage(folder)
     message = refusal(folder)
-    assert re.search(said, message), message
+    assert re.search(expected, message), message
     assert "reboot" not in message
 
 
@@ -225,17 +190,18 @@ def test_what_a_good_folder_may_have(folder):
     """Catches -1 for no EOS taken for the last token, and a prompt that breaks a tokenizer which loads: it panics at
     the first prompt of a visitor who knows which."""
     change(folder, "generation_config.json", eos_token_id=[-1, 5])
-    change(folder, "tokenizer.json", pre_tokenizer=split("(a+)+$"))
+    split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    change(folder, "tokenizer.json", pre_tokenizer=split)
     pair = dsbd.load_pair(folder, **EAGER)
     assert pair.eos == {5}
     with pytest.raises(dsbd.PromptError, match=r"fails on this prompt \(PanicException: .*; change one of them"):
         pair.encode("a" * 40 + "c")
 
 
-def test_a_hub_out_of_reach_is_told_at_once(monkeypatch):
+def test_a_hub_out_of_reach_is_an_error_at_once(monkeypatch):
     """Catches half a minute of silence: transformers asks again and again, for each file."""
     api = Mock(**{"return_value.model_info.side_effect": httpx.ConnectError("no route")})
     monkeypatch.setattr(files, "HfApi", api)
-    said = refusal("owner/name")
-    assert "'owner/name' is not on this machine, and the hub cannot be reached (no route); check the network" in said
+    message = refusal("owner/name")
+    assert "'owner/name' is not on this machine, and the hub cannot be reached (no route); check the network" in message
     assert [call.kwargs["timeout"] for call in api().model_info.call_args_list] == [files.PATIENCE_SECONDS]

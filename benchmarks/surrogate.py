@@ -1,13 +1,13 @@
-"""Time and energy at a larger model's cost: decoders race on a *twin*, a Llama of 7 billion that computes a small one.
+"""Time and energy at a larger model's cost: decoders race on a *surrogate*, a Llama of 7 billion around a small one.
 
-    python -m benchmarks.twin
-    python -m benchmarks.twin --pair smollm2 --task jsonl=benchmarks/rewriting.jsonl
+    python -m benchmarks.surrogate
+    python -m benchmarks.surrogate --pair smollm2 --task jsonl=benchmarks/rewriting.jsonl
 
-A twin has the weights and passes of a large model, and gives the logits of a small one up to rounding: guesses are kept
-as often as there, and nothing is downloaded. It pads the residual stream with zeros, so its mean square is d / d' of
-the small model's (d, d' are hidden sizes): weights of norms become weight * sqrt(d / d'), epsilons eps * d / d'. What
-further heads, units and layers write to the stream is multiplied by zero. The vocabulary stays, because rows of zeros
-would take probability. ``--device cpu --size tiny`` rehearses. Energy is the GPU's own counter.
+A surrogate has the weights and passes of a large model, and gives the logits of a small one up to rounding: guesses are
+kept as often as there, and nothing is downloaded. It pads the residual stream with zeros, so its mean square is d / d'
+of the small model's (d, d' are hidden sizes): weights of norms become weight * sqrt(d / d'), epsilons eps * d / d'.
+What further heads, units and layers write to the stream is multiplied by zero. The vocabulary stays, because rows of
+zeros would take probability. ``--device cpu --size tiny`` rehearses. Energy is the GPU's own counter.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import math
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -29,8 +29,8 @@ from dsbd.bench.measure import as_shipped, generate, time_passes
 from dsbd.bench.statistics import NONE, median_interval
 from dsbd.bench.systems import System, systems
 from dsbd.bench.tasks import load_task
+from dsbd.drafts.lookup import LOOKUP
 from dsbd.machine import machine, synchronise
-from dsbd.models.lookup import LOOKUP
 from dsbd.models.pair import Pair
 from dsbd.util import SMOLLM2
 
@@ -45,11 +45,7 @@ class Shape(NamedTuple):
     key_heads: int
 
 
-SHAPES = {
-    "tiny": Shape(640, 2048, 32, 16, 4),
-    "68M": Shape(768, 3072, 2, 12, 4),
-    "8B": Shape(4096, 14336, 32, 64, 16),
-}
+SHAPES = {"tiny": Shape(640, 2048, 32, 16, 4), "68M": Shape(768, 3072, 2, 12, 4), "8B": Shape(4096, 14336, 32, 64, 16)}
 """Llama 3 of 8B has half as many heads of 128 numbers: keys and values take as many bytes."""
 PASSES = (1, 4, 8, 16, 32)
 LEAST_OVERLAP = 0.95
@@ -57,7 +53,7 @@ LEAST_OVERLAP = 0.95
 METHODS = "hf_beam_sampling,sampling,speculative,beam_sampling,dsbd:exact,dsbd"
 
 
-def twin_of(original: Any, shape: Shape, device: str) -> LlamaForCausalLM:
+def surrogate_of(original: Any, shape: Shape, device: str) -> LlamaForCausalLM:
     """Return a Llama of this shape, in the original's dtype, that computes the logits of a Llama without biases."""
     small, config = original.config, copy.deepcopy(original.config)
     config.hidden_size, config.intermediate_size, config.num_hidden_layers = shape.hidden, shape.units, shape.layers
@@ -66,10 +62,10 @@ def twin_of(original: Any, shape: Shape, device: str) -> LlamaForCausalLM:
     config.rms_norm_eps = small.rms_norm_eps * share
     config.name_or_path = f"{shape.layers} layers of {shape.hidden}"
     with torch.device(device):
-        twin: Any = LlamaForCausalLM._from_config(config, dtype=original.dtype)
+        surrogate: Any = LlamaForCausalLM._from_config(config, dtype=original.dtype)
     group, wide = small.num_attention_heads // small.num_key_value_heads, shape.heads // shape.key_heads
-    places = [head // group * wide + head % group for head in range(small.num_attention_heads)]
-    rows = torch.cat([torch.arange(place * size, (place + 1) * size) for place in places]).to(device)
+    heads = [head // group * wide + head % group for head in range(small.num_attention_heads)]
+    rows = torch.cat([torch.arange(head * size, (head + 1) * size) for head in heads]).to(device)
 
     def put(weight: torch.Tensor, source: torch.Tensor) -> None:
         weight[tuple(map(slice, source.shape))] = source.to(weight)
@@ -78,12 +74,12 @@ def twin_of(original: Any, shape: Shape, device: str) -> LlamaForCausalLM:
         put(norm.weight, source.weight.double() * math.sqrt(share))
 
     with torch.no_grad():
-        for name, weight in twin.named_parameters():
+        for name, weight in surrogate.named_parameters():
             if name.endswith(("o_proj.weight", "down_proj.weight", "embed_tokens.weight")):
                 weight.zero_()
-        put(twin.model.embed_tokens.weight, original.model.embed_tokens.weight)  # the head is the same
-        put_norm(twin.model.norm, original.model.norm)
-        for layer, source in zip(twin.model.layers, original.model.layers, strict=False):
+        put(surrogate.model.embed_tokens.weight, original.model.embed_tokens.weight)  # the head is the same
+        put_norm(surrogate.model.norm, original.model.norm)
+        for layer, source in zip(surrogate.model.layers, original.model.layers, strict=False):
             for name in ("input_layernorm", "post_attention_layernorm"):
                 put_norm(getattr(layer, name), getattr(source, name))
             for name in ("gate_proj", "up_proj", "down_proj"):
@@ -93,8 +89,8 @@ def twin_of(original: Any, shape: Shape, device: str) -> LlamaForCausalLM:
                 put(getattr(ours, name).weight, getattr(theirs, name).weight)
             ours.q_proj.weight[rows, : small.hidden_size] = theirs.q_proj.weight.to(ours.q_proj.weight)
             ours.o_proj.weight[: small.hidden_size, rows] = theirs.o_proj.weight.to(ours.o_proj.weight)
-    twin.generation_config = copy.deepcopy(original.generation_config)
-    return twin.eval()
+    surrogate.generation_config = copy.deepcopy(original.generation_config)
+    return surrogate.eval()
 
 
 def joules(device: torch.device) -> float:
@@ -124,21 +120,19 @@ class Block(NamedTuple):
 def decode_all(pair: Pair, one: System, prompts: Sequence[str], seed: int, stop: Sequence[str]) -> Block:
     """Decode every prompt, the clock around each, the counter of energy around all."""
     seconds, layers, calls, before = list[float](), list[int](), 0, joules(pair.device)
-    for place, prompt in enumerate(prompts):
-        settings = replace(one.settings, seed=1000 * seed + place)
+    for index, prompt in enumerate(prompts):
+        settings = replace(one.settings, seed=1000 * seed + index)
         synchronise(pair.device)
         start = time.perf_counter()
         if one.is_ours:
-            stats = dsbd.decode(pair, prompt, settings, stop=stop).stats
-            found, passes = stats.layers, stats.target_calls
+            counts = asdict(dsbd.decode(pair, prompt, settings, stop=stop).stats)
         else:
             with as_shipped(pair):
                 counts = generate(pair, pair.encode(prompt), one.method, settings, stop)[1]
-            found, passes = counts["layers"], counts["target_calls"]
         synchronise(pair.device)
         seconds.append(time.perf_counter() - start)
-        layers.append(found)
-        calls += passes
+        layers.append(counts["layers"])
+        calls += counts["target_calls"]
     return Block(seconds, layers, calls, joules(pair.device) - before)
 
 
@@ -162,7 +156,7 @@ def state_of(own: Sequence[Block], base: Sequence[Block]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Race decoders on a twin", allow_abbrev=False)
+    parser = argparse.ArgumentParser(description="Race decoders on a surrogate", allow_abbrev=False)
     parser.add_argument("--pair", default="sql", choices=("sql", SMOLLM2))
     parser.add_argument("--task", default="sql", help="NAME or NAME=PATH, as for eval --data (sql)")
     parser.add_argument("--device", default="cuda")
@@ -172,15 +166,15 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=12, help="prompts (12)")
     parser.add_argument("--rounds", type=int, default=2, help="(2)")
     parser.add_argument("--max-new-tokens", type=int, default=64, help="(64)")
-    asked = parser.parse_args()
+    parsed = parser.parse_args()
 
-    name = asked.pair if asked.pair == SMOLLM2 else f"bundled:{asked.pair}"
-    small = dsbd.load_pair(name, device=asked.device, dtype="bfloat16", engine="eager", weights="float")
-    task_name, _, data = asked.task.partition("=")
+    name = parsed.pair if parsed.pair == SMOLLM2 else f"bundled:{parsed.pair}"
+    small = dsbd.load_pair(name, device=parsed.device, dtype="bfloat16", engine="eager", weights="float")
+    task_name, _, data = parsed.task.partition("=")
     task = load_task(task_name, data or None)
-    prompts = [question.prompt for question in task.questions(asked.limit)]
-    target = twin_of(small.target.model, SHAPES[asked.size], asked.device)
-    tokens = torch.tensor([small.encode(prompts[0])], device=asked.device)
+    prompts = [question.prompt for question in task.questions(parsed.limit)]
+    target = surrogate_of(small.target.model, SHAPES[parsed.size], parsed.device)
+    tokens = torch.tensor([small.encode(prompts[0])], device=parsed.device)
     with torch.inference_mode():
         distributions = [model(tokens).logits.float().softmax(-1) for model in (small.target.model, target)]
     overlap = float(torch.minimum(*distributions).sum(-1).mean())
@@ -189,20 +183,20 @@ def main() -> None:
         flush=True,
     )
     if overlap < LEAST_OVERLAP:
-        parser.error("the twin computes another distribution; choose a larger --size")
+        parser.error("the surrogate computes another distribution; choose a larger --size")
     drafts = [one.model for one in small.models[1:]]
     pair = dsbd.make_pair(
-        target, twin_of(drafts[0], SHAPES[asked.draft_size], asked.device) if drafts else LOOKUP, small.tokenizer
+        target, surrogate_of(drafts[0], SHAPES[parsed.draft_size], parsed.device) if drafts else LOOKUP, small.tokenizer
     )
     print(machine(pair.device), [one.engine for one in pair.models], pair.fallbacks, flush=True)
     passes = time_passes(pair, prompts[0], PASSES, 3)
     took = {size: 1000 * statistics.median(each[size] for each in passes) for size in PASSES}
     print("passes, ms: " + ", ".join(f"{size} tokens {one:.2f}" for size, one in took.items()), flush=True)
-    values = {"max_new_tokens": asked.max_new_tokens, **(SURE if drafts else COPIED)}
-    racing = systems(asked.methods.split(","), values)
-    blocks: dict[str, list[Block]] = {one.name: [] for one in racing}
-    for round in range(-1, asked.rounds):  # the first warms up and captures graphs
-        for one in racing[round % len(racing) :] + racing[: round % len(racing)]:
+    values = {"max_new_tokens": parsed.max_new_tokens, **(SURE if drafts else COPIED)}
+    chosen = systems(parsed.methods.split(","), values)
+    blocks: dict[str, list[Block]] = {one.name: [] for one in chosen}
+    for round in range(-1, parsed.rounds):  # the first warms up and captures graphs
+        for one in chosen[round % len(chosen) :] + chosen[: round % len(chosen)]:
             block = decode_all(
                 pair, one, prompts[: 1 if round < 0 and not one.is_ours else None], round + 1, task.until
             )

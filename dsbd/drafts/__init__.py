@@ -1,0 +1,1 @@
+"""Where guesses come from: a protocol, and the sources of this package."""
