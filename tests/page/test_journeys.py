@@ -151,7 +151,7 @@ def test_a_run_and_what_is_wrong_with_a_setting(visit):
     expect(visit.page.locator("#problem [role=alert]")).to_have_count(0)
     assert visit.text().startswith("<b>Once</b> ${x} {{y}}")
     expect(visit.page.locator(".running-line b")).to_have_count(0)
-    text = visit.text()[: len("<b>Once</b> ${x} {{y}}") + 3]
+    text = visit.text()[: len("<b>Once</b> ${x} {{y}}") + 1]
     visit.page.click("[data-do=further]")
     wait_until(lambda: visit.page.input_value("#prompt textarea").startswith(text))
     visit.decoded()

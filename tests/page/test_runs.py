@@ -24,9 +24,10 @@ from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
 from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, toy_pairs, wait_until
 from tests.toy_pair import chat_tokenizer
-from visualize.page import form, play
+from visualize.page import form
 from visualize.page.comparison import Compared
 from visualize.page.form import SHOWN, build_control, is_read, read_query, remark_on, settings_of, values_of
+from visualize.page.frames import decode_frames
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
 from visualize.page.page import build_page
 from visualize.page.parts import sentence
@@ -209,7 +210,7 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
     monkeypatch.setattr("visualize.page.runner.DecodeRequest.planning", None)
     if said in ("exceeds the context", "not valid Unicode"):
         monkeypatch.undo()
-    frames = list(play.decode_frames(toys, "me", pair, prompt, method, form_values(**changed)))
+    frames = list(decode_frames(toys, "me", pair, prompt, method, form_values(**changed)))
     last = frames[-1]
     assert said in last["problem"]
     assert last["problem"].endswith(".</p>")
@@ -223,7 +224,7 @@ def test_a_chat_is_told_and_its_model_is_offered_once_it_is_there(monkeypatch):
     pairs = toy_pairs("toy", "plain")
     pairs._loaded["toy"] = replace(pairs.get("toy"), tokenizer=chat_tokenizer())
     for name in pairs.names:
-        frames = list(play.decode_frames(PacedRunner(pairs), "me", name, "Once", "dsbd", form_values(**SHORT)))
+        frames = list(decode_frames(PacedRunner(pairs), "me", name, "Once", "dsbd", form_values(**SHORT)))
         assert ("Sent as a chat. Decoded just now" in str(frames)) == (name == "toy")
     for folder in (None, "folder"):
         monkeypatch.setattr("dsbd.models.smollm2.fetched", lambda folder=folder: folder)
@@ -248,7 +249,7 @@ def test_a_bug_of_ours_is_said_and_logged(toys, monkeypatch, caplog):
     """Catches a page that waits on after a bug of its own, and one that tells strangers its insides."""
     monkeypatch.setattr(toys.pairs, "check", lambda name: 1 / 0)
     for frames in (
-        play.decode_frames(toys, "me", "toy", "Once", "dsbd", form_values()),
+        decode_frames(toys, "me", "toy", "Once", "dsbd", form_values()),
         race_frames(toys, "me", "toy", "prompt", "Once", 1, ["dsbd"], [], 1, 8, *form_values()),
     ):
         (last,) = frames
@@ -452,7 +453,7 @@ def test_zerogpu_is_asked_for_the_seconds_of_a_run_and_its_words_are_told(toys, 
     runner = PacedRunner(toy_pairs("toy"))
     short = list(runner.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
     assert short[-1].trace.result.token_ids
-    (refused,) = list(play.decode_frames(runner, "me", "toy", "x" * 3000, "dsbd", form_values()))
+    (refused,) = list(decode_frames(runner, "me", "toy", "x" * 3000, "dsbd", form_values()))
     assert "exceeds the context" in refused["problem"]
     with pytest.raises(PageError, match="3s left"):
         list(runner.decode("me", "toy", "Once", DecodingSettings(**SHORT)))

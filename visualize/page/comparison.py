@@ -1,12 +1,13 @@
 """A run beside the large model alone, and the sentences that say how fast it was.
 
 Both decode in turn with the run's own seed, so each repetition does the same work: their times differ by the clock
-alone, and the spread of the ratios says what the clock can tell. A range is said, and no more than it carries.
+alone, and the spread of the ratios says what the clock can tell: the page gives a range, and no more than it carries.
 """
 
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from statistics import median
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -75,7 +76,7 @@ def measure_speed(pair: Pair, prompt: str, result: DecodingResult, cancel: Calla
     """
     alone = _alone(result.settings)
     known = Compared(alone.method, alone.num_beams)
-    if result.stats.seconds * FEWEST > MOST_SECONDS:
+    if result.stats.seconds * 2 > MOST_SECONDS:  # not even the texts can be compared
         yield known._replace(state="long")
         return
     yield known
@@ -165,10 +166,10 @@ NOT_MEASURED = {
 
 
 def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None)) -> dict[str, Any]:
-    """Return what the page says of a comparison: parts of the headline, and sentences; and what it draws.
+    """Return what the page says of a comparison, and what it draws.
 
-    ``ratio`` is how often as fast the decode was, for a drawing; None where that is not known. ``parts``: rounding
-    turned a draw. ``rows`` are those of the queries, as :func:`answers_said` takes them.
+    ``ratio``: how many times as fast the decode was, or None; ``parts``: whether rounding turned a draw. ``rows`` are
+    those of the queries, as :func:`answers_said` takes them.
     """
     assert trace.result is not None, "only a decode that has ended is compared"
     own, alone = tuple(trace.result.token_ids), beside.token_ids
@@ -176,9 +177,9 @@ def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None))
     doing = {"measuring": "measuring how fast …", "busy": "this machine is busy: not measured"}
     part = parting(own, alone) if trace.settings.forest == "coupled" and alone else None
     answers = answers_said(own, alone, rows) or (f"the same text up to token {part}" if part else "")
-    parts = [describe_speed(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
+    headline = [describe_speed(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
     return {
-        "headline": [part for part in parts if part],
+        "headline": [words for words in headline if words],
         "sentences": "" if beside.state == "measuring" else _sentences(trace, beside, speed, part),
         "ratio": speed and math.sqrt(speed[0] * speed[1]),
         "passes": beside.passes and beside.passes._asdict(),
@@ -193,10 +194,7 @@ def parting(own: Sequence[int], alone: Sequence[int]) -> int | None:
     >>> parting([5, 6, 7], [5, 6, 8]), parting([5, 6], [5, 6])
     (3, None)
     """
-    length = next((at for at, (one, other) in enumerate(zip(own, alone, strict=False)) if one != other), None)
-    if length is None:
-        return None if len(own) == len(alone) else min(len(own), len(alone)) + 1
-    return length + 1
+    return next((at for at, (one, other) in enumerate(zip_longest(own, alone), 1) if one != other), None)
 
 
 def _sentences(trace: Trace, beside: Compared, speed: Range | None, part: int | None) -> str:
@@ -204,6 +202,8 @@ def _sentences(trace: Trace, beside: Compared, speed: Range | None, part: int | 
     beams = f" with {beside.num_beams} beam{'s' * (beside.num_beams > 1)}" if "beam" in beside.method else ""
     sentences = f"Compared here with the large model alone ({ABOUT[beside.method].label.lower()}{beams})"
     sentences += f", {beside.runs} runs each in turn, without reading the prompt." if beside.runs else "."
+    if beside.token_ids is None:
+        return NOT_MEASURED[beside.state].strip()
     if part:
         sentences += (
             f" The texts part at token {part}: a pass over several tokens rounds its numbers "
@@ -232,11 +232,8 @@ def answers_said(own: Sequence[int], alone: Sequence[int] | None, rows: Sequence
     ours, others = rows
     if own == alone:
         return "the same query, which fails" if isinstance(ours, str) else "the same text, token for token"
-    match [isinstance(one, str) for one in rows]:
-        case [True, True]:
-            return "both queries fail"
-        case [True, False]:
-            return "this query fails, that of the large model alone does not"
-        case [False, True]:
-            return "the query of the large model alone fails"
+    if isinstance(ours, str):
+        return "both queries fail" if isinstance(others, str) else "this query fails, the large model's own does not"
+    if isinstance(others, str):
+        return "the query of the large model alone fails"
     return "the same answer" if ours is not None and others is not None and ours[1:] == others[1:] else ""

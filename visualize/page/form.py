@@ -1,6 +1,6 @@
-"""The form of the page: its fields, example prompts, and the way between values, settings and the address.
+"""The form of the page: its fields, its example prompts, and the conversion of values, settings and addresses.
 
-Labels, help, ranges and readers of a field stand in :data:`dsbd.settings.FIELDS`; here is only how it is shown.
+Labels, help, ranges and readers of a field are in :data:`dsbd.settings.FIELDS`; here is only how it is shown.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The head of the page, in the HTML itself: Gradio adds one by its script, too late for a link's preview.
+"""The head of the page, in the HTML itself: Gradio's script adds one too late for the preview of a link.
 
-A preview reads the first tags that it finds, and Gradio's say "Gradio"; those go. Style sheets that stand there lay the
-page out once.
+A preview takes the first tags that it finds, and Gradio's say "Gradio", so they are removed. With the style sheets in
+the HTML the page is laid out only once.
 """
 
 import html

@@ -5,56 +5,40 @@ opened, saved and shared there. The server keeps only a visitor's last trace, wh
 """
 
 import json
-import os
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
-from itertools import count
 from typing import Any
 
 import gradio as gr
 
-from dsbd.errors import DsbdError, StoppedError
+from dsbd.errors import DsbdError
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 from dsbd.util import SMOLLM2, asset_path
 from visualize import decode_figure, forest_figure
-from visualize.pages.document import packed_json
-from visualize.race import describe_seconds
 from visualize.theme import Theme
-from visualize.words import Words
 
 from . import form as fields
-from .comparison import describe, pass_times
+from .comparison import pass_times
+from .frames import ENDED, FRAME_SECONDS, IS_LENT, Frame, decode_frames, drawn_rows, message
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
-from .race_markup import RECORDED, describe_recorded, rows_markup, rows_of, task_of
-from .runner import TARGETS, Pairs, Runner, Step
+from .race_markup import RECORDED, describe_recorded
+from .runner import Pairs, Runner
 
-COPIED = "Guesses are copied from the text: there is no small model. "
-FRAME_SECONDS = 0.12
-"""Shortest time between two updates of a browser, however fast the model is."""
 RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 1}
 """An event that uses the models: all of them wait in one line."""
-READY = (gr.update(visible=True), gr.update(visible=False))
-"""The buttons Run and Stop."""
 BEGIN = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}, '']"
 """Shows Stop at once, in the browser, for the run may have to wait, and takes the last problem away."""
-IS_LENT = bool(os.environ.get("SPACES_ZERO_GPU"))
-"""Whether the page runs on ZeroGPU, which lends a GPU to runs only, and of which a visitor's share is small."""
 KEEP = gr.skip()
-Frame = dict[Any, Any]
-"""New values, by component or the name of a part of the tab; all others stay as they are."""
-ENDED: Frame = {"run": READY[0], "stop": READY[1]}
 STAYS = ("max_new_tokens", "temperature", "seed")
 """Fields that a preset leaves as they are."""
 STOPPED = "Stopped. What was recorded stays."
 RECORDED_NOTE = "A recorded decode. Press Run to measure it here."
-counted = Words().counted
-_NUMBERS = count(1)
 
 
 @dataclass(frozen=True)
@@ -78,12 +62,6 @@ class Form:
     def filled(self) -> list[gr.components.Component]:
         """What a recorded decode fills in: the prompt, and all settings."""
         return [self.prompt, self.method, *self.fields]
-
-
-def message(kind: str, **content: Any) -> str:
-    """Return what ``play.js`` draws: JSON with a number, which makes every message new, its bulk packed."""
-    packed = packed_json(content.pop("bulk", None))
-    return json.dumps({"number": next(_NUMBERS), "kind": kind, **content, "packed": packed}, separators=(",", ":"))
 
 
 @lru_cache(maxsize=1)
@@ -204,110 +182,28 @@ def _filled(settings: DecodingSettings) -> list[Any]:
     return [settings.method, *(None if field in STAYS else value for field, value in values)]
 
 
-def rows_in(trace: Trace, text: str | None) -> list[Any] | str | None:
-    """Return the rows of a text as a query, or why it has none; None if the decode writes no queries."""
-    return rows_of(task_of(fields.SQL), text or "") if trace.models.target.id == TARGETS[fields.SQL] else None
-
-
-def drawn_rows(trace: Trace) -> str:
-    """Return the rows of a decode's query as markup; empty if it writes no queries."""
-    return "" if trace.result is None else rows_markup(rows_in(trace, trace.result.text))
-
-
 def _wire_run(runner: Runner, form: Form, parts: dict[str, Any]) -> None:
     """Run and Stop. Gradio closes the run of a visitor who stops it or leaves."""
 
+    def placed(frame: Frame) -> Frame:
+        return {parts[name]: value for name, value in frame.items()}
+
     def run(request: gr.Request, pair: Any, prompt: Any, method: Any, *values: Any) -> Iterator[Frame]:
         with closing(decode_frames(runner, request.session_hash or "", pair, prompt, method, values)) as frames:
-            for frame in frames:
-                yield {parts[name]: value for name, value in frame.items()}
+            yield from map(placed, frames)
 
     def stop(request: gr.Request) -> Frame:
         runner.stop(request.session_hash or "")
-        return {parts["stage"]: message("stopped"), form.note: STOPPED} | ready()
-
-    def ready() -> Frame:
-        return {parts[name]: value for name, value in ENDED.items()}
+        return placed({"stage": message("stopped"), "note": STOPPED} | ENDED)
 
     buttons = [form.run, form.stop]
     begun = gr.on([form.run.click, form.prompt.submit], None, None, [*buttons, parts["problem"]], js=BEGIN, **PRIVATE)
     waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": form.note}
     running = begun.then(run, [form.pair, *form.filled], list(parts.values()), **waits)
-    running.failure(ready, None, buttons, queue=False, **PRIVATE)
+    running.failure(lambda: placed(ENDED), None, buttons, queue=False, **PRIVATE)
     outputs = [parts["stage"], form.note, *buttons]
     ended = form.stop.click(stop, None, outputs, cancels=running, queue=False, **PRIVATE)
     ended.then(lambda: STOPPED, None, form.note, queue=False, **PRIVATE)  # a frame of the run may have come in between
-
-
-def decode_frames(
-    runner: Runner, session: str, pair: Any, prompt: Any, method: Any, values: Any
-) -> Generator[Frame, None, None]:
-    """Yield what changes in the tab, by its part: every few iterations, and at the end of the run."""
-    run = ShownRun(runner)
-    try:
-        settings = fields.settings_of(method, values, runner.limits)
-        run.pair, typed = runner.pairs.check(pair), check_prompt(runner.limits, prompt)
-        run.remark = fields.remark_on(run.pair, typed)
-        text = fields.as_prompt(run.pair, typed)
-        with closing(runner.decode(session, run.pair, text, settings, not IS_LENT)) as steps:
-            for step in steps:
-                yield from run.frames(step)
-        yield {"note": f"{run.note} Step through them below."} | ENDED
-    except StoppedError as error:
-        note = f"{error} What was recorded stays: {counted('passes', run.passes)}."
-        yield {"stage": message("stopped"), "note": note} | ENDED
-    except Exception as error:
-        yield {"stage": message("stopped"), "note": "", "problem": alert(sentence(error))} | ENDED
-
-
-class ShownRun:
-    """A run as far as the browser knows it."""
-
-    def __init__(self, runner: Runner) -> None:
-        self.runner = runner
-        self.pair, self.remark, self.note = "", "", ""
-        self.trace: Any = None
-        """Without its iterations; with the last step of the decode whole."""
-        self.passes, self.sent_at = 0, 0.0
-        self.unsent: list[dict[str, Any]] = []
-        """Records of the iterations that the browser lacks."""
-
-    def frames(self, step: Step) -> Iterator[Frame]:
-        """Yield what a step changes."""
-        if step.beside is not None:
-            rows = [rows_in(self.trace, text) for text in (self.trace.result.text, step.beside.text)]
-            yield {"stage": message("beside", **describe(self.trace, step.beside, rows))}
-        elif step.opening is not None:
-            yield self._begun(step.opening)
-        elif step.iteration is None:
-            yield {"note": step.doing}
-        else:
-            self.passes += 1
-            self.unsent.append(step.iteration.to_dict())
-            if step.trace is not None:
-                yield self._ended(step, step.trace)
-            elif time.monotonic() - self.sent_at >= FRAME_SECONDS:
-                self.sent_at = time.monotonic()
-                yield {"stage": self._more(step), "note": f"{self.remark}Decoding, pass {self.passes} …"}
-                self.unsent = []
-
-    def _begun(self, opening: Trace) -> Frame:
-        pair = self.runner.pairs.get(self.pair)
-        self.remark += "Sent as a chat. " if pair.is_chat else ""
-        self.remark += COPIED if opening.settings.draft_depth and pair.copies else ""
-        self.trace = opening
-        return {"stage": message("begin", bulk=opening.to_dict()), "last": None}
-
-    def _ended(self, step: Step, trace: Trace) -> Frame:
-        assert trace.result is not None, "it comes with the last iteration"
-        self.trace, seconds = trace, describe_seconds(trace.result.stats["seconds"] or 0.0)
-        self.note = f"{self.remark}Decoded just now: {counted('passes', self.passes)}, {seconds}."
-        whole = replace(trace, iterations=[]).to_dict()
-        return {"stage": self._more(step, whole, drawn_rows(trace)), "note": self.note, "last": trace}
-
-    def _more(self, step: Step, whole: Any = None, rows: str = "") -> str:
-        """Return the iterations that are new; ``whole``: the trace without them, once the decode has ended."""
-        return message("more", settled=step.settled, rows=rows, bulk={"iterations": self.unsent, "trace": whole})
 
 
 def _note(has_recording: bool) -> str:
@@ -318,10 +214,8 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML) -> None:
     """Examples belong to the pair, fields to the method."""
 
     def show_fields(method: Any) -> Frame:
-        return {
-            control: gr.update(visible=fields.is_read(method, name))
-            for name, control in zip(fields.SHOWN, form.fields, strict=True)
-        }
+        named = zip(fields.SHOWN, form.fields, strict=True)
+        return {control: gr.update(visible=fields.is_read(method, name)) for name, control in named}
 
     def show_pair(pair: Any) -> Frame:
         has_recording = any(trace.models.target.id == pairs.target(pair) for trace in recorded().values())
@@ -366,8 +260,7 @@ def _wire_link(runner: Runner, form: Form, page: gr.Blocks, problem: gr.HTML) ->
             words = f"The link could not be followed: {sentence(error)} Known are {', '.join(fields.NAMES)}."
             return {problem: alert(words), runs: False}
         if settings is not None:
-            values = zip(form.filled[1:], [settings.method, *fields.values_of(settings)], strict=True)
-            changes |= dict(values)
+            changes |= dict(zip(form.filled[1:], [settings.method, *fields.values_of(settings)], strict=True))
         if prompt is not None:
             changes[form.prompt] = prompt
         return changes | {problem: "", runs: prompt is not None}

@@ -20,9 +20,10 @@ from visualize import pareto_figure
 from visualize.race import label_of
 
 from .form import SQL, as_prompt, examples_for, settings_of
+from .frames import READY
 from .limits import check_prompt
 from .parts import PRIVATE, alert, markup, scripted, sentence
-from .play import BEGIN, KEEP, READY, RUN, Form
+from .play import BEGIN, KEEP, RUN, Form
 from .race_markup import RECORDED, race_markup, recorded_race, task_of
 from .runner import Runner
 

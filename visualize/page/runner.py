@@ -1,8 +1,8 @@
 """The page's only way to the models: the pairs, one run at a time, and who may stop it.
 
-Gradio's queue lets one run begin at a time, and closes its generator when a visitor cancels or leaves. The lock here
-holds also where a run is still ending. On ZeroGPU another process does the work of a run: what goes in and out is plain
-data, and errors come back as values and are raised here.
+Gradio's queue lets one run begin at a time, and closes its generator when a visitor cancels or leaves; the lock here
+also waits for a run that is still ending. On ZeroGPU another process does the work of a run: only plain data goes in
+and out, and errors come back as values, which are raised here.
 """
 
 import gc
@@ -279,7 +279,7 @@ class Runner:
     def _work(
         self, seconds: int, pair: str, work: Callable[..., Iterator[Any]], cancel: StopSignal
     ) -> Generator[Any, None, None]:
-        """Use the models, at most so many seconds of ZeroGPU."""
+        """Use the models, on ZeroGPU for at most so many seconds."""
         try:
             yield from work(self.pairs.get(pair), cancel=cancel)
         except DsbdError as error:

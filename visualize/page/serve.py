@@ -40,7 +40,7 @@ WAITING = (
 def serve(options: argparse.Namespace) -> None:
     """Load the pair and serve the page until it is stopped; the flags are those of ``dsbd page``.
 
-    Meanwhile the address says how far the start is. Raises: PageError, PairError, SettingsError: a package is missing,
+    While it loads, its address says how far it is. Raises: PageError, PairError, SettingsError: a package is missing,
     the pair cannot be loaded, or a flag or setting is wrong.
     """
     port = port_of(options.port)
@@ -210,19 +210,12 @@ def _health(runner: Any) -> Callable[[Request], Response]:
     def health(request: Request) -> Response:
         queue = request.app.get_blocks()._queue
         running, earliest = runner.running()
-        problem = None
+        body = {"status": "ok", "pair": runner.pairs.title(runner.pairs.first), "version": __version__}
+        body |= {"running": running, "waiting": len(queue)}
         if queue.stopped or not queue.active_jobs:
-            problem = "the queue has stopped"
+            body |= {"status": "failing", "problem": "the queue has stopped"}
         elif earliest is not None and time.monotonic() > earliest + GRACE_SECONDS:
-            problem = "a run is past its time limit and does not end"
-        body = {
-            "status": "ok" if problem is None else "failing",
-            "pair": runner.pairs.title(runner.pairs.first),
-            "version": __version__,
-            "running": running,
-            "waiting": len(queue),
-        }
-        answer = body | ({"problem": problem} if problem else {})
-        return JSONResponse(answer, 503 if problem else 200, {"Cache-Control": "no-store"})
+            body |= {"status": "failing", "problem": "a run is past its time limit and does not end"}
+        return JSONResponse(body, 503 if "problem" in body else 200, {"Cache-Control": "no-store"})
 
     return health

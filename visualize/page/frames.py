@@ -1,0 +1,129 @@
+"""A decode as the Play tab shows it: what each step changes, and the messages to its script."""
+
+import json
+import os
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+import gradio as gr
+
+from dsbd.errors import StoppedError
+from dsbd.tracing.trace import Trace
+from visualize.pages.document import packed_json
+from visualize.race import describe_seconds
+from visualize.words import Words
+
+from . import form
+from .comparison import describe
+from .limits import check_prompt
+from .parts import alert, sentence
+from .race_markup import rows_markup, rows_of, task_of
+from .runner import TARGETS, Runner, Step
+
+COPIED = "Guesses are copied from the text: there is no small model. "
+FRAME_SECONDS = 0.12
+"""Shortest time between two updates of a browser, however fast the model is."""
+IS_LENT = bool(os.environ.get("SPACES_ZERO_GPU"))
+"""Whether the page runs on ZeroGPU, which lends a GPU to runs only, and of which a visitor's share is small."""
+READY = (gr.update(visible=True), gr.update(visible=False))
+"""The buttons Run and Stop."""
+Frame = dict[Any, Any]
+"""New values, by component or the name of a part of the tab; all others stay as they are."""
+ENDED: Frame = {"run": READY[0], "stop": READY[1]}
+counted = Words().counted
+_NUMBERS = count(1)
+
+
+def message(kind: str, **content: Any) -> str:
+    """Return what ``play.js`` draws: JSON with a number, which makes every message new, its bulk packed."""
+    packed = packed_json(content.pop("bulk", None))
+    return json.dumps({"number": next(_NUMBERS), "kind": kind, **content, "packed": packed}, separators=(",", ":"))
+
+
+def decode_frames(
+    runner: Runner, session: str, pair: Any, prompt: Any, method: Any, values: Any
+) -> Generator[Frame, None, None]:
+    """Yield what changes in the tab, by its part: every few iterations, and at the end of the run."""
+    run = ShownRun(runner)
+    try:
+        settings = form.settings_of(method, values, runner.limits)
+        run.pair, typed = runner.pairs.check(pair), check_prompt(runner.limits, prompt)
+        run.remark = form.remark_on(run.pair, typed)
+        text = form.as_prompt(run.pair, typed)
+        with closing(runner.decode(session, run.pair, text, settings, not IS_LENT)) as steps:
+            for step in steps:
+                yield from run.frames(step)
+        yield {"note": f"{run.note} Step through them below."} | ENDED
+    except StoppedError as error:
+        note = f"{error} What was recorded stays: {counted('passes', run.passes)}."
+        yield {"stage": message("stopped"), "note": note} | ENDED
+    except Exception as error:
+        yield {"stage": message("stopped"), "note": "", "problem": alert(sentence(error))} | ENDED
+
+
+@dataclass
+class ShownRun:
+    """A run as far as the browser knows it."""
+
+    runner: Runner
+    pair: str = ""
+    remark: str = ""
+    """Begins every note."""
+    note: str = ""
+    trace: Any = None
+    """Without iterations until the decode has ended."""
+    passes: int = 0
+    sent_at: float = 0.0
+    unsent: list[dict[str, Any]] = field(default_factory=list)
+    """Records of iterations that the browser lacks."""
+
+    def frames(self, step: Step) -> Iterator[Frame]:
+        """Yield what a step changes."""
+        if step.beside is not None:
+            rows = [rows_in(self.trace, text) for text in (self.trace.result.text, step.beside.text)]
+            yield {"stage": message("beside", **describe(self.trace, step.beside, rows))}
+        elif step.opening is not None:
+            yield self._begun(step.opening)
+        elif step.iteration is None:
+            yield {"note": step.doing}
+        else:
+            self.passes += 1
+            self.unsent.append(step.iteration.to_dict())
+            if step.trace is not None:
+                yield self._ended(step, step.trace)
+            elif time.monotonic() - self.sent_at >= FRAME_SECONDS:
+                self.sent_at = time.monotonic()
+                yield {"stage": self._more(step), "note": f"{self.remark}Decoding, pass {self.passes} …"}
+                self.unsent = []
+
+    def _begun(self, opening: Trace) -> Frame:
+        pair = self.runner.pairs.get(self.pair)
+        self.remark += "Sent as a chat. " if pair.is_chat else ""
+        self.remark += COPIED if opening.settings.draft_depth and pair.copies else ""
+        self.trace = opening
+        return {"stage": message("begin", bulk=opening.to_dict()), "last": None}
+
+    def _ended(self, step: Step, trace: Trace) -> Frame:
+        assert trace.result is not None, "it comes with the last iteration"
+        self.trace, seconds = trace, describe_seconds(trace.result.stats["seconds"] or 0.0)
+        self.note = f"{self.remark}Decoded just now: {counted('passes', self.passes)}, {seconds}."
+        whole = replace(trace, iterations=[]).to_dict()
+        return {"stage": self._more(step, whole, drawn_rows(trace)), "note": self.note, "last": trace}
+
+    def _more(self, step: Step, whole: Any = None, rows: str = "") -> str:
+        """Return new iterations, and once the decode has ended the ``whole`` trace without them."""
+        return message("more", settled=step.settled, rows=rows, bulk={"iterations": self.unsent, "trace": whole})
+
+
+def rows_in(trace: Trace, text: str | None) -> list[Any] | str | None:
+    """Return the rows of a text as a query, or why it has none; None if the decode writes no queries."""
+    return rows_of(task_of(form.SQL), text or "") if trace.models.target.id == TARGETS[form.SQL] else None
+
+
+def drawn_rows(trace: Trace) -> str:
+    """Return the rows of a decode's query as markup; empty if it writes no queries."""
+    return "" if trace.result is None else rows_markup(rows_in(trace, trace.result.text))
