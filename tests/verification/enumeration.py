@@ -58,7 +58,7 @@ class DraftedRun(NamedTuple):
     rows: dict[Node, TopTokens]
     """Of the input beams and the unfinished forest nodes: verification may ask for no others."""
     drafts: tuple[tuple[Path, ...], ...]
-    """Drawn pairs per layer, in order."""
+    """The candidates drawn in each layer, in order."""
     draft_distributions: tuple[list[tuple[Path, float]], ...]
 
     def next_tokens(self, nodes: Sequence[Node]) -> list[TopTokens]:
@@ -71,7 +71,7 @@ def path_of(node: Node) -> Path:
 
 
 Drafted = tuple[Multiset, list[tuple[Path, float]], tuple[Path, ...], list[Path]]
-"""Drafts from one distribution: the beams above it, the distribution, the pairs drawn, the cover nodes."""
+"""Drafts from one distribution: the beams above it, the distribution, the candidates drawn, the cover nodes."""
 
 
 def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
@@ -142,14 +142,14 @@ class Shared:
         if above not in self._draft_distributions:
             chosen = self.case.settings
             parents = list(dict.fromkeys(path[:-1] for path, _ in distribution))
-            places = np.array([parents.index(path[:-1]) for path, _ in distribution], dtype=np.int64)
+            indices = np.array([parents.index(path[:-1]) for path, _ in distribution], dtype=np.int64)
             tokens = np.array([path[-1] for path, _ in distribution], dtype=np.int64)
             probs = np.array([mass for _, mass in distribution], dtype=np.float64)
             ranked = chosen.temperature == 0 and not chosen.replacement
             if ranked:
                 probs[1:] = 0.0
             nodes = [self.node_at(path) for path in parents]
-            self._draft_distributions[above] = DraftDistribution(nodes, places, tokens, probs, ranked)
+            self._draft_distributions[above] = DraftDistribution(nodes, indices, tokens, probs, ranked)
         return self._draft_distributions[above]
 
 
@@ -174,7 +174,7 @@ def _build(shared: Shared, process: Process, probability: float, drafted: Sequen
             layers.append(BranchedLayer({part.distribution.parents[0]: part for part in parts}))
     rows = {node: shared.row(path_of(node)) for node in scored if not process.ends(path_of(node))}
     drafts = tuple(tuple(path for entry in entries for path in entry[2]) for entries in drafted)
-    distributions = tuple([pair for entry in entries for pair in entry[1]] for entries in drafted)
+    distributions = tuple([one for entry in entries for one in entry[1]] for entries in drafted)
     return DraftedRun(probability, Forest(beams, layers), rows, drafts, distributions)
 
 
@@ -186,18 +186,18 @@ class _Branching:
 
     def __init__(self, script: Sequence[int], until: float) -> None:
         self.script, self.until = script, until
-        self.asked: list[Sequence[Node]] = []
+        self.entered: list[Sequence[Node]] = []
         """The alive beams of every layer that was entered."""
         self.taken: list[int] = []
         self.chances: list[float] = []
         self.others: list[Sequence[int]] = []
 
     def _choose(self, possible: Sequence[tuple[int, float]]) -> int:
-        if len(self.asked) > self.until:
+        if len(self.entered) > self.until:
             return possible[0][0]
-        place = len(self.taken)
-        if place < len(self.script):
-            possible = [option for option in possible if option[0] == self.script[place]]
+        number = len(self.taken)
+        if number < len(self.script):
+            possible = [option for option in possible if option[0] == self.script[number]]
         chosen, probability = possible[0]
         self.others.append([option for option, _ in possible[1:]])
         self.taken.append(chosen)
@@ -236,15 +236,15 @@ def leaves(run: DraftedRun, case: Case, first: Sequence[int] = (), until: float 
         branch = _Branching(script, until)
 
         def next_tokens(nodes, branch=branch):
-            if nodes not in branch.asked:  # a layer that Q cannot reach is entered twice
-                branch.asked.append(nodes)
+            if nodes not in branch.entered:  # a layer that Q cannot reach is entered twice
+                branch.entered.append(nodes)
             return run.next_tokens(nodes)
 
         layers = dsbd.verification.verify.verify(run.forest, next_tokens, case.settings, case.tables.eos, branch)
         layers = up_to_end(layers, [], case.settings, case.tables.eos)
         yield Leaf(math.prod(branch.chances[len(first) :]), branch.taken, layers)
-        for place in range(len(script), len(branch.taken)):
-            scripts += [[*branch.taken[:place], other] for other in branch.others[place]]
+        for number in range(len(script), len(branch.taken)):
+            scripts += [[*branch.taken[:number], other] for other in branch.others[number]]
 
 
 class Step(NamedTuple):
@@ -263,20 +263,20 @@ class Step(NamedTuple):
 
 def steps(run: DraftedRun, case: Case, until: int) -> list[Step]:
     """Every way the first ``until`` layers of a forest's verification can go."""
-    found: list[Step] = []
+    every: list[Step] = []
     states: dict[tuple[Multiset, ...], tuple[float, Sequence[int]]] = {(): (run.probability, ())}
     for number in range(1, until + 1):
         following: dict[tuple[Multiset, ...], tuple[float, Sequence[int]]] = {}
         for mass, first in states.values():
             for leaf in leaves(run, case, first, number):
                 step = _step(mass * leaf.probability, leaf.layers, number)
-                found.append(step)
+                every.append(step)
                 if not step.ended:
                     key = (*step.history, step.beams)
                     known, _ = following.get(key, (0.0, ()))
                     following[key] = (known + step.probability, leaf.taken)
         states = following
-    return found
+    return every
 
 
 def slots_of(layer: VerifiedLayer) -> tuple[Path, ...]:
@@ -298,9 +298,7 @@ def _step(probability: float, layers: Sequence[VerifiedLayer], number: int) -> S
 
 
 def run_distribution(case: Case, layers: int) -> dict:
-    """JointDistribution over (finished, alive) after ``layers`` layers, runs that end earlier being completed by plain
-    draws.
-    """
+    """Return the distribution of (finished, alive) after ``layers``; plain draws complete runs that end earlier."""
     process, distribution = case.process(), defaultdict(float)
     for run in forests(case, process):
         for step in steps(run, case, layers):
@@ -322,11 +320,10 @@ def plain_distribution(case: Case, layers: int) -> dict:
 
 
 def worst_layers(case: Case, numbers: Sequence[int]) -> list[tuple[float, int, set[int]]]:
-    """Largest distance of a layer's ordered slots from ``width`` draws of the target's distribution, given all that is
-    above.
+    """Return how far a layer's ordered draws are at most from ``width`` draws of the target, given all that is above.
 
     Given are the drafts and the beams of every layer above; where verification ended above, the layer is completed
-    by plain draws. Returns the distance, how many conditions were met, and the widths seen, of each layer asked for.
+    by plain draws. Returns of each layer the distance, how many conditions were met, and the widths seen.
     """
     process = case.process()
     distributions: dict[int, dict] = {number: defaultdict(lambda: defaultdict(float)) for number in numbers}

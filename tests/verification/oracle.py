@@ -56,23 +56,23 @@ class Tables:
         return self._noise("target", path)
 
     def _draft(self, path: Path) -> list[float]:
-        pairs = zip(self._target(path), self._noise("draft", path), strict=True)
-        return [self.likeness * target + (1 - self.likeness) * noise for target, noise in pairs]
+        both = zip(self._target(path), self._noise("draft", path), strict=True)
+        return [self.likeness * target + (1 - self.likeness) * noise for target, noise in both]
 
 
 def joint(beams: list[Weighted], next_token, warp: Warp) -> list[tuple[Path, float]]:
-    """(pair, probability), likeliest first and ties to the lowest (beam, token): the joint distribution of a layer.
+    """Return the joint distribution of a layer, likeliest candidate first; ties go to the lowest (beam, token).
 
-    At temperature 0 without replacement the probabilities are all 1: each pair is certain in its turn.
+    At temperature 0 without replacement the probabilities are all 1: each candidate is certain in its turn.
     """
     entries = []
-    for place, beam in enumerate(beams):
+    for index, beam in enumerate(beams):
         for token, probability in enumerate(next_token(beam.path)):
             if probability > 0:
                 weight = beam.log_weight + math.log(probability)
                 if warp.temperature > 0:
                     weight = weight / warp.temperature + math.log(beam.multiplicity)
-                entries.append((-weight, place, token, (*beam.path, token)))
+                entries.append((-weight, index, token, (*beam.path, token)))
     entries.sort()
     if warp.temperature == 0:
         if warp.replacement:
@@ -93,13 +93,13 @@ def joint(beams: list[Weighted], next_token, warp: Warp) -> list[tuple[Path, flo
 
 
 def sequences(distribution: list[tuple[Path, float]], count: int, warp: Warp) -> dict[tuple[Path, ...], float]:
-    """JointDistribution of ``count`` draws in their order: independent, or draw, remove, renormalise, draw again."""
-    found: dict[tuple[Path, ...], float] = {}
+    """Return the distribution of ``count`` draws in order: independent, or draw, remove, renormalise, draw again."""
+    masses: dict[tuple[Path, ...], float] = {}
 
     def grow(drawn: tuple[Path, ...], probability: float) -> None:
         left = distribution if warp.replacement else [entry for entry in distribution if entry[0] not in drawn]
         if len(drawn) == count or not left:
-            found[drawn] = found.get(drawn, 0.0) + probability
+            masses[drawn] = masses.get(drawn, 0.0) + probability
         elif warp.temperature == 0:
             grow((*drawn, left[0][0]), probability)
         else:
@@ -108,7 +108,7 @@ def sequences(distribution: list[tuple[Path, float]], count: int, warp: Warp) ->
                 grow((*drawn, path), probability * mass / total)
 
     grow((), 1.0)
-    return found
+    return masses
 
 
 def multiset(paths) -> Multiset:
@@ -189,7 +189,7 @@ def acceptance_chain(target: list[float], draft: list[float], drafts: int) -> li
 
 
 def accepted_counts(chain: list[float]) -> list[float]:
-    """JointDistribution of the number of accepted drafts, by walking every string of verdicts."""
+    """Return the distribution of the number of accepted drafts, by walking every string of verdicts."""
     counts = [0.0] * (len(chain) + 1)
     for verdicts in product((True, False), repeat=len(chain)):
         probability, rejections = 1.0, 0
@@ -203,8 +203,8 @@ def accepted_counts(chain: list[float]) -> list[float]:
 def width_of(distribution: list[tuple[Path, float]], draft_distribution: list[tuple[Path, float]], settings) -> int:
     """The chosen width of a layer, from the distributions and the settings alone."""
     drafts = settings.draft_width if settings.replacement else min(settings.draft_width, len(draft_distribution))
-    draft, pairs = dict(draft_distribution), [path for path, _ in distribution]
-    chain = acceptance_chain([p for _, p in distribution], [draft.get(path, 0.0) for path in pairs], drafts)
+    draft = dict(draft_distribution)
+    chain = acceptance_chain([p for _, p in distribution], [draft.get(path, 0.0) for path, _ in distribution], drafts)
     counts = accepted_counts(chain)
     least = settings.width_threshold - 1e-13
     likely = max(K for K in range(drafts + 1) if K == 0 or math.fsum(counts[K:]) >= least)
@@ -266,17 +266,15 @@ def coupled_draws(
     return [path for path, _ in sorted(distribution, key=lambda entry: -value(entry, 0))[:width]]
 
 
-def p_value(found: list, distribution: dict) -> float:
-    """Of a chi-square test of what was found against its distribution; outcomes expected fewer than five times share
-    one bin.
-    """
-    counts = Counter(found)
+def p_value(outcomes: list, distribution: dict) -> float:
+    """Return that of a chi-square test of outcomes; those expected fewer than five times share one bin."""
+    counts = Counter(outcomes)
     assert not counts.keys() - distribution.keys(), "an outcome that the distribution does not have"
-    bins = [(counts[key], mass * len(found)) for key, mass in distribution.items() if mass * len(found) >= 5]
+    bins = [(counts[key], mass * len(outcomes)) for key, mass in distribution.items() if mass * len(outcomes) >= 5]
     assert len(bins) >= 8, "too few outcomes to tell distributions apart"
-    rest = math.fsum(mass for mass in distribution.values() if mass * len(found) < 5) * len(found)
+    rest = math.fsum(mass for mass in distribution.values() if mass * len(outcomes) < 5) * len(outcomes)
     if rest > 0:
-        bins.append((len(found) - sum(count for count, _ in bins), rest))
+        bins.append((len(outcomes) - sum(count for count, _ in bins), rest))
     return float(stats.chisquare(*zip(*bins, strict=True)).pvalue)
 
 

@@ -67,7 +67,7 @@ def test_the_noise_follows_from_seed_prompt_path_and_draw_alone(seed, prompt) ->
     every = noise_of(seed, prompt, PATHS, 5)
     assert every == pytest.approx({(path, draw): gumbel(seed, prompt, path, draw) for path, draw in every}, abs=1e-12)
     fewer = noise_of(seed, prompt, PATHS[::-2], 2)
-    assert fewer == {place: every[place] for place in fewer}
+    assert fewer == {key: every[key] for key in fewer}
     others = [noise_of(seed ^ bit, prompt, PATHS, 5) for bit in (1, 2**40)]
     others += [noise_of(seed, more, PATHS, 5) for more in ((*prompt, 0), (*prompt, 1), (2, *prompt))]
     values = [*every.values(), *chain(*(other.values() for other in others))]
@@ -84,11 +84,11 @@ def test_the_best_draws_against_a_slow_twin(rows, count, replacement) -> None:
     """Catches a tie that does not go to the lowest index, draws of another row, and a candidate that is drawn twice
     without replacement."""
     rows = rows[: 1 if not replacement else None]
-    found = best_draws(np.array(rows, dtype=float), count, replacement).tolist()
+    drawn = best_draws(np.array(rows, dtype=float), count, replacement).tolist()
     if replacement:
-        assert found == [row.index(max(row)) for row in rows[:count]]
+        assert drawn == [row.index(max(row)) for row in rows[:count]]
     else:
-        assert found == sorted(range(3), key=lambda index: (-rows[0][index], index))[:count]
+        assert drawn == sorted(range(3), key=lambda index: (-rows[0][index], index))[:count]
 
 
 # ---- draws of verification with any guesses, on tables
@@ -119,9 +119,9 @@ def any_forest(shared: Shared, beams: list[Beam], source: random.Random, room: i
     above, layers, tables = [beam.node for beam in beams], [], shared.case.tables
     for _ in range(source.randint(0, room)):
         size = source.randint(1, 2 * tables.vocabulary)
-        every = [(place, token) for place in range(len(above)) for token in range(tables.vocabulary)]
+        every = [(index, token) for index in range(len(above)) for token in range(tables.vocabulary)]
         chosen = sorted(source.sample(every, min(size, len(every))))
-        nodes = [shared.node_at((*path_of(above[place]), token)) for place, token in chosen]
+        nodes = [shared.node_at((*path_of(above[index]), token)) for index, token in chosen]
         columns = np.array(chosen, dtype=np.int64).T
         layers.append(
             ForestLayer([], [], nodes, DraftDistribution(above, *columns, np.full(len(nodes), 1 / len(nodes))))

@@ -52,12 +52,12 @@ def layers(draw, ties: bool = False):
 
 def oracle_distribution(tables, weights, counts, warp) -> list[tuple[tuple[int, int], float]]:
     both = zip(weights, counts, strict=True)
-    beams = [Weighted((place,), weight, count) for place, (weight, count) in enumerate(both)]
+    beams = [Weighted((index,), weight, count) for index, (weight, count) in enumerate(both)]
     return [((path[0], path[1]), mass) for path, mass in joint(beams, lambda path: tables[path[0]], warp)]
 
 
 def near_cut(tables, weights, counts, warp) -> bool:
-    """Two different pairs so close to the edge of top-k or top-p, or to the greedy choice, that rounding decides."""
+    """Two candidates so close to the edge of top-k or top-p, or to the greedy choice, that rounding decides."""
     both = zip(tables, weights, strict=True)
     raw = sorted((weight + math.log(p), weight, p) for table, weight in both for p in table if p > 0)
     close = any(b[0] - a[0] < 1e-9 and a[1:] != b[1:] for a, b in pairwise(raw))  # masses may be rounded to a tie
@@ -78,7 +78,7 @@ def near_cut(tables, weights, counts, warp) -> bool:
 @example(([[0.4, 0.6], [0.7, 0.3]], [0.0, -0.5], [2, 1], Warp(temperature=0.7)))  # drawn twice, and no beam oftener
 def test_joint_distribution_is_the_oracles(layer) -> None:
     """Catches temperature, top-k, top-p or multiplicity applied per beam, twice, or in another order, ties that do not
-    go to the lowest beam and token, and a pair that the distribution has not, found at its neighbour."""
+    go to the lowest beam and token, and a candidate that the distribution has not, found at its neighbour."""
     tables, weights, counts, warp = layer
     if near_cut(*layer):
         return
@@ -89,26 +89,26 @@ def test_joint_distribution_is_the_oracles(layer) -> None:
         return
     assert {distribution.candidate(index) for index in range(distribution.support)} == set(expected)
     for index in range(distribution.support):
-        place, token = distribution.candidate(index)
-        assert distribution.find(place, token) == index
-        assert distribution.probability(index) == pytest.approx(expected[place, token], abs=EXACT)
-        assert distribution.log_weights[index] == pytest.approx(weights[place] + math.log(tables[place][token]))
+        beam, token = distribution.candidate(index)
+        assert distribution.find(beam, token) == index
+        assert distribution.probability(index) == pytest.approx(expected[beam, token], abs=EXACT)
+        assert distribution.log_weights[index] == pytest.approx(weights[beam] + math.log(tables[beam][token]))
     assert np.all(np.diff(distribution.keys) > 0)
-    every = [(place, token) for place, row in enumerate(tables) for token in range(len(row) + 1)]
+    every = [(beam, token) for beam, row in enumerate(tables) for token in range(len(row) + 1)]
     index, has = distribution.locate(*np.array(every, dtype=np.int64).T)
-    found = [int(one) if held else None for one, held in zip(index, has, strict=True)]
-    assert found == [distribution.find(*pair) for pair in every]
+    located = [int(one) if is_there else None for one, is_there in zip(index, has, strict=True)]
+    assert located == [distribution.find(*candidate) for candidate in every]
 
 
 @pytest.mark.parametrize(("top_p", "kept"), [(math.nextafter(0.5, 0), 2), (0.5, 2), (math.nextafter(0.5, 1), 3)])
-def test_top_p_keeps_the_pair_that_crosses_it_and_no_other(top_p, kept) -> None:
-    """Catches an edge of top-p with some slack. Equal pairs have exactly 1/4 each."""
+def test_top_p_keeps_the_candidate_that_crosses_it_and_no_other(top_p, kept) -> None:
+    """Catches an edge of top-p with some slack. Equal candidates have exactly 1/4 each."""
     distribution = joint_distribution(rows_of([[0.25] * 4]), [0.0], [1], ResolvedSettings(top_k=0, top_p=top_p))
     assert distribution.support == kept
 
 
 def test_the_best_beams_stay_in_their_order() -> None:
-    """Catches beams sorted by weight (the fixed order of pairs would change), and ties that go to the later beam."""
+    """Catches beams sorted by weight (the order of candidates would change), and ties that go to the later beam."""
     beams = [Beam(toy.A, -3.0), Beam(toy.B, -2.0), Beam(toy.AA, -1.0), Beam(toy.AB, -2.0)]
     assert keep_best(beams, 3) == [beams[1], beams[2], beams[3]]
     assert keep_best(beams, 2) == [beams[1], beams[2]]
@@ -133,7 +133,7 @@ def test_the_common_prefix_of_paths_of_unequal_length() -> None:
 
 def test_uniforms_draw_by_inverse_cdf() -> None:
     """Catches an index of mass 0, an interval that does not hold its uniform or does not begin where the one before it
-    ends, or an order other than the pairs'."""
+    ends, or an order other than the candidates'."""
     masses = np.array([0.0, 0.2, 0.0, 0.3, 0.5, 0.0])
     for uniform, expected in ((0.0, 1), (0.1999, 1), (0.2, 3), (0.49, 3), (0.5, 4), (1 - 2**-53, 4)):
         drawn = Uniforms([uniform]).draw(masses * 0.37)
@@ -152,7 +152,7 @@ BOTH = {toy.A: 0, toy.B: 1}
 
 
 @pytest.mark.parametrize(
-    ("draft_distribution", "top_k", "places", "restricted", "mass"),
+    ("draft_distribution", "top_k", "beam_index", "restricted", "mass"),
     [
         (toy.draft_distribution(), 0, {toy.B: 1}, [0.0, 0.0, 0.0, 0.25], 0.25),
         (SWAPPED, 0, BOTH, [0.0, 0.75, 0.0, 0.25], 1.0),
@@ -167,11 +167,11 @@ BOTH = {toy.A: 0, toy.B: 1}
         ),
     ],
 )
-def test_q_is_restricted_to_the_alive_beams(draft_distribution, top_k, places, restricted, mass) -> None:
-    """Catches Q renormalised over the alive beams, in the order of its parents, or with a pair that P has not put on
-    its neighbour; and greedy drafts whose layer passes for a bonus layer because only the first pair has mass."""
-    on_distribution, found = draft_distribution.restrict(toy.target_distribution(top_k=top_k), places)
-    assert (on_distribution.tolist(), found) == (restricted, mass)
+def test_q_is_restricted_to_the_alive_beams(draft_distribution, top_k, beam_index, restricted, mass) -> None:
+    """Catches Q renormalised over the alive beams, in the order of its parents, or with a candidate that P has not
+    put on its neighbour; and greedy drafts whose layer passes for a bonus layer because only the first has mass."""
+    on_distribution, left = draft_distribution.restrict(toy.target_distribution(top_k=top_k), beam_index)
+    assert (on_distribution.tolist(), left) == (restricted, mass)
 
 
 @pytest.mark.parametrize(
@@ -184,25 +184,25 @@ def test_draft_layers_that_let_verification_go_on_are_counted(outcomes, passed):
     assert draft_layers_passed(layers) == passed
 
 
-PAIRS, NONE = np.array([0.5, 0.25, 0.25]), np.zeros(3)
+EVEN, NONE = np.array([0.5, 0.25, 0.25]), np.zeros(3)
 
 
 @pytest.mark.parametrize(
     ("draft", "changes", "width", "reason"),
     [
-        (PAIRS, {}, 5, "threshold"),
+        (EVEN, {}, 5, "threshold"),
         (NONE, {}, 1, "min_width"),
         (NONE, {"min_width": 2}, 2, "min_width"),
-        *((PAIRS, {"max_width": 2, "replacement": one}, 2, "max_width") for one in (True, False)),
-        (PAIRS, {"replacement": False}, 3, "support"),
+        *((EVEN, {"max_width": 2, "replacement": one}, 2, "max_width") for one in (True, False)),
+        (EVEN, {"replacement": False}, 3, "support"),
     ],
 )
 def test_equal_distributions_accept_everything_and_disjoint_ones_nothing(draft, changes, width, reason) -> None:
     """Catches 0/0 where P = Q, or taken for 0, a threshold that must be passed and not reached, and a bound that does
     not hold."""
-    found = choose_width(PAIRS, draft, 5, 3, ResolvedSettings(draft_width=5, width_threshold=1.0, **changes))
-    assert (found.width, found.numbers.width_reason) == (width, reason)
-    assert found.numbers.accepted_distribution == ([1, 0, 0, 0, 0, 0] if draft is NONE else [0, 0, 0, 0, 0, 1])
+    chosen = choose_width(EVEN, draft, 5, 3, ResolvedSettings(draft_width=5, width_threshold=1.0, **changes))
+    assert (chosen.width, chosen.numbers.width_reason) == (width, reason)
+    assert chosen.numbers.accepted_distribution == ([1, 0, 0, 0, 0, 0] if draft is NONE else [0, 0, 0, 0, 0, 1])
     assert acceptance_chain([1.0, 0.0, 0.0]) == [1.0, 1.0]
 
 
@@ -210,7 +210,7 @@ MODULES = ["beams", "forest", "joint", "distributions", "noise", "verified", "ve
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_of_the_distribution_room_hold(name: str) -> None:
+def test_the_examples_of_verification_hold(name: str) -> None:
     """Catches an example that says something else than the code does, and a public function without one."""
     module = importlib.import_module(f"dsbd.verification.{name}")
     examples = {example.name: example for example in doctest.DocTestFinder().find(module) if example.examples}

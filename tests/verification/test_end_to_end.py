@@ -37,10 +37,10 @@ RUNS = 300
 
 @pytest.fixture(scope="module")
 def pair() -> Pair:
-    """Forwards are traced, as they are on a CPU unless asked otherwise."""
-    made = make_pair(small_model(VOCABULARY, 2, 0.0), small_model(VOCABULARY, 3, 0.05), Digits(0, EOS), engine="traced")
-    assert all(check.passed for check in made.checks.values())
-    return made
+    """Forwards are traced, as they are on a CPU by default."""
+    pair = make_pair(small_model(VOCABULARY, 2, 0.0), small_model(VOCABULARY, 3, 0.05), Digits(0, EOS), engine="traced")
+    assert all(check.passed for check in pair.checks.values())
+    return pair
 
 
 class ModelTables:
@@ -75,15 +75,15 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bo
     decoding = replace(pair, draft=PromptLookup()) if lookup else pair
     process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp, resolve(settings))
     distribution = process.after((((), 1),), settings.max_new_tokens, width)
-    found = []
+    outcomes = []
     for seed in range(RUNS):
         watcher = Iterations()
         result = dsbd.decode(decoding, TEXT, replace(settings, seed=seed), observers=[watcher])
-        found.append(ends_of(watcher.seen))
-        paths = {path for part in found[-1] for path, _ in part}
+        outcomes.append(ends_of(watcher.seen))
+        paths = {path for part in outcomes[-1] for path, _ in part}
         assert {tuple(beam.token_ids) for beam in result.beams} == paths
         assert result.token_ids == list(max(paths, key=lambda path: process.log_weight(path) / len(path)))
-    return p_value(found, distribution)
+    return p_value(outcomes, distribution)
 
 
 FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4,
@@ -146,10 +146,10 @@ def test_speculative_beam_search_has_the_hypotheses_of_beam_search(variant, pair
     landed = finished = 0
     lengths = Counter()
     for prompt, (beams, depth, width, top_k), rule in product(("352", "5", "0634"), SHAPES, RULES):
-        asked = {"max_new_tokens": 9, "num_beams": beams, "top_k": top_k, "draft_depth": depth, "draft_width": width}
-        asked |= {"early_stopping": rule, "length_penalty": 0.5}
+        values = {"max_new_tokens": 9, "num_beams": beams, "top_k": top_k, "draft_depth": depth, "draft_width": width}
+        values |= {"early_stopping": rule, "length_penalty": 0.5}
         plain, drafted = (
-            dsbd.decode(variant(pair), prompt, read_settings(method, **asked))
+            dsbd.decode(variant(pair), prompt, read_settings(method, **values))
             for method in ("beam_search", "speculative_beam_search")
         )
         assert [beam.token_ids for beam in drafted.beams] == [beam.token_ids for beam in plain.beams]
@@ -168,16 +168,16 @@ def test_speculative_beam_search_has_the_hypotheses_of_beam_search(variant, pair
 @pytest.mark.parametrize(("rule", "lengths"), [(True, (8, 4, 6, 3)), (False, (9, 5, 7, 4)), ("never", (12, 9, 10, 8))])
 def test_beam_search_ends_where_that_of_transformers_ends(rule, lengths: tuple[int, ...], pair: Pair) -> None:
     """Catches another ``early_stopping``. The two agree while no beam that ended leaves a slot that matters."""
-    asked = {"num_beams": 3, "max_new_tokens": 14, "length_penalty": 0.5, "early_stopping": rule}
+    values = {"num_beams": 3, "max_new_tokens": 14, "length_penalty": 0.5, "early_stopping": rule}
     for prompt, length in zip(([2, 6], [4, 7], [5, 6], [6, 6]), lengths, strict=True):
         ids, passes = torch.tensor([prompt]), []
         hook = pair.target.model.register_forward_hook(lambda *_, passes=passes: passes.append(1))
         theirs = pair.target.model.generate(
-            ids, attention_mask=torch.ones_like(ids), do_sample=False, eos_token_id=EOS, pad_token_id=0, **asked
+            ids, attention_mask=torch.ones_like(ids), do_sample=False, eos_token_id=EOS, pad_token_id=0, **values
         )
         hook.remove()
         for method in ("beam_search", "speculative_beam_search"):
-            ours = dsbd.decode(pair, prompt, read_settings(method, top_k=0, **asked))
+            ours = dsbd.decode(pair, prompt, read_settings(method, top_k=0, **values))
             assert ours.token_ids == theirs[0, len(prompt) :].tolist()
             assert ours.stats.layers == len(passes) == length
 

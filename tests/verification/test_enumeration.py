@@ -66,7 +66,7 @@ RUNS = {
     "three layers": (SEEN, {"landing": False}, 3),
     "three layers, landing": (SEEN, {}, 3),
     "three layers, landing, covers": (SEEN, {"cover_width": 2, "top_k": 3}, 3),
-    "all pairs": (SEEN, {"top_k": 0, "cover_width": 1}, 2),
+    "all candidates": (SEEN, {"top_k": 0, "cover_width": 1}, 2),
     "EOS": (ENDING, EARLY | {"cover_width": 1}, 3),
     "EOS, at once": (ENDING, EARLY | {"early_stopping": True}, 3),
     "EOS, never": (ENDING, EARLY | {"early_stopping": "never"}, 3),
@@ -125,8 +125,8 @@ def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
         case = Case(tables, settings(replacement=replacement, **changes))
     else:
         tables, branching, changes = TREES[name]
-        asked = {"branching": branching, "top_k": 2, "replacement": replacement, **changes}
-        case, layers = Case(tables, resolve(DecodingSettings(method="specinfer", **asked))), len(branching) + 1
+        values = {"branching": branching, "top_k": 2, "replacement": replacement, **changes}
+        case, layers = Case(tables, resolve(DecodingSettings(method="specinfer", **values))), len(branching) + 1
     distribution = run_distribution(case, layers)
     assert math.fsum(distribution.values()) == pytest.approx(1.0, abs=EXACT)
     assert total_variation(distribution, plain_distribution(case, layers)) <= EXACT
@@ -171,7 +171,7 @@ def test_oracle_against_brute_force() -> None:
     case = Case(SEEN, settings(width=1, draft_depth=0, top_k=0))
     distribution = plain_distribution(case, 3)
     for path in product(range(3), repeat=3):
-        expected = math.prod(case.tables.next_token["target"](path[:place])[path[place]] for place in range(3))
+        expected = math.prod(case.tables.next_token["target"](path[:number])[path[number]] for number in range(3))
         assert distribution[(), ((path, 1),)] == pytest.approx(expected, abs=EXACT)
     two = sequences([((0,), 0.5), ((1,), 0.3), ((2,), 0.2)], 2, case.warp._replace(replacement=False))
     assert two[(0,), (1,)] == pytest.approx(0.5 * 0.3 / 0.5)
@@ -228,13 +228,13 @@ def test_without_replacement_the_cold_is_as_wide_as_temperature_zero(temperature
     for cold in (0.0, temperature):
         chosen = settings(temperature=cold, replacement=False, top_k=0, width=2, draft_depth=0, forest=forest)
         noise = Noise(0, [0], toy.ROOT)
-        found = [Beam(toy.ROOT, 0.0)]
+        beams = [Beam(toy.ROOT, 0.0)]
         for _ in range(2):
-            [layer] = verify(Forest(found, []), Going().rows, chosen, frozenset(), Uniforms([0.5, 0.5]), noise)
-            found = layer.living
+            [layer] = verify(Forest(beams, []), Going().rows, chosen, frozenset(), Uniforms([0.5, 0.5]), noise)
+            beams = layer.living
             numbers = [number for draw in layer.draws for number in (draw.c, draw.S, draw.cdf_low, draw.cdf_high)]
             assert all(number is None or math.isfinite(number) for number in numbers)
-        texts.append([(beam.node.token_ids(), beam.multiplicity) for beam in found])
+        texts.append([(beam.node.token_ids(), beam.multiplicity) for beam in beams])
     assert texts[0] == texts[1] == [([1, 2], 1), ([0, 1], 1)]
 
 
@@ -261,7 +261,7 @@ def test_a_draft_whose_probability_underflows_is_tried_once_it_is_the_best_left(
     ],
 )
 def test_a_distribution_holds_what_can_be_drawn(probs, log_weight, temperature, expected) -> None:
-    """Catches pairs of probability 0 in the support, pairs dropped by their log-weight alone, and a temperature that
+    """Catches candidates of probability 0 in the support, or dropped by their log-weight alone, and a temperature that
     makes the distribution no number."""
     chosen = ResolvedSettings(temperature=temperature, top_k=0)
     distribution = joint_distribution([TopTokens(np.arange(len(probs)), np.log(probs))], [log_weight], [1], chosen)

@@ -43,8 +43,8 @@ def test_going_on_needs_every_draw_to_land_or_end(fresh: float, covers: list, la
     assert [layer.outcome for layer in layers[1:]] == (["bonus"] if outcome == "landed" else [])
 
 
-def test_without_replacement_a_layer_may_be_wider_than_q_has_pairs() -> None:
-    """Catches a width that ends with the pairs of Q: the beams that are missing are drawn from P."""
+def test_without_replacement_a_layer_may_be_wider_than_q_has_candidates() -> None:
+    """Catches a width that ends with the candidates of Q: the beams that are missing are drawn from P."""
     distribution = DraftDistribution(
         [toy.A, toy.B], np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.5, 0.2, 0.3])
     )
@@ -52,7 +52,7 @@ def test_without_replacement_a_layer_may_be_wider_than_q_has_pairs() -> None:
     layer = run([0.0] * 9, forest, replacement=False, draft_width=3, min_width=4, max_width=4)[0]
     assert sorted(toy.text(beam.node) for beam in layer.beams) == ["a.", "aa", "ab", "ba"]
     narrow = run([0.0] * 9, forest, replacement=False, draft_width=3, top_k=1)[0]
-    assert len(narrow.width.numbers.acceptance_chain) == 3  # each draft counts, though P has one pair
+    assert len(narrow.width.numbers.acceptance_chain) == 3  # each draft counts, though P has one candidate
 
 
 def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
@@ -65,9 +65,9 @@ def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
     first = {toy.A: family(toy.A, toy.AB, toy.AA)}
     second = {node: family(node, node.child(1)) for node in (toy.AB, toy.AA)}
     forest = Forest([Beam(toy.A, 0.0)], [BranchedLayer(first), BranchedLayer(second)])
-    found = run([0.9, 0.0, 0.0, 0.0, 0.0], forest, min_width=1, max_width=1)
-    assert [[toy.text(trial.node) for trial in layer.trials] for layer in found] == [["ab", "aa"], ["aab"], []]
-    assert [layer.outcome for layer in found] == ["passed", "passed", "bonus"]
+    layers = run([0.9, 0.0, 0.0, 0.0, 0.0], forest, min_width=1, max_width=1)
+    assert [[toy.text(trial.node) for trial in layer.trials] for layer in layers] == [["ab", "aa"], ["aab"], []]
+    assert [layer.outcome for layer in layers] == ["passed", "passed", "bonus"]
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def run_joint(tables: Tables, block: tuple[int, ...], threshold: float, uniform:
         nodes.append(nodes[-1].child(token))
         layers.append(ForestLayer(nodes[-1:], [float(probs[token])], [], distribution))
 
-    def next_tokens(asked):
+    def next_tokens(nodes):
         with np.errstate(divide="ignore"):
-            rows = [np.log(np.array(tables.next_token["target"](path_of(one)))) for one in asked]
+            rows = [np.log(np.array(tables.next_token["target"](path_of(node)))) for node in nodes]
         return [TopTokens(np.arange(row.size), row) for row in rows]
 
     def logs(role):
@@ -120,9 +120,9 @@ def run_joint(tables: Tables, block: tuple[int, ...], threshold: float, uniform:
 
     settings = ResolvedSettings(method="mjsd", top_k=0, joint_threshold=threshold)
     forest, log_probs = Forest([Beam(toy.ROOT, 0.0)], layers), [*zip(logs("target"), logs("draft"), strict=True)]
-    found = verify_joint(forest, nodes[1:], log_probs, next_tokens, settings, tables.eos, Uniforms([uniform]))
-    kinds = [layer.draws[0].kind if layer.draws else layer.trials[0].verdict for layer in found]
-    return found, [(layer.beams[0].node.token, kind) for layer, kind in zip(found, kinds, strict=True)]
+    layers = verify_joint(forest, nodes[1:], log_probs, next_tokens, settings, tables.eos, Uniforms([uniform]))
+    kinds = [layer.draws[0].kind if layer.draws else layer.trials[0].verdict for layer in layers]
+    return layers, [(layer.beams[0].node.token, kind) for layer, kind in zip(layers, kinds, strict=True)]
 
 
 def oracle(tables: Tables, block: tuple[int, ...], threshold: float, uniform: float):
@@ -134,12 +134,12 @@ def oracle(tables: Tables, block: tuple[int, ...], threshold: float, uniform: fl
         ratios.append(ratio)
     good = [one > 0 and min(1.0, one) >= threshold for one in ratios]
     count = max((at + 1 for at, one in enumerate(good) if one), default=0)
-    told = [(token, "accepted" if one else "carried") for token, one in zip(block[:count], good, strict=False)]
+    expected = [(token, "accepted" if one else "carried") for token, one in zip(block[:count], good, strict=False)]
     if count and block[count - 1] in tables.eos:
-        return told
+        return expected
     row = p(block[:count])
     token = next(token for token in range(len(row)) if uniform < sum(row[: token + 1]))
-    return [*told, (token, "bonus" if count == len(block) else "fresh")]
+    return [*expected, (token, "bonus" if count == len(block) else "fresh")]
 
 
 def blocks(tables: Tables, depth: int):
@@ -154,12 +154,12 @@ def agrees(tables: Tables, depth: int) -> Counter:
     """Compare every block and threshold; count what came out. Ratios within rounding of a threshold are left out."""
     seen: Counter = Counter()
     for block, threshold, uniform in product(blocks(tables, depth), THRESHOLDS, (0.15, 0.8)):
-        layers, told = run_joint(tables, block, threshold, uniform)
-        assert told == oracle(tables, block, threshold, uniform), (block, threshold)
-        path = tuple(token for token, _ in told)
+        layers, tokens = run_joint(tables, block, threshold, uniform)
+        assert tokens == oracle(tables, block, threshold, uniform), (block, threshold)
+        path = tuple(token for token, _ in tokens)
         weight = sum(math.log(tables.next_token["target"](path[:at])[token]) for at, token in enumerate(path))
         assert layers[-1].beams[0].log_weight == pytest.approx(weight, abs=1e-12)
-        seen.update(kind for _, kind in told)
+        seen.update(kind for _, kind in tokens)
         seen.update(layer.outcome for layer in layers)
     return seen
 
