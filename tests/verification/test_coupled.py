@@ -151,7 +151,7 @@ ENDING = Tables(4, 3, eos=2)
 CASES = {
     "plain": (Tables(1, 4), {}),
     "hot, three": (Tables(1, 3), {"temperature": 2.0, "width": 3}),
-    "copies": (Tables(2, 3), {"temperature": 0.8, "width": 3}),
+    "copies": (Tables(6, 2), {"width": 4}),
     "cold": (Tables(2, 3), {"temperature": 0.02}),
     "temperature zero": (Tables(2, 3), {"temperature": 0.0, "width": 3}),
     "top-k": (Tables(3, 4), {"top_k": 3, "width": 3}),
@@ -192,7 +192,7 @@ SLOW = [pytest.param(*one, marks=pytest.mark.slow) for one in product(("both cut
 
 @pytest.mark.parametrize(("name", "replacement"), [("copies", True), ("plain", False), *SLOW])
 def test_over_seeds_the_draws_follow_the_joint_distribution(name: str, replacement: bool) -> None:
-    """Catches noise that is no Gumbel noise, or that candidates, draws or layers share: mistakes that twins share."""
+    """Catches noise that is no Gumbel noise, or that candidates, copies, draws or layers share, as a twin's may be."""
     case = case_of(name, replacement, max_new_tokens=2)
     process, ends = case.process(), []
     for seed in range(1200):
