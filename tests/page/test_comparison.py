@@ -99,7 +99,7 @@ def test_a_comparison_goes_on_until_it_can_tell_and_a_stop_is_no_error(monkeypat
         monkeypatch.setattr(comparison, "_repeated", lambda *_, speeds=speeds: speeds)
         *_, last = measure_speed(toy_pair(), "Once", DECODE, lambda: False)
         assert last.state == state, speeds
-    *_, stopped = measure_speed(toy_pair(), "Once", DECODE, lambda: next(steps) > 40)
+    *_, stopped = measure_speed(toy_pair(), "Once", DECODE, lambda: next(steps) > 4)
     assert stopped.state == "stopped"
 
 
