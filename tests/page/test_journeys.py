@@ -361,6 +361,11 @@ def test_another_prompt_than_that_of_the_answer(visits):
     page.reload()
     visit.says(".running-line", "The secret animal is a puppy")
     page.get_by_label("Stories", exact=True).check(force=True)
+    visit.says(".headline", "22 passes")
+    text = visit.text()
+    page.click("#run")
+    visit.decoded()
+    assert visit.text() == text, "the same seed, the same text as in the recording"
     visit.set_field("max_new_tokens", "8")
     visit.run("مرحبا")
     visit.decoded()
