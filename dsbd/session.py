@@ -205,15 +205,15 @@ def is_answered(update: Update) -> bool:
 
 
 def state_of(model: LanguageModel, start: RunStart, check: CancelCheck) -> DecodingState:
-    """Return an empty row of a model; ``check`` is called before each forward.
+    """Return an empty memory of a model for this decode; ``check`` is called before each forward.
 
     It has room for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
     """
     settings = start.settings
     forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
     slots = start.target_slots + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
-    row = threaded_state(model, slots, check)
-    return cast(DecodingState, ProcessedState(row, start.processors, start.pair.eos)) if start.processors else row
+    state = threaded_state(model, slots, check)
+    return cast(DecodingState, ProcessedState(state, start.processors, start.pair.eos)) if start.processors else state
 
 
 def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check: CancelCheck) -> Drafter | None:

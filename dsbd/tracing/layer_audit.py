@@ -9,13 +9,14 @@ others: of these the sum of P is known, and nothing of Q. So S is only bounded w
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from operator import add
 
 import numpy as np
 
 from dsbd.tracing.distribution_audit import BrokenError, Checks, drafts_planned
 from dsbd.tracing.records import ROOT, Draw, InputBeam, IterationRecord, Layer, NodeRecord, Trial
-from dsbd.verification.distributions import Floats, JointDistribution, Residual, excess
+from dsbd.verification.distributions import COLDEST, Floats, JointDistribution, Residual, excess
 from dsbd.verification.joint import ONE_SEQUENCE, acceptance, passes
 from dsbd.verification.verified import TAKEN
 from dsbd.verification.width import BONUS, COUPLED, Width, cap_width, width_after_chain
@@ -224,21 +225,38 @@ class LayerAudit:
         self.rejections = 0
 
     def _by_noise(self, draw: Draw, index: int, name: str) -> None:
-        """Check the noise of a draw, which follows from the seed, and that no recorded candidate has more score +
-        noise.
-        """
-        noise, row = np.zeros((1, self.distribution.support)), 0
+        """Check the noise of a draw, and that no recorded candidate that is left has more score + noise."""
+        noise = self.noise[draw.order if self.settings.replacement else 0]
         if not self.checks.is_greedy:
-            parents = [self.checks.path(node) for node in (*self.layer.alive, ROOT)]  # the last for the rest of P
-            noise = self.checks.noise.gumbel(
-                self.distribution, parents, self.layer.width if self.settings.replacement else 1
-            )
-            row = draw.order if self.settings.replacement else 0
-            values = self.distribution.scores + noise[row]
-            left = [value for at, value in enumerate(values[:-1].tolist()) if at not in self.taken]
-            self.checks.at_most("score + noise of a recorded candidate", max(left), values[index], name)
-        self.checks.close("noise", draw.noise, noise[row, index], name)
+            values = (self.scores + noise).tolist()
+            left = [value for at, value in enumerate(values) if at not in self.taken and math.isfinite(value)]
+            self.checks.at_most("score + noise of a recorded candidate", max(left, default=0.0), values[index], name)
+        self.checks.close("noise", draw.noise, float(noise[index]), name)
         self.taken |= set() if self.settings.replacement else {index}
+
+    @cached_property
+    def noise(self) -> Floats:
+        """The noise [draws, n] of the candidates, which follows from the seed; at temperature 0 there is none."""
+        draws = self.layer.width if self.settings.replacement else 1
+        if self.checks.is_greedy:
+            return np.zeros((1, self.distribution.support))
+        parents = [self.checks.path(node) for node in (*self.layer.alive, ROOT)]  # the last for the rest of P
+        return self.checks.noise.gumbel(self.distribution, parents, draws)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """The scores [n] of the candidates; of all others there is none. Where the probability of a beam underflows,
+        its log-weight says how far it is below the best one.
+        """
+        scores, weights = self.distribution.scores.copy(), self.checks.log_weights
+        drawn = {draw.node: self.index_of[draw.node] for draw in self.draws if draw.node in self.index_of}
+        best = max(drawn, key=lambda node: scores[drawn[node]], default=ROOT)
+        for node, index in drawn.items():
+            if self.distribution.probs[index] < LEAST_LEFT:
+                gap = (weights[node] - weights[best]) / max(self.settings.temperature, COLDEST)
+                scores[index] = float(scores[drawn[best]]) + gap
+        scores[-1] = -math.inf
+        return scores
 
     def _by_interval(self, draw: Draw, index: int, name: str) -> None:
         checks, low, high = self.checks, draw.cdf_low or 0.0, draw.cdf_high or 0.0

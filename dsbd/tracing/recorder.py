@@ -109,17 +109,15 @@ class IterationWriter:
         if number > len(self.raw.layers):
             return None
         layer = self.raw.layers[number - 1]
-        for place, beam in enumerate(layer.alive):
-            if beam.node is node.parent:
-                index = layer.distribution.find(place, node.token)
-                return 0.0 if index is None else float(layer.distribution.probs[index])
+        parent = next((index for index, beam in enumerate(layer.alive) if beam.node is node.parent), None)
+        if parent is not None:
+            candidate = layer.distribution.find(parent, node.token)
+            return 0.0 if candidate is None else float(layer.distribution.probs[candidate])
         return None if self.is_branched else 0.0
 
     def _layer(self, number: int, layer: VerifiedLayer) -> records.Layer:
         numbers = layer.width.numbers
-        best = (-layer.distribution.probs).argsort(kind="stable")[
-            : records.ALTERNATIVES
-        ]  # ties in the order of the candidates
+        best = (-layer.distribution.probs).argsort(kind="stable")[: records.ALTERNATIVES]
         return records.Layer(
             layer=number,
             kind="bonus" if numbers.width_reason == "bonus" else "draft",
@@ -136,8 +134,8 @@ class IterationWriter:
         )
 
     def _alternative(self, layer: VerifiedLayer, index: int) -> records.Alternative:
-        place, token = layer.distribution.candidate(index)
-        parent, text = layer.alive[place].node, self.piece(token)[0]
+        beam, token = layer.distribution.candidate(index)
+        parent, text = layer.alive[beam].node, self.piece(token)[0]
         node = self.raw.forest.find(parent, token)
         probs = float(layer.distribution.probs[index]), float(layer.draft_probs[index])
         return records.Alternative(self.ids[parent], token, text, *probs, None if node is None else self.ids[node])

@@ -155,6 +155,6 @@ def test_a_prompt_is_a_chat_where_the_tokenizer_has_a_template():
     assert [piece.token_id for piece in trace.prompt.pieces] == ids
     racing = systems(["greedy"], {"max_new_tokens": 9})
     benchmark = make_benchmark(chat, racing, [Prompts(["Hi" * 60])], max_new_tokens=9)
-    assert len(chat.encode(benchmark.asked[0].prompt)) <= 128 - 9
+    assert len(chat.encode(benchmark.items[0].prompt)) <= 128 - 9
     assert [path for path in asset_path("models").rglob("*") if "chat_template" in path.name] == []
     assert not any("chat_template" in path.read_text() for path in asset_path("models").rglob("tokenizer_config.json"))

@@ -195,7 +195,7 @@ FORGED: dict[str, tuple[str, Any]] = {
     "number of cover nodes": ("mjsd", ("iterations 0 nodes 1 kind", "cover")),
     "number of drafts": ("mjsd", ("settings draft_width", 2)),
     "number of guesses": ("coupled", ("settings draft_width", 5)),
-    "number of greedy drafts": ("speculative_beam_search", ("settings draft_width", 4)),
+    "number of greedy drafts": ("dsbd greedy", ("settings draft_width", 4)),
     "number of likeliest candidates": ("dsbd", ("iterations 0 layers 0 alternatives", lambda pairs: pairs[:-1])),
     "number of the statistics": ("dsbd", ("iterations 0 phases draft_seconds", more)),
     "numbers of a draw": ("coupled", ("iterations 0 draws 0 c", 0.0)),

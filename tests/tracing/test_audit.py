@@ -30,7 +30,7 @@ GOLDEN = {
 @cache
 def trace_of(name: str) -> Trace:
     if name == "cold":
-        cold = dsbd.DecodingSettings(method="beam_sampling", max_new_tokens=2, replacement=False, temperature=1e-3)
+        cold = dsbd.DecodingSettings(max_new_tokens=2, draft_depth=0, min_width=4, replacement=False, temperature=1e-3)
         return dsbd.decode(toy_pair(), "Once", cold, record=True).trace
     if name == "stopped":  # inside its third iteration, by the default early_stopping
         chosen = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, min_width=3, max_width=3, seed=9)
@@ -99,7 +99,7 @@ ALTERED = [
     ("toy", "trials", tried, lambda one: {"verdict": "rejected" if one["verdict"] == "accepted" else "accepted"}),
     ("toy", "trials", tried, plus("S", -1e-4)),
     ("toy", "trials", tried, lambda one: {"uniform": None}),
-    ("6-beam-sampling", "draws", early, moved),
+    ("plain", "draws", early, moved),
     ("narrow", "draws", lambda one: one["kind"] == "bonus" and one["cdf_high"] < 0.7, moved),
     ("toy", "draws", lambda one: one["cdf_high"] < 1, lambda one: {"cdf_high": 1.5}),
     ("toy", "draws", None, lambda one: {"cdf_low": one["cdf_low"] + 1, "cdf_high": one["cdf_high"] + 1}),
@@ -170,18 +170,19 @@ def without_a_space(data):
     beam["text"] = beam["text"][0] + beam["text"][1:].replace(" ", "", 1)
 
 
-UNSEEN = ("branching", "depth_costs", "continuation", "early_stopping")
+UNSEEN = ("branching", "depth_costs", "continuation", "early_stopping", "forest")
 """Settings that change nothing in this trace, or with which it cannot be read."""
 WHOLE = [
-    ("coupled", drawn_elsewhere),
+    ("toy", drawn_elsewhere),
     ("coupled", lambda data: data.update(seed=2) or data["settings"].update(seed=2)),
     ("coupled", lambda data: data["prompt"]["pieces"][0].update(token_id=7)),
     ("3-without-replacement", settings(draft_width=51)),
-    ("2-exact-width-four", settings(top_p=0.99999)),
+    ("2-exact-width-four", settings(top_p=0.9999)),
     ("7-SQL-exact-width-four", settings(top_p=0.999999)),
     ("mjsd", settings(temperature=1.000001)),
     ("cold", end_beyond_one),
     ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),
+    ("coupled", settings(forest="sampled")),
     ("sampling", partial(shifted, -3.0)),
     ("toy", without_a_space),
     *(("stopped", settings(early_stopping=other)) for other in (True, "never", None)),

@@ -10,12 +10,12 @@ from itertools import chain, product
 import numpy as np
 import pytest
 import torch
-from dsbd.models.lookup import Lookup
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 import dsbd
+from dsbd.drafts.lookup import PromptLookup
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import ResolvedSettings
@@ -211,7 +211,7 @@ def pairs() -> list[Pair]:
     target, near, far = (small_model(8, seed, wobble) for seed, wobble in ((2, 0.0), (3, 0.05), (4, 0.5)))
     made = [make_pair(target, draft, Digits(0, 1)) for draft in (near, far, target)]
     made += [replace(toy_pair(), eos=frozenset(range(0, 260, 7))), tied(made[0])]
-    return [*made, *(replace(pair, draft=Lookup(pair.target.vocabulary_size)) for pair in (made[0], made[3]))]
+    return [*made, *(replace(pair, draft=PromptLookup()) for pair in (made[0], made[3]))]
 
 
 def forbidding(ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:

@@ -70,11 +70,30 @@ def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
     assert [layer.outcome for layer in found] == ["passed", "passed", "bonus"]
 
 
-def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> None:
-    """Catches a wrong reason: three pairs land, and two are the most that a layer may have."""
-    forest = Forest(toy.BEAMS, [ForestLayer([], [], [toy.AA, toy.AB, toy.BA], toy.draft_distribution())])
-    layer = run([0.0] * 9, forest, temperature=0.0, replacement=False, kind="likely")[0]
-    assert (layer.width.width, layer.width.numbers.width_reason) == (2, "threshold")
+@pytest.mark.parametrize(
+    ("nodes", "width", "outcomes"),
+    [
+        ([toy.AA, toy.BA, toy.AB], 2, ["landed", "bonus"]),
+        ([toy.AA, toy.BA], 2, ["landed", "bonus"]),
+        ([toy.AA, toy.AB], 2, ["short"]),  # "ba" is no node
+        ([toy.A.child(2)], 4, ["short"]),
+        ([], 2, ["bonus"]),  # nothing was guessed below an alive beam
+    ],
+)
+def test_a_greedy_coupled_forest_takes_the_best_and_goes_on_where_all_are_nodes(nodes, width, outcomes) -> None:
+    """Catches a width that looks at the nodes, and a draw that has numbers of an acceptance test."""
+    forest = Forest(toy.BEAMS, [ForestLayer([], [], nodes, toy.draft_distribution())])
+    changes = {"temperature": 0.0, "replacement": False, "min_width": width, "max_width": width}
+    layers = run([], forest, kind="coupled", **changes)
+    assert [layer.outcome for layer in layers] == outcomes
+    first = layers[0]
+    assert [toy.text(beam.node) for beam in first.beams] == ["aa", "ba", "ab", "a."][:width]
+    assert (first.width.width, first.trials) == (width, [])
+    reason = "bonus" if outcomes == ["bonus"] else "min_width"
+    assert first.width.numbers.width_reason == reason
+    kinds = ["guessed" if draw.node in nodes else "fresh" for draw in first.draws]
+    assert [draw.kind for draw in first.draws] == (["bonus"] * width if reason == "bonus" else kinds)
+    assert {(draw.c, draw.uniform, draw.noise) for draw in first.draws} == {(None, None, 0.0)}
 
 
 EOS = 2

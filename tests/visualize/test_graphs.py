@@ -10,10 +10,13 @@ from dataclasses import replace
 from functools import cache
 
 import networkx as nx
+import numpy as np
 import pytest
 
 import visualize
 from dsbd.errors import TraceError
+from dsbd.tracing.distribution_audit import Checks
+from dsbd.tracing.layer_audit import LayerAudit
 from dsbd.tracing.records import path_to
 from dsbd.tracing.trace import Trace
 from tests.visualize.traces import ASSETS, TRACES, toy_trace, trace_of
@@ -186,6 +189,15 @@ def bundled_pair(target):
     return dsbd.load_pair(f"{name}:stories" if name == "bundled" else name, dtype="float32", engine="eager")
 
 
+def gaps(layer):
+    """Yield how far each coupled draw with replacement is from the second best of the recorded candidates."""
+    for draw in layer.draws:
+        values = layer.scores + layer.noise[draw.order]
+        second, best = np.sort(values)[-2:]
+        assert best == values[layer.index_of[draw.node]]
+        yield best - second
+
+
 def distances(trace):
     """Yield the distance of every number that decided something from one that decides otherwise."""
     settings = trace.settings
@@ -193,9 +205,11 @@ def distances(trace):
         for trial in iteration.trials:
             if trial.uniform is not None:
                 yield abs(trial.uniform - trial.acceptance)
-        for draw in iteration.draws:
+        for draw in iteration.draws if settings.forest == "sampled" else []:
             yield from (draw.uniform - draw.cdf_low for _ in range(draw.cdf_low > 0))
             yield from (draw.cdf_high - draw.uniform for _ in range(draw.cdf_high < 1))
+        for layer in iteration.layers if settings.forest == "coupled" and settings.temperature > 0 else []:
+            yield from gaps(LayerAudit(Checks(trace), iteration, layer))
         for layer in iteration.layers if settings.min_width < settings.max_width else []:
             chances = layer.accepted_distribution
             yield from (abs(sum(chances[count:]) - settings.width_threshold) for count in range(1, len(chances)))

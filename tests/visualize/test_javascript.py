@@ -20,7 +20,7 @@ from dsbd.errors import TraceError
 from dsbd.tracing.records import Piece
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_traces
-from tests.verification.oracle import Process, Warp, Weighted
+from tests.verification.oracle import KNOWN_ANSWERS, Process, Warp, Weighted, gumbel
 from tests.visualize.traces import NASTY, nasty_trace, remembered, scene, trace_of
 from visualize.forest import text_of
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
@@ -123,6 +123,16 @@ def oracle_distribution(pair: dict, width: int) -> dict[str, float]:
     return dict(ends)
 
 
+def noises() -> list[dict]:
+    """The noise of paths behind seeds and prompts of every size."""
+    places = itertools.product((0, 7, 2**32, 2**40 + 3, 2**53 - 1), ([5], [0, 65_000]), ([0], [3, 2**31, 70_000]))
+    return [
+        {"seed": seed, "prompt": prompt, "path": path,
+         "values": [gumbel(seed, tuple(prompt), tuple(path), draw) for draw in range(5)]}
+        for seed, prompt, path in places
+    ]  # fmt: skip
+
+
 def expected_values() -> dict:
     languages = known_languages()
     parts = {entry: joined(f"{entry}.js") for entry in ("live/worker", "live/panel", "pages/lab/lab", "page/page")}
@@ -136,6 +146,9 @@ def expected_values() -> dict:
         "stopped": stopped(),
         "pieces": pieces(),
         "pair": PAIR,
+        "noise": noises(),
+        "philox": [{"counter": counter, "key": [key % 2**32, key >> 32], "words": words}
+                   for counter, key, words in KNOWN_ANSWERS],
         "distributions": [
             [pair, count, oracle_distribution(pair, count)] for pair in (PAIR, ZEROS) for count in (1, 2)
         ],

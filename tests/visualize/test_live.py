@@ -23,6 +23,7 @@ import visualize
 from dsbd.decoder import iterations
 from dsbd.methods import resolve
 from dsbd.models.engines.onnx_graph import BROWSER, bundled_graph
+from dsbd.models.language_model import LanguageModel
 from dsbd.models.loading import display_name
 from dsbd.models.pair import Pair, TokenBytes
 from dsbd.models.states.forest import ForestState
@@ -89,7 +90,7 @@ class TableState(ForestState):
         self.cache.length = self._prefix_slots + self._tree_slots + self._fed
         self.forwards += 1
         self.peak_slots = max(self.peak_slots, self.cache.length)
-        rows = [self.model.table[",".join(map(str, path[-2:]))] for path in self._paths[start:]]
+        rows = [self.model.model.table[",".join(map(str, path[-2:]))] for path in self._paths[start:]]
         return torch.tensor(rows, dtype=torch.float64)
 
 
@@ -103,15 +104,22 @@ def tables(seed: int, likeness: float) -> dict[str, Any]:
     return {"target": target, "draft": draft, "eos": [EOS]}
 
 
-def table_pair(tables: dict[str, Any]) -> Pair:
-    def model(role: str) -> Any:
-        return SimpleNamespace(
-            id=f"tables/{role}", table=tables[role], revision=None, dtype=torch.float64, device=torch.device("cpu"),
-            attention="forest", engine="eager", numbers="float64", vocabulary_size=VOCABULARY,
-            new_cache=lambda slots: Slots(),
-        )  # fmt: skip
+class TableModel(LanguageModel):
+    """A table in place of a model."""
 
-    return Pair(model("target"), model("draft"), Tokenizer(), frozenset(tables["eos"]))
+    device = torch.device("cpu")
+
+    def new_cache(self, slots: int) -> Any:
+        return Slots()
+
+
+def table_pair(tables: dict[str, Any]) -> Pair:
+    models = [
+        TableModel(SimpleNamespace(dtype=torch.float64, config=None, table=tables[role]), f"tables/{role}",
+                   vocabulary_limit=VOCABULARY)
+        for role in ("target", "draft")
+    ]  # fmt: skip
+    return Pair(*models, Tokenizer(), frozenset(tables["eos"]))
 
 
 @pytest.fixture

@@ -16,14 +16,8 @@ const IMPLIED = {
   greedy: {temperature: 0, top_k: 1, top_p: 1},
 };
 /* What a method does not read has these values, or else its default. */
-const PLAIN = {
-  draft_depth: 0,
-  draft_width: 1,
-  width_threshold: 1,
-  landing: false,
-  early_stopping: null,
-  forest: "coupled",
-};
+const UNDRAFTED = {draft_depth: 0, draft_width: 1, width_threshold: 1, landing: false, forest: "coupled"};
+const PLAIN = {...UNDRAFTED, early_stopping: null};
 
 /* The fields that a browser reads. */
 export const FIELDS = Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in ELSEWHERE)));

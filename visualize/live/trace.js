@@ -36,14 +36,8 @@ export async function* decode(pair, prompt, wishes, {check = () => {}, now = () 
       step = run.next();
     }
   }
-  const trace = {
-    format: "dsbd-trace/2",
-    software: {generator: GENERATOR},
-    ...recorder.start(),
-    iterations: recorder.iterations,
-    result: recorder.result(step.value),
-  };
-  yield {trace};
+  const head = {format: "dsbd-trace/2", software: {generator: GENERATOR}, ...recorder.start()};
+  yield {trace: {...head, iterations: recorder.iterations, result: recorder.result(step.value)}};
 }
 
 class Recorder {

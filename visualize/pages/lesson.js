@@ -145,9 +145,7 @@ function slidesOf({root, forward, back, onswitch}) {
 
   function show(card, focus = true) {
     state.card = Math.max(0, Math.min(articles.length - 1, card));
-    articles.forEach((article, at) => {
-      article.hidden = at !== state.card;
-    });
+    articles.forEach((article, at) => article.toggleAttribute("hidden", at !== state.card));
     find("button.previous").disabled = state.card === 0;
     find("button.next").disabled = state.card === articles.length - 1;
     const wasWide = root.classList.contains("wide");
@@ -175,9 +173,8 @@ function slidesOf({root, forward, back, onswitch}) {
   }
 
   articles.forEach((article, at) => {
-    for (const button of article.querySelectorAll(".options button")) {
-      button.addEventListener("click", () => answer(article, at, button));
-    }
+    const choose = ({currentTarget}) => answer(article, at, currentTarget);
+    article.querySelectorAll(".options button").forEach((button) => button.addEventListener("click", choose));
   });
 
   function forward() {

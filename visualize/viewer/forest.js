@@ -149,7 +149,7 @@ export class Forest {
     const column = geometry.upright ? at.x : geometry.at({column: layer || node.column, row: node.row}).x;
     const x = column + (geometry.upright ? 0 : 0.45 * geometry.pitch);
     const y = at.y + head;
-    const to = {behavior: calm() || jump ? "auto" : "smooth"};
+    /** @type {ScrollToOptions} */ const to = {behavior: calm() || jump ? "auto" : "smooth"};
     const hidden = (value, start, size, from) => value < start + from + 30 || value > start + size - 60;
     if (hidden(x, element.scrollLeft, element.clientWidth, 0)) to.left = Math.max(0, x - element.clientWidth / 2);
     if (hidden(y, element.scrollTop, element.clientHeight, head)) {

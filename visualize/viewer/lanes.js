@@ -84,9 +84,9 @@ export class Lanes {
 
   build(width, height, kind) {
     const {race, viewer} = this;
-    const box = {class: `dsbd-lanes dsbd-lanes-${kind}`, viewBox: `0 0 ${width} ${height}`, width, height};
-    set(this.element, box);
-    this.element.setAttribute("aria-label", `${viewer.strip.title.textContent}. ${viewer.say("story.lanes")}`);
+    const label = `${viewer.strip.title.textContent}. ${viewer.say("story.lanes")}`;
+    const box = {viewBox: `0 0 ${width} ${height}`, width, height};
+    set(this.element, {class: `dsbd-lanes dsbd-lanes-${kind}`, ...box, "aria-label": label});
     this.element.replaceChildren(draw("rect", {class: "dsbd-lanes-paper", width, height}));
     const labels = ["lanes.alone", "lanes.guided"].map((key) =>
       this.put("text", {class: "dsbd-lane-label", x: 0, text: viewer.say(key)}),
@@ -112,15 +112,15 @@ export class Lanes {
     const count = this.put("text", {class: "dsbd-lane-count", x: width, y: top + size.label, "text-anchor": "end"});
     this.put("path", {class: "dsbd-lane-ground", d: `M${left},${top + bar + tall + 0.5}h${unit * this.race.whole}`});
     const blocks = turns.map(({from, check, guesses = 0, lasts = 1}) => {
-      const ticks = Array.from({length: guesses}, (_, at) => {
-        const at_ = from + ((at + 0.5) * (check - from)) / guesses;
-        const line = `M${left + unit * at_},${top + bar + tall}v${-tall * 0.6}`;
-        return {at: at_, mark: this.put("path", {class: "dsbd-lane-tick", d: line})};
+      const ticks = Array.from({length: guesses}, (_, guess) => {
+        const at = from + ((guess + 0.5) * (check - from)) / guesses;
+        const d = `M${left + unit * at},${top + bar + tall}v${-tall * 0.6}`;
+        return {at, mark: this.put("path", {class: "dsbd-lane-tick", d})};
       });
-      const gap = Math.min(1, (unit * lasts) / 6);
-      const x = left + unit * check;
-      const rect = this.put("rect", {class: "dsbd-lane-pass", x, y: top + bar, width: 0, height: tall});
-      return {rect, check, ends: check + lasts, most: unit * lasts - gap, ticks};
+      const box = {x: left + unit * check, y: top + bar, width: 0, height: tall};
+      const rect = this.put("rect", {class: "dsbd-lane-pass", ...box});
+      const most = unit * lasts - Math.min(1, (unit * lasts) / 6); // there is a gap between blocks
+      return {rect, check, ends: check + lasts, most, ticks};
     });
     const before = this.put("text", {class: "dsbd-lane-before", x: left - 14, y: top + size.text, text: "…"});
     return {count, blocks, before, ...this.rows(landing, isGuided), top: top + size.text};
@@ -248,17 +248,10 @@ function timelineOf(scene, {pace = 1, ratio}) {
   });
   const alonePace = ratio ? (ratio * now) / alone : pace;
   const guided = tokens.map((_, at) => turns.find(({last}) => at < last)?.lands ?? now);
-  return {
-    tokens,
-    ended: best.finished,
-    turns,
-    alone,
-    guided,
-    pace: alonePace,
-    whole: Math.max(alone * alonePace, now),
-    share: sum("draft") / sum("score"),
-    choosing: (sum("verify") + sum("commit")) / sum("score"),
-  };
+  const share = sum("draft") / sum("score");
+  const choosing = (sum("verify") + sum("commit")) / sum("score");
+  const whole = Math.max(alone * alonePace, now);
+  return {tokens, ended: best.finished, turns, alone, guided, pace: alonePace, whole, share, choosing};
 }
 
 /* What a token adds to a line of text. */

@@ -141,8 +141,8 @@ export function drawLegend(viewer, list) {
 
 /* ---- files that the browser makes of the drawing ---------------------------------------------------------------- */
 
-const PAINT = `fill stroke stroke-width stroke-dasharray opacity visibility font-family font-size font-weight
-  text-decoration white-space`.split(/\s+/);
+const LOOK = "fill stroke stroke-width stroke-dasharray opacity visibility".split(" ");
+const PAINT = [...LOOK, ..."font-family font-size font-weight text-decoration white-space".split(" ")];
 const PNG_SCALE = 2;
 const KEY = {room: 31, letter: 7.2, gap: 18, line: 22}; // pixels of the entries of the legend
 

@@ -4,14 +4,9 @@
 import {STYLES, button, clamp, draw, iconButton, make, obey, set} from "./dom.js";
 import {Lanes} from "./lanes.js";
 
-const STRIP = {
-  height: 118,
-  line: 34, // pixels from the top to the line of the text
-  side: 14,
-  pitch: [9, 64], // pixels between two positions, least and most
-  row: 8, // pixels between two rows where there is room
-  digit: 7,
-};
+/* Pixels: line: from the top to the line of the text; pitch: between two positions, least and most; row: between two
+ * rows where there is room. */
+const STRIP = {height: 118, line: 34, side: 14, pitch: [9, 64], row: 8, digit: 7};
 const rounded = (pixels) => Math.round(10 * pixels) / 10;
 const MARK_NAMES = Object.keys(STYLES).filter((mark) => mark !== "start");
 
@@ -204,7 +199,7 @@ function markShape(mark, {x, y}, size) {
 
 /* The memory of a long prompt: its segments as a row, and how much the chosen one recalls of each before it. The last
  * segment is in the window. A scene whose prompt is read whole has no memory, and nothing is shown. */
-const LEAST_SHARE = 0.005; // what rounds to 0 % is not told
+const LEAST_SHARE = 0.005; // less is not named: it rounds to 0 %
 const LABELLED = 2; // so many of the largest shares have their number without pointing at them
 const sharesOf = ({first_memory, weights}) =>
   weights.map((weight, at) => ({at: first_memory + at, weight})).sort((one, other) => other.weight - one.weight);
@@ -316,5 +311,5 @@ export class MemoryRow {
   }
 }
 
-/* A share of 0 to 1 for a sentence; what is more than nothing is not told as 0. */
+/* A share from 0 to 1 for a sentence; more than nothing is never 0 %. */
 const percent = (share) => (share > 0 && share < LEAST_SHARE ? "<\u20601\u202f%" : `${Math.round(100 * share)}\u202f%`);

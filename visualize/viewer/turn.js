@@ -251,7 +251,7 @@ export class Game {
     this.ask(0);
   }
 
-  /* The guess is asked for one step before its verdict. */
+  /* Asks for the verdict on a guess, one step before it. */
   ask(turn) {
     const index = this.open[turn];
     if (index === undefined) {

@@ -21,7 +21,7 @@ export function tablePair({target, draft, words}) {
 
 /* The settings of a decode with tables: every layer has this width, and every candidate counts. */
 /** @param {{layers?: number, width?: number, depth?: number, guesses?: number, temperature?: number}} choices */
-export const settingsOf = ({layers, width, depth = 0, guesses = 1, temperature = 1}) =>
+const settingsOf = ({layers, width, depth = 0, guesses = 1, temperature = 1}) =>
   resolved({
     max_new_tokens: layers,
     draft_depth: depth,
@@ -35,11 +35,10 @@ export const settingsOf = ({layers, width, depth = 0, guesses = 1, temperature =
   });
 
 /* The end of a decode as a text: every path as often as it counts, in a fixed order. */
-export const endOf = (beams) =>
-  beams
-    .flatMap(({path, multiplicity}) => Array(multiplicity).fill(path))
-    .sort()
-    .join("+");
+const endOf = (beams) => {
+  const paths = beams.flatMap(({path, multiplicity}) => Array(multiplicity).fill(path));
+  return paths.sort().join("+");
+};
 
 /* Accepts every guess that the large model allows at all. */
 class AcceptAll extends Residual {
@@ -66,7 +65,7 @@ const BROKEN = {
 };
 
 /* pair: {layers, words, target, draft}, two tables. Returns the last beams and the number of passes of the target. */
-export function decodeTables(pair, {decoder, ...settings}, generator) {
+function decodeTables(pair, {decoder, ...settings}, generator) {
   const rules = {...RULES, ...BROKEN[decoder]};
   const chosen = settingsOf({...settings, layers: pair.layers});
   const run = iterations(tablePair(pair), [0], chosen, {generator, rules, now: () => 0});
@@ -114,15 +113,13 @@ function* drawings(probs, width, chance = 1, drawn = []) {
   else for (const [at, prob] of probs.entries()) yield* drawings(probs, width, chance * prob, [...drawn, at]);
 }
 
-/* A path in words. */
-const textOf = (pair, path) => [...path].map((word) => pair.words[word]).join(" ");
-
+/* An end in words. */
 export function nameOf(pair, end) {
   const paths = end.split("+");
+  const textOf = (path) => [...path].map((word) => pair.words[word]).join(" ");
   const times = (path) => paths.filter((other) => other === path).length;
-  return [...new Set(paths)]
-    .map((path) => textOf(pair, path) + (times(path) > 1 ? ` ×${times(path)}` : ""))
-    .join(" + ");
+  const names = [...new Set(paths)].map((path) => textOf(path) + (times(path) > 1 ? ` ×${times(path)}` : ""));
+  return names.join(" + ");
 }
 
 /* Many decodes, in slices of a few milliseconds (the page stays live, and the counts grow before the reader's eyes),
