@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from dsbd.commands.flags import input_path, path_or_id
@@ -68,12 +68,12 @@ def printable(text: str) -> str:
 
 
 def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
-    """Decode again with the recorded settings and seed, and compare.
+    """Decode again with the recorded settings and seed, and compare; coupled draws also without guesses.
 
     Returns:
         ``difference``: the first one, None if there is none. ``largest``: that of two probabilities.
     """
-    from dsbd.api import stream
+    from dsbd.api import decode, stream
 
     pieces = [piece.token_id for piece in trace.prompt.pieces]
     prompt: Prompt = trace.prompt.text
@@ -96,6 +96,11 @@ def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
         return {"difference": f"it ends after {len(again.iterations)} iterations", "largest": largest}
     if trace.result is not None and again.result is not None and trace.result.token_ids != again.result.token_ids:
         return {"difference": "it returns other tokens", "largest": largest}
+    if trace.result is not None and trace.settings.forest == "coupled":
+        settings = replace(trace.settings, draft_depth=0, depth_costs=None)
+        alone = decode(pair, prompt, settings, chat=chat, stop=trace.stop)
+        if alone.text != trace.result.text:
+            return {"difference": "without guesses another text is written", "largest": largest}
     return {"difference": f"probabilities differ by {largest:.1g}" if largest > CLOSE else None, "largest": largest}
 
 

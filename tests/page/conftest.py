@@ -42,11 +42,11 @@ class PacedRunner(Runner):
 
     pace, at_once, most, steps = 0.0, 0, 0, 0
 
-    def _work(self, *given):
+    def _work(self, *arguments):
         self.at_once += 1
         self.most = max(self.most, self.at_once)
         try:
-            for step in super()._work(*given):
+            for step in super()._work(*arguments):
                 time.sleep(self.pace)
                 self.steps += 1
                 yield step

@@ -81,10 +81,10 @@ def test_answers_are_the_same_only_where_both_are_answers(alone, rows, words):
 def test_a_comparison_goes_on_until_it_can_tell_and_a_stop_is_no_error(monkeypatch):
     """Catches other seeds, whose runs do other work; one of the two that always goes first; and a busy machine."""
     steps = iter(range(10**6))
-    run, asked = dsbd.decode, []
+    run, decodes = dsbd.decode, []
 
     def decode(pair, prompt, settings, **how):
-        asked.append((settings.method, settings.seed))
+        decodes.append((settings.method, settings.seed))
         return run(pair, prompt, settings, **how)
 
     monkeypatch.setattr(comparison.dsbd, "decode", decode)
@@ -92,14 +92,14 @@ def test_a_comparison_goes_on_until_it_can_tell_and_a_stop_is_no_error(monkeypat
     alone = run(toy_pair(), "Once", comparison._alone(DECODE.settings))
     assert (first.state, first.text, second.text) == ("measuring", None, alone.text)
     assert last.runs >= FEWEST
-    turns = asked[1:]
+    turns = decodes[1:]
     assert {method for method, _ in turns[::4]} == {"beam_sampling"} == {method for method, _ in turns[3::4]}
-    assert {seed for _, seed in asked} == {DECODE.settings.seed}
+    assert {seed for _, seed in decodes} == {DECODE.settings.seed}
     for speeds, state in (([(2, 1), (2.1, 1)] * 3, "measured"), ([(1, 1), (4, 1)] * 3, "busy"), ([(1, 1)], "busy")):
         monkeypatch.setattr(comparison, "_repeated", lambda *_, speeds=speeds: speeds)
         *_, last = measure_speed(toy_pair(), "Once", DECODE, lambda: False)
         assert last.state == state, speeds
-    *_, stopped = measure_speed(toy_pair(), "Once", DECODE, lambda: next(steps) > 40)
+    *_, stopped = measure_speed(toy_pair(), "Once", DECODE, lambda: next(steps) > 4)
     assert stopped.state == "stopped"
 
 

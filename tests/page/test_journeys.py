@@ -56,9 +56,9 @@ class Visit(Watched):
         self.page.click("#run")
 
     def says(self, where: str, pattern: str) -> str:
-        found = self.page.locator(where).filter(has_text=re.compile(pattern))
-        found.first.wait_for()
-        return found.first.inner_text()
+        matches = self.page.locator(where).filter(has_text=re.compile(pattern))
+        matches.first.wait_for()
+        return matches.first.inner_text()
 
     def decoded(self) -> None:
         """Wait for the end of a run, and until all of it is shown."""
@@ -75,20 +75,20 @@ class Visit(Watched):
 @pytest.fixture
 def visits(browser, address, bundled):
     """Make visits. In none there is an error, and nothing is asked of another machine."""
-    made: list[Visit] = []
+    opened: list[Visit] = []
 
     def visit(where: str = "", base: str = address, **how) -> Visit:
-        made.append(Visit(browser, base + where, **how))
-        return made[-1]
+        opened.append(Visit(browser, base + where, **how))
+        return opened[-1]
 
     yield visit
     bundled.pace = 0.0
-    for one in made:
+    for one in opened:
         one.stop()
         one.page.context.close()
     wait_until(lambda: bundled.running()[0] == 0)
-    assert [one.errors for one in made if one.errors] == []
-    assert [url for one in made for url in one.urls if not HERE.match(url)] == []
+    assert [one.errors for one in opened if one.errors] == []
+    assert [url for one in opened for url in one.urls if not HERE.match(url)] == []
 
 
 @pytest.fixture
@@ -140,8 +140,8 @@ def test_a_run_and_what_is_wrong_with_a_setting(visit):
     for name, value, words in (("seed", "", "Seed is empty"), ("max_new_tokens", "2.5", r"max_new_tokens is 2\.5")):
         visit.set_field(name, value)
         visit.run()
-        said = visit.says("#problem [role=alert]", words)
-        assert "/" not in said
+        problem = visit.says("#problem [role=alert]", words)
+        assert "/" not in problem
         expect(visit.page.locator("#run")).to_be_visible()
         expect(visit.page.locator(".toast-body:visible")).to_have_count(0)
         visit.set_field(name, "5")
@@ -361,6 +361,11 @@ def test_another_prompt_than_that_of_the_answer(visits):
     page.reload()
     visit.says(".running-line", "The secret animal is a puppy")
     page.get_by_label("Stories", exact=True).check(force=True)
+    visit.says(".headline", "22 passes")
+    text = visit.text()
+    page.click("#run")
+    visit.decoded()
+    assert visit.text() == text, "the same seed, the same text as in the recording"
     visit.set_field("max_new_tokens", "8")
     visit.run("مرحبا")
     visit.decoded()
@@ -423,28 +428,28 @@ def test_a_lesson_and_a_recording(visit):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_tab_is_accessible_and_fits_a_phone(visits, scheme):
-    visit, found = visits(scheme=scheme), {}
+    visit, problems = visits(scheme=scheme), {}
     for name in TABS:
         visit.tab(name)
         if name == "Play":
             visit.settings(True)
-            found["settings"] = serious(visit.page, context="#settings-panel")
+            problems["settings"] = serious(visit.page, context="#settings-panel")
             visit.settings(False)
         if name == "Learn":
             visit.page.frame_locator(".learn-frame").locator("h1").first.wait_for()
         if name == "Race":
             visit.page.locator("#race-scatter .main-svg").first.wait_for()
-        found[name] = serious(visit.page)
+        problems[name] = serious(visit.page)
     visit.page.set_viewport_size({"width": 390, "height": 844})
     for name in TABS:
         visit.tab(name)
         settle(visit.page)
         wide = visit.page.evaluate("document.documentElement.scrollWidth")
-        found[f"{name} on a phone"] = [] if wide <= 390 else [f"{wide} pixels wide"]
+        problems[f"{name} on a phone"] = [] if wide <= 390 else [f"{wide} pixels wide"]
         small = visit.page.evaluate(
             "[...document.querySelectorAll('input:not([type=range], [type=checkbox], [type=radio]), select, textarea')]"
             ".filter((one) => one.offsetParent && parseFloat(getComputedStyle(one).fontSize) < 16)"
             ".map((one) => one.closest('[id]').id)"
         )
-        found[f"{name} zooms"] = small
-    assert {where: what for where, what in found.items() if what} == {}
+        problems[f"{name} zooms"] = small
+    assert {where: what for where, what in problems.items() if what} == {}

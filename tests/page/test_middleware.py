@@ -78,8 +78,8 @@ def test_what_the_page_does_not_use_is_closed_before_a_name_is_resolved(method, 
     """Catches a page that fetches any address of the web for a stranger, and one more way to write the same path."""
     monkeypatch.setattr(socket, "getaddrinfo", None)
     one = guard(root_path=root)
-    found = {path: one.request(method, root + path, headers=JSON).status_code for path in CLOSED}
-    assert {path: status for path, status in found.items() if status != 404} == {}
+    statuses = {path: one.request(method, root + path, headers=JSON).status_code for path in CLOSED}
+    assert {path: status for path, status in statuses.items() if status != 404} == {}
 
 
 @pytest.mark.parametrize("root", ["", "/dsbd", "https://school.example/dsbd/"])
@@ -224,8 +224,8 @@ def test_a_tool_ends_with_its_caller():
 
     def call(tokens: int, **meta):
         arguments = {"prompt": "Once", "settings": SHORT | {"max_new_tokens": tokens}}
-        asked = {"name": "decode", "arguments": arguments, "_meta": meta}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+        tool = {"name": "decode", "arguments": arguments, "_meta": meta}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
         return httpx.stream("POST", f"{address}/gradio_api/mcp/", json=body, headers=headers, timeout=60)
 
     def whole(tokens: int) -> bytes:
@@ -276,10 +276,10 @@ def test_the_real_page_is_closed_alike(toys, root, monkeypatch):
         page = httpx.get(local + root + "/", headers={"x-forwarded-host": "127.0.0.1"}).text
         tags = re.findall(r'<meta (?:property|name)="((?:og|twitter):\w+)" content="([^"]*)"', page)
         assert len(dict(tags)) == len(tags) == 6, "a preview reads the first of each"
-        told = dict(tags)
-        assert (told["og:title"], told["og:url"]) == (TITLE, f"http://127.0.0.1{root}/")
+        preview = dict(tags)
+        assert (preview["og:title"], preview["og:url"]) == (TITLE, f"http://127.0.0.1{root}/")
         assert "<title>DSBD" in page
-        image = told["og:image"].removeprefix("http://127.0.0.1")
+        image = preview["og:image"].removeprefix("http://127.0.0.1")
         assert httpx.get(local + image).headers["content-type"] == "image/png"
         refused = httpx.post(local + root + CALL, json={"data": ["Once"]}, headers={"origin": "http://localhost:9999"})
         assert refused.status_code == 403

@@ -71,10 +71,10 @@ BRANCHES = {"method": "specinfer", "branching": (3, 2), "max_new_tokens": 10, "t
 )
 def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
     """Catches a part that is left out, cover nodes or the prompt, and a limit that is off by one."""
-    asked = DecodingSettings(**settings)
-    check_decode(Limits(**{limit: most}), asked, VOCABULARY, 100)
+    settings = DecodingSettings(**settings)
+    check_decode(Limits(**{limit: most}), settings, VOCABULARY, 100)
     with pytest.raises(SettingsError, match=f"{named}.*: {most:,} asked for, {most - 1:,} allowed"):
-        check_decode(Limits(**{limit: most - 1}), asked, VOCABULARY, 100)
+        check_decode(Limits(**{limit: most - 1}), settings, VOCABULARY, 100)
 
 
 @pytest.mark.parametrize("method", ["dsbd", "beam_sampling"])
@@ -82,8 +82,8 @@ def test_what_the_form_can_ask_is_allowed(method):
     """Catches limits that refuse plain work, ``auto`` included, and a form whose sliders are refused together."""
     largest = {"max_new_tokens": 256, "draft_depth": 8, "draft_width": 16, "cover_width": 32, "top_k": 200}
     for changed in ({}, AUTO, {"forest": "coupled", "min_width": 4, "draft_width": 16}, {"num_beams": 16, **largest}):
-        given = {name: value for name, value in changed.items() if is_read(method, name)}
-        check_decode(Limits(), DecodingSettings(method=method, **given), VOCABULARY, 1000)
+        values = {name: value for name, value in changed.items() if is_read(method, name)}
+        check_decode(Limits(), DecodingSettings(method=method, **values), VOCABULARY, 1000)
 
 
 def test_a_race_is_bounded_as_a_whole():
@@ -102,7 +102,7 @@ def test_a_race_is_bounded_as_a_whole():
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "words"),
     [
         ({"DSBD_MAX_NODES": "many"}, "allowed are whole numbers from 1 to 100,000"),
         ({"DSBD_DECODE_SECONDS": "0"}, "allowed are whole numbers from 1 to 86,400"),
@@ -112,15 +112,15 @@ def test_a_race_is_bounded_as_a_whole():
         ({"DSBD_MAX_NODE": "3"}, "DSBD_MAX_NODE is no setting of the page; the closest is DSBD_MAX_NODES"),
     ],
 )
-def test_a_wrong_setting_of_the_host_is_named_with_its_range(environment, said):
+def test_a_wrong_setting_of_the_host_is_named_with_its_range(environment, words):
     """Catches a page that starts with a limit it does not have, and a rule that opens the policy."""
-    with pytest.raises(SettingsError, match=re.escape(said)):
+    with pytest.raises(SettingsError, match=re.escape(words)):
         Limits.from_environment(environment)
 
 
 def test_settings_come_from_the_environment():
-    given = {"DSBD_MAX_NODES": "64", "DSBD_DECODE_SECONDS": "", "DSBD_PAIRS": "x", "HOME": "/"}
-    assert Limits.from_environment(given) == Limits(max_nodes=64)
+    environment = {"DSBD_MAX_NODES": "64", "DSBD_DECODE_SECONDS": "", "DSBD_PAIRS": "x", "HOME": "/"}
+    assert Limits.from_environment(environment) == Limits(max_nodes=64)
     assert "huggingface.co" in Limits.from_environment({"SPACE_ID": "me/dsbd"}).frame_ancestors
     assert Limits.from_environment({"SPACE_ID": "me/dsbd", "DSBD_FRAME_ANCESTORS": "none"}).frame_ancestors == "none"
     assert (port_of("80", {}), port_of(None, {"GRADIO_SERVER_PORT": "8000"})) == (80, None)
@@ -138,29 +138,29 @@ def test_settings_come_from_the_environment():
 @pytest.mark.parametrize("method", METHODS)
 def test_form_settings_and_link_tell_the_same(method):
     """Catches a field that is lost, or shown otherwise than it was set, on the way there and back."""
-    asked = {"seed": 7, "max_new_tokens": 12, "num_beams": 3, "top_k": 9, "branching": (3, 2), "forest": "sampled",
+    wished = {"seed": 7, "max_new_tokens": 12, "num_beams": 3, "top_k": 9, "branching": (3, 2), "forest": "sampled",
              "landing": False, "replacement": False, "temperature": 0.5, "top_p": 0.9}  # fmt: skip
-    known = {name: value for name, value in asked.items() if is_read(method, name) and name in SHOWN}
+    values_read = {name: value for name, value in wished.items() if is_read(method, name) and name in SHOWN}
     while True:
         try:
-            settings = DecodingSettings(method=method, **known)
+            settings = DecodingSettings(method=method, **values_read)
             break
         except SettingsError as error:  # two values that this method does not take together
-            known.pop(next(name for name in reversed(known) if name in str(error)))
+            values_read.pop(next(name for name in reversed(values_read) if name in str(error)))
     measured = {name: value for name, value in AUTO.items() if method == "dsbd"}
     for one in (DecodingSettings(method=method), settings, DecodingSettings(method=method, **measured)):
         values = values_of(one)
         assert settings_of(method, values, Limits()) == one
         query = {name: str(value).lower() if isinstance(value, bool) else str(value)
                  for name, value in zip(SHOWN, values, strict=True) if is_read(method, name)}  # fmt: skip
-        told = read_query({"prompt": "Once", "method": method, "pair": "toy", "__theme": "dark"} | query, Limits())
-        assert told == ("Once", one, "toy")
+        linked = read_query({"prompt": "Once", "method": method, "pair": "toy", "__theme": "dark"} | query, Limits())
+        assert linked == ("Once", one, "toy")
     for name in SHOWN:
         build_control(name, settings, Limits())
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "words"),
     [
         ({"prompt": "x", "seeed": "1"}, "'seeed', which is no field"),
         ({"prompt": " "}, "prompt is blank"),
@@ -172,15 +172,15 @@ def test_form_settings_and_link_tell_the_same(method):
         ({"method": "greedy", "draft_depth": "3"}, "draft_depth, which greedy does not read"),
     ],
 )
-def test_a_wrong_link_is_refused_by_name(query, said):
-    with pytest.raises(Exception, match=re.escape(said)):
+def test_a_wrong_link_is_refused_by_name(query, words):
+    with pytest.raises(Exception, match=re.escape(words)):
         read_query(query, Limits())
     assert read_query({"seeed": "1"}, Limits()) == (None, None, None)
 
 
 def test_no_folder_of_the_machine_is_told():
-    given = "cannot read '/home/me/models/x/config.json' or C:\\Users\\me\\x.bin; see https://x.org/a/b or owner/name"
-    assert sentence(PageError(given)) == "Cannot read 'config.json' or x.bin; see https://x.org/a/b or owner/name."
+    words = "cannot read '/home/me/models/x/config.json' or C:\\Users\\me\\x.bin; see https://x.org/a/b or owner/name"
+    assert sentence(PageError(words)) == "Cannot read 'config.json' or x.bin; see https://x.org/a/b or owner/name."
     assert len(sentence(SettingsError("x" * 10_000))) < 700
 
 
@@ -188,7 +188,7 @@ def test_no_folder_of_the_machine_is_told():
 
 
 @pytest.mark.parametrize(
-    ("pair", "prompt", "method", "changed", "said"),
+    ("pair", "prompt", "method", "changed", "words"),
     [
         ("toy", "", "dsbd", {}, "Prompt is blank"),
         ("toy", None, "dsbd", {}, "Prompt is a NoneType"),
@@ -204,15 +204,15 @@ def test_no_folder_of_the_machine_is_told():
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_built(
-    toys, pair, prompt, method, changed, said, monkeypatch
+    toys, pair, prompt, method, changed, words, monkeypatch
 ):
     """Catches a monster that fills the memory before a limit is asked, and a message with folders or a traceback."""
     monkeypatch.setattr("visualize.page.runner.DecodeRequest.planning", None)
-    if said in ("exceeds the context", "not valid Unicode"):
+    if words in ("exceeds the context", "not valid Unicode"):
         monkeypatch.undo()
     frames = list(decode_frames(toys, "me", pair, prompt, method, form_values(**changed)))
     last = frames[-1]
-    assert said in last["problem"]
+    assert words in last["problem"]
     assert last["problem"].endswith(".</p>")
     assert not {"Traceback", "&lt;", "site-packages"} & set(last["problem"].split())
     assert (last["note"], last["run"]["visible"], last["stop"]["visible"]) == ("", True, False)
@@ -273,25 +273,25 @@ def test_the_time_limit_and_the_stop_signal_end_a_run(toys):
 
 def test_one_run_uses_the_models_at_a_time_without_the_queue(toys):
     """Catches runs beside each other, and one that waits for its turn and begins after its visitor has left."""
-    asked = DecodingSettings(**SHORT)
-    first = toys.decode("first", "toy", "Once upon", asked)
+    settings = DecodingSettings(**SHORT)
+    first = toys.decode("first", "toy", "Once upon", settings)
     next(first)
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(list, toys.decode("second", "toy", "Once", asked))
+        waiting = pool.submit(list, toys.decode("second", "toy", "Once", settings))
         wait_until(lambda: toys.running()[0] == 2)
         toys.stop("second")
         with pytest.raises(StoppedError, match=r"^Stopped\.$"):
             waiting.result(60)
-        waiting = pool.submit(list, toys.decode("third", "toy", "Once", asked))
+        waiting = pool.submit(list, toys.decode("third", "toy", "Once", settings))
         time.sleep(0.3)
         assert not waiting.done()
         first.close()
         assert waiting.result(60)[-1].trace.result.token_ids
 
 
-def endless_comparison(*given):
+def endless_comparison(*arguments):
     """A comparison that goes on until it must end."""
-    cancel, end = given[-1], time.monotonic() + 20
+    cancel, end = arguments[-1], time.monotonic() + 20
     while not cancel():
         assert time.monotonic() < end, "it did not give way"
         time.sleep(0.01)
@@ -301,11 +301,11 @@ def endless_comparison(*given):
 def test_a_comparison_gives_way_to_a_run_that_waits(toys, monkeypatch):
     """Catches a visitor who waits for seconds of somebody else's comparison."""
     monkeypatch.setattr("visualize.page.runner.measure_speed", endless_comparison)
-    asked = DecodingSettings(**SHORT)
+    settings = DecodingSettings(**SHORT)
     with ThreadPoolExecutor(1) as pool:
-        compared = pool.submit(list, toys.decode("first", "toy", "Once upon", asked, compare=True))
+        compared = pool.submit(list, toys.decode("first", "toy", "Once upon", settings, compare=True))
         wait_until(lambda: toys.running()[0] == 1)
-        assert list(toys.decode("second", "toy", "Once", asked))[-1].trace.result.token_ids
+        assert list(toys.decode("second", "toy", "Once", settings))[-1].trace.result.token_ids
         assert compared.result(60)[-1].beside.state == "stopped"
 
 
@@ -337,26 +337,26 @@ def visit(address: str, run: int, number: int, ending: str) -> str:
 
     Returns: how it ended.
     """
-    session, prompt, heard = f"visitor{number}", f"Once upon {number:02d}", []
+    session, prompt, texts = f"visitor{number}", f"Once upon {number:02d}", []
     with httpx.Client(base_url=address, timeout=PATIENCE_SECONDS * 2) as client:
         data = ["toy", prompt, "dsbd", *form_values(seed=number, **SHORT)]
         call = {"fn_index": run, "session_hash": session}
         joined = client.post("/gradio_api/queue/join", json=call | {"data": data}).raise_for_status()
         with client.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as answer:
-            for said in events(answer.iter_lines()):
+            for event in events(answer.iter_lines()):
                 if ending == "waiting":
                     return ending
-                if said["msg"] == "process_generating" and ending == "closed":
+                if event["msg"] == "process_generating" and ending == "closed":
                     return ending
-                if said["msg"] == "process_generating" and ending == "cancelled":
+                if event["msg"] == "process_generating" and ending == "cancelled":
                     client.post("/gradio_api/cancel", json=call | {"event_id": joined.json()["event_id"]})
                     return ending
-                heard += strings(said.get("output", {}).get("data"))
-                if said["msg"] == "process_completed":
+                texts += strings(event.get("output", {}).get("data"))
+                if event["msg"] == "process_completed":
                     break
-    (begun,) = [text for text in dict.fromkeys(heard) if '"kind":"begin"' in text]
-    assert unpacked(begun)["prompt"]["text"] == prompt, "the run is somebody else's"
-    return "done" if any(text.startswith("Decoded just now") for text in heard) else str(heard)
+    (first,) = [text for text in dict.fromkeys(texts) if '"kind":"begin"' in text]
+    assert unpacked(first)["prompt"]["text"] == prompt, "the run is somebody else's"
+    return "done" if any(text.startswith("Decoded just now") for text in texts) else str(texts)
 
 
 @pytest.mark.slow
@@ -390,9 +390,9 @@ def test_a_comparison_gives_way_to_the_line(toys, toy_page, monkeypatch):
     """Catches a run that waits in the page's line, where the runner does not see it."""
     ends = []
 
-    def compared(*given):
+    def compared(*arguments):
         if not ends:
-            ends.extend(endless_comparison(*given))
+            ends.extend(endless_comparison(*arguments))
         yield from ()
 
     monkeypatch.setattr("visualize.page.runner.measure_speed", compared)
@@ -416,7 +416,7 @@ def test_programs_get_what_they_asked_for(toys, toy_page):
         assert job.result()["text"] == alone[number]["text"]
     info = httpx.get(f"{toy_page}/gradio_api/info").json()
     assert set(info["named_endpoints"]) == {"/decode"}
-    for given, said in (
+    for arguments, words in (
         (["Once", {"max_new_tokens": 999}], "999 asked for, 256 allowed"),
         (["Once", {"sed": 1}], "sed"),
         (["", {}], "Prompt is blank"),
@@ -424,8 +424,8 @@ def test_programs_get_what_they_asked_for(toys, toy_page):
         (["Once", ["seed"]], "ettings are a list"),
         (["Once", {}, "/etc/passwd"], "which this page does not have"),
     ):
-        with pytest.raises(AppError, match=said) as caught:
-            client.predict(*given, api_name="/decode")
+        with pytest.raises(AppError, match=words) as caught:
+            client.predict(*arguments, api_name="/decode")
         assert "Traceback" not in str(caught.value)
     assert httpx.post(f"{toy_page}/gradio_api/run/predict", json={"data": [], "fn_index": 0}).status_code != 200
     client.close()
@@ -441,13 +441,13 @@ def test_zerogpu_is_asked_for_the_seconds_of_a_run_and_its_words_are_told(toys, 
     package.__spec__ = ModuleSpec("spaces", None)
     package.GPU = lambda duration: lambda task: task
     assert next(on_gpu(iter)([1])) == 1
-    asked: list[float] = []
+    seconds: list[float] = []
 
-    def lent(task, duration, *given):
-        asked.append(duration(*given))
-        if len(asked) > 2:
+    def lent(task, duration, *arguments):
+        seconds.append(duration(*arguments))
+        if len(seconds) > 2:
             raise gr.Error("You have 3s left")
-        yield from task(*given)
+        yield from task(*arguments)
 
     package.GPU = lambda duration: lambda task: partial(lent, task, duration)
     runner = PacedRunner(toy_pairs("toy"))
@@ -457,5 +457,5 @@ def test_zerogpu_is_asked_for_the_seconds_of_a_run_and_its_words_are_told(toys, 
     assert "exceeds the context" in refused["problem"]
     with pytest.raises(PageError, match="3s left"):
         list(runner.decode("me", "toy", "Once", DecodingSettings(**SHORT)))
-    assert asked[0] < asked[1] < Limits().decode_seconds
+    assert seconds[0] < seconds[1] < Limits().decode_seconds
     assert runner.running() == (0, None)

@@ -30,7 +30,7 @@ ENOUGH_SECONDS, MOST_SECONDS = 6.0, 16.0
 """Past the first no further repetition begins, once there are enough; nothing is repeated that needs more than the
 second."""
 CLOSE, BUSY = 1.15, 1.6
-"""The highest speed that is likely over the lowest: when that is known well enough, and when it says nothing."""
+"""Highest over lowest likely speed: below the first it is known well enough, above the second it says nothing."""
 CHECKED = 5
 """Words of a pass that checks guesses and is timed."""
 ROUNDS = 6
@@ -72,31 +72,31 @@ _PASSES: WeakKeyDictionary[Pair, Passes] = WeakKeyDictionary()
 def measure_speed(pair: Pair, prompt: str, result: DecodingResult, cancel: Callable[[], bool]) -> Iterator[Compared]:
     """Yield what is known of a decode beside the large model alone, again and again; at last its speed.
 
-    ``cancel`` is asked in every decode; once it returns True the comparison ends, which is no error of the run.
+    ``cancel`` is called in every decode; once it returns True the comparison ends, which is no error of the run.
     """
     alone = _alone(result.settings)
-    known = Compared(alone.method, alone.num_beams)
+    measured = Compared(alone.method, alone.num_beams)
     if result.stats.seconds * 2 > MOST_SECONDS:  # not even the texts can be compared
-        yield known._replace(state="long")
+        yield measured._replace(state="long")
         return
-    yield known
+    yield measured
     try:
         start = time.monotonic()
         plain = dsbd.decode(pair, prompt, alone, cancel=cancel)  # it warms up, too
         took = 2 * max(time.monotonic() - start, result.stats.seconds)
-        texts = (math.exp(-one.beams[0].log_weight / len(one.beams[0].token_ids)) for one in (result, plain))
-        known = known._replace(text=plain.text, token_ids=tuple(plain.token_ids), perplexity=(next(texts), next(texts)))
-        yield known
+        own, other = (math.exp(-one.beams[0].log_weight / len(one.beams[0].token_ids)) for one in (result, plain))
+        measured = measured._replace(text=plain.text, token_ids=tuple(plain.token_ids), perplexity=(own, other))
+        yield measured
         passes = pass_times(pair, prompt, cancel)
         if took * FEWEST > MOST_SECONDS:
-            yield known._replace(state="long", passes=passes)
+            yield measured._replace(state="long", passes=passes)
             return
         speeds = _repeated(pair, prompt, (result.settings, alone), cancel)
         speed = interval(*zip(*speeds, strict=True)) if len(speeds) >= FEWEST else (0.0, math.inf)
         state = "measured" if speed[1] < BUSY * speed[0] else "busy"
-        yield known._replace(state=state, runs=len(speeds), speed=speed, passes=passes)
+        yield measured._replace(state=state, runs=len(speeds), speed=speed, passes=passes)
     except StoppedError:
-        yield known._replace(state="stopped")
+        yield measured._replace(state="stopped")
 
 
 def _alone(settings: ResolvedSettings) -> DecodingSettings:
@@ -133,7 +133,7 @@ def interval(tops: Sequence[float], bottoms: Sequence[float]) -> Range:
 
 
 def pass_times(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None) -> Passes | None:
-    """Return how long passes of the large model take; once a quiet moment told, it is not measured again.
+    """Return how long passes of the large model take; once it was quiet, they are not measured again.
 
     None: the pair has no small model, or no room behind the prompt. Raises: StoppedError: ``cancel`` returned True.
     """
@@ -225,7 +225,7 @@ def answers_said(own: Sequence[int], alone: Sequence[int] | None, rows: Sequence
     """Return what the headline says of two answers; empty where they differ, or the other is not known.
 
     ``own`` and ``alone`` are the tokens of both. ``rows`` of both: a list whose first row holds its headings, why a
-    query has none, or None where none was asked.
+    query has none, or None where there is no query.
     """
     if alone is None:
         return ""

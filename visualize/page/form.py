@@ -104,6 +104,8 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }
 """Sets of settings by name: what a visitor reads, and the fields that are no default."""
+SEED = 7
+"""Of the form as it opens, and of the recordings: a run writes the text of its recording again."""
 WIDTHS = ("draft_width", "min_width", "max_width", "input_beams")
 """The fields, besides the method, that tell presets apart."""
 _DEEP: dict[str, Any] = {"draft_depth": 8, "draft_width": 4}
@@ -170,7 +172,7 @@ def preset(name: str, pair: str) -> DecodingSettings:
     """Return the settings of a preset for a pair."""
     values = PRESETS[name][1]
     suited = {field: value for field, value in SUITED.get(pair, {}).items() if is_read(values["method"], field)}
-    return DecodingSettings(**(values | suited))
+    return DecodingSettings(**(values | suited), seed=SEED)
 
 
 def settings_of(method: Any, values: Sequence[Any], limits: Limits) -> DecodingSettings:

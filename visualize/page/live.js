@@ -9,9 +9,9 @@ let clientPair = null;
 let isRunning = false;
 let layers = 0;
 let passes = 0;
-const told = () => `${DsbdPage.counted(layers, "token")} in ${DsbdPage.counted(passes, "pass")}`;
+const progress = () => `${DsbdPage.counted(layers, "token")} in ${DsbdPage.counted(passes, "pass")}`;
 
-async function asked() {
+async function questionOf() {
   const [pair, prompt, method, ...values] = await DsbdPage.form();
   const {fields, reads, none} = DsbdPage.facts;
   if (!prompt.trim()) throw new Error("The prompt is blank; type a few words, or choose an example.");
@@ -23,7 +23,7 @@ async function asked() {
   return {prompt, settings, pair: pairs[pair]};
 }
 
-const hears = {
+const listeners = {
   progress({loaded, total}) {
     const share = Math.round((100 * loaded) / total);
     say(loaded < total ? `Fetching the models: ${share} % of ${Math.round(total / 1e6)} MB` : "Starting the models");
@@ -36,26 +36,27 @@ const hears = {
   iteration({iteration}) {
     layers += iteration.layers.length;
     passes += 1;
-    say(`In this browser: ${told()} so far`);
+    say(`In this browser: ${progress()} so far`);
     DsbdPage.showLive({iteration});
   },
 };
 
 async function decode() {
-  const {prompt, settings, pair} = await asked();
+  const {prompt, settings, pair} = await questionOf();
   if (clientPair !== pair) {
     client?.end();
     await import(new URL(`${base}live.js`, document.baseURI).href).catch(() => {
       throw new Error("The server does not answer, and this browser has no models yet. Try again when it is back.");
     });
-    [client, clientPair] = [new globalThis.DsbdLive.Client(new URL(base, document.baseURI).href, pair, hears), pair];
+    client = new globalThis.DsbdLive.Client(new URL(base, document.baseURI).href, pair, listeners);
+    clientPair = pair;
   }
   const end = await client.run({prompt, settings});
   if (end.kind === "stopped") return "Stopped.";
   DsbdPage.showLive({whole: end.trace});
   const {seconds} = end.trace.result.stats;
   const took = seconds < 0.1 ? "under 0.1 s" : `${seconds.toFixed(1)} s`;
-  return `Decoded in this browser: ${told()}, ${took}.`;
+  return `Decoded in this browser: ${progress()}, ${took}.`;
 }
 
 function show(running) {

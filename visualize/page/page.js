@@ -71,14 +71,14 @@ globalThis.DsbdPage = (() => {
   const tabs = () => [...document.querySelectorAll("#tabs > .tab-wrapper [role=tab]")];
   const nameOf = (tab) => tab?.dataset.tabId ?? FIRST;
   const chosen = () => nameOf(tabs().find((tab) => tab.getAttribute("aria-selected") === "true"));
-  const asked = () => {
+  const named = () => {
     const name = location.hash.slice(1);
     return tabs().some((tab) => nameOf(tab) === name) ? name : FIRST;
   };
   let goal = null; // Gradio needs a moment to show another tab
 
   function goTo() {
-    goal = asked();
+    goal = named();
     if (goal === chosen()) goal = null;
     else {
       tabs()
@@ -87,10 +87,10 @@ globalThis.DsbdPage = (() => {
     }
   }
 
-  function told() {
+  function remember() {
     const name = chosen();
     if (goal !== null && name !== goal) return;
-    if (goal === null && name !== asked()) {
+    if (goal === null && name !== named()) {
       history.pushState(null, "", location.pathname + location.search + (name === FIRST ? "" : `#${name}`));
     }
     goal = null;
@@ -99,7 +99,7 @@ globalThis.DsbdPage = (() => {
   function begin() {
     const bar = document.querySelector("#tabs > .tab-wrapper");
     if (!tabs().length) return requestAnimationFrame(begin);
-    new MutationObserver(told).observe(bar, {subtree: true, attributeFilter: ["aria-selected"]});
+    new MutationObserver(remember).observe(bar, {subtree: true, attributeFilter: ["aria-selected"]});
     addEventListener("popstate", goTo);
     goTo();
   }

@@ -43,7 +43,7 @@ function draw(decode) {
 const beforeReload = remembered(); // what this tab asked before it was loaded again
 let question = null; // what the form asks: {pair, prompt}
 
-/* An answer to something else than the form asks is dimmed. Returns what the line beside the examples says. */
+/* The answer to another question than that of the form is dimmed. Returns the note beside the examples. */
 function showWhetherOlder() {
   const isOlder = Boolean(shown && shown !== running && question && !isAnswerTo(question, shown.trace, facts));
   answer.element.classList.toggle("is-older", isOlder);
@@ -59,7 +59,7 @@ DsbdPage.ask = (pair, prompt) => {
   return showWhetherOlder();
 };
 
-/* An example, and what is said of its recording, which is shown if there is one with what is to be kept. */
+/* Returns the prompt of an example and its note; its recording with the chosen preset is shown, if there is one. */
 DsbdPage.example = (index, pair, preset) => {
   const prompt = facts.examples[pair][index];
   const note = DsbdPage.ask(pair, prompt);
@@ -96,10 +96,10 @@ function droppedIn({trials, nodes, layers}, forest) {
 /* The end of a run: the place that its link names, else the two lanes, and the iteration with the most tokens at its
  * first guess that fell, whose arithmetic stands beside the forest. */
 function openEnd() {
-  const asked = /^#iteration=(\d{1,9})&step=(\d{1,9})$/.exec(goal);
+  const linked = /^#iteration=(\d{1,9})&step=(\d{1,9})$/.exec(goal);
   goal = "";
-  if (asked) {
-    viewer.goto({it: asked[1] - 1, step: asked[2] - 1});
+  if (linked) {
+    viewer.goto({it: linked[1] - 1, step: linked[2] - 1});
     return;
   }
   const {iterations, models, settings} = shown.trace;
@@ -192,7 +192,7 @@ function offer() {
   list.value = shown?.name ?? "";
 }
 
-/* The form holds what the link asked for; a link that asks for nothing, or for what is wrong, shows a recording. */
+/* The form holds what the link names; without a link, or with a wrong one, a recording is shown. */
 DsbdPage.followLink = (runs) => {
   const isLink = ["pair", "prompt"].some((name) => new URLSearchParams(location.search).has(name));
   if (runs) setTimeout(pressRun, 150);
@@ -241,8 +241,8 @@ DsbdPage.choose = async (name, fills = true) => {
   if (running?.name === name) draw(running);
   else if (saved.own.has(name)) draw(saved.own.get(name));
   else {
-    const answer = await fetch(addressOf(`traces/${name}.json.gz`, facts));
-    const trace = JSON.parse(await DsbdPage.gunzipped(await answer.blob()));
+    const response = await fetch(addressOf(`traces/${name}.json.gz`, facts));
+    const trace = JSON.parse(await DsbdPage.gunzipped(await response.blob()));
     if (own !== turn) return; // another one was chosen meanwhile
     draw(recordedAs(name, trace));
   }
@@ -299,7 +299,7 @@ function further() {
   setTimeout(pressRun, 300);
 }
 
-/* While a run goes on, there is Stop in the place of Run. */
+/* While a run goes on, Stop stands where Run was. */
 function pressRun() {
   const button = document.querySelector("#run");
   if (button) button.click();
@@ -313,7 +313,7 @@ function say(words) {
 
 /* ---- share --------------------------------------------------------------------------------- */
 
-const place = () => {
+const position = () => {
   const {it, step} = viewer.where();
   return `iteration=${it + 1}&step=${step + 1}`;
 };
@@ -324,7 +324,7 @@ async function link() {
   const isShown = isAnswerTo({pair, prompt}, shown.trace, facts) && shown.trace.settings.method === method;
   const field = find(".share-link");
   field.hidden = false;
-  field.value = linkTo(form, facts, isShown && place());
+  field.value = linkTo(form, facts, isShown && position());
   say(`${await copyText(field)}. The link runs this prompt with these settings.`);
 }
 
@@ -337,7 +337,7 @@ const DO = {
   why: () => viewer.show("cut"),
   further,
   link,
-  page: async () => DsbdPage.save("dsbd.html", await pageOf(shown.trace, place(), facts), "text/html"),
+  page: async () => DsbdPage.save("dsbd.html", await pageOf(shown.trace, position(), facts), "text/html"),
   picture: () => viewer.picture(),
   trace: () => saveTrace(shown, facts),
   copy: copyProgram,

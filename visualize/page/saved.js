@@ -25,7 +25,7 @@ export class SavedDecodes {
     if (this.own.size > MOST) this.own.delete(this.own.keys().next().value);
   }
 
-  /* What is known of a recording; undefined if the name is that of another decode. */
+  /* The facts of a recording; undefined if the name is that of another decode. */
   recording(name) {
     return this.facts.recorded.find((one) => one.name === name);
   }

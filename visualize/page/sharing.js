@@ -2,22 +2,22 @@
 
 export const addressOf = (name, {own}) => new URL(`${own}/${name}`, document.baseURI).href;
 
-/* The address that runs what the form holds; place: of the step that it shows, or nothing. */
-export function linkTo([pair, prompt, method, ...values], facts, place) {
+/* The address that runs what the form holds; position: of the step that it shows, or nothing. */
+export function linkTo([pair, prompt, method, ...values], facts, position) {
   const query = new URLSearchParams({prompt, method, pair});
   facts.fields.forEach((field, at) => {
     const isOwn = facts.reads[method].includes(field) && values[at] !== facts.defaults[field];
     if (isOwn) query.set(field, values[at]);
   });
-  return `${location.origin}${location.pathname}?${query}${place ? `#${place}` : ""}`;
+  return `${location.origin}${location.pathname}?${query}${position ? `#${position}` : ""}`;
 }
 
-export async function pageOf(trace, place, facts) {
+export async function pageOf(trace, position, facts) {
   const template = await (await fetch(addressOf("page.html", facts))).text();
   const bytes = await globalThis.DsbdPage.gzipped(JSON.stringify(trace));
   let packed = "";
   for (const byte of bytes) packed += String.fromCharCode(byte);
-  const here = {TRACE: btoa(packed), PLACE: place, HOME: location.origin + location.pathname};
+  const here = {TRACE: btoa(packed), PLACE: position, HOME: location.origin + location.pathname};
   return template.replace(/(TRACE|PLACE|HOME)-OF-THE-READER/g, (_, name) => here[name]);
 }
 

@@ -6,7 +6,7 @@ from visualize.theme import STYLES, TREE_MARKS, Theme, palette
 
 SANS = ("ui-sans-serif", "system-ui", "-apple-system", "Segoe UI", "Noto Sans", "DejaVu Sans", "sans-serif")
 MONO = ("ui-monospace", "SF Mono", "Cascadia Code", "DejaVu Sans Mono", "Menlo", "Consolas", "monospace")
-PLACES: dict[Theme, str] = {"light": ".gradio-container", "dark": "body.dark .gradio-container"}
+SELECTORS: dict[Theme, str] = {"light": ".gradio-container", "dark": "body.dark .gradio-container"}
 
 
 def page_theme() -> gr.themes.Base:
@@ -53,6 +53,6 @@ def page_theme() -> gr.themes.Base:
 def mark_colors() -> str:
     """The colours of the marks below words, in both themes: those of the viewer."""
     return "".join(
-        f"{place} {{{' '.join(f'--o-{mark}: {STYLES[mark].color(theme)};' for mark in TREE_MARKS)}}}"
-        for theme, place in PLACES.items()
+        f"{selector} {{{' '.join(f'--o-{mark}: {STYLES[mark].color(theme)};' for mark in TREE_MARKS)}}}"
+        for theme, selector in SELECTORS.items()
     )

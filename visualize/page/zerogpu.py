@@ -29,17 +29,17 @@ def on_gpu(task: Task) -> Task:
 def _on_one_thread(task: Task) -> Task:
     """ZeroGPU forks a process for the task. The threads of OpenMP do not survive a fork, and using them would hang."""
 
-    def called(*given: Any) -> Generator[Any, None, None]:
+    def called(*arguments: Any) -> Generator[Any, None, None]:
         with torch_threads(1):
-            yield from task(*given)
+            yield from task(*arguments)
 
     return called
 
 
 def _with_words(lent: Task) -> Task:
-    def called(*given: Any) -> Generator[Any, None, None]:
+    def called(*arguments: Any) -> Generator[Any, None, None]:
         try:
-            yield from lent(*given)
+            yield from lent(*arguments)
         except gr.Error as error:
             raise PageError(str(error.message)) from None
 
