@@ -19,7 +19,7 @@ COUPLED = replace(ALL, forest=None)
 FOUR = replace(ALL, draft_depth=4)
 SPECULATIVE = dsbd.DecodingSettings(method="speculative", draft_depth=AUTO)
 SEARCHES = dsbd.DecodingSettings(method="speculative_beam_search", draft_depth=AUTO, draft_width=AUTO)
-GIVEN = [ALL, FOUR, COUPLED, replace(COUPLED, cover_width=3), replace(ALL, draft_width=9), SPECULATIVE, SEARCHES]
+EVERY = [ALL, FOUR, COUPLED, replace(COUPLED, cover_width=3), replace(ALL, draft_width=9), SPECULATIVE, SEARCHES]
 
 
 def measured(width, cover, seconds, continuation, *, method="dsbd", depth=4, decided=90, beams=4.0, forest="sampled"):
@@ -37,7 +37,7 @@ GUESSED = measured(12, 0, 0.02, 0.8, forest="coupled")
 
 
 @pytest.mark.parametrize(
-    ("asked", "tried", "values"),
+    ("settings", "tried", "values"),
     [  # a choice by layers alone or by time alone
         (ALL, [measured(6, 0, 0.02, 0.3), GOOD, measured(6, 24, 0.06, 0.9)], {"draft_width": 6, "cover_width": 8}),
         # speed from fewer beams, and a gain within the noise of short measurements
@@ -51,13 +51,13 @@ GUESSED = measured(12, 0, 0.02, 0.8, forest="coupled")
     ],
     ids=["most layers per second", "narrow", "slight", "does not pay", "guesses", "given depth", "chain", "search"],
 )
-def test_the_forest_with_most_layers_per_second_is_chosen(asked, tried, values):
-    plan = choose_forest(asked, [BASELINE, *tried])
+def test_the_forest_with_most_layers_per_second_is_chosen(settings, tried, values):
+    plan = choose_forest(settings, [BASELINE, *tried])
     assert values.items() <= plan.values.items()
-    chosen = replace(asked, **plan.values)
+    chosen = replace(settings, **plan.values)
     assert not chosen.is_auto
-    assert chosen.kind_of_forest == asked.kind_of_forest
-    assert ("depth_costs" in plan.values) == (asked.draft_depth == AUTO)
+    assert chosen.kind_of_forest == settings.kind_of_forest
+    assert ("depth_costs" in plan.values) == (settings.draft_depth == AUTO)
     assert ("does not pay" in plan.sentence) == (chosen.draft_depth == 0)
 
 
@@ -98,57 +98,57 @@ def test_the_best_of_many_estimates_has_to_win_once_more():
     assert seeds[-2 * auto.DUELS :] == [auto.RUNS + number for number in range(auto.DUELS) for _ in range(2)]
 
 
-@pytest.mark.parametrize("asked", GIVEN)
+@pytest.mark.parametrize("settings", EVERY)
 @pytest.mark.parametrize("continuation", [0.7, 0.96, 0.99])
-def test_measurements_go_as_deep_as_can_pay(asked, continuation):
+def test_measurements_go_as_deep_as_can_pay(settings, continuation):
     """Catches a plan that never leaves the measured depth, a deep one for text that no draft foresees, one beyond a
     limit of the page or against what the user chose, a run that repeats another's seed, a cost of a deep forest from
     its shallow iterations, and a division by a depth that no measurement reached where a prompt leaves little room."""
     for room in (1, 2, 5):
-        little = value_of(make_plan(asked, lambda one, room=room: run(0.9, min(one.draft_depth, room - 1)), room))
+        little = value_of(make_plan(settings, lambda one, room=room: run(0.9, min(one.draft_depth, room - 1)), room))
         assert little.values["draft_depth"] < room
     runs = []
-    plan = value_of(make_plan(asked, lambda one: runs.append(one) or run(continuation, one.draft_depth), room=100))
-    bounds = {auto._shape(one): one.draft_depth for one in auto.largest_tried(asked)}
+    plan = value_of(make_plan(settings, lambda one: runs.append(one) or run(continuation, one.draft_depth), room=100))
+    bounds = {auto._shape(one): one.draft_depth for one in auto.largest_tried(settings)}
     assert {one.seed for one in runs} == set(range(auto.RUNS + auto.DUELS))
     assert all(one.draft_depth <= bounds.get(auto._shape(one), 0) for one in runs)
     deepest = plan.values["draft_depth"]
-    (kind, width, cover) = auto._shape(replace(asked, **plan.values))
+    (kind, width, cover) = auto._shape(replace(settings, **plan.values))
     assert deepest <= min(bounds[kind, width, cover], auto.DEEPEST, auto.MEASURED_NODES // (width + cover))
-    given = {"forest": asked.kind_of_forest}
-    given |= {name: getattr(asked, name) for name in AUTOMATIC if getattr(asked, name) != AUTO}
-    chosen = vars(resolve(replace(asked, **plan.values)))
-    assert asked.method != "dsbd" or {name: chosen[name] for name in given} == given
-    if asked.draft_depth == AUTO:
+    fixed = {"forest": settings.kind_of_forest}
+    fixed |= {name: getattr(settings, name) for name in AUTOMATIC if getattr(settings, name) != AUTO}
+    chosen = vars(resolve(replace(settings, **plan.values)))
+    assert settings.method != "dsbd" or {name: chosen[name] for name in fixed} == fixed
+    if settings.draft_depth == AUTO:
         assert deepest == bounds[kind, width, cover] or continuation < 0.9
         costs = plan.values["depth_costs"]
         assert costs == pytest.approx([1 + 0.1 * depth for depth in range(deepest + 1)])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", [replace(ALL, replacement=False, cover_width=0), COUPLED, SPECULATIVE, SEARCHES])
-def test_auto_is_measured_once_and_replays_exactly(asked):
+@pytest.mark.parametrize("settings", [replace(ALL, replacement=False, cover_width=0), COUPLED, SPECULATIVE, SEARCHES])
+def test_auto_is_measured_once_and_replays_exactly(settings):
     """Catches a plan that is not kept, is measured at every decode, or depends on the clock once resolved; one that
     nobody can stop; one of a decode too short to measure in; and guesses that change the text."""
     pair = replace(toy_pair())
-    assert dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=1)).stats.layers == 1
+    assert dsbd.decode(pair, "Once upon", replace(settings, max_new_tokens=1)).stats.layers == 1
     auto._known.pop(pair)
     stop = Mock(side_effect=[False] * 39 + [True])
     with pytest.raises(dsbd.StoppedError):
-        dsbd.stream(pair, "Once upon", asked, cancel=stop)
-    assert (stop.call_count, known_plan(pair, asked)) == (40, None)
-    seen = list(api.DecodeRequest(pair, "Once upon", asked).planning())
+        dsbd.stream(pair, "Once upon", settings, cancel=stop)
+    assert (stop.call_count, known_plan(pair, settings)) == (40, None)
+    seen = list(api.DecodeRequest(pair, "Once upon", settings).planning())
     assert [step.done for step in seen] == [*range(1, len(seen) + 1)]
     assert seen[-1].total - len(seen) in (0, 2 * auto.DUELS)  # nothing is tried again where no forest seems to pay
-    assert list(api.DecodeRequest(pair, "Once upon", asked).planning()) == []
-    result = dsbd.decode(pair, "Once upon", replace(asked, max_new_tokens=24), record=True)
+    assert list(api.DecodeRequest(pair, "Once upon", settings).planning()) == []
+    result = dsbd.decode(pair, "Once upon", replace(settings, max_new_tokens=24), record=True)
     assert isinstance(result.settings, ResolvedSettings)
     assert dsbd.verify_trace(result.trace).failure is None
     again = dsbd.decode(pair, "Once upon", dsbd.DecodingSettings.from_dict(asdict(result.settings)))
     assert (again.beams, again.settings) == (result.beams, result.settings)
     plain = dsbd.decode(pair, "Once upon", method="beam_sampling", max_new_tokens=24)
     are_those = [beam.token_ids for beam in result.beams] == [beam.token_ids for beam in plain.beams]
-    assert are_those == (asked is COUPLED)
+    assert are_those == (settings is COUPLED)
 
 
 def test_a_plan_that_drafts_nothing_is_beam_sampling():

@@ -47,9 +47,9 @@ def test_every_method_keeps_its_limit_weighs_truly_and_says_the_same_again(metho
     """Catches a last forest that exceeds the limit, a decode that stops below it with beams alive, a second target
     forward in an iteration; a log-weight that is not the sum of the target's raw log-probabilities; randomness from the
     global state, sets whose order enters the result, and a recording that changes it."""
-    pair, asked = toy_pair(), dsbd.DecodingSettings(method=method, seed=5, max_new_tokens=new_tokens)
+    pair, chosen = toy_pair(), dsbd.DecodingSettings(method=method, seed=5, max_new_tokens=new_tokens)
     torch.manual_seed(1)
-    result = dsbd.decode(pair, PROMPT, asked)
+    result = dsbd.decode(pair, PROMPT, chosen)
     for beam in result.beams:
         ids = beam.token_ids
         assert len(ids) == new_tokens or (beam.finished and len(ids) < new_tokens)
@@ -61,7 +61,7 @@ def test_every_method_keeps_its_limit_weighs_truly_and_says_the_same_again(metho
     assert result.stats.new_tokens == len(result.token_ids)
     assert result.stats.target_calls == result.stats.iterations + 1  # and the prompt's
     torch.manual_seed(2)
-    again = dsbd.decode(pair, PROMPT, asked, record=True)
+    again = dsbd.decode(pair, PROMPT, chosen, record=True)
     assert torch.initial_seed() == 2
     assert (again.beams, again.trace.result.token_ids) == (result.beams, result.token_ids)
     assert result.trace is None
@@ -122,13 +122,13 @@ def test_a_text_is_what_the_tokens_add_to_the_prompt(method):
     pair, texts = make_pair(toy_pair().target, toy_pair().draft, llama_2_tokenizer()), []
     prompt, options = pair.encode("a a"), {"processors": [euros_and_letters]}
     for seed in range(12):
-        asked, settled = dsbd.DecodingSettings(method=method, max_new_tokens=12, seed=seed), ""
-        for update in dsbd.stream(pair, "a a", asked, **options):
+        chosen, settled = dsbd.DecodingSettings(method=method, max_new_tokens=12, seed=seed), ""
+        for update in dsbd.stream(pair, "a a", chosen, **options):
             assert update.settled_text.startswith(settled)
             settled = update.settled_text
         whole = pair.detokenize([*prompt, *update.result.token_ids])
         assert settled == update.text == whole[len(pair.detokenize(prompt)) :]
-        assert dsbd.decode(pair, "a a", asked, stop=" a", **options).text == cut(settled, [" a"])
+        assert dsbd.decode(pair, "a a", chosen, stop=" a", **options).text == cut(settled, [" a"])
         texts.append(settled)
     assert all(text.startswith(" a") for text in texts)
     assert all(any(part in text for text in texts) for part in ("\u20ac", "\ufffd"))
@@ -138,8 +138,8 @@ def test_a_text_is_what_the_tokens_add_to_the_prompt(method):
 def test_hypotheses_are_ranked_by_score(penalty):
     """Catches the likeliest text in place of the best one, and texts that are rated by another length penalty."""
     pair, watch = replace(toy_pair(), eos=frozenset(range(0, VOCABULARY, 5))), Iterations()
-    asked = settings(length_penalty=penalty, min_width=4, max_width=4)
-    for update in dsbd.stream(pair, PROMPT, asked, observers=[watch]):
+    chosen = settings(length_penalty=penalty, min_width=4, max_width=4)
+    for update in dsbd.stream(pair, PROMPT, chosen, observers=[watch]):
         layers = [layer for iteration in watch.seen for layer in iteration.layers]
         ended = [beam for layer in layers for beam in layer.beams if beam.node.token in pair.eos]
         scores = [beam.log_weight / beam.node.length**penalty for beam in ended]
@@ -164,12 +164,12 @@ def test_equal_scores_keep_the_order_in_which_they_came():
 
 
 def above(nodes) -> set[Node]:
-    """Return every node that the given ones stand on, the root included."""
-    found = set()
+    """Return all ancestors of some nodes, the root included."""
+    ancestors = set()
     for node in nodes:
         while (node := node.parent) is not None:
-            found.add(node)
-    return found
+            ancestors.add(node)
+    return ancestors
 
 
 @pytest.mark.parametrize("changes", CASES, ids=str)
@@ -227,9 +227,9 @@ def test_an_answer_that_ends_at_a_text_is_that_of_the_whole_decode(method):
     stream that shows what is cut off, and a trace of it that does not follow."""
     saved = 0
     for seed in range(4):
-        asked = dsbd.DecodingSettings(method=method, max_new_tokens=16, seed=seed)
-        whole, shown = dsbd.decode(toy_pair(), "Once", asked), ""
-        for update in dsbd.stream(toy_pair(), "Once", asked, stop=ENDS, record=True):
+        chosen = dsbd.DecodingSettings(method=method, max_new_tokens=16, seed=seed)
+        whole, shown = dsbd.decode(toy_pair(), "Once", chosen), ""
+        for update in dsbd.stream(toy_pair(), "Once", chosen, stop=ENDS, record=True):
             shown += update.delta
             assert shown == update.settled_text
             assert str(update) == update.text == cut(update.best.text, ENDS)
@@ -264,7 +264,7 @@ ADDS_PARTS = TEMPLATE.replace("{{ one.content }}", "{{ (one.content + [])[0].tex
 def test_the_type_of_a_prompt_decides(template, monkeypatch):
     """Catches ids that are read as text, a system message or a turn that is lost in silence, ids that a mask hides, and
     texts of a list that change each other."""
-    pair, asked = toy_pair(), dsbd.DecodingSettings(max_new_tokens=6)
+    pair, chosen = toy_pair(), dsbd.DecodingSettings(max_new_tokens=6)
     monkeypatch.setattr(pair.tokenizer, "chat_template", template)
     ids, written = pair.encode("Once", chat=False), "<system>Be brief.<user>Once:"
     tensor, whole = torch.tensor(ids), pair.tokenizer("Once", return_tensors="pt")
@@ -272,19 +272,19 @@ def test_the_type_of_a_prompt_decides(template, monkeypatch):
     same = {"Once": [ids, tuple(ids), [ids], tensor, tensor[None], tensor.numpy(), list(tensor.numpy()), whole, padded],
             written: [MESSAGES, tuple(MESSAGES)], "<user>Once:": [MESSAGES[1:], IN_PARTS]}  # fmt: skip
     for text, prompts in same.items():
-        expected = dsbd.decode(pair, text, asked, chat=False)
+        expected = dsbd.decode(pair, text, chosen, chat=False)
         for prompt in prompts:
-            found = dsbd.decode(pair, prompt, asked, record=True)
-            assert (found.beams, found.trace.prompt.text) == (expected.beams, text)
-            assert verify_trace.replay(found.trace, pair) == {"difference": None, "largest": 0.0}
-    alone = [dsbd.decode(pair, text, asked, chat=True).beams for text in ("Once", "One")]
-    assert [one.beams for one in dsbd.decode(pair, ["Once", "One"], asked, chat=True)] == alone
+            result = dsbd.decode(pair, prompt, chosen, record=True)
+            assert (result.beams, result.trace.prompt.text) == (expected.beams, text)
+            assert verify_trace.replay(result.trace, pair) == {"difference": None, "largest": 0.0}
+    alone = [dsbd.decode(pair, text, chosen, chat=True).beams for text in ("Once", "One")]
+    assert [one.beams for one in dsbd.decode(pair, ["Once", "One"], chosen, chat=True)] == alone
     with pytest.raises(PromptError, match="exceeds"):
-        dsbd.decode(pair, ["Once", "a" * 200], asked, observers=[Mock(spec=dsbd.Observer, on_start=pytest.fail)])
+        dsbd.decode(pair, ["Once", "a" * 200], chosen, observers=[Mock(spec=dsbd.Observer, on_start=pytest.fail)])
 
 
 @pytest.mark.parametrize(
-    ("template", "prompt", "said"),
+    ("template", "prompt", "message"),
     [
         ("Hello", "Once", r"template of toy/target leaves out message 1 of 1 \(role 'user'\)"),
         ("{{ messages[-1].content }}", MESSAGES, r"leaves out message 1 of 2 \(role 'system'\); leave it out"),
@@ -294,10 +294,10 @@ def test_the_type_of_a_prompt_decides(template, monkeypatch):
         (TEMPLATE, [{"role": "user", "content": None}], "content of a message is None; give a text"),
     ],
 )
-def test_a_chat_that_the_template_does_not_write_is_refused(template, prompt, said, monkeypatch):
+def test_a_chat_that_the_template_does_not_write_is_refused(template, prompt, message, monkeypatch):
     """Catches two prompts with the same ids, and an error from within."""
     monkeypatch.setattr(toy_pair().tokenizer, "chat_template", template)
-    with pytest.raises(PromptError, match=said):
+    with pytest.raises(PromptError, match=message):
         dsbd.decode(toy_pair(), prompt)
 
 
@@ -340,7 +340,7 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("prompt", "given", "error", "said"),
+    ("prompt", "options", "error", "message"),
     [
         ("a" * 100, {}, PromptError, "exceeds the context of 128 tokens of toy/target"),
         *[(wrong, {}, PromptError, r"prompt is an? .*; give a text, the ids of one \(list")
@@ -372,10 +372,10 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     ],
     ids=lambda value: str(value)[:30],
 )  # fmt: skip
-def test_what_cannot_be_decoded_is_named(prompt, given, error, said):
+def test_what_cannot_be_decoded_is_named(prompt, options, error, message):
     """Catches an AttributeError or a TypeError from within, and settings that are silently the defaults."""
-    with pytest.raises(error, match=said):
-        dsbd.stream(toy_pair(), prompt, **given) and dsbd.decode(toy_pair(), prompt, **given)
+    with pytest.raises(error, match=message):
+        dsbd.stream(toy_pair(), prompt, **options) and dsbd.decode(toy_pair(), prompt, **options)
 
 
 def test_a_pair_is_named_and_has_the_models_that_the_method_calls():

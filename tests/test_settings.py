@@ -72,7 +72,7 @@ def test_the_table_holds_every_setting():
         assert set(about.methods) <= set(METHODS)
 
 
-def test_what_is_told_of_the_settings_is_what_they_are():
+def test_tables_made_of_the_settings_are_up_to_date():
     """Catches a table of the documentation, or of the decoder in the browser, that was not made again."""
     makers = runpy.run_path(str(Path(__file__).resolve().parents[1] / ".ci" / "settings_tables.py"))
     for path, text in makers["files"]().items():
@@ -101,7 +101,7 @@ def test_a_method_refuses_what_it_does_not_read(method):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("values", "message"),
     [
         ({"min_width": 3, "max_width": 2}, "max_width is 2, below min_width 3"),
         ({"draft_depth": "auto", "depth_costs": (1, 1, 1, 1, 1)}, "depth_costs is .* draft_depth given"),
@@ -130,16 +130,16 @@ def test_a_method_refuses_what_it_does_not_read(method):
     ],
     ids=str,
 )
-def test_what_contradicts_itself_or_is_unknown_is_refused(given, said):
-    with pytest.raises(SettingsError, match=said):
-        DecodingSettings.from_dict(given)
+def test_what_contradicts_itself_or_is_unknown_is_refused(values, message):
+    with pytest.raises(SettingsError, match=message):
+        DecodingSettings.from_dict(values)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_resolves_to_itself_again(method):
     """Catches resolved settings that change when they are resolved again: a replay would differ."""
-    for asked in (DecodingSettings(method=method), DecodingSettings(method=method, **read_by(method))):
-        plan = resolve(asked)
+    for settings in (DecodingSettings(method=method), DecodingSettings(method=method, **read_by(method))):
+        plan = resolve(settings)
         assert resolve(plan) == plan
         plain = json.loads(json.dumps(asdict(plan)))
         assert resolve(DecodingSettings.from_dict(plain)) == plan
@@ -150,7 +150,7 @@ def test_every_method_resolves_to_itself_again(method):
 
 
 @pytest.mark.parametrize(
-    ("given", "resolved"),
+    ("values", "resolved"),
     [
         ({"draft_width": 5, "min_width": 2}, {"max_width": 5, "layer_slots": (5,) * 4}),
         ({"draft_width": 5, "min_width": 7}, {"max_width": 7}),
@@ -173,8 +173,8 @@ def test_every_method_resolves_to_itself_again(method):
     ],
     ids=str,
 )
-def test_what_a_method_implies(given, resolved):
-    plan = resolve(DecodingSettings(**given))
+def test_what_a_method_implies(values, resolved):
+    plan = resolve(DecodingSettings(**values))
     assert {name: getattr(plan, name) for name in resolved} == resolved
     with pytest.raises(SettingsError, match="stream resolve it"):
         ResolvedSettings(draft_depth="auto")
@@ -205,20 +205,25 @@ def test_a_text_is_one_value(name, text, value):
 def test_every_setting_is_a_flag():
     """Catches a field of DecodingSettings without a flag, and a value that does not arrive."""
     for method in METHODS:
-        given = {"method": method} | read_by(method)
+        values = {"method": method} | read_by(method)
         flags = ["decode", "--prompt", "x"]
-        for name, value in given.items():
+        for name, value in values.items():
             flag = name.replace("_", "-")
             flags += [f"--no-{flag}"] if value is False else [f"--{flag}", str(value).strip("()")]
-        assert settings_of_flags(parser().parse_args(flags)) == DecodingSettings(**given)
+        assert settings_of_flags(parser().parse_args(flags)) == DecodingSettings(**values)
 
 
 def test_numbers_of_other_libraries_are_plain_and_none_is_a_choice():
     """Catches a refused number of NumPy, a seed that nobody can give again, and a field whose name is dropped."""
-    given = {"temperature": np.float32(0.5), "top_k": np.int64(3), "draft_depth": torch.tensor(2), "landing": np.False_}
-    plain = DecodingSettings(**given)
+    values = {
+        "temperature": np.float32(0.5),
+        "top_k": np.int64(3),
+        "draft_depth": torch.tensor(2),
+        "landing": np.False_,
+    }
+    plain = DecodingSettings(**values)
     assert plain == DecodingSettings(temperature=0.5, top_k=3, draft_depth=2, landing=False)
-    assert [type(getattr(plain, name)) for name in given] == [float, int, int, bool]
+    assert [type(getattr(plain, name)) for name in values] == [float, int, int, bool]
     assert resolve_dtype(torch.float64, torch.device("cpu")) == resolve_dtype("float64", torch.device("cpu"))
     drawn = DecodingSettings(seed=None, top_k=None)
     assert (drawn.top_k, drawn == DecodingSettings(seed=drawn.seed, top_k=0)) == (0, True)
