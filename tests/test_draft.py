@@ -48,9 +48,9 @@ class TableRow:
     def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes) -> torch.Tensor:
         fed = [(*self.paths[parent], token) for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True)]
         self.paths += fed
-        asked = self.paths if self.is_first else fed
+        paths = self.paths if self.is_first else fed
         self.is_first = False
-        return torch.tensor([TABLES.next_token["draft"](path) for path in asked], dtype=torch.float64).log() + 1.0
+        return torch.tensor([TABLES.next_token["draft"](path) for path in paths], dtype=torch.float64).log() + 1.0
 
 
 def drafter(row, seed: int = 0, **settings) -> Drafter:
@@ -142,15 +142,15 @@ def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_abo
         alive, margins = tuple((one.path, one.multiplicity) for one in inputs), {}
         for layer in forest.drafted:
             distribution = layer.distribution
-            pairs = zip(
+            candidates = zip(
                 distribution.parent_indices.tolist(),
                 distribution.tokens.tolist(),
                 distribution.probs.tolist(),
                 strict=True,
             )
             probs = {
-                (*distribution.parents[place].token_ids(), token): 1.0 if distribution.ranked else q
-                for place, token, q in pairs
+                (*distribution.parents[index].token_ids(), token): 1.0 if distribution.ranked else q
+                for index, token, q in candidates
             }
             expected = process.distribution(alive, "draft")
             assert probs == pytest.approx(dict(expected), abs=EXACT)
@@ -178,12 +178,12 @@ def test_draws_follow_the_distribution(replacement, branching) -> None:
         (layer,) = drafted(one, [Beam(ROOT.child(0), 0.0)], 1).drafted
         drawn.append(tuple(node.token for node in layer.drafts))
     distribution = TABLES.next_token["draft"]((0,))
-    pairs = {(a, b): distribution[a] * distribution[b] / (1 if replacement else 1 - distribution[a])
+    expected = {(a, b): distribution[a] * distribution[b] / (1 if replacement else 1 - distribution[a])
              for a in range(4) for b in range(4) if replacement or a != b}  # fmt: skip
-    assert p_value(drawn, pairs) > FALSE_ALARM
+    assert p_value(drawn, expected) > FALSE_ALARM
 
 
-def test_pairs_below_the_least_probability_are_not_drafted() -> None:
+def test_candidates_below_the_least_probability_are_not_drafted() -> None:
     """Catches subnormal probabilities in Q: one divided by what is left of Q would be infinite."""
     row = TableRow()
     row.forward = lambda *_: torch.tensor([[0.0, -6.90, -6.92, -7.4]], dtype=torch.float64)
@@ -263,25 +263,25 @@ def test_copied_rows_break_ties_to_the_lowest_token(dtype: torch.dtype, top_k: i
     parents, tokens = torch.tensor([4, 0, 1]), torch.tensor([7, 199, 3])
     rows, own = copied_next_tokens(logits, top_k, "target", parents, tokens)
     exact = logits.double().log_softmax(1).numpy()
-    for row, (found, log_probs) in enumerate(rows):
+    for row, (ids, log_probs) in enumerate(rows):
         order = np.argsort(-logits[row].double().numpy(), kind="stable")[: top_k or None]
-        assert found.tolist() == sorted(order.tolist())
-        assert np.allclose(log_probs, exact[row][found], atol=1e-5)
+        assert ids.tolist() == sorted(order.tolist())
+        assert np.allclose(log_probs, exact[row][ids], atol=1e-5)
     assert np.allclose(own, exact[parents, tokens], atol=1e-5)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 3), st.integers(1, 2000), st.integers(1, 9), st.integers(0, 2**31))
 def test_the_largest_entries_come_best_first(rows: int, size: int, count: int, seed: int) -> None:
-    """Catches a tie broken away from the lowest place, and zeros of two signs that do not tie."""
+    """Catches a tie broken away from the lowest index, and zeros of two signs that do not tie."""
     values = torch.randint(-4, 4, (rows, size), generator=torch.Generator().manual_seed(seed)).float()
     values[values == 3] = -torch.inf
     values[:, ::5] *= -1.0  # some zeros become -0.0
     values[values == torch.inf] = -3e38
     count = min(count, size)
     order = values.sort(dim=1, descending=True, stable=True)
-    places, best = read_keys(top_keys(values, count).numpy())
-    assert places.tolist() == order.indices[:, :count].tolist()
+    indices, best = read_keys(top_keys(values, count).numpy())
+    assert indices.tolist() == order.indices[:, :count].tolist()
     assert best.tolist() == order.values[:, :count].tolist()
 
 
@@ -296,20 +296,20 @@ def test_a_few_tokens_more_than_asked_for_change_no_joint_distribution(rows, siz
     log_probs = token_log_probs(logits).numpy()
     orders = [np.argsort(-row, kind="stable")[:top_k] for row in log_probs]
     exact = [TopTokens(order, row[order].astype(np.float64)) for order, row in zip(orders, log_probs, strict=True)]
-    weights, counts = [-0.25 * place for place in range(rows)], [1 + place % 2 for place in range(rows)]
+    weights, counts = [-0.25 * row for row in range(rows)], [1 + row % 2 for row in range(rows)]
     several = [host_next_tokens(logits, top_k, "target"), copied_next_tokens(logits, top_k, "target")[0]]
     for row, more, order in zip(log_probs, several[0], orders, strict=True):
         assert set(order[row[order] > -np.inf].tolist()) <= set(more.tokens.tolist())
     twin = joint_distribution(exact, weights, counts, ResolvedSettings(top_k=top_k))
-    for found in several:
-        assert all((np.diff(row.tokens) > 0).all() for row in found)
-        distribution = joint_distribution(found, weights, counts, ResolvedSettings(top_k=top_k))
+    for next_tokens in several:
+        assert all((np.diff(row.tokens) > 0).all() for row in next_tokens)
+        distribution = joint_distribution(next_tokens, weights, counts, ResolvedSettings(top_k=top_k))
         assert np.array_equal(distribution.keys, twin.keys)
         assert np.array_equal(distribution.probs, twin.probs)
         assert np.array_equal(distribution.log_weights, twin.log_weights)
 
 
-@pytest.mark.parametrize("rows_of", [host_next_tokens, lambda *given: copied_next_tokens(*given)[0]])
+@pytest.mark.parametrize("rows_of", [host_next_tokens, lambda *args: copied_next_tokens(*args)[0]])
 @pytest.mark.parametrize("top_k", [0, 1])
 def test_nan_is_refused(rows_of, top_k) -> None:
     """Catches a row without tokens where the model failed; minus infinity is a number here."""
