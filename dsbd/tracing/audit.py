@@ -75,10 +75,10 @@ def verify_trace(trace: Trace) -> AuditReport:
       where nothing landed or was left; ``settings.top_p`` where it cut, or would have cut nothing; ``settings.top_k``
       below a top_p that cuts, or at temperature 0 or below 0.15; ``settings.temperature`` of lone candidates and at 0;
       ``settings.draft_width`` where Q has no more, or a joint test tries one beam; ``settings.cover_width`` near
-      top_k; ``settings.min_width``, ``settings.forest`` without drafts; ``settings.branching`` of layers that were
-      not reached; ``settings.length_penalty`` of one token; ``settings.max_new_tokens`` where all beams ended;
-       ``settings.early_stopping`` that ends this decode at the same token;
-      ``settings.method`` where it implies the other settings, too; and the seed, if both are changed.
+      top_k; ``settings.min_width`` without drafts; ``settings.branching`` of layers that were not reached;
+      ``settings.length_penalty`` of one token; ``settings.max_new_tokens`` where all beams ended;
+      ``settings.early_stopping`` that ends this decode at the same token;
+      ``settings.method`` where it implies the other settings; and the seed of a sampled forest, if both are changed.
 
     Raises:
         TraceError: ``trace`` is not a :class:`Trace`.
