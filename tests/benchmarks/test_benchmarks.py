@@ -20,12 +20,12 @@ def test_each_fault_still_has_its_place(fault):
 @pytest.mark.parametrize(("new", "caught"), [("number < 0", True), ("number  > 0", False)])
 def test_a_fault_is_caught_or_missed(tmp_path, new, caught):
     """Catches a program that plants nothing, says caught of everything, or leaves the fault behind."""
-    (tmp_path / "dsbd" / "distribution").mkdir(parents=True)
-    (tmp_path / "tests" / "distribution").mkdir(parents=True)
-    file = tmp_path / "dsbd" / "distribution" / "sign.py"
+    (tmp_path / "dsbd" / "verification").mkdir(parents=True)
+    (tmp_path / "tests" / "verification").mkdir(parents=True)
+    file = tmp_path / "dsbd" / "verification" / "sign.py"
     file.write_text("def positive(number):\n    return number > 0\n")
     test = "from dsbd.verification.sign import positive\ndef test():\n    assert positive(1)\n"
-    (tmp_path / "tests" / "distribution" / "test_sign.py").write_text(test)
+    (tmp_path / "tests" / "verification" / "test_sign.py").write_text(test)
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
     assert is_caught(Fault("dsbd/verification/sign.py", "number > 0", new), tmp_path) is caught
     assert file.read_text().count("number > 0") == 1

@@ -48,7 +48,7 @@ class PacedRunner(Runner):
         try:
             for step in super()._work(*arguments):
                 time.sleep(self.pace)
-                self.steps += 1
+                self.steps += getattr(step, "iteration", None) is not None
                 yield step
         finally:
             self.at_once -= 1
