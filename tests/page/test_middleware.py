@@ -4,6 +4,7 @@ import json
 import re
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from types import SimpleNamespace
 
 import httpx
@@ -263,7 +264,7 @@ def test_a_tool_ends_with_its_caller():
 def test_the_real_page_is_closed_alike(toys, root, monkeypatch):
     """Catches a way that Gradio's router knows and the table above does not."""
     monkeypatch.setenv("GRADIO_ROOT_PATH", root)
-    with served(toys, root_path=root) as address:
+    with served(copy(toys), root_path=root) as address:
         local = "http://127.0.0.1:" + address.split(":")[2].split("/")[0]
         for path in CLOSED:
             for method in ("GET", "POST", "HEAD"):

@@ -9,6 +9,7 @@ import sys
 import time
 from argparse import Namespace
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from importlib.machinery import ModuleSpec
@@ -314,7 +315,7 @@ def test_a_comparison_gives_way_to_a_run_that_waits(toys, monkeypatch):
 
 def test_frames_are_as_wide_as_the_outputs(toys):
     """A frame one value short would put every value into its neighbour's place; and all runs wait in one line."""
-    in_line = [function for function in build_page(toys).fns.values() if function.concurrency_id == "gpu"]
+    in_line = [function for function in build_page(copy(toys)).fns.values() if function.concurrency_id == "gpu"]
     assert {function.concurrency_limit for function in in_line} == {1}
     assert sorted(len(function.outputs) for function in in_line if function.api_visibility == "private") == [6, 6]
 
