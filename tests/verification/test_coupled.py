@@ -261,8 +261,6 @@ def test_guesses_change_nothing_but_the_time(numbers, pairs: list[Pair]) -> None
         for method in ("beam_sampling", *["sampling"] * (width == 1)):
             plain = dsbd.decode(pair, prompt, read_settings(method, **values, num_beams=width), **options)
             assert ours.text == plain.text, number
-            if "stop" in options:
-                continue  # with guesses some more tokens may be decided behind the end
             expected = [replace(one, log_weight=near(one.log_weight), score=near(one.score)) for one in plain.beams]
             assert ours.beams == expected, number
             assert ours.stats.layers == plain.stats.layers
