@@ -330,14 +330,14 @@ class Session:
         iteration.output_beams, iteration.slots_kept = self.beams, self._target.slots
         iteration.seconds = self._clock.iteration_seconds
 
-    def _answers(self, alive: Sequence[Beam]) -> bool:
-        """Return True if the answer ends behind a layer that leaves these beams."""
-        self._is_answered = self._start.is_answered(self._candidates(alive))
+    def _answers(self, alive: Sequence[Beam], finished: Sequence[Hypothesis]) -> bool:
+        """Return True if the answer ends behind a layer that leaves these beams; the last one asked about decides."""
+        self._is_answered = self._start.is_answered(self._candidates(alive, finished))
         return self._is_answered
 
     def update(self, before: Sequence[Hypothesis], result: DecodingResult | None = None) -> Update:
         """Return the present state, after that with the candidates ``before``."""
-        return Update(self._start, self._candidates(self.beams), result, before)
+        return Update(self._start, self._candidates(self.beams, self._finished), result, before)
 
     def result(self) -> DecodingResult:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""
@@ -346,9 +346,9 @@ class Session:
         stats = self._tally.stats(len(ids), self._clock, self._target, self._draft)
         return DecodingResult(cut(beams[0].text, self._start.stop), ids, beams, stats, self._settings)
 
-    def _candidates(self, alive: Sequence[Beam]) -> list[Hypothesis]:
+    def _candidates(self, alive: Sequence[Beam], finished: Sequence[Hypothesis]) -> list[Hypothesis]:
         """Return what can be the result or grow into it: of the finished hypotheses only the best one."""
-        return self._ranked(_best_first(self._finished)[:1], alive)
+        return self._ranked(_best_first(finished)[:1], alive)
 
     def _ranked(self, finished: Sequence[Hypothesis], beams: Sequence[Beam]) -> list[Hypothesis]:
         """Return finished hypotheses and beams that are alive, best first."""

@@ -206,7 +206,7 @@ def up_to_end(
     finished: list[Hypothesis],
     settings: ResolvedSettings,
     eos: Collection[int],
-    is_answered: Callable[[Sequence[Beam]], bool] = lambda alive: False,
+    is_answered: Callable[[Sequence[Beam], Sequence[Hypothesis]], bool] = lambda alive, finished: False,
 ) -> list[VerifiedLayer]:
     """Return the layers of an iteration up to the one that ends the decode, if one does.
 
@@ -218,7 +218,8 @@ def up_to_end(
         finished: the hypotheses of the iterations before; those of the layers that are returned are added.
         settings: max_width, max_new_tokens, early_stopping and length_penalty are read.
         eos: token ids that end a beam.
-        is_answered: whether a decode ends with the beams that a layer leaves alive, and with ``finished``.
+        is_answered: whether a decode may end with the beams that a layer leaves alive and what has finished. An answer
+            stays one, so most iterations ask once, at their last layer.
 
     >>> from dsbd.verification import toy
     >>> from dsbd.verification.verify import verify
@@ -227,11 +228,19 @@ def up_to_end(
     >>> [layer.outcome for layer in up_to_end(layers, finished, toy.settings(early_stopping=True), toy.EOS)]
     ['stopped']
     """
-    for number, layer in enumerate(layers, 1):
+    kept, counts = list[VerifiedLayer](), list[int]()
+    for layer in layers:
         ended = [beam for beam in layer.beams if beam.node.token in eos]
         finished += [score_hypothesis(beam, settings.length_penalty, True) for beam in ended]
-        if layer.living and ends_early(finished, layer.living, settings):
-            return [*layers[: number - 1], replace(layer, living=[], outcome="stopped")]
-        if layer.living and is_answered(layer.living):
-            return [*layers[:number]]
-    return list(layers)
+        counts.append(len(finished))
+        is_end = bool(layer.living) and ends_early(finished, layer.living, settings)
+        kept.append(replace(layer, living=[], outcome="stopped") if is_end else layer)
+        if is_end:
+            break
+    if kept[-1].living and not is_answered(kept[-1].living, finished):
+        return kept
+    for number, (layer, count) in enumerate(zip(kept, counts, strict=True), 1):
+        if layer.living and is_answered(layer.living, finished[:count]):
+            del finished[count:]
+            return kept[:number]
+    return kept
