@@ -75,7 +75,7 @@ def distributions(state: DecodingState, ids: Sequence[int]) -> tuple[torch.Tenso
 
 def pass_times(states: Sequence[DecodingState], ids: Sequence[int]) -> list[list[float]]:
     """Return median milliseconds by state and size of a pass; all take turns, and the first round warms up."""
-    beams, rounds = [opened(state, ids[:START]) for state in states], []
+    beams, rounds = [opened(state, ids[:START]) for state in states], list[list[float]]()
     for _ in range(ROUNDS + 1):
         rounds.append([])
         for size, (state, beam) in ((size, one) for size in PASSES for one in zip(states, beams, strict=True)):
@@ -99,8 +99,8 @@ def compare_models() -> list[dict[str, Any]]:
         after, moved = distributions(new_state(pair.target), ids)
         overlap = float(torch.minimum(after, reference).sum(1).mean())
         row = {"milliseconds": took, "mean_moved": moved.mean(0).tolist(), "worst_moved": moved.amax(0).tolist()}
-        took, *moves = (" / ".join(f"{one:.3g}" for one in figures) for figures in row.values())
-        print(f"| {pair.target.numbers} | {took} | {overlap:.2%} | {' | '.join(moves)} |", flush=True)
+        cells = (" / ".join(f"{one:.3g}" for one in figures) for figures in row.values())
+        print(f"| {pair.target.numbers} | {next(cells)} | {overlap:.2%} | {' | '.join(cells)} |", flush=True)
         rows.append({"weights": pair.target.numbers, "overlap": overlap} | row)
     return rows
 
