@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 ARTICLE = read_lesson(asset_path("article/article.md"))
 ARTICLE_TRACE = Trace.load(ARTICLE.trace)
 ARGUMENTS = {"decode": "'trace.json.gz'", "width": "'trace.json.gz'", "forest": "'trace.json.gz', 1",
-             "pareto": "read('table.json')", "speed": "read('bench.json')"}  # fmt: skip
+             "pareto": "read('table.json')"}  # fmt: skip
 """Of each public figure, in a notebook beside these files."""
 VIEWERS = ("'trace.json.gz'", "'nasty.json.gz', iteration=2", "'trace.json.gz', height=500")
 """Arguments of the viewers in that notebook."""
@@ -240,8 +240,6 @@ def test_every_figure_and_viewer_is_seen_in_a_notebook_that_was_executed_and_sav
     TRACE.save(tmp_path / "trace.json.gz")
     nasty_trace().save(tmp_path / "nasty.json.gz")
     shutil.copy(ROOT / "benchmarks/results/sql-table.json", tmp_path / "table.json")
-    bench = json.loads((ROOT / "benchmarks/results/0.3B-cpu.json").read_text(encoding="utf-8"))["methods"]
-    (tmp_path / "bench.json").write_text(json.dumps(bench), encoding="utf-8")
     names = [name for name in dir(visualize) if name.endswith("_figure")]
     calls = [f"visualize.{name}({ARGUMENTS[name.removesuffix('_figure')]})" for name in names]
     opening = f"""import json, sys; sys.path.insert(0, {str(ROOT)!r}); import visualize

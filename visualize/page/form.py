@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib import resources
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -20,10 +19,11 @@ from dsbd.util import SMOLLM2, asset_path
 from visualize.pages.live import QUESTION
 
 from .limits import Limits, check_prompt, check_tokens
+from .parts import read
 
 SQL = "bundled:sql"
 """The pair whose prompts are questions: a visitor types the question alone."""
-_CONTENT = json.loads((resources.files("visualize.page") / "examples.json").read_text(encoding="utf-8"))
+_CONTENT = json.loads(read("examples.json"))
 EXAMPLES: dict[str, dict[str, str]] = _CONTENT["prompts"]
 """Example prompts of each pair by the words on their buttons, four for every pair; ``others``: of all other pairs."""
 EXAMPLES["bundled:memory"] = {
