@@ -18,8 +18,8 @@ PLOT, ENTRY = 380, 20
 def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
     """Draw quality against tokens per second, with 95 % intervals, and a line through those that none beats in both.
 
-    ``source`` is a table of ``bench`` or ``eval``, or a race (then the intervals are over seeds or questions): a record,
-    or its plain data. A system without speed or quality is left out.
+    ``source`` is a table of ``bench`` or ``eval``, or a race, whose intervals are over seeds or questions: a record, or
+    its plain data. A system without speed or quality is left out.
 
     Example:
         >>> visualize.pareto_figure(table)

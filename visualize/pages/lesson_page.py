@@ -14,10 +14,9 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import check_output
 from visualize.files import write
 from visualize.forest import forest_graph, steps_of
-from visualize.pages import document
-from visualize.pages.document import PageAssets, data_element
+from visualize.pages.document import data_element, packed, render
 from visualize.pages.lesson import Block, Lesson, LessonCard, Place, markdown, place_in, read_lesson, read_tables
-from visualize.pages.live import live_element, with_live
+from visualize.pages.live import live_element
 from visualize.svg import describe, forest_svg
 from visualize.viewer.bundle import classic
 from visualize.words import Words
@@ -46,39 +45,37 @@ def export_lesson(source: str | Path, path: str | Path) -> None:
     """
     lesson = read_lesson(source)
     check_output(path, "HTML", source, lesson.trace)
-    write(path, lesson_page(lesson, document.inline_assets(document.page_file("lesson.css"))))
+    write(path, lesson_page(lesson))
 
 
-def lesson_page(lesson: Lesson, assets: PageAssets, *, back: str = "", live: str = "") -> str:
+def lesson_page(lesson: Lesson, folder: str = "", *, back: str = "", live: str = "") -> str:
     """Return the page as a string.
 
     Args:
         lesson: as :func:`read_lesson` returns it.
-        assets: what the page needs.
+        folder: as for :func:`render`.
         back: address of the page that lists all lessons; empty = no link to it.
         live: address of the folder of ``live_files``, with a slash, for decoding in the browser; empty = none.
 
     Raises:
         LessonError: a card names what the trace does not have, or the trace cannot be read.
     """
-    if live and any("live" in card.blocks for card in lesson.cards):
-        assets = with_live(assets, live)
-    return _page(lesson, assets, live, Words(lesson.language).below("page.lesson."), is_article=False, back=back)
+    live = live if any("live" in card.blocks for card in lesson.cards) else ""
+    labels = Words(lesson.language).below("page.lesson.")
+    return _page(lesson, folder=folder, live=live, labels=labels, is_article=False, back=back)
 
 
-def article_page(lesson: Lesson, assets: PageAssets, links: dict[str, str]) -> str:
+def article_page(lesson: Lesson, folder: str, links: dict[str, str]) -> str:
     """Return the page as a string; ``links`` are those at its end: their texts, by address.
 
     Raises: LessonError: a card asks a question, or names what the trace does not have, or the trace cannot be read.
     """
     if question := next((card for card in lesson.cards if card.options), None):
         raise LessonError(f"{lesson.path.name}, line {question.line}: an article asks nothing; leave the options out")
-    return _page(lesson, assets, "", {}, is_article=True, links=links)
+    return _page(lesson, folder=folder, live="", labels={}, is_article=True, links=links)
 
 
-def _page(
-    lesson: Lesson, assets: PageAssets, live: str, labels: dict[str, str], *, is_article: bool, **values: Any
-) -> str:
+def _page(lesson: Lesson, *, live: str, **values: Any) -> str:
     try:
         trace, words = Trace.load(lesson.trace), Words(lesson.language)
     except TraceError as error:
@@ -87,10 +84,9 @@ def _page(
     has_lab = any("lab" in card.blocks for card in lesson.cards)
     stopped = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
     cards = [_card(lesson, card, stop, printed, trace, words, live) for card, stop, printed in stopped]
-    return document.render(
-        "lesson.html", assets, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards,
-        is_article=is_article, trace=document.trace_element(trace), labels=labels,
-        lab=document.packed_element("lab-script", document.packed(classic(LAB_ENTRY))) if has_lab else "", **values,
+    return render(
+        "lesson.html", live=live, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards, trace=trace,
+        lab=packed(classic(LAB_ENTRY)) if has_lab else "", **values,
     )  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from dsbd.methods import READS
 from dsbd.settings import EVERY_METHOD
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
-from visualize.pages.document import PageAssets, data_element, style
-from visualize.viewer.bundle import classic, joined, source
+from visualize.pages.document import data_element
+from visualize.viewer.bundle import classic, joined
 from visualize.words import Words
 
 FOLDER = "live"  # the folder of shared files, beside the pages that decode
@@ -91,12 +90,6 @@ def repeatable(resolved: dict[str, Any]) -> dict[str, Any]:
         return {"method": METHODS[0]}
     names = [*EVERY_METHOD, *READS[resolved["method"]]]
     return {"method": resolved["method"]} | {name: resolved[name] for name in names}
-
-
-def with_live(assets: PageAssets, base: str) -> PageAssets:
-    """Return the assets of a page that has forms too; ``base`` as for :func:`live_element`."""
-    script = Markup('<script src="{}live.js" defer></script>').format(base)
-    return replace(assets, head=assets.head + style(source("live/live.css")), body=assets.body + script, fetches=True)
 
 
 def live_files() -> dict[str, Path | str]:
