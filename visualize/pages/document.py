@@ -8,15 +8,13 @@ import base64
 import gzip
 import json
 from functools import lru_cache
-from importlib import resources
 from string import ascii_uppercase
 from typing import Any
 
-from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from visualize.files import TEMPLATES
-from visualize.viewer.bundle import viewer_assets
+from visualize.viewer.bundle import source, viewer_assets
 from visualize.words import Words
 
 _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
@@ -37,14 +35,9 @@ def render(template: str, *, folder: str = "", live: str = "", language: str = "
     return TEMPLATES.get_template(f"pages/{template}").render(values, is_rtl=words.table["direction"] == "rtl")
 
 
-def page_file(name: str) -> str:
-    """Return the text of a file in this folder, or below ``visualize``, as ``../live/live.css``."""
-    return (resources.files("visualize.pages") / name).read_text(encoding="utf-8")
-
-
-def script(source: str) -> Markup:
-    """Return a script element; character sequences that would end it are escaped."""
-    safe = source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+def script(name: str) -> Markup:
+    """Return a script element with a file below ``visualize``; character sequences that would end it are escaped."""
+    safe = source(name).replace("</script", "<\\/script").replace("<!--", "<\\!--")
     return Markup(f"<script>\n{safe}</script>")
 
 
@@ -62,9 +55,9 @@ def packed_json(data: Any) -> str:
     return packed(json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
-def data_element(name: str, data: Any) -> Markup:
-    """Return an element with this class and plain data, which a script fills."""
-    return Markup(f'<div class="{name}"><script type="application/json">{htmlsafe_json_dumps(data)}</script></div>')
+def fragment(template: str, **values: Any) -> Markup:
+    """Return a part of a page: a template of this folder filled with values."""
+    return Markup(TEMPLATES.get_template(f"pages/{template}").render(values))
 
 
 @lru_cache(maxsize=1)
@@ -72,17 +65,17 @@ def carried_viewer() -> str:
     """Return the viewer and its host script, compressed, for a page that carries them."""
     assets = viewer_assets()
     css = _STYLE.format(css=json.dumps(assets["css"]))
-    return packed("\n".join([css, assets["js_classic"], page_file("host.js")]))
+    return packed("\n".join([css, assets["js_classic"], source("pages/host.js")]))
 
 
 def shared_files() -> dict[str, str]:
     """Return the files that the pages of a site share, by name."""
     assets = viewer_assets()
-    files = {name: page_file(name) for name in ("unpack.js", "host.js", "keep.js", "deck.js")}
-    return files | {"viewer.js": assets["js_classic"], "style.css": f"{assets['css']}\n{page_file('page.css')}"}
+    files = {name: source(f"pages/{name}") for name in ("unpack.js", "host.js", "keep.js", "deck.js")}
+    return files | {"viewer.js": assets["js_classic"], "style.css": f"{assets['css']}\n{source('pages/page.css')}"}
 
 
 TEMPLATES.globals.update(
-    letter=lambda index: ascii_uppercase[index % 26], text_of=lambda name: Markup(page_file(name)),
-    script_of=lambda name: script(page_file(name)), packed_json=packed_json, carried_viewer=carried_viewer,
+    letter=lambda index: ascii_uppercase[index % 26], text_of=lambda name: Markup(source(name)),
+    script_of=script, packed_json=packed_json, carried_viewer=carried_viewer,
 )  # fmt: skip

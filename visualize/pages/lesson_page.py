@@ -14,7 +14,7 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import check_output
 from visualize.files import write
 from visualize.forest import forest_graph, steps_of
-from visualize.pages.document import data_element, packed, render
+from visualize.pages.document import fragment, packed, render
 from visualize.pages.lesson import Block, Lesson, LessonCard, Place, markdown, place_in, read_lesson, read_tables
 from visualize.pages.live import live_element
 from visualize.svg import describe, forest_svg
@@ -153,7 +153,7 @@ def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, 
     folder, element = lesson.path.parent, Markup()
     if kind == "lab":
         pair = read_tables(folder / block.argument)
-        element = data_element("lab", {"pair": pair, "runs": LAB_DECODES, "words": words.below("page.lab.")})
+        element = fragment("lab.html", data={"pair": pair, "runs": LAB_DECODES, "words": words.below("page.lab.")})
     elif kind == "cut":
         it, step = place_in(trace, block.argument)
         layer = steps_of(trace.iterations[it], trace.settings)[step].layer

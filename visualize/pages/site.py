@@ -13,11 +13,12 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import check_output, is_same
 from visualize.files import write
 from visualize.forest import Source, load_trace
-from visualize.pages.document import page_file, render, shared_files
+from visualize.pages.document import render, shared_files
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import article_page, lesson_page
 from visualize.pages.live import FOLDER, live_element, live_files
 from visualize.svg import forest_svg
+from visualize.viewer import bundle
 from visualize.words import Words
 
 TRACE_SUFFIXES = (".json.gz", ".json")
@@ -123,7 +124,8 @@ def export_site(
         files |= {f"{FORESTS}/{card.download}": card.file, **_pictures(card.trace, card.picture, language)}
     for lesson, address, _ in course:
         files |= _pictures(Trace.load(lesson.trace), address, language)
-    files[SERVICE_WORKER] = page_file("service_worker.js").replace("FILES = []", f"FILES = {json.dumps(list(files))}")
+    worker = bundle.source("pages/service_worker.js")
+    files[SERVICE_WORKER] = worker.replace("FILES = []", f"FILES = {json.dumps(list(files))}")
     if live:  # after the list of files to keep at once: these are fetched when a reader asks for them
         files |= {f"{FOLDER}/{path}": content for path, content in live_files().items()}
     for address, content in files.items():
