@@ -4,6 +4,7 @@ article (a lesson without questions, whose cards scroll past one viewer; cards w
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +84,8 @@ def _page(lesson: Lesson, *, live: str, **values: Any) -> str:
     stops = stops_of(lesson, trace)
     has_lab = any("lab" in card.blocks for card in lesson.cards)
     stopped = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
-    cards = [_card(lesson, card, stop, printed, trace, words, live) for card, stop, printed in stopped]
+    cards = [("lab" in card.blocks, _card(lesson, card, stop, printed, trace, words, live))
+             for card, stop, printed in stopped]  # fmt: skip
     return render(
         "lesson.html", live=live, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards, trace=trace,
         lab=packed(classic(LAB_ENTRY)) if has_lab else "", **values,
@@ -130,29 +132,23 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Place | None]:
 
 def _card(
     lesson: Lesson, card: LessonCard, stop: Stop, printed: Place | None, trace: Trace, words: Words, live: str
-) -> dict[str, Any]:
-    folder = lesson.path.parent
+) -> Markup:
+    """Return a card; its pictures are for print and for pages without scripts, those ``told`` for the teacher."""
     answer = None if card.place is None else stop.answer
     pictures = [(answer, "told both" if answer == printed else "told"), (None if printed == answer else printed, "")]
     with _naming(lesson, card.line):
-        return {
-            "stop": {"asks": bool(card.options), "at": stop.at, "answer": stop.answer},
-            "has_lab": "lab" in card.blocks,
-            "title": markdown(card.title, folder, inline=True),
-            "text": markdown(card.text, folder),
-            "blocks": [_block(kind, block, lesson, trace, words, live) for kind, block in card.blocks.items()],
-            "pictures": [_picture(trace, place, kind, words) for place, kind in pictures if place],
-            "options": [markdown(text, folder, inline=True) for text in card.options],
-            "right": card.right,
-            "explanation": markdown(card.explanation, folder),
-        }
+        return fragment(
+            "card.html", card=card, stop=stop, words=words, markdown=partial(markdown, folder=lesson.path.parent),
+            blocks=[_block(kind, block, lesson, trace, words, live) for kind, block in card.blocks.items()],
+            pictures=[(f"still {kind}".strip(), *_picture(trace, place, words)) for place, kind in pictures if place],
+        )  # fmt: skip
 
 
-def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, live: str) -> dict[str, Any]:
-    """Return a block, and what replaces it on paper and without scripts."""
-    folder, element = lesson.path.parent, Markup()
+def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, live: str) -> tuple[Markup, str, str]:
+    """Return a block, and what replaces it on paper and without scripts: its class, and Markdown."""
+    element = Markup()
     if kind == "lab":
-        pair = read_tables(folder / block.argument)
+        pair = read_tables(lesson.path.parent / block.argument)
         element = fragment("lab.html", data={"pair": pair, "runs": LAB_DECODES, "words": words.below("page.lab.")})
     elif kind == "cut":
         it, step = place_in(trace, block.argument)
@@ -164,16 +160,15 @@ def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, 
     elif kind == "live" and live:
         element = live_element([trace], live, lesson.language, prompt=block.argument, is_small=True)
     name = f"lanes {block.argument}".rstrip() if kind == "lanes" else f"{kind}-instead" if element else ""
-    return {"element": element, "class": f"text {name}".rstrip(), "instead": markdown(block.instead, folder)}
+    return element, f"text {name}".rstrip(), block.instead
 
 
-def _picture(trace: Trace, place: Place, kind: str, words: Words) -> dict[str, str]:
-    """Draw the forest at a place, for print and for pages without scripts; the kind ``told`` is for the teacher."""
+def _picture(trace: Trace, place: Place, words: Words) -> tuple[str, str]:
+    """Describe and draw the forest at a place."""
     it, step = place
     svg = forest_svg(trace, it, step=step, language=words.language)
     source = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    alt = describe(forest_graph(trace, it, step=step), words)
-    return {"class": f"still {kind}".strip(), "alt": alt, "source": source}
+    return describe(forest_graph(trace, it, step=step), words), source
 
 
 @contextmanager
