@@ -132,9 +132,8 @@ def _run(
         print(f"dsbd: {count} prompts are shortened to fit the models' context", file=sys.stderr)
     made = report_benchmark(pair, benchmark, output, parsed.resume)
     if shard.count > 1:
-        print(
-            f"dsbd: {output} has shard {shard.index} of {shard.count}; report makes the table of all", file=sys.stderr
-        )
+        note = f"{output} has shard {shard.index} of {shard.count}; python -m dsbd report makes the table of all"
+        print(f"dsbd: {note}", file=sys.stderr)
     else:
         _print(parsed, made)
     return OK if made.complete else STOPPED
