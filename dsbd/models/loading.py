@@ -67,7 +67,8 @@ def load_pair(
             ``smollm2`` is a chat model, once ``python -m dsbd fetch smollm2`` has run.
         draft: a smaller model with the same vocabulary. Or what guesses without one: ``lookup``, which copies from
             prompt and text, or a :class:`dsbd.DraftSource` of your own. With None only methods without drafts work.
-        device: ``auto`` (CUDA if there is one, and the GPU of ``LOCAL_RANK`` if a launcher sets that), ``cpu``, ``cuda``, ``cuda:1``, ...
+        device: ``auto`` (CUDA if there is one; the GPU of ``LOCAL_RANK`` if a launcher sets that), ``cpu``, ``cuda``,
+            ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
             float32 on a CPU where ONNX Runtime runs the model and both its copies fit the memory.
         engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``onnx``, ``graph``
