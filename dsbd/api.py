@@ -45,30 +45,18 @@ def decode(pair: Pair, prompt: Any, settings: DecodingSettings | None = None, **
 
 @overload
 def decode_many(
-    pair: Pair,
-    prompts: Iterable[Prompt],
-    settings: DecodingSettings | None = None,
-    *,
-    on_error: Literal["raise"] = "raise",
-    **options: Any,
-) -> Iterator[DecodingResult]: ...
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: Literal["raise"] = "raise", **options: Any,
+) -> Iterator[DecodingResult]: ...  # fmt: skip
 @overload
 def decode_many(
-    pair: Pair,
-    prompts: Iterable[Prompt],
-    settings: DecodingSettings | None = None,
-    *,
-    on_error: Literal["raise", "keep"],
-    **options: Any,
-) -> Iterator[DecodingResult | DsbdError]: ...
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: Literal["raise", "keep"], **options: Any,
+) -> Iterator[DecodingResult | DsbdError]: ...  # fmt: skip
 def decode_many(
-    pair: Pair,
-    prompts: Iterable[Prompt],
-    settings: DecodingSettings | None = None,
-    *,
-    on_error: str = "raise",
-    **options: Any,
-) -> Iterator[Any]:
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: str = "raise", **options: Any,
+) -> Iterator[Any]:  # fmt: skip
     """Decode prompts in turn, each as if it came alone; yield a result for each, in order, as soon as it is there.
 
     A prompt is taken from the iterable when it is its turn, so there may be more than fit into memory.

@@ -95,7 +95,7 @@ class Benchmark(ShortRepr):
             "seeds": self.rounds,
             "chat": self.chat,
             "questions": {"count": len(items), "digest": digest(*items)[:16]},
-            "shard": list(self.shard),
+            "shard": asdict(self.shard),
         }
 
     def count_read(self, pair: Pair) -> int:

@@ -24,8 +24,7 @@ from dsbd.bench.systems import (
 )
 from dsbd.bench.task import Task
 from dsbd.bench.tasks import TASKS, Prompts, load_task
-from dsbd.commands.flags import add_pair_flags, input_path, pair_of
-from dsbd.commands.output import add_output_flags, output_of
+from dsbd.commands.flags import add_output_flags, add_pair_flags, input_path, output_of, pair_of
 from dsbd.commands.parser import CHECK_FAILED, OK, STOPPED, names, new_command, print_json, typed, value_of_text
 from dsbd.errors import SettingsError
 from dsbd.settings import FIELDS, DecodingSettings

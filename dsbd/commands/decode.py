@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 from dsbd.bench.record_file import RecordFile, Shard, digest
 from dsbd.bench.task import Question
 from dsbd.bench.tasks import load_task
-from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of, plan, typed_text
-from dsbd.commands.output import add_output_flags, output_of
+from dsbd.commands.flags import (
+    add_output_flags,
+    add_pair_flags,
+    input_path,
+    output_file,
+    output_of,
+    pair_of,
+    plan,
+    typed_text,
+)  # fmt: skip
 from dsbd.commands.parser import OK, add_settings_flags, new_command, print_json, settings_of_flags
 from dsbd.errors import DsbdError, SettingsError
 from dsbd.settings import DecodingSettings
@@ -74,8 +82,10 @@ def _decode_one(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
     return OK
 
 
-def _plain(result: "DecodingResult") -> dict[str, Any]:
-    """Return a result as plain data, without its trace."""
+def _plain(result: "DecodingResult | DsbdError") -> dict[str, Any]:
+    """Return a result as plain data, without its trace, or an error."""
+    if isinstance(result, DsbdError):
+        return {"error": str(result)}
     values = asdict(replace(result, trace=None))
     del values["trace"]
     return values
@@ -99,14 +109,9 @@ def _decode_file(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
 
 
 def decode_prompts(
-    pair: "Pair",
-    questions: list[Question],
-    settings: DecodingSettings,
-    output: str,
-    shard: Shard,
-    resume: bool,
+    pair: "Pair", questions: list[Question], settings: DecodingSettings, output: str, shard: Shard, resume: bool,
     chat: bool | None,
-) -> int:
+) -> int:  # fmt: skip
     """Write the result or the error of each question of the shard that the file lacks; return how many failed.
 
     Raises: as :class:`RecordFile` and :func:`dsbd.decode_many`.
@@ -115,18 +120,14 @@ def decode_prompts(
     from dsbd.models.pair import conditions
 
     prompts = digest(*((one.id, one.prompt) for one in questions))[:16]
-    about = {"settings": asdict(settings), "chat": chat, "prompts": prompts, "shard": list(shard), **conditions(pair)}
-    with RecordFile(output, about, resume) as file:
-        done = {record.get("id"): record for record in file.records}
-        failed = sum("error" in record for record in done.values())
+    about = {"settings": asdict(settings), "chat": chat, "prompts": prompts, "shard": asdict(shard)}
+    with RecordFile(output, about | conditions(pair), resume) as file, ProgressLine("decoding", "prompt") as progress:
+        done = {record.get("id") for record in file.records}
+        failed = sum("error" in record for record in file.records)
         left = [one for one in shard.of(questions) if one.id not in done]
         results = decode_many(pair, (one.prompt for one in left), settings, on_error="keep", chat=chat)
-        with ProgressLine("decoding", "prompt") as progress:
-            for count, (one, result) in enumerate(zip(left, results, strict=True), len(done) + 1):
-                is_error = isinstance(result, DsbdError)
-                failed += is_error
-                file.append(
-                    {"record": "decode", "id": one.id} | ({"error": str(result)} if is_error else _plain(result))
-                )
-                progress.show(done=count, total=len(done) + len(left))
+        for count, (one, result) in enumerate(zip(left, results, strict=True), len(done) + 1):
+            file.append({"record": "decode", "id": one.id, **_plain(result)})
+            failed += isinstance(result, DsbdError)
+            progress.show(done=count, total=len(done) + len(left))
     return failed
