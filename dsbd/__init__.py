@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dsbd.version import __version__
 
 if TYPE_CHECKING:
-    from dsbd.api import decode, stream
+    from dsbd.api import decode, decode_many, stream
     from dsbd.custom_generate import generate
     from dsbd.drafts.source import DraftRecord, DraftSource, top_tokens
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dsbd.tracing.trace import Trace
 
 _NAMES = {
-    "dsbd.api": ("decode", "stream"),
+    "dsbd.api": ("decode", "decode_many", "stream"),
     "dsbd.custom_generate": ("generate",),
     "dsbd.drafts.source": ("DraftRecord", "DraftSource", "top_tokens"),
     "dsbd.errors": (
@@ -47,7 +47,8 @@ _HOME = {name: home for home, names in _NAMES.items() for name in names}
 __all__ = [
     "METHODS", "DecodedBeam", "DecodingResult", "DecodingSettings", "DraftRecord", "DraftSource", "DsbdError",
     "ModelError", "Observer", "Pair", "PairError", "PromptError", "SettingsError", "Stats", "StoppedError", "Trace",
-    "TraceError", "Update", "decode", "generate", "load_pair", "make_pair", "stream", "top_tokens", "verify_trace",
+    "TraceError", "Update", "decode", "decode_many", "generate", "load_pair", "make_pair", "stream", "top_tokens",
+    "verify_trace",
 ]  # fmt: skip
 
 

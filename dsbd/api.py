@@ -5,13 +5,13 @@ Arguments are checked here; an error names the value and what is allowed.
 
 import inspect
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from dsbd.auto import TRYING, Plan, measure_forests
 from dsbd.decoder import iterations
-from dsbd.errors import PairError, SettingsError
+from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError
 from dsbd.machine import memory_errors
 from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
@@ -34,11 +34,68 @@ def decode(pair: Pair, prompt: Any, settings: DecodingSettings | None = None, **
     """Decode a prompt to the end, or each text of a list in turn, as if it came alone: then return a list of results.
 
     Takes what :func:`stream` takes, and raises what it raises; all texts are checked before the first is decoded.
+    :func:`decode_many` goes on where one of many fails.
     """
     if is_list(prompt, str):
-        decodes = [stream(pair, text, settings, **options) for text in prompt]
-        return [_result_of(one) for one in decodes]
+        for text in prompt:
+            DecodeRequest(pair, text, settings, **options)
+        return list(decode_many(pair, prompt, settings, **options))
     return _result_of(stream(pair, prompt, settings, **options))
+
+
+@overload
+def decode_many(
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: Literal["raise"] = "raise", **options: Any,
+) -> Iterator[DecodingResult]: ...  # fmt: skip
+@overload
+def decode_many(
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: Literal["raise", "keep"], **options: Any,
+) -> Iterator[DecodingResult | DsbdError]: ...  # fmt: skip
+def decode_many(
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: str = "raise", **options: Any,
+) -> Iterator[Any]:  # fmt: skip
+    """Decode prompts in turn, each as if it came alone; yield a result for each, in order, as soon as it is there.
+
+    A prompt is taken from the iterable when it is its turn, so there may be more than fit into memory.
+
+    Args:
+        pair: from :func:`dsbd.load_pair`.
+        prompts: any iterable of what :func:`stream` takes as a prompt.
+        settings: as for :func:`stream`.
+        on_error: ``keep`` yields the error of a prompt that fails in the place of its result, and goes on; ``raise``
+            raises it. What is wrong for every prompt, such as a setting, is raised always, and so is a StoppedError.
+        options: what else :func:`stream` takes.
+
+    Raises:
+        SettingsError, PairError: at the call, or at the first prompt: an argument is invalid.
+        DsbdError: with ``raise``, what :func:`stream` raises.
+    """
+    _checked_settings(pair, settings, {name: value for name, value in options.items() if name not in _named_options()})
+    if on_error not in ("raise", "keep"):
+        raise SettingsError(f"on_error is {_named(on_error)}; give 'raise' or 'keep'")
+    if isinstance(prompts, (str, Mapping)) or not isinstance(prompts, Iterable):
+        raise SettingsError(f"prompts is {_named(prompts)}; give an iterable of prompts, and a single one to decode")
+    keep = on_error == "keep"
+    return (_result_or_error(keep, pair, prompt, settings, options) for prompt in prompts)
+
+
+def _result_or_error(
+    keep: bool, pair: Pair, prompt: Any, settings: DecodingSettings | None, options: dict[str, Any]
+) -> DecodingResult | DsbdError:
+    """Return the result of a prompt, or with ``keep`` an error that concerns this prompt alone."""
+    concerns_prompt: tuple[type[DsbdError], ...] = (PromptError,)
+    try:
+        request = DecodeRequest(pair, prompt, settings, **options)
+        concerns_prompt = (PromptError, ModelError, SettingsError)  # all that every prompt shares is checked by now
+        deque(request.planning(), maxlen=0)
+        return _result_of(request.updates())
+    except concerns_prompt as error:
+        if not keep:
+            raise
+        return type(error)(*error.args)  # without the frames that raised it, whose tensors it would keep
 
 
 def _result_of(updates: Generator[Update, None, None]) -> DecodingResult:
@@ -131,6 +188,7 @@ class DecodeRequest:
             raise SettingsError(f"observers is {_named(observers)}; give a list of dsbd.Observer")
         self._stop, self._enough = _ends_of(stop, record)
         _check_processors(processors, self.settings, record)
+        pair.used_by(self.settings).require_fitting(len(self.ids), self.settings.max_new_tokens)
         self._pair, self._text, self._processors = pair, prompt if isinstance(prompt, str) else None, processors
         self._observers, self._check = observers, cancel_check(cancel)
         self._recorder = Recorder() if record else None
@@ -164,6 +222,11 @@ class DecodeRequest:
                 yield update
 
 
+def _named_options() -> list[str]:
+    """Return the options of :func:`stream` that are no settings."""
+    return [*inspect.signature(stream).parameters][3:-1]
+
+
 def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any]) -> DecodingSettings:
     """Return the settings with the fields given by name; None is the defaults."""
     if not isinstance(pair, Pair):
@@ -172,7 +235,7 @@ def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any]) -> Decod
     if not isinstance(settings, DecodingSettings):
         remedy = "DecodingSettings.from_dict(...)" if isinstance(settings, dict) else "DecodingSettings(...)"
         raise SettingsError(f"settings is {_named(settings)}; give dsbd.{remedy} or None")
-    refuse_names(fields.keys() - FIELDS.keys(), [*inspect.signature(stream).parameters][3:-1])
+    refuse_names(fields.keys() - FIELDS.keys(), _named_options())
     settings = replace(settings, **fields)
     if needs_draft_model(settings) and pair.draft is None:
         raise PairError(
