@@ -13,6 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsbd.bench.files import read_text
 from dsbd.commands import benchmarks, custom_generate, fetch, page, verify_trace
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, plan, typed_text
 from dsbd.commands.parser import (
@@ -91,6 +92,10 @@ def _add_decode(commands: Any) -> None:
     parser = new_command(commands, "decode", "decode a prompt", _decode)
     parser.add_argument("--prompt", type=typed_text, required=True, help="text to continue")
     parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
+    what = "a text that is expected, to guess from; may be given several times"
+    parser.add_argument("--guess", type=input_path, action="append", default=[], metavar="FILE", help=what)
+    what = "earlier answers, to guess from; this one is added, in a new file if there is none"
+    parser.add_argument("--history", type=output_file, metavar="FILE", help=what)
     add_pair_flags(parser)
     add_settings_flags(parser)
 
@@ -101,9 +106,14 @@ def _decode(parsed: argparse.Namespace) -> int:
     if parsed.trace:
         check_output(parsed.trace, "JSON")
     from dsbd.api import DecodeRequest
+    from dsbd.drafts.history import History
 
     pair = pair_of(parsed)
-    request = DecodeRequest(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat)
+    history = None
+    if parsed.history is not None:
+        history = History.load(parsed.history) if Path(parsed.history).exists() else History()
+    options: dict[str, Any] = {"guess": [read_text(Path(name)) for name in parsed.guess], "history": history}
+    request = DecodeRequest(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat, **options)
     plan(request, pair.tokenizer)
     result = None
     for update in request.updates():
@@ -111,6 +121,8 @@ def _decode(parsed: argparse.Namespace) -> int:
             print(update.delta, end="", flush=True)
         result = update.result
     assert result is not None
+    if history is not None:
+        history.save(parsed.history)
     if result.trace is not None:
         result.trace.save(parsed.trace)
     if parsed.json:
