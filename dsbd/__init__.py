@@ -48,8 +48,9 @@ _HOME = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
     "METHODS", "DecodedBeam", "DecodingResult", "DecodingSettings", "DraftRecord", "DraftSource", "DsbdError",
-    "History", "ModelError", "Observer", "Pair", "PairError", "PromptError", "SettingsError", "Stats", "StoppedError", "Trace",
-    "TraceError", "Update", "decode", "generate", "load_pair", "make_pair", "stream", "top_tokens", "verify_trace",
+    "History", "ModelError", "Observer", "Pair", "PairError", "PromptError", "SettingsError", "Stats", "StoppedError",
+    "Trace", "TraceError", "Update", "decode", "generate", "load_pair", "make_pair", "stream", "top_tokens",
+    "verify_trace",
 ]  # fmt: skip
 
 

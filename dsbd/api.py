@@ -131,7 +131,8 @@ class DecodeRequest:
         history: History | None = None,
         **fields: Any,
     ) -> None:
-        self.settings = _checked_settings(pair, settings, fields, history is not None or not _is_nothing(guess))
+        no_guess = guess is None or (isinstance(guess, (str, list, tuple)) and not guess)
+        self.settings = _checked_settings(pair, settings, fields, history is not None or not no_guess)
         if pair.draft is None and needs_draft_model(self.settings):
             pair = pair.copying
         if cancel is not None and not callable(cancel):
@@ -193,8 +194,8 @@ def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any], knows: b
     settings = replace(settings, **fields)
     if knows and not needs_draft_model(settings):
         raise SettingsError(
-            f"guess or history is given, and method {settings.method} drafts nothing here; leave it out, or take one of "
-            f"{', '.join(sorted(DRAFTING_METHODS - {'mjsd'}))} with a draft_depth above 0"
+            f"guess or history is given, and method {settings.method} drafts nothing here; leave it out, or take "
+            f"{' or '.join(sorted(DRAFTING_METHODS - {'mjsd'}))} with a draft_depth above 0"
         )
     if needs_draft_model(settings) and pair.draft is None and not knows:
         raise PairError(
@@ -215,18 +216,15 @@ def known_of(pair: Pair, guess: Any, history: Any, prompt_ids: Sequence[int]) ->
     if not isinstance(several, Collection) or not all(one if isinstance(one, str) else ids_of(one) for one in several):
         raise SettingsError(f"guess is {_named(guess)}; give a text, ids, or a list of such, none empty")
     guesses = [pair.continuation(prompt_ids, one) if isinstance(one, str) else ids_of(one) or [] for one in several]
-    largest = {"guess": max(map(max, guesses), default=0), "history": history.largest_id if history is not None else 0}
-    for name, most in largest.items():
-        if most >= pair.target.vocabulary_size or min(map(min, guesses), default=0) < 0:
+    every, size = {token for ids in guesses for token in ids}, pair.target.vocabulary_size
+    spans = {"guess": [*every], "history": [] if history is None else [history.largest_id]}
+    for name, ids in spans.items():
+        if ids and (max(ids) >= size or (name == "guess" and min(ids) < 0)):
             raise SettingsError(
-                f"{name} has ids up to {most}; allowed are 0 to {pair.target.vocabulary_size - 1}, those of the tokenizer "
-                f"of {pair.target.id}"
+                f"{name} has ids from {min(ids)} to {max(ids)}; allowed are 0 to {size - 1}, by the tokenizer of "
+                f"{pair.target.id}"
             )
     return Known(guesses, history)
-
-
-def _is_nothing(guess: Any) -> bool:
-    return guess is None or (isinstance(guess, Collection) and len(guess) == 0)
 
 
 def _ends_of(stop: Any, record: bool) -> tuple[tuple[str, ...], StoppingCriterion | None]:

@@ -38,9 +38,10 @@ class Continuations:
     def add(self, ids: Sequence[int], start: int, times: int = 1) -> None:
         """Count the ids from ``start`` on, each behind those before it; ``times=-1`` takes that back."""
         for end in range(start, len(ids)):
+            token = ids[end]  # one object in all tables
             for size in self.sizes:
                 if size <= end:
-                    self._count(_key(ids[end - size : end]), ids[end], times)
+                    self._count(_key(ids[end - size : end]), token, times)
 
     def _count(self, key: int, token: int, times: int) -> None:
         counts = _unpacked(self._table.get(key))

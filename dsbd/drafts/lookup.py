@@ -16,7 +16,6 @@ from dsbd.drafts.source import DraftRecord, top_tokens
 from dsbd.verification.beams import Node, common_prefix
 from dsbd.verification.distributions import TopTokens
 
-POS = True
 LOOKUP = "lookup"
 """The name of this draft, where a draft model is named."""
 
@@ -40,8 +39,9 @@ class PromptLookup:
 
     The longest context that occurred comes first. Of the probability that the longer ones left, each takes
     total / (total + distinct), shared by what followed; total and distinct are the numbers of its followers and of the
-    different ones among them (*method C* of PPM). The rest stays unused, so that a candidate after a long agreement has
-    a higher log-probability than one after a short one.
+    different ones among them (*method C* of PPM). Of what is then left, the token of a guess that stands as far behind
+    the prompt as the next one takes half: that finds the way back where one was replaced. The rest stays unused, so
+    that a candidate after a long agreement has a higher log-probability than one after a short one.
 
     The text is the prompt and what all beams share when an iteration begins. So the drafts do not look at the random
     numbers of their iteration, as exactness demands.
@@ -97,7 +97,7 @@ class PromptLookup:
                         probs[token] = probs.get(token, 0.0) + part * count
                     left -= part * total
         for guess in self._known.guesses:
-            if POS and length < len(guess):
+            if length < len(guess):
                 probs[guess[length]] = probs.get(guess[length], 0.0) + left / 2
                 left /= 2
         return top_tokens(probs)
