@@ -237,7 +237,7 @@ def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check:
     if source is None:
         return None
     if lookup is not None and source is not lookup:
-        source = Mixture(lookup, source)
+        source = Mixture(lookup, source, settings.top_k)
     return Drafter(source, settings, start.prompt_ids, pair.eos, generator, noise, state)
 
 

@@ -243,7 +243,7 @@ def test_nothing_of_an_answer_outlives_its_decode() -> None:
     pair, history = replace(toy_pair(), draft=None), dsbd.History()
 
     def decode(**known):
-        return dsbd.decode(pair, "a b a", max_new_tokens=24, min_width=2, max_width=2, **known)
+        return dsbd.decode(pair, "a b a", max_new_tokens=24, min_width=1, max_width=1, **known)
 
     alone = decode(history=dsbd.History()), decode(history=dsbd.History())
     own = decode(history=history), decode(history=history)

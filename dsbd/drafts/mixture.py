@@ -23,8 +23,8 @@ class Mixture:
     Layers that the other source was not asked for reach it with the next one that it is asked for.
     """
 
-    def __init__(self, lookup: PromptLookup, other: DraftSource) -> None:
-        self._lookup, self._other = lookup, other
+    def __init__(self, lookup: PromptLookup, other: DraftSource, top_k: int) -> None:
+        self._lookup, self._other, self._top_k = lookup, other, top_k
 
     @property
     def record(self) -> DraftRecord:
@@ -46,20 +46,22 @@ class Mixture:
             self._has_begun, answers = True, self._other.begin(*self._start)
         if self._left:
             answers, self._left = self._other.extend(self._left), []
-        return [mixed(*both) for both in zip(copied, answers[-len(copied) :], strict=True)]
+        return [mixed(*both, self._top_k) for both in zip(copied, answers[-len(copied) :], strict=True)]
 
 
-def mixed(copied: TopTokens, other: TopTokens) -> TopTokens:
-    """Return the mixture of two answers, by token.
+def mixed(copied: TopTokens, other: TopTokens, top_k: int) -> TopTokens:
+    """Return the mixture of two answers, by token; of the other one its ``top_k`` likeliest, 0 is all.
 
     >>> from dsbd.drafts.source import top_tokens
-    >>> mixture = mixed(top_tokens({3: 0.5}), top_tokens({2: 0.6, 3: 0.4}))
+    >>> mixture = mixed(top_tokens({3: 0.5}), top_tokens({2: 0.6, 3: 0.4}), top_k=0)
     >>> mixture.tokens.tolist(), np.exp(mixture.log_probs).round(2).tolist()
     ([2, 3], [0.57, 0.43])
     """
     if not copied.tokens.size:
         return other
+    best = np.sort((-other.log_probs).argsort(kind="stable")[: top_k or None])
+    other = TopTokens(other.tokens[best], other.log_probs[best])
     tokens, index = np.unique(np.concatenate([copied.tokens, other.tokens]), return_inverse=True)
     own, theirs = SHARE * np.exp(copied.log_probs), np.exp(other.log_probs)
-    weights = np.concatenate([own, (1.0 - own.sum()) * theirs])
-    return TopTokens(tokens, np.log(np.bincount(index, weights)))
+    probs = np.bincount(index, np.concatenate([own, (1.0 - own.sum()) * theirs]))
+    return TopTokens(tokens[probs > 0], np.log(probs[probs > 0]))  # what underflows is no guess

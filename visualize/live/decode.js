@@ -186,7 +186,12 @@ function* drafted(state, beams, depth, settings, {size, eos, generator, noise, l
   const margins = new Map(); // of a coupled forest: what the nodes that are extended lack to be drawn
   const isCoupled = settings.forest === "coupled";
   const logProbs = (one) => logProbsOf(one, "draft");
-  const model = {forward: (nodes) => state.forward(nodes), logProbsOf: logProbs, vocabulary: size};
+  const model = {
+    forward: (nodes) => state.forward(nodes),
+    logProbsOf: logProbs,
+    vocabulary: size,
+    top_k: settings.top_k,
+  };
   lookup.begin(beams);
   let frontier = beams;
   while (forest.layers.length < depth && frontier.length) {

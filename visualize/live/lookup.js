@@ -2,6 +2,7 @@
  * of the draft model. The same as dsbd/drafts/lookup.py and mixture.py. */
 
 import {idsOf} from "./decode.js";
+import {bestOf} from "../viewer/distribution.js";
 
 /** @import {LiveBeam, LiveNode} from "../viewer/types" */
 
@@ -54,7 +55,7 @@ export class Lookup {
 
   /** The log-probabilities of the next token after each node of a layer, from 1; a generator, as the decoder is.
    * @param {LiveNode[]} nodes @param {number} layer */
-  *nextTokens(nodes, layer, {forward, logProbsOf, vocabulary}) {
+  *nextTokens(nodes, layer, {forward, logProbsOf, vocabulary, top_k}) {
     const copied = this.guess.length ? nodes.map((node) => this.after(node)) : [];
     const isSure = (probs) => Math.log(Math.max(0, ...probs.values())) >= Math.log(SURE);
     if (copied.length && copied.every(isSure)) {
@@ -63,7 +64,7 @@ export class Lookup {
     this.calls += this.hasAsked || layer === 1 ? 1 : 2; // the beams first, as in Python
     this.hasAsked = true;
     const rows = Array.from(yield () => forward(nodes), logProbsOf);
-    return rows.map((row, index) => (copied[index]?.size ? mixed(copied[index], row) : row));
+    return rows.map((row, index) => (copied[index]?.size ? mixed(copied[index], row, top_k) : row));
   }
 
   /* The probabilities of what followed the last tokens, by id: docs/algorithm.md, *Drafts without a draft model*. */
@@ -91,7 +92,10 @@ export class Lookup {
   }
 }
 
-function mixed(copied, row) {
+function mixed(copied, row, top_k) {
+  const best = new Set(bestOf(row, top_k || Infinity));
   const total = SHARE * [...copied.values()].reduce((one, other) => one + other);
-  return row.map((log_prob, id) => Math.log((1 - total) * Math.exp(log_prob) + SHARE * (copied.get(id) ?? 0)));
+  return row.map((log_prob, id) =>
+    Math.log((best.has(id) ? (1 - total) * Math.exp(log_prob) : 0) + SHARE * (copied.get(id) ?? 0)),
+  );
 }

@@ -46,8 +46,7 @@ export function warpedDistribution(nextTokens, beams, {temperature, top_k, top_p
     beams[Math.floor(candidate / size)].log_weight + nextTokens[Math.floor(candidate / size)][candidate % size];
   const scores = scoresOf(nextTokens, beams, temperature, size);
   const isSorted = top_k > 0 || temperature === 0 || top_p < 1;
-  const every = isSorted ? bestOf(scores, top_k || Infinity) : [...scores.keys()];
-  const candidates = every.filter((candidate) => scores[candidate] > -Infinity);
+  const candidates = isSorted ? bestOf(scores, top_k || Infinity) : [...scores.keys()];
   const kept = candidates.map((candidate) => scores[candidate]);
   const probs = temperature > 0 ? nucleus(softmax(kept), top_p) : kept.map((_, rank) => Number(rank === 0));
   const isRanked = temperature === 0 && !replacement;
