@@ -110,8 +110,9 @@ def _replayed_alone(trace: "Trace", pair: "Pair", prompt: "Prompt", chat: bool, 
     difference = None
     if trace.result is not None and trace.settings.forest == "coupled":
         settings = replace(trace.settings, draft_depth=0, depth_costs=None)
-        if decode(pair, prompt, settings, chat=chat, stop=trace.stop).text != trace.result.text:
-            difference = "without guesses another text is written"
+        alone = decode(pair, prompt, settings, chat=chat, stop=trace.stop)
+        if [beam.token_ids for beam in alone.beams] != [beam.token_ids for beam in trace.result.beams]:
+            difference = "without guesses other beams are written"
     elif trace.history:
         difference = "its guesses came from a history, which a trace does not hold; only coupled draws do without"
     return {"difference": difference, "largest": largest}
