@@ -19,7 +19,7 @@ from dsbd.errors import PairError, SettingsError
 from dsbd.methods import resolve
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import cached_pair
-from dsbd.models.pair import Pair
+from dsbd.models.pair import Pair, is_list
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodedBeam
 from dsbd.session import RunStart, Update
@@ -114,6 +114,8 @@ def generate(
             f"streamer is given with {len(input_ids)} sequences; one can be streamed: give one prompt, num_beams=1 and "
             f"num_return_sequences=1, or leave streamer out"
         )
+    if not record and (isinstance(guess, str) or is_list(guess, str)):
+        raise SettingsError(f"guess is {guess!r:.60}; give ids here, or record=tokenizer, which reads texts")
     knows = guess is not None or history is not None
     requested = request.requested_settings(config, "lookup" if draft_model is None and knows else draft_model, named)
     own = request.of_the_caller(logits_processor, config)

@@ -13,8 +13,8 @@ from dsbd.verification.distributions import TopTokens
 SURE = 0.95
 """A copied guess of this probability is not put to the other source."""
 SHARE = 0.1
-"""Of a copied guess in the mixture; what copying leaves unused goes to the other source. Copies come beside what a draft
-model guesses, and rarely in its place: a larger share made decodes of the bundled SQL pair slower."""
+"""Of a copied guess in the mixture; what copying leaves unused goes to the other source. So copies come beside what a
+draft model guesses, rarely in its place: with larger shares iterations on the bundled SQL pair yielded less."""
 
 
 class Mixture:
