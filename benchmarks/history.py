@@ -77,13 +77,13 @@ def main() -> None:
     limit = parser.parse_args().limit
     pair = dsbd.load_pair("bundled:sql")
     alone, history = replace(pair, draft=None), sql_history(pair)
-    deep, broad = {"draft_depth": 12, "draft_width": 4}, {"draft_depth": 4, "draft_width": 4}
+    whole, deep, broad = ({"draft_depth": depth, "draft_width": 4} for depth in (20, 12, 4))
     sql: list[Way] = [
         ("draft model", pair, deep, lambda *_: {}),
         ("history", alone, broad, lambda *_: {"history": history}),
         ("history and draft model", pair, deep, lambda *_: {"history": history}),
-        ("right guess", alone, deep, lambda _, text: {"guess": text}),
-        ("guess with a word changed", alone, deep, lambda _, text: {"guess": changed(text)}),
+        ("right guess", alone, whole, lambda _, text: {"guess": text}),
+        ("guess with a word changed", alone, whole, lambda _, text: {"guess": changed(text)}),
     ]
     measure(pair, [one.prompt for one in load_task("sql").questions(limit)], sql)
     if fetched() is not None:

@@ -1,5 +1,5 @@
-/* Guesses copied from the prompt, the text so far and texts that are expected; where they are not sure, mixed with those
- * of the draft model. The same as dsbd/drafts/lookup.py and mixture.py. */
+/* Guesses copied from the prompt, the text so far and texts that are expected; where they are not sure, mixed with
+ * those of the draft model. The same as dsbd/drafts/lookup.py and mixture.py. */
 
 import {idsOf} from "./decode.js";
 import {bestOf} from "../viewer/distribution.js";
