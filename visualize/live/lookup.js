@@ -38,7 +38,10 @@ export class Lookup {
 
   /** @param {number[]} ids of the prompt @param {number[][]} guess the ids of texts that are expected */
   constructor(ids, guess) {
-    Object.assign(this, {prompt: ids.slice(-CONTEXT), size: ids.length, ids: [...ids], guess});
+    this.guess = guess;
+    this.size = ids.length;
+    this.ids = [...ids];
+    this.prompt = ids.slice(-CONTEXT);
     this.text.add(ids, 0);
     for (const one of guess) this.expected.add([...this.prompt, ...one], this.prompt.length);
   }
