@@ -17,6 +17,7 @@ from dsbd.bench.report import Report, make_report, run_of
 from dsbd.bench.systems import System, fields_read
 from dsbd.bench.task import Question, Task
 from dsbd.bench.tasks import Prompts
+from dsbd.drafts.history import History
 from dsbd.errors import PairError, SettingsError
 from dsbd.models.pair import Pair, conditions
 from dsbd.results import ShortRepr
@@ -149,7 +150,7 @@ def make_benchmark(
 def require_runnable(pair: Pair, benchmark: Benchmark) -> None:
     """Check everything that could stop a benchmark later. Raises: as :func:`make_benchmark`."""
     for one in benchmark.systems:
-        if one.drafts and pair.draft is None:
+        if one.drafts and pair.draft is None and not one.history:
             raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")
     for item in benchmark.items:
         size = len(pair.encode(item.prompt, benchmark.chat))
@@ -213,12 +214,15 @@ def run_benchmark(
         yield Progress(0, total, "warm-up", one.name)
         first = Turn(one, benchmark.items[0], 0)
         short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
-        measure(pair, replace(one, settings=short), first.item.prompt, first.seed, chat=benchmark.chat, cancel=cancel)
+        options: dict[str, Any] = {"chat": benchmark.chat, "cancel": cancel, "history": _history_of(one)}
+        measure(pair, replace(one, settings=short), first.item.prompt, first.seed, **options)
+    histories = {one.name: _history_of(one) for one in benchmark.systems}
     run = None
     turns = [turn for turn in benchmark.turns() if turn.key not in done]
     for count, turn in enumerate(turns, total - len(turns)):
         yield Progress(count, total, "decode", turn.system.name, run)
-        run = _decode(pair, benchmark, turn, cancel, observe(turn))
+        own = {"history": histories[turn.system.name], "cancel": cancel, "observers": observe(turn)}
+        run = _decode(pair, benchmark, turn, own)
     yield Progress(total, total, "decode", run=run)
 
 
@@ -237,19 +241,25 @@ def _resolve(
                 settings=DecodingSettings(**{"method": one.settings.method, **values}),
                 auto_reason=run.auto_reason,
             )
-    request = DecodeRequest(pair, first.item.prompt, first.settings, chat=benchmark.chat, cancel=cancel)
+    request = DecodeRequest(
+        pair, first.item.prompt, first.settings, chat=benchmark.chat, cancel=cancel, history=_history_of(one)
+    )
     for _ in request.planning():
         yield Progress(0, benchmark.total, "auto", one.name)
     assert request.plan is not None, "a field is auto"
     return replace(one, settings=replace(one.settings, **request.plan.values), auto_reason=request.plan.sentence)
 
 
-def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, cancel: Cancel, observers: Sequence[Observer]) -> Run:
-    """Decode a turn, and score the answer."""
+def _history_of(one: System) -> History | None:
+    """Return an empty history for a system that keeps one."""
+    return History() if one.history else None
+
+
+def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, own: dict[str, Any]) -> Run:
+    """Decode a turn, and score the answer; ``own`` are arguments of :func:`measure`."""
     one, (task, question, prompt, _) = turn.system, turn.item
     limited = replace(one, settings=turn.settings)
-    options: dict[str, Any] = {"chat": benchmark.chat, "stop": task.until, "cancel": cancel, "observers": observers}
-    figures = measure(pair, limited, prompt, turn.seed, **options)
+    figures = measure(pair, limited, prompt, turn.seed, chat=benchmark.chat, stop=task.until, **own)
     answer = task.answer(figures["text"])
     score, reason = task.score(question, answer)
     return Run(
