@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ALTERNATIVES, ROOT, WITHOUT_MODEL, InputBeam, IterationRecord, Layer, NodeRecord
+from dsbd.tracing.records import ALTERNATIVES, ROOT, InputBeam, IterationRecord, Layer, NodeRecord
 from dsbd.tracing.trace import Trace
 from dsbd.verification import beams
 from dsbd.verification.noise import Noise
@@ -24,16 +24,8 @@ TOLERANCE = 1e-9
 """Allowed difference between a recorded number and the one computed again; rounding stays below 1e-12."""
 ROUNDING = {"P": 1e-12, "Q": 1e-6}
 """Of a sum of log-probabilities, relative to the largest one; those of Q may be added up in single precision."""
-SUMMED = 1e-4
-"""What single precision may add to a sum of probabilities, or to a log-probability."""
 LEAST = 1e-290
 """Smaller probabilities have lost digits."""
-LARGEST_GAP = 660.0
-"""Between the scores of the likeliest candidate and of one whose probability is above the least."""
-COLD = 0.15
-"""Below this temperature a candidate that top-k keeps may have no probability: it underflows at a gap of 100 nats."""
-ENDINGS = 8
-"""Of the tokens that end a text a model has at most so many, or the audit sees fewer cover nodes than it asks for."""
 
 
 class BrokenError(Exception):
@@ -135,20 +127,9 @@ def drafts_planned(settings: ResolvedSettings, layer: int) -> int:
     return settings.branching[layer - 1] if layer <= len(settings.branching) else 0
 
 
-def possible_candidates(checks: Checks, beams: int, temperature: float) -> int | None:
-    """How many candidates a joint distribution has before top-p; None where it is so cold that some may have
-    underflowed.
-    """
-    settings, most = checks.settings, beams * checks.vocabulary
-    if temperature == 0 and settings.replacement:
-        return 1
-    is_cold = settings.replacement and temperature < COLD
-    return None if is_cold else min(settings.top_k or most, most)
-
-
 def check_numbers(checks: Checks, iteration: IterationRecord) -> None:
-    """Check which numbers the nodes hold, and their sums: this follows from the settings and the layers alone."""
-    settings, layers, families = checks.settings, iteration.layers, defaultdict[int, list[NodeRecord]](list)
+    """Check which numbers the nodes hold: this follows from the settings and the layers alone."""
+    settings, layers, seen = checks.settings, iteration.layers, set[tuple[int, int]]()
     named = {trial.node for trial in iteration.trials} | {draw.node for draw in iteration.draws}
     taken = {beam.node for layer in layers for beam in layer.beams}
     for node in iteration.nodes:
@@ -162,13 +143,8 @@ def check_numbers(checks: Checks, iteration: IterationRecord) -> None:
             checks.same("a node that is not scored", possible, False, node.id)
         elif (node.target_prob or 0.0) > 0 or node.id in taken:
             checks.same("a node that is possible", possible, True, node.id)
-        families[node.parent].append(node)
-    for parent, family in families.items():
-        checks.same("tokens below one node differ", len({node.token_id for node in family}), len(family), parent)
-        for name in ("target_log_prob", "draft_log_prob"):
-            numbers = [getattr(node, name) for node in family if getattr(node, name) is not None]
-            mass = math.fsum(math.exp(min(number, 1.0)) for number in numbers)
-            checks.at_most("sum of exp(log-probability) below one node", mass, 1.0, (name, parent), SUMMED)
+        checks.same("tokens below one node differ", (node.parent, node.token_id) in seen, False, node.id)
+        seen.add((node.parent, node.token_id))
 
 
 def check_forest(checks: Checks, iteration: IterationRecord) -> None:
@@ -208,26 +184,13 @@ def check_forest(checks: Checks, iteration: IterationRecord) -> None:
 def _check_drafts(
     checks: Checks, iteration: IterationRecord, number: int, nodes: Sequence[NodeRecord], parents: int
 ) -> None:
-    """Check how many nodes one draft distribution has: fewer than planned only where Q has no more."""
-    settings, drafted = checks.settings, [node for node in nodes if node.kind == "drafted"]
+    """Check that one draft distribution has no more nodes than planned; it has fewer where Q has no more."""
+    settings, drafted = checks.settings, sum(node.kind == "drafted" for node in nodes)
     planned = drafts_planned(settings, number) if parents and number <= iteration.draft_depth else 0
-    where, covers, count = f"layer {number}", len(nodes) - len(drafted), len(drafted)
-    checks.at_most("number of drafts", count, 0 if checks.is_coupled else planned, where)
-    if checks.is_coupled:
-        checks.at_most("number of guesses", covers, planned and planned + settings.cover_width, where)
-        return
-    draft = checks.trace.models.draft
-    is_model = draft is None or draft.attention not in WITHOUT_MODEL
-    if not settings.replacement and 0 < count < planned:
-        if settings.temperature > 0:
-            checks.close("sum of all Q", math.fsum(node.draft_prob or 0.0 for node in drafted), 1.0, where)
-        elif is_model:
-            checks.same("number of greedy drafts", count, possible_candidates(checks, parents, 0.0), where)
-    most = settings.cover_width if settings.branching is None and planned else 0
-    candidates = possible_candidates(checks, parents, settings.temperature or 1.0) if is_model else None
-    least = min(most, (candidates or 0) - len(drafted) - ENDINGS * parents)
-    checks.at_most("number of cover nodes", covers, most, where)
-    checks.at_most("least number of cover nodes", least, covers, where)
+    covers = settings.cover_width if planned and settings.branching is None else 0
+    drafts, covers = (0, planned + covers) if checks.is_coupled else (planned, covers)
+    checks.at_most("number of drafts", drafted, drafts, f"layer {number}")
+    checks.at_most("number of cover nodes", len(nodes) - drafted, covers, f"layer {number}")
 
 
 def check_target(checks: Checks, iteration: IterationRecord, layer: Layer, alive: Sequence[InputBeam]) -> None:
@@ -246,24 +209,13 @@ def check_target(checks: Checks, iteration: IterationRecord, layer: Layer, alive
         if checks.log_weights[node.id] > -math.inf and not (node.kind == "drawn" and checks.is_greedy)
     ]
     check_ratios(checks, "P", scored)
-    if checks.settings.temperature == 1:  # all candidates of a beam have its mass together
-        top = max(beam.log_weight for beam in alive)
-        whole = math.fsum(beam.multiplicity * math.exp(beam.log_weight - top) for beam in alive)
-        is_whole = layer.target_support == len(alive) * checks.vocabulary
-        for one in (one for one in scored if one.probability > LEAST):
-            share = one.multiplicity * math.exp(one.log_weight - top) / whole
-            checks.at_most("share of all candidates", share, one.probability, one.node.id, SUMMED)
-            checks.at_most("P where nothing was cut", one.probability, share if is_whole else 1.0, one.node.id, SUMMED)
 
 
 def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[NodeRecord], beams: int) -> None:
     """Check how many candidates P has, as far as the record tells, and that its likeliest ones are in order."""
     settings, support, candidates = checks.settings, layer.target_support, layer.alternatives
-    possible = possible_candidates(checks, beams, settings.temperature)
-    if settings.top_p == 1 and possible is not None:
-        checks.same("support of P", support, possible)
-    else:
-        checks.at_most("most of P's support", support, min(settings.top_k or support, beams * checks.vocabulary))
+    most = min(settings.top_k or support, beams * checks.vocabulary)
+    checks.at_most("most of P's support", support, most)
     checks.same(
         "parents of the likeliest candidates", {candidate.parent for candidate in candidates} <= {*layer.alive}, True
     )
@@ -286,18 +238,6 @@ def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[NodeRecord], 
             checks.same("Q below the forest", candidate.draft_prob, 0.0, name)
         elif node is not None and node.draft_prob is not None:
             checks.close("Q of a likely candidate", candidate.draft_prob, node.draft_prob, name)
-    if checks.is_greedy or not candidates:
-        return
-    listed = {(candidate.parent, candidate.token_id) for candidate in candidates}
-    others = [node.target_prob or 0.0 for content, node in by_content.items() if content not in listed]
-    known = [value for value in (*(candidate.target_prob for candidate in candidates), *others) if value > 0]
-    least, rest = candidates[-1].target_prob, 1.0 - math.fsum(known)
-    checks.at_most("P of a node beside the likeliest", max(others, default=0.0), least)
-    checks.at_most("sum of P over the known candidates", 0.0, rest)
-    checks.at_most("rest of P beside the known candidates", rest, (support - len(known)) * least)
-    if settings.top_p < 1 and support == possible:  # it cut nothing: all candidates but the least likely are below it
-        share = rest / (support - len(known)) if support > len(known) else 1.0
-        checks.at_most("1 - top_p", 1.0 - settings.top_p, min(*known, share))
 
 
 def _check_best(checks: Checks, iteration: IterationRecord, layer: Layer, nodes: Sequence[NodeRecord]) -> None:
@@ -315,15 +255,14 @@ def _check_best(checks: Checks, iteration: IterationRecord, layer: Layer, nodes:
 
 
 def check_ratios(checks: Checks, distribution: str, scored: Iterable[ScoredNode]) -> None:
-    """Check that one number divides all masses of a distribution, and that what was cut off is no likelier than what
-    was kept.
+    """Check that one number divides all masses of a distribution.
 
     All is times the temperature here, so that nothing overflows where it is very cold.
     """
-    settings, T = checks.settings, checks.settings.temperature
+    T = checks.settings.temperature
     scores = {one.node.id: one.log_weight + T * math.log(max(one.multiplicity, 1)) for one in scored}
     probs = {one.node.id: one.probability for one in scored}
-    kept = {node: scores[node] - T * math.log(prob) for node, prob in probs.items() if prob > LEAST}
+    kept = {node: score - T * math.log(probs[node]) for node, score in scores.items() if probs[node] > LEAST}
     if not kept:
         return
     allowed = ROUNDING[distribution] * max(1.0, *map(abs, scores.values()))
@@ -331,7 +270,3 @@ def check_ratios(checks: Checks, distribution: str, scored: Iterable[ScoredNode]
     checks.at_most(
         "ratio of two probabilities", kept[most], kept[least], f"{distribution}, nodes {least} and {most}", allowed
     )
-    cuts = T == 0 or settings.top_k > 0 or settings.top_p < 1  # without them only the impossible is cut
-    limit = min(map(scores.__getitem__, kept)) if cuts else max(map(scores.__getitem__, kept)) - LARGEST_GAP * T
-    lost = [scores[node] for node, prob in probs.items() if prob <= LEAST]
-    checks.at_most("score of a node without probability", max(lost, default=limit), limit, distribution, allowed)

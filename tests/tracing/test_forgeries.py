@@ -80,7 +80,9 @@ def fields(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, An
 
 
 def listed_name(path: tuple[str, ...]) -> str:
-    """``models.id`` for both models, and one name for all of the software and of the prompt."""
+    """``models.id`` for both models, and one name for the software, the prompt, and all seconds."""
+    if path[-1].endswith("seconds"):
+        return "seconds"
     if path[0] in ("software", "prompt"):
         return path[0]
     return ".".join((path[0], *path[2:]) if path[0] == "models" else [one for one in path if one != "iterations"])
