@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dsbd.commands import benchmarks, custom_generate, fetch, page, verify_trace
 from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, plan, typed_text
@@ -29,9 +29,6 @@ from dsbd.commands.parser import (
 from dsbd.errors import DsbdError, TraceError
 from dsbd.util import asset_path, check_output
 from dsbd.version import __version__
-
-if TYPE_CHECKING:
-    pass
 
 FORMATS = ("html", "svg", "text")
 """Of ``export``: ``html`` shows every iteration, the others one."""
