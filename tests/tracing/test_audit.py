@@ -35,7 +35,8 @@ def trace_of(name: str) -> Trace:
         often = replace(toy_pair(), eos=frozenset(range(0, 256, 3)))
         return dsbd.decode(often, "Once", chosen, record=True).trace
     method, _, every = name.partition(" ")
-    return Trace.load(GOLDEN[name]) if name in GOLDEN else toy_traces(method)[2 if every else 0]
+    number = int(every) if every.isdecimal() else 2 * bool(every)
+    return Trace.load(GOLDEN[name]) if name in GOLDEN else toy_traces(method)[number]
 
 
 def resealed(data) -> Trace:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,29 @@ import pytest
 
 import dsbd
 from dsbd.errors import TraceError
+from dsbd.tracing.distribution_audit import Checks
 from dsbd.tracing.trace import Trace
 from dsbd.verification.distributions import joint_distribution
 from dsbd.verification.joint import verify_joint
 from dsbd.verification.verify import _Verifier, verify
 from tests.toy_pair import OTHER, read_settings, toy_pair, toy_traces
 from tests.tracing.test_audit import resealed, trace_of
+
+
+def more(number):
+    return number * 1.01 + 1e-3
+
+
+def less(number):
+    return number * 0.99 - 1e-3
+
+
+def twice(items):
+    return [*items, items[-1]]
+
+
+def turned(items):
+    return items[::-1]
 
 
 def first(data, kind: str, which: Callable[[dict, dict], bool] = lambda one, part: True) -> dict:
@@ -95,8 +114,41 @@ def reversed_ranking(data):
     result["stats"]["new_tokens"] = len(result["token_ids"])
 
 
-FORGED: dict[str, tuple[str, Callable[[dict], object]]] = {
-    # check that refuses it: trace, and what changes several of its fields together
+FORGED: dict[str, tuple[str, Any]] = {
+    # check: trace, and what changes its fields, or the path of one, which no alteration below shows, and its new value
+    "P below other beams": ("dsbd", ("iterations 0 nodes 3 target_prob", 0.001)),
+    "P of a draw": ("speculative_beam_search", ("iterations 0 draws 0 target_prob", more)),
+    "P of a drawn node": ("speculative_beam_search", ("iterations 0 nodes 6 target_prob", less)),
+    "P of a likely candidate": ("dsbd", ("iterations 0 nodes 4 target_prob", more)),
+    "P of the likeliest candidates": (
+        "speculative_beam_search",
+        ("iterations 0 layers 0 alternatives 1 target_prob", 0.001),
+    ),
+    "Q below the forest": ("dsbd 3", ("iterations 0 layers 2 alternatives 0 draft_prob", 0.001)),
+    "Q of a draw": ("dsbd", ("iterations 0 draws 0 draft_prob", more)),
+    "Q of a likely candidate": ("dsbd", ("iterations 0 layers 0 alternatives 0 draft_prob", more)),
+    "S": ("dsbd 2", ("iterations 0 layers 0 chain_S 3", 0.001)),
+    "a draft model": ("dsbd", ("models draft", None)),
+    "a node that is not scored": ("mjsd", ("iterations 0 nodes 4 target_log_prob", 0)),
+    "joint sums": ("dsbd", ("iterations 0 trials 0 joint", {"target": None, "draft": 0.0, "threshold": 0.5})),
+    "least S": ("dsbd 2", ("iterations 0 layers 0 chain_S 3", -0.001)),
+    "most of P's support": ("dsbd 3", ("settings top_k", 2)),
+    "nodes tried": ("dsbd 2", ("iterations 0 trials 1 node", 1)),
+    "number of cover nodes": ("mjsd", ("iterations 0 nodes 1 kind", "cover")),
+    "number of drafts": ("mjsd", ("settings draft_width", 2)),
+    "numbers of a node": ("dsbd", ("iterations 0 nodes 5 draft_log_prob", -9.0)),
+    "output beams": ("dsbd", ("settings input_beams", 1)),
+    "parents in the forest": ("dsbd", ("iterations 0 nodes 2 ends", True)),
+    "parents of the likeliest candidates": ("dsbd", ("iterations 0 layers 0 alternatives 1 parent", 1)),
+    "planned drafts": ("dsbd", ("settings draft_width", 4)),
+    "ratio of two probabilities": ("dsbd", ("settings temperature", 1.000001)),
+    "sum of P over the known candidates": ("mjsd", ("iterations 1 layers 0 alternatives 0 target_prob", 0.999)),
+    "sum of the best beam under the draft model": ("mjsd", ("iterations 0 nodes 1 ends", True)),
+    "tokens are in the vocabulary": ("joint", ("iterations 0 layers 0 alternatives 4 token_id", 41)),
+    "tokens decoded": ("sampling", ("settings max_new_tokens", 6)),
+    "tokens with two contents": ("speculative_beam_search", ("iterations 0 nodes 5 ends", True)),
+    "tokens with two texts": ("dsbd", ("prompt pieces 2 token_id", 67)),
+    "uniform in its interval": ("dsbd", ("iterations 1 draws 0 uniform", more)),
     "a node that is possible": (
         "toy",
         lambda data: first(
@@ -132,12 +184,20 @@ FORGED: dict[str, tuple[str, Callable[[dict], object]]] = {
 
 
 @pytest.mark.parametrize("check", FORGED)
-def test_fields_that_are_forged_together_are_refused(check):
-    """Catches a check that was dropped: no single field shows it."""
-    name, change = FORGED[check]
+def test_a_forged_trace_is_refused_by_one_check_alone(check, monkeypatch):
+    """Catches a check that was dropped: each trace passes without it."""
+    (name, change), broken = FORGED[check], Checks.broken
     data = trace_of(name).to_dict()
-    change(data)
-    assert f": {check}" in dsbd.verify_trace(resealed(data)).failure
+    if callable(change):
+        change(data)
+    else:
+        *path, last = [int(part) if part.isdecimal() else part for part in change[0].split()]
+        above = reduce(getitem, path, data)
+        above[last] = change[1](above[last]) if callable(change[1]) else change[1]
+    trace = resealed(data)
+    assert f": {check}" in dsbd.verify_trace(trace).failure
+    monkeypatch.setattr(Checks, "broken", lambda self, name, *why: name == check or broken(self, name, *why))
+    assert dsbd.verify_trace(trace).failure is None
 
 
 def without_the_last(*args):
@@ -236,11 +296,11 @@ def alterations(name: str, value: Any) -> list[Any]:
         case int():
             return [value + 1, value - 1, *known]
         case float():
-            return [value * 1.01 + 1e-3, value * 0.99 - 1e-3, *known]
+            return [more(value), less(value), *known]
         case None:
             return [0, 1, 0.5, "x", [1], *known]
         case list():
-            return [value[:-1], [*value, value[-1]] if value else [1], value[::-1]]
+            return [value[:-1], twice(value) if value else [1], turned(value)]
     return []
 
 
