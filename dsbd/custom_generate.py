@@ -1,10 +1,9 @@
 """The decoders of this package behind ``generate`` of transformers, as a function for its ``custom_generate``."""
 
 import inspect
-import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -21,15 +20,6 @@ from dsbd.models.pair import Pair
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodedBeam
 from dsbd.session import RunStart, Update
-from dsbd.tracing.recorder import Recorder
-
-
-@dataclass
-class Output(GenerateBeamDecoderOnlyOutput):
-    """What ``generate`` returns with ``return_dict_in_generate``."""
-
-    trace: Any = None
-    """With ``record`` the :class:`dsbd.Trace` of the decode; of several prompts or samples a list."""
 
 
 def generate(
@@ -40,9 +30,8 @@ def generate(
     generation_config: GenerationConfig | None = None,
     draft_model: Any = ...,
     vocabulary_size: int | None = None,
-    record: Any = None,
     **inputs: Any,
-) -> torch.Tensor | Output:
+) -> torch.Tensor | GenerateBeamDecoderOnlyOutput:
     """Decode for ``model.generate(**inputs, custom_generate=dsbd.generate, draft_model=draft, num_beams=4, ...)``.
 
     With several beams ``do_sample=True`` is DSBD of fixed width ``num_beams`` without replacement: the distribution of
@@ -65,7 +54,6 @@ def generate(
         generation_config: as ``generate`` prepared it.
         draft_model: a smaller model with the same tokenizer, or ``lookup``; None drafts nothing.
         vocabulary_size: ids from here on are padding, ``len(tokenizer)``; needed where the draft has fewer ids.
-        record: the tokenizer, to keep a trace in the output's ``trace``; needs ``return_dict_in_generate``.
         inputs: settings of :class:`DecodingSettings` that a GenerationConfig lacks, such as ``draft_depth``, or
             ``width_threshold``, with which ``num_beams`` is the largest width; ``draft_width`` is num_beams + 2 if not
             given. And what else ``generate`` passes on.
@@ -106,23 +94,19 @@ def generate(
     width, returned = config.num_beams or 1, config.num_return_sequences or 1
     samples = returned if width == 1 and config.do_sample else 1
     stops = request.requested_stops(stopping_criteria, width)
-    if record:
-        _require_recordable(config, record, own, stops)
-        pair = replace(pair, tokenizer=record)
     ids = request.prompt_of(input_ids, inputs, copies=max(width, returned))
     prompt, room = ids.tolist(), request.room_for(config, stopping_criteria, len(ids))
     pair.require_ids(prompt, vocabulary_size)
     pair.require_fitting(len(prompt), room)
-    beams, recorders = list[DecodedBeam](), list[Recorder]()
+    beams = list[DecodedBeam]()
     for sample in range(samples):
         settings = resolve(replace(requested, max_new_tokens=room, seed=requested.seed + sample))
         if settings.temperature and "seed" not in named:
             settings = replace(settings, seed=int(torch.randint(2**31, ()).item()))
         processors = functions_of_ids(own, settings, several=samples > 1)
-        start = RunStart(pair, pair.detokenize(prompt), prompt, settings, processors)
-        recorders += [Recorder()] if record else []
+        start = RunStart(pair, "", prompt, settings, processors)
         text = _Text(ids, *stops)
-        *_, last = iterations(start, recorders[-1:], enough=text.enough)
+        *_, last = iterations(start, enough=text.enough)
         assert last.result is not None, "the last update carries the result"
         text.take(last.result.token_ids)
         best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
@@ -132,22 +116,7 @@ def generate(
                 f"fewer, or cut the distribution less"
             )
         beams += best
-    traces = [recorder.trace() for recorder in recorders]
-    return _output(ids, beams, config, traces[0] if len(traces) == 1 else traces or None)
-
-
-def _require_recordable(
-    config: GenerationConfig, tokenizer: Any, processors: Sequence[Processor], stops: tuple[float, tuple[Any, ...]]
-) -> None:
-    """Check that a trace holds all that decides, and reaches the caller. Raises: SettingsError."""
-    reasons = {
-        "the trace comes with the output of return_dict_in_generate=True; set it": not config.return_dict_in_generate,
-        "a trace has the texts of tokens; give record=tokenizer": not hasattr(tokenizer, "convert_ids_to_tokens"),
-        "a trace does not hold what logits processors did; leave them out": bool(processors),
-        "a trace does not hold stopping criteria, stop_strings or max_time; leave them out": stops != (math.inf, ()),
-    }
-    for reason in (reason for reason, applies in reasons.items() if applies):
-        raise SettingsError(f"record is given, and {reason}")
+    return _output(ids, beams, config)
 
 
 def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
@@ -192,8 +161,8 @@ class _Text:
 
 
 def _output(
-    prompt: torch.Tensor, beams: Sequence[DecodedBeam], config: GenerationConfig, trace: Any
-) -> torch.Tensor | Output:
+    prompt: torch.Tensor, beams: Sequence[DecodedBeam], config: GenerationConfig
+) -> torch.Tensor | GenerateBeamDecoderOnlyOutput:
     padding = config.pad_token_id if config.pad_token_id is not None else min(request.eos_ids(config), default=0)
     rows = [torch.cat([prompt, prompt.new_tensor(beam.token_ids)]) for beam in beams]
     sequences: Any = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=padding)
@@ -201,7 +170,7 @@ def _output(
         return sequences
     several = (config.num_beams or 1) > 1
     scores = sequences.new_tensor([beam.score for beam in beams], dtype=torch.float32) if several else None
-    return Output(sequences=sequences, sequences_scores=scores, trace=trace)
+    return GenerateBeamDecoderOnlyOutput(sequences=sequences, sequences_scores=scores)
 
 
 def _signature() -> inspect.Signature:

@@ -26,7 +26,6 @@ from tests.command_line import run
 from tests.toy_pair import EOS, VOCABULARY, toy_model, toy_pair, toy_tokenizer
 
 IDS = torch.tensor([[40, 50]])
-RECORDED = {"record": toy_tokenizer(), "return_dict_in_generate": True}
 
 
 def generated(*, ours=True, draft=True, ids=IDS, **asked):
@@ -148,17 +147,17 @@ def test_a_criterion_ends_one_sequence_at_its_first_place():
 
 
 @pytest.mark.parametrize("asked", [{}, {"width_threshold": 0.3}, {"cover_width": 2}], ids=str)
-def test_settings_and_a_trace_pass_through(asked):
-    """Catches settings that are dropped, a width that stays fixed, and a trace that is lost or does not follow."""
-    output = generated(do_sample=True, num_beams=4, seed=5, **RECORDED, **asked)
-    trace, settings = output.trace, output.trace.settings
-    assert (trace.seed, dsbd.verify_trace(trace).failure) == (5, None)
-    assert output.sequences[0, 2:].tolist() == trace.result.token_ids
-    assert {name: getattr(settings, name) for name in asked} == asked
-    assert (settings.min_width, settings.max_width) == (1 if "width_threshold" in asked else 4, 4)
-    assert dsbd.decode(toy_pair(), IDS[0].tolist(), settings).token_ids == trace.result.token_ids
-    several = generated(do_sample=True, num_return_sequences=2, seed=5, **RECORDED)
-    assert [trace.seed for trace in several.trace] == [5, 6]
+def test_settings_pass_through(asked):
+    """Catches settings that are dropped, a width that stays fixed, and one seed for several texts."""
+    rows = generated(do_sample=True, num_beams=4, seed=5, **asked)
+    config = GenerationConfig(num_beams=4, do_sample=True, top_k=50)
+    own = request.requested_settings(config, "draft", asked | {"seed": 5})
+    assert (resolve(own).min_width, resolve(own).max_width) == (1 if "width_threshold" in asked else 4, 4)
+    assert rows[0, 2:].tolist() == dsbd.decode(toy_pair(), IDS[0].tolist(), own, max_new_tokens=8).token_ids
+    several = [
+        generated(do_sample=True, seed=seed, num_return_sequences=count).tolist() for seed, count in ((5, 2), (6, 1))
+    ]
+    assert several[0][1] == several[1][0]
 
 
 def test_a_folder_for_the_hub_decodes(tmp_path, capsys, monkeypatch):
@@ -166,11 +165,10 @@ def test_a_folder_for_the_hub_decodes(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(metadata, "version", lambda name, own=metadata.version: "1" if name == "dsbd" else own(name))
     monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
     assert run(capsys, "custom-generate", str(tmp_path / "hub"))[0] == 0
-    asked = RECORDED | {"do_sample": False, "num_beams": 2, "draft_depth": 2}
+    asked = {"return_dict_in_generate": True, "do_sample": False, "num_beams": 2, "draft_depth": 2}
     hub = {"custom_generate": str(tmp_path / "hub"), "trust_remote_code": 1}
     found = generated(**hub, **asked)
     assert found.sequences.tolist() == generated(**asked).sequences.tolist()
-    assert found.trace.settings.draft_depth == 2
     with pytest.raises(ValueError, match="trust_remote_code"):
         generated(**hub | {"trust_remote_code": 0}, **asked)
 
@@ -204,9 +202,6 @@ def test_what_generate_prepares_for_a_family_is_taken(name):
         ({"width_threshold": 0.5}, "method speculative does not read it"),
         ({"widht_threshold": 0.5}, r"not used by the model: \['widht_threshold'\]"),
         ({"num_beams": 2, "do_sample": True, "width_threshold": 3}, "width_threshold is 3; allowed are"),
-        ({"record": toy_tokenizer()}, "record is given, and the trace comes with"),
-        ({**RECORDED, "record": True}, "give record=tokenizer"),
-        ({**RECORDED, "max_time": 9}, "leave them out"),
         ({"num_beams": 2, "stopping_criteria": [StopStringCriteria(toy_tokenizer(), ["a"])]}, "StopStri.*num_beams=1"),
         ({"ids": IDS.repeat(2, 1)}, "input_ids are 2 prompts; give one at a time"),
         ({"max_new_tokens": 500}, "exceeds the context"),
