@@ -30,11 +30,10 @@ from dsbd.settings import FIELDS, DecodingSettings, fields_of
 ALLOWED = {
     # read here, or arriving as processors
     "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "do_sample", "early_stopping", "eos_token_id",
-    "epsilon_cutoff", "eta_cutoff", "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id",
-    "length_penalty", "max_length", "max_new_tokens", "max_time", "min_length", "min_new_tokens", "min_p",
-    "no_repeat_ngram_size", "num_beams", "num_return_sequences", "pad_token_id", "remove_invalid_values",
-    "renormalize_logits", "repetition_penalty", "return_dict_in_generate", "sequence_bias", "stop_strings",
-    "suppress_tokens", "temperature", "top_h", "top_k", "top_p", "typical_p", "watermarking_config",
+    "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id", "length_penalty", "max_length",
+    "max_new_tokens", "max_time", "min_length", "min_new_tokens", "no_repeat_ngram_size", "num_beams",
+    "num_return_sequences", "pad_token_id", "remove_invalid_values", "renormalize_logits", "repetition_penalty",
+    "return_dict_in_generate", "sequence_bias", "stop_strings", "suppress_tokens", "temperature", "top_k", "top_p",
     # how forwards are computed, and where a configuration comes from
     "_from_model_config", "cache_config", "cache_implementation", "compile_config", "continuous_batching_config",
     "decoder_start_token_id", "disable_compile", "is_assistant", "low_memory", "max_cache_len",
@@ -44,7 +43,7 @@ ALLOWED = {
 NOTHING = {
     "assistant_confidence_threshold": 0.4, "assistant_lookbehind": 10, "encoder_repetition_penalty": 1.0,
     "guidance_scale": 1, "num_assistant_tokens": 20, "num_assistant_tokens_schedule": "constant", "num_beam_groups": 1,
-    "target_lookbehind": 10,
+    "target_lookbehind": 10, "typical_p": 1.0,
 }  # fmt: skip
 """Values of other fields that ask for nothing, besides None, False and 0."""
 OWN = tuple(name for name in FIELDS if name != "method" and not hasattr(GenerationConfig(), name))
@@ -58,12 +57,6 @@ IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper)
 """Warpers that a config makes, after those of the caller: the settings warp the joint distribution of all beams once
 instead.
 """
-NOT_OF_ONE_SEQUENCE = {
-    "EncoderNoRepeatNGramLogitsProcessor", "EncoderRepetitionPenaltyLogitsProcessor", "EpsilonLogitsWarper",
-    "EtaLogitsWarper", "MinPLogitsWarper", "SynthIDTextWatermarkLogitsProcessor", "TopHLogitsWarper",
-    "TypicalLogitsWarper", "UnbatchedClassifierFreeGuidanceLogitsProcessor", "WatermarkLogitsProcessor",
-}  # fmt: skip
-"""Processors that are refused: they come after the temperature, read a state or other prompts, or call the model."""
 
 
 def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
@@ -122,16 +115,9 @@ def of_the_caller(processors: Sequence[Processor], config: GenerationConfig) -> 
 
 
 def processors_of(processors: Sequence[Processor]) -> list[Processor]:
-    """Return the caller's processors for any number of sequences of the one prompt.
-
-    Raises:
-        SettingsError: a processor is not a function of one sequence.
-    """
+    """Return the caller's processors for any number of sequences of the one prompt."""
     functions = list[Processor]()
     for one in processors:
-        name = type(one).__name__
-        if name in NOT_OF_ONE_SEQUENCE:
-            raise SettingsError(f"{name} cannot be honoured: it is not a function of one sequence; leave it out")
         if isinstance(one, PrefixConstrainedLogitsProcessor):
             one = _one_by_one(one)
         elif isinstance(one, RepetitionPenaltyLogitsProcessor) and isinstance(one.prompt_ignore_length, torch.Tensor):

@@ -196,7 +196,7 @@ def test_what_generate_prepares_for_a_family_is_taken(name):
 @pytest.mark.parametrize(
     ("asked", "name"),
     [
-        ({"do_sample": True, "min_p": 0.1}, "MinPLogitsWarper"),
+        ({"do_sample": True, "min_p": 0.1}, "min_p is 0.1; dsbd.generate cannot honour it"),
         ({"do_sample": True, "num_beams": 3, "num_return_sequences": 3, "top_k": 1}, "1 texts of a prompt are left"),
         ({"draft_model": ...}, "draft_model is not given"),
         ({"width_threshold": 0.5}, "method speculative does not read it"),
