@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from dsbd.api import DecodeRequest
 from dsbd.bench.measure import measure
-from dsbd.bench.records import Progress, Run, Table, to_plain
+from dsbd.bench.records import BenchmarkProgress, Run, Table, to_plain
 from dsbd.bench.statistics import make_table
 from dsbd.bench.systems import BASELINE, System, fields_read
 from dsbd.bench.task import Question, Task
@@ -170,15 +170,15 @@ def run_benchmark(
     benchmark: Benchmark,
     cancel: Cancel = None,
     observe: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
-) -> Iterator[Progress]:
+) -> Iterator[BenchmarkProgress]:
     """Decode everything; closing the iterator ends it after a decode.
 
     ``cancel`` is called before each forward of one of our decoders; opponents run to their end. ``observe`` returns
     the observers of a turn of one of our decoders.
 
     Yields:
-        Progress before each trial of ``auto``, each warm-up and each decode, and after the last decode. What follows
-        a decode has its ``run``.
+        Progress before each trial of ``auto``, each warm-up and each decode, and after the last decode. What follows a
+        decode has its ``run``.
 
     Raises:
         StoppedError: ``cancel`` returned True.
@@ -189,25 +189,27 @@ def run_benchmark(
         resolved.append((yield from _resolve(pair, benchmark, one, cancel)))
     benchmark = replace(benchmark, systems=tuple(resolved))
     for one in benchmark.systems:
-        yield Progress(0, total, "warm-up", one.name)
+        yield BenchmarkProgress(0, total, "warm-up", one.name)
         first = Turn(one, benchmark.items[0], 0)
         short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
         measure(pair, replace(one, settings=short), first.item.prompt, first.seed, chat=benchmark.chat, cancel=cancel)
     run = None
     for done, turn in enumerate(benchmark.turns()):
-        yield Progress(done, total, "decode", turn.system.name, run)
+        yield BenchmarkProgress(done, total, "decode", turn.system.name, run)
         run = _decode(pair, benchmark, turn, cancel, observe(turn))
-    yield Progress(total, total, "decode", run=run)
+    yield BenchmarkProgress(total, total, "decode", run=run)
 
 
-def _resolve(pair: Pair, benchmark: Benchmark, one: System, cancel: Cancel) -> Generator[Progress, None, System]:
+def _resolve(
+    pair: Pair, benchmark: Benchmark, one: System, cancel: Cancel
+) -> Generator[BenchmarkProgress, None, System]:
     """Resolve what is ``auto``, by measuring on the first question; return the system."""
     first = Turn(one, benchmark.items[0], 0)
     if not first.settings.is_auto:
         return one
     request = DecodeRequest(pair, first.item.prompt, first.settings, chat=benchmark.chat, cancel=cancel)
     for _ in request.planning():
-        yield Progress(0, benchmark.total, "auto", one.name)
+        yield BenchmarkProgress(0, benchmark.total, "auto", one.name)
     assert request.plan is not None, "a field is auto"
     return replace(one, settings=replace(one.settings, **request.plan.values), auto_reason=request.plan.sentence)
 

@@ -147,7 +147,7 @@ def check_numbers(checks: Checks, iteration: IterationRecord) -> None:
         seen.add((node.parent, node.token_id))
 
 
-def check_forest(checks: Checks, iteration: IterationRecord) -> None:
+def check_drafts(checks: Checks, iteration: IterationRecord) -> None:
     """Check Q in the layers of a forest: how many nodes each of its distributions has, in which order, and their
     ratios.
     """

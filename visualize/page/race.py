@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from dsbd.bench.race import race
-from dsbd.bench.records import Progress, Race
+from dsbd.bench.records import BenchmarkProgress, Race
 from dsbd.bench.systems import POINTS, TRANSFORMERS, System, require_count, systems
 from dsbd.bench.task import Question, Task
 from dsbd.errors import SettingsError, StoppedError
@@ -215,7 +215,7 @@ def race_frames(
         yield [KEEP, KEEP, "", alert(sentence(error)), *READY]
 
 
-def _progress(progress: Progress) -> str:
+def _progress(progress: BenchmarkProgress) -> str:
     """Return a bar, and what runs now."""
     who = "trying out forests for auto" if progress.doing == "auto" else escape(label_of(progress.name))
     bar = f'<progress value="{progress.done}" max="{progress.total}" aria-label="Runs done"></progress>'
