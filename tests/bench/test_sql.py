@@ -132,8 +132,8 @@ def test_a_right_query_that_fails_is_named(tmp_path):
     [
         ("dev.json", None, r"no file .*dev\.json"),
         ("tables.json", [], "db_id is 'shop', which is no name in tables.json"),
-        ("tables.json", [{}], "not in the format of Spider"),
-        ("tables.json", [{**SCHEMA, "primary_keys": [99]}], "not in the format of Spider"),
+        ("tables.json", [{}], "not in the format of the task"),
+        ("tables.json", [{**SCHEMA, "primary_keys": [99]}], "not in the format of the task"),
         ("dev.json", [{}], r"dev\.json, question 0: db_id is None; write a text"),
         ("dev.json", [SHOP[0], {**SHOP[0], "question": " "}], r"dev\.json, question 1: question is ' '; write a text"),
         ("dev.json", [{**SHOP[0], "query": 3}], r"dev\.json, question 0: query is 3; write a text"),

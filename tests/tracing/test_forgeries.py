@@ -165,10 +165,6 @@ FORGED: dict[str, tuple[str, Any]] = {
     "landing": ("dsbd", landed_bonus),
     "layers of the record": ("dsbd", drawn_in_no_layer),
     "log-weight of a hypothesis": ("dsbd", heavier),
-    "order of the record": (
-        "toy",
-        lambda data: [one["trials"].sort(key=lambda trial: -trial["layer"]) for one in data["iterations"]],
-    ),
     "ranking": ("toy", reversed_ranking),
     "recorded candidates after it": ("toy", lambda data: later(first(data, "draws", is_early))),
     "recorded candidates before the interval": ("dsbd", lambda data: later(first(data, "draws"), -0.1)),
