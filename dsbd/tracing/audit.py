@@ -15,7 +15,7 @@ from typing import Any
 from dsbd.errors import TraceError
 from dsbd.methods import DepthPolicy, needs_draft_model, resolve
 from dsbd.results import acceptance_rate, count_verdicts
-from dsbd.tracing.distribution_audit import BrokenError, Checks, check_drafts, check_numbers, check_target
+from dsbd.tracing.distribution_audit import BrokenError, Checks, check_numbers, check_target
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit, check_joint_test
 from dsbd.tracing.records import (
     ROOT,
@@ -148,7 +148,6 @@ class _Audit:
             checks.log_weights[node.id] = checks.log_weights[node.parent] + log_prob
         self._depth(iteration)
         check_numbers(checks, iteration)
-        check_drafts(checks, iteration)
         if not settings.lossless:
             check_joint_test(checks, iteration)
         alive, last = list(iteration.input_beams), len(iteration.layers)

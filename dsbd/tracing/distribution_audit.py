@@ -1,6 +1,6 @@
-"""Checks of a trace, and the distributions of its iterations: which numbers its nodes hold, Q in its forest, P in its
-layers.
+"""Checks of a trace, and the distributions of its iterations: which numbers its nodes hold, and P in its layers.
 
+Q is not decided: verification gives the target's distribution whatever Q is, so it may be as recorded.
 Each check is counted, and the first that fails ends the audit. Within a layer the ratio of two probabilities follows
 from the log-weights, the multiplicities and the temperature alone, because normalising divides both by one number.
 
@@ -8,7 +8,6 @@ from the log-weights, the multiplicities and the temperature alone, because norm
 """
 
 import math
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -22,8 +21,8 @@ from dsbd.verification.noise import Noise
 
 TOLERANCE = 1e-9
 """Allowed difference between a recorded number and the one computed again; rounding stays below 1e-12."""
-ROUNDING = {"P": 1e-12, "Q": 1e-6}
-"""Of a sum of log-probabilities, relative to the largest one; those of Q may be added up in single precision."""
+ROUNDING = 1e-12
+"""Of a sum of log-probabilities, relative to the largest one."""
 LEAST = 1e-290
 """Smaller probabilities have lost digits."""
 
@@ -147,52 +146,6 @@ def check_numbers(checks: Checks, iteration: IterationRecord) -> None:
         seen.add((node.parent, node.token_id))
 
 
-def check_drafts(checks: Checks, iteration: IterationRecord) -> None:
-    """Check Q in the layers of a forest: how many nodes each of its distributions has, in which order, and their
-    ratios.
-    """
-    settings, tried = checks.settings, defaultdict[int, list[int]](list)
-    for trial in iteration.trials:
-        tried[trial.layer].append(trial.node)
-    sources = {beam.node: (beam.log_weight, beam.multiplicity) for beam in iteration.input_beams}
-    is_tree = settings.branching is not None
-    for number in range(1, max([iteration.draft_depth, *(node.layer for node in iteration.nodes)]) + 1):
-        nodes = [node for node in iteration.nodes if node.layer == number and node.kind != "drawn"]
-        below = [node for node in nodes if node.parent in sources]
-        checks.same("parents in the forest", len(below), len(nodes), f"layer {number}")
-        scored = [
-            ScoredNode(node, node.draft_prob or 0.0, weight + (node.draft_log_prob or 0.0), count)
-            for node in below
-            for weight, count in [sources[node.parent]]
-        ]
-        for parents in [[parent] for parent in sources] if is_tree else [list(sources)]:
-            own = [one for one in scored if one.node.parent in parents]
-            _check_drafts(checks, iteration, number, [one.node for one in own], len(parents))
-            if is_tree or (all(count for _, count in sources.values()) and not checks.is_coupled):
-                check_ratios(checks, "Q", own)
-        for parent in sources if checks.is_coupled else ():  # how many draws a node is the guess of is not recorded
-            check_ratios(checks, "Q", [one for one in scored if one.node.parent == parent])
-        counts = Counter(tried.get(number, []))
-        is_counted = settings.replacement and settings.temperature > 0 and not is_tree and not checks.is_coupled
-        sources = {
-            one.node.id: (one.log_weight, (counts[one.node.id] if settings.lossless else 0) if is_counted else 1)
-            for one in scored
-            if one.node.kind == checks.tried_kind and not one.node.ends
-        }
-
-
-def _check_drafts(
-    checks: Checks, iteration: IterationRecord, number: int, nodes: Sequence[NodeRecord], parents: int
-) -> None:
-    """Check that one draft distribution has no more nodes than planned; it has fewer where Q has no more."""
-    settings, drafted = checks.settings, sum(node.kind == "drafted" for node in nodes)
-    planned = drafts_planned(settings, number) if parents and number <= iteration.draft_depth else 0
-    covers = settings.cover_width if planned and settings.branching is None else 0
-    drafts, covers = (0, planned + covers) if checks.is_coupled else (planned, covers)
-    checks.at_most("number of drafts", drafted, drafts, f"layer {number}")
-    checks.at_most("number of cover nodes", len(nodes) - drafted, covers, f"layer {number}")
-
-
 def check_target(checks: Checks, iteration: IterationRecord, layer: Layer, alive: Sequence[InputBeam]) -> None:
     """Check P in one layer that was reached: its support, its likeliest candidates and its ratios."""
     parents = {beam.node: beam.multiplicity for beam in alive}
@@ -208,7 +161,7 @@ def check_target(checks: Checks, iteration: IterationRecord, layer: Layer, alive
         for node in nodes
         if checks.log_weights[node.id] > -math.inf and not (node.kind == "drawn" and checks.is_greedy)
     ]
-    check_ratios(checks, "P", scored)
+    check_ratios(checks, scored)
 
 
 def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[NodeRecord], beams: int) -> None:
@@ -254,7 +207,7 @@ def _check_best(checks: Checks, iteration: IterationRecord, layer: Layer, nodes:
             checks.at_most("log-weight of a node that was left", weights[node.id], weights[taken[-1]], node.id)
 
 
-def check_ratios(checks: Checks, distribution: str, scored: Iterable[ScoredNode]) -> None:
+def check_ratios(checks: Checks, scored: Iterable[ScoredNode]) -> None:
     """Check that one number divides all masses of a distribution.
 
     All is times the temperature here, so that nothing overflows where it is very cold.
@@ -265,8 +218,6 @@ def check_ratios(checks: Checks, distribution: str, scored: Iterable[ScoredNode]
     kept = {node: score - T * math.log(probs[node]) for node, score in scores.items() if probs[node] > LEAST}
     if not kept:
         return
-    allowed = ROUNDING[distribution] * max(1.0, *map(abs, scores.values()))
+    allowed = ROUNDING * max(1.0, *map(abs, scores.values()))
     least, most = min(kept, key=kept.__getitem__), max(kept, key=kept.__getitem__)
-    checks.at_most(
-        "ratio of two probabilities", kept[most], kept[least], f"{distribution}, nodes {least} and {most}", allowed
-    )
+    checks.at_most("ratio of two probabilities", kept[most], kept[least], f"nodes {least} and {most}", allowed)

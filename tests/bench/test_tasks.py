@@ -156,14 +156,12 @@ def lines(path, *entries):
         ("gsm8k", {"question": None, "answer": "#### 1"}, ""),
         ("gsm8k", {"question": "q", "answer": "5"}, "no number behind ####"),
         ("mt_bench", {"turns": []}, "out of range"),
-        ("mt_bench", {"turns": ["Write.", 3]}, "no text"),
+        ("mt_bench", {"turns": "Write."}, "first turn is no text"),
     ],
 )
 def test_a_bad_item_is_an_error_that_names_its_line(name, entry, message, tmp_path):
     good = {"question": "q", "answer": "#### 1", "turns": ["q"]}
-    with pytest.raises(
-        TaskError, match=rf"a\.jsonl, line 2 is not in the format of the task .*{message}.*give the path"
-    ):
+    with pytest.raises(TaskError, match=rf"a\.jsonl, line 2 is not in the format .*{message}.*give the path"):
         load_task(name, lines(tmp_path, good, entry))
 
 
@@ -187,10 +185,7 @@ def article(*questions):
         ([], "indices"),
         (article(qa("x", ["q"], "c")), "split"),
         (article(qa("x", "q", 1890)), "lower"),
-        *(
-            (article(qa("x", "q", *answers)), "question 'x' has no right answer with a word")
-            for answers in ((), ("the",))
-        ),
+        *((article(qa("x", "q", *answers)), "'x' has no right answer with a word") for answers in ((), ("the",))),
     ],
 )
 def test_what_is_not_squad_is_an_error_with_its_remedy(tmp_path, data, message):

@@ -108,7 +108,7 @@ def without_a_space(data):
     beam["text"] = beam["text"][0] + beam["text"][1:].replace(" ", "", 1)
 
 
-UNSEEN = ("branching", "depth_costs", "continuation", "early_stopping", "forest", "top_k", "top_p")
+UNSEEN = ("branching", "depth_costs", "continuation", "early_stopping", "forest", "top_k", "top_p", "cover_width")
 """Settings that change nothing in this trace, or with which it cannot be read."""
 WHOLE = [
     ("toy", drawn_elsewhere),
