@@ -13,7 +13,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ALTERNATIVES, ROOT, InputBeam, IterationRecord, Layer, NodeRecord
 from dsbd.tracing.trace import Trace
 from dsbd.verification import beams
@@ -117,13 +116,6 @@ class ScoredNode(NamedTuple):
     log_weight: float
     multiplicity: int
     """Of its parent."""
-
-
-def drafts_planned(settings: ResolvedSettings, layer: int) -> int:
-    """Draws from one draft distribution of a layer: those of the whole layer, or of one parent."""
-    if settings.branching is None:
-        return settings.draft_width
-    return settings.branching[layer - 1] if layer <= len(settings.branching) else 0
 
 
 def check_numbers(checks: Checks, iteration: IterationRecord) -> None:

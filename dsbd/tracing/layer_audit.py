@@ -1,8 +1,8 @@
 """Decides one layer of a trace again: its width, trials, draws and beams.
 
 The distribution's own arithmetic (``Residual``, ``Width``) runs on the recorded candidates, and behind them on one more
-candidate for all
-others: of these the sum of P is known, and nothing of Q. So S is only bounded where it follows from them, too.
+candidate for all others: of these the sum of P is known, and nothing of Q. So S is only bounded where it follows from
+them, too.
 
 *Source:* docs/algorithm.md, *One iteration*, *The residual in closed form*, *The dynamic width* and *Joint tests*.
 """
@@ -14,7 +14,7 @@ from operator import add
 
 import numpy as np
 
-from dsbd.tracing.distribution_audit import BrokenError, Checks, drafts_planned
+from dsbd.tracing.distribution_audit import BrokenError, Checks
 from dsbd.tracing.records import ROOT, Draw, InputBeam, IterationRecord, Layer, NodeRecord, Trial
 from dsbd.verification.distributions import Floats, JointDistribution, Residual, excess
 from dsbd.verification.joint import ONE_SEQUENCE, acceptance, passes
@@ -129,7 +129,8 @@ class LayerAudit:
         if checks.is_coupled:
             return Width(cap_width(settings.max_width, layer.target_support, settings), lambda: COUPLED)
         if settings.replacement:
-            checks.same("planned drafts", layer.draws_planned, drafts_planned(settings, layer.layer))
+            planned = settings.branching[layer.layer - 1] if settings.branching else settings.draft_width
+            checks.same("planned drafts", layer.draws_planned, planned)
         target = self.distribution.masses()
         for c, S in zip(layer.chain_c, layer.chain_S, strict=True):
             self._bound(S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0, "chain")
