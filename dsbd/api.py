@@ -18,7 +18,7 @@ from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.pair import Pair, Prompt, is_list
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodingResult
-from dsbd.session import Observer, RunStart, StoppingCriterion, Update, is_answered
+from dsbd.session import Observer, RunStart, StoppingCriterion, Update
 from dsbd.settings import FIELDS, METHODS, DecodingSettings, refuse_names
 from dsbd.tracing.recorder import Recorder
 from dsbd.util import Progress, cancel_check
@@ -73,9 +73,10 @@ def stream(
         record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
         observers: they see the start, each iteration and the result, outside the timed phases.
         chat: send the prompt as a user's turn, by the model's chat template. None: where there is one.
-        stop: a text that ends the answer, such as ``"\\n"``, or several. The decode ends once the text before the first
-            of them is settled, that is, the same in every possible result. The result's text ends there; its tokens
-            and beams are whole. Or a function of the :class:`Update`: once it returns True the decode ends as it is.
+        stop: a text that ends the answer, such as ``"\\n"``, or several. The decode ends at the token with which the
+            text before the first of them is settled, that is, the same in every possible result. The result's text
+            ends there; its tokens and beams are whole. Or a function of the :class:`Update`: once it returns True the
+            decode ends as it is.
         cancel: called before each forward of a model, also while ``auto`` measures; once it returns True the decode
             ends with a StoppedError, inside an iteration.
         processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
@@ -204,7 +205,7 @@ def _ends_of(stop: Any, record: bool) -> tuple[tuple[str, ...], StoppingCriterio
         raise SettingsError(
             f"stop is {_named(stop)}; give a text, a list of texts, none empty, or a function of the update"
         )
-    return tuple(ends), is_answered if ends else None
+    return tuple(ends), None
 
 
 def _check_processors(processors: Any, settings: DecodingSettings, record: bool) -> None:
