@@ -59,13 +59,13 @@ def verify_trace(trace: Trace) -> AuditReport:
     - who wrote it and when: ``software``, ``models.id``, ``models.revision``, ``models.dtype``, ``models.device``,
       ``models.attention`` of the draft model; how the ``prompt`` became its tokens;
     - what was measured: all ``seconds``, cache slots (``kept.prompt_slots``, ``kept.slots_scored``,
-      ``kept.slots_kept``, ``kept.nodes``) and, of ``result.stats``, ``result.stats.tokens_per_second``,
+      ``kept.slots_kept``, ``kept.nodes``) and, of the statistics, ``result.stats.tokens_per_second``,
       ``result.stats.layers_per_iteration``, ``result.stats.mean_width``, ``result.stats.target_calls``,
       ``result.stats.draft_calls``, ``result.stats.kv_peak_slots``, ``result.stats.kv_peak_bytes``;
     - random numbers, where they decide the same: ``trials.uniform``, ``draws.uniform``, and this with its interval;
     - the size of log-probabilities, whose ratios alone count, and any of a node that decided nothing:
       ``nodes.target_log_prob``, ``nodes.draft_log_prob``, ``nodes.target_prob``, ``nodes.draft_prob``,
-      ``nodes.parent``, ``nodes.token_id``, ``nodes.text``, ``nodes.bytes``, ``nodes.ends``;
+      ``nodes.parent``, ``nodes.token_id``, ``nodes.text``, ``nodes.bytes``, ``nodes.ends``, ``nodes.kind``;
     - a likely candidate that is no node: ``layers.alternatives.parent``, ``layers.alternatives.token_id``,
       ``layers.alternatives.text``, ``layers.alternatives.target_prob``, ``layers.alternatives.draft_prob``; Q of a
       candidate that is neither: ``draws.draft_prob``; how many candidates there are: ``layers.target_support``;
