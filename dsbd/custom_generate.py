@@ -11,12 +11,14 @@ from transformers import GenerationConfig
 from transformers.generation import GenerateBeamDecoderOnlyOutput
 
 from dsbd import generate_request as request
+from dsbd.api import known_of
 from dsbd.decoder import iterations
+from dsbd.drafts.history import History
 from dsbd.errors import PairError, SettingsError
 from dsbd.methods import resolve
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import cached_pair
-from dsbd.models.pair import Pair
+from dsbd.models.pair import Pair, is_list
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodedBeam
 from dsbd.session import RunStart, Update
@@ -30,6 +32,8 @@ def generate(
     generation_config: GenerationConfig | None = None,
     draft_model: Any = ...,
     vocabulary_size: int | None = None,
+    guess: Any = None,
+    history: History | None = None,
     **inputs: Any,
 ) -> torch.Tensor | GenerateBeamDecoderOnlyOutput:
     """Decode for ``model.generate(**inputs, custom_generate=dsbd.generate, draft_model=draft, num_beams=4, ...)``.
@@ -54,6 +58,7 @@ def generate(
         generation_config: as ``generate`` prepared it.
         draft_model: a smaller model with the same tokenizer, or ``lookup``; None drafts nothing.
         vocabulary_size: ids from here on are padding, ``len(tokenizer)``; needed where the draft has fewer ids.
+        guess, history: as for :func:`dsbd.decode`, the guess as ids. Every text that comes out is added to ``history``.
         inputs: settings of :class:`DecodingSettings` that a GenerationConfig lacks, such as ``draft_depth``, or
             ``width_threshold``, with which ``num_beams`` is the largest width; ``draft_width`` is num_beams + 2 if not
             given. And what else ``generate`` passes on.
@@ -87,9 +92,13 @@ def generate(
             f"{own_inputs} of this {type(model).__name__} was replaced, as prompt tuning does; dsbd.generate feeds the "
             f"ids alone; give a model without it"
         )
-    requested = request.requested_settings(config, draft_model, named)
+    if isinstance(guess, str) or is_list(guess, str):
+        raise SettingsError(f"guess is {guess!r:.60}; give ids here")
+    knows = guess is not None or history is not None
+    requested = request.requested_settings(config, "lookup" if draft_model is None and knows else draft_model, named)
     own = request.processors_of(request.of_the_caller(logits_processor, config))
-    pair = replace(cached_pair(model, draft_model), eos=request.eos_ids(config))
+    pair = cached_pair(model, draft_model)
+    pair = replace(pair.copying if draft_model is None and knows else pair, eos=request.eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     width, returned = config.num_beams or 1, config.num_return_sequences or 1
     samples = returned if width == 1 and config.do_sample else 1
@@ -98,17 +107,19 @@ def generate(
     prompt, room = ids.tolist(), request.room_for(config, stopping_criteria, len(ids))
     pair.require_ids(prompt, vocabulary_size)
     pair.require_fitting(len(prompt), room)
-    beams = list[DecodedBeam]()
+    known, beams = known_of(pair, guess, history, prompt), list[DecodedBeam]()
     for sample in range(samples):
         settings = resolve(replace(requested, max_new_tokens=room, seed=requested.seed + sample))
         if settings.temperature and "seed" not in named:
             settings = replace(settings, seed=int(torch.randint(2**31, ()).item()))
         processors = functions_of_ids(own, settings, several=samples > 1)
-        start = RunStart(pair, "", prompt, settings, processors)
+        start = RunStart(pair, "", prompt, settings, processors, known=known)
         text = _Text(ids, *stops)
         *_, last = iterations(start, enough=text.enough)
         assert last.result is not None, "the last update carries the result"
         text.take(last.result.token_ids)
+        if history is not None:
+            history.add(text.ids, prompt)
         best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
         if len(best) * samples < returned:
             raise SettingsError(

@@ -20,6 +20,7 @@ from transformers import (
 import dsbd
 from benchmarks.families import PROMPT, tiny_model
 from dsbd import generate_request as request
+from dsbd.decoder import iterations
 from dsbd.errors import SettingsError
 from dsbd.methods import resolve
 from tests.command_line import run
@@ -305,3 +306,24 @@ def test_what_is_left_out_asks_for_nothing():
     assert rules == [False, False, True, "never"]
     found = [request.eos_ids(GenerationConfig(eos_token_id=named)) for named in (None, 0, [3, 5])]
     assert found == [frozenset(), {0}, {3, 5}]
+
+
+@pytest.mark.parametrize("draft", [True, False])
+def test_what_is_expected_changes_nothing_but_the_passes(draft, monkeypatch):
+    """Catches a guess or a history that generate drops, or that takes part in the text."""
+    asked, history, passes = {"draft": draft, "do_sample": False}, dsbd.History(), []
+    plain = generated(ours=False, do_sample=False)
+    rows = [generated(**asked, **known) for known in ({"guess": plain[0, 2:]}, {"history": history})]
+
+    def counted(*args, **options):
+        for update in iterations(*args, **options):
+            passes.append(update)
+            yield update
+
+    monkeypatch.setattr("dsbd.custom_generate.iterations", counted)
+    rows.append(generated(**asked, history=history))
+    assert all(row.tolist() == plain.tolist() for row in rows)
+    assert len(history) == 2 * (plain.shape[1] - 2)
+    assert 0 < len(passes) < plain.shape[1] - 2
+    with pytest.raises(SettingsError, match="guess is 'a'; give ids"):
+        generated(**asked, guess="a")
