@@ -75,7 +75,9 @@ def decode_many(
         SettingsError, PairError: at the call, or at the first prompt: an argument is invalid.
         DsbdError: with ``raise``, what :func:`stream` raises.
     """
-    _checked_settings(pair, settings, {name: value for name, value in options.items() if name not in _named_options()})
+    fields = {name: value for name, value in options.items() if name not in _named_options()}
+    knows = options.get("guess") is not None or options.get("history") is not None
+    _checked_settings(pair, settings, fields, knows)
     if on_error not in ("raise", "keep"):
         raise SettingsError(f"on_error is {_named(on_error)}; give 'raise' or 'keep'")
     if isinstance(prompts, (str, Mapping)) or not isinstance(prompts, Iterable):
