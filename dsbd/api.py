@@ -76,8 +76,7 @@ def decode_many(
         DsbdError: with ``raise``, what :func:`stream` raises.
     """
     fields = {name: value for name, value in options.items() if name not in _named_options()}
-    knows = options.get("guess") is not None or options.get("history") is not None
-    _checked_settings(pair, settings, fields, knows)
+    _checked_settings(pair, settings, fields, _knows(options.get("guess"), options.get("history")))
     if on_error not in ("raise", "keep"):
         raise SettingsError(f"on_error is {_named(on_error)}; give 'raise' or 'keep'")
     if isinstance(prompts, (str, Mapping)) or not isinstance(prompts, Iterable):
@@ -191,8 +190,7 @@ class DecodeRequest:
         history: History | None = None,
         **fields: Any,
     ) -> None:
-        no_guess = guess is None or (isinstance(guess, (str, list, tuple)) and not guess)
-        self.settings = _checked_settings(pair, settings, fields, history is not None or not no_guess)
+        self.settings = _checked_settings(pair, settings, fields, _knows(guess, history))
         if pair.draft is None and needs_draft_model(self.settings):
             pair = pair.copying
         if cancel is not None and not callable(cancel):
@@ -246,6 +244,11 @@ class DecodeRequest:
 def _named_options() -> list[str]:
     """Return the options of :func:`stream` that are no settings."""
     return [*inspect.signature(stream).parameters][3:-1]
+
+
+def _knows(guess: Any, history: Any) -> bool:
+    """Return True where a guess or a history is given."""
+    return history is not None or not (guess is None or (isinstance(guess, (str, list, tuple)) and not guess))
 
 
 def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any], knows: bool) -> DecodingSettings:
