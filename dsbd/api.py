@@ -246,6 +246,11 @@ def _named_options() -> list[str]:
     return [*inspect.signature(stream).parameters][3:-1]
 
 
+def _knows(guess: Any, history: Any) -> bool:
+    """Return True where a guess or a history is given."""
+    return history is not None or not (guess is None or (isinstance(guess, (str, list, tuple)) and not guess))
+
+
 def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any], knows: bool) -> DecodingSettings:
     """Return the settings with the fields given by name; None is the defaults. ``knows``: with guess or history."""
     if not isinstance(pair, Pair):

@@ -29,7 +29,7 @@ NOT_RUN = {
     ("README.md", "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt -r tests"): PIP,
     ("docs/tutorial.md", "python3 -m venv"): PIP,
     ("docs/teaching.md", "python3 -m venv"): PIP,
-    ("docs/commands.md", "python -m dsbd.commands.lm_eval_model"): "needs the extra eval, and a data set of a hub",
+    ("docs/commands.md", "python -m dsbd custom-generate folder"): "needs lm_eval, and a data set of a hub",
     ("docs/many-prompts.md", "target = AutoModel"): "needs two processes",
     ("docs/hosting.md", "python app.py"): "serves until it is stopped; .ci/smoke_page.py does it",
     ("docs/hosting.md", "docker build"): "builds an image from the network",

@@ -8,7 +8,7 @@ import networkx as nx
 
 from dsbd.tracing.records import Trial
 from visualize.files import TEMPLATES
-from visualize.forest import Source, Width, check_index, forest_graph, load_trace, text_of
+from visualize.forest import LayerWidth, Source, check_index, forest_graph, load_trace, text_of
 from visualize.theme import FONT, MARK_OF, MARKS, MONOSPACE, SIZES, STYLES, YIELDED, Theme, palette
 from visualize.tokens import columns
 from visualize.words import Words, number
@@ -136,7 +136,7 @@ def describe(forest: nx.DiGraph, words: Words) -> str:
     )
 
 
-def layer_title(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) -> str:
+def layer_title(layer: int, width: LayerWidth | None, forest: nx.DiGraph, words: Words) -> str:
     """Name a layer, and the position of its tokens in the text where it differs; a free layer has no room for it."""
     if width and width.is_free:
         return words("layer.bonus", layer=layer)
@@ -144,7 +144,7 @@ def layer_title(layer: int, width: Width | None, forest: nx.DiGraph, words: Word
     return words("layer.place", title=title, position=before + layer) if before else title
 
 
-def caption(width: Width, words: Words) -> str:
+def caption(width: LayerWidth, words: Words) -> str:
     """Write the width of a layer, and the probability that so many of its guesses are accepted."""
     count, text = width.width, words("width.given", width=width.width)
     if not 0 < count <= len(width.chances):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dsbd.api import DecodeRequest
 from dsbd.bench.measure import measure
 from dsbd.bench.record_file import WHOLE, RecordFile, Shard, digest
-from dsbd.bench.records import Progress, Run, to_plain
+from dsbd.bench.records import BenchmarkProgress, Run, to_plain
 from dsbd.bench.report import Report, make_report, run_of
 from dsbd.bench.systems import System, fields_read
 from dsbd.bench.task import Question, Task
@@ -188,15 +188,15 @@ def run_benchmark(
     cancel: Cancel = None,
     observe: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
     earlier: Sequence[Run] = (),
-) -> Iterator[Progress]:
+) -> Iterator[BenchmarkProgress]:
     """Decode everything; closing the iterator ends it after a decode.
 
     ``cancel`` is called before each forward of one of our decoders; opponents run to their end. ``observe`` returns
     the observers of a turn of one of our decoders. What was decoded ``earlier`` is left out.
 
     Yields:
-        Progress before each trial of ``auto``, each warm-up and each decode, and after the last decode. What follows
-        a decode has its ``run``.
+        Progress before each trial of ``auto``, each warm-up and each decode, and after the last decode. What follows a
+        decode has its ``run``.
 
     Raises:
         StoppedError: ``cancel`` returned True.
@@ -205,13 +205,13 @@ def run_benchmark(
     total, resolved = benchmark.total, list[System]()
     done = {(run.system, run.task, run.question, run.round) for run in earlier}
     if all(turn.key in done for turn in benchmark.turns()):
-        yield Progress(total, total, "decode")
+        yield BenchmarkProgress(total, total, "decode")
         return
     for one in benchmark.systems:
         resolved.append((yield from _resolve(pair, benchmark, one, cancel, earlier)))
     benchmark = replace(benchmark, systems=tuple(resolved))
     for one in benchmark.systems:
-        yield Progress(0, total, "warm-up", one.name)
+        yield BenchmarkProgress(0, total, "warm-up", one.name)
         first = Turn(one, benchmark.items[0], 0)
         short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
         options: dict[str, Any] = {"chat": benchmark.chat, "cancel": cancel, "history": _history_of(one)}
@@ -220,15 +220,15 @@ def run_benchmark(
     run = None
     turns = [turn for turn in benchmark.turns() if turn.key not in done]
     for count, turn in enumerate(turns, total - len(turns)):
-        yield Progress(count, total, "decode", turn.system.name, run)
+        yield BenchmarkProgress(count, total, "decode", turn.system.name, run)
         own = {"history": histories[turn.system.name], "cancel": cancel, "observers": observe(turn)}
         run = _decode(pair, benchmark, turn, own)
-    yield Progress(total, total, "decode", run=run)
+    yield BenchmarkProgress(total, total, "decode", run=run)
 
 
 def _resolve(
     pair: Pair, benchmark: Benchmark, one: System, cancel: Cancel, earlier: Sequence[Run]
-) -> Generator[Progress, None, System]:
+) -> Generator[BenchmarkProgress, None, System]:
     """Resolve what is ``auto``, by measuring on the first question, or as in an earlier run; return the system."""
     first = Turn(one, benchmark.items[0], 0)
     if not first.settings.is_auto:
@@ -245,7 +245,7 @@ def _resolve(
         pair, first.item.prompt, first.settings, chat=benchmark.chat, cancel=cancel, history=_history_of(one)
     )
     for _ in request.planning():
-        yield Progress(0, benchmark.total, "auto", one.name)
+        yield BenchmarkProgress(0, benchmark.total, "auto", one.name)
     assert request.plan is not None, "a field is auto"
     return replace(one, settings=replace(one.settings, **request.plan.values), auto_reason=request.plan.sentence)
 

@@ -73,7 +73,9 @@ def measure(
         counts = {name: getattr(result.stats, name) for name in names}
     else:
         with as_shipped(pair):
-            (token_ids, counts), seconds = _clocked(pair, lambda: generate(pair, ids, system.method, settings, stop))
+            (token_ids, counts), seconds = _clocked(
+                pair, lambda: run_transformers(pair, ids, system.method, settings, stop)
+            )
     prefix = None if window.memory is None else window.memory.embedding
     weight, limit = log_likelihood(pair.target, window.ids, token_ids, prefix), settings.max_new_tokens
     return counts | {
@@ -113,7 +115,7 @@ def log_likelihood(
 
 
 @torch.inference_mode()
-def generate(
+def run_transformers(
     pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, stop: Sequence[str] = ()
 ) -> tuple[list[int], dict[str, Any]]:
     """Run ``transformers.generate``; only a method of one sequence stops at one of ``stop``.

@@ -12,7 +12,7 @@ import dsbd
 import visualize
 from dsbd.bench.benchmark import Benchmark, Item
 from dsbd.bench.race import TimelineObserver, race, race_of
-from dsbd.bench.records import Commit, Progress, Race, Span, Timeline, load_race, read_record, to_plain
+from dsbd.bench.records import BenchmarkProgress, Commit, Race, Span, Timeline, load_race, read_record, to_plain
 from dsbd.bench.statistics import make_table
 from dsbd.bench.systems import systems
 from dsbd.bench.tasks import Prompts
@@ -32,7 +32,7 @@ def ran() -> Race:
     """Three decoders of ours and one of transformers, on one prompt, twice."""
     *steps, last = race(toy_pair(), systems(NAMES, VALUES), ["Once"], rounds=2)
     assert [(step.doing, step.done) for step in steps] == [("warm-up", 0)] * 4 + [("decode", at) for at in range(9)]
-    assert {type(step) for step in steps} == {Progress}
+    assert {type(step) for step in steps} == {BenchmarkProgress}
     return last
 
 
