@@ -277,11 +277,6 @@ def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any], knows: b
     return settings
 
 
-def _knows(guess: Any, history: Any) -> bool:
-    """Return True if there is something to guess from besides the text."""
-    return history is not None or not (guess is None or (isinstance(guess, (str, list, tuple)) and not guess))
-
-
 def known_of(pair: Pair, guess: Any, history: Any, prompt_ids: Sequence[int]) -> Known:
     """Return what guesses are copied from besides the text. Raises: SettingsError, PromptError."""
     if history is not None and not isinstance(history, History):

@@ -1,9 +1,10 @@
-"""What ``generate`` of transformers asks for, as settings, processors, stops and the prompt.
+"""What ``generate`` of transformers asks for, as settings, processors, stops and prompts.
 
 What cannot be honoured is refused by name.
 """
 
 import math
+import reprlib
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
@@ -27,25 +28,26 @@ from dsbd.models.states.state import Processor
 from dsbd.other_names import OTHER_NAMES
 from dsbd.settings import FIELDS, DecodingSettings, fields_of
 
-ALLOWED = {
-    # read here, or arriving as processors
+HONOURED = {
     "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "do_sample", "early_stopping", "eos_token_id",
-    "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id", "length_penalty", "max_length",
-    "max_new_tokens", "max_time", "min_length", "min_new_tokens", "no_repeat_ngram_size", "num_beams",
-    "num_return_sequences", "pad_token_id", "remove_invalid_values", "renormalize_logits", "repetition_penalty",
-    "return_dict_in_generate", "sequence_bias", "stop_strings", "suppress_tokens", "temperature", "top_k", "top_p",
-    # how forwards are computed, and where a configuration comes from
+    "epsilon_cutoff", "eta_cutoff", "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id",
+    "length_penalty", "max_length", "max_new_tokens", "max_time", "min_length", "min_new_tokens", "min_p",
+    "no_repeat_ngram_size", "num_beams", "num_return_sequences", "pad_token_id", "remove_invalid_values",
+    "renormalize_logits", "repetition_penalty", "return_dict_in_generate", "sequence_bias", "stop_strings",
+    "suppress_tokens", "temperature", "top_h", "top_k", "top_p", "typical_p", "watermarking_config",
+}  # fmt: skip
+"""Fields of a GenerationConfig that are read here, or that arrive as processors."""
+HARMLESS = {
     "_from_model_config", "cache_config", "cache_implementation", "compile_config", "continuous_batching_config",
     "decoder_start_token_id", "disable_compile", "is_assistant", "low_memory", "max_cache_len",
     "prefill_chunk_size", "transformers_version", "use_cache",
 }  # fmt: skip
-"""Fields of a GenerationConfig that are honoured, or change no text."""
-NOTHING = {
-    "assistant_confidence_threshold": 0.4, "assistant_lookbehind": 10, "encoder_repetition_penalty": 1.0,
-    "guidance_scale": 1, "num_assistant_tokens": 20, "num_assistant_tokens_schedule": "constant", "num_beam_groups": 1,
-    "target_lookbehind": 10, "typical_p": 1.0,
+"""Fields that change no text: how forwards are computed, and where a configuration comes from."""
+NOTHING = GenerationConfig._get_default_generation_params() | {
+    "guidance_scale": 1, "output_attentions": False, "output_hidden_states": False, "output_logits": False,
+    "penalty_alpha": 0.0, "token_healing": False, "use_mtp": False,
 }  # fmt: skip
-"""Values of other fields that ask for nothing, besides None, False and 0."""
+"""Values besides None that ask for nothing. With any other value, fields that are not listed above are refused."""
 OWN = tuple(name for name in FIELDS if name != "method" and not hasattr(GenerationConfig(), name))
 """Settings that a GenerationConfig lacks: they are given by name beside its fields."""
 KNOWN_INPUTS = {
@@ -57,15 +59,23 @@ IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper)
 """Warpers that a config makes, after those of the caller: the settings warp the joint distribution of all beams once
 instead.
 """
+NOT_OF_ONE_SEQUENCE = {
+    "EncoderNoRepeatNGramLogitsProcessor", "EncoderRepetitionPenaltyLogitsProcessor", "EpsilonLogitsWarper",
+    "EtaLogitsWarper", "MinPLogitsWarper", "SynthIDTextWatermarkLogitsProcessor", "TopHLogitsWarper",
+    "TypicalLogitsWarper", "UnbatchedClassifierFreeGuidanceLogitsProcessor", "WatermarkLogitsProcessor",
+}  # fmt: skip
+"""Processors that are refused: they come after the temperature, read a state or other prompts, or call the model."""
 
 
 def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
     """Raise SettingsError for the first option or input that cannot be honoured."""
-    for name in sorted(vars(GenerationConfig()).keys() - ALLOWED):
-        value = getattr(config, name, None)
-        if value and value != NOTHING.get(name):
+    for name in sorted(vars(GenerationConfig()).keys() - HONOURED - HARMLESS):
+        value, nothing = getattr(config, name, None), NOTHING.get(name)
+        if value is not None and value != nothing:
             hint = f" (dsbd has {OTHER_NAMES[name]})" if name in OTHER_NAMES else ""
-            raise SettingsError(f"{name} is {value!r}; dsbd.generate cannot honour it{hint}; leave it out")
+            raise SettingsError(
+                f"{name} is {value!r}; dsbd.generate cannot honour it{hint}; leave it out, or set {nothing}"
+            )
     for name, value in inputs.items():
         nothing = value is None or (isinstance(value, dict) and not value)  # models of images get {} without one
         if not nothing and name not in KNOWN_INPUTS:
@@ -114,23 +124,41 @@ def of_the_caller(processors: Sequence[Processor], config: GenerationConfig) -> 
     return own
 
 
-def processors_of(processors: Sequence[Processor]) -> list[Processor]:
-    """Return the caller's processors for any number of sequences of the one prompt."""
+def processors_of(processors: Sequence[Processor], padding: torch.Tensor, row: int) -> tuple[Processor, ...]:
+    """Return the processors of one prompt.
+
+    Args:
+        processors: those of the caller, for the whole batch.
+        padding: ids [n] before the prompt; processors see them, as in ``generate``.
+        row: the first row of ``generate`` that holds the prompt or the sample.
+
+    Raises:
+        SettingsError: a processor is not a function of one sequence.
+    """
     functions = list[Processor]()
     for one in processors:
+        name = type(one).__name__
+        if name in NOT_OF_ONE_SEQUENCE:
+            raise SettingsError(f"{name} cannot be honoured: it is not a function of one sequence; leave it out")
         if isinstance(one, PrefixConstrainedLogitsProcessor):
-            one = _one_by_one(one)
+            functions.append(_one_by_one(one, row // one._num_beams))
         elif isinstance(one, RepetitionPenaltyLogitsProcessor) and isinstance(one.prompt_ignore_length, torch.Tensor):
-            one = copy(one)
-            one.prompt_ignore_length = 0  # instead of the padding of each row, of which there is none
-        functions.append(one)
-    return functions
+            alone = copy(one)  # one number of ignored ids, instead of one for each prompt of the batch
+            alone.prompt_ignore_length = padding.numel()
+            functions.append(alone)
+        else:
+            functions.append(one)
+    return tuple(_behind(padding, one) for one in functions) if padding.numel() else tuple(functions)
 
 
-def _one_by_one(constraint: PrefixConstrainedLogitsProcessor) -> Processor:
-    """Return the constraint as a function of any number of sequences of prompt 0."""
+def _one_by_one(constraint: PrefixConstrainedLogitsProcessor, number: int) -> Processor:
+    """Return the constraint as a function of any number of sequences of one prompt."""
     allowed = constraint._prefix_allowed_tokens_fn
-    return PrefixConstrainedLogitsProcessor(lambda row, ids: allowed(0, ids), 1)
+    return PrefixConstrainedLogitsProcessor(lambda row, ids: allowed(number, ids), 1)
+
+
+def _behind(padding: torch.Tensor, one: Processor) -> Processor:
+    return lambda ids, scores: one(torch.cat([padding.expand(ids.shape[0], -1), ids], dim=1), scores)
 
 
 def requested_stops(criteria: Sequence[Any], num_beams: int) -> tuple[float, tuple[Any, ...]]:
@@ -161,18 +189,29 @@ def room_for(config: GenerationConfig, criteria: Sequence[Any], prompt: int) -> 
     return int(longest) - prompt
 
 
-def prompt_of(ids: torch.Tensor, inputs: dict[str, Any], copies: int) -> torch.Tensor:
-    """Return the ids [length] of the one prompt, of which ``generate`` has made ``copies``.
+def prompts_of(
+    ids: torch.Tensor, mask: torch.Tensor | None, positions: torch.Tensor | None, copies: int
+) -> list[tuple[torch.Tensor, int]]:
+    """Return each prompt once: its ids [length] as they were given, and how many of the first are padding.
 
     Raises:
-        SettingsError: there are several prompts, the mask hides ids, or the positions do not count them.
+        SettingsError: the mask hides something else than ids in front of a prompt.
+        SettingsError: the positions do not count the other ids.
     """
-    mask, positions, shape = inputs.get("attention_mask"), inputs.get("position_ids"), list(ids.shape)
-    if len(ids) != copies:
-        raise SettingsError(f"input_ids are {len(ids) // copies} prompts; give one at a time")
-    if mask is not None and (mask.shape != ids.shape or not bool((mask == 1).all())):
-        raise SettingsError(f"attention_mask does not show all ids of {shape}; leave out hidden ids, and the mask")
-    counted = torch.arange(shape[1], device=ids.device)
-    if positions is not None and positions.dim() == 2 and not torch.equal(positions[0].to(ids.device), counted):
-        raise SettingsError("position_ids do not count the prompt's ids from 0; leave position_ids out")
-    return ids[0]
+    mask = torch.ones_like(ids) if mask is None else mask.to(ids.device)
+    if mask.shape != ids.shape:
+        raise SettingsError(f"attention_mask is {list(mask.shape)} and input_ids are {list(ids.shape)}; give one shape")
+    prompts = list[tuple[torch.Tensor, int]]()
+    for row, shown in zip(ids[::copies], mask[::copies], strict=True):
+        padding = int((shown == 0).sum())
+        if padding == len(row) or not bool((shown[padding:] == 1).all()):
+            raise SettingsError(
+                f"attention_mask of prompt {len(prompts)} is {reprlib.repr(shown.tolist())}; allowed are zeros in "
+                f"front of ones: pad with padding_side='left', leave hidden ids out, or give ones if the ids are text"
+            )
+        prompts.append((row, padding))
+    if positions is not None and positions.dim() == 2:
+        counted = (mask.cumsum(1) - 1).clamp(min=0)
+        if positions.shape[1] != ids.shape[1] or bool(((positions != counted) & (mask == 1)).any()):
+            raise SettingsError("position_ids do not count a prompt's ids from 0; leave position_ids out")
+    return prompts
