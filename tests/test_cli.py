@@ -110,7 +110,7 @@ def folder(tmp_path, monkeypatch):
         ([*EVAL, "--data", "stories"], "TASK=PATH"),
         ([*EVAL, "--data", "squad=x"], "'squad', which is not asked for"),
         (["eval", "--tasks", "sqad"], "tasks names 'sqad'"),
-        ([*EVAL, "--output", "binary"], "'binary' exists; name another --output"),
+        ([*EVAL, "--output", "binary"], "'binary' exists; go on with it by --resume, or name another --output"),
     ],
     ids=lambda value: " ".join(value)[:40].replace("\0", "0") if isinstance(value, list) else "",
 )  # fmt: skip

@@ -4,17 +4,17 @@
 other, in a random order that is always the same, so that a slow minute hits all alike.
 """
 
-import hashlib
-import json
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from dsbd.api import DecodeRequest
 from dsbd.bench.measure import measure
-from dsbd.bench.records import Progress, Run, Table, to_plain
-from dsbd.bench.statistics import make_table
-from dsbd.bench.systems import BASELINE, System, fields_read
+from dsbd.bench.record_file import WHOLE, RecordFile, Shard, digest
+from dsbd.bench.records import Progress, Run, to_plain
+from dsbd.bench.report import Report, make_report, run_of
+from dsbd.bench.systems import System, fields_read
 from dsbd.bench.task import Question, Task
 from dsbd.bench.tasks import Prompts
 from dsbd.errors import PairError, SettingsError
@@ -63,6 +63,11 @@ class Turn(NamedTuple):
             return (base + self.round) % 2**63
         return int(digest(base, item.task.name, item.question.id, self.round)[:15], 16)
 
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """What no other decode of the benchmark has."""
+        return self.system.name, self.item.task.name, self.item.question.id, self.round
+
 
 @dataclass(frozen=True, repr=False)
 class Benchmark(ShortRepr):
@@ -73,11 +78,25 @@ class Benchmark(ShortRepr):
     rounds: int
     chat: bool | None = None
     """As for :meth:`Pair.encode`."""
+    shard: Shard = WHOLE
+    """The part of the items whose decodes are this process's."""
 
     @property
     def total(self) -> int:
         """Number of decodes."""
-        return len(self.systems) * len(self.items) * self.rounds
+        return len(self.systems) * len(self.shard.of(self.items)) * self.rounds
+
+    def conditions(self) -> dict[str, Any]:
+        """Return what its decodes depend on, besides the pair, as plain data for :class:`RecordFile`."""
+        items = [(item.task.name, item.question, item.max_new_tokens) for item in self.items]
+        return {
+            "tasks": {item.task.name: item.task.main_metric for item in self.items},
+            "systems": {one.name: asdict(one.settings) for one in self.systems},
+            "seeds": self.rounds,
+            "chat": self.chat,
+            "questions": {"count": len(items), "digest": digest(*items)[:16]},
+            "shard": list(self.shard),
+        }
 
     def count_read(self, pair: Pair) -> int:
         """Return how many prompts are read into the pair's memory, by one system or more."""
@@ -88,14 +107,9 @@ class Benchmark(ShortRepr):
     def turns(self) -> Iterator[Turn]:
         """Yield every decode: all questions once, then once more; the systems of a question follow each other."""
         for round in range(self.rounds):
-            for item in self.items:
+            for item in self.shard.of(self.items):
                 order = sorted(self.systems, key=lambda one: digest(item.question.id, round, one.name))
                 yield from (Turn(one, item, round) for one in order)
-
-
-def digest(*parts: object) -> str:
-    """Return hex digits that depend on the parts alone."""
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def make_benchmark(
@@ -107,11 +121,13 @@ def make_benchmark(
     rounds: int = 1,
     max_new_tokens: int | None = None,
     chat: bool | None = None,
+    shard: Shard = WHOLE,
 ) -> Benchmark:
     """Return the benchmark of systems on the first questions of tasks, after checks of all that could stop it later.
 
     Prompts that the models have no room for lose their beginning, unless a memory reads them.
-    ``limit``: questions of each task, None for all. ``max_new_tokens``: instead of what each task allows.
+    ``limit``: questions of each task, None for all. ``max_new_tokens``: instead of what each task allows. ``shard``:
+    which of them are decoded here.
 
     Raises:
         SettingsError, PromptError, PairError: something in it cannot run on this pair; the message names it.
@@ -125,7 +141,7 @@ def make_benchmark(
             if new_tokens is not None and not used.reads(len(pair.encode(prompt, chat)), new_tokens):
                 prompt = end_that_fits(used, prompt, new_tokens, chat)
             items.append(Item(task, question, prompt, new_tokens))
-    benchmark = Benchmark(tuple(systems), tuple(items), rounds, chat)
+    benchmark = Benchmark(tuple(systems), tuple(items), rounds, chat, shard)
     require_runnable(pair, benchmark)
     return benchmark
 
@@ -170,11 +186,12 @@ def run_benchmark(
     benchmark: Benchmark,
     cancel: Cancel = None,
     observe: Callable[[Turn], Sequence[Observer]] = lambda turn: (),
+    earlier: Sequence[Run] = (),
 ) -> Iterator[Progress]:
     """Decode everything; closing the iterator ends it after a decode.
 
     ``cancel`` is called before each forward of one of our decoders; opponents run to their end. ``observe`` returns
-    the observers of a turn of one of our decoders.
+    the observers of a turn of one of our decoders. What was decoded ``earlier`` is left out.
 
     Yields:
         Progress before each trial of ``auto``, each warm-up and each decode, and after the last decode. What follows
@@ -185,8 +202,12 @@ def run_benchmark(
         ModelError: a model returns logits that are not numbers, or memory runs out.
     """
     total, resolved = benchmark.total, list[System]()
+    done = {(run.system, run.task, run.question, run.round) for run in earlier}
+    if all(turn.key in done for turn in benchmark.turns()):
+        yield Progress(total, total, "decode")
+        return
     for one in benchmark.systems:
-        resolved.append((yield from _resolve(pair, benchmark, one, cancel)))
+        resolved.append((yield from _resolve(pair, benchmark, one, cancel, earlier)))
     benchmark = replace(benchmark, systems=tuple(resolved))
     for one in benchmark.systems:
         yield Progress(0, total, "warm-up", one.name)
@@ -194,17 +215,28 @@ def run_benchmark(
         short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
         measure(pair, replace(one, settings=short), first.item.prompt, first.seed, chat=benchmark.chat, cancel=cancel)
     run = None
-    for done, turn in enumerate(benchmark.turns()):
-        yield Progress(done, total, "decode", turn.system.name, run)
+    turns = [turn for turn in benchmark.turns() if turn.key not in done]
+    for count, turn in enumerate(turns, total - len(turns)):
+        yield Progress(count, total, "decode", turn.system.name, run)
         run = _decode(pair, benchmark, turn, cancel, observe(turn))
     yield Progress(total, total, "decode", run=run)
 
 
-def _resolve(pair: Pair, benchmark: Benchmark, one: System, cancel: Cancel) -> Generator[Progress, None, System]:
-    """Resolve what is ``auto``, by measuring on the first question; return the system."""
+def _resolve(
+    pair: Pair, benchmark: Benchmark, one: System, cancel: Cancel, earlier: Sequence[Run]
+) -> Generator[Progress, None, System]:
+    """Resolve what is ``auto``, by measuring on the first question, or as in an earlier run; return the system."""
     first = Turn(one, benchmark.items[0], 0)
     if not first.settings.is_auto:
         return one
+    for run in earlier:
+        if run.system == one.name:
+            values = run.settings | {name: getattr(one.settings, name) for name in ("max_new_tokens", "seed")}
+            return replace(
+                one,
+                settings=DecodingSettings(**{"method": one.settings.method, **values}),
+                auto_reason=run.auto_reason,
+            )
     request = DecodeRequest(pair, first.item.prompt, first.settings, chat=benchmark.chat, cancel=cancel)
     for _ in request.planning():
         yield Progress(0, benchmark.total, "auto", one.name)
@@ -239,52 +271,22 @@ def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, cancel: Cancel, observ
     )
 
 
-@dataclass(frozen=True, repr=False)
-class Report(ShortRepr):
-    """The result of a benchmark; not ``complete`` where Ctrl-C stopped it."""
-
-    complete: bool
-    tables: dict[str, Table]
-    """By task: quality, speed and acceptance of each system, with intervals."""
-    runs: tuple[Run, ...]
-    """Every decode with its score; texts are untrusted."""
-
-
-def report_benchmark(pair: Pair, benchmark: Benchmark, output: str | None = None) -> Report:
+def report_benchmark(pair: Pair, benchmark: Benchmark, output: str | None = None, resume: bool = False) -> Report:
     """Run a benchmark to its end, or to Ctrl-C, with its progress on stderr.
 
-    ``output`` is a new file for JSON lines: the conditions, then every decode as soon as it ends.
+    ``output`` is a file for JSON lines: the conditions, then every decode as soon as it ends; with ``resume`` those
+    that are there already are not decoded again.
 
     Raises:
-        SettingsError: the file exists or cannot be written.
+        SettingsError, RecordError: as :class:`RecordFile`.
     """
-    here, runs, complete = conditions(pair), list[Run](), True
-    _write(output, {"record": "conditions", **here}, "x")
-    try:
-        with ProgressLine("starting", "decode") as bar:
-            for step in run_benchmark(pair, benchmark):
+    here = benchmark.conditions() | conditions(pair)
+    with RecordFile(output, here, resume) as file:
+        runs = [run_of(record) for record in file.records]
+        with suppress(KeyboardInterrupt), ProgressLine("starting", "decode") as bar:
+            for step in run_benchmark(pair, benchmark, earlier=runs):
                 bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
                 if step.run is not None:
                     runs.append(step.run)
-                    _write(output, {"record": "decode", **to_plain(step.run)}, "a")
-    except KeyboardInterrupt:
-        complete = False
-    order = [one.name for one in benchmark.systems]
-    runs.sort(key=lambda run: order.index(run.system))
-    tables = {}
-    for task in dict.fromkeys(item.task for item in benchmark.items):
-        if own := [run for run in runs if run.task == task.name]:
-            tables[task.name] = make_table(own, task, BASELINE, here)
-    return Report(complete, tables, tuple(runs))
-
-
-def _write(output: str | None, record: Mapping[str, Any], mode: str) -> None:
-    if output is None:
-        return
-    try:
-        with open(output, mode, encoding="utf-8") as file:
-            file.write(json.dumps(record, allow_nan=False) + "\n")
-    except FileExistsError:
-        raise SettingsError(f"{output!r} exists; name another --output") from None
-    except OSError as error:
-        raise SettingsError(f"cannot write {output!r}: {error.strerror or error}") from None
+                    file.append({"record": "decode", **to_plain(step.run)})
+    return make_report(runs, here, benchmark.total)

@@ -171,7 +171,7 @@ def test_an_evaluation_from_the_first_question_to_the_table(tmp_path):
     assert all(run.answer == cut(run.text, Quiz.until).strip() and run.layers <= 6 for run in report.runs)
     assert {(run.score, run.reason) for run in report.runs} == {(0.0, "another text")}
     first, *lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    assert set(first) == {"record", "machine", "versions", "models"}
+    assert {"record", "machine", "versions", "models"} < set(first)
     assert len(lines) == 12
     assert lines[0]["references"] == ["yes 0"]
     assert "quiz: 2 questions in 1 clusters, 2 seeds" in markdown_of([table])

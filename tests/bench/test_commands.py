@@ -24,7 +24,7 @@ def test_a_bench_and_an_evaluation_write_lines_and_a_table(capsys, pair_flags, t
     assert table["questions"] == 2  # an empty line is no prompt, a repeated one counts once
     lines = [json.loads(line)["record"] for line in output.read_text(encoding="utf-8").splitlines()]
     assert lines == ["conditions", *["decode"] * 8]
-    assert "exists; name another --output" in refused(capsys, *flags, "--output", str(output))
+    assert "exists; go on with it by --resume" in refused(capsys, *flags, "--output", str(output))
     code, out, _ = run(capsys, *flags, "--methods", "dsbd,beam_sampling")
     assert code == 0
     assert out.startswith("| task ")
