@@ -1,8 +1,14 @@
 """How many decodes a batch holds, and which of them take its lanes (``engines/lanes.py``)."""
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
+
+import torch
 
 from dsbd.machine import free_bytes
 from dsbd.models.engines.onnx_lanes import OnnxLanes
@@ -10,8 +16,13 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.states.forest import ForestState
 from dsbd.util import CancelCheck
 
+Item, Result = TypeVar("Item"), TypeVar("Result")
+MOST = 256
+"""Decodes at the same time, at most."""
 SHARE = 0.8
 """How much of the free memory a batch may take."""
+AHEAD = 4
+"""Results that wait for an earlier one, at most, in sizes of the batch."""
 
 
 class Batch:
@@ -31,6 +42,31 @@ class Batch:
         self.size = max(1, min(size, int((free_bytes(models[0].device) * SHARE - weights) // each)))
         """Decodes at the same time."""
         self.lanes = [OnnxLanes(model, self.size, room) for model in gains] if self.size > 1 else []
+
+    def map(
+        self, work: Callable[[Item], Result], items: Iterable[Item], ended: threading.Event
+    ) -> Iterator[Result]:
+        """Yield ``work(item)`` of each item, in order, worked at by a thread each, ``size`` at a time.
+
+        Items are taken when a thread is free for them or soon will be. When the iterator is closed or an item raises,
+        ``ended`` is set, and what runs is waited for: it must look at that.
+        """
+        pending, threads = deque[Future[Result]](), torch.get_num_threads()
+        pool = ThreadPoolExecutor(self.size, initializer=torch.set_num_threads, initargs=(threads,))
+        try:
+            for item in items:
+                pending.append(pool.submit(self._join, work, item))
+                while pending and (pending[0].done() or len(pending) >= AHEAD * self.size):
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            ended.set()
+            pool.shutdown(cancel_futures=True)
+
+    def _join(self, work: Callable[[Item], Result], item: Item) -> Result:
+        with self.joined():
+            return work(item)
 
     @contextmanager
     def joined(self) -> Iterator[None]:
