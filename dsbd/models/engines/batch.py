@@ -4,7 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -41,7 +41,9 @@ class Batch:
         weights = sum(model.model.get_memory_footprint() for model in gains)
         self.size = max(1, min(size, int((free_bytes(models[0].device) * SHARE - weights) // each)))
         """Decodes at the same time."""
-        self.lanes = [OnnxLanes(model, self.size, room) for model in gains] if self.size > 1 else []
+        self.lanes = list[OnnxLanes]()
+        with suppress(RuntimeError):  # a runtime that is too old: then each decode computes its own forwards
+            self.lanes += [OnnxLanes(model, self.size, room) for model in gains if self.size > 1]
 
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item], ended: threading.Event

@@ -1,8 +1,8 @@
 """Several decodes in one forward: each runs as it is, in a thread, and their calls of a model meet here.
 
-A model computes one forward at a time; the calls that come meanwhile wait, and the next forward serves all of them. No
-call waits for one that is not there yet: so a decode that ends, fails, is cancelled or stands still holds up no other,
-and while some wait for a forward, the host works for the others.
+A model computes one forward at a time; the calls that come meanwhile wait, and the next forward serves all of them. It
+waits for calls that are not there yet for a part of its time at most: so a decode that ends, fails, is cancelled or
+stands still holds up no other, and while some wait for a forward, the host works for the others.
 
 The cache of each decode is a *lane* of buffers that all share, so that nothing is copied for a forward. A decode that
 needs more room than a lane has, or for which no lane is free, computes on buffers of its own.
@@ -11,6 +11,7 @@ needs more room than a lane has, or for which no lane is free, computes on buffe
 """
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ import torch
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.states.forest import ForestState
 from dsbd.util import CancelCheck
+
+LINGER = 0.25
+"""How long a forward waits for calls that are not there yet, at most, in seconds of the forward before."""
 
 
 @dataclass
@@ -53,9 +57,10 @@ class Lanes(ABC):
     def __init__(self, model: LanguageModel, count: int, room: int) -> None:
         self.model, self.count, self.room = model, count, room
         self._free = list(range(count))
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._arrived, self._changed = threading.Condition(lock), threading.Condition(lock)
         self._waiting = list[Call]()
-        self._is_busy = False
+        self._is_busy, self._seconds = False, 0.0  # of the last forward
         self.forwards = 0
         """Forwards that served several calls."""
 
@@ -80,19 +85,26 @@ class Lanes(ABC):
         """Return the logits of a call, computed with those of all that wait; raises what it raises alone."""
         with self._changed:
             self._waiting.append(call)
+            self._arrived.notify()
             self._changed.wait_for(lambda: call.is_over or not self._is_busy)
             if not call.is_over:
-                calls, self._waiting, self._is_busy = self._waiting, [], True
+                self._is_busy = True
+                self._arrived.wait_for(self._are_all_here, LINGER * self._seconds)
+                calls, self._waiting = self._waiting, []
         if not call.is_over:
+            start = time.perf_counter()
             try:
                 self._compute(calls)
             finally:
                 with self._changed:
                     for one in calls:
                         one.is_over = True
-                    self._is_busy = False
+                    self._is_busy, self._seconds = False, time.perf_counter() - start
                     self._changed.notify_all()
         return call.alone() if call.logits is None else call.logits
+
+    def _are_all_here(self) -> bool:
+        return len(self._waiting) + len(self._free) >= self.count
 
     def _compute(self, calls: Sequence[Call]) -> None:
         """Fill in the logits; those of a forward that fails stay open, and each decode finds out alone."""
