@@ -18,11 +18,11 @@ from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsE
 from dsbd.machine import memory_errors
 from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
-from dsbd.models.engines.batch import MOST, Batch
+from dsbd.models.engines.batch import Batch, require_size, until
 from dsbd.models.pair import Pair, Prompt, is_list
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodingResult
-from dsbd.session import Observer, RunStart, StoppingCriterion, Update, is_answered
+from dsbd.session import Observer, RunStart, StoppingCriterion, Update
 from dsbd.settings import FIELDS, METHODS, DecodingSettings, refuse_names
 from dsbd.tracing.recorder import Recorder
 from dsbd.util import Progress, cancel_check
@@ -49,33 +49,18 @@ def decode(pair: Pair, prompt: Any, settings: DecodingSettings | None = None, **
 
 @overload
 def decode_many(
-    pair: Pair,
-    prompts: Iterable[Prompt],
-    settings: DecodingSettings | None = None,
-    *,
-    on_error: Literal["raise"] = "raise",
-    batch: int = 1,
-    **options: Any,
-) -> Iterator[DecodingResult]: ...
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: Literal["raise"] = "raise", batch: int = 1, **options: Any,
+) -> Iterator[DecodingResult]: ...  # fmt: skip
 @overload
 def decode_many(
-    pair: Pair,
-    prompts: Iterable[Prompt],
-    settings: DecodingSettings | None = None,
-    *,
-    on_error: Literal["raise", "keep"],
-    batch: int = 1,
-    **options: Any,
-) -> Iterator[DecodingResult | DsbdError]: ...
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: Literal["raise", "keep"], batch: int = 1, **options: Any,
+) -> Iterator[DecodingResult | DsbdError]: ...  # fmt: skip
 def decode_many(
-    pair: Pair,
-    prompts: Iterable[Prompt],
-    settings: DecodingSettings | None = None,
-    *,
-    on_error: str = "raise",
-    batch: int = 1,
-    **options: Any,
-) -> Iterator[Any]:
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: str = "raise", batch: int = 1, **options: Any,
+) -> Iterator[Any]:  # fmt: skip
     """Decode prompts, each as if it came alone; yield a result for each, in order, as soon as it is there.
 
     A prompt is taken from the iterable when it is its turn, so there may be more than fit into memory.
@@ -100,8 +85,7 @@ def decode_many(
         raise SettingsError(f"on_error is {_named(on_error)}; give 'raise' or 'keep'")
     if isinstance(prompts, (str, Mapping)) or not isinstance(prompts, Iterable):
         raise SettingsError(f"prompts is {_named(prompts)}; give an iterable of prompts, and a single one to decode")
-    if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= MOST:
-        raise SettingsError(f"batch is {_named(batch)}; give a whole number from 1 to {MOST}")
+    require_size(batch)
     if batch > 1 and options.get("observers"):
         raise SettingsError(f"observers see one decode at a time, and batch is {batch}; leave one of them out")
     keep = on_error == "keep"
@@ -118,23 +102,19 @@ def _in_turn(
 
 
 def _together(
-    keep: bool,
-    pair: Pair,
-    prompts: Iterable[Any],
-    settings: DecodingSettings | None,
-    options: dict[str, Any],
+    keep: bool, pair: Pair, prompts: Iterable[Any], settings: DecodingSettings | None, options: dict[str, Any],
     size: int,
-) -> Iterator[Any]:
+) -> Iterator[Any]:  # fmt: skip
     """Plan in turn, because ``auto`` measures, and decode together."""
     ended, cancel = Event(), options.get("cancel")
     if cancel is None or callable(cancel):
-        options = options | {"cancel": lambda: ended.is_set() or (cancel is not None and cancel())}
+        options = options | {"cancel": until(ended, cancel)}
     requests, ahead = (_request_or_error(keep, pair, one, settings, options, True) for one in prompts), list[Any]()
     for request in requests:
         ahead.append(request)
         if isinstance(request, DecodeRequest):
-            batch = Batch(pair.used_by(request.settings).models, size, request.start().room)
-            yield from batch.map(partial(_result_or_error, keep), chain(ahead, requests), ended)
+            work = partial(_result_or_error, keep)
+            yield from request.batch(size).map(work, chain(ahead, requests), ended)
             return
     yield from ahead
 
@@ -144,13 +124,9 @@ OF_ONE_PROMPT = (PromptError, ModelError, SettingsError)
 
 
 def _request_or_error(
-    keep: bool,
-    pair: Pair,
-    prompt: Any,
-    settings: DecodingSettings | None,
-    options: dict[str, Any],
+    keep: bool, pair: Pair, prompt: Any, settings: DecodingSettings | None, options: dict[str, Any],
     is_in_batch: bool = False,
-) -> "DecodeRequest | DsbdError":
+) -> "DecodeRequest | DsbdError":  # fmt: skip
     """Return a prompt's request, planned, or with ``keep`` an error that concerns this prompt alone."""
     concerns_prompt: tuple[type[DsbdError], ...] = (PromptError,)
     try:
@@ -213,9 +189,10 @@ def stream(
         record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
         observers: they see the start, each iteration and the result, outside the timed phases.
         chat: send the prompt as a user's turn, by the model's chat template. None: where there is one.
-        stop: a text that ends the answer, such as ``"\\n"``, or several. The decode ends once the text before the first
-            of them is settled, that is, the same in every possible result. The result's text ends there; its tokens
-            and beams are whole. Or a function of the :class:`Update`: once it returns True the decode ends as it is.
+        stop: a text that ends the answer, such as ``"\\n"``, or several. The decode ends at the token with which the
+            text before the first of them is settled, that is, the same in every possible result. The result's text
+            ends there; its tokens and beams are whole. Or a function of the :class:`Update`: once it returns True the
+            decode ends as it is.
         cancel: called before each forward of a model, also while ``auto`` measures; once it returns True the decode
             ends with a StoppedError, inside an iteration.
         processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
@@ -297,6 +274,10 @@ class DecodeRequest:
         text = self._pair.detokenize(self.ids) if self._text is None else self._text
         return RunStart(self._pair, text, self._window.ids, resolved, processors, self._window.memory, self._stop)
 
+    def batch(self, size: int) -> Batch:
+        """Return a batch for so many decodes like this one, or for as many as fit the memory, once all is planned."""
+        return Batch(self._pair.used_by(self.settings).models, size, self.start().room)
+
     def _run(self, start: RunStart) -> Generator[Update, None, None]:
         """Yield the decoder's updates with what is recorded; a recorder is an observer."""
         recorder = self._recorder
@@ -355,7 +336,7 @@ def _ends_of(stop: Any, record: bool) -> tuple[tuple[str, ...], StoppingCriterio
         raise SettingsError(
             f"stop is {_named(stop)}; give a text, a list of texts, none empty, or a function of the update"
         )
-    return tuple(ends), is_answered if ends else None
+    return tuple(ends), None
 
 
 def _check_processors(processors: Any, settings: DecodingSettings, record: bool) -> None:

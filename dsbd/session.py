@@ -99,6 +99,22 @@ class RunStart(ShortRepr):
         answer = cut(whole, self.stop)
         return answer if len(answer) < len(whole) else whole[: len(whole) - max(map(len, parts), default=0)]
 
+    def is_answered(self, hypotheses: Sequence[Hypothesis]) -> bool:
+        """Return True if the text before an end text is settled: decoding further would not change it, nor its
+        distribution.
+
+        The hypothesis that is best now may not be the one returned in the end. So every hypothesis that can still be
+        returned, or can grow into one, must have the same text before its end text.
+        """
+        settled = None
+        for hypothesis in hypotheses if self.stop else ():
+            whole = self.text_of(hypothesis.node.token_ids())
+            before = cut(whole, self.stop)
+            if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
+                return False
+            settled = before
+        return bool(self.stop)
+
     def _is_byte(self, token_id: int) -> bool:
         name = getattr(self.pair.tokenizer, "convert_ids_to_tokens", str)(token_id)
         return re.fullmatch("<0x[0-9A-F]{2}>", str(name)) is not None
@@ -197,23 +213,6 @@ StoppingCriterion = Callable[[Update], bool]
 """A function that says after each iteration whether the decode may end there."""
 
 
-def is_answered(update: Update) -> bool:
-    """Return True if the text before an end text is settled: decoding further would not change it, nor its
-    distribution.
-
-    The hypothesis that is best now may not be the one returned in the end. So every hypothesis that can still be
-    returned, or can grow into one, must have the same text before its end text.
-    """
-    settled = None
-    for hypothesis in update.candidates:
-        whole = update.start.text_of(hypothesis.node.token_ids())
-        before = cut(whole, update.start.stop)
-        if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
-            return False
-        settled = before
-    return True
-
-
 def state_of(model: LanguageModel, start: RunStart, check: CancelCheck) -> DecodingState:
     """Return an empty memory of a model for this decode; ``check`` is called before each forward."""
     state = threaded_state(model, start.room, check)
@@ -286,6 +285,7 @@ class Session:
         self._depth = DepthPolicy(self._settings.draft_depth, self._settings.depth_costs, self._settings.continuation)
         self._finished = list[Hypothesis]()
         self._tally = Tally()
+        self._is_answered = False
         self.beams = [Beam(start.root, 0.0)]
 
     @property
@@ -295,8 +295,8 @@ class Session:
 
     @property
     def done(self) -> bool:
-        """Return True if no beam is alive or the limit is reached."""
-        return not self.beams or self.room == 0
+        """Return True if no beam is alive, the answer has reached an end text, or the limit is reached."""
+        return not self.beams or self._is_answered or self.room == 0
 
     def prefill(self) -> None:
         """Feed the prompt to both models."""
@@ -320,7 +320,8 @@ class Session:
         self._target.assign(iteration.slots)
         if self._draft is not None and iteration.drafted:
             self._draft.assign(iteration.draft_slots)
-        iteration.layers = layers = up_to_end(iteration.layers, self._finished, self._settings, self._start.pair.eos)
+        layers = up_to_end(iteration.layers, self._finished, self._settings, self._start.pair.eos, self._answers)
+        iteration.layers = layers
         self._depth.observe(len(iteration.drafted), *draft_layers_passed(layers))
         self._tally.add(layers)
         self.beams = keep_best(layers[-1].living, self._settings.input_beams)
@@ -333,23 +334,29 @@ class Session:
         iteration.output_beams, iteration.slots_kept = self.beams, self._target.slots
         iteration.seconds = self._clock.iteration_seconds
 
-    def update(self, before: Sequence[Hypothesis], result: DecodingResult | None = None) -> Update:
-        """Return the present state, after that with the candidates ``before``.
+    def _answers(self, alive: Sequence[Beam], finished: Sequence[Hypothesis]) -> bool:
+        """Return True if the answer ends behind a layer that leaves these beams; the last one asked about decides."""
+        self._is_answered = self._start.is_answered(self._candidates(alive, finished))
+        return self._is_answered
 
-        Of the finished hypotheses only the best one can still be returned.
-        """
-        return Update(self._start, self._ranked(_best_first(self._finished)[:1]), result, before)
+    def update(self, before: Sequence[Hypothesis], result: DecodingResult | None = None) -> Update:
+        """Return the present state, after that with the candidates ``before``."""
+        return Update(self._start, self._candidates(self.beams, self._finished), result, before)
 
     def result(self) -> DecodingResult:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""
-        beams = [decoded(self._start, hypothesis) for hypothesis in self._ranked(self._finished)]
+        beams = [decoded(self._start, hypothesis) for hypothesis in self._ranked(self._finished, self.beams)]
         ids = beams[0].token_ids
         stats = self._tally.stats(len(ids), self._clock, self._target, self._draft)
         return DecodingResult(cut(beams[0].text, self._start.stop), ids, beams, stats, self._settings)
 
-    def _ranked(self, finished: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """Return finished hypotheses and the alive beams, best first."""
-        alive = [score_hypothesis(beam, self._settings.length_penalty, False) for beam in self.beams]
+    def _candidates(self, alive: Sequence[Beam], finished: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """Return what can be the result or grow into it: of the finished hypotheses only the best one."""
+        return self._ranked(_best_first(finished)[:1], alive)
+
+    def _ranked(self, finished: Sequence[Hypothesis], beams: Sequence[Beam]) -> list[Hypothesis]:
+        """Return finished hypotheses and beams that are alive, best first."""
+        alive = [score_hypothesis(beam, self._settings.length_penalty, False) for beam in beams]
         return _best_first([*finished, *alive])
 
 

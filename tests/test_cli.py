@@ -24,11 +24,17 @@ LESSON = str(ROOT / "assets" / "lessons" / "1-speculative-decoding.md")
 LONG = "a" * 5000
 NOT_PATHS = ["", "  ", "x\x00y", LONG]
 DECODE = ["decode", "--prompt", "x"]
+FILE = ["decode", "--prompts", "lesson"]
 EVAL = ["eval", "--tasks", "stories", "--limit", "2"]
 EXPORT = ["export", TRACE, "--output", "x", "--format"]
 SITE = ["site", "--traces", str(Path(TRACE).parent), "--output", "site"]
 NOWHERE = ["--target", "./no/such/folder"]
-READERS = {"verify-trace": [], "export": ["--format", "svg", "--output", "out.svg"], "lesson": ["--output", "out.html"]}
+READERS = {
+    "verify-trace": [],
+    "report": [],
+    "export": ["--format", "svg", "--output", "out.svg"],
+    "lesson": ["--output", "out.html"],
+}
 WRITERS = {
     "export": ["export", TRACE, "--format", "html", "--output"],
     "lesson": ["lesson", LESSON, "--output"],
@@ -92,6 +98,15 @@ def folder(tmp_path, monkeypatch):
         ([*SITE, "--output", ""], "is not a path"),
         ([*SITE, "--output", "binary"], "cannot write into 'binary'"),
         ([*SITE, "--language", "../en"], "'../en'"),
+        ([*DECODE, "--resume"], "--resume is given, and --prompt prints its text; give --prompts FILE"),
+        ([*FILE, "--trace", "x.json"], "--trace records one decode; give it with --prompt"),
+        (FILE, "--prompts needs a file for the results; give --output FILE"),
+        ([*FILE, "--output", "x.jsonl"], "'lesson'; give a .jsonl file"),
+        ([*FILE, "--output", "lesson", "--resume"], "'lesson' is the file that is read, and would be lost"),
+        ([*EVAL, "--resume"], "--resume needs a file to write to; give --output FILE"),
+        ([*EVAL, "--shard", "0/2"], "a shard needs a file to write to"),
+        ([*EVAL, "--output", "x.jsonl", "--shard", "0/2", "--draft-depth", "auto"], "each process would find another"),
+        (["bench", "--output", "x.jsonl", "--shard", "0/2"], "on one machine they slow each other down"),
         (["bench", "--pair", "sql", *NOWHERE], "two pairs"),
         (["bench", "--methods", ","], "methods is empty"),
         (["bench", "--methods", "dsbd:best"], "'dsbd:best'"),

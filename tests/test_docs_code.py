@@ -30,6 +30,7 @@ NOT_RUN = {
     ("docs/tutorial.md", "python3 -m venv"): PIP,
     ("docs/teaching.md", "python3 -m venv"): PIP,
     ("docs/commands.md", "python -m dsbd.commands.lm_eval_model"): "needs the extra eval, and a data set of a hub",
+    ("docs/many-prompts.md", "target = AutoModel"): "needs two processes",
     ("docs/hosting.md", "python app.py"): "serves until it is stopped; .ci/smoke_page.py does it",
     ("docs/hosting.md", "docker build"): "builds an image from the network",
     ("docs/hosting.md", "hf auth login"): "needs an account of the hub",

@@ -3,21 +3,22 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from dsbd.errors import RecordError, SettingsError
 
 Item = TypeVar("Item")
 START = b'{"record": '
 """How each line begins."""
-NOT_COMPARED = ("machine", "shard")
-"""Conditions in which two files of one run may differ."""
 
 
-class Shard(NamedTuple):
+@dataclass(frozen=True)
+class Shard:
     """The part of a list that one of several processes works on: every ``count``-th item from ``index``, from 0."""
 
     index: int = 0
@@ -98,7 +99,7 @@ class RecordFile:
     def __init__(self, path: str | None, conditions: Mapping[str, Any], resume: bool = False) -> None:
         self.records: list[dict[str, Any]] = []
         """Those of earlier runs, without the conditions."""
-        self._path, self._file = path, None
+        self._path, self._file = path or "", None
         if path is None:
             return
         try:
@@ -116,10 +117,9 @@ class RecordFile:
 
     def _whole_records(self, first: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the records after the conditions, which a new file gets; cut off a part of a line."""
-        assert self._path is not None
         assert self._file is not None
         self._file.seek(0)
-        lines = list(_lines(self._file, self._path))
+        lines = list(_lines(self._file.read(), self._path))
         if lines:
             require_same(self._path, json.loads(json.dumps(first)), lines[0][1])
         self._file.truncate(sum(size for size, _ in lines))
@@ -131,7 +131,6 @@ class RecordFile:
         """Write a record. Raises: SettingsError: it cannot be written."""
         if self._file is None:
             return
-        assert self._path is not None
         line = json.dumps(record, allow_nan=False).encode() + b"\n"
         try:
             while line:
@@ -150,8 +149,7 @@ class RecordFile:
 def read_records(path: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the conditions and the other records of a file. Raises: RecordError."""
     try:
-        with open(path, "rb") as file:
-            records = [record for _, record in _lines(file, path)]
+        records = [record for _, record in _lines(Path(path).read_bytes(), path)]
     except OSError as error:
         raise RecordError(f"{path!r} cannot be read: {error.strerror or error}; check the path") from None
     if not records:
@@ -160,10 +158,10 @@ def read_records(path: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def require_same(path: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
-    """Check that a file has the conditions of a run. Raises: SettingsError: one is another; the message names it."""
+    """Check that a file has the conditions of a run, whatever the machine. Raises: SettingsError: one is another."""
     own, its = dict(_flat(ours)), dict(_flat(theirs))
     for name in [*own, *its]:
-        if own.get(name) != its.get(name) and name.split(".")[0] not in NOT_COMPARED:
+        if own.get(name) != its.get(name) and not name.startswith("machine."):
             raise SettingsError(
                 f"{name} is {own.get(name)!r:.80}, and {path!r} was written with {its.get(name)!r:.80}; give the same, "
                 "or name another file"
@@ -179,9 +177,9 @@ def _flat(values: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any
             yield f"{start}{name}", value
 
 
-def _lines(file: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(content: bytes, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the size and the record of each whole line; what follows is part of one, left by a run that was killed."""
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(BytesIO(content), start=1):
         try:
             is_ours = line.startswith(START) or START.startswith(line)
             record = json.loads(line) if line.endswith(b"\n") else {}
@@ -197,7 +195,7 @@ def _unwritable(path: str, error: OSError) -> SettingsError:
     return SettingsError(f"cannot write {path!r}: {error.strerror or error}")
 
 
-def _lock(file: BinaryIO | Any, path: str) -> None:
+def _lock(file: Any, path: str) -> None:
     """Keep other processes from the file until it is closed; where nothing locks (Windows), nothing is kept."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock

@@ -61,8 +61,8 @@ def read_report(paths: Sequence[str]) -> Report:
         if not {"systems", "tasks", "shard", *CONDITIONS} <= own.keys():
             raise RecordError(f"{path!r} holds no benchmark; name files that bench or eval wrote by --output")
         conditions = conditions or own
-        require_same(path, conditions, own)
-        shard = Shard(*own["shard"])
+        require_same(path, conditions, own | {"shard": conditions["shard"]})
+        shard = Shard(**own["shard"])
         for other, (name, _) in parts.items():
             if shard == other or shard.count != other.count:
                 raise RecordError(f"{path!r} and {name!r} hold the same decodes; name the files of one run, each once")

@@ -24,8 +24,7 @@ from dsbd.bench.systems import (
 )
 from dsbd.bench.task import Task
 from dsbd.bench.tasks import TASKS, Prompts, load_task
-from dsbd.commands.flags import add_pair_flags, input_path, pair_of
-from dsbd.commands.output import add_output_flags, output_of
+from dsbd.commands.flags import add_batch_flag, add_output_flags, add_pair_flags, input_path, output_of, pair_of
 from dsbd.commands.parser import CHECK_FAILED, OK, STOPPED, names, new_command, print_json, typed, value_of_text
 from dsbd.errors import SettingsError
 from dsbd.settings import FIELDS, DecodingSettings
@@ -48,6 +47,7 @@ def add(commands: Any) -> None:
     add("--tasks", default="", metavar="LIST", help=f"comma-separated, from {', '.join(sorted(TASKS))}")
     add("--data", action="append", default=[], metavar="TASK=PATH", help="where a task's data is; once for each task")
     add("--seeds", type=int, default=1, metavar="N", help="how often every question is answered (1)")
+    add_batch_flag(parser)
     _add_benchmark_flags(parser, {"max_new_tokens": "each task has its own"})
     parser = new_command(commands, "report", "make the table of what bench or eval wrote", report)
     parser.add_argument("files", type=input_path, nargs="+", metavar="FILE", help="the file of each shard")
@@ -93,7 +93,7 @@ def evaluate(parsed: argparse.Namespace) -> int:
         data[name] = path
     length = None if parsed.max_new_tokens is None else chosen[0].settings.max_new_tokens
     loaded = [load_task(name, data.get(name)) for name in tasks]
-    return _run(parsed, chosen, loaded, output, shard, max_new_tokens=length)
+    return _run(parsed, chosen, loaded, output, shard, max_new_tokens=length, batch=parsed.batch)
 
 
 def systems_of(parsed: argparse.Namespace) -> tuple[System, ...]:
@@ -132,9 +132,8 @@ def _run(
         print(f"dsbd: {count} prompts are shortened to fit the models' context", file=sys.stderr)
     made = report_benchmark(pair, benchmark, output, parsed.resume)
     if shard.count > 1:
-        print(
-            f"dsbd: {output} has shard {shard.index} of {shard.count}; report makes the table of all", file=sys.stderr
-        )
+        note = f"{output} has shard {shard.index} of {shard.count}; python -m dsbd report makes the table of all"
+        print(f"dsbd: {note}", file=sys.stderr)
     else:
         _print(parsed, made)
     return OK if made.complete else STOPPED

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 from dsbd.bench.record_file import RecordFile, Shard, digest
 from dsbd.bench.task import Question
 from dsbd.bench.tasks import load_task
-from dsbd.commands.flags import add_pair_flags, input_path, output_file, pair_of, plan, typed_text
-from dsbd.commands.output import add_output_flags, output_of
+from dsbd.commands.flags import (
+    add_batch_flag,
+    add_output_flags,
+    add_pair_flags,
+    input_path,
+    output_file,
+    output_of,
+    pair_of,
+    plan,
+    typed_text,
+)  # fmt: skip
 from dsbd.commands.parser import OK, add_settings_flags, new_command, print_json, settings_of_flags
 from dsbd.errors import DsbdError, SettingsError
 from dsbd.settings import DecodingSettings
@@ -29,6 +38,7 @@ def add(commands: Any) -> None:
     which.add_argument("--prompts", type=input_path, metavar="FILE", help=what)
     parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
     add_output_flags(parser)
+    add_batch_flag(parser)
     add_pair_flags(parser)
     add_settings_flags(parser)
 
@@ -44,6 +54,8 @@ def _decode_one(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
     for flag in ("output", "resume", "shard"):
         if getattr(parsed, flag):
             raise SettingsError(f"--{flag} is given, and --prompt prints its text; give --prompts FILE")
+    if parsed.batch != 1:
+        raise SettingsError(f"--batch is {parsed.batch}, and --prompt is one prompt; give --prompts FILE")
     if parsed.trace:
         check_output(parsed.trace, "JSON")
     from dsbd.api import DecodeRequest
@@ -74,8 +86,10 @@ def _decode_one(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
     return OK
 
 
-def _plain(result: "DecodingResult") -> dict[str, Any]:
-    """Return a result as plain data, without its trace."""
+def _plain(result: "DecodingResult | DsbdError") -> dict[str, Any]:
+    """Return a result as plain data, without its trace, or an error."""
+    if isinstance(result, DsbdError):
+        return {"error": str(result)}
     values = asdict(replace(result, trace=None))
     del values["trace"]
     return values
@@ -90,7 +104,8 @@ def _decode_file(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
         raise SettingsError("--prompts needs a file for the results; give --output FILE")
     check_output(output, "JSON lines", parsed.prompts)
     questions = load_task("jsonl", parsed.prompts).questions()
-    failed = decode_prompts(pair_of(parsed), questions, settings, output, shard, parsed.resume, parsed.chat)
+    options = parsed.resume, parsed.chat, parsed.batch
+    failed = decode_prompts(pair_of(parsed), questions, settings, output, shard, *options)
     if failed:
         print(f"dsbd: {failed} prompts failed; the line of each says why, as error", file=sys.stderr)
     if parsed.json:
@@ -99,14 +114,9 @@ def _decode_file(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
 
 
 def decode_prompts(
-    pair: "Pair",
-    questions: list[Question],
-    settings: DecodingSettings,
-    output: str,
-    shard: Shard,
-    resume: bool,
-    chat: bool | None,
-) -> int:
+    pair: "Pair", questions: list[Question], settings: DecodingSettings, output: str, shard: Shard, resume: bool,
+    chat: bool | None, batch: int,
+) -> int:  # fmt: skip
     """Write the result or the error of each question of the shard that the file lacks; return how many failed.
 
     Raises: as :class:`RecordFile` and :func:`dsbd.decode_many`.
@@ -115,18 +125,14 @@ def decode_prompts(
     from dsbd.models.pair import conditions
 
     prompts = digest(*((one.id, one.prompt) for one in questions))[:16]
-    about = {"settings": asdict(settings), "chat": chat, "prompts": prompts, "shard": list(shard), **conditions(pair)}
-    with RecordFile(output, about, resume) as file:
-        done = {record.get("id"): record for record in file.records}
-        failed = sum("error" in record for record in done.values())
+    about = {"settings": asdict(settings), "chat": chat, "prompts": prompts, "shard": asdict(shard)}
+    with RecordFile(output, about | conditions(pair), resume) as file, ProgressLine("decoding", "prompt") as progress:
+        done = {record.get("id") for record in file.records}
+        failed = sum("error" in record for record in file.records)
         left = [one for one in shard.of(questions) if one.id not in done]
-        results = decode_many(pair, (one.prompt for one in left), settings, on_error="keep", chat=chat)
-        with ProgressLine("decoding", "prompt") as progress:
-            for count, (one, result) in enumerate(zip(left, results, strict=True), len(done) + 1):
-                is_error = isinstance(result, DsbdError)
-                failed += is_error
-                file.append(
-                    {"record": "decode", "id": one.id} | ({"error": str(result)} if is_error else _plain(result))
-                )
-                progress.show(done=count, total=len(done) + len(left))
+        results = decode_many(pair, (one.prompt for one in left), settings, on_error="keep", batch=batch, chat=chat)
+        for count, (one, result) in enumerate(zip(left, results, strict=True), len(done) + 1):
+            file.append({"record": "decode", "id": one.id, **_plain(result)})
+            failed += isinstance(result, DsbdError)
+            progress.show(done=count, total=len(done) + len(left))
     return failed

@@ -99,8 +99,8 @@ def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
     if trace.result is not None and trace.settings.forest == "coupled":
         settings = replace(trace.settings, draft_depth=0, depth_costs=None)
         alone = decode(pair, prompt, settings, chat=chat, stop=trace.stop)
-        if alone.text != trace.result.text:
-            return {"difference": "without guesses another text is written", "largest": largest}
+        if [beam.token_ids for beam in alone.beams] != [beam.token_ids for beam in trace.result.beams]:
+            return {"difference": "without guesses other beams are written", "largest": largest}
     return {"difference": f"probabilities differ by {largest:.1g}" if largest > CLOSE else None, "largest": largest}
 
 

@@ -67,7 +67,8 @@ def load_pair(
             ``smollm2`` is a chat model, once ``python -m dsbd fetch smollm2`` has run.
         draft: a smaller model with the same vocabulary. Or what guesses without one: ``lookup``, which copies from
             prompt and text, or a :class:`dsbd.DraftSource` of your own. With None only methods without drafts work.
-        device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
+        device: ``auto`` (CUDA if there is one; the GPU of ``LOCAL_RANK`` if a launcher sets that), ``cpu``, ``cuda``,
+            ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
             float32 on a CPU where ONNX Runtime runs the model and both its copies fit the memory.
         engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``onnx``, ``graph``
@@ -174,7 +175,10 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
 def resolve_device(device: str) -> torch.device:
     """Return the device of this name. Raises: PairError if it is unknown or does not exist here."""
     if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        rank, has_cuda = os.environ.get("LOCAL_RANK", ""), torch.cuda.is_available()
+        if has_cuda and rank.isdecimal():  # a launcher numbers the processes of a machine: each has a GPU of its own
+            torch.cuda.set_device(int(rank) % torch.cuda.device_count())
+        return torch.device("cuda" if has_cuda else "cpu")
     try:
         resolved = torch.device(device)
         if resolved.type not in DEVICE_TYPES:

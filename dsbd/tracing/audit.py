@@ -110,14 +110,12 @@ class _Audit:
         checks.same("seed", self.trace.seed, self.settings.seed)
         self._tokens()
         beams = [InputBeam(ROOT, 1, 0.0)]
-        is_exact = result is not None and all(self._text(beam.node) == beam.text for beam in result.beams)
+        self.has_texts = result is not None and all(self._text(beam.node) == beam.text for beam in result.beams)
         for number, iteration in enumerate(self.trace.iterations, 1):
             checks.where = f"iteration {number}"
             checks.same("index", iteration.index, number - 1)
             checks.same("input beams", iteration.input_beams, beams)
-            beams = self._iteration(iteration)
-            if is_exact and number < last:
-                checks.same("the answer has ended", self._is_answered(beams, self._text), False)
+            beams = self._iteration(iteration, number == last)
         checks.where = "result"
         if result is not None:
             self._result(result, beams)
@@ -144,7 +142,7 @@ class _Audit:
 
     # ---- iterations
 
-    def _iteration(self, iteration: IterationRecord) -> list[InputBeam]:
+    def _iteration(self, iteration: IterationRecord, is_last: bool) -> list[InputBeam]:
         """Decide one iteration again, layer by layer; returns the beams that it leaves."""
         checks, settings, start = self.checks, self.settings, self.checks.where
         for node in iteration.nodes:
@@ -166,7 +164,10 @@ class _Audit:
             is_stopped = bool(alive) and self._ends_early(alive, self.length + number)
             checks.same("outcome", layer.outcome, "stopped" if is_stopped else deciding.outcome)
             alive = [] if is_stopped else alive
-            checks.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))
+            is_end = is_last and number == last
+            ended = self._is_answered(alive, self._text) if self.has_texts else is_end and self.trace.stop != []
+            checks.same("the answer has ended", ended and not is_end, False)
+            checks.same("verification goes on", number < last, layer.outcome in ("passed", "landed") and not ended)
         checks.where = start
         for kind, items in (("trial", iteration.trials), ("draw", iteration.draws)):
             deepest = last if kind == "draw" or settings.lossless else iteration.draft_depth
@@ -254,6 +255,8 @@ class _Audit:
 
     def _is_answered(self, alive: Sequence[InputBeam], text_of: Callable[[int], str]) -> bool:
         """Return True if every hypothesis that can still be returned has the same text before a text of ``stop``."""
+        if not self.trace.stop or not alive:
+            return False
         over = sorted(self.finished.values(), key=self._score, reverse=True)[:1]
         texts = [(text_of(beam.node), beam in alive) for beam in (*alive, *over)]
         answers = {cut(text, self.trace.stop) for text, _ in texts}

@@ -34,6 +34,34 @@ def test_a_bench_and_an_evaluation_write_lines_and_a_table(capsys, pair_flags, t
     assert (code, json.loads(out)["complete"], len(json.loads(out)["tables"]["stories"]["rows"])) == (0, True, 2)
 
 
+def test_a_file_of_prompts_and_an_evaluation_are_shared_and_resumed(capsys, pair_flags, tmp_path, monkeypatch):
+    """Catches a flag that is not passed on."""
+    prompts, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    prompts.write_text("\n".join(json.dumps({"prompt": text}) for text in ("Once", "a" * 200, "One")), encoding="utf-8")
+    flags = ["decode", "--prompts", str(prompts), "--output", str(output), "--max-new-tokens", "4", *pair_flags]
+    written = []
+    for _ in range(2):
+        code, out, err = run(capsys, *flags, "--resume", "--json")
+        assert (code, json.loads(out)) == (0, {"output": str(output), "prompts": 3, "failed": 1})
+        assert "1 prompts failed" in err
+        written.append([json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()])
+    assert written[0] == written[1]
+    _, first, second, _ = written[0]
+    assert (first["id"], len(first["token_ids"]), second["id"]) == ("1", 4, "2")
+    assert "exceeds the context" in second["error"]
+    files, chosen = [], ["--limit", "2", "--max-new-tokens", "2", "--methods", "sampling"]
+    for rank in ("0", "1"):
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setenv("WORLD_SIZE", "2")
+        code, out, err = run(capsys, "eval", "--tasks", "stories", *chosen, "--output", str(output), *pair_flags)
+        files.append(str(output.with_name(f"out.{rank}-of-2.jsonl")))
+        assert (code, out, f"{files[-1]} has shard {rank} of 2" in err) == (0, "", True)
+    code, out, _ = run(capsys, "report", *files, "--json")
+    assert (code, json.loads(out)["tables"]["stories"]["questions"]) == (0, 2)
+    code, out, err = run(capsys, "report", files[0])
+    assert (code, out.startswith("| task "), "1 decodes are missing" in err) == (1, True, True)
+
+
 @pytest.fixture(scope="module")
 def model(toy_folders):
     """Return a function that makes the model of a toy pair with these settings."""

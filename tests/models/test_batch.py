@@ -2,23 +2,19 @@
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import pytest
 import torch
 
 import dsbd
-from dsbd.api import DecodeRequest
 from dsbd.errors import DsbdError, SettingsError, StoppedError
 from dsbd.models.engines import batch as batches
 from dsbd.models.engines import lanes
 from dsbd.models.engines.batch import Batch
-from dsbd.models.engines.choice import new_state
-from dsbd.models.engines.lanes import Call, Lanes
 from dsbd.models.engines.onnx import OnnxState
 from dsbd.models.engines.onnx_lanes import OnnxLanes, OnnxLaneState
 from dsbd.models.making import make_pair
@@ -40,7 +36,7 @@ def _small_models_too(monkeypatch):
 
 
 @pytest.fixture
-def _together(monkeypatch):
+def together(monkeypatch):
     """Let a forward wait for all calls, as it seldom needs to while a large model computes."""
     monkeypatch.setattr(lanes, "LINGER", 5.0)
 
@@ -59,6 +55,11 @@ def watched(work: Callable[[], Any]) -> Any:
     return ended.result(SECONDS)
 
 
+def run(batch: Batch, work: Callable[..., Any], items: Sequence[tuple]) -> list[Any]:
+    """Return ``work(*item)`` of each item."""
+    return list(batch.map(lambda item: work(*item), items, threading.Event()))
+
+
 @lru_cache(maxsize=1)
 def onnx_pair() -> Pair:
     """Make a toy pair on ONNX Runtime."""
@@ -68,8 +69,9 @@ def onnx_pair() -> Pair:
     return pair
 
 
+@pytest.mark.usefixtures("together")
 @pytest.mark.parametrize(("engine", "family"), [*(("onnx", family) for family in ONNX), ("int8", "llama")])
-def test_a_lane_sees_what_each_path_sees(engine, family, _together):
+def test_a_lane_sees_what_each_path_sees(engine, family):
     """Catches masks, positions, lengths or tokens of another lane; padding that is seen or written; lanes that rest
     and lose what they hold; a lane that is too short for its decode, or for the padding of another."""
     model = model_on(engine, family)
@@ -105,7 +107,7 @@ def request_of(source: random.Random) -> tuple[str, dict[str, Any]]:
 REQUESTS = [request_of(random.Random(seed)) for seed in range(48)]
 
 
-@lru_cache(maxsize=None)
+@cache
 def alone(index: int) -> dsbd.DecodingResult:
     """Decode a request alone."""
     prompt, values = REQUESTS[index]
@@ -130,8 +132,9 @@ def outcome(index: int, fate: str, calls: int) -> Any:
         return type(error)
 
 
+@pytest.mark.usefixtures("together")
 @pytest.mark.parametrize("mixes", [12, pytest.param(200, marks=pytest.mark.slow)])
-def test_each_decode_of_a_mix_writes_what_it_writes_alone(mixes, _together):
+def test_each_decode_of_a_mix_writes_what_it_writes_alone(mixes):
     """Catches a draw, a stop or a failure of one decode that another feels; lanes that are not given back; and decodes
     that wait for one that has left or not come yet."""
     source, flips, shared, compared = random.Random(0), 0, 0, 0
@@ -141,7 +144,7 @@ def test_each_decode_of_a_mix_writes_what_it_writes_alone(mixes, _together):
             (source.randrange(len(REQUESTS)), source.choice(["", "", "", "cancelled", "failing"]), source.randrange(9))
             for _ in range(source.randint(2, 6))
         ]
-        results = watched(lambda b=batch, m=mix: list(b.map(lambda one: outcome(*one), m, threading.Event())))
+        results = watched(partial(run, batch, outcome, mix))
         shared += sum(one.forwards for one in batch.lanes)
         for (index, fate, _), result in zip(mix, results, strict=True):
             if isinstance(result, dsbd.DecodingResult):
@@ -155,16 +158,17 @@ def test_each_decode_of_a_mix_writes_what_it_writes_alone(mixes, _together):
     assert flips <= FLIPS
 
 
-def test_a_forward_that_fails_costs_nobody_the_decode(_together, monkeypatch):
+@pytest.mark.usefixtures("together")
+def test_a_forward_that_fails_costs_nobody_the_decode(monkeypatch):
     """Catches decodes that get the error of a forward they shared, or no logits; one that fails alone and takes others
     with it."""
     monkeypatch.setattr(OnnxLanes, "forward", lambda self, calls: _refused())
     batch = Batch(onnx_pair().models, 3, 120)
-    results = watched(lambda: list(batch.map(lambda one: outcome(one, "", 0), range(3), threading.Event())))
+    results = watched(partial(run, batch, outcome, [(index, "", 0) for index in range(3)]))
     assert [one.token_ids for one in results] == [alone(index).token_ids for index in range(3)]
     assert not any(one.forwards for one in batch.lanes)
 
-    def run(self, tokens, positions, mask, count, own=OnnxState._run):
+    def refusing(self, tokens, positions, mask, count, own=OnnxState._run):
         return _refused() if threading.current_thread() in doomed else own(self, tokens, positions, mask, count)
 
     def work(index):
@@ -173,10 +177,12 @@ def test_a_forward_that_fails_costs_nobody_the_decode(_together, monkeypatch):
             return outcome(index, "", 0).token_ids
         except RuntimeError as error:
             return str(error)
+        finally:
+            doomed.discard(threading.current_thread())
 
     doomed = set()
-    monkeypatch.setattr(OnnxState, "_run", run)
-    results = watched(lambda: list(Batch(onnx_pair().models, 3, 120).map(work, range(3), threading.Event())))
+    monkeypatch.setattr(OnnxState, "_run", refusing)
+    results = watched(partial(run, Batch(onnx_pair().models, 3, 120), work, [(0,), (1,), (2,)]))
     assert results == [alone(0).token_ids, "refused", alone(2).token_ids]
 
 
@@ -191,7 +197,7 @@ def test_a_decode_that_stands_still_holds_up_no_other(monkeypatch):
     with batch.joined():
         paused = dsbd.stream(onnx_pair(), "Once", max_new_tokens=9)
         next(paused)
-        result = watched(lambda: next(batch.map(lambda one: outcome(one, "", 0), [2], threading.Event())))
+        (result,) = watched(partial(run, batch, outcome, [(2, "", 0)]))
     assert result.token_ids == alone(2).token_ids
     assert [len(one._free) for one in batch.lanes] == [2, 2]
     paused.close()

@@ -1,22 +1,25 @@
 """How many decodes a batch holds, and which of them take its lanes (``engines/lanes.py``)."""
 
+import reprlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
+from dsbd.errors import SettingsError
 from dsbd.machine import free_bytes
 from dsbd.models.engines.onnx_lanes import OnnxLanes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.states.forest import ForestState
 from dsbd.util import CancelCheck
 
-Item, Result = TypeVar("Item"), TypeVar("Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 MOST = 256
 """Decodes at the same time, at most."""
 SHARE = 0.8
@@ -45,9 +48,7 @@ class Batch:
         with suppress(RuntimeError):  # a runtime that is too old: then each decode computes its own forwards
             self.lanes += [OnnxLanes(model, self.size, room) for model in gains if self.size > 1]
 
-    def map(
-        self, work: Callable[[Item], Result], items: Iterable[Item], ended: threading.Event
-    ) -> Iterator[Result]:
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item], ended: threading.Event) -> Iterator[Result]:
         """Yield ``work(item)`` of each item, in order, worked at by a thread each, ``size`` at a time.
 
         Items are taken when a thread is free for them or soon will be. When the iterator is closed or an item raises,
@@ -78,6 +79,17 @@ class Batch:
             yield
         finally:
             _JOINED.reset(token)
+
+
+def require_size(size: Any) -> None:
+    """Check the size that is asked for. Raises: SettingsError."""
+    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MOST:
+        raise SettingsError(f"batch is {reprlib.repr(size)}; give a whole number from 1 to {MOST}")
+
+
+def until(ended: threading.Event, cancel: Callable[[], bool] | None) -> Callable[[], bool]:
+    """Return what also cancels a decode once the batch has ended."""
+    return lambda: ended.is_set() or (cancel is not None and cancel())
 
 
 _JOINED: ContextVar[Batch | None] = ContextVar("batch", default=None)
