@@ -95,7 +95,8 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     add("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     add("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
     add("--engine", default="auto", help="auto, eager, traced, onnx, graph (auto)")
-    add("--weights", default="auto", help="float, or int8: rounded to eight bits, on a CPU (auto: int8 for smollm2)")
+    what = "float, or int8, on a CPU: eight bits; guesses may change the text of a seed (auto: int8 for smollm2)"
+    add("--weights", default="auto", help=what)
     what = "folder of a memory of the target: a prompt beyond the context is read into it"
     add("--memory", type=path_or_id, metavar="PATH", help=what)
     what = "send a prompt as a user's turn (where the model has a chat template)"

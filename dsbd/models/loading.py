@@ -82,8 +82,9 @@ def load_pair(
             the target's distribution is that of the model with memory; a prompt beyond the context is then read into
             the memory instead of being refused (docs/memory.md).
         weights: ``float``, or ``int8``: both models are rounded to eight bits, and ONNX Runtime runs them on a CPU.
-            They are models of their own, and decodes are exact for them; ``pair.fallbacks`` says how near they are.
-            ``auto`` is int8 for ``smollm2`` on a CPU with AVX2, else float.
+            They are models of their own. A node's distribution depends a little on how many others stand in its pass,
+            so with other guesses the same seed may give another text; ``pair.fallbacks`` says how near they are to the
+            float models, and how far a node moves. ``auto`` is int8 for ``smollm2`` on a CPU with AVX2, else float.
         show: called with a line about each next step.
 
     Raises:

@@ -29,7 +29,7 @@ RUNTIME = "com.microsoft"
 OPSET, IR_VERSION = 21, 10
 SPARE_SLOTS = 16_384
 """How many more slots than positions the beams and forests at the end of a context may take."""
-BLOCK, ROUNDED = 32, 4
+BLOCK, ROUNDED = 16, 4
 """Weights that share a scale; how the runtime is told to multiply whole numbers."""
 BROWSER = "browser.onnx"
 """The file of a bundled model's graph for a browser, beside the weights."""
@@ -235,14 +235,11 @@ class Builder:
 class _Int8Builder(Builder):
     """A builder whose matrices are in eight bits: whole numbers from -127 to 127, with a scale for each block of a row.
 
-    The last one stays in float: it is often the embedding, and so in memory anyway, and the distribution keeps nearer
-    for it. The operator rounds what it multiplies in the same way, block by block **of each token**. With one scale for
-    all tokens (``DynamicQuantizeLinear``) the distribution of a node would depend on the rest of the forest.
+    The operator rounds what it multiplies in the same way, block by block **of each token**. With one scale for all
+    tokens (``DynamicQuantizeLinear``) the distribution of a node would depend on the tokens of the rest of the forest.
     """
 
     def _linear(self, name: str, states: str, layers: Sequence[Any], outputs: list[str] | None = None) -> str:
-        if name == "head":
-            return super()._linear(name, states, layers, outputs)
         weight = torch.cat([layer.weight for layer in layers])
         rows, columns = weight.shape
         blocks = pad(weight, (0, -columns % BLOCK)).view(rows, -1, BLOCK)
