@@ -101,6 +101,7 @@ class Benchmark(ShortRepr):
             "chat": self.chat,
             "questions": {"count": len(items), "digest": digest(*items)[:16]},
             "shard": asdict(self.shard),
+            "batch": self.batch,
         }
 
     def count_read(self, pair: Pair) -> int:
