@@ -14,12 +14,14 @@ from typing import Any, Literal, overload
 
 from dsbd.auto import TRYING, Plan, measure_forests
 from dsbd.decoder import iterations
+from dsbd.drafts.history import History
+from dsbd.drafts.lookup import Known
 from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError
 from dsbd.machine import memory_errors
 from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
 from dsbd.models.engines.batch import Batch, require_size, until
-from dsbd.models.pair import Pair, Prompt, is_list
+from dsbd.models.pair import Pair, Prompt, ids_of, is_list
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodingResult
 from dsbd.session import Observer, RunStart, StoppingCriterion, Update
@@ -80,14 +82,16 @@ def decode_many(
         SettingsError, PairError: at the call, or at the first prompt: an argument is invalid.
         DsbdError: with ``raise``, what :func:`stream` raises.
     """
-    _checked_settings(pair, settings, {name: value for name, value in options.items() if name not in _named_options()})
+    fields = {name: value for name, value in options.items() if name not in _named_options()}
+    _checked_settings(pair, settings, fields, _knows(options.get("guess"), options.get("history")))
     if on_error not in ("raise", "keep"):
         raise SettingsError(f"on_error is {_named(on_error)}; give 'raise' or 'keep'")
     if isinstance(prompts, (str, Mapping)) or not isinstance(prompts, Iterable):
         raise SettingsError(f"prompts is {_named(prompts)}; give an iterable of prompts, and a single one to decode")
     require_size(batch)
-    if batch > 1 and options.get("observers"):
-        raise SettingsError(f"observers see one decode at a time, and batch is {batch}; leave one of them out")
+    for name, reason in (("observers", "see one decode at a time"), ("history", "grows from answer to answer")):
+        if batch > 1 and options.get(name):
+            raise SettingsError(f"{name} {reason}, and batch is {batch}; leave one of them out")
     keep = on_error == "keep"
     if batch == 1:
         return _in_turn(keep, pair, prompts, settings, options)
@@ -174,6 +178,8 @@ def stream(
     stop: str | Sequence[str] | StoppingCriterion = (),
     cancel: Callable[[], bool] | None = None,
     processors: Sequence[Processor] = (),
+    guess: Any = (),
+    history: History | None = None,
     **fields: Any,
 ) -> Generator[Update, None, None]:
     """Decode a prompt; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
@@ -197,11 +203,16 @@ def stream(
             ends with a StoppedError, inside an iteration.
         processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
             models pass through them, and the decode follows the distribution of the processed target.
+        guess: the text that is expected, its ids, or a list of such. It is copied where it fits, at any place: the more
+            of it is right the faster it goes, and what is written does not depend on it more than on a draft model.
+        history: earlier answers, to guess from; this one is added once it is complete. Nothing else keeps an answer
+            beyond its decode. A trace holds ``guess``, but no history.
         fields: settings by name, such as ``temperature=0.7``, instead of those of ``settings``.
 
     Raises:
         SettingsError: an argument is invalid; the message names it.
         SettingsError: ``stop`` is a function, and ``record`` is given: a trace does not hold why it ends.
+        SettingsError: ``guess`` or ``history`` is given, and nothing is drafted, or the method is ``mjsd``.
         SettingsError: ``processors`` are given with ``record``, a field ``auto``, or ``mjgd``.
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
@@ -211,7 +222,7 @@ def stream(
     """
     request = DecodeRequest(
         pair, prompt, settings, record=record, observers=observers, chat=chat, stop=stop, cancel=cancel,
-        processors=processors, **fields,
+        processors=processors, guess=guess, history=history, **fields,
     )  # fmt: skip
     deque(request.planning(), maxlen=0)
     return request.updates()
@@ -235,12 +246,18 @@ class DecodeRequest:
         stop: str | Sequence[str] | StoppingCriterion = (),
         cancel: Callable[[], bool] | None = None,
         processors: Sequence[Processor] = (),
+        guess: Any = (),
+        history: History | None = None,
         **fields: Any,
     ) -> None:
-        self.settings = _checked_settings(pair, settings, fields)
+        no_guess = guess is None or (isinstance(guess, (str, list, tuple)) and not guess)
+        self.settings = _checked_settings(pair, settings, fields, history is not None or not no_guess)
+        if pair.draft is None and needs_draft_model(self.settings):
+            pair = pair.copying
         if cancel is not None and not callable(cancel):
             raise SettingsError(f"cancel is {_named(cancel)}; give a function without arguments, or None")
         self.ids = pair.encode(prompt, chat=chat)
+        self._known = known_of(pair, guess, history, self.ids)
         self.plan: Plan | None = None
         """What ``auto`` resolves to, once it is found; None if nothing is ``auto``."""
         self.is_in_batch = False
@@ -261,7 +278,7 @@ class DecodeRequest:
             self._window = yield from pair.used_by(settings).fitting(self.ids, settings.max_new_tokens, self._check)
         if settings.is_auto:
             with memory_errors(TRYING):
-                self.plan = yield from measure_forests(pair, self._window.ids, settings, self._check)
+                self.plan = yield from measure_forests(pair, self._window.ids, settings, self._check, self._known)
 
     def updates(self) -> Generator[Update, None, None]:
         """Decode, once all is planned."""
@@ -272,7 +289,8 @@ class DecodeRequest:
         resolved = resolve(self.settings if self.plan is None else replace(self.settings, **self.plan.values))
         processors = functions_of_ids(self._processors, resolved, several=self.is_in_batch)
         text = self._pair.detokenize(self.ids) if self._text is None else self._text
-        return RunStart(self._pair, text, self._window.ids, resolved, processors, self._window.memory, self._stop)
+        window = self._window
+        return RunStart(self._pair, text, window.ids, resolved, processors, window.memory, self._stop, self._known)
 
     def batch(self, size: int) -> Batch:
         """Return a batch for so many decodes like this one, or for as many as fit the memory, once all is planned."""
@@ -287,6 +305,8 @@ class DecodeRequest:
                 if recorder is not None:
                     result = update.result and replace(update.result, trace=recorder.trace())
                     update = replace(update, result=result, recorder=recorder, iteration=recorder.latest())
+                if update.result is not None and self._known.history is not None:
+                    self._known.history.add(update.result.token_ids, start.prompt_ids)
                 yield update
 
 
@@ -295,8 +315,8 @@ def _named_options() -> list[str]:
     return [*inspect.signature(stream).parameters][3:-1]
 
 
-def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any]) -> DecodingSettings:
-    """Return the settings with the fields given by name; None is the defaults."""
+def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any], knows: bool) -> DecodingSettings:
+    """Return the settings with the fields given by name; None is the defaults. ``knows``: with guess or history."""
     if not isinstance(pair, Pair):
         raise PairError(f"pair is {_named(pair)}; give what dsbd.load_pair or dsbd.make_pair returns")
     settings = DecodingSettings() if settings is None else settings
@@ -305,16 +325,39 @@ def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any]) -> Decod
         raise SettingsError(f"settings is {_named(settings)}; give dsbd.{remedy} or None")
     refuse_names(fields.keys() - FIELDS.keys(), _named_options())
     settings = replace(settings, **fields)
-    if needs_draft_model(settings) and pair.draft is None:
+    if knows and not needs_draft_model(settings):
+        raise SettingsError(
+            f"guess or history is given, and method {settings.method} drafts nothing here; leave it out, or take "
+            f"{' or '.join(sorted(DRAFTING_METHODS - {'mjsd'}))} with a draft_depth above 0"
+        )
+    if needs_draft_model(settings) and pair.draft is None and not knows:
         raise PairError(
-            f"method {settings.method} needs a draft model; load one, or use "
+            f"method {settings.method} needs a draft model; load one, give guess or history, or use "
             f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
         )
-    if settings.method == "mjsd" and pair.source is not None:
-        raise SettingsError(
-            f"method mjsd compares the probabilities of two models, and {pair.source.record.id} has none; take dsbd"
-        )
+    if settings.method == "mjsd" and (knows or pair.source is not None):
+        name = "a copied guess" if pair.source is None else pair.source.record.id
+        raise SettingsError(f"method mjsd compares the probabilities of two models, and {name} has none; take dsbd")
     return settings
+
+
+def known_of(pair: Pair, guess: Any, history: Any, prompt_ids: Sequence[int]) -> Known:
+    """Return what guesses are copied from besides the text. Raises: SettingsError, PromptError."""
+    if history is not None and not isinstance(history, History):
+        raise SettingsError(f"history is {_named(history)}; give a dsbd.History, or None")
+    several = [] if guess is None else [guess] if isinstance(guess, str) or ids_of(guess) else guess
+    if not isinstance(several, Collection) or not all(one if isinstance(one, str) else ids_of(one) for one in several):
+        raise SettingsError(f"guess is {_named(guess)}; give a text, ids, or a list of such, none empty")
+    guesses = [pair.continuation(prompt_ids, one) if isinstance(one, str) else ids_of(one) or [] for one in several]
+    every, size = {token for ids in guesses for token in ids}, pair.target.vocabulary_size
+    spans = {"guess": [*every], "history": [] if history is None else [history.largest_id]}
+    for name, ids in spans.items():
+        if ids and (max(ids) >= size or (name == "guess" and min(ids) < 0)):
+            raise SettingsError(
+                f"{name} has ids from {min(ids)} to {max(ids)}; allowed are 0 to {size - 1}, by the tokenizer of "
+                f"{pair.target.id}"
+            )
+    return Known(guesses, history)
 
 
 def _ends_of(stop: Any, record: bool) -> tuple[tuple[str, ...], StoppingCriterion | None]:

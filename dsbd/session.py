@@ -11,6 +11,8 @@ import torch
 
 from dsbd.draft import Drafter
 from dsbd.drafts.block import BlockSearch
+from dsbd.drafts.lookup import NOTHING, Known, PromptLookup
+from dsbd.drafts.mixture import Mixture
 from dsbd.drafts.model import DraftModel
 from dsbd.iteration import Iteration
 from dsbd.machine import PhaseClock
@@ -53,6 +55,8 @@ class RunStart(ShortRepr):
     """What stands in front of ``prompt_ids``, in the target only; None if they are the whole prompt."""
     stop: Sequence[str] = ()
     """Texts that end the answer; its text is what stands before the first of them."""
+    known: Known = NOTHING
+    """What guesses are copied from besides the text so far."""
     root: Node = field(default_factory=lambda: Node(None, -1, 0))
 
     @property
@@ -223,9 +227,10 @@ def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check:
     """Return what drafts the forests of the decode; None if nothing is drafted."""
     pair, settings = start.pair, start.settings
     state: DecodingState | None = None
-    source = copy(pair.source)
     if settings.draft_depth == 0:
         return None
+    lookup = PromptLookup(start.known) if pair.copies or start.known else None
+    source = lookup if pair.copies else copy(pair.source)
     if settings.searches_blocks:
         state = reference_state(pair.target, check)
         source = BlockSearch(state, pair.eos, pair.device)
@@ -234,6 +239,8 @@ def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check:
         source = DraftModel(state, settings, pair.device)
     if source is None:
         return None
+    if lookup is not None and source is not lookup:
+        source = Mixture(lookup, source, settings.top_k)
     return Drafter(source, settings, start.prompt_ids, pair.eos, generator, noise, state)
 
 
@@ -318,8 +325,6 @@ class Session:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
         iteration.slots_scored = self._target.slots
         self._target.assign(iteration.slots)
-        if self._draft is not None and iteration.drafted:
-            self._draft.assign(iteration.draft_slots)
         layers = up_to_end(iteration.layers, self._finished, self._settings, self._start.pair.eos, self._answers)
         iteration.layers = layers
         self._depth.observe(len(iteration.drafted), *draft_layers_passed(layers))

@@ -155,6 +155,20 @@ def test_decode_prints_one_object_or_streams_the_text_alone(capsys, pair_flags, 
     assert "tokens/s" in err
 
 
+def test_decode_guesses_from_files(capsys, pair_flags, tmp_path):
+    """Catches a history that is not read or not saved, and a guess that is left out."""
+    guess, history = tmp_path / "guess.txt", tmp_path / "history.json"
+    flags = ["decode", "--prompt", "Once", "--max-new-tokens", "9", "--min-width", "1", "--max-width", "1", *pair_flags]
+    plain = json.loads(run(capsys, *flags, "--json")[1])
+    guess.write_text(plain["text"], encoding="utf-8")
+    for known in (["--guess", str(guess)], ["--history", str(history)], ["--history", str(history)]):
+        code, out, _ = run(capsys, *flags, *known, "--trace", str(tmp_path / "t.json"), "--json")
+        trace = dsbd.Trace.load(tmp_path / "t.json")
+        assert (code, json.loads(out)["text"]) == (0, plain["text"])
+        assert bool(trace.guess) == ("--guess" in known)
+    assert trace.history == len(plain["token_ids"]) == len(dsbd.History.load(history)) / 2
+
+
 def test_a_trace_is_verified_and_drawn(capsys, pair_flags, tmp_path):
     path = str(tmp_path / "t.json.gz")
     flags = ["decode", "--prompt", "Once", "--max-new-tokens", "6", "--trace", path, *pair_flags]

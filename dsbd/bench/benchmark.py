@@ -19,6 +19,7 @@ from dsbd.bench.report import Report, make_report, run_of
 from dsbd.bench.systems import System, fields_read
 from dsbd.bench.task import Question, Task
 from dsbd.bench.tasks import Prompts
+from dsbd.drafts.history import History
 from dsbd.errors import PairError, SettingsError
 from dsbd.models.engines.batch import require_size, until
 from dsbd.models.pair import Pair, conditions
@@ -161,7 +162,7 @@ def require_runnable(pair: Pair, benchmark: Benchmark) -> None:
             raise SettingsError(
                 f"{one.name} decodes one prompt at a time, and batch is {benchmark.batch}; leave it out of the methods"
             )
-        if one.drafts and pair.draft is None:
+        if one.drafts and pair.draft is None and not one.history:
             raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")
     for item in benchmark.items:
         size = len(pair.encode(item.prompt, benchmark.chat))
@@ -225,7 +226,8 @@ def run_benchmark(
         yield Progress(0, total, "warm-up", one.name)
         first = Turn(one, benchmark.items[0], 0)
         short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
-        measure(pair, replace(one, settings=short), first.item.prompt, first.seed, chat=benchmark.chat, cancel=cancel)
+        options: dict[str, Any] = {"chat": benchmark.chat, "cancel": cancel, "history": _history_of(one)}
+        measure(pair, replace(one, settings=short), first.item.prompt, first.seed, **options)
     run = None
     turns = [turn for turn in benchmark.turns() if turn.key not in done]
     with closing(_runs(pair, benchmark, turns, cancel, observe)) as runs:
@@ -243,16 +245,19 @@ def _runs(
     observe: Callable[[Turn], Sequence[Observer]],
 ) -> Generator[Run, None, None]:
     """Yield the decode of each turn, made when it is asked for, or some at the same time."""
-    if benchmark.batch == 1:
-        yield from (_decode(pair, benchmark, turn, cancel, observe(turn)) for turn in turns)
-        return
-    ended, longest = Event(), max(turns, key=lambda turn: (turn.settings.max_new_tokens, len(turn.item.prompt)))
-    request = DecodeRequest(pair, longest.item.prompt, longest.settings, chat=benchmark.chat, cancel=cancel)
-    deque(request.planning(), maxlen=0)
+    histories = {one.name: _history_of(one) for one in benchmark.systems}
+    ended = Event()
 
     def decode(turn: Turn) -> Run:
-        return _decode(pair, benchmark, turn, until(ended, cancel), observe(turn))
+        own = {"history": histories[turn.system.name], "cancel": until(ended, cancel), "observers": observe(turn)}
+        return _decode(pair, benchmark, turn, own)
 
+    if benchmark.batch == 1:
+        yield from map(decode, turns)
+        return
+    longest = max(turns, key=lambda turn: (turn.settings.max_new_tokens, len(turn.item.prompt)))
+    request = DecodeRequest(pair, longest.item.prompt, longest.settings, chat=benchmark.chat, cancel=cancel)
+    deque(request.planning(), maxlen=0)
     yield from request.batch(benchmark.batch).map(decode, turns, ended)
 
 
@@ -271,19 +276,25 @@ def _resolve(
                 settings=DecodingSettings(**{"method": one.settings.method, **values}),
                 auto_reason=run.auto_reason,
             )
-    request = DecodeRequest(pair, first.item.prompt, first.settings, chat=benchmark.chat, cancel=cancel)
+    request = DecodeRequest(
+        pair, first.item.prompt, first.settings, chat=benchmark.chat, cancel=cancel, history=_history_of(one)
+    )
     for _ in request.planning():
         yield Progress(0, benchmark.total, "auto", one.name)
     assert request.plan is not None, "a field is auto"
     return replace(one, settings=replace(one.settings, **request.plan.values), auto_reason=request.plan.sentence)
 
 
-def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, cancel: Cancel, observers: Sequence[Observer]) -> Run:
-    """Decode a turn, and score the answer."""
+def _history_of(one: System) -> History | None:
+    """Return an empty history for a system that keeps one."""
+    return History() if one.history else None
+
+
+def _decode(pair: Pair, benchmark: Benchmark, turn: Turn, own: dict[str, Any]) -> Run:
+    """Decode a turn, and score the answer; ``own`` are arguments of :func:`measure`."""
     one, (task, question, prompt, _) = turn.system, turn.item
     limited = replace(one, settings=turn.settings)
-    options: dict[str, Any] = {"chat": benchmark.chat, "stop": task.until, "cancel": cancel, "observers": observers}
-    figures = measure(pair, limited, prompt, turn.seed, **options)
+    figures = measure(pair, limited, prompt, turn.seed, chat=benchmark.chat, stop=task.until, **own)
     answer = task.answer(figures["text"])
     score, reason = task.score(question, answer)
     return Run(

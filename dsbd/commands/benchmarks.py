@@ -21,6 +21,7 @@ from dsbd.bench.systems import (
     require_count,
     require_names,
     systems,
+    with_history,
 )
 from dsbd.bench.task import Task
 from dsbd.bench.tasks import TASKS, Prompts, load_task
@@ -48,6 +49,7 @@ def add(commands: Any) -> None:
     add("--data", action="append", default=[], metavar="TASK=PATH", help="where a task's data is; once for each task")
     add("--seeds", type=int, default=1, metavar="N", help="how often every question is answered (1)")
     add_batch_flag(parser)
+    add("--history", action="store_true", help="guess from earlier answers, too: each method that drafts from its own")
     _add_benchmark_flags(parser, {"max_new_tokens": "each task has its own"})
     parser = new_command(commands, "report", "make the table of what bench or eval wrote", report)
     parser.add_argument("files", type=input_path, nargs="+", metavar="FILE", help="the file of each shard")
@@ -91,6 +93,11 @@ def evaluate(parsed: argparse.Namespace) -> int:
         if name not in tasks:
             raise SettingsError(f"data is given for {name!r}, which is not asked for; tasks are {', '.join(tasks)}")
         data[name] = path
+    if parsed.history and (parsed.resume or shard.count > 1 or parsed.batch > 1):
+        raise SettingsError(
+            "--history grows from question to question; leave out --resume and --batch, and answer all in one process"
+        )
+    chosen = with_history(chosen) if parsed.history else chosen
     length = None if parsed.max_new_tokens is None else chosen[0].settings.max_new_tokens
     loaded = [load_task(name, data.get(name)) for name in tasks]
     return _run(parsed, chosen, loaded, output, shard, max_new_tokens=length, batch=parsed.batch)

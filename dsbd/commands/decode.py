@@ -3,8 +3,10 @@
 import argparse
 import sys
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsbd.bench.files import read_text
 from dsbd.bench.record_file import RecordFile, Shard, digest
 from dsbd.bench.task import Question
 from dsbd.bench.tasks import load_task
@@ -37,6 +39,10 @@ def add(commands: Any) -> None:
     what = "lines of JSON, each with a prompt and perhaps an id; their results go to --output"
     which.add_argument("--prompts", type=input_path, metavar="FILE", help=what)
     parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
+    what = "a text that is expected, to guess from; may be given several times"
+    parser.add_argument("--guess", type=input_path, action="append", default=[], metavar="FILE", help=what)
+    what = "earlier answers, to guess from; new ones are added, in a new file if there is none"
+    parser.add_argument("--history", type=output_file, metavar="FILE", help=what)
     add_output_flags(parser)
     add_batch_flag(parser)
     add_pair_flags(parser)
@@ -61,7 +67,8 @@ def _decode_one(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
     from dsbd.api import DecodeRequest
 
     pair = pair_of(parsed)
-    request = DecodeRequest(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat)
+    known = _known_of(parsed)
+    request = DecodeRequest(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat, **known)
     plan(request, pair.tokenizer)
     result = None
     for update in request.updates():
@@ -69,6 +76,8 @@ def _decode_one(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
             print(update.delta, end="", flush=True)
         result = update.result
     assert result is not None
+    if known["history"] is not None:
+        known["history"].save(parsed.history)
     if result.trace is not None:
         result.trace.save(parsed.trace)
     if parsed.json:
@@ -84,6 +93,16 @@ def _decode_one(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
         file=sys.stderr,
     )
     return OK
+
+
+def _known_of(parsed: argparse.Namespace) -> dict[str, Any]:
+    """Return what is expected, and the history of the file, as arguments of a decode."""
+    from dsbd.drafts.history import History
+
+    history = None
+    if parsed.history is not None:
+        history = History.load(parsed.history) if Path(parsed.history).exists() else History()
+    return {"guess": [read_text(Path(name)) for name in parsed.guess], "history": history}
 
 
 def _plain(result: "DecodingResult | DsbdError") -> dict[str, Any]:
@@ -102,10 +121,18 @@ def _decode_file(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
     output, shard = output_of(parsed)
     if output is None:
         raise SettingsError("--prompts needs a file for the results; give --output FILE")
+    if parsed.history is not None and shard.count > 1:
+        raise SettingsError(
+            f"--history is given, and {shard.count} processes cannot write one file; leave one of both out"
+        )
     check_output(output, "JSON lines", parsed.prompts)
-    questions = load_task("jsonl", parsed.prompts).questions()
-    options = parsed.resume, parsed.chat, parsed.batch
-    failed = decode_prompts(pair_of(parsed), questions, settings, output, shard, *options)
+    questions, known = load_task("jsonl", parsed.prompts).questions(), _known_of(parsed)
+    options = {"chat": parsed.chat, "batch": parsed.batch, **known}
+    try:
+        failed = decode_prompts(pair_of(parsed), questions, settings, output, shard, parsed.resume, options)
+    finally:
+        if known["history"] is not None:
+            known["history"].save(parsed.history)
     if failed:
         print(f"dsbd: {failed} prompts failed; the line of each says why, as error", file=sys.stderr)
     if parsed.json:
@@ -115,7 +142,7 @@ def _decode_file(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
 
 def decode_prompts(
     pair: "Pair", questions: list[Question], settings: DecodingSettings, output: str, shard: Shard, resume: bool,
-    chat: bool | None, batch: int,
+    options: dict[str, Any],
 ) -> int:  # fmt: skip
     """Write the result or the error of each question of the shard that the file lacks; return how many failed.
 
@@ -125,12 +152,12 @@ def decode_prompts(
     from dsbd.models.pair import conditions
 
     prompts = digest(*((one.id, one.prompt) for one in questions))[:16]
-    about = {"settings": asdict(settings), "chat": chat, "prompts": prompts, "shard": asdict(shard)}
+    about = {"settings": asdict(settings), "chat": options.get("chat"), "prompts": prompts, "shard": asdict(shard)}
     with RecordFile(output, about | conditions(pair), resume) as file, ProgressLine("decoding", "prompt") as progress:
         done = {record.get("id") for record in file.records}
         failed = sum("error" in record for record in file.records)
         left = [one for one in shard.of(questions) if one.id not in done]
-        results = decode_many(pair, (one.prompt for one in left), settings, on_error="keep", batch=batch, chat=chat)
+        results = decode_many(pair, (one.prompt for one in left), settings, on_error="keep", **options)
         for count, (one, result) in enumerate(zip(left, results, strict=True), len(done) + 1):
             file.append({"record": "decode", "id": one.id, **_plain(result)})
             failed += isinstance(result, DsbdError)

@@ -57,8 +57,8 @@ def verify_trace(trace: Trace) -> AuditReport:
     No check decides:
 
     - who wrote it and when: ``software``, ``models.id``, ``models.revision``, ``models.dtype``, ``models.device``,
-      ``models.attention`` of the draft model, ``result.stats.kv_peak_bytes`` and, in a search for blocks,
-      ``result.stats.draft_calls``;
+      ``models.attention`` of the draft model, ``result.stats.kv_peak_bytes`` and, in a search for blocks and beside
+      ``guess`` or ``history``, ``result.stats.draft_calls``;
     - how the ``prompt`` became its tokens;
     - random numbers, where they decide the same: ``trials.uniform``, ``draws.uniform``, and this with its interval;
     - the size of log-probabilities where the temperature is not 1 or candidates were cut, and any of a node that
@@ -332,7 +332,9 @@ def _check_stats(checks: Checks, result: Result, layers: int) -> None:
         counts["kv_peak_slots"] = max((iteration.kept.slots_scored for iteration in iterations), default=0)
     if trace.settings.draft_depth == 0:
         counts["draft_calls"] = 0
-    elif not trace.settings.searches_blocks and draft is not None and draft.attention == "forest":
+    elif trace.settings.searches_blocks or trace.guess or trace.history:
+        pass  # the draft model is asked only where it is needed
+    elif draft is not None and draft.attention == "forest":
         counts["draft_calls"] = sum(iteration.draft_depth for iteration in iterations) + prompt
     seconds = {
         f"{name}_seconds": math.fsum(getattr(iteration.phases, f"{name}_seconds") for iteration in iterations)

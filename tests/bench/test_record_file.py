@@ -90,7 +90,7 @@ QUESTIONS = [Question(f"{number}", "a" * 200 if number == 3 else f"Once {number}
 
 def _decode_file(path, resume=True):
     settings = DecodingSettings(method="sampling", max_new_tokens=2)
-    return decode_prompts(toy_pair(), QUESTIONS, settings, path, WHOLE, resume, False)
+    return decode_prompts(toy_pair(), QUESTIONS, settings, path, WHOLE, resume, {"chat": False})
 
 
 def _evaluate(path, resume=True, shard=WHOLE, **values):

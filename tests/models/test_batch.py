@@ -245,6 +245,10 @@ def test_many_prompts_are_decoded_together(monkeypatch):
         ({"batch": 0}, "batch is 0; give a whole number from 1 to 256"),
         ({"batch": True}, "batch is True"),
         ({"batch": 2, "observers": [Failing()]}, "observers see one decode at a time, and batch is 2"),
+        (
+            {"batch": 2, "history": dsbd.History(), "draft_width": 2},
+            "history grows from answer to answer, and batch is 2",
+        ),
         ({"batch": 2, "cancel": 3}, "cancel is 3"),
     ):
         with pytest.raises(SettingsError, match=message):

@@ -249,6 +249,16 @@ def any_decode(number: int) -> tuple[dict, dict]:
     return drawn, {"prompt": prompt} | {name: value for name, value in more.items() if value}
 
 
+def any_known(number: int, values: dict) -> dict:
+    """What is known before a decode that drafts: nothing, texts, or earlier answers."""
+    source, history = random.Random(-number), dsbd.History(most_tokens=40)
+    texts = ["".join(source.choice("0234567") for _ in range(source.randint(1, 15))) for _ in range(3)]
+    for text in texts:
+        history.add([int(digit) for digit in text], [1, 2])
+    choices = [{}, {"guess": texts[:1]}, {"history": history}, {"guess": texts, "history": history}]
+    return choices[number % 4] if values["draft_depth"] else {}
+
+
 @pytest.mark.parametrize(
     "numbers", [range(60), *(pytest.param(range(at, at + 100), marks=pytest.mark.slow) for at in range(60, 1060, 100))]
 )
@@ -260,7 +270,7 @@ def test_guesses_change_nothing_but_the_time(numbers, pairs: list[Pair]) -> None
         values, options = any_decode(number)
         width, prompt, pair = values.pop("width"), options.pop("prompt"), pairs[number % len(pairs)]
         forest = {"forest": "coupled", "min_width": width, "max_width": width}
-        ours = dsbd.decode(pair, prompt, read_settings(**values, **forest), **options)
+        ours = dsbd.decode(pair, prompt, read_settings(**values, **forest), **options, **any_known(number, values))
         for method in ("beam_sampling", *["sampling"] * (width == 1)):
             plain = dsbd.decode(pair, prompt, read_settings(method, **values, num_beams=width), **options)
             assert ours.text == plain.text, number
