@@ -250,8 +250,7 @@ class DecodeRequest:
         history: History | None = None,
         **fields: Any,
     ) -> None:
-        no_guess = guess is None or (isinstance(guess, (str, list, tuple)) and not guess)
-        self.settings = _checked_settings(pair, settings, fields, history is not None or not no_guess)
+        self.settings = _checked_settings(pair, settings, fields, _knows(guess, history))
         if pair.draft is None and needs_draft_model(self.settings):
             pair = pair.copying
         if cancel is not None and not callable(cancel):
@@ -339,6 +338,11 @@ def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any], knows: b
         name = "a copied guess" if pair.source is None else pair.source.record.id
         raise SettingsError(f"method mjsd compares the probabilities of two models, and {name} has none; take dsbd")
     return settings
+
+
+def _knows(guess: Any, history: Any) -> bool:
+    """Return True if there is something to guess from besides the text."""
+    return history is not None or not (guess is None or (isinstance(guess, (str, list, tuple)) and not guess))
 
 
 def known_of(pair: Pair, guess: Any, history: Any, prompt_ids: Sequence[int]) -> Known:
