@@ -243,7 +243,6 @@ def test_many_prompts_are_decoded_together(monkeypatch):
     assert list(dsbd.decode_many(pair, [], batch=4)) == []
     for options, message in (
         ({"batch": 0}, "batch is 0; give a whole number from 1 to 256"),
-        ({"batch": True}, "batch is True"),
         ({"batch": 2, "observers": [Failing()]}, "observers see one decode at a time, and batch is 2"),
         (
             {"batch": 2, "history": dsbd.History(), "draft_width": 2},
