@@ -7,6 +7,9 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
+from threading import Event
 from typing import Any, Literal, overload
 
 from dsbd.auto import TRYING, Plan, measure_forests
@@ -17,6 +20,7 @@ from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsE
 from dsbd.machine import memory_errors
 from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
+from dsbd.models.engines.batch import Batch, require_size, until
 from dsbd.models.pair import Pair, Prompt, ids_of, is_list
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodingResult
@@ -48,18 +52,18 @@ def decode(pair: Pair, prompt: Any, settings: DecodingSettings | None = None, **
 @overload
 def decode_many(
     pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
-    on_error: Literal["raise"] = "raise", **options: Any,
+    on_error: Literal["raise"] = "raise", batch: int = 1, **options: Any,
 ) -> Iterator[DecodingResult]: ...  # fmt: skip
 @overload
 def decode_many(
     pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
-    on_error: Literal["raise", "keep"], **options: Any,
+    on_error: Literal["raise", "keep"], batch: int = 1, **options: Any,
 ) -> Iterator[DecodingResult | DsbdError]: ...  # fmt: skip
 def decode_many(
     pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
-    on_error: str = "raise", **options: Any,
+    on_error: str = "raise", batch: int = 1, **options: Any,
 ) -> Iterator[Any]:  # fmt: skip
-    """Decode prompts in turn, each as if it came alone; yield a result for each, in order, as soon as it is there.
+    """Decode prompts, each as if it came alone; yield a result for each, in order, as soon as it is there.
 
     A prompt is taken from the iterable when it is its turn, so there may be more than fit into memory.
 
@@ -69,6 +73,9 @@ def decode_many(
         settings: as for :func:`stream`.
         on_error: ``keep`` yields the error of a prompt that fails in the place of its result, and goes on; ``raise``
             raises it. What is wrong for every prompt, such as a setting, is raised always, and so is a StoppedError.
+        batch: prompts that are decoded at the same time, in threads, 1 to 256; fewer where the memory holds no more.
+            Where a model runs on ONNX Runtime, one forward serves all that wait for it. What is a function, such as
+            ``stop`` or ``processors``, is called by several threads.
         options: what else :func:`stream` takes.
 
     Raises:
@@ -81,24 +88,77 @@ def decode_many(
         raise SettingsError(f"on_error is {_named(on_error)}; give 'raise' or 'keep'")
     if isinstance(prompts, (str, Mapping)) or not isinstance(prompts, Iterable):
         raise SettingsError(f"prompts is {_named(prompts)}; give an iterable of prompts, and a single one to decode")
+    require_size(batch)
+    for name, reason in (("observers", "see one decode at a time"), ("history", "grows from answer to answer")):
+        if batch > 1 and options.get(name):
+            raise SettingsError(f"{name} {reason}, and batch is {batch}; leave one of them out")
     keep = on_error == "keep"
-    return (_result_or_error(keep, pair, prompt, settings, options) for prompt in prompts)
+    if batch == 1:
+        return _in_turn(keep, pair, prompts, settings, options)
+    return _together(keep, pair, prompts, settings, options, batch)
 
 
-def _result_or_error(
-    keep: bool, pair: Pair, prompt: Any, settings: DecodingSettings | None, options: dict[str, Any]
-) -> DecodingResult | DsbdError:
-    """Return the result of a prompt, or with ``keep`` an error that concerns this prompt alone."""
+def _in_turn(
+    keep: bool, pair: Pair, prompts: Iterable[Any], settings: DecodingSettings | None, options: dict[str, Any]
+) -> Iterator[Any]:
+    for prompt in prompts:
+        yield _result_or_error(keep, _request_or_error(keep, pair, prompt, settings, options))
+
+
+def _together(
+    keep: bool, pair: Pair, prompts: Iterable[Any], settings: DecodingSettings | None, options: dict[str, Any],
+    size: int,
+) -> Iterator[Any]:  # fmt: skip
+    """Plan in turn, because ``auto`` measures, and decode together."""
+    ended, cancel = Event(), options.get("cancel")
+    if cancel is None or callable(cancel):
+        options = options | {"cancel": until(ended, cancel)}
+    requests, ahead = (_request_or_error(keep, pair, one, settings, options, True) for one in prompts), list[Any]()
+    for request in requests:
+        ahead.append(request)
+        if isinstance(request, DecodeRequest):
+            work = partial(_result_or_error, keep)
+            yield from request.batch(size).map(work, chain(ahead, requests), ended)
+            return
+    yield from ahead
+
+
+OF_ONE_PROMPT = (PromptError, ModelError, SettingsError)
+"""The errors of a prompt, once all that every prompt shares is checked."""
+
+
+def _request_or_error(
+    keep: bool, pair: Pair, prompt: Any, settings: DecodingSettings | None, options: dict[str, Any],
+    is_in_batch: bool = False,
+) -> "DecodeRequest | DsbdError":  # fmt: skip
+    """Return a prompt's request, planned, or with ``keep`` an error that concerns this prompt alone."""
     concerns_prompt: tuple[type[DsbdError], ...] = (PromptError,)
     try:
         request = DecodeRequest(pair, prompt, settings, **options)
-        concerns_prompt = (PromptError, ModelError, SettingsError)  # all that every prompt shares is checked by now
+        request.is_in_batch, concerns_prompt = is_in_batch, OF_ONE_PROMPT
         deque(request.planning(), maxlen=0)
-        return _result_of(request.updates())
     except concerns_prompt as error:
         if not keep:
             raise
-        return type(error)(*error.args)  # without the frames that raised it, whose tensors it would keep
+        return _without_frames(error)
+    return request
+
+
+def _result_or_error(keep: bool, request: "DecodeRequest | DsbdError") -> DecodingResult | DsbdError:
+    """Return the result of a request, or with ``keep`` the error of its prompt."""
+    if isinstance(request, DsbdError):
+        return request
+    try:
+        return _result_of(request.updates())
+    except OF_ONE_PROMPT as error:
+        if not keep:
+            raise
+        return _without_frames(error)
+
+
+def _without_frames(error: DsbdError) -> DsbdError:
+    """Return an error without the frames that raised it, whose tensors it would keep."""
+    return type(error)(*error.args)
 
 
 def _result_of(updates: Generator[Update, None, None]) -> DecodingResult:
@@ -199,6 +259,8 @@ class DecodeRequest:
         self._known = known_of(pair, guess, history, self.ids)
         self.plan: Plan | None = None
         """What ``auto`` resolves to, once it is found; None if nothing is ``auto``."""
+        self.is_in_batch = False
+        """Whether others are decoded at the same time, with the same processors."""
         if not isinstance(observers, Collection) or not all(isinstance(one, Observer) for one in observers):
             raise SettingsError(f"observers is {_named(observers)}; give a list of dsbd.Observer")
         self._stop, self._enough = _ends_of(stop, record)
@@ -219,13 +281,19 @@ class DecodeRequest:
 
     def updates(self) -> Generator[Update, None, None]:
         """Decode, once all is planned."""
+        return self._run(self.start())
+
+    def start(self) -> RunStart:
+        """Return what the decode starts from, once all is planned."""
         resolved = resolve(self.settings if self.plan is None else replace(self.settings, **self.plan.values))
-        processors = functions_of_ids(self._processors, resolved, several=False)
+        processors = functions_of_ids(self._processors, resolved, several=self.is_in_batch)
         text = self._pair.detokenize(self.ids) if self._text is None else self._text
         window = self._window
-        return self._run(
-            RunStart(self._pair, text, window.ids, resolved, processors, window.memory, self._stop, self._known)
-        )
+        return RunStart(self._pair, text, window.ids, resolved, processors, window.memory, self._stop, self._known)
+
+    def batch(self, size: int) -> Batch:
+        """Return a batch for so many decodes like this one, or for as many as fit the memory, once all is planned."""
+        return Batch(self._pair.used_by(self.settings).models, size, self.start().room)
 
     def _run(self, start: RunStart) -> Generator[Update, None, None]:
         """Yield the decoder's updates with what is recorded; a recorder is an observer."""

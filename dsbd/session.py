@@ -64,6 +64,16 @@ class RunStart(ShortRepr):
         """Return the slots of the prompt in the target: its ids, and the memory in front of them."""
         return len(self.prompt_ids) + (self.memory is not None)
 
+    @property
+    def room(self) -> int:
+        """Return the slots for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
+
+        A longer decode makes more room later.
+        """
+        settings = self.settings
+        forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
+        return self.target_slots + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
+
     @cached_property
     def _before(self) -> tuple[list[int], str]:
         """The last ids of the prompt that show something, or all, and their text."""
@@ -208,14 +218,8 @@ StoppingCriterion = Callable[[Update], bool]
 
 
 def state_of(model: LanguageModel, start: RunStart, check: CancelCheck) -> DecodingState:
-    """Return an empty memory of a model for this decode; ``check`` is called before each forward.
-
-    It has room for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
-    """
-    settings = start.settings
-    forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
-    slots = start.target_slots + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
-    state = threaded_state(model, slots, check)
+    """Return an empty memory of a model for this decode; ``check`` is called before each forward."""
+    state = threaded_state(model, start.room, check)
     return cast(DecodingState, ProcessedState(state, start.processors, start.pair.eos)) if start.processors else state
 
 

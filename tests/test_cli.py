@@ -98,6 +98,7 @@ def folder(tmp_path, monkeypatch):
         ([*SITE, "--output", ""], "is not a path"),
         ([*SITE, "--output", "binary"], "cannot write into 'binary'"),
         ([*SITE, "--language", "../en"], "'../en'"),
+        ([*DECODE, "--batch", "8"], "--batch is 8, and --prompt is one prompt; give --prompts FILE"),
         ([*DECODE, "--resume"], "--resume is given, and --prompt prints its text; give --prompts FILE"),
         ([*FILE, "--trace", "x.json"], "--trace records one decode; give it with --prompt"),
         (FILE, "--prompts needs a file for the results; give --output FILE"),

@@ -4,9 +4,11 @@
 other, in a random order that is always the same, so that a slow minute hits all alike.
 """
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
+from threading import Event
 from typing import Any, NamedTuple
 
 from dsbd.api import DecodeRequest
@@ -19,6 +21,7 @@ from dsbd.bench.task import Question, Task
 from dsbd.bench.tasks import Prompts
 from dsbd.drafts.history import History
 from dsbd.errors import PairError, SettingsError
+from dsbd.models.engines.batch import require_size, until
 from dsbd.models.pair import Pair, conditions
 from dsbd.results import ShortRepr
 from dsbd.session import Observer
@@ -81,6 +84,8 @@ class Benchmark(ShortRepr):
     """As for :meth:`Pair.encode`."""
     shard: Shard = WHOLE
     """The part of the items whose decodes are this process's."""
+    batch: int = 1
+    """Decodes at the same time: their seconds are those of a decode among so many."""
 
     @property
     def total(self) -> int:
@@ -97,6 +102,7 @@ class Benchmark(ShortRepr):
             "chat": self.chat,
             "questions": {"count": len(items), "digest": digest(*items)[:16]},
             "shard": asdict(self.shard),
+            "batch": self.batch,
         }
 
     def count_read(self, pair: Pair) -> int:
@@ -123,12 +129,13 @@ def make_benchmark(
     max_new_tokens: int | None = None,
     chat: bool | None = None,
     shard: Shard = WHOLE,
+    batch: int = 1,
 ) -> Benchmark:
     """Return the benchmark of systems on the first questions of tasks, after checks of all that could stop it later.
 
     Prompts that the models have no room for lose their beginning, unless a memory reads them.
     ``limit``: questions of each task, None for all. ``max_new_tokens``: instead of what each task allows. ``shard``:
-    which of them are decoded here.
+    which of them are decoded here. ``batch``: how many at the same time.
 
     Raises:
         SettingsError, PromptError, PairError: something in it cannot run on this pair; the message names it.
@@ -142,14 +149,19 @@ def make_benchmark(
             if new_tokens is not None and not used.reads(len(pair.encode(prompt, chat)), new_tokens):
                 prompt = end_that_fits(used, prompt, new_tokens, chat)
             items.append(Item(task, question, prompt, new_tokens))
-    benchmark = Benchmark(tuple(systems), tuple(items), rounds, chat, shard)
+    benchmark = Benchmark(tuple(systems), tuple(items), rounds, chat, shard, batch)
     require_runnable(pair, benchmark)
     return benchmark
 
 
 def require_runnable(pair: Pair, benchmark: Benchmark) -> None:
     """Check everything that could stop a benchmark later. Raises: as :func:`make_benchmark`."""
+    require_size(benchmark.batch)
     for one in benchmark.systems:
+        if benchmark.batch > 1 and not one.is_ours:
+            raise SettingsError(
+                f"{one.name} decodes one prompt at a time, and batch is {benchmark.batch}; leave it out of the methods"
+            )
         if one.drafts and pair.draft is None and not one.history:
             raise PairError(f"{one.name} needs a draft model; load one, or leave it out of the methods")
     for item in benchmark.items:
@@ -216,14 +228,37 @@ def run_benchmark(
         short = replace(first.settings, max_new_tokens=min(WARM_UP_TOKENS, first.settings.max_new_tokens))
         options: dict[str, Any] = {"chat": benchmark.chat, "cancel": cancel, "history": _history_of(one)}
         measure(pair, replace(one, settings=short), first.item.prompt, first.seed, **options)
-    histories = {one.name: _history_of(one) for one in benchmark.systems}
     run = None
     turns = [turn for turn in benchmark.turns() if turn.key not in done]
-    for count, turn in enumerate(turns, total - len(turns)):
-        yield BenchmarkProgress(count, total, "decode", turn.system.name, run)
-        own = {"history": histories[turn.system.name], "cancel": cancel, "observers": observe(turn)}
-        run = _decode(pair, benchmark, turn, own)
+    with closing(_runs(pair, benchmark, turns, cancel, observe)) as runs:
+        for count, turn in enumerate(turns, total - len(turns)):
+            yield BenchmarkProgress(count, total, "decode", turn.system.name, run)
+            run = next(runs)
     yield BenchmarkProgress(total, total, "decode", run=run)
+
+
+def _runs(
+    pair: Pair,
+    benchmark: Benchmark,
+    turns: Sequence[Turn],
+    cancel: Cancel,
+    observe: Callable[[Turn], Sequence[Observer]],
+) -> Generator[Run, None, None]:
+    """Yield the decode of each turn, made when it is asked for, or some at the same time."""
+    histories = {one.name: _history_of(one) for one in benchmark.systems}
+    ended = Event()
+
+    def decode(turn: Turn) -> Run:
+        own = {"history": histories[turn.system.name], "cancel": until(ended, cancel), "observers": observe(turn)}
+        return _decode(pair, benchmark, turn, own)
+
+    if benchmark.batch == 1:
+        yield from map(decode, turns)
+        return
+    longest = max(turns, key=lambda turn: (turn.settings.max_new_tokens, len(turn.item.prompt)))
+    request = DecodeRequest(pair, longest.item.prompt, longest.settings, chat=benchmark.chat, cancel=cancel)
+    deque(request.planning(), maxlen=0)
+    yield from request.batch(benchmark.batch).map(decode, turns, ended)
 
 
 def _resolve(

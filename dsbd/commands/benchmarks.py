@@ -25,7 +25,7 @@ from dsbd.bench.systems import (
 )
 from dsbd.bench.task import Task
 from dsbd.bench.tasks import TASKS, Prompts, load_task
-from dsbd.commands.flags import add_output_flags, add_pair_flags, input_path, output_of, pair_of
+from dsbd.commands.flags import add_batch_flag, add_output_flags, add_pair_flags, input_path, output_of, pair_of
 from dsbd.commands.parser import CHECK_FAILED, OK, STOPPED, names, new_command, print_json, typed, value_of_text
 from dsbd.errors import SettingsError
 from dsbd.settings import FIELDS, DecodingSettings
@@ -48,6 +48,7 @@ def add(commands: Any) -> None:
     add("--tasks", default="", metavar="LIST", help=f"comma-separated, from {', '.join(sorted(TASKS))}")
     add("--data", action="append", default=[], metavar="TASK=PATH", help="where a task's data is; once for each task")
     add("--seeds", type=int, default=1, metavar="N", help="how often every question is answered (1)")
+    add_batch_flag(parser)
     add("--history", action="store_true", help="guess from earlier answers, too: each method that drafts from its own")
     _add_benchmark_flags(parser, {"max_new_tokens": "each task has its own"})
     parser = new_command(commands, "report", "make the table of what bench or eval wrote", report)
@@ -92,14 +93,14 @@ def evaluate(parsed: argparse.Namespace) -> int:
         if name not in tasks:
             raise SettingsError(f"data is given for {name!r}, which is not asked for; tasks are {', '.join(tasks)}")
         data[name] = path
-    if parsed.history and (parsed.resume or shard.count > 1):
+    if parsed.history and (parsed.resume or shard.count > 1 or parsed.batch > 1):
         raise SettingsError(
-            "--history grows from question to question; leave out --resume, and answer all in one process"
+            "--history grows from question to question; leave out --resume and --batch, and answer all in one process"
         )
     chosen = with_history(chosen) if parsed.history else chosen
     length = None if parsed.max_new_tokens is None else chosen[0].settings.max_new_tokens
     loaded = [load_task(name, data.get(name)) for name in tasks]
-    return _run(parsed, chosen, loaded, output, shard, max_new_tokens=length)
+    return _run(parsed, chosen, loaded, output, shard, max_new_tokens=length, batch=parsed.batch)
 
 
 def systems_of(parsed: argparse.Namespace) -> tuple[System, ...]:

@@ -11,6 +11,7 @@ from dsbd.bench.record_file import RecordFile, Shard, digest
 from dsbd.bench.task import Question
 from dsbd.bench.tasks import load_task
 from dsbd.commands.flags import (
+    add_batch_flag,
     add_output_flags,
     add_pair_flags,
     input_path,
@@ -43,6 +44,7 @@ def add(commands: Any) -> None:
     what = "earlier answers, to guess from; new ones are added, in a new file if there is none"
     parser.add_argument("--history", type=output_file, metavar="FILE", help=what)
     add_output_flags(parser)
+    add_batch_flag(parser)
     add_pair_flags(parser)
     add_settings_flags(parser)
 
@@ -58,6 +60,8 @@ def _decode_one(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
     for flag in ("output", "resume", "shard"):
         if getattr(parsed, flag):
             raise SettingsError(f"--{flag} is given, and --prompt prints its text; give --prompts FILE")
+    if parsed.batch != 1:
+        raise SettingsError(f"--batch is {parsed.batch}, and --prompt is one prompt; give --prompts FILE")
     if parsed.trace:
         check_output(parsed.trace, "JSON")
     from dsbd.api import DecodeRequest
@@ -123,7 +127,7 @@ def _decode_file(parsed: argparse.Namespace, settings: DecodingSettings) -> int:
         )
     check_output(output, "JSON lines", parsed.prompts)
     questions, known = load_task("jsonl", parsed.prompts).questions(), _known_of(parsed)
-    options = {"chat": parsed.chat, **known}
+    options = {"chat": parsed.chat, "batch": parsed.batch, **known}
     try:
         failed = decode_prompts(pair_of(parsed), questions, settings, output, shard, parsed.resume, options)
     finally:

@@ -112,6 +112,12 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
     add("--shard", metavar="I/N", help=what)
 
 
+def add_batch_flag(parser: argparse.ArgumentParser) -> None:
+    """Add ``--batch``."""
+    what = "decodes at the same time, which share forwards; fewer where the memory holds no more (1)"
+    parser.add_argument("--batch", type=int, default=1, metavar="N", help=what)
+
+
 def output_of(parsed: argparse.Namespace, alone: bool = False) -> tuple[str | None, Shard]:
     """Return the file that this process writes, None for none, and its shard.
 
