@@ -29,10 +29,10 @@ STORIES = {
 }
 EXAMPLES = {
     SQL: {
+        "Young members": "Show the young members who joined between 2010 and 2014.",
         "Counted by city": "How many old branches are there in each city?",
         "The most loans": "Which members have the most loans?",
         "Not in French": "Show the titles of long books not written in French.",
-        "Above the average": "Which authors have won more prizes than the average?",
     },
     "bundled:stories": STORIES,
     "bundled:memory": {

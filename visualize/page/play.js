@@ -12,13 +12,13 @@ const saved = new SavedDecodes(facts);
 DsbdPage.trigger = trigger; // an event of the stage, which play.py answers
 
 /* A decode: {name, trace, settled, rows, beside, label, file}. Its name is that of a recording, or run-1, run-2, ... of
- * this visit; settled: how many tokens of the text are final. */
+ * this visit; settled: how many tokens of the text are final; waits: until its first pass nothing of it is shown. */
 let viewer = null;
 let shown = null;
 let running = null; // the decode that goes on; another one may be shown meanwhile
 let served = null; // the last one of the server
-let isOpen = new URLSearchParams(location.search).has("prompt"); // the story of the opening; a link runs at once
-let goal = isOpen ? location.hash : "";
+let goal = new URLSearchParams(location.search).has("prompt") ? location.hash : ""; // a link runs at once
+let stands = /^#iteration=/.test(location.hash); // the place that an address names, in the first decode
 
 /* ---- the viewer and the answer ------------------------------------------------------------ */
 
@@ -29,7 +29,10 @@ function draw(decode) {
   if (viewer) viewer.setTrace(decode.trace);
   else {
     const start = location.hash.slice(1);
-    viewer = DsbdPage.mount(element.querySelector(".forest-mount"), decode.trace, {start, language: "en"});
+    const onchange = ({words}) => answer.mark(words);
+    const tools = element.querySelector(".forest-switch");
+    const options = {start, language: "en", onchange, tools};
+    viewer = DsbdPage.mount(element.querySelector(".forest-mount"), decode.trace, options);
   }
   shown = decode;
   showAnswer();
@@ -69,21 +72,33 @@ DsbdPage.example = (index, pair, preset) => {
   return [prompt, facts.note];
 };
 
-/* The large model alone is drawn as fast as it was measured: beside the decode, else by the time of its passes. */
 function showAnswer() {
   const {trace, beside} = shown;
-  const {bars = []} = beside?.passes ?? facts.passes[trace.models.target.id] ?? {};
-  viewer.setAlone({pace: bars.length ? bars[0][1] / bars[1][1] : 1, ratio: beside?.ratio});
-  answer.show({...shown, text: viewer.text(), isLive: shown === running});
+  const {id} = trace.models.target;
+  facts.costs[id] ??= beside?.costs; // the first stay, so that a decode comes to the same number again
+  const costs = facts.costs[id] ?? null;
+  viewer.setCosts(costs);
+  answer.show({...shown, text: viewer.text(), clock: viewer.clock(), isLive: shown === running, costs});
+  answer.mark(viewer.where().words);
 }
 
-/* A recording opens at its first step; the first of a visit plays its story. If the visitor stepped through it while
- * the page was starting, it stands where it was. */
-function begin() {
-  const stood = !isOpen && /^#iteration=/.test(location.hash);
-  if (!stood) viewer.goto({it: 0, step: 0});
-  if (!isOpen && !stood) viewer.story();
-  isOpen = true;
+/* A decode opens where its forest is one: at the pass in which most nodes branch, one step before its end, with the
+ * card of a guess that fell. If the visitor stepped through it while the page was starting, it stands where it was. */
+function openAt() {
+  const {iterations, settings} = shown.trace;
+  if (stands || !iterations.length) {
+    stands = false;
+    return;
+  }
+  const branches = iterations.map(({nodes}) => {
+    const parents = nodes.filter(({kind}) => kind !== "drawn").map(({parent}) => parent);
+    return new Set(parents.filter((parent, at) => parents.indexOf(parent) !== at)).size;
+  });
+  const it = branches.indexOf(Math.max(...branches));
+  viewer.goto({it, step: Infinity});
+  const hasRoom = matchMedia("(min-width: 721px)").matches; // on a telephone a card lies on what is below
+  const node = hasRoom ? droppedIn(iterations[it], settings.forest) : undefined;
+  viewer.goto({step: viewer.where().step - 1, node});
 }
 
 /* The first guess that fell: in a test, or as no draw took it. */
@@ -93,21 +108,12 @@ function droppedIn({trials, nodes, layers}, forest) {
   return nodes.find(({id, kind, layer}) => kind === "cover" && layer <= layers.length && !drawn.has(id))?.id;
 }
 
-/* The end of a run: the place that its link names, else the two lanes, and the iteration with the most tokens at its
- * first guess that fell, whose arithmetic stands beside the forest. */
+/* The end of a run: the place that its link names, if it is one. */
 function openEnd() {
   const linked = /^#iteration=(\d{1,9})&step=(\d{1,9})$/.exec(goal);
   goal = "";
-  if (linked) {
-    viewer.goto({it: linked[1] - 1, step: linked[2] - 1});
-    return;
-  }
-  const {iterations, models, settings} = shown.trace;
-  const won = iterations.map(({layers}) => layers.length);
-  const it = won.indexOf(Math.max(...won));
-  viewer.goto({it, step: Infinity});
-  viewer.goto({step: viewer.where().step - 1, node: droppedIn(iterations[it], settings.forest)});
-  if (models.draft) viewer.replay();
+  if (linked) viewer.goto({it: linked[1] - 1, step: linked[2] - 1});
+  else openAt();
 }
 
 /* Add records of the decode that runs; `whole` is its trace without iterations, once it has ended. */
@@ -115,6 +121,8 @@ function grow(news, settled, whole, rows) {
   if (!running) return; // a frame that comes after Stop
   const decode = running;
   const {trace} = decode;
+  if (decode.waits) draw(decode);
+  decode.waits = false;
   const isShown = shown === decode;
   const follow = isShown && atEnd();
   Object.assign(decode, {settled: whole ? Infinity : settled, rows});
@@ -133,9 +141,8 @@ function grow(news, settled, whole, rows) {
 }
 
 function startRun(head) {
-  isOpen = true;
-  running = {name: saved.newName("run"), trace: {...head, iterations: [], result: null}, settled: 0};
-  draw(running);
+  stands = false;
+  running = {name: saved.newName("run"), trace: {...head, iterations: [], result: null}, settled: 0, waits: true};
   offer();
   return running;
 }
@@ -161,7 +168,7 @@ function take(message, bulk) {
   if (message.kind === "show") {
     if (!goal) {
       draw(recordedAs(message.name, bulk));
-      begin();
+      openAt();
     }
     offer();
   } else if (message.kind === "begin") served = startRun(bulk);
@@ -238,6 +245,7 @@ function askAgain({pair, prompt}) {
 let turn = 0;
 DsbdPage.choose = async (name, fills = true) => {
   const own = (turn += 1);
+  if (running) running.waits = false;
   if (running?.name === name) draw(running);
   else if (saved.own.has(name)) draw(saved.own.get(name));
   else {
@@ -246,7 +254,7 @@ DsbdPage.choose = async (name, fills = true) => {
     if (own !== turn) return; // another one was chosen meanwhile
     draw(recordedAs(name, trace));
   }
-  if (shown !== running) begin();
+  if (shown !== running) openAt();
   if (fills) fillForm();
   offer();
 };
@@ -261,7 +269,7 @@ async function openFile(file) {
     const decode = {name: saved.newName("file"), trace, settled: Infinity, file};
     draw(decode);
     keep(decode, "Your file");
-    begin();
+    openAt();
     fillForm();
   } catch (error) {
     if (trace && before) draw(before);
@@ -322,10 +330,16 @@ async function link() {
   const form = await DsbdPage.form();
   const [pair, prompt, method] = form;
   const isShown = isAnswerTo({pair, prompt}, shown.trace, facts) && shown.trace.settings.method === method;
+  await copyLine(linkTo(form, facts, isShown && position()), "The link runs this prompt with these settings.");
+}
+
+const EMBED = '<iframe src="dsbd.html" title="A decode" style="width: 100%; height: 800px; border: 0"></iframe>';
+
+async function copyLine(text, what) {
   const field = find(".share-link");
   field.hidden = false;
-  field.value = linkTo(form, facts, isShown && position());
-  say(`${await copyText(field)}. The link runs this prompt with these settings.`);
+  field.value = text;
+  say(`${await copyText(field)}. ${what}`);
 }
 
 async function copyProgram() {
@@ -335,15 +349,23 @@ async function copyProgram() {
 const DO = {
   run: () => document.querySelector("#run")?.click(),
   why: () => viewer.show("cut"),
+  explain: () => {
+    const region = find("#why");
+    region.hidden = !region.hidden;
+    find("[data-do=explain]").setAttribute("aria-expanded", String(!region.hidden));
+  },
   further,
   link,
   page: async () => DsbdPage.save("dsbd.html", await pageOf(shown.trace, position(), facts), "text/html"),
+  embed: () => copyLine(EMBED, "Put it into a page beside the saved one, dsbd.html."),
   picture: () => viewer.picture(),
   trace: () => saveTrace(shown, facts),
   copy: copyProgram,
   live: () => DsbdPage.live?.(),
 };
 document.addEventListener("click", ({target: button}) => {
+  const share = find("#share");
+  if (share?.open && !share.contains(button)) share.open = false;
   const act = DO[button.closest(".play [data-do]")?.dataset.do];
   if (act && shown) Promise.resolve(act()).catch((error) => say(error.message));
 });

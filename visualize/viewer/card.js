@@ -17,12 +17,12 @@ export function drawCard(viewer, card) {
   card.scrollTop = 0;
 }
 
-/* The arithmetic behind the sentence of the step, in a fold; the opening story shows none. */
+/* The arithmetic behind the sentence of the step, in a fold. */
 export function drawFormula(viewer, element) {
-  const {now, words, story} = viewer;
+  const {now, words} = viewer;
   const {focus} = now.steps[viewer.step];
   const fact = now.facts[focus]?.find((entry) => entry.step === viewer.step);
-  const text = fact && story.sentence === null ? words.detail(fact, now.nodes[focus]) : "";
+  const text = fact ? words.detail(fact, now.nodes[focus]) : "";
   element.replaceChildren(...(text ? [formulaFold(viewer, make("p", {text}))] : []));
 }
 

@@ -8,7 +8,7 @@ import {YIELDED} from "./dom.js";
 import {tailsOf} from "./distribution.js";
 import {rowsOf} from "./layout.js";
 import {checkHead, checkIteration, checkNamed} from "./reading.js";
-import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
+import {RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
 
 /** @import {Beam, Fact, Hypothesis, Iteration, Layer, Look, Node, Result, SceneLayer, SceneNode, Settings, Step, Token,
  *   Trace} from "./types" */
