@@ -178,7 +178,7 @@ WHOLE = [
     ("coupled", lambda data: data["prompt"]["pieces"][0].update(token_id=7)),
     ("3-without-replacement", settings(draft_width=51)),
     ("2-exact-width-four", settings(top_p=0.9999)),
-    ("7-SQL-exact-width-four", settings(top_p=0.999999)),
+    ("7-SQL-young-members", settings(top_p=0.999999)),
     ("mjsd", settings(temperature=1.000001)),
     ("cold", end_beyond_one),
     ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),

@@ -95,9 +95,9 @@ function openAt() {
     return new Set(parents.filter((parent, at) => parents.indexOf(parent) !== at)).size;
   });
   const it = branches.indexOf(Math.max(...branches));
-  viewer.goto({it, step: Infinity});
   const hasRoom = matchMedia("(min-width: 721px)").matches; // on a telephone a card lies on what is below
   const node = hasRoom ? droppedIn(iterations[it], settings.forest) : undefined;
+  viewer.goto({it, step: Infinity, node});
   viewer.goto({step: viewer.where().step - 1, node});
 }
 

@@ -52,6 +52,9 @@ export class Forest {
       draw("g", {}, ...this.marks.map((entry) => entry.group)),
     );
     const {width, height, upright, head} = geometry;
+    const fits = (which) => (_, at) =>
+      LETTER * [...titlesOf(at + 1, viewer)[which]].length <= geometry.band(at + 1).width - LEFT;
+    this.titles = [0, 1].find((which) => this.bands.every(fits(which))) ?? 2; // the same for all layers
     set(body, {viewBox: `0 0 ${width} ${height}`, width, height});
     set(this.head, {viewBox: `0 0 ${width} ${head}`, width, height: head});
     this.element.scrollTo(0, 0);
@@ -180,17 +183,18 @@ function rowHead(number, current, viewer) {
   return make("li", {class: kind, title: words.columnTitle(number, now.before)}, title, width);
 }
 
+/* The name of a layer and the place of its tokens in the text, shorter and shorter. */
+function titlesOf(number, viewer) {
+  const place = viewer.now.before + number;
+  const shortest = viewer.now.before ? `${number} · ${place}` : viewer.say("layer.title", {layer: number});
+  return [viewer.words.columnTitle(number, viewer.now.before), shortTitle(number, viewer), shortest];
+}
+
 /* What is known of a layer at this step, above the forest: its title, its width, and its bars. */
 function columnHead(number, current, viewer, geometry) {
   const {x, width} = geometry.band(number);
   const layer = layerNow(number, viewer);
-  const {before} = viewer.now;
-  const titles = [
-    viewer.words.columnTitle(number, before),
-    shortTitle(number, viewer),
-    `${number} · ${before + number}`,
-  ];
-  const title = titles.find((one) => LETTER * [...one].length <= width - LEFT) ?? titles[before ? 2 : 1];
+  const title = titlesOf(number, viewer)[viewer.forest.titles];
   const line = (y, text, kind) => draw("text", {x: x + LEFT, y, class: `dsbd-head-${kind}`, text});
   const parts = [
     draw("rect", {class: `dsbd-layer${current ? " dsbd-current" : ""}`, x, y: 2, width, height: 96, rx: 3}),
@@ -228,7 +232,7 @@ function bars(layer, left, room, viewer) {
 /* ---- where everything stands, in pixels ------------------------------------------------------------------------- */
 
 const HEAD = {plain: 40, bars: 80}; // above columns: title, width, and bars where the width is chosen
-const NARROW = [420, 560]; // below the first every node has a row; below the second where columns do not fit
+const NARROW = [420, 500]; // below the first every node has a row; below the second where columns do not fit
 const PITCH = [90, 236]; // pixels of a column, least and most
 const ROW = [16, 21, 32]; // pixels per row: least where there is little height, least, most
 const TALL = 320; // pixels of height that rows share out

@@ -11,11 +11,11 @@ import {columnsOf} from "./tokens.js";
 const LANES_MS = 3000;
 const WIDE_FROM = 620; // pixels: labels stand beside their lanes
 const GLYPH = 7; // pixels of a letter below a lane
-const CAPTION = 36; // pixels of a block of one token from which tokens stand below
-/* Pixels: pitch: from a lane to the next; label, bar, tall, text: where the parts of a lane stand. */
+const CAPTION = {alone: 36, guided: 56}; // pixels of a block from which its tokens stand below it
+/* Pixels: pitch: from a lane to the next; label, band, bar, tall, text: where the parts of a lane stand. */
 const SIZES = {
-  wide: {pitch: 44, label: 16, bar: 3, tall: 17, text: 33},
-  narrow: {pitch: 44, label: 13, bar: 20, tall: 14, text: 0},
+  wide: {pitch: 44, label: 16, band: 0, bar: 3, tall: 17, text: 33},
+  narrow: {pitch: 46, label: 13, band: 18, bar: 22, tall: 14, text: 0},
 };
 
 export class Lanes {
@@ -107,7 +107,7 @@ export class Lanes {
           ? [draw("text", {class: `dsbd-lane-${kind}`, ...where, style: moment(lands, 0), text})]
           : [];
       const bar = place(check, lands, top + size.bar, size.tall);
-      const band = place(from, lands, top, size.pitch - 4);
+      const band = place(from, lands, top + size.band, size.pitch - 4 - size.band);
       const base = bar.y + bar.height;
       const middle = {x: bar.x + bar.width / 2, y: base - 4.5, "text-anchor": "middle"};
       const group = this.put(
@@ -129,7 +129,7 @@ export class Lanes {
           style: moment(check, lands - check),
         }),
       );
-      const isNamed = size.text && (isGuided || band.width >= CAPTION);
+      const isNamed = size.text && band.width >= CAPTION[isGuided ? "guided" : "alone"];
       const tokens = isGuided ? clock.tokens.slice(block.first - 1, block.last) : [block.token];
       const count = isGuided && clock.alone ? viewer.words.counted("tokens", block.last - block.first + 1) : "";
       group.append(...said("count", bar.width, count, middle));

@@ -252,8 +252,8 @@ class Viewer {
     this.forest.bringIntoView(this.placeToShow(step), this.pinned < 0 && step.layer, changed);
   }
 
-  /* The node to look at: the one that was clicked, that of the step, else the likeliest beam the layer yielded, else the
-   * first input beam. */
+  /* The node to look at: the one that was clicked, that of the step, else the likeliest beam the layer yielded, else
+   * the first input beam. */
   placeToShow(step) {
     if (this.pinned >= 0) return this.pinned;
     if (step.focus >= 0) return step.focus;
