@@ -55,7 +55,15 @@ def test_everything_interactive_is_reached_by_keyboard_and_shows_its_focus(page)
             break
         outlines.update([focus])
     assert [name for name, outline in outlines.items() if outline == "none"] == []
-    for name in ("dsbd-play", "dsbd-phase", "dsbd-card", "dsbd-view", "dsbd-language", "dsbd-scroller", "dsbd-lanes-room"):
+    for name in (
+        "dsbd-play",
+        "dsbd-phase",
+        "dsbd-card",
+        "dsbd-view",
+        "dsbd-language",
+        "dsbd-scroller",
+        "dsbd-lanes-room",
+    ):
         assert any(name in classes for classes in outlines), name
 
 
