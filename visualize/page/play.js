@@ -2,7 +2,7 @@
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
 import {isAnswerTo, remember, remembered} from "./question.js";
 import {SavedDecodes, openedTrace} from "./saved.js";
-import {addressOf, copyText, linkTo, pageOf, saveTrace} from "./sharing.js";
+import {EMBED, addressOf, copyText, linkTo, pageOf, saveTrace} from "./sharing.js";
 
 const {DsbdPage} = globalThis;
 const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
@@ -31,7 +31,8 @@ function draw(decode) {
     const start = location.hash.slice(1);
     const onchange = ({words}) => answer.mark(words);
     const tools = element.querySelector(".forest-switch");
-    const options = {start, language: "en", onchange, tools};
+    const below = element.querySelector(".touch");
+    const options = {start, language: "en", onchange, tools, below};
     viewer = DsbdPage.mount(element.querySelector(".forest-mount"), decode.trace, options);
   }
   shown = decode;
@@ -80,6 +81,7 @@ function showAnswer() {
   viewer.setCosts(costs);
   answer.show({...shown, text: viewer.text(), clock: viewer.clock(), isLive: shown === running, costs});
   answer.mark(viewer.where().words);
+  DsbdPage.showTouch(trace);
 }
 
 /* A decode opens where its forest is one: at the pass in which most nodes branch, one step before its end, with the
@@ -333,8 +335,6 @@ async function link() {
   await copyLine(linkTo(form, facts, isShown && position()), "The link runs this prompt with these settings.");
 }
 
-const EMBED = '<iframe src="dsbd.html" title="A decode" style="width: 100%; height: 800px; border: 0"></iframe>';
-
 async function copyLine(text, what) {
   const field = find(".share-link");
   field.hidden = false;
@@ -387,6 +387,14 @@ DsbdPage.showLive = ({head, iteration, whole}) => {
   if (iteration) grow([iteration], 0, null);
   if (whole) grow([], Infinity, {...whole, iterations: []});
 };
+/* What is shown was decoded again with other settings: its forest becomes the new one, at the same pass. */
+DsbdPage.showTouched = (trace) => {
+  const {it} = viewer.where();
+  shown = {name: "touched", trace, settled: Infinity};
+  viewer.setTrace(trace, {it, morph: true});
+  showAnswer();
+};
+DsbdPage.shownTrace = () => shown.trace;
 DsbdPage.facts = facts;
 DsbdPage.goTo = (where) => viewer.goto(where);
 /* What the server calls the decode that is shown: "" if it is no recording, null if nothing is shown. */

@@ -10,6 +10,7 @@ const {sizes} = theme;
 
 const CONTROLS = 56; // pixels of the line with the buttons
 const LEAST_ROOM = 200;
+const MORPH_MS = 600;
 const BARS = {top: 40, height: 32};
 const LETTER = 7.2; // pixels of a letter of a title
 const LEFT = 8; // pixels between the edge of a band and what stands in it
@@ -61,6 +62,33 @@ export class Forest {
     this.head.toggleAttribute("hidden", upright);
     this.widths.hidden = !upright;
     this.fit();
+  }
+
+  /* Where each node stands, with the text that leads to it. */
+  places() {
+    const {now, scene} = this.viewer;
+    const texts = [];
+    now.nodes.forEach(({parent, id, token}, at) => {
+      const begun = parent < 0 ? scene.path(id).map(({text}) => text) : [texts[parent], token.replace("␣", " ")];
+      texts[at] = begun.join("");
+    });
+    return texts.map((text, at) => [
+      `${now.before + now.nodes[at].column} ${text}`,
+      this.marks[at].group.getAttribute("transform").replace(/[\d.-]+/g, "$&px"),
+    ]);
+  }
+
+  /* Moves what also stood in another forest from its place there; all else appears. */
+  morph(places) {
+    if (calm()) return;
+    const before = new Map(places);
+    const timing = {duration: MORPH_MS, easing: "ease-in-out"};
+    this.places().forEach(([text, to], at) => {
+      const from = before.get(text);
+      const frames = from ? [{transform: from}, {transform: to}] : [{opacity: 0}, {opacity: 1}];
+      this.marks[at].group.animate(frames, timing);
+      if (from !== to) this.edges[at]?.animate([{opacity: 0}, {opacity: 0}, {}], timing);
+    });
   }
 
   /* On a narrow page the controls stay at the lower edge of the screen: the forest ends above them. */
@@ -234,6 +262,7 @@ function bars(layer, left, room, viewer) {
 const HEAD = {plain: 40, bars: 80}; // above columns: title, width, and bars where the width is chosen
 const NARROW = [420, 500]; // below the first every node has a row; below the second where columns do not fit
 const PITCH = [90, 236]; // pixels of a column, least and most
+const SLACK = 6; // pixels of a column that it can spare
 const ROW = [16, 21, 32]; // pixels per row: least where there is little height, least, most
 const TALL = 320; // pixels of height that rows share out
 const INDENT = 30; // pixels per layer where every node has a row
@@ -252,7 +281,7 @@ function measure(iteration, element) {
 function leastPitches({nodes, last_column}) {
   const longest = Array(Math.max(last_column, 1) + 1).fill(0);
   for (const {column, label_columns} of nodes) longest[column] = Math.max(longest[column], label_columns);
-  const around = sizes.label_gap + sizes.label_end + sizes.mark_gap + sizes.count_columns * sizes.glyph + 6;
+  const around = sizes.label_gap + sizes.label_end + sizes.mark_gap + sizes.count_columns * sizes.glyph + SLACK;
   return longest.map((letters) => Math.ceil(Math.max(PITCH[0], around + letters * sizes.glyph)));
 }
 
@@ -260,8 +289,8 @@ function columns(iteration, room, tall) {
   const left = 18;
   const least = leastPitches(iteration);
   const needed = least.reduce((sum, one) => sum + one, 0);
-  const more = Math.max(0, (room - left - 8 - needed) / least.length);
-  const pitches = least.map((one) => Math.max(one, Math.min(one + more, PITCH[1])));
+  const more = Math.max(-SLACK, (room - left - 8 - needed) / least.length);
+  const pitches = least.map((one) => one + Math.min(more, Math.max(0, PITCH[1] - one)));
   const starts = pitches.map((_, at) => pitches.slice(0, at).reduce((sum, one) => sum + one, left));
   const row = clamp(tall / (iteration.last_row + sizes.free_rows), ROW[tall < TALL ? 0 : 1], ROW[2]);
   const width = Math.ceil(starts[starts.length - 1] + pitches[pitches.length - 1]);

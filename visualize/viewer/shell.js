@@ -38,6 +38,7 @@ export function buildShell(viewer, before) {
     forest.element,
     parts.card,
     game.element,
+    viewer.options.below ?? "",
     make("div", {class: "dsbd-below"}, parts.legend, parts.views.tools, languages(viewer)),
     parts.views.sheet,
   );

@@ -1,7 +1,8 @@
 /* The viewer: draws a trace and steps through it. No framework.
  *
- *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, language, onchange, tools});
- *   viewer.setTrace(trace, {follow: true});  viewer.add(iterations, {result, follow: true});
+ *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, language, onchange, tools, below});
+ *   viewer.setTrace(trace, {follow: true});  viewer.setTrace(trace, {it: 1, morph: true});
+ *   viewer.add(iterations, {result, follow: true});
  *   viewer.goto({it: 2, step: 1});  viewer.move(1);  viewer.destroy();
  *
  * A trace is the plain data of dsbd-trace/2 (Trace.to_dict() in Python). It may grow: without a result, with no
@@ -17,8 +18,8 @@
  *
  * bare: sentence, forest and card only, for slides. language: at first; else the reader's choice on this site, else the
  * page's. hash: true keeps the place in the address of the page. start: the place where the address names none, such as
- * iteration=4&step=10, counted from 1. tools: an element that stands beside the views. Token text is untrusted: it
- * enters the page as text only. */
+ * iteration=4&step=10, counted from 1. tools, below: elements that stand beside the views, and below the forest. Token
+ * text is untrusted: it enters the page as text only. */
 
 import {drawCard, drawFormula} from "./card.js";
 import {Controls, Place, onKey, placeIn} from "./controls.js";
@@ -104,10 +105,16 @@ class Viewer {
     return this.pinned >= 0 ? this.pinned : this.now.steps[this.step].focus;
   }
 
-  setTrace(trace, how) {
+  /* it: the pass to stand at, one step before its end; morph: what both forests have moves to its new place. */
+  setTrace(trace, {it = -1, morph = false, follow = false} = {}) {
+    const before = morph && this.forest.places();
     this.isNew = !this.scene;
     this.scene = new Scene(trace);
-    this.update(how);
+    this.update({follow});
+    if (it < 0) return;
+    this.goto({it, step: Infinity});
+    this.goto({step: this.step - 1});
+    if (before) this.forest.morph(before);
   }
 
   /* The trace goes on. */
