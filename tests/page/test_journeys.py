@@ -339,6 +339,33 @@ def test_the_browser_writes_what_the_server_writes(visit):
     expect(visit.page.locator("[data-do=live]")).to_be_hidden()
 
 
+def test_the_forest_is_touched_and_a_lost_version_goes_on(visits):
+    """Catches sliders that decode with another seed or leave the old forest, a version that begins elsewhere, and the
+    rows of half a query."""
+    visit = visits(pair="")
+    page, text = visit.page, visit.text()
+    slide = """([name, value]) => { const slider = document.querySelector(`[data-touch=${name}]`);
+        slider.value = value; slider.dispatchEvent(new Event("input", {bubbles: true})); }"""
+    page.evaluate(slide, ["draft_depth", 2])
+    visit.says(".touch-note", "Decoded again in .* with the same seed")
+    visit.says(".headline", "^[5-9] passes instead of 17")
+    assert visit.text() == text, "no guess changes a draw"
+    page.evaluate(slide, ["max_width", 2])
+    visit.says(".dsbd-head-bands", "keep 2")
+    page.locator("#shown").wait_for(state="attached")
+    visit.settings(True)
+    page.select_option("#shown", label="SQL young members")
+    visit.settings(False)
+    expect(page.locator(".touch output").nth(1)).to_have_text("4")
+    path = page.inner_text(".dsbd-path").replace("…", "").strip()
+    page.click(".dsbd-continue")
+    visit.decoded()
+    prompt = page.input_value("#prompt textarea")
+    assert prompt.startswith("Q: Show the young members who joined between 2010 and 2014.\nSQL: SELECT")
+    assert prompt.endswith(path)
+    expect(page.locator(".answer-rows")).not_to_contain_text("error")
+
+
 def test_another_decode_another_pair_and_plotly(visit):
     """Catches a figure of another decode than the one that is shown."""
     expect(visit.page.locator(".running-line .mark")).not_to_have_count(0)

@@ -1,5 +1,6 @@
 /* The decode on the stage. While one runs, the records of new iterations arrive and the viewer adds them. This browser
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
+import {openingOf} from "./opening.js";
 import {isAnswerTo, remember, remembered} from "./question.js";
 import {SavedDecodes, openedTrace} from "./saved.js";
 import {EMBED, addressOf, copyText, linkTo, pageOf, saveTrace} from "./sharing.js";
@@ -20,8 +21,6 @@ let served = null; // the last one of the server
 let goal = new URLSearchParams(location.search).has("prompt") ? location.hash : ""; // a link runs at once
 let stands = /^#iteration=/.test(location.hash); // the place that an address names, in the first decode
 
-/* ---- the viewer and the answer ------------------------------------------------------------ */
-
 /* Follow the decode unless the visitor has stepped back. */
 const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
@@ -32,7 +31,7 @@ function draw(decode) {
     const onchange = ({words}) => answer.mark(words);
     const tools = element.querySelector(".forest-switch");
     const below = element.querySelector(".touch");
-    const options = {start, language: "en", onchange, tools, below};
+    const options = {start, language: "en", onchange, oncontinue: further, tools, below};
     viewer = DsbdPage.mount(element.querySelector(".forest-mount"), decode.trace, options);
   }
   shown = decode;
@@ -84,30 +83,15 @@ function showAnswer() {
   DsbdPage.showTouch(trace);
 }
 
-/* A decode opens where its forest is one: at the pass in which most nodes branch, one step before its end, with the
- * card of a guess that fell. If the visitor stepped through it while the page was starting, it stands where it was. */
+/* A decode opens where its forest is one, one step before the end of the pass. If the visitor stepped through it while
+ * the page was starting, it stands where it was. */
 function openAt() {
-  const {iterations, settings} = shown.trace;
-  if (stands || !iterations.length) {
-    stands = false;
-    return;
+  const {it, node} = openingOf(shown.trace);
+  if (!stands && it >= 0) {
+    viewer.goto({it, step: Infinity, node});
+    viewer.goto({step: viewer.where().step - 1, node});
   }
-  const branches = iterations.map(({nodes}) => {
-    const parents = nodes.filter(({kind}) => kind !== "drawn").map(({parent}) => parent);
-    return new Set(parents.filter((parent, at) => parents.indexOf(parent) !== at)).size;
-  });
-  const it = branches.indexOf(Math.max(...branches));
-  const hasRoom = matchMedia("(min-width: 721px)").matches; // on a telephone a card lies on what is below
-  const node = hasRoom ? droppedIn(iterations[it], settings.forest) : undefined;
-  viewer.goto({it, step: Infinity, node});
-  viewer.goto({step: viewer.where().step - 1, node});
-}
-
-/* The first guess that fell: in a test, or as no draw took it. */
-function droppedIn({trials, nodes, layers}, forest) {
-  if (forest !== "coupled") return trials.find(({verdict}) => verdict === "rejected")?.node;
-  const drawn = new Set(layers.flatMap(({beams}) => beams.map(({node}) => node)));
-  return nodes.find(({id, kind, layer}) => kind === "cover" && layer <= layers.length && !drawn.has(id))?.id;
+  stands = false;
 }
 
 /* The end of a run: the place that its link names, if it is one. */
@@ -302,10 +286,10 @@ function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.
   }
 }
 
-function further() {
-  const {trace} = shown;
-  const [best] = trace.result.beams;
-  fillForm(trace.prompt.text + best.text, trace.settings.seed + 1);
+/* The best text goes on, with other random numbers; or any version of it, from one of its tokens. */
+function further(text = null) {
+  const {prompt, settings, result} = shown.trace;
+  fillForm(prompt.text + (text ?? result.beams[0].text), settings.seed + Number(text === null));
   setTimeout(pressRun, 300);
 }
 
@@ -354,7 +338,7 @@ const DO = {
     region.hidden = !region.hidden;
     find("[data-do=explain]").setAttribute("aria-expanded", String(!region.hidden));
   },
-  further,
+  further: () => further(),
   link,
   page: async () => DsbdPage.save("dsbd.html", await pageOf(shown.trace, position(), facts), "text/html"),
   embed: () => copyLine(EMBED, "Put it into a page beside the saved one, dsbd.html."),

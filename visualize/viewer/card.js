@@ -1,6 +1,6 @@
 /* The card beside the forest: a node's arithmetic, or a layer's width; with nothing chosen, a node as an example. */
 
-import {clamp, iconButton, make, symbol} from "./dom.js";
+import {button, clamp, iconButton, make, symbol} from "./dom.js";
 import {number, tellApart} from "./words.js";
 
 const SAID = 48; // characters of running text shown above a node's numbers
@@ -47,6 +47,9 @@ function nodeCard(viewer, index) {
   const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: textUpTo(now, index)})];
   const completed = say("node.completes", {character: node.completes});
   if (node.completes) parts.push(make("p", {class: "dsbd-hint", text: completed}));
+  const written = viewer.options.oncontinue && node.id && !node.ends ? viewer.scene.written(node.id) : null;
+  const goOn = () => viewer.options.oncontinue(written);
+  if (written !== null) parts.push(button({class: "dsbd-continue", text: say("node.continue"), onclick: goOn}));
   const known = [
     ["draft", node.draft_prob],
     ["target", scored ? node.target_prob : null],

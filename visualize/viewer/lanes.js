@@ -197,7 +197,8 @@ export class Lanes {
 /** @param {import("./scene.js").Scene} scene @param {{alone: number, node: number, guess: number}?} costs */
 export function clockOf(scene, costs) {
   const {settings, iterations, bands, best, result} = scene;
-  const tokens = scene.path(best?.node);
+  const textOf = ({id, text}) => (scene.known.get(id).ends ? " ∎" : text);
+  const tokens = scene.path(best?.node).map((token) => ({...token, text: textOf(token)}));
   const isDone = result.length > 0;
   const recorded = iterations.map(({seconds}) => seconds.score + seconds.verify + seconds.commit);
   const pass = recorded.reduce((sum, one) => sum + one, 0) / recorded.length || Infinity;

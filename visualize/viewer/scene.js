@@ -8,7 +8,7 @@ import {YIELDED} from "./dom.js";
 import {tailsOf} from "./distribution.js";
 import {rowsOf} from "./layout.js";
 import {checkHead, checkIteration, checkNamed} from "./reading.js";
-import {RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
+import {RunningText, columnsOf, decodePiece, flowing, hexOf, shorten, visible} from "./tokens.js";
 
 /** @import {Beam, Fact, Hypothesis, Iteration, Layer, Look, Node, Result, SceneLayer, SceneNode, Settings, Step, Token,
  *   Trace} from "./types" */
@@ -75,6 +75,20 @@ export class Scene {
     if (last) last.text = finished ? "" : last.text + last.pending;
     const begun = this.memory ? `… ${this.memory.segments.at(-1).text.trimStart()}` : this.prompt;
     return {prompt: begun, tokens: tokens.map(({text, origin}) => ({text, origin})), ended: finished};
+  }
+
+  /* What the tokens up to a node write, as it is; null where the last character is not whole. */
+  written(id) {
+    const nodes = [];
+    for (let node = this.known.get(id); node; node = this.known.get(node.parent)) nodes.unshift(node);
+    const [text, pending] = nodes.reduce(
+      ([before, bytes], node) => {
+        const [adds, rest] = decodePiece(node, bytes);
+        return [before + adds, rest];
+      },
+      ["", []],
+    );
+    return pending.length ? null : text;
   }
 
   /* The tokens behind the prompt that lead to a node, itself included: {id, parent, text, pending, origin}. */

@@ -1,6 +1,7 @@
 /* The viewer: draws a trace and steps through it. No framework.
  *
- *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, language, onchange, tools, below});
+ *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, language, onchange, oncontinue,
+ *     tools, below});
  *   viewer.setTrace(trace, {follow: true});  viewer.setTrace(trace, {it: 1, morph: true});
  *   viewer.add(iterations, {result, follow: true});
  *   viewer.goto({it: 2, step: 1});  viewer.move(1);  viewer.destroy();
@@ -18,7 +19,8 @@
  *
  * bare: sentence, forest and card only, for slides. language: at first; else the reader's choice on this site, else the
  * page's. hash: true keeps the place in the address of the page. start: the place where the address names none, such as
- * iteration=4&step=10, counted from 1. tools, below: elements that stand beside the views, and below the forest. Token
+ * iteration=4&step=10, counted from 1. oncontinue(text): offered in the card of a token, the version up to it; the page
+ * lets it go on. tools, below: elements that stand beside the views, and below the forest. Token
  * text is untrusted: it enters the page as text only. */
 
 import {drawCard, drawFormula} from "./card.js";
