@@ -130,6 +130,7 @@ def test_the_page_opens_with_what_pays(visits):
     page.click("[data-do=explain]")
     visit.says(".kept-words", "as beam sampling with 4 beams writes with this seed: no guess changes a draw")
     visit.says(".costs", "The lanes count with what passes cost|was not measured here, so the lanes count passes")
+    assert page.locator(".pays circle").count() == 3 + ("about" in headline), "the recorded races, and this decode"
     expect(page.locator("[data-do=why]")).to_be_hidden()
     visit.settings(True)
     page.select_option("#shown", label="SQL speculative sampling")

@@ -2,6 +2,7 @@
  * query. */
 
 import {make} from "../viewer/dom.js";
+import {drawPays} from "./pays.js";
 import {turnIn} from "../viewer/tokens.js";
 import {capital} from "../viewer/words.js";
 
@@ -38,6 +39,7 @@ export class Answer {
     say(".measured", beside?.measured ?? raced);
     say(".compared", beside?.sentences ?? "");
     say(".costs", costs ? costsSaid(costs) : UNMEASURED);
+    drawPays(this.find(".pays svg"), [...this.facts.paying, ...ownPoint(trace, clock.ratio)]);
     const isChat = turnIn(trace.prompt) !== null;
     this.find("[data-do=further]").hidden = isChat || isLive || (trace.result?.beams[0].finished ?? true);
     const isTried = trace.iterations.some(({trials}) => trials.length);
@@ -115,6 +117,12 @@ export function headline(trace, ratio = null) {
   }
   const own = counted(passes, "pass") + (words > passes ? ` instead of ${words}` : "");
   return ratio ? `${own}: about ${speed(ratio)}` : own;
+}
+
+/* The decode as a dot beside those of the recorded races. */
+function ownPoint(trace, ratio) {
+  const {words, passes} = answerOf(trace);
+  return ratio ? [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}] : [];
 }
 
 const ALIKE = [0.9, 1.1];

@@ -27,7 +27,7 @@ from .frames import ENDED, FRAME_SECONDS, IS_LENT, Frame, decode_frames, drawn_r
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
-from .race_markup import RECORDED, describe_recorded
+from .race_markup import RECORDED, describe_recorded, paying_points
 from .runner import Pairs, Runner
 
 RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 1}
@@ -158,6 +158,7 @@ def _build_stage(runner: Runner, traces: dict[str, Trace], opening: str) -> gr.H
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
         "raced": {pairs.target(pair): describe_recorded(pair) for pair in pairs.names if pair in RECORDED},
         "costs": {pairs.target(pairs.first): costs and costs._asdict()},
+        "paying": paying_points(),
         "note": RECORDED_NOTE,
         "own": OWN.strip("/"),
         "live": f"{LEARN.strip('/')}/live/",
