@@ -8,13 +8,14 @@ It writes the table of docs/api/settings.md, and visualize/live/settings.json fo
 import json
 from pathlib import Path
 
-from dsbd.settings import FIELDS, METHODS
+from dsbd.methods import resolve
+from dsbd.settings import FIELDS, METHODS, DecodingSettings
 from dsbd.util import write_file
+from visualize.pages.live import LARGEST
+from visualize.pages.live import METHODS as BROWSER_METHODS
 
 ROOT = Path(__file__).resolve().parents[1]
 START, END = "<!-- settings -->\n", "<!-- end of settings -->\n"
-LARGEST = 2**53 - 1
-"""The largest whole number of JavaScript."""
 
 
 def docs_table() -> str:
@@ -27,12 +28,15 @@ def docs_table() -> str:
 
 
 def browser_table() -> str:
-    """Return the table as JSON, a setting a line."""
+    """Return the table as JSON, a setting a line, with the values that methods of the browser imply."""
+    resolved = {method: resolve(DecodingSettings(method=method)) for method in BROWSER_METHODS}
     rows = []
     for name, about in FIELDS.items():
         plain = {"label": about.label, "help": about.help, "kind": about.kind, "standard": about.default}
         plain |= {"methods": about.methods, "low": about.low, "high": min(about.high, LARGEST), "above": about.above}
         plain |= {"also": about.also, "choices": about.choices}
+        unread = [method for method in resolved if method not in about.methods]
+        plain["implied"] = {method: getattr(resolved[method], name) for method in unread}
         rows.append(f"{json.dumps(name)}: {json.dumps(plain)}")
     return "{\n" + ",\n".join(rows) + "\n}\n"
 

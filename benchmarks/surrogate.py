@@ -25,7 +25,7 @@ from transformers import LlamaForCausalLM
 
 import dsbd
 from benchmarks.record import COPIED, SURE
-from dsbd.bench.measure import as_shipped, generate, time_passes
+from dsbd.bench.measure import as_shipped, run_transformers, time_passes
 from dsbd.bench.statistics import NONE, median_interval
 from dsbd.bench.systems import System, systems
 from dsbd.bench.tasks import load_task
@@ -128,7 +128,7 @@ def decode_all(pair: Pair, one: System, prompts: Sequence[str], seed: int, stop:
             counts = asdict(dsbd.decode(pair, prompt, settings, stop=stop).stats)
         else:
             with as_shipped(pair):
-                counts = generate(pair, pair.encode(prompt), one.method, settings, stop)[1]
+                counts = run_transformers(pair, pair.encode(prompt), one.method, settings, stop)[1]
         synchronise(pair.device)
         seconds.append(time.perf_counter() - start)
         layers.append(counts["layers"])
@@ -136,7 +136,7 @@ def decode_all(pair: Pair, one: System, prompts: Sequence[str], seed: int, stop:
     return Block(seconds, layers, calls, joules(pair.device) - before)
 
 
-def state_of(own: Sequence[Block], base: Sequence[Block]) -> str:
+def cells_of(own: Sequence[Block], base: Sequence[Block]) -> str:
     """Return a system's cells: times, ratios to the baseline by prompt and by round, and layers a pass."""
     paces = [[s / n for s, n in zip(block.seconds, block.layers, strict=True)] for block in (*own, *base)]
     mine, theirs = paces[: len(own)], paces[len(own) :]
@@ -204,7 +204,7 @@ def main() -> None:
                 blocks[one.name].append(block)
     print("| system | ms/token | × our beam sampling | J/token; less by × | tokens a pass |\n|" + " --- |" * 5)
     for name, own in blocks.items():
-        print(f"| {name} | {state_of(own, blocks['beam_sampling'])} |", flush=True)
+        print(f"| {name} | {cells_of(own, blocks['beam_sampling'])} |", flush=True)
 
 
 if __name__ == "__main__":

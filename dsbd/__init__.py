@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from dsbd.version import __version__
 
 if TYPE_CHECKING:
-    from dsbd.api import decode, stream
+    from dsbd.api import decode, decode_many, stream
     from dsbd.custom_generate import generate
+    from dsbd.drafts.history import History
     from dsbd.drafts.source import DraftRecord, DraftSource, top_tokens
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
     from dsbd.models.loading import load_pair
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from dsbd.tracing.trace import Trace
 
 _NAMES = {
-    "dsbd.api": ("decode", "stream"),
+    "dsbd.api": ("decode", "decode_many", "stream"),
     "dsbd.custom_generate": ("generate",),
+    "dsbd.drafts.history": ("History",),
     "dsbd.drafts.source": ("DraftRecord", "DraftSource", "top_tokens"),
     "dsbd.errors": (
         "DsbdError", "ModelError", "PairError", "PromptError", "SettingsError", "StoppedError", "TraceError"
@@ -46,8 +48,9 @@ _HOME = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
     "METHODS", "DecodedBeam", "DecodingResult", "DecodingSettings", "DraftRecord", "DraftSource", "DsbdError",
-    "ModelError", "Observer", "Pair", "PairError", "PromptError", "SettingsError", "Stats", "StoppedError", "Trace",
-    "TraceError", "Update", "decode", "generate", "load_pair", "make_pair", "stream", "top_tokens", "verify_trace",
+    "History", "ModelError", "Observer", "Pair", "PairError", "PromptError", "SettingsError", "Stats", "StoppedError",
+    "Trace", "TraceError", "Update", "decode", "decode_many", "generate", "load_pair", "make_pair", "stream",
+    "top_tokens", "verify_trace",
 ]  # fmt: skip
 
 

@@ -5,20 +5,26 @@ Arguments are checked here; an error names the value and what is allowed.
 
 import inspect
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from functools import partial
+from itertools import chain
+from threading import Event
+from typing import Any, Literal, overload
 
 from dsbd.auto import TRYING, Plan, measure_forests
 from dsbd.decoder import iterations
-from dsbd.errors import PairError, SettingsError
+from dsbd.drafts.history import History
+from dsbd.drafts.lookup import Known
+from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError
 from dsbd.machine import memory_errors
 from dsbd.memory.reading import READING
 from dsbd.methods import DRAFTING_METHODS, needs_draft_model, resolve
-from dsbd.models.pair import Pair, Prompt, is_list
+from dsbd.models.engines.batch import Batch, require_size, until
+from dsbd.models.pair import Pair, Prompt, ids_of, is_list
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodingResult
-from dsbd.session import Observer, RunStart, StoppingCriterion, Update, is_answered
+from dsbd.session import Observer, RunStart, StoppingCriterion, Update
 from dsbd.settings import FIELDS, METHODS, DecodingSettings, refuse_names
 from dsbd.tracing.recorder import Recorder
 from dsbd.util import Progress, cancel_check
@@ -34,11 +40,125 @@ def decode(pair: Pair, prompt: Any, settings: DecodingSettings | None = None, **
     """Decode a prompt to the end, or each text of a list in turn, as if it came alone: then return a list of results.
 
     Takes what :func:`stream` takes, and raises what it raises; all texts are checked before the first is decoded.
+    :func:`decode_many` goes on where one of many fails.
     """
     if is_list(prompt, str):
-        decodes = [stream(pair, text, settings, **options) for text in prompt]
-        return [_result_of(one) for one in decodes]
+        for text in prompt:
+            DecodeRequest(pair, text, settings, **options)
+        return list(decode_many(pair, prompt, settings, **options))
     return _result_of(stream(pair, prompt, settings, **options))
+
+
+@overload
+def decode_many(
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: Literal["raise"] = "raise", batch: int = 1, **options: Any,
+) -> Iterator[DecodingResult]: ...  # fmt: skip
+@overload
+def decode_many(
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: Literal["raise", "keep"], batch: int = 1, **options: Any,
+) -> Iterator[DecodingResult | DsbdError]: ...  # fmt: skip
+def decode_many(
+    pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
+    on_error: str = "raise", batch: int = 1, **options: Any,
+) -> Iterator[Any]:  # fmt: skip
+    """Decode prompts, each as if it came alone; yield a result for each, in order, as soon as it is there.
+
+    A prompt is taken from the iterable when it is its turn, so there may be more than fit into memory.
+
+    Args:
+        pair: from :func:`dsbd.load_pair`.
+        prompts: any iterable of what :func:`stream` takes as a prompt.
+        settings: as for :func:`stream`.
+        on_error: ``keep`` yields the error of a prompt that fails in the place of its result, and goes on; ``raise``
+            raises it. What is wrong for every prompt, such as a setting, is raised always, and so is a StoppedError.
+        batch: prompts that are decoded at the same time, in threads, 1 to 256; fewer where the memory holds no more.
+            Where a model runs on ONNX Runtime, one forward serves all that wait for it. What is a function, such as
+            ``stop`` or ``processors``, is called by several threads.
+        options: what else :func:`stream` takes.
+
+    Raises:
+        SettingsError, PairError: at the call, or at the first prompt: an argument is invalid.
+        DsbdError: with ``raise``, what :func:`stream` raises.
+    """
+    fields = {name: value for name, value in options.items() if name not in _named_options()}
+    _checked_settings(pair, settings, fields, _knows(options.get("guess"), options.get("history")))
+    if on_error not in ("raise", "keep"):
+        raise SettingsError(f"on_error is {_named(on_error)}; give 'raise' or 'keep'")
+    if isinstance(prompts, (str, Mapping)) or not isinstance(prompts, Iterable):
+        raise SettingsError(f"prompts is {_named(prompts)}; give an iterable of prompts, and a single one to decode")
+    require_size(batch)
+    for name, reason in (("observers", "see one decode at a time"), ("history", "grows from answer to answer")):
+        if batch > 1 and options.get(name):
+            raise SettingsError(f"{name} {reason}, and batch is {batch}; leave one of them out")
+    keep = on_error == "keep"
+    if batch == 1:
+        return _in_turn(keep, pair, prompts, settings, options)
+    return _together(keep, pair, prompts, settings, options, batch)
+
+
+def _in_turn(
+    keep: bool, pair: Pair, prompts: Iterable[Any], settings: DecodingSettings | None, options: dict[str, Any]
+) -> Iterator[Any]:
+    for prompt in prompts:
+        yield _result_or_error(keep, _request_or_error(keep, pair, prompt, settings, options))
+
+
+def _together(
+    keep: bool, pair: Pair, prompts: Iterable[Any], settings: DecodingSettings | None, options: dict[str, Any],
+    size: int,
+) -> Iterator[Any]:  # fmt: skip
+    """Plan in turn, because ``auto`` measures, and decode together."""
+    ended, cancel = Event(), options.get("cancel")
+    if cancel is None or callable(cancel):
+        options = options | {"cancel": until(ended, cancel)}
+    requests, ahead = (_request_or_error(keep, pair, one, settings, options, True) for one in prompts), list[Any]()
+    for request in requests:
+        ahead.append(request)
+        if isinstance(request, DecodeRequest):
+            work = partial(_result_or_error, keep)
+            yield from request.batch(size).map(work, chain(ahead, requests), ended)
+            return
+    yield from ahead
+
+
+OF_ONE_PROMPT = (PromptError, ModelError, SettingsError)
+"""The errors of a prompt, once all that every prompt shares is checked."""
+
+
+def _request_or_error(
+    keep: bool, pair: Pair, prompt: Any, settings: DecodingSettings | None, options: dict[str, Any],
+    is_in_batch: bool = False,
+) -> "DecodeRequest | DsbdError":  # fmt: skip
+    """Return a prompt's request, planned, or with ``keep`` an error that concerns this prompt alone."""
+    concerns_prompt: tuple[type[DsbdError], ...] = (PromptError,)
+    try:
+        request = DecodeRequest(pair, prompt, settings, **options)
+        request.is_in_batch, concerns_prompt = is_in_batch, OF_ONE_PROMPT
+        deque(request.planning(), maxlen=0)
+    except concerns_prompt as error:
+        if not keep:
+            raise
+        return _without_frames(error)
+    return request
+
+
+def _result_or_error(keep: bool, request: "DecodeRequest | DsbdError") -> DecodingResult | DsbdError:
+    """Return the result of a request, or with ``keep`` the error of its prompt."""
+    if isinstance(request, DsbdError):
+        return request
+    try:
+        return _result_of(request.updates())
+    except OF_ONE_PROMPT as error:
+        if not keep:
+            raise
+        return _without_frames(error)
+
+
+def _without_frames(error: DsbdError) -> DsbdError:
+    """Return an error without the frames that raised it, whose tensors it would keep."""
+    return type(error)(*error.args)
 
 
 def _result_of(updates: Generator[Update, None, None]) -> DecodingResult:
@@ -58,6 +178,8 @@ def stream(
     stop: str | Sequence[str] | StoppingCriterion = (),
     cancel: Callable[[], bool] | None = None,
     processors: Sequence[Processor] = (),
+    guess: Any = (),
+    history: History | None = None,
     **fields: Any,
 ) -> Generator[Update, None, None]:
     """Decode a prompt; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
@@ -73,18 +195,24 @@ def stream(
         record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
         observers: they see the start, each iteration and the result, outside the timed phases.
         chat: send the prompt as a user's turn, by the model's chat template. None: where there is one.
-        stop: a text that ends the answer, such as ``"\\n"``, or several. The decode ends once the text before the first
-            of them is settled, that is, the same in every possible result. The result's text ends there; its tokens
-            and beams are whole. Or a function of the :class:`Update`: once it returns True the decode ends as it is.
+        stop: a text that ends the answer, such as ``"\\n"``, or several. The decode ends at the token with which the
+            text before the first of them is settled, that is, the same in every possible result. The result's text
+            ends there; its tokens and beams are whole. Or a function of the :class:`Update`: once it returns True the
+            decode ends as it is.
         cancel: called before each forward of a model, also while ``auto`` measures; once it returns True the decode
             ends with a StoppedError, inside an iteration.
         processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
             models pass through them, and the decode follows the distribution of the processed target.
+        guess: the text that is expected, its ids, or a list of such. It is copied where it fits, at any place: the more
+            of it is right the faster it goes, and what is written does not depend on it more than on a draft model.
+        history: earlier answers, to guess from; this one is added once it is complete. Nothing else keeps an answer
+            beyond its decode. A trace holds ``guess``, but no history.
         fields: settings by name, such as ``temperature=0.7``, instead of those of ``settings``.
 
     Raises:
         SettingsError: an argument is invalid; the message names it.
         SettingsError: ``stop`` is a function, and ``record`` is given: a trace does not hold why it ends.
+        SettingsError: ``guess`` or ``history`` is given, and nothing is drafted, or the method is ``mjsd``.
         SettingsError: ``processors`` are given with ``record``, a field ``auto``, or ``mjgd``.
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
@@ -94,7 +222,7 @@ def stream(
     """
     request = DecodeRequest(
         pair, prompt, settings, record=record, observers=observers, chat=chat, stop=stop, cancel=cancel,
-        processors=processors, **fields,
+        processors=processors, guess=guess, history=history, **fields,
     )  # fmt: skip
     deque(request.planning(), maxlen=0)
     return request.updates()
@@ -118,18 +246,26 @@ class DecodeRequest:
         stop: str | Sequence[str] | StoppingCriterion = (),
         cancel: Callable[[], bool] | None = None,
         processors: Sequence[Processor] = (),
+        guess: Any = (),
+        history: History | None = None,
         **fields: Any,
     ) -> None:
-        self.settings = _checked_settings(pair, settings, fields)
+        self.settings = _checked_settings(pair, settings, fields, _knows(guess, history))
+        if pair.draft is None and needs_draft_model(self.settings):
+            pair = pair.copying
         if cancel is not None and not callable(cancel):
             raise SettingsError(f"cancel is {_named(cancel)}; give a function without arguments, or None")
         self.ids = pair.encode(prompt, chat=chat)
+        self._known = known_of(pair, guess, history, self.ids)
         self.plan: Plan | None = None
         """What ``auto`` resolves to, once it is found; None if nothing is ``auto``."""
+        self.is_in_batch = False
+        """Whether others are decoded at the same time, with the same processors."""
         if not isinstance(observers, Collection) or not all(isinstance(one, Observer) for one in observers):
             raise SettingsError(f"observers is {_named(observers)}; give a list of dsbd.Observer")
         self._stop, self._enough = _ends_of(stop, record)
         _check_processors(processors, self.settings, record)
+        pair.used_by(self.settings).require_fitting(len(self.ids), self.settings.max_new_tokens)
         self._pair, self._text, self._processors = pair, prompt if isinstance(prompt, str) else None, processors
         self._observers, self._check = observers, cancel_check(cancel)
         self._recorder = Recorder() if record else None
@@ -141,15 +277,23 @@ class DecodeRequest:
             self._window = yield from pair.used_by(settings).fitting(self.ids, settings.max_new_tokens, self._check)
         if settings.is_auto:
             with memory_errors(TRYING):
-                self.plan = yield from measure_forests(pair, self._window.ids, settings, self._check)
+                self.plan = yield from measure_forests(pair, self._window.ids, settings, self._check, self._known)
 
     def updates(self) -> Generator[Update, None, None]:
         """Decode, once all is planned."""
+        return self._run(self.start())
+
+    def start(self) -> RunStart:
+        """Return what the decode starts from, once all is planned."""
         resolved = resolve(self.settings if self.plan is None else replace(self.settings, **self.plan.values))
-        processors = functions_of_ids(self._processors, resolved, several=False)
+        processors = functions_of_ids(self._processors, resolved, several=self.is_in_batch)
         text = self._pair.detokenize(self.ids) if self._text is None else self._text
-        start = RunStart(self._pair, text, self._window.ids, resolved, processors, self._window.memory, self._stop)
-        return self._run(start)
+        window = self._window
+        return RunStart(self._pair, text, window.ids, resolved, processors, window.memory, self._stop, self._known)
+
+    def batch(self, size: int) -> Batch:
+        """Return a batch for so many decodes like this one, or for as many as fit the memory, once all is planned."""
+        return Batch(self._pair.used_by(self.settings).models, size, self.start().room)
 
     def _run(self, start: RunStart) -> Generator[Update, None, None]:
         """Yield the decoder's updates with what is recorded; a recorder is an observer."""
@@ -160,29 +304,64 @@ class DecodeRequest:
                 if recorder is not None:
                     result = update.result and replace(update.result, trace=recorder.trace())
                     update = replace(update, result=result, recorder=recorder, iteration=recorder.latest())
+                if update.result is not None and self._known.history is not None:
+                    self._known.history.add(update.result.token_ids, start.prompt_ids)
                 yield update
 
 
-def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any]) -> DecodingSettings:
-    """Return the settings with the fields given by name; None is the defaults."""
+def _named_options() -> list[str]:
+    """Return the options of :func:`stream` that are no settings."""
+    return [*inspect.signature(stream).parameters][3:-1]
+
+
+def _knows(guess: Any, history: Any) -> bool:
+    """Return True where a guess or a history is given."""
+    return history is not None or not (guess is None or (isinstance(guess, (str, list, tuple)) and not guess))
+
+
+def _checked_settings(pair: Any, settings: Any, fields: dict[str, Any], knows: bool) -> DecodingSettings:
+    """Return the settings with the fields given by name; None is the defaults. ``knows``: with guess or history."""
     if not isinstance(pair, Pair):
         raise PairError(f"pair is {_named(pair)}; give what dsbd.load_pair or dsbd.make_pair returns")
     settings = DecodingSettings() if settings is None else settings
     if not isinstance(settings, DecodingSettings):
         remedy = "DecodingSettings.from_dict(...)" if isinstance(settings, dict) else "DecodingSettings(...)"
         raise SettingsError(f"settings is {_named(settings)}; give dsbd.{remedy} or None")
-    refuse_names(fields.keys() - FIELDS.keys(), [*inspect.signature(stream).parameters][3:-1])
+    refuse_names(fields.keys() - FIELDS.keys(), _named_options())
     settings = replace(settings, **fields)
-    if needs_draft_model(settings) and pair.draft is None:
+    if knows and not needs_draft_model(settings):
+        raise SettingsError(
+            f"guess or history is given, and method {settings.method} drafts nothing here; leave it out, or take "
+            f"{' or '.join(sorted(DRAFTING_METHODS - {'mjsd'}))} with a draft_depth above 0"
+        )
+    if needs_draft_model(settings) and pair.draft is None and not knows:
         raise PairError(
-            f"method {settings.method} needs a draft model; load one, or use "
+            f"method {settings.method} needs a draft model; load one, give guess or history, or use "
             f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
         )
-    if settings.method == "mjsd" and pair.source is not None:
-        raise SettingsError(
-            f"method mjsd compares the probabilities of two models, and {pair.source.record.id} has none; take dsbd"
-        )
+    if settings.method == "mjsd" and (knows or pair.source is not None):
+        name = "a copied guess" if pair.source is None else pair.source.record.id
+        raise SettingsError(f"method mjsd compares the probabilities of two models, and {name} has none; take dsbd")
     return settings
+
+
+def known_of(pair: Pair, guess: Any, history: Any, prompt_ids: Sequence[int]) -> Known:
+    """Return what guesses are copied from besides the text. Raises: SettingsError, PromptError."""
+    if history is not None and not isinstance(history, History):
+        raise SettingsError(f"history is {_named(history)}; give a dsbd.History, or None")
+    several = [] if guess is None else [guess] if isinstance(guess, str) or ids_of(guess) else guess
+    if not isinstance(several, Collection) or not all(one if isinstance(one, str) else ids_of(one) for one in several):
+        raise SettingsError(f"guess is {_named(guess)}; give a text, ids, or a list of such, none empty")
+    guesses = [pair.continuation(prompt_ids, one) if isinstance(one, str) else ids_of(one) or [] for one in several]
+    every, size = {token for ids in guesses for token in ids}, pair.target.vocabulary_size
+    spans = {"guess": [*every], "history": [] if history is None else [history.largest_id]}
+    for name, ids in spans.items():
+        if ids and (max(ids) >= size or (name == "guess" and min(ids) < 0)):
+            raise SettingsError(
+                f"{name} has ids from {min(ids)} to {max(ids)}; allowed are 0 to {size - 1}, by the tokenizer of "
+                f"{pair.target.id}"
+            )
+    return Known(guesses, history)
 
 
 def _ends_of(stop: Any, record: bool) -> tuple[tuple[str, ...], StoppingCriterion | None]:
@@ -204,7 +383,7 @@ def _ends_of(stop: Any, record: bool) -> tuple[tuple[str, ...], StoppingCriterio
         raise SettingsError(
             f"stop is {_named(stop)}; give a text, a list of texts, none empty, or a function of the update"
         )
-    return tuple(ends), is_answered if ends else None
+    return tuple(ends), None
 
 
 def _check_processors(processors: Any, settings: DecodingSettings, record: bool) -> None:

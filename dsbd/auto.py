@@ -19,6 +19,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from dsbd.decoder import iterations
+from dsbd.drafts.lookup import NOTHING, Known
 from dsbd.iteration import Iteration
 from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.models.pair import Pair
@@ -153,16 +154,20 @@ class MeasuredForest:
 
 
 TryOut = Callable[[DecodingSettings], MeasuredRun]
-_known: WeakKeyDictionary[Pair, dict[DecodingSettings, Plan]] = WeakKeyDictionary()
+_plans: WeakKeyDictionary[Pair, dict[tuple[DecodingSettings, bool], Plan]] = WeakKeyDictionary()
 
 
-def known_plan(pair: Pair, settings: DecodingSettings) -> Plan | None:
+def known_plan(pair: Pair, settings: DecodingSettings, known: Known = NOTHING) -> Plan | None:
     """Return the plan that was made for settings with a field ``auto``; None if there is none."""
-    return _known.get(pair, {}).get(_shared(settings))
+    return _plans.get(pair, {}).get((_shared(settings), bool(known)))
 
 
 def measure_forests(
-    pair: Pair, prompt_ids: list[int], settings: DecodingSettings, check: CancelCheck = never_cancel
+    pair: Pair,
+    prompt_ids: list[int],
+    settings: DecodingSettings,
+    check: CancelCheck = never_cancel,
+    known: Known = NOTHING,
 ) -> Generator[Progress, None, Plan]:
     """Make the plan for settings with a field ``auto``, or return the known one; closing the generator cancels.
 
@@ -171,13 +176,14 @@ def measure_forests(
         prompt_ids: ids of the prompt, with room for at least one new token.
         settings: of a drafting method.
         check: called before each forward of a model; what it raises ends the measuring.
+        known: what guesses are copied from besides the text; one plan serves all, and one where there is nothing.
     """
-    plan, room = known_plan(pair, settings), pair.room_after(len(prompt_ids))
+    plan, room = known_plan(pair, settings, known), pair.room_after(len(prompt_ids))
     if plan is not None:
         return plan
-    plan = yield from make_plan(settings, lambda chosen: _try_out(pair, prompt_ids, chosen, check), room)
+    plan = yield from make_plan(settings, lambda chosen: _try_out(pair, prompt_ids, chosen, check, known), room)
     if room >= MEASURED_TOKENS:  # shorter measurements say too little to be remembered
-        _known.setdefault(pair, {})[_shared(settings)] = plan
+        _plans.setdefault(pair, {})[_shared(settings), bool(known)] = plan
     return plan
 
 
@@ -186,10 +192,12 @@ def _shared(settings: DecodingSettings) -> DecodingSettings:
     return replace(settings, seed=0, max_new_tokens=1, length_penalty=1.0)
 
 
-def _try_out(pair: Pair, prompt_ids: list[int], settings: DecodingSettings, check: CancelCheck) -> MeasuredRun:
+def _try_out(
+    pair: Pair, prompt_ids: list[int], settings: DecodingSettings, check: CancelCheck, known: Known
+) -> MeasuredRun:
     """Decode and return what was measured."""
     run = MeasuredRun()
-    for _ in iterations(RunStart(pair, "", prompt_ids, resolve(settings)), [run], check):
+    for _ in iterations(RunStart(pair, "", prompt_ids, resolve(settings), known=known), [run], check):
         pass
     return run
 

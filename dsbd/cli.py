@@ -1,4 +1,4 @@
-"""Command line: ``python -m dsbd COMMAND``. Decoding and drawing stand here, what measures in ``dsbd.commands``.
+"""Command line: ``python -m dsbd COMMAND``. Drawing stands here, the rest in ``dsbd.commands``.
 
 Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (Ctrl-C
 stopped it; what a bench or an evaluation has done is kept and printed). Needs no torch, so that help is quick.
@@ -9,29 +9,23 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dsbd.commands import benchmarks, custom_generate, fetch, page, verify_trace
-from dsbd.commands.flags import add_pair_flags, input_path, output_file, output_folder, pair_of, plan, typed_text
+from dsbd.commands import benchmarks, custom_generate, decode, fetch, page, verify_trace
+from dsbd.commands.flags import input_path, output_file, output_folder
 from dsbd.commands.parser import (
     BAD_INPUT,
     OK,
     STOPPED,
     OneLineParser,
     add_language_flag,
-    add_settings_flags,
     new_command,
     print_json,
-    settings_of_flags,
 )
 from dsbd.errors import DsbdError, TraceError
 from dsbd.util import asset_path, check_output
 from dsbd.version import __version__
-
-if TYPE_CHECKING:
-    pass
 
 FORMATS = ("html", "svg", "text")
 """Of ``export``: ``html`` shows every iteration, the others one."""
@@ -76,8 +70,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=__version__)
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
-    _add_decode(commands)
-    for one in (benchmarks, verify_trace, fetch):
+    for one in (decode, benchmarks, verify_trace, fetch):
         one.add(commands)
     _add_export(commands)
     _add_lesson(commands)
@@ -85,49 +78,6 @@ def parser() -> argparse.ArgumentParser:
     custom_generate.add(commands)
     page.add(commands)
     return whole
-
-
-def _add_decode(commands: Any) -> None:
-    parser = new_command(commands, "decode", "decode a prompt", _decode)
-    parser.add_argument("--prompt", type=typed_text, required=True, help="text to continue")
-    parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
-    add_pair_flags(parser)
-    add_settings_flags(parser)
-
-
-def _decode(parsed: argparse.Namespace) -> int:
-    """Print the tokens as soon as they are settled."""
-    settings = settings_of_flags(parsed)
-    if parsed.trace:
-        check_output(parsed.trace, "JSON")
-    from dsbd.api import DecodeRequest
-
-    pair = pair_of(parsed)
-    request = DecodeRequest(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat)
-    plan(request, pair.tokenizer)
-    result = None
-    for update in request.updates():
-        if not parsed.json:
-            print(update.delta, end="", flush=True)
-        result = update.result
-    assert result is not None
-    if result.trace is not None:
-        result.trace.save(parsed.trace)
-    if parsed.json:
-        from dsbd.tracing.recorder import model_records
-
-        printed = asdict(replace(result, trace=None))
-        del printed["trace"]
-        print_json({**printed, "models": asdict(model_records(pair))})
-        return OK
-    stats = result.stats
-    print(flush=True)
-    print(
-        f"[{stats.new_tokens} tokens, {stats.tokens_per_second:.1f} tokens/s, {stats.target_calls} target forwards, "
-        f"{stats.layers_per_iteration:.2f} layers per iteration]",
-        file=sys.stderr,
-    )
-    return OK
 
 
 def _add_export(commands: Any) -> None:

@@ -12,12 +12,14 @@ from transformers import GenerationConfig
 from transformers.generation import GenerateBeamDecoderOnlyOutput
 
 from dsbd import generate_request as request
+from dsbd.api import known_of
 from dsbd.decoder import iterations
+from dsbd.drafts.history import History
 from dsbd.errors import PairError, SettingsError
 from dsbd.methods import resolve
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import cached_pair
-from dsbd.models.pair import Pair
+from dsbd.models.pair import Pair, is_list
 from dsbd.models.states.state import Processor, functions_of_ids
 from dsbd.results import DecodedBeam
 from dsbd.session import RunStart, Update
@@ -42,6 +44,8 @@ def generate(
     draft_model: Any = ...,
     vocabulary_size: int | None = None,
     record: Any = None,
+    guess: Any = None,
+    history: History | None = None,
     **inputs: Any,
 ) -> torch.Tensor | Output:
     """Decode for ``model.generate(**inputs, custom_generate=dsbd.generate, draft_model=draft, num_beams=4, ...)``.
@@ -70,6 +74,8 @@ def generate(
         draft_model: a smaller model with the same tokenizer, or ``lookup``; None drafts nothing.
         vocabulary_size: ids from here on are padding, ``len(tokenizer)``; needed where the draft has fewer ids.
         record: the tokenizer, to keep a trace in the output's ``trace``; needs ``return_dict_in_generate``.
+        guess, history: as for :func:`dsbd.decode`; a text as ``guess`` needs ``record``, ids do not. Every text that
+            comes out is added to ``history``.
         inputs: settings of :class:`DecodingSettings` that a GenerationConfig lacks, such as ``draft_depth``, or
             ``width_threshold``, with which ``num_beams`` is the largest width; ``draft_width`` is num_beams + 2 if not
             given. And what else ``generate`` passes on; the attention mask may hide padding in front.
@@ -108,9 +114,13 @@ def generate(
             f"streamer is given with {len(input_ids)} sequences; one can be streamed: give one prompt, num_beams=1 and "
             f"num_return_sequences=1, or leave streamer out"
         )
-    requested = request.requested_settings(config, draft_model, named)
+    if not record and (isinstance(guess, str) or is_list(guess, str)):
+        raise SettingsError(f"guess is {guess!r:.60}; give ids here, or record=tokenizer, which reads texts")
+    knows = guess is not None or history is not None
+    requested = request.requested_settings(config, "lookup" if draft_model is None and knows else draft_model, named)
     own = request.of_the_caller(logits_processor, config)
-    pair = replace(cached_pair(model, draft_model), eos=request.eos_ids(config))
+    pair = cached_pair(model, draft_model)
+    pair = replace(pair.copying if draft_model is None and knows else pair, eos=request.eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     width, returned = config.num_beams or 1, config.num_return_sequences or 1
     samples = returned if width == 1 and config.do_sample else 1
@@ -128,18 +138,21 @@ def generate(
         prompt = ids[padding:].tolist()
         pair.require_ids(prompt, vocabulary_size)
         pair.require_fitting(len(prompt), room)
+        known = known_of(pair, guess, history, prompt)
         for sample in range(samples):
             processors = request.processors_of(own, ids[:padding], row=number * copies + sample)
             settings = resolve(replace(requested, max_new_tokens=room, seed=requested.seed + number * samples + sample))
             if settings.temperature and "seed" not in named:
                 settings = replace(settings, seed=int(torch.randint(2**31, ()).item()))
             processors = functions_of_ids(processors, settings, several=len(prompts) * samples > 1)
-            start = RunStart(pair, pair.detokenize(prompt), prompt, settings, processors)
+            start = RunStart(pair, pair.detokenize(prompt), prompt, settings, processors, known=known)
             recorders += [Recorder()] if record else []
             text = _Text(ids, *stops, streamer)
             *_, last = iterations(start, recorders[-1:], enough=text.enough)
             assert last.result is not None, "the last update carries the result"
             text.take(last.result.token_ids)
+            if history is not None:
+                history.add(text.ids, prompt)
             best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
             if len(best) * samples < returned:
                 raise SettingsError(

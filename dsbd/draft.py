@@ -103,9 +103,7 @@ class Drafter:
             above = self._add_layer(iteration, above, next_tokens, number)
             if number + 1 == depth or not above:
                 break
-            nodes = [beam.node for beam in above]
-            iteration.draft_slots += nodes
-            next_tokens = self._source.extend(nodes)
+            next_tokens = self._source.extend([beam.node for beam in above])
         if not self._settings.lossless:
             iteration.best = best_beam(iteration, self._eos)
 

@@ -29,8 +29,6 @@ class Iteration(ShortRepr):
     """The cover nodes of each layer."""
     margins: dict[Node, float] = field(default_factory=dict)
     """In a coupled forest: what the nodes that are extended lack to be drawn."""
-    draft_slots: list[Node] = field(default_factory=list)
-    """The nodes that were fed to the draft model, in this order: no drafts of the last layer."""
     best: list[Node] = field(default_factory=list)
     """For a joint test: the draft's likeliest beam, top down. Its nodes are all that the target scores."""
 

@@ -11,6 +11,8 @@ import torch
 
 from dsbd.draft import Drafter
 from dsbd.drafts.block import BlockSearch
+from dsbd.drafts.lookup import NOTHING, Known, PromptLookup
+from dsbd.drafts.mixture import Mixture
 from dsbd.drafts.model import DraftModel
 from dsbd.iteration import Iteration
 from dsbd.machine import PhaseClock
@@ -53,12 +55,24 @@ class RunStart(ShortRepr):
     """What stands in front of ``prompt_ids``, in the target only; None if they are the whole prompt."""
     stop: Sequence[str] = ()
     """Texts that end the answer; its text is what stands before the first of them."""
+    known: Known = NOTHING
+    """What guesses are copied from besides the text so far."""
     root: Node = field(default_factory=lambda: Node(None, -1, 0))
 
     @property
     def target_slots(self) -> int:
         """Return the slots of the prompt in the target: its ids, and the memory in front of them."""
         return len(self.prompt_ids) + (self.memory is not None)
+
+    @property
+    def room(self) -> int:
+        """Return the slots for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
+
+        A longer decode makes more room later.
+        """
+        settings = self.settings
+        forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
+        return self.target_slots + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
 
     @cached_property
     def _before(self) -> tuple[list[int], str]:
@@ -88,6 +102,22 @@ class RunStart(ShortRepr):
         parts = {one[:size] for one in self.stop for size in range(1, len(one)) if whole.endswith(one[:size])}
         answer = cut(whole, self.stop)
         return answer if len(answer) < len(whole) else whole[: len(whole) - max(map(len, parts), default=0)]
+
+    def is_answered(self, hypotheses: Sequence[Hypothesis]) -> bool:
+        """Return True if the text before an end text is settled: decoding further would not change it, nor its
+        distribution.
+
+        The hypothesis that is best now may not be the one returned in the end. So every hypothesis that can still be
+        returned, or can grow into one, must have the same text before its end text.
+        """
+        settled = None
+        for hypothesis in hypotheses if self.stop else ():
+            whole = self.text_of(hypothesis.node.token_ids())
+            before = cut(whole, self.stop)
+            if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
+                return False
+            settled = before
+        return bool(self.stop)
 
     def _is_byte(self, token_id: int) -> bool:
         name = getattr(self.pair.tokenizer, "convert_ids_to_tokens", str)(token_id)
@@ -187,32 +217,9 @@ StoppingCriterion = Callable[[Update], bool]
 """A function that says after each iteration whether the decode may end there."""
 
 
-def is_answered(update: Update) -> bool:
-    """Return True if the text before an end text is settled: decoding further would not change it, nor its
-    distribution.
-
-    The hypothesis that is best now may not be the one returned in the end. So every hypothesis that can still be
-    returned, or can grow into one, must have the same text before its end text.
-    """
-    settled = None
-    for hypothesis in update.candidates:
-        whole = update.start.text_of(hypothesis.node.token_ids())
-        before = cut(whole, update.start.stop)
-        if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
-            return False
-        settled = before
-    return True
-
-
 def state_of(model: LanguageModel, start: RunStart, check: CancelCheck) -> DecodingState:
-    """Return an empty memory of a model for this decode; ``check`` is called before each forward.
-
-    It has room for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
-    """
-    settings = start.settings
-    forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
-    slots = start.target_slots + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
-    state = threaded_state(model, slots, check)
+    """Return an empty memory of a model for this decode; ``check`` is called before each forward."""
+    state = threaded_state(model, start.room, check)
     return cast(DecodingState, ProcessedState(state, start.processors, start.pair.eos)) if start.processors else state
 
 
@@ -220,9 +227,10 @@ def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check:
     """Return what drafts the forests of the decode; None if nothing is drafted."""
     pair, settings = start.pair, start.settings
     state: DecodingState | None = None
-    source = copy(pair.source)
     if settings.draft_depth == 0:
         return None
+    lookup = PromptLookup(start.known) if pair.copies or start.known else None
+    source = lookup if pair.copies else copy(pair.source)
     if settings.searches_blocks:
         state = reference_state(pair.target, check)
         source = BlockSearch(state, pair.eos, pair.device)
@@ -231,6 +239,8 @@ def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check:
         source = DraftModel(state, settings, pair.device)
     if source is None:
         return None
+    if lookup is not None and source is not lookup:
+        source = Mixture(lookup, source, settings.top_k)
     return Drafter(source, settings, start.prompt_ids, pair.eos, generator, noise, state)
 
 
@@ -282,6 +292,7 @@ class Session:
         self._depth = DepthPolicy(self._settings.draft_depth, self._settings.depth_costs, self._settings.continuation)
         self._finished = list[Hypothesis]()
         self._tally = Tally()
+        self._is_answered = False
         self.beams = [Beam(start.root, 0.0)]
 
     @property
@@ -291,8 +302,8 @@ class Session:
 
     @property
     def done(self) -> bool:
-        """Return True if no beam is alive or the limit is reached."""
-        return not self.beams or self.room == 0
+        """Return True if no beam is alive, the answer has reached an end text, or the limit is reached."""
+        return not self.beams or self._is_answered or self.room == 0
 
     def prefill(self) -> None:
         """Feed the prompt to both models."""
@@ -314,9 +325,8 @@ class Session:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
         iteration.slots_scored = self._target.slots
         self._target.assign(iteration.slots)
-        if self._draft is not None and iteration.drafted:
-            self._draft.assign(iteration.draft_slots)
-        iteration.layers = layers = up_to_end(iteration.layers, self._finished, self._settings, self._start.pair.eos)
+        layers = up_to_end(iteration.layers, self._finished, self._settings, self._start.pair.eos, self._answers)
+        iteration.layers = layers
         self._depth.observe(len(iteration.drafted), *draft_layers_passed(layers))
         self._tally.add(layers)
         self.beams = keep_best(layers[-1].living, self._settings.input_beams)
@@ -329,23 +339,29 @@ class Session:
         iteration.output_beams, iteration.slots_kept = self.beams, self._target.slots
         iteration.seconds = self._clock.iteration_seconds
 
-    def update(self, before: Sequence[Hypothesis], result: DecodingResult | None = None) -> Update:
-        """Return the present state, after that with the candidates ``before``.
+    def _answers(self, alive: Sequence[Beam], finished: Sequence[Hypothesis]) -> bool:
+        """Return True if the answer ends behind a layer that leaves these beams; the last one asked about decides."""
+        self._is_answered = self._start.is_answered(self._candidates(alive, finished))
+        return self._is_answered
 
-        Of the finished hypotheses only the best one can still be returned.
-        """
-        return Update(self._start, self._ranked(_best_first(self._finished)[:1]), result, before)
+    def update(self, before: Sequence[Hypothesis], result: DecodingResult | None = None) -> Update:
+        """Return the present state, after that with the candidates ``before``."""
+        return Update(self._start, self._candidates(self.beams, self._finished), result, before)
 
     def result(self) -> DecodingResult:
         """Return all hypotheses, best first; equal scores keep the order in which they came."""
-        beams = [decoded(self._start, hypothesis) for hypothesis in self._ranked(self._finished)]
+        beams = [decoded(self._start, hypothesis) for hypothesis in self._ranked(self._finished, self.beams)]
         ids = beams[0].token_ids
         stats = self._tally.stats(len(ids), self._clock, self._target, self._draft)
         return DecodingResult(cut(beams[0].text, self._start.stop), ids, beams, stats, self._settings)
 
-    def _ranked(self, finished: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """Return finished hypotheses and the alive beams, best first."""
-        alive = [score_hypothesis(beam, self._settings.length_penalty, False) for beam in self.beams]
+    def _candidates(self, alive: Sequence[Beam], finished: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """Return what can be the result or grow into it: of the finished hypotheses only the best one."""
+        return self._ranked(_best_first(finished)[:1], alive)
+
+    def _ranked(self, finished: Sequence[Hypothesis], beams: Sequence[Beam]) -> list[Hypothesis]:
+        """Return finished hypotheses and beams that are alive, best first."""
+        alive = [score_hypothesis(beam, self._settings.length_penalty, False) for beam in beams]
         return _best_first([*finished, *alive])
 
 

@@ -115,46 +115,14 @@ def write_file(path: str | Path, content: str | bytes) -> None:
 
 @contextmanager
 def part_of(target: Path, make: Callable[[Path], object] = Path.touch) -> Iterator[Path]:
-    """Yield a new file or folder beside a path, to be renamed to it; what killed runs left there is removed first.
-
-    It is locked while it is used, so that no run removes another's. Where nothing locks (Windows), what is left stays.
-    """
-    start = f".{sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
-    for left in target.parent.glob(f"{start}*.part"):
-        if (lock := _lock(left, wait=False)) is not None:
-            _remove(left)
-            os.close(lock)
-    while True:
-        part = target.with_name(f"{start}{token_hex(8)}.part")
-        make(part)
-        lock = _lock(part, wait=True)
-        if part.exists():  # else another run took it for one that was left, before it was locked
-            break
+    """Yield a new file or folder beside a path, to be renamed to it; what is not renamed is removed."""
+    part = target.with_name(f".{sha256(os.fsencode(target.name)).hexdigest()[:16]}-{token_hex(8)}.part")
+    make(part)
     try:
         yield part
     finally:
-        _remove(part)
-        if lock is not None:
-            os.close(lock)
-
-
-def _lock(part: Path, wait: bool) -> int | None:
-    """Return a descriptor that locks a file or folder until it is closed; None if that cannot be had."""
-    with suppress(ImportError, OSError):
-        from fcntl import LOCK_EX, LOCK_NB, flock
-
-        opened = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            flock(opened, LOCK_EX if wait else LOCK_EX | LOCK_NB)
-            return opened
-        except OSError:
-            os.close(opened)
-    return None
-
-
-def _remove(part: Path) -> None:
-    with suppress(OSError):
-        shutil.rmtree(part) if part.is_dir() else part.unlink()
+        with suppress(OSError):
+            shutil.rmtree(part) if part.is_dir() else part.unlink()
 
 
 def _is_device(path: Path) -> bool:

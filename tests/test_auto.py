@@ -8,6 +8,7 @@ import pytest
 import dsbd
 from dsbd import api, auto
 from dsbd.auto import MeasuredForest, MeasuredRun, choose_forest, known_plan, make_plan
+from dsbd.drafts.lookup import Known
 from dsbd.methods import WORTHWHILE, expected_layers, resolve
 from dsbd.settings import AUTO, ResolvedSettings
 from dsbd.util import value_of
@@ -164,8 +165,9 @@ def test_a_plan_that_drafts_nothing_is_beam_sampling():
 def test_a_plan_is_kept_for_its_pair_and_settings_alone():
     """Catches a plan of another model or distribution; seed and length are shared."""
     pair, plan = replace(toy_pair()), choose_forest(ALL, [BASELINE, GOOD])
-    auto._known[pair] = {auto._shared(ALL): plan}
+    auto._plans[pair] = {(auto._shared(ALL), False): plan}
     assert known_plan(pair, replace(ALL, seed=7, max_new_tokens=9, length_penalty=0.5)) == plan
     assert list(api.DecodeRequest(pair, "Once upon", ALL).planning()) == []
     assert known_plan(pair, replace(ALL, temperature=0.5)) is None
+    assert known_plan(pair, ALL, Known([[1]])) is None
     assert known_plan(replace(pair, draft=pair.target), ALL) is None

@@ -24,11 +24,17 @@ LESSON = str(ROOT / "assets" / "lessons" / "1-speculative-decoding.md")
 LONG = "a" * 5000
 NOT_PATHS = ["", "  ", "x\x00y", LONG]
 DECODE = ["decode", "--prompt", "x"]
+FILE = ["decode", "--prompts", "lesson"]
 EVAL = ["eval", "--tasks", "stories", "--limit", "2"]
 EXPORT = ["export", TRACE, "--output", "x", "--format"]
 SITE = ["site", "--traces", str(Path(TRACE).parent), "--output", "site"]
 NOWHERE = ["--target", "./no/such/folder"]
-READERS = {"verify-trace": [], "export": ["--format", "svg", "--output", "out.svg"], "lesson": ["--output", "out.html"]}
+READERS = {
+    "verify-trace": [],
+    "report": [],
+    "export": ["--format", "svg", "--output", "out.svg"],
+    "lesson": ["--output", "out.html"],
+}
 WRITERS = {
     "export": ["export", TRACE, "--format", "html", "--output"],
     "lesson": ["lesson", LESSON, "--output"],
@@ -92,6 +98,16 @@ def folder(tmp_path, monkeypatch):
         ([*SITE, "--output", ""], "is not a path"),
         ([*SITE, "--output", "binary"], "cannot write into 'binary'"),
         ([*SITE, "--language", "../en"], "'../en'"),
+        ([*DECODE, "--batch", "8"], "--batch is 8, and --prompt is one prompt; give --prompts FILE"),
+        ([*DECODE, "--resume"], "--resume is given, and --prompt prints its text; give --prompts FILE"),
+        ([*FILE, "--trace", "x.json"], "--trace records one decode; give it with --prompt"),
+        (FILE, "--prompts needs a file for the results; give --output FILE"),
+        ([*FILE, "--output", "x.jsonl"], "'lesson'; give a .jsonl file"),
+        ([*FILE, "--output", "lesson", "--resume"], "'lesson' is the file that is read, and would be lost"),
+        ([*EVAL, "--resume"], "--resume needs a file to write to; give --output FILE"),
+        ([*EVAL, "--shard", "0/2"], "a shard needs a file to write to"),
+        ([*EVAL, "--output", "x.jsonl", "--shard", "0/2", "--draft-depth", "auto"], "each process would find another"),
+        (["bench", "--output", "x.jsonl", "--shard", "0/2"], "on one machine they slow each other down"),
         (["bench", "--pair", "sql", *NOWHERE], "two pairs"),
         (["bench", "--methods", ","], "methods is empty"),
         (["bench", "--methods", "dsbd:best"], "'dsbd:best'"),
@@ -110,7 +126,7 @@ def folder(tmp_path, monkeypatch):
         ([*EVAL, "--data", "stories"], "TASK=PATH"),
         ([*EVAL, "--data", "squad=x"], "'squad', which is not asked for"),
         (["eval", "--tasks", "sqad"], "tasks names 'sqad'"),
-        ([*EVAL, "--output", "binary"], "'binary' exists; name another --output"),
+        ([*EVAL, "--output", "binary"], "'binary' exists; go on with it by --resume, or name another --output"),
     ],
     ids=lambda value: " ".join(value)[:40].replace("\0", "0") if isinstance(value, list) else "",
 )  # fmt: skip
@@ -137,6 +153,20 @@ def test_decode_prints_one_object_or_streams_the_text_alone(capsys, pair_flags, 
     code, out, err = run(capsys, *flags)
     assert (code, out) == (0, printed["text"] + "\n")
     assert "tokens/s" in err
+
+
+def test_decode_guesses_from_files(capsys, pair_flags, tmp_path):
+    """Catches a history that is not read or not saved, and a guess that is left out."""
+    guess, history = tmp_path / "guess.txt", tmp_path / "history.json"
+    flags = ["decode", "--prompt", "Once", "--max-new-tokens", "9", "--min-width", "1", "--max-width", "1", *pair_flags]
+    plain = json.loads(run(capsys, *flags, "--json")[1])
+    guess.write_text(plain["text"], encoding="utf-8")
+    for known in (["--guess", str(guess)], ["--history", str(history)], ["--history", str(history)]):
+        code, out, _ = run(capsys, *flags, *known, "--trace", str(tmp_path / "t.json"), "--json")
+        trace = dsbd.Trace.load(tmp_path / "t.json")
+        assert (code, json.loads(out)["text"]) == (0, plain["text"])
+        assert bool(trace.guess) == ("--guess" in known)
+    assert trace.history == len(plain["token_ids"]) == len(dsbd.History.load(history)) / 2
 
 
 def test_a_trace_is_verified_and_drawn(capsys, pair_flags, tmp_path):

@@ -344,3 +344,18 @@ def test_what_is_left_out_asks_for_nothing():
     assert rules == [False, False, True, "never"]
     found = [request.eos_ids(GenerationConfig(eos_token_id=named)) for named in (None, 0, [3, 5])]
     assert found == [frozenset(), {0}, {3, 5}]
+
+
+@pytest.mark.parametrize("draft", [True, False])
+def test_what_is_expected_changes_nothing_but_the_passes(draft):
+    """Catches a guess or a history that generate drops, or that takes part in the text."""
+    asked = {"draft": draft, "do_sample": False, "ids": IDS[:1], "mask": MASK[:1]}
+    history = dsbd.History()
+    plain = generated(ours=False, do_sample=False, ids=IDS[:1], mask=MASK[:1])
+    rows = [generated(**asked, **known) for known in ({"guess": plain[0, 3:]}, {"history": history})]
+    again = generated(**asked, **RECORDED, history=history)
+    assert all(row.tolist() == plain.tolist() for row in (*rows, again.sequences))
+    assert again.trace.history == len(history) / 2 == plain.shape[1] - 3
+    assert again.trace.result.stats["iterations"] < plain.shape[1] - 3
+    with pytest.raises(SettingsError, match="guess is 'a'; give ids"):
+        generated(**asked, guess="a")

@@ -17,7 +17,7 @@ from dsbd import settings as settings_module
 from dsbd.bench import sql
 from dsbd.bench.measure import log_likelihood
 from dsbd.commands import verify_trace
-from dsbd.errors import PairError, PromptError
+from dsbd.errors import ModelError, PairError, PromptError, SettingsError, StoppedError
 from dsbd.methods import resolve
 from dsbd.models.making import make_pair
 from dsbd.models.states import forest
@@ -281,6 +281,47 @@ def test_the_type_of_a_prompt_decides(template, monkeypatch):
     assert [one.beams for one in dsbd.decode(pair, ["Once", "One"], chosen, chat=True)] == alone
     with pytest.raises(PromptError, match="exceeds"):
         dsbd.decode(pair, ["Once", "a" * 200], chosen, observers=[Mock(spec=dsbd.Observer, on_start=pytest.fail)])
+
+
+def test_many_prompts_are_decoded_in_turn_and_one_that_fails_costs_the_others_nothing(monkeypatch):
+    """Catches prompts that are taken too early, another order, a failure that loses all, an error that keeps the
+    tensors of its decode, and what is wrong for every prompt told once for each."""
+    pair, taken, failing = toy_pair(), [], "a" * 200
+
+    def prompts():
+        for prompt in ("Once", failing, pair.encode("On"), "One"):
+            taken.append(prompt)
+            yield prompt
+
+    results = dsbd.decode_many(pair, prompts(), on_error="keep", max_new_tokens=4)
+    assert taken == []
+    assert next(results).beams == dsbd.decode(pair, "Once", max_new_tokens=4).beams
+    assert taken == ["Once"]
+    error, *others = results
+    assert [one.beams for one in others] == [dsbd.decode(pair, one, max_new_tokens=4).beams for one in ("On", "One")]
+    assert "exceeds" in str(error)
+    assert (type(error), error.__traceback__, error.__context__) == (PromptError, None, None)
+    results = dsbd.decode_many(pair, prompts(), max_new_tokens=4)
+    assert next(results).stats.layers == 4
+    with pytest.raises(PromptError, match="exceeds"):
+        next(results)
+    for options, message in (
+        ({"temperature": -1.0}, "temperature is"),
+        ({"on_error": "skip"}, "on_error is 'skip'; give 'raise' or 'keep'"),
+        ({"prompts": "Once"}, "prompts is 'Once'; give an iterable of prompts"),
+        ({"stop": [""]}, "stop is"),
+        ({"widht": 3}, "widht"),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            next(dsbd.decode_many(pair, **{"prompts": ["Once"], "on_error": "keep", **options}))
+    for kept, cause in ((ModelError, MemoryError()), (None, StoppedError("stopped"))):
+        monkeypatch.setattr("dsbd.api.iterations", Mock(side_effect=cause))
+        results = dsbd.decode_many(pair, ["Once"], on_error="keep")
+        if kept:
+            assert type(next(results)) is kept
+        else:
+            with pytest.raises(StoppedError):
+                next(results)
 
 
 @pytest.mark.parametrize(

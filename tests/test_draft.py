@@ -43,7 +43,10 @@ class TableRow:
 
     def begin(self, beams: list[Node], room: int) -> None:
         self.paths: list[Path] = [tuple(beam.token_ids()) for beam in beams]
-        self.is_first = True
+        self.is_first, self.assigned = True, []
+
+    def assign(self, nodes: list[Node]) -> None:
+        self.assigned = nodes
 
     def forward(self, tokens: torch.Tensor, parents: torch.Tensor, sizes) -> torch.Tensor:
         fed = [(*self.paths[parent], token) for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True)]
@@ -132,7 +135,7 @@ def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_abo
     for seed in range(4):
         row = TableRow()
         forest = drafted(drafter(row, seed, **chosen), beams, 3)
-        assert [tuple(node.token_ids()) for node in forest.draft_slots] == row.paths[2:]
+        assert [tuple(node.token_ids()) for node in row.assigned] == row.paths[2:]
         fed = [node for nodes in forest.groups for node in nodes]
         assert len(set(row.paths)) == len(row.paths)
         assert len(fed) == len(set(fed)) == len(forest.draft_log_probs)

@@ -1,21 +1,26 @@
 """Draft sources that are no model: copied guesses against a slow reference, a source of a user, and what is refused."""
 
+import random
 import re
+import tracemalloc
 from collections import Counter, defaultdict
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dsbd
-from dsbd.drafts.lookup import LONGEST, SHORTEST, PromptLookup
+from dsbd.commands.verify_trace import replay
+from dsbd.drafts.history import _unpacked as unpacked
+from dsbd.drafts.lookup import Known, PromptLookup
 from dsbd.drafts.source import CheckedSource
 from dsbd.models.loading import sources_of
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.verification.beams import Node
-from tests.toy_pair import read_settings, toy_model, toy_tokenizer
+from tests.toy_pair import read_settings, toy_model, toy_pair, toy_tokenizer
 
 PROMPT = [1, 2, 3, 1, 2, 4, 1, 2, 3, 5, 1, 2]
 
@@ -25,17 +30,29 @@ def pair() -> Pair:
     return make_pair(toy_model(1, 2), "lookup", toy_tokenizer())
 
 
-def slow_distribution(text: list[int], path: list[int]) -> dict[int, float]:
-    """Look for the last tokens of a path everywhere in the text, longest first."""
+def slow_distribution(texts: list[tuple[list[int], int, str]], path: list[int], length: int) -> dict[int, float]:
+    """Look for the last tokens of a path everywhere, longest first.
+
+    ``texts``: ids, how many of them are context, and whether they are expected, in the order of the tables.
+    """
     probs, left = Counter(), 1.0
-    for size in range(LONGEST, SHORTEST - 1, -1):
-        last = path[-size:]
-        ends = range(size, len(text)) if size <= len(path) else ()
-        found = [text[end] for end in ends if text[end - size : end] == last]
-        if found:
-            for token in found:
-                probs[token] += left * size / (size + 1) / len(found)
-            left /= size + 1
+    for size in (8, 6, 4, 3, 2, 1):
+        for kind in dict.fromkeys(name for _, _, name in texts):
+            found = [
+                ids[end]
+                for ids, start, name in texts
+                for end in range(max(size, start), len(ids))
+                if name == kind and ids[end - size : end] == path[-size:] and size <= len(path)
+            ]
+            if found and (size > 1 or kind == "expected"):
+                weight = len(found) / (len(found) + len(set(found)))
+                for token in found:
+                    probs[token] += left * weight / len(found)
+                left *= 1 - weight
+    for ids, start, name in texts:
+        if name == "expected" and start + length < len(ids):
+            left /= 2
+            probs[ids[start + length]] += left
     return probs
 
 
@@ -49,10 +66,22 @@ def slow_distribution(text: list[int], path: list[int]) -> dict[int, float]:
         ([3, 5, 1, 2, 3], [[5, 1, 2, 3, 5, 9], []]),
     ],
 )
-def test_next_tokens_are_what_followed_in_the_text(shared: list[int], tails: list[list[int]]) -> None:
-    """Catches an index that misses a place, mixes up beams, or takes in more than what the beams share."""
-    root = Node(None, -1, 0)
-    copies = PromptLookup()
+@pytest.mark.parametrize("guesses", [[], [[3, 1, 2, 9, 1, 2, 4, 4, 7]], [[2], [3, 9, 3, 1]]], ids=str)
+@pytest.mark.parametrize(
+    "answers", [None, [], [[1, 2, 3, 3], [3, 5, 1, 2], [3, 1, 2, 4, 1, 2, 3, 5, 1, 2, 3, 1]]], ids=str
+)
+def test_next_tokens_are_what_followed(shared: list[int], tails: list[list[int]], guesses, answers) -> None:
+    """Catches an index that misses a place, mixes up beams, takes in more than what the beams share, or forgets a guess
+    or an answer, or puts them in another order."""
+    root, history, texts = Node(None, -1, 0), None, list[tuple[list[int], int, str]]()
+    texts += [([*PROMPT[-8:], *guess], 8, "expected") for guess in guesses]
+    texts += [([*PROMPT, *shared], 0, "text")]
+    if answers is not None:
+        history = dsbd.History()
+        for answer in answers:
+            history.add(answer, PROMPT[:3])
+            texts += [([*PROMPT[:3], *answer], 3, "history")]
+    copies = PromptLookup(Known(guesses, history))
     copies.begin(PROMPT, [root], 1)
     common, beams = root, list[Node]()
     for token in shared:
@@ -64,7 +93,7 @@ def test_next_tokens_are_what_followed_in_the_text(shared: list[int], tails: lis
             node = node.child(token)
         beams.append(node)
     for node, row in zip(beams, copies.begin(PROMPT, beams, 1) if shared else copies.extend(beams), strict=True):
-        expected = slow_distribution([*PROMPT, *shared], [*PROMPT, *node.token_ids()])
+        expected = slow_distribution(texts, [*PROMPT, *node.token_ids()], node.length)
         assert row.tokens.tolist() == sorted(expected)
         assert np.exp(row.log_probs) == pytest.approx([expected[token] for token in sorted(expected)])
 
@@ -130,3 +159,117 @@ def test_what_is_refused_says_why(pair: Pair) -> None:
     with pytest.raises(dsbd.SettingsError, match="lookup has none"):
         dsbd.decode(pair, "a b", method="mjsd")
     assert sources_of(None, "lookup")[1] == sources_of("bundled:sql", "lookup")[1] == "lookup"
+
+
+ANSWERS = [[random.Random(seed).randrange(5) for _ in range(seed % 23)] for seed in range(40)]
+
+
+def test_a_history_forgets_the_oldest_and_nothing_else(tmp_path: Path) -> None:
+    """Catches counts that are not taken back, or of the wrong answer, and a file that holds something else."""
+    history = dsbd.History(most_tokens=100)
+    for answer in ANSWERS:
+        history.add(answer, [4, 3])
+    kept = next(ANSWERS[at:] for at in range(40) if sum(map(len, ANSWERS[at:])) <= 100)
+    expected = dsbd.History(most_tokens=100)
+    for answer in kept:
+        expected.add(answer, [4, 3])
+    history.save(tmp_path / "answers.json")
+    for one in (history, dsbd.History.load(tmp_path / "answers.json")):
+        assert len(one) == sum(map(len, kept))
+        assert {key: unpacked(value) for key, value in vars(one.continuations)["_table"].items()} == {
+            key: unpacked(value) for key, value in vars(expected.continuations)["_table"].items()
+        }
+    history.add(range(1000))
+    assert len(history) == 100
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "no dsbd-history/1"),
+        ('{"format": "dsbd-trace/2"}', "format is 'dsbd-trace/2'"),
+        ('{"format": "dsbd-history/1", "most_tokens": 0, "answers": []}', "most_tokens is 0; allowed"),
+        (
+            '{"format": "dsbd-history/1", "most_tokens": 9, "answers": [{"ids": [1.5], "context": []}]}',
+            "give a list of ids",
+        ),
+        (
+            '{"format": "dsbd-history/1", "most_tokens": 9, "answers": [{"ids": [-1], "context": []}]}',
+            "give a list of ids",
+        ),
+        ('{"format": "dsbd-history/1", "most_tokens": 9, "answers": [3]}', "no dsbd-history/1"),
+    ],
+)
+def test_a_file_that_is_no_history_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    """Catches a file of another kind that is read, or that ends in an error of Python."""
+    (tmp_path / "answers.json").write_text(content)
+    with pytest.raises(dsbd.SettingsError, match=message):
+        dsbd.History.load(tmp_path / "answers.json")
+
+
+def test_a_history_stays_small() -> None:
+    """Catches an index that keeps 100,000 tokens in more than 50 MB: random ones share no context."""
+    source, history = random.Random(0), dsbd.History()
+    tracemalloc.start()
+    for _ in range(100):
+        history.add([source.randrange(50_000) for _ in range(100)])
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 10 * size < 50e6
+
+
+REFUSED = [
+    ({"guess": ""}, "guess is ''; give a text"),
+    ({"guess": [""]}, "none empty"),
+    ({"guess": 7}, "guess is 7; give a text, ids"),
+    ({"guess": [999_999]}, "guess has ids from 999999 to 999999; allowed are 0 to 259"),
+    ({"guess": [[3, -1]]}, "guess has ids from -1 to 3"),
+    ({"history": "a.json"}, "history is 'a.json'; give a dsbd.History"),
+    ({"guess": "a", "method": "beam_sampling"}, "method beam_sampling drafts nothing here; leave it out"),
+    ({"guess": "a", "draft_depth": 0}, "drafts nothing here"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED, ids=str)
+def test_a_guess_that_cannot_serve_is_refused(options: dict, message: str, pair: Pair) -> None:
+    """Catches a guess that is ignored, or ids that the target lacks."""
+    with pytest.raises(dsbd.SettingsError, match=message):
+        dsbd.decode(pair, "a b", **options)
+
+
+def test_nothing_of_an_answer_outlives_its_decode() -> None:
+    """Catches a store that callers share: the second decode of a prompt takes as many passes as the first, unless its
+    caller brings a history."""
+    pair, history = replace(toy_pair(), draft=None), dsbd.History()
+
+    def decode(**known):
+        return dsbd.decode(pair, "a b a", max_new_tokens=24, min_width=1, max_width=1, **known)
+
+    alone = decode(history=dsbd.History()), decode(history=dsbd.History())
+    own = decode(history=history), decode(history=history)
+    last = decode(history=dsbd.History())
+    assert len({one.stats.iterations for one in (*alone, own[0], last)}) == 1
+    assert own[1].stats.iterations < last.stats.iterations / 1.5
+    assert len({one.text for one in (*alone, *own, last)}) == 1
+    assert len(history) == 2 * len(last.token_ids)
+
+
+@pytest.mark.parametrize("settings", [{"min_width": 2, "max_width": 2}, {"method": "specinfer"}, {}], ids=str)
+def test_a_guess_beside_a_draft_model_is_checked_first(settings: dict) -> None:
+    """Catches a draft model that is asked where the guess is sure, or that misses the layers between, and a trace with
+    a guess that does not follow or is not replayed."""
+    pair, options = toy_pair(), {"max_new_tokens": 24, "seed": 1, **settings}
+    plain = dsbd.decode(pair, "a b a", **options)
+    result = dsbd.decode(pair, "a b a", guess=[plain.token_ids], record=True, **options)
+    assert result.stats.draft_calls / result.stats.layers < plain.stats.draft_calls / plain.stats.layers
+    assert dsbd.verify_trace(result.trace).failure is None
+    loaded = dsbd.Trace.loads(result.trace.dumps())
+    assert loaded.guess == [plain.token_ids]
+    assert replay(loaded, pair) == {"difference": None, "largest": pytest.approx(0, abs=1e-6)}
+    history = dsbd.History()
+    history.add(plain.token_ids)
+    remembered = dsbd.decode(pair, "a b a", history=history, record=True, **options).trace
+    assert remembered.history == len(plain.token_ids)
+    assert dsbd.verify_trace(remembered).failure is None
+    difference = replay(remembered, pair)["difference"]
+    assert difference is None if "max_width" in settings else "came from a history" in difference

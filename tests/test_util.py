@@ -4,14 +4,11 @@ import os
 import re
 import resource
 import signal
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from dsbd import util
 from dsbd.util import write_file
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,18 +82,3 @@ def test_what_is_no_file(tmp_path):
         with pytest.raises(OSError, match="directory"):
             write_file(wrong, "new")
     assert not list(tmp_path.glob("*.part"))
-
-
-def test_what_killed_runs_left_goes_with_the_next_write(tmp_path):
-    """Catches parts that stay for ever, and a part that is removed while another run writes it."""
-    path, other = tmp_path / "out", tmp_path / "other"
-    code = "import os, sys; from dsbd.util import write_file; os.fsync = lambda _: os.kill(os.getpid(), 9)"
-    for _ in range(2):
-        killed = subprocess.run([sys.executable, "-c", f"{code}; write_file(sys.argv[1], 'x')", str(path)], cwd=ROOT)
-        assert killed.returncode == -signal.SIGKILL
-        assert len(list(tmp_path.iterdir())) == 1
-    with util.part_of(other) as theirs:
-        write_file(other, "first")
-        theirs.replace(other)
-    write_file(path, "new")
-    assert sorted(tmp_path.iterdir()) == [other, path]

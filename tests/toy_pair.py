@@ -108,7 +108,7 @@ class Digits:
     def __init__(self, bos: int | None, eos: int | None) -> None:
         self.bos_token_id, self.eos_token_id = bos, eos
 
-    def __call__(self, prompt: str) -> SimpleNamespace:
+    def __call__(self, prompt: str, **_: object) -> SimpleNamespace:
         return SimpleNamespace(input_ids=[int(digit) for digit in prompt])
 
     def decode(self, ids, **_: object) -> str:

@@ -11,7 +11,7 @@ from dsbd.errors import needs
 
 if TYPE_CHECKING:
     from visualize.embed import embed_snippet, show
-    from visualize.figures.benchmark import pareto_figure, speed_figure
+    from visualize.figures.benchmark import pareto_figure
     from visualize.figures.trace import decode_figure, forest_figure, width_figure
     from visualize.forest import forest_graph
     from visualize.pages.lesson_page import export_lesson
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "svg": "forest_svg forest_text",
     "embed": "embed_snippet show",
-    "figures.benchmark": "pareto_figure speed_figure",
+    "figures.benchmark": "pareto_figure",
     "figures.trace": "decode_figure forest_figure width_figure",
     "forest": "forest_graph",
     "pages.lesson_page": "export_lesson",
@@ -34,7 +34,7 @@ _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "decode_figure", "embed_snippet", "export_html", "export_lesson", "export_site", "forest_figure", "forest_graph",
-    "forest_svg", "forest_text", "pareto_figure", "show", "speed_figure", "viewer_assets", "width_figure",
+    "forest_svg", "forest_text", "pareto_figure", "show", "viewer_assets", "width_figure",
 ]  # fmt: skip
 
 

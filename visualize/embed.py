@@ -5,17 +5,18 @@ picture remains; where HTML is not shown at all, the text is.
 """
 
 import base64
-import html
 import json
 import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from markupsafe import Markup
+
 from dsbd.errors import ArgumentError
 from dsbd.results import brief
 from dsbd.tracing.trace import Trace
 from visualize.forest import Source, check_index, load_trace, steps_of
-from visualize.pages.document import page_file, script
+from visualize.pages.document import fragment
 from visualize.pages.site import html_page
 from visualize.svg import forest_svg, forest_text
 from visualize.words import Words
@@ -24,7 +25,6 @@ Kind = Literal["iframe", "jupyter", "reveal"]
 _ADDRESS = re.compile(r"https?://\S+|(?!\w+:)\S+\.html?(#\S*)?", re.IGNORECASE)
 SLIDE_HEIGHT = 620  # pixels of the frame on a slide, which shows only sentence, forest and card
 LEAST_HEIGHT, MOST_HEIGHT, MOST_STEPS = 200, 4000, 200
-_STEP = '<span class="fragment dsbd-step"></span>'
 HEIGHT = 720  # pixels of other frames, which show the whole decode and the controls too
 
 
@@ -48,7 +48,9 @@ class Shown:
         iterations = self.trace.iterations[self.iteration : self.iteration + 1]
         steps = sum(len(steps_of(one, self.trace.settings)) for one in iterations)
         place = f"iteration={self.iteration + 1}&step={max(steps, 1)}"
-        return _framed(html_page(self.trace, language=self.language, place=place), self._svg(), self.height)
+        page, svg = html_page(self.trace, language=self.language, place=place), self._svg()
+        picture = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+        return str(fragment("frame.html", page=page, picture=picture, height=self.height))
 
     def _svg(self) -> str:
         return forest_svg(self.trace, self.iteration, language=self.language)
@@ -75,19 +77,6 @@ def show(source: Source, *, language: str = "en", iteration: int = 0, height: in
         check_index("iteration", iteration, "this trace", len(trace.iterations))
     check_whole("height", height, LEAST_HEIGHT, MOST_HEIGHT)
     return Shown(trace, iteration, Words(language).language, height)
-
-
-def _framed(page: str, svg: str, height: int) -> str:
-    """Return HTML: a page in a frame over its picture, which shows if the frame is removed."""
-    picture = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    cell = "grid-area:1/1;width:100%;"
-    return (
-        '<div style="display:grid;grid-template-columns:minmax(0,1fr)">'
-        f'<img alt="DSBD viewer: the forest of one iteration" src="data:image/svg+xml;base64,{picture}" '
-        f'style="{cell}width:auto;max-width:100%;max-height:{height}px;background:#fff">'
-        f'<iframe title="DSBD viewer" srcdoc="{html.escape(page)}" height="{height}" '
-        f'style="{cell}height:{height}px;border:0;background:#fffffe;z-index:1" allowfullscreen></iframe></div>'
-    )
 
 
 def check_whole(name: str, value: int, least: int, most: int) -> None:
@@ -137,13 +126,5 @@ def embed_snippet(
     page += "?bare" if deck and "?" not in page else ""
     place = place or (f"iteration={iteration + 1}&step={step + 1}" if iteration or step else "")
     url = f"{page}#{place}" if place else page
-    if kind == "jupyter":
-        call = f'IFrame({json.dumps(url)}, width="100%", height={height})'
-        return f"from IPython.display import IFrame\n\n{call}\n"
-    mark = ' class="dsbd-frame"' if deck else ' loading="lazy"'
-    attributes = f'title="{html.escape(title)}" width="100%" height="{height}" style="border:0"{mark} allowfullscreen'
-    frame = f'<iframe src="{html.escape(url)}" {attributes}></iframe>'
-    if deck:
-        opening = f'<section data-dsbd-it="{iteration}" data-dsbd-step="{step}">'
-        return f"{opening}\n{frame}\n{_STEP * steps}\n</section>\n{script(page_file('deck.js'))}\n"
-    return f"{frame}\n"
+    values = {"url": url, "json": Markup(json.dumps(url)), "title": title, "height": height, "iteration": iteration}
+    return f"{fragment('snippet.html', kind=kind, step=step, steps=steps, **values).strip()}\n"

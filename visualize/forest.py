@@ -69,7 +69,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Width:
+class LayerWidth:
     """The width of a verified layer, and the probabilities that decided it."""
 
     layer: int
@@ -280,10 +280,10 @@ def _looks_of(iteration: IterationRecord, index: Mapping[int, NodeRecord], steps
     return forest
 
 
-def _width(layer: Layer, settings: ResolvedSettings) -> Width:
+def _width(layer: Layer, settings: ResolvedSettings) -> LayerWidth:
     distribution, is_free = layer.accepted_distribution, layer.kind == "bonus" and layer.layer > 1
     chances = tuple(min(1.0, math.fsum(distribution[k:])) for k in range(1, layer.draws_planned + 1))
-    return Width(layer.layer, layer.width, is_free, chances, settings.width_threshold if chances else None, layer)
+    return LayerWidth(layer.layer, layer.width, is_free, chances, settings.width_threshold if chances else None, layer)
 
 
 def _best_so_far(trace: Trace, tree: nx.DiGraph) -> int:

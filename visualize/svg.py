@@ -1,14 +1,14 @@
 """The forest of one iteration as static SVG and as text; and the sizes and words that the Plotly figures share."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import networkx as nx
 
 from dsbd.tracing.records import Trial
 from visualize.files import TEMPLATES
-from visualize.forest import Source, Width, check_index, forest_graph, load_trace, text_of
+from visualize.forest import LayerWidth, Source, check_index, forest_graph, load_trace, text_of
 from visualize.theme import FONT, MARK_OF, MARKS, MONOSPACE, SIZES, STYLES, YIELDED, Theme, palette
 from visualize.tokens import columns
 from visualize.words import Words, number
@@ -37,62 +37,23 @@ def forest_svg(
         ArgumentError: ``theme`` or ``language`` is unknown.
     """
     trace, words = load_trace(source), Words(language)
-    template, look = TEMPLATES.get_template("forest.svg"), {
-        "colors": palette(theme), "theme": theme, "font": FONT["family"], "monospace": MONOSPACE,
-        "label_gap": SIZES.label_gap, "label_drop": SIZES.label_drop, "band": round(SIZES.band_width * PITCH, 1),
-    }  # fmt: skip
+    template, values = TEMPLATES.get_template("forest.svg"), dict[str, Any](
+        colors=palette(theme), theme=theme, font=FONT["family"], monospace=MONOSPACE, words=words, sizes=SIZES,
+        pitch=PITCH, x=_x, y=_y, styles=STYLES, mark_of=MARK_OF, yielded=YIELDED, size_factor=size_factor,
+        layer_title=layer_title, caption=caption, label_of=label_of, facts_of=facts_of,
+    )  # fmt: skip
     if not trace.iterations:
-        empty = words("ui.empty")
-        return template.render(look, width=480, height=120, bottom=120, title=empty, empty=empty)
+        return template.render(values, width=480, height=120, bottom=120, title=words("ui.empty"), forest=None)
     forest = forest_graph(trace, iteration, step=step)
     width, height = size_of(forest)
     widths = {one.layer: one for one in forest.graph["layers"]}
     drafted = set() if step is None else {node["column"] for node in forest.nodes.values()} - {0}
     legend, lines = _legend(forest, width, height, words)
     return template.render(
-        look, width=width, height=height, bottom=height + LEGEND * lines + 12, title=describe(forest, words), empty="",
-        layers=[_layer(layer, widths.get(layer), forest, words) for layer in sorted(drafted | set(widths))],
-        edges=[_edge(edge, forest.nodes[below]["state"]) for below, edge in edges_of(forest, words)],
-        nodes=[_node(id_, node, theme, words) for id_, node in forest.nodes.items()],
-        legend=legend,
+        values, width=width, height=height, bottom=height + LEGEND * lines + 12, title=describe(forest, words),
+        forest=forest, layers=[(layer, widths.get(layer)) for layer in sorted(drafted | set(widths))],
+        edges=edges_of(forest, words), legend=legend,
     )  # fmt: skip
-
-
-def _layer(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) -> dict[str, Any]:
-    """Return the column of a layer, its title, and P(accepted >= k) as bars."""
-    chances = width.chances if width else ()
-    each = min(0.62 * PITCH, 16.0 * len(chances)) / max(len(chances), 1)
-    x = _x(layer + SIZES.band_start)
-    return {
-        "x": x,
-        "title": layer_title(layer, width, forest, words),
-        "caption": caption(width, words) if width else "",
-        "bars": [(x + 10 + k * each, chance, width and k < width.width) for k, chance in enumerate(chances)],
-        "bar": SIZES.bar * each,
-        "threshold": width.threshold if width and chances else None,
-        "reach": len(chances) * each + 6,
-    }
-
-
-def _edge(edge: Sequence[Point], state: str) -> dict[str, Any]:
-    (x0, y0), (bend, _), (x1, y1) = ((_x(x), _y(y)) for x, y in edge)
-    middle, style = round((bend + x1) / 2, 1), STYLES[MARK_OF[state]]
-    path = f"M{x0},{y0}H{bend}C{middle},{y0} {middle},{y1} {x1},{y1}"
-    return {"path": path, "style": style, "dashes": SIZES.dashes[style.dash], "is_strong": state in YIELDED}
-
-
-def _node(id_: int, node: Attributes, theme: Theme, words: Words) -> dict[str, Any]:
-    style, is_settled = STYLES[MARK_OF[node["state"]]], node["state"] in (*YIELDED, "input")
-    return {
-        "x": _x(node["column"]),
-        "y": _y(node["row"]),
-        "style": style,
-        "radius": style.size * size_factor(node) / 2,
-        "color": palette(theme).ink if is_settled else style.color(theme),
-        "size": 10 if node["state"] == "cover" else 12.5,
-        "label": label_of(id_, node, words),
-        "facts": "\n".join(facts_of(id_, node, words)),
-    }
 
 
 def _legend(forest: nx.DiGraph, width: int, height: int, words: Words) -> tuple[list[dict[str, Any]], int]:
@@ -175,7 +136,7 @@ def describe(forest: nx.DiGraph, words: Words) -> str:
     )
 
 
-def layer_title(layer: int, width: Width | None, forest: nx.DiGraph, words: Words) -> str:
+def layer_title(layer: int, width: LayerWidth | None, forest: nx.DiGraph, words: Words) -> str:
     """Name a layer, and the position of its tokens in the text where it differs; a free layer has no room for it."""
     if width and width.is_free:
         return words("layer.bonus", layer=layer)
@@ -183,7 +144,7 @@ def layer_title(layer: int, width: Width | None, forest: nx.DiGraph, words: Word
     return words("layer.place", title=title, position=before + layer) if before else title
 
 
-def caption(width: Width, words: Words) -> str:
+def caption(width: LayerWidth, words: Words) -> str:
     """Write the width of a layer, and the probability that so many of its guesses are accepted."""
     count, text = width.width, words("width.given", width=width.width)
     if not 0 < count <= len(width.chances):

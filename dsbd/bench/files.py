@@ -1,9 +1,10 @@
-"""Files of questions: JSON and JSON lines, and fields of their entries. Every error names the file and the line."""
+"""Files of questions: JSON and JSON lines, and fields of their entries. Every error names the file."""
 
 import io
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,12 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, entry
 
 
-def text_in(where: str, entry: Any, name: str, *, id: Any = None) -> str:
+def text_in(where: str, entry: dict[str, Any], name: str, *, id: Any = None) -> str:
     """Return a field of an entry: a text that is not blank. With an ``id``, its default, it may be a whole number too.
 
     Raises: TaskError: it is no such text; the message begins with ``where`` the entry stands.
     """
-    value, also = _field(where, entry, name, id), "" if id is None else ", or a whole number"
+    value, also = entry.get(name, id), "" if id is None else ", or a whole number"
     if also and isinstance(value, int) and not isinstance(value, bool):
         return f"{value}"
     if not isinstance(value, str) or not value.strip():
@@ -65,18 +66,13 @@ def text_in(where: str, entry: Any, name: str, *, id: Any = None) -> str:
     return value
 
 
-def list_in(where: str, entry: Any, name: str) -> list[Any]:
-    """Return a field of an entry that is a list. Raises: TaskError."""
-    value = _field(where, entry, name)
-    if not isinstance(value, list):
-        raise TaskError(f"{where}: {name} is {value!r:.100}; write a list")
-    return value
-
-
-def _field(where: str, entry: Any, name: str, default: Any = None) -> Any:
-    if not isinstance(entry, dict):
-        raise TaskError(f"{where}: {entry!r:.100}; write an object with {name}")
-    return entry.get(name, default)
+@contextmanager
+def in_format_of(where: str, remedy: str) -> Iterator[None]:
+    """Turn what goes wrong with a published file into an error with its remedy. Raises: TaskError."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise TaskError(f"{where} is not in the format of the task ({error!r}); give {remedy}") from error
 
 
 def path_of(task: str, data: str | Path | None, remedy: str) -> Path:

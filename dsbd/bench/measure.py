@@ -17,6 +17,7 @@ import torch
 
 from dsbd.api import READING, decode
 from dsbd.bench.systems import System
+from dsbd.drafts.history import History
 from dsbd.errors import SettingsError
 from dsbd.iteration import Iteration
 from dsbd.machine import memory_errors, synchronise, without_warnings
@@ -43,6 +44,7 @@ def measure(
     stop: Sequence[str] = (),
     cancel: Callable[[], bool] | None = None,
     observers: Sequence[Observer] = (),
+    history: History | None = None,
 ) -> dict[str, Any]:
     """Decode once and return what a :class:`~dsbd.bench.records.Run` says of it.
 
@@ -57,7 +59,13 @@ def measure(
     with memory_errors(READING):
         window = value_of(pair.used_by(settings).fitting(ids, settings.max_new_tokens, cancel_check(cancel)))
     if system.is_ours:
-        options: dict[str, Any] = {"stop": stop, "observers": observers, "chat": chat, "cancel": cancel}
+        options: dict[str, Any] = {
+            "stop": stop,
+            "observers": observers,
+            "chat": chat,
+            "cancel": cancel,
+            "history": history,
+        }
         result, seconds = _clocked(pair, lambda: decode(pair, prompt, settings, **options))
         token_ids = list(result.token_ids)
         names = ("layers", "target_calls", "prefill_seconds", "iterations", "accepted", "rejected", "mean_width",
@@ -65,7 +73,9 @@ def measure(
         counts = {name: getattr(result.stats, name) for name in names}
     else:
         with as_shipped(pair):
-            (token_ids, counts), seconds = _clocked(pair, lambda: generate(pair, ids, system.method, settings, stop))
+            (token_ids, counts), seconds = _clocked(
+                pair, lambda: run_transformers(pair, ids, system.method, settings, stop)
+            )
     prefix = None if window.memory is None else window.memory.embedding
     weight, limit = log_likelihood(pair.target, window.ids, token_ids, prefix), settings.max_new_tokens
     return counts | {
@@ -105,7 +115,7 @@ def log_likelihood(
 
 
 @torch.inference_mode()
-def generate(
+def run_transformers(
     pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, stop: Sequence[str] = ()
 ) -> tuple[list[int], dict[str, Any]]:
     """Run ``transformers.generate``; only a method of one sequence stops at one of ``stop``.

@@ -1,7 +1,7 @@
 """A race: a benchmark that also keeps, for each system, a timeline of its decode of the first prompt.
 
 for step in race(pair, systems(["beam_sampling", "dsbd:exact"], {}), ["Once upon a time"], rounds=3):
-    ...  # Progress, again and again; and last a Race
+    ...  # progress, again and again; and last a Race
 """
 
 import codecs
@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from typing import cast
 
 from dsbd.bench.benchmark import Benchmark, Item, Turn, require_runnable, run_benchmark
-from dsbd.bench.records import Answer, Commit, Phase, Progress, Race, Run, Span, Timeline
+from dsbd.bench.records import Answer, BenchmarkProgress, Commit, Phase, Race, Run, Span, Timeline
 from dsbd.bench.statistics import make_table
 from dsbd.bench.systems import BASELINE, System, require_count
 from dsbd.bench.task import Question, Task
@@ -32,7 +32,7 @@ def race(
     task: Task | None = None,
     rounds: int = 3,
     cancel: Callable[[], bool] | None = None,
-) -> Iterator[Progress | Race]:
+) -> Iterator[BenchmarkProgress | Race]:
     """Run every system ``rounds`` times on every prompt, each time with another seed; closing the iterator stops it.
 
     ``prompts`` are texts, or questions of the task that scores the answers; without one, perplexity stands for quality.
@@ -62,7 +62,7 @@ def race(
     return _race(pair, benchmark, cancel)
 
 
-def _race(pair: Pair, benchmark: Benchmark, cancel: Callable[[], bool] | None) -> Iterator[Progress | Race]:
+def _race(pair: Pair, benchmark: Benchmark, cancel: Callable[[], bool] | None) -> Iterator[BenchmarkProgress | Race]:
     runs, observers = list[Run](), dict[tuple[str, int], TimelineObserver]()
 
     def observe(turn: Turn) -> list[TimelineObserver]:

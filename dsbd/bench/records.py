@@ -22,7 +22,7 @@ Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
-class Progress:
+class BenchmarkProgress:
     """How far a benchmark is: decodes done, in all, what is next (``auto``, ``warm-up`` or ``decode``), and by whom."""
 
     done: int

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsbd.bench.records import Difference, Interval, Mean, Ratio, Row, Run, Table
 from dsbd.bench.task import Task
@@ -162,7 +162,16 @@ def _student_inside(bound: float, degrees: int) -> float:
     return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
 
 
-def make_table(runs: Sequence[Run], task: Task, baseline: str, conditions: Mapping[str, Any] | None = None) -> Table:
+class TaskName(NamedTuple):
+    """What a table says of a task."""
+
+    name: str
+    main_metric: str
+
+
+def make_table(
+    runs: Sequence[Run], task: Task | TaskName, baseline: str, conditions: Mapping[str, Any] | None = None
+) -> Table:
     """Return the table of a task's runs, its rows in the order in which systems come in them.
 
     Without a metric, perplexity stands for quality. Intervals are over questions, clustered as the task says; of a

@@ -1,11 +1,11 @@
 """What a benchmark measures: systems made from methods, named points and settings. Needs no torch."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from dsbd.errors import SettingsError
-from dsbd.methods import DRAFTING_METHODS, READS
+from dsbd.methods import DRAFTING_METHODS, READS, needs_draft_model
 from dsbd.settings import AUTO, AUTO_FIELDS, EVERY_METHOD, FIELDS, METHODS, DecodingSettings
 
 BASELINE = "beam_sampling"
@@ -44,6 +44,8 @@ class System:
     """For ``transformers`` those of our method that it corresponds to."""
     auto_reason: str | None = None
     """Why ``auto`` resolved to these settings; None if nothing is ``auto``, or it is not resolved yet."""
+    history: bool = False
+    """Whether it guesses from its own earlier answers, too."""
 
     @property
     def is_ours(self) -> bool:
@@ -89,6 +91,18 @@ def _system(method: str, point: str, values: Mapping[str, Any]) -> System:
     beams = values.get("num_beams", DecodingSettings.num_beams)
     fixed = {name: beams if value == "num_beams" else value for name, value in POINTS.get(point, {}).items()}
     return System(f"{method} {point}".strip(), method, DecodingSettings(**{"method": own, **taken, **fixed}))
+
+
+def with_history(chosen: Sequence[System]) -> tuple[System, ...]:
+    """Return the systems, of which those that can guess from their earlier answers do; their names say so.
+
+    Raises:
+        SettingsError: none can.
+    """
+    able = [one for one in chosen if one.is_ours and needs_draft_model(one.settings) and one.method != "mjsd"]
+    if not able:
+        raise SettingsError("history is given, and none of the methods drafts; add one, such as dsbd:exact")
+    return tuple(replace(one, name=f"{one.name} + history", history=True) if one in able else one for one in chosen)
 
 
 def require_names(what: str, names: Sequence[str], known: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dsbd.bench.files import json_lines, list_in, path_of, read_json, read_text, text_in
+from dsbd.bench.files import in_format_of, json_lines, path_of, read_json, read_text, text_in
 from dsbd.bench.sql import QueryLimits, Row, orders_rows, run_query, same_rows
 from dsbd.bench.task import Question, QuestionList, Task, in_order
 from dsbd.errors import QueryError, TaskError
@@ -105,11 +105,11 @@ class MtBench(QuestionList):
         """Read the prompts of the official JSON-lines file. Raises: TaskError."""
         path, questions = path_of(self.name, data, MT_BENCH), []
         for line, entry in json_lines(path):
-            where = f"{path}, line {line}"
-            turns = [text_in(where, {"a turn": turn}, "a turn") for turn in list_in(where, entry, "turns")]
-            if not turns:
-                raise TaskError(f"{where}: turns is []; give {MT_BENCH}")
-            questions.append(Question(text_in(where, entry, "question_id", id=line), turns[0]))
+            with in_format_of(f"{path}, line {line}", MT_BENCH):
+                turns = entry["turns"]
+                if not isinstance(turns, list) or not isinstance(turns[0], str):
+                    raise TypeError("its first turn is no text")
+                questions.append(Question(f"{entry.get('question_id', line)}", turns[0]))
         super().__init__(in_order(questions))
 
 
@@ -127,12 +127,11 @@ class Gsm8k(QuestionList):
         """Read the questions of the official JSON-lines file. Raises: TaskError."""
         path, questions = path_of(self.name, data, GSM8K), []
         for line, entry in json_lines(path):
-            where = f"{path}, line {line}"
-            question, answer = text_in(where, entry, "question"), text_in(where, entry, "answer")
-            _, mark, right = answer.rpartition("#### ")
-            if not mark or _last_number(right) is None:
-                raise TaskError(f"{where}: answer is {answer!r:.100}; write #### and a number at its end")
-            prompt = f"{question}\nThink step by step. The last number that you write is your answer."
+            with in_format_of(f"{path}, line {line}", GSM8K):
+                _, mark, right = entry["answer"].rpartition("#### ")
+                if not mark or _last_number(right) is None:
+                    raise TypeError("no number behind ####")
+                prompt = entry["question"] + "\nThink step by step. The last number that you write is your answer."
             questions.append(Question(f"{line}", prompt, (right,)))
         super().__init__(in_order(questions))
 
@@ -165,34 +164,31 @@ class Squad(QuestionList):
     def __init__(self, data: str | Path | None) -> None:
         """Read the questions of the official JSON file. Raises: TaskError."""
         path = path_of(self.name, data, SQUAD)
-        super().__init__(in_order(_squad_questions(path, read_json(path))))
+        with in_format_of(f"{path}", SQUAD):
+            super().__init__(in_order(_squad_questions(read_json(path))))
 
     def score(self, question: Question, answer: str) -> tuple[float, str]:
         """Score 1 for any of the right answers, compared after the normalisation."""
         return float(_squad_plain(answer) in map(_squad_plain, question.references)), ""
 
 
-def _squad_questions(path: Path, content: Any) -> Iterator[Question]:
+def _squad_questions(content: Any) -> Iterator[Question]:
     head = read_text(asset_path("tasks/squad/head.txt")).rstrip()
-    for article in list_in(f"{path}", content, "data"):
-        title = text_in(f"{path}, an article", article, "title")
-        for paragraph in list_in(where := f"{path}, article {title!r:.100}", article, "paragraphs"):
-            passage = " ".join(text_in(where, paragraph, "context").split("\n")).strip()
-            cluster = f"{title}/{hashlib.sha256(passage.encode()).hexdigest()[:12]}"
-            for entry in list_in(where, paragraph, "qas"):
-                id = text_in(where, entry, "id", id="")
-                named = f"{path}, question {id!r:.100}"
-                question = " ".join(text_in(named, entry, "question").split())
+    for article in content["data"]:
+        for paragraph in article["paragraphs"]:
+            passage = paragraph["context"].replace("\n", " ").strip()
+            cluster = f"{article['title']}/{hashlib.sha256(passage.encode()).hexdigest()[:12]}"
+            for entry in paragraph["qas"]:
+                question = " ".join(entry["question"].split())
                 prompt = f"{head} {passage}\nQuestion: {question}\nAnswer:"
-                yield Question(id, prompt, _squad_answers(named, entry), cluster)
+                yield Question(f"{entry['id']}", prompt, _squad_answers(entry), cluster)
 
 
-def _squad_answers(where: str, entry: Any) -> tuple[str, ...]:
+def _squad_answers(entry: Any) -> tuple[str, ...]:
     """Return the right answers in which the normalisation leaves a word: an empty answer would be right otherwise."""
-    texts = [text_in(where, answer, "text") for answer in list_in(where, entry, "answers")]
-    answers = tuple(text for text in texts if _squad_plain(text))
+    answers = tuple(one["text"] for one in entry["answers"] if _squad_plain(one["text"]))
     if not answers:
-        raise TaskError(f"{where}: no right answer with a word in {texts!r:.100}; give {SQUAD}, not a later version")
+        raise TypeError(f"question {entry['id']!r:.100} has no right answer with a word, as in later versions")
     return answers
 
 
@@ -318,11 +314,9 @@ class Spider(QuestionList):
         """Read the questions of :data:`SPIDER`, and find their databases. Raises: TaskError."""
         folder = path_of(self.name, data, SPIDER)
         self._folder = folder / "database"
-        try:
+        with in_format_of(f"{folder}", SPIDER):
             schemas = {schema["db_id"]: _schema(schema) for schema in read_json(folder / "tables.json")}
             super().__init__(in_order(_spider_questions(folder / "dev.json", schemas)))
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise TaskError(f"{folder} is not in the format of Spider ({error!r}); give {SPIDER}") from error
         missing = [one.cluster for one in self._questions if not self._database(one).is_file()]
         if missing:
             raise TaskError(f"{self._folder} has no {missing[0]}/{missing[0]}.sqlite; give {SPIDER}")

@@ -1,4 +1,4 @@
-"""The flags that name a pair, and loading it; what precedes a decode; checks of paths that a user types."""
+"""The flags of a pair, and of a file that is resumed or shared; what precedes a decode; checks of typed paths."""
 
 import argparse
 import os
@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.errors import PairError
-from dsbd.util import BUNDLED_PAIRS, SMOLLM2, ProgressLine
+from dsbd.bench.record_file import Shard, shard_of
+from dsbd.errors import PairError, SettingsError
+from dsbd.util import BUNDLED_PAIRS, SMOLLM2, ProgressLine, check_output
 
 if TYPE_CHECKING:
     from dsbd.api import DecodeRequest
@@ -94,11 +95,51 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     add("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     add("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
     add("--engine", default="auto", help="auto, eager, traced, onnx, graph (auto)")
-    add("--weights", default="auto", help="float, or int8: rounded to eight bits, on a CPU (auto: int8 for smollm2)")
+    what = "float, or int8, on a CPU: eight bits; guesses may change the text of a seed (auto: int8 for smollm2)"
+    add("--weights", default="auto", help=what)
     what = "folder of a memory of the target: a prompt beyond the context is read into it"
     add("--memory", type=path_or_id, metavar="PATH", help=what)
     what = "send a prompt as a user's turn (where the model has a chat template)"
     add("--chat", action=argparse.BooleanOptionalAction, help=what)
+
+
+def add_output_flags(parser: argparse.ArgumentParser) -> None:
+    """Add ``--output``, ``--resume`` and ``--shard``."""
+    add = parser.add_argument
+    add("--output", type=output_file, metavar="FILE", help="write one line of JSON per decode, as soon as it is made")
+    add("--resume", action="store_true", help="go on with the file of an earlier run, if there is one")
+    what = "of n processes, the i-th from 0, each with a file of its own (as torchrun or an array of SLURM says)"
+    add("--shard", metavar="I/N", help=what)
+
+
+def add_batch_flag(parser: argparse.ArgumentParser) -> None:
+    """Add ``--batch``."""
+    what = "decodes at the same time, which share forwards; fewer where the memory holds no more (1)"
+    parser.add_argument("--batch", type=int, default=1, metavar="N", help=what)
+
+
+def output_of(parsed: argparse.Namespace, alone: bool = False) -> tuple[str | None, Shard]:
+    """Return the file that this process writes, None for none, and its shard.
+
+    Raises: SettingsError, ArgumentError: there cannot be such a file; or processes share a machine that is to be one's
+        ``alone``.
+    """
+    shard = shard_of(parsed.shard, os.environ)
+    if alone and shard.count > 1 and os.environ.get("LOCAL_WORLD_SIZE") != "1":
+        raise SettingsError(
+            f"this is one of {shard.count} processes, and on one machine they slow each other down; start one on each "
+            "machine (torchrun --nproc_per_node 1), or a single one (--shard 0/1)"
+        )
+    if parsed.output is None:
+        for flag, is_given in (("--resume", parsed.resume), ("a shard", shard.count > 1)):
+            if is_given:
+                raise SettingsError(f"{flag} needs a file to write to; give --output FILE")
+        return None, shard
+    path = shard.file(parsed.output)
+    check_output(path, "JSON lines")
+    if Path(path).exists() and not parsed.resume:
+        raise SettingsError(f"{path!r} exists; go on with it by --resume, or name another --output")
+    return path, shard
 
 
 def pair_of(parsed: argparse.Namespace) -> "Pair":

@@ -73,7 +73,7 @@ def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
     Returns:
         ``difference``: the first one, None if there is none. ``largest``: that of two probabilities.
     """
-    from dsbd.api import decode, stream
+    from dsbd.api import stream
 
     pieces = [piece.token_id for piece in trace.prompt.pieces]
     prompt: Prompt = trace.prompt.text
@@ -81,7 +81,9 @@ def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
     if trace.prompt.memory is None and pair.encode(prompt, chat=False) != pieces:
         chat = pair.detokenize(pieces) != prompt
         prompt = prompt if chat else pieces  # it was given as ids, or as messages
-    for update in stream(pair, prompt, trace.settings, record=True, chat=chat, stop=trace.stop):
+    if trace.history:
+        return _replayed_alone(trace, pair, prompt, chat, 0.0)
+    for update in stream(pair, prompt, trace.settings, record=True, chat=chat, stop=trace.stop, guess=trace.guess):
         again = update.result.trace if update.result is not None else None
     assert again is not None, "the last update carries the result"
     if [piece.token_id for piece in again.prompt.pieces] != pieces:
@@ -96,12 +98,24 @@ def replay(trace: "Trace", pair: "Pair") -> dict[str, Any]:
         return {"difference": f"it ends after {len(again.iterations)} iterations", "largest": largest}
     if trace.result is not None and again.result is not None and trace.result.token_ids != again.result.token_ids:
         return {"difference": "it returns other tokens", "largest": largest}
+    if largest > CLOSE:
+        return {"difference": f"probabilities differ by {largest:.1g}", "largest": largest}
+    return _replayed_alone(trace, pair, prompt, chat, largest)
+
+
+def _replayed_alone(trace: "Trace", pair: "Pair", prompt: "Prompt", chat: bool, largest: float) -> dict[str, Any]:
+    """Decode coupled draws again without guesses, and compare the text."""
+    from dsbd.api import decode
+
+    difference = None
     if trace.result is not None and trace.settings.forest == "coupled":
         settings = replace(trace.settings, draft_depth=0, depth_costs=None)
         alone = decode(pair, prompt, settings, chat=chat, stop=trace.stop)
-        if alone.text != trace.result.text:
-            return {"difference": "without guesses another text is written", "largest": largest}
-    return {"difference": f"probabilities differ by {largest:.1g}" if largest > CLOSE else None, "largest": largest}
+        if [beam.token_ids for beam in alone.beams] != [beam.token_ids for beam in trace.result.beams]:
+            difference = "without guesses other beams are written"
+    elif trace.history:
+        difference = "its guesses came from a history, which a trace does not hold; only coupled draws do without"
+    return {"difference": difference, "largest": largest}
 
 
 def _decided(iteration: "IterationRecord") -> list[Any]:

@@ -1,31 +1,47 @@
-"""Drafts without a draft model: guesses copied from the prompt and the text so far.
+"""Drafts without a draft model: guesses copied from the prompt, the text so far, and what is known already.
 
-What followed the last tokens earlier in the text is likely to follow them again, in edits, summaries and answers from a
-passage. That makes a distribution of next tokens as a draft model does, so every method that drafts, its records and
-its audit stay as they are: the target's distribution does not depend on where the drafts come from.
+What followed the last tokens earlier is likely to follow them again, in edits, summaries and answers from a passage,
+and where an answer is expected or like earlier ones. That makes a distribution of next tokens as a draft model does, so
+every method that drafts, its records and its audit stay as they are: the target's distribution does not depend on where
+the drafts come from.
 
 *Source:* prompt lookup decoding, whose guesses are one chain; docs/algorithm.md, *Drafts without a draft model*.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from dsbd.drafts.history import CONTEXT, EXPECTED_SIZES, Continuations, History
 from dsbd.drafts.source import DraftRecord, top_tokens
 from dsbd.verification.beams import Node, common_prefix
 from dsbd.verification.distributions import TopTokens
 
 LOOKUP = "lookup"
 """The name of this draft, where a draft model is named."""
-LONGEST, SHORTEST = 6, 2
-"""The most and the fewest tokens that are compared with earlier ones. A single one says too little: in free chat,
-guesses after it made a decode a fifth slower than none."""
+
+
+class Known(NamedTuple):
+    """What is known before a decode, besides its prompt."""
+
+    guesses: Sequence[Sequence[int]] = ()
+    """The ids of answers that are expected."""
+    history: History | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.guesses) or self.history is not None
+
+
+NOTHING = Known()
 
 
 class PromptLookup:
-    """A draft source that knows what followed in the text so far.
+    """A draft source that knows what followed in the text so far, in guesses and in a history.
 
-    Of the last n tokens, n from ``LONGEST`` down to ``SHORTEST``, each n that occurred before takes n / (n + 1) of the
-    probability that the longer ones left, shared by what followed. The rest stays unused, so that a candidate after a
-    long agreement has a higher log-probability than one after a short one.
+    The longest context that occurred comes first. Of the probability that the longer ones left, each takes
+    total / (total + distinct), shared by what followed; total and distinct are the numbers of its followers and of the
+    different ones among them (*method C* of PPM). Of what is then left, the token of a guess that stands as far behind
+    the prompt as the next one takes half: that finds the way back where one was replaced. The rest stays unused, so
+    that a candidate after a long agreement has a higher log-probability than one after a short one.
 
     The text is the prompt and what all beams share when an iteration begins. So the drafts do not look at the random
     numbers of their iteration, as exactness demands.
@@ -33,53 +49,55 @@ class PromptLookup:
 
     record = DraftRecord(LOOKUP, copies=True)
 
-    def __init__(self) -> None:
+    def __init__(self, known: Known = NOTHING) -> None:
+        self._known = known
         self._prompt: Sequence[int] | None = None
 
     def _read(self, prompt: Sequence[int]) -> None:
         self._prompt, self._ids = prompt, list(prompt)
-        self._followers: dict[tuple[int, ...], dict[int, int]] = {}
-        for end in range(1, len(prompt)):
-            self._count(end)
-
-    def _count(self, end: int) -> None:
-        """Note that the id at ``end`` follows those before it."""
-        for size in range(SHORTEST, min(LONGEST, end) + 1):
-            followers = self._followers.setdefault(tuple(self._ids[end - size : end]), {})
-            followers[self._ids[end]] = followers.get(self._ids[end], 0) + 1
+        self._text, expected, before = Continuations(), Continuations(EXPECTED_SIZES), self._ids[-CONTEXT:]
+        self._text.add(self._ids, 0)
+        for guess in self._known.guesses:
+            expected.add([*before, *guess], len(before))
+        history = self._known.history
+        self._tables = [expected, self._text, *([] if history is None else [history.continuations])]
 
     def begin(self, prompt: Sequence[int], beams: Sequence[Node], depth: int) -> list[TopTokens]:
         """Take in what the beams share, and return their next tokens."""
         if self._prompt is None:
             self._read(prompt)
         self._shared = common_prefix(beams)
-        for token in self._shared.token_ids()[len(self._ids) - len(prompt) :]:
-            self._ids.append(token)
-            self._count(len(self._ids) - 1)
+        new = self._shared.token_ids()[len(self._ids) - len(prompt) :]
+        self._ids += new
+        self._text.add(self._ids, len(self._ids) - len(new))
         return self.extend(beams)
 
     def extend(self, nodes: Sequence[Node]) -> list[TopTokens]:
-        """Return the next tokens after each node; none where nothing in the text agrees with it."""
-        return [self._next(self._last_ids(node)) for node in nodes]
+        """Return the next tokens after each node; none where nothing that is known agrees with it."""
+        return [self._next(self._last_ids(node), node.length) for node in nodes]
 
     def _last_ids(self, node: Node) -> tuple[int, ...]:
-        """Return the last ids up to a node, at most ``LONGEST``, in reading order."""
+        """Return the last ids up to a node, at most as many as are compared, in reading order."""
         ids = list[int]()
-        while node is not self._shared and node.parent is not None and len(ids) < LONGEST:
+        while node is not self._shared and node.parent is not None and len(ids) < CONTEXT:
             ids.append(node.token)
             node = node.parent
-        left = LONGEST - len(ids)
+        left = CONTEXT - len(ids)
         return (*(self._ids[-left:] if left else ()), *ids[::-1])
 
-    def _next(self, last: tuple[int, ...]) -> TopTokens:
+    def _next(self, last: tuple[int, ...], length: int) -> TopTokens:
         probs, left = dict[int, float](), 1.0
-        for size in range(len(last), SHORTEST - 1, -1):
-            followers = self._followers.get(last[-size:])
-            if followers is None:
-                continue
-            part = left * size / (size + 1)
-            total = sum(followers.values())
-            for token, count in followers.items():
-                probs[token] = probs.get(token, 0.0) + part * count / total
-            left -= part
+        for size in EXPECTED_SIZES:
+            context = last[-size:]
+            for table in self._tables if size <= len(last) else ():
+                if size in table.sizes and (counts := table.after(context)):
+                    total = sum(counts.values())
+                    part = left / (total + len(counts))
+                    for token, count in counts.items():
+                        probs[token] = probs.get(token, 0.0) + part * count
+                    left -= part * total
+        for guess in self._known.guesses:
+            if length < len(guess):
+                probs[guess[length]] = probs.get(guess[length], 0.0) + left / 2
+                left /= 2
         return top_tokens(probs)

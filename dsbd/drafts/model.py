@@ -1,6 +1,7 @@
 """The draft model as a draft source."""
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 import torch
 
@@ -30,12 +31,13 @@ class DraftModel:
 
     def begin(self, prompt: Sequence[int], beams: Sequence[Node], depth: int) -> list[TopTokens]:
         self._state.begin(beams, sum(self._settings.layer_slots[: depth - 1]))
-        self._index_of = {node: index for index, node in enumerate(beams)}
+        self._index_of, self._beams = {node: index for index, node in enumerate(beams)}, len(beams)
         return self._feed([], ())
 
     def extend(self, nodes: Sequence[Node]) -> list[TopTokens]:
-        answers = self._feed(nodes, (len(nodes),))
         self._index_of.update({node: index for index, node in enumerate(nodes, len(self._index_of))})
+        answers = self._feed(nodes, [len([*layer]) for _, layer in groupby(nodes, lambda node: node.length)])
+        self._state.assign([*self._index_of][self._beams :])
         return answers
 
     def _feed(self, nodes: Sequence[Node], sizes: Sequence[int]) -> list[TopTokens]:

@@ -59,8 +59,12 @@ class DraftSource(Protocol):
     def extend(self, nodes: Sequence[Node]) -> list[TopTokens]:
         """Return the next tokens after each draft of the last layer.
 
+        Beside ``guess`` or ``history`` not every iteration, and not every layer, is asked for: then the nodes of the
+        layers between come along.
+
         Args:
-            nodes: [m], m at least 1, distinct, children of nodes that were given before; none ends a beam.
+            nodes: [m], m at least 1, distinct, children of nodes that were given before or earlier in the list, by
+                layer; none ends a beam.
 
         Returns:
             [m], as of :meth:`begin`.

@@ -42,6 +42,16 @@ class ForestCheck(NamedTuple):
     reason: str
 
 
+class Int8Check(NamedTuple):
+    """The outcome of the check of a model in eight bits."""
+
+    outcome: ForestCheck
+    overlap: float = 0.0
+    """With the float model: the sum of min(p, q) at temperature 1, mean over all nodes; 0 if the check failed."""
+    moved: float = 1.0
+    """The largest total variation, 1 - sum of min(p, q), between a node in a forest and alone on its path."""
+
+
 def eager_of(model: LanguageModel) -> Logits:
     """Return what computes the forests in one KV cache with the model's Python: once, for several checks."""
     return cache(lambda: _two_iterations(ForestState(model)))
@@ -88,26 +98,29 @@ def check_engine(model: LanguageModel, eager: Logits | None = None) -> ForestChe
 
 
 @torch.inference_mode()
-def check_int8(model: LanguageModel, eager: Logits) -> tuple[ForestCheck, float]:
+def check_int8(model: LanguageModel, eager: Logits) -> Int8Check:
     """Compare forests of a model in eight bits with its single paths, with each other, and with the float model.
 
     A rounding that falls the other way is amplified by all that follow, so forests and paths agree as in bfloat16. But
     what the root of a forest sees is the same whatever is below it, so its logits are equal in every bit.
-
-    Returns:
-        The outcome, and the overlap with the float model: the sum of min(p, q) at temperature 1, mean over all nodes.
     """
     if (reason := why_not_onnx(model)) is not None:
-        return _failed(reason), 0.0
-    ours = cache(_states_of(model))
-    paths = _compare(model, ours, _paths_of(model), "int8 forests and single paths", ROUGH)
+        return Int8Check(_failed(reason))
+    ours, alone = cache(_states_of(model)), cache(_paths_of(model))
+    paths = _compare(model, ours, alone, "int8 forests and single paths", ROUGH)
     if not paths.passed:
-        return paths, 0.0
+        return Int8Check(paths)
     if not torch.equal(ours()[0], _two_iterations(new_state(model), shift=1)[0]):
-        return _failed("the int8 distribution of a token depends on other paths of the forest"), 0.0
+        return Int8Check(_failed("the int8 distribution of a token depends on which tokens its forest has"))
     near = _compare(model, ours, eager, "int8 and float distributions", ROUGH)
-    shared = torch.minimum(ours().softmax(dim=1), eager().softmax(dim=1)).sum(dim=1).mean()
-    return paths if near.passed else near, float(shared)
+    if not near.passed:
+        return Int8Check(near)
+    return Int8Check(paths, float(_overlaps(ours(), eager()).mean()), float(1 - _overlaps(ours(), alone()).min()))
+
+
+def _overlaps(ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
+    """Return the sum of min(p, q) of each node [nodes], from logits [nodes, vocabulary]."""
+    return torch.minimum(ours.softmax(dim=1), theirs.softmax(dim=1)).sum(dim=1)
 
 
 def _failed(reason: str) -> ForestCheck:

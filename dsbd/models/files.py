@@ -55,7 +55,6 @@ def source_of(name: str) -> Source:
     folder, local_only = (Path(name), True) if Path(name).is_dir() else _small_files(name)
     try:
         _require_files({file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}, name)
-        _require_config(folder / CONFIG, name)
         if local_only:
             _require_weights(folder, name)
     except OSError as error:
@@ -131,18 +130,6 @@ def packed_error(name: str) -> PairError:
 
 def _is_small(file: str) -> bool:
     return "/" not in file and file.endswith(SMALL)
-
-
-def _require_config(file: Path, name: str) -> None:
-    """Check that a configuration is a JSON object. Raises: PairError, OSError."""
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise PairError(
-            f"config.json of {name!r} is not JSON ({first_line(error)}); download it again, or {CAUSAL}"
-        ) from None
-    if not isinstance(config, dict):
-        raise PairError(f"config.json of {name!r} is not a JSON object; download it again")
 
 
 def weight_files(folder: Path) -> list[Path]:

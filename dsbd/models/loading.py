@@ -67,7 +67,8 @@ def load_pair(
             ``smollm2`` is a chat model, once ``python -m dsbd fetch smollm2`` has run.
         draft: a smaller model with the same vocabulary. Or what guesses without one: ``lookup``, which copies from
             prompt and text, or a :class:`dsbd.DraftSource` of your own. With None only methods without drafts work.
-        device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
+        device: ``auto`` (CUDA if there is one; the GPU of ``LOCAL_RANK`` if a launcher sets that), ``cpu``, ``cuda``,
+            ``cuda:1``, ...
         dtype: a name of :data:`DTYPES`, or ``auto``: bfloat16 if the processor computes it natively, else float32;
             float32 on a CPU where ONNX Runtime runs the model and both its copies fit the memory.
         engine: how forwards run: ``eager`` (by the model's Python), ``traced``, ``onnx``, ``graph``
@@ -81,8 +82,9 @@ def load_pair(
             the target's distribution is that of the model with memory; a prompt beyond the context is then read into
             the memory instead of being refused (docs/memory.md).
         weights: ``float``, or ``int8``: both models are rounded to eight bits, and ONNX Runtime runs them on a CPU.
-            They are models of their own, and decodes are exact for them; ``pair.fallbacks`` says how near they are.
-            ``auto`` is int8 for ``smollm2`` on a CPU with AVX2, else float.
+            They are models of their own. A node's distribution depends a little on how many others stand in its pass,
+            so with other guesses the same seed may give another text; ``pair.fallbacks`` says how near they are to the
+            float models, and how far a node moves. ``auto`` is int8 for ``smollm2`` on a CPU with AVX2, else float.
         show: called with a line about each next step.
 
     Raises:
@@ -174,7 +176,10 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
 def resolve_device(device: str) -> torch.device:
     """Return the device of this name. Raises: PairError if it is unknown or does not exist here."""
     if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        rank, has_cuda = os.environ.get("LOCAL_RANK", ""), torch.cuda.is_available()
+        if has_cuda and rank.isdecimal():  # a launcher numbers the processes of a machine: each has a GPU of its own
+            torch.cuda.set_device(int(rank) % torch.cuda.device_count())
+        return torch.device("cuda" if has_cuda else "cpu")
     try:
         resolved = torch.device(device)
         if resolved.type not in DEVICE_TYPES:

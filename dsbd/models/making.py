@@ -150,11 +150,13 @@ def _fitted(
         fallbacks.append(f"{role} model is used up to {model.turning_point} tokens: beyond, its rotations are others")
     eager = eager_of(model)
     if model.weights == "int8":
-        checks[role], share = check_int8(model, eager)
+        checks[role], overlap, moved = check_int8(model, eager)
         if not checks[role].passed:
             raise PairError(f"{model.id} does not run in int8: {checks[role].reason}; leave weights at float")
-        near = f"its distribution overlaps the float model's by {share:.1%} in the check"
-        fallbacks.append(f"{role} model is rounded to int8: {near}")
+        fallbacks.append(
+            f"{role} model is rounded to int8: its distribution overlaps the float model's by {overlap:.1%} in the "
+            f"check, and moves with the forest by {moved:.1%} at most, so guesses may change the text of a seed"
+        )
         return model
     checks[role] = check_forest(model, eager)
     if not checks[role].passed:

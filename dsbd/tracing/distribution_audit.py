@@ -1,6 +1,6 @@
-"""Checks of a trace, and the distributions of its iterations: which numbers its nodes hold, Q in its forest, P in its
-layers.
+"""Checks of a trace, and the distributions of its iterations: which numbers its nodes hold, and P in its layers.
 
+Q is not decided: verification gives the target's distribution whatever Q is, so it may be as recorded.
 Each check is counted, and the first that fails ends the audit. Within a layer the ratio of two probabilities follows
 from the log-weights, the multiplicities and the temperature alone, because normalising divides both by one number.
 
@@ -8,32 +8,22 @@ from the log-weights, the multiplicities and the temperature alone, because norm
 """
 
 import math
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import ALTERNATIVES, ROOT, WITHOUT_MODEL, InputBeam, IterationRecord, Layer, NodeRecord
+from dsbd.tracing.records import ALTERNATIVES, ROOT, InputBeam, IterationRecord, Layer, NodeRecord
 from dsbd.tracing.trace import Trace
 from dsbd.verification import beams
 from dsbd.verification.noise import Noise
 
 TOLERANCE = 1e-9
 """Allowed difference between a recorded number and the one computed again; rounding stays below 1e-12."""
-ROUNDING = {"P": 1e-12, "Q": 1e-6}
-"""Of a sum of log-probabilities, relative to the largest one; those of Q may be added up in single precision."""
-SUMMED = 1e-4
-"""What single precision may add to a sum of probabilities, or to a log-probability."""
+ROUNDING = 1e-12
+"""Of a sum of log-probabilities, relative to the largest one."""
 LEAST = 1e-290
 """Smaller probabilities have lost digits."""
-LARGEST_GAP = 660.0
-"""Between the scores of the likeliest candidate and of one whose probability is above the least."""
-COLD = 0.15
-"""Below this temperature a candidate that top-k keeps may have no probability: it underflows at a gap of 100 nats."""
-ENDINGS = 8
-"""Of the tokens that end a text a model has at most so many, or the audit sees fewer cover nodes than it asks for."""
 
 
 class BrokenError(Exception):
@@ -128,27 +118,9 @@ class ScoredNode(NamedTuple):
     """Of its parent."""
 
 
-def drafts_planned(settings: ResolvedSettings, layer: int) -> int:
-    """Draws from one draft distribution of a layer: those of the whole layer, or of one parent."""
-    if settings.branching is None:
-        return settings.draft_width
-    return settings.branching[layer - 1] if layer <= len(settings.branching) else 0
-
-
-def possible_candidates(checks: Checks, beams: int, temperature: float) -> int | None:
-    """How many candidates a joint distribution has before top-p; None where it is so cold that some may have
-    underflowed.
-    """
-    settings, most = checks.settings, beams * checks.vocabulary
-    if temperature == 0 and settings.replacement:
-        return 1
-    is_cold = settings.replacement and temperature < COLD
-    return None if is_cold else min(settings.top_k or most, most)
-
-
 def check_numbers(checks: Checks, iteration: IterationRecord) -> None:
-    """Check which numbers the nodes hold, and their sums: this follows from the settings and the layers alone."""
-    settings, layers, families = checks.settings, iteration.layers, defaultdict[int, list[NodeRecord]](list)
+    """Check which numbers the nodes hold: this follows from the settings and the layers alone."""
+    settings, layers, seen = checks.settings, iteration.layers, set[tuple[int, int]]()
     named = {trial.node for trial in iteration.trials} | {draw.node for draw in iteration.draws}
     taken = {beam.node for layer in layers for beam in layer.beams}
     for node in iteration.nodes:
@@ -162,72 +134,8 @@ def check_numbers(checks: Checks, iteration: IterationRecord) -> None:
             checks.same("a node that is not scored", possible, False, node.id)
         elif (node.target_prob or 0.0) > 0 or node.id in taken:
             checks.same("a node that is possible", possible, True, node.id)
-        families[node.parent].append(node)
-    for parent, family in families.items():
-        checks.same("tokens below one node differ", len({node.token_id for node in family}), len(family), parent)
-        for name in ("target_log_prob", "draft_log_prob"):
-            numbers = [getattr(node, name) for node in family if getattr(node, name) is not None]
-            mass = math.fsum(math.exp(min(number, 1.0)) for number in numbers)
-            checks.at_most("sum of exp(log-probability) below one node", mass, 1.0, (name, parent), SUMMED)
-
-
-def check_forest(checks: Checks, iteration: IterationRecord) -> None:
-    """Check Q in the layers of a forest: how many nodes each of its distributions has, in which order, and their
-    ratios.
-    """
-    settings, tried = checks.settings, defaultdict[int, list[int]](list)
-    for trial in iteration.trials:
-        tried[trial.layer].append(trial.node)
-    sources = {beam.node: (beam.log_weight, beam.multiplicity) for beam in iteration.input_beams}
-    is_tree = settings.branching is not None
-    for number in range(1, max([iteration.draft_depth, *(node.layer for node in iteration.nodes)]) + 1):
-        nodes = [node for node in iteration.nodes if node.layer == number and node.kind != "drawn"]
-        below = [node for node in nodes if node.parent in sources]
-        checks.same("parents in the forest", len(below), len(nodes), f"layer {number}")
-        scored = [
-            ScoredNode(node, node.draft_prob or 0.0, weight + (node.draft_log_prob or 0.0), count)
-            for node in below
-            for weight, count in [sources[node.parent]]
-        ]
-        for parents in [[parent] for parent in sources] if is_tree else [list(sources)]:
-            own = [one for one in scored if one.node.parent in parents]
-            _check_drafts(checks, iteration, number, [one.node for one in own], len(parents))
-            if is_tree or (all(count for _, count in sources.values()) and not checks.is_coupled):
-                check_ratios(checks, "Q", own)
-        for parent in sources if checks.is_coupled else ():  # how many draws a node is the guess of is not recorded
-            check_ratios(checks, "Q", [one for one in scored if one.node.parent == parent])
-        counts = Counter(tried.get(number, []))
-        is_counted = settings.replacement and settings.temperature > 0 and not is_tree and not checks.is_coupled
-        sources = {
-            one.node.id: (one.log_weight, (counts[one.node.id] if settings.lossless else 0) if is_counted else 1)
-            for one in scored
-            if one.node.kind == checks.tried_kind and not one.node.ends
-        }
-
-
-def _check_drafts(
-    checks: Checks, iteration: IterationRecord, number: int, nodes: Sequence[NodeRecord], parents: int
-) -> None:
-    """Check how many nodes one draft distribution has: fewer than planned only where Q has no more."""
-    settings, drafted = checks.settings, [node for node in nodes if node.kind == "drafted"]
-    planned = drafts_planned(settings, number) if parents and number <= iteration.draft_depth else 0
-    where, covers, count = f"layer {number}", len(nodes) - len(drafted), len(drafted)
-    checks.at_most("number of drafts", count, 0 if checks.is_coupled else planned, where)
-    if checks.is_coupled:
-        checks.at_most("number of guesses", covers, planned and planned + settings.cover_width, where)
-        return
-    draft = checks.trace.models.draft
-    is_model = draft is None or draft.attention not in WITHOUT_MODEL
-    if not settings.replacement and 0 < count < planned:
-        if settings.temperature > 0:
-            checks.close("sum of all Q", math.fsum(node.draft_prob or 0.0 for node in drafted), 1.0, where)
-        elif is_model:
-            checks.same("number of greedy drafts", count, possible_candidates(checks, parents, 0.0), where)
-    most = settings.cover_width if settings.branching is None and planned else 0
-    candidates = possible_candidates(checks, parents, settings.temperature or 1.0) if is_model else None
-    least = min(most, (candidates or 0) - len(drafted) - ENDINGS * parents)
-    checks.at_most("number of cover nodes", covers, most, where)
-    checks.at_most("least number of cover nodes", least, covers, where)
+        checks.same("tokens below one node differ", (node.parent, node.token_id) in seen, False, node.id)
+        seen.add((node.parent, node.token_id))
 
 
 def check_target(checks: Checks, iteration: IterationRecord, layer: Layer, alive: Sequence[InputBeam]) -> None:
@@ -245,25 +153,14 @@ def check_target(checks: Checks, iteration: IterationRecord, layer: Layer, alive
         for node in nodes
         if checks.log_weights[node.id] > -math.inf and not (node.kind == "drawn" and checks.is_greedy)
     ]
-    check_ratios(checks, "P", scored)
-    if checks.settings.temperature == 1:  # all candidates of a beam have its mass together
-        top = max(beam.log_weight for beam in alive)
-        whole = math.fsum(beam.multiplicity * math.exp(beam.log_weight - top) for beam in alive)
-        is_whole = layer.target_support == len(alive) * checks.vocabulary
-        for one in (one for one in scored if one.probability > LEAST):
-            share = one.multiplicity * math.exp(one.log_weight - top) / whole
-            checks.at_most("share of all candidates", share, one.probability, one.node.id, SUMMED)
-            checks.at_most("P where nothing was cut", one.probability, share if is_whole else 1.0, one.node.id, SUMMED)
+    check_ratios(checks, scored)
 
 
 def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[NodeRecord], beams: int) -> None:
     """Check how many candidates P has, as far as the record tells, and that its likeliest ones are in order."""
     settings, support, candidates = checks.settings, layer.target_support, layer.alternatives
-    possible = possible_candidates(checks, beams, settings.temperature)
-    if settings.top_p == 1 and possible is not None:
-        checks.same("support of P", support, possible)
-    else:
-        checks.at_most("most of P's support", support, min(settings.top_k or support, beams * checks.vocabulary))
+    most = min(settings.top_k or support, beams * checks.vocabulary)
+    checks.at_most("most of P's support", support, most)
     checks.same(
         "parents of the likeliest candidates", {candidate.parent for candidate in candidates} <= {*layer.alive}, True
     )
@@ -286,18 +183,6 @@ def _check_likeliest(checks: Checks, layer: Layer, nodes: Sequence[NodeRecord], 
             checks.same("Q below the forest", candidate.draft_prob, 0.0, name)
         elif node is not None and node.draft_prob is not None:
             checks.close("Q of a likely candidate", candidate.draft_prob, node.draft_prob, name)
-    if checks.is_greedy or not candidates:
-        return
-    listed = {(candidate.parent, candidate.token_id) for candidate in candidates}
-    others = [node.target_prob or 0.0 for content, node in by_content.items() if content not in listed]
-    known = [value for value in (*(candidate.target_prob for candidate in candidates), *others) if value > 0]
-    least, rest = candidates[-1].target_prob, 1.0 - math.fsum(known)
-    checks.at_most("P of a node beside the likeliest", max(others, default=0.0), least)
-    checks.at_most("sum of P over the known candidates", 0.0, rest)
-    checks.at_most("rest of P beside the known candidates", rest, (support - len(known)) * least)
-    if settings.top_p < 1 and support == possible:  # it cut nothing: all candidates but the least likely are below it
-        share = rest / (support - len(known)) if support > len(known) else 1.0
-        checks.at_most("1 - top_p", 1.0 - settings.top_p, min(*known, share))
 
 
 def _check_best(checks: Checks, iteration: IterationRecord, layer: Layer, nodes: Sequence[NodeRecord]) -> None:
@@ -314,24 +199,17 @@ def _check_best(checks: Checks, iteration: IterationRecord, layer: Layer, nodes:
             checks.at_most("log-weight of a node that was left", weights[node.id], weights[taken[-1]], node.id)
 
 
-def check_ratios(checks: Checks, distribution: str, scored: Iterable[ScoredNode]) -> None:
-    """Check that one number divides all masses of a distribution, and that what was cut off is no likelier than what
-    was kept.
+def check_ratios(checks: Checks, scored: Iterable[ScoredNode]) -> None:
+    """Check that one number divides all masses of a distribution.
 
     All is times the temperature here, so that nothing overflows where it is very cold.
     """
-    settings, T = checks.settings, checks.settings.temperature
+    T = checks.settings.temperature
     scores = {one.node.id: one.log_weight + T * math.log(max(one.multiplicity, 1)) for one in scored}
     probs = {one.node.id: one.probability for one in scored}
-    kept = {node: scores[node] - T * math.log(prob) for node, prob in probs.items() if prob > LEAST}
+    kept = {node: score - T * math.log(probs[node]) for node, score in scores.items() if probs[node] > LEAST}
     if not kept:
         return
-    allowed = ROUNDING[distribution] * max(1.0, *map(abs, scores.values()))
+    allowed = ROUNDING * max(1.0, *map(abs, scores.values()))
     least, most = min(kept, key=kept.__getitem__), max(kept, key=kept.__getitem__)
-    checks.at_most(
-        "ratio of two probabilities", kept[most], kept[least], f"{distribution}, nodes {least} and {most}", allowed
-    )
-    cuts = T == 0 or settings.top_k > 0 or settings.top_p < 1  # without them only the impossible is cut
-    limit = min(map(scores.__getitem__, kept)) if cuts else max(map(scores.__getitem__, kept)) - LARGEST_GAP * T
-    lost = [scores[node] for node, prob in probs.items() if prob <= LEAST]
-    checks.at_most("score of a node without probability", max(lost, default=limit), limit, distribution, allowed)
+    checks.at_most("ratio of two probabilities", kept[most], kept[least], f"nodes {least} and {most}", allowed)

@@ -1,8 +1,8 @@
 """Decides one layer of a trace again: its width, trials, draws and beams.
 
 The distribution's own arithmetic (``Residual``, ``Width``) runs on the recorded candidates, and behind them on one more
-candidate for all
-others: of these the sum of P is known, and nothing of Q. So S is only bounded where it follows from them, too.
+candidate for all others: of these the sum of P is known, and nothing of Q. So S is only bounded where it follows from
+them, too.
 
 *Source:* docs/algorithm.md, *One iteration*, *The residual in closed form*, *The dynamic width* and *Joint tests*.
 """
@@ -14,9 +14,9 @@ from operator import add
 
 import numpy as np
 
-from dsbd.tracing.distribution_audit import BrokenError, Checks, drafts_planned
+from dsbd.tracing.distribution_audit import BrokenError, Checks
 from dsbd.tracing.records import ROOT, Draw, InputBeam, IterationRecord, Layer, NodeRecord, Trial
-from dsbd.verification.distributions import COLDEST, Floats, JointDistribution, Residual, excess
+from dsbd.verification.distributions import Floats, JointDistribution, Residual, excess
 from dsbd.verification.joint import ONE_SEQUENCE, acceptance, passes
 from dsbd.verification.verified import TAKEN
 from dsbd.verification.width import BONUS, COUPLED, Width, cap_width, width_after_chain
@@ -90,9 +90,11 @@ class LayerAudit:
             if node.parent in beam_index
         }
         target, draft = np.array([candidates[candidate] for candidate in self.index] + [(0.0, 0.0)]).T
-        self.rest = target[-1] = max(1.0 - math.fsum(target), LEAST_LEFT)
-        ranks = None
-        if self.checks.is_greedy:  # certain in their turn are the beams of the layer
+        known, ranks = math.fsum(target), None
+        self.rest = target[-1] = max(1.0 - known, LEAST_LEFT)
+        if not self.checks.is_greedy:
+            self.checks.at_most("sum of P over the known candidates", known, 1.0)
+        else:  # certain in their turn are the beams of the layer
             first = [self.index_of[beam.node] for beam in self.layer.beams if beam.node in self.index_of]
             ranks = np.array([*first, *(index for index in range(target.size) if index not in first)])
             self.rest = 0.0
@@ -127,7 +129,8 @@ class LayerAudit:
         if checks.is_coupled:
             return Width(cap_width(settings.max_width, layer.target_support, settings), lambda: COUPLED)
         if settings.replacement:
-            checks.same("planned drafts", layer.draws_planned, drafts_planned(settings, layer.layer))
+            planned = settings.branching[layer.layer - 1] if settings.branching else settings.draft_width
+            checks.same("planned drafts", layer.draws_planned, planned)
         target = self.distribution.masses()
         for c, S in zip(layer.chain_c, layer.chain_S, strict=True):
             self._bound(S, float(excess(target, self.draft_probs, c).sum()), self.rest if c else 0.0, "chain")
@@ -227,12 +230,18 @@ class LayerAudit:
     def _by_noise(self, draw: Draw, index: int, name: str) -> None:
         """Check the noise of a draw, and that no recorded candidate that is left has more score + noise."""
         noise = self.noise[draw.order if self.settings.replacement else 0]
-        if not self.checks.is_greedy:
-            values = (self.scores + noise).tolist()
-            left = [value for at, value in enumerate(values) if at not in self.taken and math.isfinite(value)]
-            self.checks.at_most("score + noise of a recorded candidate", max(left, default=0.0), values[index], name)
+        if not self.checks.is_greedy and self.distribution.probs[index] >= LEAST_LEFT:
+            values = self.values(noise).tolist()
+            left = [value for at, value in enumerate(values) if at not in self.taken]
+            self.checks.at_most("score + noise of a recorded candidate", max(left), values[index], name)
         self.checks.close("noise", draw.noise, float(noise[index]), name)
         self.taken |= set() if self.settings.replacement else {index}
+
+    def values(self, noise: Floats) -> Floats:
+        """Return score + noise [n] of the candidates; of all others together there is none."""
+        values: Floats = self.distribution.scores + noise
+        values[-1] = -math.inf
+        return values
 
     @cached_property
     def noise(self) -> Floats:
@@ -242,21 +251,6 @@ class LayerAudit:
             return np.zeros((1, self.distribution.support))
         parents = [self.checks.path(node) for node in (*self.layer.alive, ROOT)]  # the last for the rest of P
         return self.checks.noise.gumbel(self.distribution, parents, draws)
-
-    @cached_property
-    def scores(self) -> Floats:
-        """The scores [n] of the candidates; of all others there is none. Where the probability of a beam underflows,
-        its log-weight says how far it is below the best one.
-        """
-        scores, weights = self.distribution.scores.copy(), self.checks.log_weights
-        drawn = {draw.node: self.index_of[draw.node] for draw in self.draws if draw.node in self.index_of}
-        best = max(drawn, key=lambda node: scores[drawn[node]], default=ROOT)
-        for node, index in drawn.items():
-            if self.distribution.probs[index] < LEAST_LEFT:
-                gap = (weights[node] - weights[best]) / max(self.settings.temperature, COLDEST)
-                scores[index] = float(scores[drawn[best]]) + gap
-        scores[-1] = -math.inf
-        return scores
 
     def _by_interval(self, draw: Draw, index: int, name: str) -> None:
         checks, low, high = self.checks, draw.cdf_low or 0.0, draw.cdf_high or 0.0

@@ -149,7 +149,8 @@ class Recorder(Observer):
     """Collects the records of a decode; ``trace()`` returns what is there so far."""
 
     def on_start(self, start: RunStart) -> None:
-        self._start = start
+        self._start, history = start, start.known.history
+        self._history_tokens = 0 if history is None else len(history)
         self._iterations: list[records.IterationRecord] = []
         self._ids: dict[Node, int] = {start.root: records.ROOT}
         self._finish: DecodingResult | None = None
@@ -177,6 +178,8 @@ class Recorder(Observer):
             iterations=[],
             result=None,
             stop=list(start.stop),
+            guess=[list(ids) for ids in start.known.guesses],
+            history=self._history_tokens,
         )
 
     def trace(self) -> Trace:

@@ -43,6 +43,10 @@ class Trace(ShortRepr):
     digest: Text = ""
     stop: Listed[Annotated[Text, Field(min_length=1)]] = Field(default_factory=list, exclude_if=lambda stop: not stop)
     """The texts that end the answer; left out if there are none."""
+    guess: Listed[Listed[Annotated[int, Field(ge=0)]]] = Field(default_factory=list, exclude_if=lambda guess: not guess)
+    """The ids of texts that were expected, which guesses were copied from; left out if there are none."""
+    history: Annotated[int, Field(ge=0)] = Field(default=0, exclude_if=lambda history: not history)
+    """The number of tokens of earlier answers that guesses were copied from, which a trace does not hold."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as plain data that ``json.dumps`` takes."""

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dsbd.verification.beams import Node
 from dsbd.verification.distributions import Floats, Ints, JointDistribution
@@ -21,6 +22,8 @@ MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 WEYL = 0x9E3779B9, 0xBB67AE85
 ROUNDS = 10
 WORD = 0xFFFFFFFF
+Words = npt.NDArray[np.uint64]
+HALVES, HIGH, LOW = np.array(MULTIPLIERS, dtype=np.uint64)[:, None], np.uint64(32), np.uint64(WORD)
 PATH, PROMPT = 1 << 31, (1 << 31) + 1
 """The last words of counters that make no noise, but the hash of a path and of the prompt."""
 
@@ -56,19 +59,43 @@ class Noise:
 
     def __init__(self, seed: int, prompt_ids: Sequence[int], root: Node) -> None:
         self._key = seed & WORD, seed >> 32
+        low, high = (self._key[word] + np.arange(ROUNDS, dtype=np.uint64) * WEYL[word] & WORD for word in (0, 1))
+        self._keys = np.stack([low, high], axis=1)[:, :, None]
         ids = np.array(prompt_ids, dtype=np.uint64)
         words = philox(self._key, (np.arange(ids.size, dtype=np.uint64), np.uint64(0), ids, np.uint64(PROMPT)))
         self._hashes = {root: (int(np.bitwise_xor.reduce(words[0])), int(np.bitwise_xor.reduce(words[1])))}
 
     def gumbel(self, distribution: JointDistribution, parents: Sequence[Node], draws: int) -> Floats:
         """Return the noise [draws, n] of all candidates of a joint distribution over these beams, draws from 0 on."""
-        beams, tokens = distribution.keys >> 32, (distribution.keys & WORD).astype(np.uint64)
+        beams, tokens = distribution.keys >> 32, distribution.keys & WORD
         paths = np.array([self._hash(node) for node in parents], dtype=np.uint64)[beams]
-        blocks = np.arange((draws + 1) // 2, dtype=np.uint64)[:, None]  # two numbers from a block of four words
-        words = np.array(philox(self._key, (paths[:, 0], paths[:, 1], tokens, blocks)))
-        uniform = ((words[::2] >> 6) * float(1 << 26) + (words[1::2] >> 6) + 0.5) / float(1 << 52)
+        blocks = (draws + 1) // 2  # two numbers from a block of four words
+        high, low = self._random_words(paths, tokens.astype(np.uint64), blocks)
+        uniform = ((high >> 6) * float(1 << 26) + (low >> 6) + 0.5) / float(1 << 52)
         noise: Floats = -np.log(-np.log(uniform))
-        return noise.swapaxes(0, 1).reshape(-1, tokens.size)[:draws]
+        return noise.reshape(2, blocks, -1).swapaxes(0, 1).reshape(-1, tokens.size)[:draws]
+
+    def _random_words(self, paths: Words, tokens: Words, blocks: int) -> tuple[Words, Words]:
+        """Return what :func:`philox` makes of (path, token, block): its first and third, and second and fourth words.
+
+        Both halves of a counter take the same steps in a round, so they are the two rows of one array.
+
+        Args:
+            paths: the hash of each candidate's beam [n, 2].
+            tokens: of the candidates [n].
+            blocks: how many counters a candidate has.
+
+        Returns:
+            Two arrays [2, blocks * n].
+        """
+        counters = np.empty((2, 2, blocks, tokens.size), dtype=np.uint64)
+        counters[0, 0], counters[1, 0], counters[0, 1] = *paths.T, tokens
+        counters[1, 1] = np.arange(blocks)[:, None]
+        even, odd = counters.reshape(2, 2, -1)
+        for key in self._keys:
+            product = (even * HALVES)[::-1]
+            even, odd = (product >> HIGH) ^ odd ^ key, product & LOW
+        return even, odd
 
     def _hash(self, node: Node) -> tuple[int, int]:
         if node not in self._hashes:

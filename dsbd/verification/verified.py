@@ -5,7 +5,7 @@ Trials and draws are the records of a trace; while a layer is decided they hold 
 *Source:* docs/algorithm.md, *One iteration*.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, Protocol
 
@@ -31,7 +31,8 @@ DrawKind = Literal["recovered", "guessed", "fresh", "bonus"]
 """The source of a drawn beam: the residual, the target's distribution, or the bonus layer. guessed: a coupled draw of a
 node that the forest has."""
 Outcome = Literal["passed", "landed", "short", "bonus", "finished", "stopped", "block"]
-"""Of a layer. passed: accepted drafts reached its width; landed: every drawn beam landed, so verification goes on;
+"""Of a layer. passed: accepted drafts reached its width; landed: every drawn beam landed; after both verification goes
+on, unless the answer ends there at a text of ``stop``;
 short: verification ends here; bonus: the bonus layer; finished: no beam is alive any more;
 stopped: enough beams have finished, so the decode ends here and drops those that are alive;
 block: the last layer of a block that the target searched itself, after which no token is drawn."""
@@ -201,12 +202,24 @@ def draft_layers_passed(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
 
 
 def up_to_end(
-    layers: Sequence[VerifiedLayer], finished: list[Hypothesis], settings: ResolvedSettings, eos: Collection[int]
+    layers: Sequence[VerifiedLayer],
+    finished: list[Hypothesis],
+    settings: ResolvedSettings,
+    eos: Collection[int],
+    is_answered: Callable[[Sequence[Beam], Sequence[Hypothesis]], bool] = lambda alive, finished: False,
 ) -> list[VerifiedLayer]:
-    """Return the layers of an iteration up to the one that ends the decode, if one does; no beam is alive below it.
+    """Return the layers of an iteration up to the one that ends the decode, if one does.
 
-    It is decided layer by layer, so it does not depend on where iterations end. ``finished`` are the hypotheses of the
-    iterations before; those of the layers that are returned are added.
+    It is decided layer by layer, so it does not depend on where iterations end. Where ``early_stopping`` ends the
+    decode, no beam stays alive.
+
+    Args:
+        layers: as verified.
+        finished: the hypotheses of the iterations before; those of the layers that are returned are added.
+        settings: max_width, max_new_tokens, early_stopping and length_penalty are read.
+        eos: token ids that end a beam.
+        is_answered: whether a decode may end with the beams that a layer leaves alive and what has finished. An answer
+            stays one, so most iterations ask once, at their last layer.
 
     >>> from dsbd.verification import toy
     >>> from dsbd.verification.verify import verify
@@ -215,9 +228,19 @@ def up_to_end(
     >>> [layer.outcome for layer in up_to_end(layers, finished, toy.settings(early_stopping=True), toy.EOS)]
     ['stopped']
     """
-    for number, layer in enumerate(layers, 1):
+    kept, counts = list[VerifiedLayer](), list[int]()
+    for layer in layers:
         ended = [beam for beam in layer.beams if beam.node.token in eos]
         finished += [score_hypothesis(beam, settings.length_penalty, True) for beam in ended]
-        if layer.living and ends_early(finished, layer.living, settings):
-            return [*layers[: number - 1], replace(layer, living=[], outcome="stopped")]
-    return list(layers)
+        counts.append(len(finished))
+        is_end = bool(layer.living) and ends_early(finished, layer.living, settings)
+        kept.append(replace(layer, living=[], outcome="stopped") if is_end else layer)
+        if is_end:
+            break
+    if kept[-1].living and not is_answered(kept[-1].living, finished):
+        return kept
+    for number, (layer, count) in enumerate(zip(kept, counts, strict=True), 1):
+        if layer.living and is_answered(layer.living, finished[:count]):
+            del finished[count:]
+            return kept[:number]
+    return kept

@@ -12,7 +12,7 @@ import dsbd
 import visualize
 from dsbd.bench.benchmark import Benchmark, Item
 from dsbd.bench.race import TimelineObserver, race, race_of
-from dsbd.bench.records import Commit, Progress, Race, Span, Timeline, load_race, read_record, to_plain
+from dsbd.bench.records import BenchmarkProgress, Commit, Race, Span, Timeline, load_race, read_record, to_plain
 from dsbd.bench.statistics import make_table
 from dsbd.bench.systems import systems
 from dsbd.bench.tasks import Prompts
@@ -32,7 +32,7 @@ def ran() -> Race:
     """Three decoders of ours and one of transformers, on one prompt, twice."""
     *steps, last = race(toy_pair(), systems(NAMES, VALUES), ["Once"], rounds=2)
     assert [(step.doing, step.done) for step in steps] == [("warm-up", 0)] * 4 + [("decode", at) for at in range(9)]
-    assert {type(step) for step in steps} == {Progress}
+    assert {type(step) for step in steps} == {BenchmarkProgress}
     return last
 
 
@@ -207,10 +207,8 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     table, shown = made_up_table(), made_up(**SPEEDS)
     drawn = visualize.pareto_figure(shown)
     assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same distribution", "Sampling"]
-    rows = [replace(row, system=f"{row.system} <b>") for row in table.rows if row.ratio]
-    (ratios,) = visualize.speed_figure(replace(table, rows=tuple(rows))).data
-    assert ratios.x == tuple(row.ratio.median for row in rows)
-    assert ratios.y[1] == "Dsbd draft width=4 &lt;b&gt;"
+    named = replace(table, rows=(replace(table.rows[0], system="dsbd draft_width=4 <b>"),))
+    assert visualize.pareto_figure(named).data[0].name == "Dsbd draft width=4 &lt;b&gt;"
     front = visualize.pareto_figure(table).data[-1]
     points = {(row.tokens_per_second.mean, row.quality.mean) for row in table.rows}
     best = {one for one in points if not any(b[0] >= one[0] and b[1] >= one[1] for b in points - {one})}
@@ -220,8 +218,7 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     assert len({(one.color, one.symbol) for one in marks}) == len({one.symbol for one in marks}) == 12
     first, quality = visualize.pareto_figure(table).data[0], table.rows[0].quality
     assert first.error_y.array[0] == pytest.approx(quality.high - quality.mean)
-    for draw in (visualize.pareto_figure, visualize.speed_figure):
-        dark = draw(json.loads(json.dumps(to_plain(table))), theme="dark")
-        assert dark.layout.template != draw(table).layout.template
-        empty = draw(make_table([], Quiz(), BASELINE))
-        assert (bool(empty.layout.title.text), empty.data) == (True, ())
+    dark = visualize.pareto_figure(json.loads(json.dumps(to_plain(table))), theme="dark")
+    assert dark.layout.template != visualize.pareto_figure(table).layout.template
+    empty = visualize.pareto_figure(make_table([], Quiz(), BASELINE))
+    assert (bool(empty.layout.title.text), empty.data) == (True, ())

@@ -216,6 +216,16 @@ def test_log_weights_are_those_behind_the_memory(pair, method) -> None:
         assert beam.log_weight == pytest.approx(again, abs=1e-6)
 
 
+def test_guesses_change_nothing_behind_a_memory(pair) -> None:
+    """Catches noise of another prompt, or a target that reads another memory, where guesses are made without it."""
+    for seed in range(6):
+        asked = {"max_new_tokens": 8, "seed": seed, "temperature": 1.5}
+        ours = dsbd.decode(pair, LONG, read_settings(**asked, min_width=3, max_width=3))
+        plain = dsbd.decode(pair, LONG, read_settings("beam_sampling", **asked, num_beams=3))
+        assert [beam.token_ids for beam in ours.beams] == [beam.token_ids for beam in plain.beams]
+        assert ours.settings.forest == "coupled"
+
+
 def test_a_prompt_that_fits_is_not_read(pair) -> None:
     """Catches a memory that changes the distribution of short prompts."""
     settings = dsbd.DecodingSettings(max_new_tokens=12, seed=3)

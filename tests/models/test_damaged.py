@@ -157,15 +157,16 @@ TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<n
             "special_tokens": {}}  # fmt: skip
 REFUSED = {
     "wide": (changing("config.json", hidden_size=8 * 10**7), "GB of memory for its weights in float32"),
-    "no groups": (changing("config.json", num_key_value_heads=0), "ZeroDivisionError"),
     "more layers": (changing("config.json", num_hidden_layers=3), "are missing or of another shape, such as model.lay"),
-    "a text": (changing("config.json", hidden_size="x"), "expected int, got str"),
     "template": (changing("tokenizer.json", post_processor=TEMPLATE), "PanicException.*download it again"),
     "too large": (lambda folder: os.truncate(folder / "tokenizer.json", 2**29), "has 536,870,912 bytes; at most"),
     "no folder": (shutil.rmtree, "hub id"),
     "no files": (removed("*"), "has no config.json"),
     "no tokenizer": (removed("*token*"), "has no tokenizer; .* or save it here with AutoTokenizer"),
-    "no JSON": (lambda folder: (folder / "config.json").write_text("{ no"), "not JSON .* give a folder or hub id"),
+    "no JSON": (
+        lambda folder: (folder / "config.json").write_text("{ no"),
+        "JSON.* give a folder or hub id",
+    ),
     "cut": (lambda folder: os.truncate(folder / "model.safetensors", 200), "model.safetensors is damaged .* download"),
     "a shard": (shards, r"its weights are not all there, model-00002-of-\d+.safetensors is missing; download it again"),
     "encoder-decoder": (encoder_decoder, "encoder-decoder model; use a decoder-only"),
@@ -186,16 +187,10 @@ def test_a_damaged_folder_is_refused_with_the_remedy(name, folder):
     assert "reboot" not in message
 
 
-def test_what_a_good_folder_may_have(folder):
-    """Catches -1 for no EOS taken for the last token, and a prompt that breaks a tokenizer which loads: it panics at
-    the first prompt of a visitor who knows which."""
+def test_no_eos_is_no_token(folder):
+    """Catches -1 for no EOS taken for the last token."""
     change(folder, "generation_config.json", eos_token_id=[-1, 5])
-    split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
-    change(folder, "tokenizer.json", pre_tokenizer=split)
-    pair = dsbd.load_pair(folder, **EAGER)
-    assert pair.eos == {5}
-    with pytest.raises(dsbd.PromptError, match=r"fails on this prompt \(PanicException: .*; change one of them"):
-        pair.encode("a" * 40 + "c")
+    assert dsbd.load_pair(folder, **EAGER).eos == {5}
 
 
 def test_a_hub_out_of_reach_is_an_error_at_once(monkeypatch):

@@ -22,7 +22,7 @@ from benchmarks import families
 from dsbd import decoder
 from dsbd.errors import PairError
 from dsbd.machine import SMALL, torch_threads
-from dsbd.models import language_model
+from dsbd.models import check, language_model
 from dsbd.models.cache import GROWTH_SLOTS, PACKED, ForestCache, LayerShape, pack_groups
 from dsbd.models.check import check_engine, check_forest, check_states
 from dsbd.models.engines import choice, graph, onnx, onnx_graph, traced
@@ -229,7 +229,7 @@ def test_weights_are_rounded_by_themselves_where_it_suits(settings, suits, becom
 
 
 INT8 = {
-    "leak": (onnx_graph._Int8Builder, "_linear", leaking, "depends on other paths of the forest"),
+    "leak": (onnx_graph._Int8Builder, "_linear", leaking, "depends on which tokens its forest has"),
     "mask": (ForestState, "_masks", EVERYTHING, "forests and single paths differ"),
     "rotations": (onnx_graph.Builder, "_rotations", flat, "int8 and float distributions differ"),
 }
@@ -247,6 +247,20 @@ def test_an_int8_model_is_checked_against_itself_and_its_float_model(fault, monk
     monkeypatch.setattr(*patch)
     with pytest.raises(PairError, match=f"toy does not run in int8: .*{message}; leave weights at float"):
         make_pair(replace(model), None, toy_tokenizer())
+
+
+def test_the_int8_check_says_how_near_and_how_far(monkeypatch):
+    """Catches float and single paths taken for each other, and a mean for the largest move."""
+    ours, alone, eager = (
+        torch.tensor(rows).double().log()
+        for rows in ([[0.5, 0.5], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]], [[0.6, 0.4], [0.4, 0.6]])
+    )
+    for name, logits in {"_states_of": ours, "_paths_of": alone}.items():
+        monkeypatch.setattr(check, name, lambda model, logits=logits: lambda: logits)
+    monkeypatch.setattr(check, "_two_iterations", lambda state, shift: ours)
+    monkeypatch.setattr(check, "ROUGH", 9.0)
+    model = LanguageModel(toy_model(1, 2, head_size=16).float(), "toy", engine="onnx", weights="int8")
+    assert check.check_int8(model, lambda: eager)[1:] == pytest.approx((0.85, 0.1))
 
 
 def tensors_of(cache):

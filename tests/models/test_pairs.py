@@ -16,7 +16,7 @@ from benchmarks import families
 from dsbd.errors import PairError
 from dsbd.models.check import check_forest
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.loading import load_pair
+from dsbd.models.loading import load_pair, resolve_device
 from dsbd.models.making import KEPT, make_pair
 from dsbd.models.pair import TokenBytes
 from tests.toy_pair import EOS, Digits, llama_2_tokenizer, read_settings, toy_model, toy_pair, toy_tokenizer
@@ -399,3 +399,14 @@ def test_what_cannot_be_combined_is_refused():
             dsbd.decode(toy_pair(), "One day", dsbd.DecodingSettings(**changes), processors=[letters_that_change])
     with pytest.raises(dsbd.ModelError, match="forbid every next token"):
         decoded("sampling", [lambda ids, scores: torch.full_like(scores, -torch.inf)])
+
+
+@pytest.mark.parametrize(("rank", "expected"), [("0", [0]), ("3", [1]), ("", []), ("x", [])])
+def test_a_launcher_says_which_gpu(rank, expected, monkeypatch):
+    """Catches processes of one machine that all take its first GPU."""
+    chosen = []
+    monkeypatch.setenv("LOCAL_RANK", rank)
+    for name, value in {"is_available": True, "device_count": 2}.items():
+        monkeypatch.setattr(torch.cuda, name, lambda value=value: value)
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    assert (resolve_device("auto"), chosen) == (torch.device("cuda"), expected)

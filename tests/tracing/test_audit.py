@@ -1,9 +1,8 @@
 """What a trace proves: golden and honest traces follow under any settings, and an altered field does not."""
 
 import json
-from copy import copy
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -16,7 +15,6 @@ from dsbd.errors import TraceError
 from dsbd.models.making import make_pair
 from dsbd.tracing.trace import Trace, canonical_digest
 from dsbd.util import asset_path
-from dsbd.verification.verify import verify
 from tests.toy_pair import OTHER, SPREAD, fitting, llama_2_tokenizer, read_settings, toy_pair, toy_tokenizer, toy_traces
 from tests.visualize.traces import FOLDER
 
@@ -37,7 +35,8 @@ def trace_of(name: str) -> Trace:
         often = replace(toy_pair(), eos=frozenset(range(0, 256, 3)))
         return dsbd.decode(often, "Once", chosen, record=True).trace
     method, _, every = name.partition(" ")
-    return Trace.load(GOLDEN[name]) if name in GOLDEN else toy_traces(method)[2 if every else 0]
+    number = int(every) if every.isdecimal() else 2 * bool(every)
+    return Trace.load(GOLDEN[name]) if name in GOLDEN else toy_traces(method)[number]
 
 
 def resealed(data) -> Trace:
@@ -63,69 +62,23 @@ def require_refused(data):
     assert "digest" not in failure
 
 
-def tried(one):
-    """A trial that could have gone either way."""
-    return one["acceptance"] is not None and 1e-3 < one["acceptance"] < 0.999
-
-
-def moved(one):
-    """Move the interval of a draw, with its random number."""
-    step = 0.3 if one["cdf_low"] < 0.5 else -0.3
-    return {name: one[name] + step for name in ("cdf_low", "cdf_high", "uniform")}
-
-
-def plus(name, step):
-    return lambda one: {name: one[name] + step}
-
-
-def of(kind):
-    return lambda one: one["kind"] == kind
-
-
 def after_rejection(one):
     return one["c"] and one["S"] > 0.1 and one.get("verdict") != "orphaned"
 
 
-def early(one):
-    return one["cdf_low"] < 0.2 and one["cdf_high"] < 0.6
-
-
 ALTERED = [
-    # trace, list, which of its items (None: any), the change
-    ("distinct-tree", "trials", tried, plus("draft_prob", 1e-4)),
-    ("distinct-tree", "draws", after_rejection, lambda one: {"S": 0.0, "cdf_low": 0.0, "cdf_high": 1.0}),
-    ("3-without-replacement", "draws", after_rejection, lambda one: {"S": 0.0, "cdf_low": 0.0, "cdf_high": 1.0}),
-    ("3-without-replacement", "trials", after_rejection, lambda one: {"S": 0.0, "acceptance": 1.0}),
-    ("toy", "trials", tried, lambda one: {"verdict": "rejected" if one["verdict"] == "accepted" else "accepted"}),
-    ("toy", "trials", tried, plus("S", -1e-4)),
-    ("toy", "trials", tried, lambda one: {"uniform": None}),
-    ("plain", "draws", early, moved),
-    ("narrow", "draws", lambda one: one["kind"] == "bonus" and one["cdf_high"] < 0.7, moved),
-    ("toy", "draws", lambda one: one["cdf_high"] < 1, lambda one: {"cdf_high": 1.5}),
-    ("toy", "draws", None, lambda one: {"cdf_low": one["cdf_low"] + 1, "cdf_high": one["cdf_high"] + 1}),
-    ("toy", "draws", None, plus("S", -1e-4)),
-    ("toy", "layers", of("draft"), plus("width", 1)),
-    ("toy", "layers", of("draft"), lambda one: {"chain_S": [*one["chain_S"][:-1], 0.99]}),
-    ("toy", "layers", of("draft"), lambda one: {"accepted_distribution": one["accepted_distribution"][::-1]}),
-    ("toy", "layers", lambda one: len(one["beams"]) > 1, lambda one: {"beams": one["beams"][::-1]}),
-    ("coupled", "draws", of("guessed"), plus("noise", 1e-4)),
-    ("coupled", "draws", of("guessed"), lambda one: {"kind": "fresh"}),
-    ("coupled", "layers", of("draft"), plus("width", 1)),
-    ("toy", "nodes", lambda one: one["layer"] == 2 and one["draft_prob"], plus("draft_log_prob", -1e-2)),
-    ("toy", "nodes", lambda one: one["layer"] == 2 and one["draft_prob"], plus("draft_prob", 1e-2)),
-    ("toy", "nodes", of("cover"), lambda one: {"kind": "drafted"}),
-    ("toy", "output_beams", None, plus("log_weight", -1e-4)),
-    ("toy", "output_beams", None, plus("multiplicity", 1)),
-    ("stopped", "layers", lambda one: one["outcome"] == "stopped", lambda one: {"outcome": "landed"}),
+    # trace, list, the change
+    ("distinct-tree", "draws", {"S": 0.0, "cdf_low": 0.0, "cdf_high": 1.0}),
+    ("3-without-replacement", "draws", {"S": 0.0, "cdf_low": 0.0, "cdf_high": 1.0}),
+    ("3-without-replacement", "trials", {"S": 0.0, "acceptance": 1.0}),
 ]
 
 
-@pytest.mark.parametrize(("name", "kind", "which", "change"), ALTERED)
-def test_an_altered_field_is_refused(name, kind, which, change):
-    """Catches an audit that takes a verdict, draw, width, log-weight or probability as recorded."""
+@pytest.mark.parametrize(("name", "kind", "change"), ALTERED)
+def test_nothing_left_is_no_way_out(name, kind, change):
+    """Catches an audit that takes what it cannot compute, behind an S that says so, as recorded."""
     data = trace_of(name).to_dict()
-    item = next(one for part in data["iterations"] for one in part[kind] if which is None or which(one))
-    item.update(change(item))
+    next(one for part in data["iterations"] for one in part[kind] if after_rejection(one)).update(change)
     require_refused(data)
 
 
@@ -150,40 +103,20 @@ def end_beyond_one(data):
     next(one for one in draws if one["S"] < 1e-280).update(cdf_low=0.6, uniform=0.7, cdf_high=1.5)
 
 
-def shifted(shift, data):
-    """Move all log-probabilities by one number, so that their ratios stay."""
-    for depth, iteration in enumerate(data["iterations"], 1):
-        for node in iteration["nodes"]:
-            node["target_log_prob"] -= shift
-        for beams in (iteration["output_beams"], *(layer["beams"] for layer in iteration["layers"])):
-            for beam in beams:
-                beam["log_weight"] -= shift * depth
-        if depth > 1:
-            iteration["input_beams"][0]["log_weight"] -= shift * (depth - 1)
-    for beam in data["result"]["beams"]:
-        beam["log_weight"] -= shift * len(beam["token_ids"])
-        beam["score"] = beam["log_weight"] / len(beam["token_ids"])
-
-
 def without_a_space(data):
     beam = data["result"]["beams"][1]
     beam["text"] = beam["text"][0] + beam["text"][1:].replace(" ", "", 1)
 
 
-UNSEEN = ("branching", "depth_costs", "continuation", "early_stopping", "forest")
+UNSEEN = ("branching", "depth_costs", "continuation", "early_stopping", "forest", "top_k", "top_p", "cover_width")
 """Settings that change nothing in this trace, or with which it cannot be read."""
 WHOLE = [
     ("toy", drawn_elsewhere),
     ("coupled", lambda data: data.update(seed=2) or data["settings"].update(seed=2)),
     ("coupled", lambda data: data["prompt"]["pieces"][0].update(token_id=7)),
-    ("3-without-replacement", settings(draft_width=51)),
-    ("2-exact-width-four", settings(top_p=0.9999)),
-    ("7-SQL-young-members", settings(top_p=0.999999)),
     ("mjsd", settings(temperature=1.000001)),
     ("cold", end_beyond_one),
-    ("distinct-tree", settings(branching=[3, 3], draft_depth=2)),
     ("coupled", settings(forest="sampled")),
-    ("sampling", partial(shifted, -3.0)),
     ("toy", without_a_space),
     *(("stopped", settings(early_stopping=other)) for other in (True, "never", None)),
     *(("toy", settings(**{name: OTHER[name]})) for name in OTHER if name not in UNSEEN),
@@ -196,41 +129,6 @@ def test_a_trace_altered_as_a_whole_is_refused(name, change):
     data = trace_of(name).to_dict()
     change(data)
     require_refused(data)
-
-
-@pytest.mark.parametrize("changes", [{}, {"min_width": 4}, {"temperature": 0.0, "replacement": False}], ids=str)
-def test_no_drafts_are_passed_over(changes, monkeypatch):
-    """Catches an audit that lets a bonus layer stand where drafts wait to be tried."""
-
-    def early(forest, *given):
-        shallow = copy(forest)
-        shallow.layers = forest.layers[:1]
-        return verify(shallow, *given)
-
-    monkeypatch.setattr("dsbd.decoder.verify", early)
-    asked = dsbd.DecodingSettings(max_new_tokens=24, draft_depth=3, draft_width=8, **changes)
-    trace = dsbd.decode(toy_pair(), "Once", asked, record=True).trace
-    assert "kind of the layer is 'bonus', but 'draft' follows" in dsbd.verify_trace(trace).failure
-
-
-@pytest.mark.parametrize("top_k", [8, 0])
-def test_what_was_cut_off_is_no_likelier_than_what_was_kept(top_k):
-    """Catches an audit that compares with the likeliest pair only, and one that lets anything be cut off.
-
-    A node without P gets a log-weight between two that were kept; where nothing is cut, one that is kept loses its P.
-    """
-    asked = dsbd.DecodingSettings(max_new_tokens=4, draft_depth=1, draft_width=3, top_k=top_k, cover_width=12)
-    data = dsbd.decode(toy_pair(), "Once", asked, record=True).trace.to_dict()
-    nodes = [node for node in data["iterations"][0]["nodes"] if node["layer"] == 1]
-    kept = sorted(node["target_log_prob"] for node in nodes if node["target_prob"])
-    listed = {pair["node"] for pair in data["iterations"][0]["layers"][0]["alternatives"]}
-    node = next(
-        node
-        for node in nodes
-        if node["kind"] == "cover" and node["id"] not in listed and bool(node["target_prob"]) == (top_k == 0)
-    )
-    node.update({"target_log_prob": (kept[0] + kept[-1]) / 2} if top_k else {"target_prob": 0.0})
-    assert "score of a node without probability (P)" in dsbd.verify_trace(resealed(data)).failure
 
 
 @pytest.mark.parametrize("method", ["sampling", "beam_sampling", "dsbd"])
@@ -246,9 +144,10 @@ def test_where_an_answer_ends_is_decided_again(method):
     assert early == Trace.loads(ended.trace.dumps().decode()).to_dict()
     other = [one | {"text": f"{place}{at}"} for place, one in enumerate(early["result"]["beams"])]
     claims = {"iterations": late["iterations"], "result": late["result"] | {"text": text}}
+    goes_on = "verification goes on" if method == "dsbd" else "tokens decoded"
     for failed, changes in (
-        ("tokens decoded", {"stop": [], "result": early["result"] | {"text": early["result"]["beams"][0]["text"]}}),
-        ("tokens decoded", {"stop": ["no such text"], "result": early["result"] | {"text": whole.text[:9]}}),
+        (goes_on, {"stop": [], "result": early["result"] | {"text": early["result"]["beams"][0]["text"]}}),
+        (goes_on, {"stop": ["no such text"], "result": early["result"] | {"text": whole.text[:9]}}),
         *[("tokens decoded", {"result": early["result"] | {"text": "0", "beams": other}})] * (len(other) > 1),
         ("returned text", {"result": early["result"] | {"text": text + "!"}}),
         ("the answer has ended", claims),

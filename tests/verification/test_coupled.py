@@ -15,7 +15,10 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 import dsbd
+from dsbd import api
+from dsbd.commands.verify_trace import replay
 from dsbd.drafts.lookup import PromptLookup
+from dsbd.methods import resolve
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import ResolvedSettings
@@ -246,6 +249,16 @@ def any_decode(number: int) -> tuple[dict, dict]:
     return drawn, {"prompt": prompt} | {name: value for name, value in more.items() if value}
 
 
+def any_known(number: int, values: dict) -> dict:
+    """What is known before a decode that drafts: nothing, texts, or earlier answers."""
+    source, history = random.Random(-number), dsbd.History(most_tokens=40)
+    texts = ["".join(source.choice("0234567") for _ in range(source.randint(1, 15))) for _ in range(3)]
+    for text in texts:
+        history.add([int(digit) for digit in text], [1, 2])
+    choices = [{}, {"guess": texts[:1]}, {"history": history}, {"guess": texts, "history": history}]
+    return choices[number % 4] if values["draft_depth"] else {}
+
+
 @pytest.mark.parametrize(
     "numbers", [range(60), *(pytest.param(range(at, at + 100), marks=pytest.mark.slow) for at in range(60, 1060, 100))]
 )
@@ -257,14 +270,53 @@ def test_guesses_change_nothing_but_the_time(numbers, pairs: list[Pair]) -> None
         values, options = any_decode(number)
         width, prompt, pair = values.pop("width"), options.pop("prompt"), pairs[number % len(pairs)]
         forest = {"forest": "coupled", "min_width": width, "max_width": width}
-        ours = dsbd.decode(pair, prompt, read_settings(**values, **forest), **options)
+        ours = dsbd.decode(pair, prompt, read_settings(**values, **forest), **options, **any_known(number, values))
         for method in ("beam_sampling", *["sampling"] * (width == 1)):
             plain = dsbd.decode(pair, prompt, read_settings(method, **values, num_beams=width), **options)
             assert ours.text == plain.text, number
-            if "stop" in options:
-                continue  # with guesses some more tokens may be decided behind the end
             expected = [replace(one, log_weight=near(one.log_weight), score=near(one.score)) for one in plain.beams]
             assert ours.beams == expected, number
             assert ours.stats.layers == plain.stats.layers
         landed, draws = landed + ours.stats.landed, draws + ours.stats.guessed + ours.stats.fresh
     assert 0.1 < landed / draws < 0.9
+
+
+def test_guesses_change_nothing_by_other_doors(monkeypatch) -> None:
+    """Catches a chat, a list, a stream or ``generate`` of transformers that draws by other noise."""
+    pair, ids = toy_pair(), torch.tensor([[10, 20, 30]])
+    monkeypatch.setattr(pair.tokenizer, "chat_template", "{% for one in messages %}<{{ one.content }}>{% endfor %}")
+    chat, drafts = [{"role": "user", "content": "Once"}], (pair.draft.model, "lookup")
+    for seed in range(4):
+        asked = {"max_new_tokens": 9, "seed": seed, "temperature": 1.5}
+        ours, plain = read_settings(**asked, min_width=3, max_width=3), read_settings("beam_sampling", **asked)
+        assert resolve(ours).forest == "coupled"
+        for prompt, options in (("Once", {"chat": True}), (chat, {}), (["One", "Two"], {"chat": False})):
+            texts = [dsbd.decode(pair, prompt, one, **options) for one in (ours, replace(plain, num_beams=3))]
+            listed = [one if isinstance(one, list) else [one] for one in texts]
+            first, second = ([[beam.token_ids for beam in one.beams] for one in results] for results in listed)
+            assert first == second
+        *_, last = dsbd.stream(pair, "Once", ours, chat=True)
+        assert last.result is not None
+        assert last.result.text == dsbd.decode(pair, chat, plain, num_beams=3).text
+        sampled = {"do_sample": True, "num_beams": 3, "max_new_tokens": 9, "seed": seed, "pad_token_id": 0}
+        rows = [
+            pair.target.model.generate(ids, custom_generate=dsbd.generate, **sampled, **own).tolist()
+            for own in ({"draft_model": None}, *({"draft_model": one, "forest": "coupled"} for one in drafts))
+        ]
+        assert rows == [rows[0]] * len(rows)
+
+
+def test_a_replay_decodes_again_without_guesses(monkeypatch) -> None:
+    """Catches a replay that compares its own guesses alone, or only the best beam."""
+    pair, asked = toy_pair(), read_settings(max_new_tokens=9, min_width=3, max_width=3, temperature=1.5)
+    trace = dsbd.decode(pair, "Once", asked, record=True).trace
+    assert replay(trace, pair)["difference"] is None
+
+    decode = api.decode
+
+    def other(*values, **options):
+        result = decode(*values, **options)
+        return replace(result, beams=[*result.beams[:-1], replace(result.beams[-1], token_ids=[1])])
+
+    monkeypatch.setattr(api, "decode", other)
+    assert replay(trace, pair)["difference"] == "without guesses other beams are written"

@@ -69,8 +69,8 @@ def ends_of(seen: list[Iteration]) -> tuple[Multiset, Multiset]:
     return tuple(sorted(finished.items())), tuple(sorted(alive))
 
 
-def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bool = False) -> float:
-    """Of the decodes' ends against the oracle, every layer having this width."""
+def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bool = False, **known) -> float:
+    """Of the decodes' ends against the oracle, every layer having this width; ``known``: guess or history."""
     warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
     decoding = replace(pair, draft=PromptLookup()) if lookup else pair
     process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp, resolve(settings))
@@ -78,7 +78,7 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, lookup: bo
     outcomes = []
     for seed in range(RUNS):
         watcher = Iterations()
-        result = dsbd.decode(decoding, TEXT, replace(settings, seed=seed), observers=[watcher])
+        result = dsbd.decode(decoding, TEXT, replace(settings, seed=seed), observers=[watcher], **known)
         outcomes.append(ends_of(watcher.seen))
         paths = {path for part in outcomes[-1] for path, _ in part}
         assert {tuple(beam.token_ids) for beam in result.beams} == paths
@@ -111,6 +111,7 @@ def test_a_decode_with_copied_drafts_has_the_distribution_of_its_method(changes:
     """Catches copied drafts that look at what they must not see, and iterations without a draft that lose something."""
     values = {**FIXED, **changes}
     assert _p_value(pair, read_settings(**values), values["max_width"], lookup=True) > FALSE_ALARM
+    assert _p_value(pair, read_settings(**values), values["max_width"], guess=[[2, 3, 1], [3, 3, 2]]) > FALSE_ALARM
 
 
 @pytest.mark.parametrize(

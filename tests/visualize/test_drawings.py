@@ -171,7 +171,7 @@ def test_a_changed_graph_is_drawn_and_no_label_is_run_through():
         *((TraceError, "attributes of visualize.forest_graph; give a graph whose nodes keep them", call, (graph,), {})
           for call in (visualize.forest_figure, visualize.decode_figure) for graph in (nx.DiGraph(), BARE)),
         (TraceError, "decode with record=True", visualize.forest_graph, (SimpleNamespace(trace=None),), {}),
-        (ValueError, "no table: task", visualize.speed_figure, ({"methods": []},), {}),
+        (ValueError, "no table: task", visualize.pareto_figure, ({"methods": []},), {}),
         (ValueError, "a str is no table of 'dsbd-benchmark/3'", visualize.pareto_figure, ("runs.jsonl",), {}),
         (ValueError, "height is 10; choose a whole number from 200 to 4000", visualize.show, (TOY,), {"height": 10}),
         (TraceError, "cannot write", visualize.export_html, (TOY, "none/x.html"), {}),

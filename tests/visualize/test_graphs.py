@@ -192,7 +192,7 @@ def bundled_pair(target):
 def gaps(layer):
     """Yield how far each coupled draw with replacement is from the second best of the recorded candidates."""
     for draw in layer.draws:
-        values = layer.scores + layer.noise[draw.order]
+        values = layer.values(layer.noise[draw.order])
         second, best = np.sort(values)[-2:]
         assert best == values[layer.index_of[draw.node]]
         yield best - second

@@ -21,41 +21,29 @@ from tests.command_line import refused
 from tests.visualize.traces import NASTY, nasty_trace, toy_trace
 from tests.visualize.visits import hostile_marks, served, visit
 from visualize.forest import steps_of
-from visualize.pages.document import data_element
 from visualize.pages.lesson import place_in, read_lesson
 from visualize.pages.lesson_page import stops_of
+from visualize.pages.live import live_element
 from visualize.pages.site import html_page
 
 TRACE = toy_trace()
 STEPS = [len(steps_of(iteration, TRACE.settings)) for iteration in TRACE.iterations]
 ROOT = Path(__file__).parents[2]
+PAGES = Path(__file__).with_name("pages")
+"""A page around frames, a deck that sends the events of reveal.js, and a lesson with hostile texts."""
 ARTICLE = read_lesson(asset_path("article/article.md"))
 ARTICLE_TRACE = Trace.load(ARTICLE.trace)
 ARGUMENTS = {"decode": "'trace.json.gz'", "width": "'trace.json.gz'", "forest": "'trace.json.gz', 1",
-             "pareto": "read('table.json')", "speed": "read('bench.json')"}  # fmt: skip
+             "pareto": "read('table.json')"}  # fmt: skip
 """Of each public figure, in a notebook beside these files."""
 VIEWERS = ("'trace.json.gz'", "'nasty.json.gz', iteration=2", "'trace.json.gz', height=500")
 """Arguments of the viewers in that notebook."""
-HOST = """<!doctype html><meta charset="utf-8">
-<div id="slide" style="display:none"><iframe id="a" src="viewer.html" width="900" height="700"></iframe></div>
-<iframe id="b" srcdoc="<p>a stranger"></iframe>
-<script>window.say = (message) => document.getElementById("a").contentWindow.postMessage(message, "*");</script>"""
 STRANGER = """() => {
   const other = document.getElementById("b").contentWindow.document, script = other.createElement("script");
   script.textContent = "parent.frames[0].postMessage({dsbd: 'last'}, '*')";
   other.body.append(script);
 }"""
 """A foreign frame beside the viewer tries to step it."""
-DECK = """<!doctype html><meta charset="utf-8"><div class="slides">{slides}</div><script>
-globalThis.Reveal = {{heard: {{}}, on(name, act) {{ this.heard[name] = act; }}}};
-const steps = () => [...document.querySelectorAll(".dsbd-step")];
-globalThis.press = (by) => {{
-  const all = steps(), at = all.filter((one) => one.classList.contains("visible")).length;
-  const fragment = by > 0 ? all[at] : all[at - 1];
-  fragment.classList.toggle("visible");
-  Reveal.heard[by > 0 ? "fragmentshown" : "fragmenthidden"]({{fragment}});
-}};</script>"""
-"""A deck that sends the events of reveal.js."""
 SCROLL = """([at, share]) => scrollBy(0,
     document.querySelectorAll('main article')[at].getBoundingClientRect().top - share * innerHeight)"""
 
@@ -73,9 +61,9 @@ def test_the_page_names_nothing_outside():
     assert page.count("</script>") == page.count("<script")
     assert re.findall(r"(?:src|href)=\"([^\"]*)\"", page) == ["data:,"]
     assert re.findall(r"https?://[^\"' )]+", page) == []
-    element = str(data_element("x", NASTY[:-1]))
+    element = live_element([TRACE], "live/", "en", prompt="".join(NASTY))
     assert not re.search("[<>&\u2028\u2029]", data := element.partition('json">')[2].partition("</script>")[0])
-    assert json.loads(data) == NASTY[:-1]
+    assert json.loads(data)["pairs"][0]["prompt"] == "".join(NASTY)
 
 
 @pytest.mark.parametrize("policy", ["script-src 'self'", "script-src 'unsafe-inline'"])
@@ -173,7 +161,7 @@ def test_the_forest_of_the_article_changes_as_one_scrolls(browser, site, width, 
 def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, exported, lesson):
     """Catches a drawing without width on a slide that was hidden when it loaded, a slide that cannot step or shows the
     wrong step, messages taken from another sender, and a low frame that scrolls."""
-    exported.with_name("host.html").write_text(HOST, encoding="utf-8")
+    shutil.copy(PAGES / "host.html", exported.parent)
     with visit(browser, exported.with_name("host.html")) as visitor:
         page, steps = visitor.page, STEPS[0]
         page.wait_for_timeout(500)
@@ -206,7 +194,7 @@ def test_a_snippet_opens_in_its_place(kind):
     """Catches a snippet that opens at another step, and a title that ends its frame."""
     snippet = visualize.embed_snippet("viewer.html", kind, iteration=1, step=2, title='A "forest" <b>')
     assert "viewer.html#iteration=2&step=3" in html.unescape(snippet)
-    assert ("<iframe" in snippet) == (' title="A &quot;forest&quot; &lt;b&gt;" width="100%" height="720"' in snippet)
+    assert ("<iframe" in snippet) == (' title="A &#34;forest&#34; &lt;b&gt;" width="100%" height="720"' in snippet)
 
 
 @pytest.mark.slow
@@ -215,7 +203,7 @@ def test_the_slides_of_reveal_step_the_viewer(browser, exported):
     page = exported.with_name("deck.html")
     slides = visualize.embed_snippet("viewer.html", "reveal", iteration=0, step=3, steps=4)
     assert slides.count('<span class="fragment dsbd-step"></span>') == 4
-    page.write_text(DECK.format(slides=slides), encoding="utf-8")
+    page.write_text((PAGES / "deck.html").read_text(encoding="utf-8").replace("SLIDES", slides), encoding="utf-8")
     with visit(browser, page) as visitor:
         (frame,) = visitor.drawn()
         is_at = "step => new URLSearchParams(location.hash.slice(1)).get('step') === String(step + 1)"
@@ -240,8 +228,6 @@ def test_every_figure_and_viewer_is_seen_in_a_notebook_that_was_executed_and_sav
     TRACE.save(tmp_path / "trace.json.gz")
     nasty_trace().save(tmp_path / "nasty.json.gz")
     shutil.copy(ROOT / "benchmarks/results/sql-table.json", tmp_path / "table.json")
-    bench = json.loads((ROOT / "benchmarks/results/0.3B-cpu.json").read_text(encoding="utf-8"))["methods"]
-    (tmp_path / "bench.json").write_text(json.dumps(bench), encoding="utf-8")
     names = [name for name in dir(visualize) if name.endswith("_figure")]
     calls = [f"visualize.{name}({ARGUMENTS[name.removesuffix('_figure')]})" for name in names]
     opening = f"""import json, sys; sys.path.insert(0, {str(ROOT)!r}); import visualize
@@ -297,40 +283,14 @@ LABELS = """() => [...document.querySelectorAll(".forest .dsbd")].filter((one) =
   .map((one) => 12.5 * one.currentCSSZoom)"""
 """Pixels of the labels of a visible forest."""
 CARD = "article:not([hidden])"
-LESSON = f"""---
-title: Hostile <b>title</b> & "quotes"
-trace: t.json
-summary: About nothing.
----
-An introduction with <script>alert(1)</script> and [a link](javascript:alert(1)).
-
-## Will it be accepted? {{iteration=1 layer=1 node={TRIED}}}
-A question.
-
-- [ ] Never `<img src=x onerror=alert(1)>`
-- [x] Perhaps
-
-> Because **so**.
-
-## Commit {{iteration=1 phase=commit}}
-
-```
-## not a card
-```
-
-## Later {{iteration=2 layer=1}}
-Which width?
-
-* [x] This one
-* [ ] That one
-"""
 
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("lesson")
     (folder / "t.json").write_text(json.dumps(nasty_trace().to_dict()))
-    (folder / "lesson.md").write_text(LESSON, encoding="utf-8")
+    lesson = (PAGES / "lesson.md").read_text(encoding="utf-8").replace("TRIED", str(TRIED))
+    (folder / "lesson.md").write_text(lesson, encoding="utf-8")
     visualize.export_lesson(folder / "lesson.md", folder / "lesson.html")
     return folder
 

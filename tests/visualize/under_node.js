@@ -5,8 +5,8 @@ import {readFileSync} from "node:fs";
 import {decode} from "../../visualize/live/trace.js";
 import {tablePair} from "./tables.js";
 
-for (const {tables, prompt, settings} of JSON.parse(readFileSync(process.argv[2], "utf8"))) {
+for (const {tables, prompt, settings, guess} of JSON.parse(readFileSync(process.argv[2], "utf8"))) {
   let last;
-  for await (last of decode(tablePair(tables), prompt, settings));
+  for await (last of decode(tablePair(tables), prompt, settings, {guess}));
   console.log(JSON.stringify(last.trace));
 }

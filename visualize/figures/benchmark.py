@@ -1,7 +1,4 @@
-"""Figures of a benchmark: quality against speed, and speed beside a baseline.
-
-They take a table of ``bench`` or ``eval``, or a race: a record, or its plain data.
-"""
+"""The figure of a benchmark: quality against speed."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,15 +11,15 @@ from visualize.race import label_of
 from visualize.theme import Theme, palette
 
 FRONT = "front: no other is better in both"
-PLOT, ENTRY, ROW_PIXELS = 380, 20, 36
-"""Pixels of a scatter without its legend, of an entry of the legend, and of a row of speeds."""
+PLOT, ENTRY = 380, 20
+"""Pixels of a scatter without its legend, and of an entry of the legend."""
 
 
 def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
     """Draw quality against tokens per second, with 95 % intervals, and a line through those that none beats in both.
 
-    ``source`` is a table, or a race: then the intervals are over seeds or questions. A system without speed or
-    quality is left out.
+    ``source`` is a table of ``bench`` or ``eval``, or a race, whose intervals are over seeds or questions: a record, or
+    its plain data. A system without speed or quality is left out.
 
     Example:
         >>> visualize.pareto_figure(table)
@@ -42,8 +39,8 @@ def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "l
         figure.add_scatter(
             x=[speed.mean],
             y=[quality.mean],
-            error_x=_mean_bar(speed, color, least=0.0),
-            error_y=_mean_bar(quality, color, least=0.0 if table.higher_is_better else 1.0),
+            error_x=_error_bar(speed, color, least=0.0),
+            error_y=_error_bar(quality, color, least=0.0 if table.higher_is_better else 1.0),
             mode="markers",
             name=escape(label_of(row.system), quote=False),
             marker={"color": color, "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 11},
@@ -64,45 +61,6 @@ def pareto_figure(source: Table | Race | Mapping[str, Any], *, theme: Theme = "l
         xaxis={"title": "tokens per second (more is better)", "rangemode": "tozero"},
         yaxis={"title": f"{table.metric.replace('_', ' ')} ({'more' if table.higher_is_better else 'less'} is better)"},
         legend={"y": 0, "yref": "container", "yanchor": "bottom", "maxheight": 1},
-    )  # fmt: skip
-
-
-def speed_figure(table: Table | Mapping[str, Any], *, theme: Theme = "light") -> Figure:
-    """Draw tokens per second over those of the baseline, with the 95 % interval.
-
-    Example:
-        >>> visualize.speed_figure(bench)
-
-    Raises:
-        RecordError: the data is no table of a benchmark.
-    """
-    table = read_record(Table, table)
-    named = [(escape(label_of(row.system), quote=False), row.ratio) for row in table.rows if row.ratio is not None]
-    if not named:
-        return empty_figure("Speed beside the baseline", theme)
-    colors, figure = palette(theme), Figure()
-    medians, ratios = [ratio.median for _, ratio in named], [ratio for _, ratio in named]
-    bars = _error_bars(medians, [one.low for one in ratios], [one.high for one in ratios], colors.ink)
-    figure.add_scatter(
-        x=medians,
-        y=[name for name, _ in named],
-        mode="markers",
-        marker={"size": 11, "color": colors.accent},
-        error_x=bars,
-    )
-    figure.add_vline(x=1, line={"color": colors.soft, "dash": "dash", "width": 1}, layer="below")
-    for name, one in named:
-        is_sure = one.low is not None and one.high is not None
-        text = f"{one.median:.2f}" + (f" [{one.low:.2f}, {one.high:.2f}]" if is_sure else "")
-        figure.add_annotation(x=max(one.median, one.high or 0.0), y=name, text=text, xanchor="left", xshift=9,
-                              showarrow=False, bgcolor=colors.paper, borderpad=1)  # fmt: skip
-    most = max(max(one.median, one.high or 0.0) for one in ratios)
-    note = "bars: 95 % intervals" if any(one.low is not None for one in ratios) else "too few prompts for intervals"
-    return dress(
-        figure, f"Speed beside {escape(label_of(table.baseline or ''), quote=False)}", theme,
-        height=130 + ROW_PIXELS * len(named), margin_t=48,
-        xaxis={"title": f"times as many tokens per second<br>({note})", "range": [0, 1.4 * most], "showgrid": True},
-        yaxis={"autorange": "reversed", "showgrid": False},
     )  # fmt: skip
 
 
@@ -127,15 +85,8 @@ def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
     return front[::-1]
 
 
-def _mean_bar(mean: Mean, color: str, least: float) -> dict[str, Any]:
-    """Return the error bar of a mean; it does not reach below ``least``, the least possible value."""
-    return _error_bars([mean.mean], [None if mean.low is None else max(mean.low, least)], [mean.high], color)
-
-
-def _error_bars(
-    middles: Sequence[float], lows: Sequence[float | None], highs: Sequence[float | None], color: str
-) -> dict[str, Any]:
-    """Return the error bars of an axis; an end that is None draws no bar."""
-    above = [0.0 if high is None else high - middle for middle, high in zip(middles, highs, strict=True)]
-    below = [0.0 if low is None else middle - low for middle, low in zip(middles, lows, strict=True)]
-    return {"type": "data", "array": above, "arrayminus": below, "color": color, "thickness": 1.2, "width": 3}
+def _error_bar(mean: Mean, color: str, least: float) -> dict[str, Any]:
+    """Return the error bar of a mean; an end that is None draws none, and none reaches below the least value."""
+    above = 0.0 if mean.high is None else mean.high - mean.mean
+    below = 0.0 if mean.low is None else mean.mean - max(mean.low, least)
+    return {"type": "data", "array": [above], "arrayminus": [below], "color": color, "thickness": 1.2, "width": 3}

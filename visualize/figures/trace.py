@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from visualize import svg
 from visualize.figures import UNUSED, Figure, dress, empty_figure, marked_nodes
-from visualize.forest import Source, Width, check_graph, forest_graph, load_trace
+from visualize.forest import LayerWidth, Source, check_graph, forest_graph, load_trace
 from visualize.theme import MARK_OF, MARKS, MONOSPACE, SIZES, STYLES, TREE_MARKS, YIELDED, Theme, palette
 from visualize.tokens import MARKS as SPACES
 from visualize.tokens import columns
@@ -130,7 +130,7 @@ def _bars(forest: nx.DiGraph, theme: Theme) -> go.Bar:
     )
 
 
-def _bar_pitch(width: Width) -> float:
+def _bar_pitch(width: LayerWidth) -> float:
     """Return the part of a column that one bar of a layer takes."""
     return min(0.62, 0.1 * len(width.chances)) / max(len(width.chances), 1)
 

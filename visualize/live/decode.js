@@ -3,6 +3,7 @@
  * It is a generator, so that models that answer at once and models that answer later share it: it yields functions that
  * call a model and takes back what they return, and it yields a record of each iteration. */
 
+import {Lookup} from "./lookup.js";
 import {Noise} from "./noise.js";
 import {RULES, verified} from "./verify.js";
 import {bestOf, logProbsOf, warpedDistribution} from "../viewer/distribution.js";
@@ -11,10 +12,11 @@ import {bestOf, logProbsOf, warpedDistribution} from "../viewer/distribution.js"
 
 /** Returns what is left at the end. All random numbers come from the generator, and from the noise of the seed.
  * @param {LivePair} pair @param {number[]} ids of the prompt @param {any} settings resolved */
-export function* iterations(pair, ids, settings, {generator, now, rules = RULES}) {
+export function* iterations(pair, ids, settings, {generator, now, guess = [], rules = RULES}) {
   const root = {parent: null, token: ids[ids.length - 1], length: 0};
   const noise = new Noise(settings.seed, ids, root);
-  const shared = {size: pair.target.vocabulary, eos: pair.eos, generator, noise};
+  const lookup = new Lookup(ids, guess);
+  const shared = {size: pair.target.vocabulary, eos: pair.eos, generator, noise, lookup};
   const target = pair.target.newState();
   const draft = settings.draft_depth > 0 ? pair.draft.newState() : null;
   const clock = clockOf(now);
@@ -43,7 +45,7 @@ export function* iterations(pair, ids, settings, {generator, now, rules = RULES}
     const step = {index, input_beams: beams, forest, nextTokensAfter, layers, kept, slots_scored, phases};
     yield {...step, ...shared, ...session, slots_kept: target.slots};
   }
-  return {...session, prefill_seconds, states: {target, draft}};
+  return {...session, prefill_seconds, states: {target, draft}, draft_calls: lookup.calls};
 }
 
 /* One forward of the target over the input beams and the forest. Returns a function that gives the log-probabilities
@@ -179,15 +181,22 @@ export class Forest {
 
 /* Draws `depth` layers below the input beams, fewer if all beams end, starting from the target's log-weights. A
  * generator: it yields calls of the model, and takes back what they return. */
-function* drafted(state, beams, depth, settings, {size, eos, generator, noise}) {
+function* drafted(state, beams, depth, settings, {size, eos, generator, noise, lookup}) {
   const forest = new Forest(beams);
   const margins = new Map(); // of a coupled forest: what the nodes that are extended lack to be drawn
   const isCoupled = settings.forest === "coupled";
+  const logProbs = (one) => logProbsOf(one, "draft");
+  const model = {
+    forward: (nodes) => state.forward(nodes),
+    logProbsOf: logProbs,
+    vocabulary: size,
+    top_k: settings.top_k,
+  };
+  lookup.begin(beams);
   let frontier = beams;
   while (forest.layers.length < depth && frontier.length) {
     const parents = frontier.map(({node}) => node);
-    const logits = yield () => state.forward(parents);
-    const nextTokens = Array.from(logits, (one) => logProbsOf(one, "draft"));
+    const nextTokens = yield* lookup.nextTokens(parents, forest.layers.length + 1, model);
     const distribution = {...warpedDistribution(nextTokens, frontier, settings, size), parents};
     const {candidates, probs, isRanked, weightAt} = distribution;
     const likeliest = bestOf(probs).filter((at) => probs[at] >= LEAST_DRAFT_PROB);

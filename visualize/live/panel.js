@@ -1,17 +1,13 @@
 /* The form of a live page: it decodes in the reader's browser and hands the growing trace to the page around it, as the
  * event dsbd-live with {trace, news, isLive}: news are the records of iterations that are new in the trace.
  *
- * An element with class dsbd-live holds its data as JSON (visualize/pages/live.py):
- *   {base, pairs: [{name, megabytes, prompt, settings}], reads, methods, words, isSmall}
+ * An element with class dsbd-live (visualize/pages/live.html) holds the form, and its data as JSON:
+ *   {base, pairs: [{name, megabytes, prompt, settings}], reads, words, isSmall}
  * The first pair is chosen at first. isSmall: only prompt and Run, in the card of a lesson; the settings are those of
  * its decode. */
 
-import {FIELDS, Refused, choicesOf, sentenceOf} from "./settings.js";
-import {button, download, filled, localised, make} from "../viewer/dom.js";
-
-const MAIN = ["max_new_tokens", "temperature", "draft_depth", "draft_width", "num_beams", "seed"];
-const MORE = Object.keys(FIELDS).filter((name) => !["method", "continuation", ...MAIN].includes(name));
-const STEP = 0.05; // of numbers with a fraction
+import {FIELDS, Refused, sentenceOf} from "./settings.js";
+import {download, filled, localised, make} from "../viewer/dom.js";
 
 function mountLive(root, data) {
   const {words, isSmall} = data;
@@ -27,39 +23,16 @@ function mountLive(root, data) {
   let trace = null;
   let running = false;
 
-  const prompt = make("textarea", {rows: 2, "aria-label": words.prompt, maxlength: 4000, dir: "auto"});
-  const selectOf = (options) => make("select", {}, ...options.map(([value, text]) => make("option", {value, text})));
-  const pairs = selectOf(data.pairs.map(({name}) => [name, words[`pair.${name}`]]));
-  const methods = selectOf(data.methods);
-  const fields = new Map();
-  const labelled = (text, control) => make("label", {}, make("span", {text}), control);
+  const find = (selector) => root.querySelector(selector);
+  const [prompt, pairs, methods] = ["textarea", "[data-chosen=pair]", "[data-chosen=method]"].map(find);
+  const [run, save, bar, status] = [".dsbd-live-run", ".dsbd-live-save", "progress", ".dsbd-live-said"].map(find);
+  const answer = find(".dsbd-live-text");
+  const labels = [...root.querySelectorAll("[data-field]")];
+  const fields = new Map(
+    labels.map((label) => [label.dataset.field, {label, control: label.querySelector("input, select")}]),
+  );
   const labelOf = (name) => words[`field.${name}`] ?? FIELDS[name]?.label ?? name;
-  const field = (name) => {
-    const {low: min, high: max, kind, also} = FIELDS[name];
-    const choice = () => selectOf(choicesOf(name).map((one) => [`${one}`, one ?? "none"]));
-    const controls = {
-      switch: () => (also.length ? choice() : make("input", {type: "checkbox"})),
-      choice,
-      whole: () => make("input", {type: "number", min, max}),
-      number: () => make("input", {type: "number", min, max, step: STEP}),
-    };
-    const control = controls[kind]();
-    const label = labelled(labelOf(name), control);
-    fields.set(name, {control, label});
-    return label;
-  };
-  const run = button({class: "dsbd-live-run"});
-  const saveTrace = () => download("decode.json", JSON.stringify(trace), "application/json");
-  const save = button({text: words.save, hidden: true, onclick: saveTrace});
-  const bar = make("progress", {hidden: true, "aria-label": words.run});
-  const status = make("p", {class: "dsbd-live-said", role: "status"});
-  const answer = make("p", {class: "dsbd-live-text", dir: "auto"});
-  const others = make("div", {class: "dsbd-live-fields"}, ...MORE.map(field));
-  const more = make("details", {}, make("summary", {text: words.more}), others);
-  const chosen = [labelled(words.pair, pairs), labelled(words.method, methods)];
-  const main = make("div", {class: "dsbd-live-fields"}, ...chosen, ...MAIN.map(field));
-  const tools = make("div", {class: "dsbd-live-tools"}, run, bar, ...(isSmall ? [] : [save]));
-  root.replaceChildren(labelled(words.prompt, prompt), ...(isSmall ? [] : [main, more]), tools, status, answer);
+  root.classList.add("dsbd-live-ready");
 
   /* Another pair: its prompt and its settings stand in the form. */
   function choose() {
@@ -72,7 +45,8 @@ function mountLive(root, data) {
     for (const [name, {control}] of fields) {
       const value = settings[name] === undefined ? FIELDS[name].standard : settings[name];
       if (control.type === "checkbox") control.checked = settings[name] !== false;
-      else control.value = control.type === "select-one" ? `${value}` : (value ?? FIELDS[name].standard ?? "");
+      else if (control.type === "select-one") control.value = JSON.stringify(value);
+      else control.value = value ?? FIELDS[name].standard ?? "";
     }
     fit();
     show();
@@ -90,7 +64,7 @@ function mountLive(root, data) {
     const values = read.map(([name, {control}]) => {
       if (control.validity.badInput) throw new Refused("unread", {name});
       if (control.type === "checkbox") return [name, control.checked];
-      if (control.type === "select-one") return [name, choicesOf(name).find((one) => `${one}` === control.value)];
+      if (control.type === "select-one") return [name, JSON.parse(control.value)];
       return [name, control.value === "" ? undefined : Number(control.value)];
     });
     return {method: methods.value, ...Object.fromEntries(values)};
@@ -133,7 +107,7 @@ function mountLive(root, data) {
       return;
     }
     write(trace.result.text);
-    save.hidden = false;
+    save.hidden = isSmall;
     const {layers, iterations, seconds, tokens_per_second: speed} = trace.result.stats;
     const took = {seconds: localised(seconds, 2), speed: localised(speed)};
     status.textContent = say("done", {...won(layers, iterations), ...took});
@@ -168,6 +142,7 @@ function mountLive(root, data) {
     root.classList.toggle("dsbd-live-running", running);
   }
 
+  save.addEventListener("click", () => download("decode.json", JSON.stringify(trace), "application/json"));
   run.addEventListener("click", () => (running ? client.stop() : going()));
   methods.addEventListener("change", fit);
   pairs.addEventListener("change", choose);

@@ -12,10 +12,12 @@ const ALTERNATIVES = 5;
 
 /** Decodes to the end. Yields {start}, the trace before its first iteration; then for each iteration {iteration, best}:
  * its record and the text of the best beam so far; at last {trace}. `check` throws to stop, and is called before each
- * call of a model; `now` gives milliseconds.
+ * call of a model; `now` gives milliseconds; `guess`: the ids of texts that are expected.
  * @param {LivePair} pair @param {{text: string, ids: number[]}} prompt
- * @param {any} wishes the settings as a form or a trace has them */
-export async function* decode(pair, prompt, wishes, {check = () => {}, now = () => performance.now()} = {}) {
+ * @param {any} wishes the settings as a form or a trace has them
+ * @param {{check?: () => void, now?: () => number, guess?: number[][]}} options */
+export async function* decode(pair, prompt, wishes, options = {}) {
+  const {check = () => {}, now = () => performance.now(), guess = []} = options;
   const settings = resolved(wishes);
   const context = Math.min(pair.target.context ?? Infinity, pair.draft?.context ?? Infinity);
   if (prompt.ids.length + settings.max_new_tokens > context) {
@@ -23,7 +25,7 @@ export async function* decode(pair, prompt, wishes, {check = () => {}, now = () 
     throw new Refused("room", {name: "max_new_tokens", size, value, context});
   }
   const recorder = new Recorder(pair, prompt, settings);
-  const run = iterations(pair, prompt.ids, settings, {generator: generatorOf(settings.seed), now});
+  const run = iterations(pair, prompt.ids, settings, {generator: generatorOf(settings.seed), now, guess});
   yield {start: recorder.start()};
   let step = run.next();
   while (!step.done) {
@@ -37,7 +39,8 @@ export async function* decode(pair, prompt, wishes, {check = () => {}, now = () 
     }
   }
   const head = {format: "dsbd-trace/2", software: {generator: GENERATOR}, ...recorder.start()};
-  yield {trace: {...head, iterations: recorder.iterations, result: recorder.result(step.value)}};
+  const expected = guess.length ? {guess} : {};
+  yield {trace: {...head, iterations: recorder.iterations, result: recorder.result(step.value), ...expected}};
 }
 
 class Recorder {
@@ -76,7 +79,7 @@ class Recorder {
     return {text, token_ids, beams, stats: this.stats(token_ids.length, end)};
   }
 
-  stats(new_tokens, {prefill_seconds, states}) {
+  stats(new_tokens, {prefill_seconds, states, draft_calls}) {
     const {iterations, prompt} = this;
     const sumOf = (numberOf) => iterations.reduce((sum, one) => sum + numberOf(one), 0);
     const ratio = (part, whole) => (whole ? part / whole : null);
@@ -102,8 +105,7 @@ class Recorder {
       layers_per_iteration: ratio(counts.layers, iterations.length),
       mean_width: ratio(widths, counts.layers),
       target_calls: iterations.length + forPrompt,
-      // a layer below which nothing lives takes no forward; it counts as one, as in Python
-      draft_calls: states.draft ? sumOf((one) => one.draft_depth) + forPrompt : 0,
+      draft_calls: states.draft ? draft_calls + forPrompt : 0,
       seconds: prefill_seconds + seconds,
       prefill_seconds,
       ...Object.fromEntries(phases),

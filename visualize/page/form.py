@@ -3,6 +3,7 @@
 Labels, help, ranges and readers of a field are in :data:`dsbd.settings.FIELDS`; here is only how it is shown.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,55 +19,18 @@ from dsbd.util import SMOLLM2, asset_path
 from visualize.pages.live import QUESTION
 
 from .limits import Limits, check_prompt, check_tokens
+from .parts import read
 
 SQL = "bundled:sql"
 """The pair whose prompts are questions: a visitor types the question alone."""
-STORIES = {
-    "A little fox": "Once upon a time, there was a little fox who",
-    "A strange box": "Lily and Ben found a strange box in the garden. Inside the box",
-    "What the clock said": 'The old clock on the wall said, "',
-    "The smallest dragon": "One cold morning, the smallest dragon in the village woke up and",
-}
-EXAMPLES = {
-    SQL: {
-        "Young members": "Show the young members who joined between 2010 and 2014.",
-        "Counted by city": "How many old branches are there in each city?",
-        "The most loans": "Which members have the most loans?",
-        "Not in French": "Show the titles of long books not written in French.",
-    },
-    "bundled:stories": STORIES,
-    "bundled:memory": {
-        "A word from long before": next(one.prompt for one in load_task("needle").questions(None) if one.id == "10-6"),
-        "A whole chapter": asset_path("chapters/oz.txt").read_text(encoding="utf-8").rstrip("\n"),
-    }
-    | dict(list(STORIES.items())[:2]),
-    SMOLLM2: {
-        "Correct the spelling": "Correct the spelling: The old bridge was built by four brothers who had never builded "
-        "a bridge before, and it has carried carts, cars and lorrys for two hundred years.",
-        "Answer from a passage": "Answer from this passage: The lighthouse on Gull Rock was finished in 1874. Its "
-        "keeper, Ada Moreau, lit the lamp every evening for thirty-one years, until an electric lamp took over in "
-        "1921.\n\nHow long did Ada Moreau light the lamp?",
-        "Summarise": "Summarise: The town library opens a new reading room on Monday. It has forty seats, a quiet "
-        "corner for children, and windows on the river. Members may stay until nine in the evening.",
-        "A free question (nothing to copy)": "Why is the sky blue?",
-    },
-}
-"""Example prompts of each pair by the words on their buttons, four for every pair. Two of them do not fit the context
-of the bundled models, so only a memory can read them."""
-OPENINGS = {
-    "Three things in Lisbon": "The three things to see first in Lisbon are",
-    "A simple bread": "To bake a simple bread you need",
-    "Why stars twinkle": "Stars twinkle because",
-    "A Python function": "def is_prime(n):\n",
-}
-"""The examples of all other pairs."""
-DESCRIPTIONS = {
-    SQL: "Turns questions about a library's authors, books, members and loans into SQL.",
-    "bundled:stories": "Writes stories for small children. It knows no facts.",
-    "bundled:memory": "Reads more than its context holds, and still knows a word told at the beginning. Guesses lose "
-    "time here: the small model has no memory.",
-    SMOLLM2: "Chats, with SmolLM2-135M-Instruct: corrects a text, answers from a passage, summarises.",
-}
+_CONTENT = json.loads(read("examples.json"))
+EXAMPLES: dict[str, dict[str, str]] = _CONTENT["prompts"]
+"""Example prompts of each pair by the words on their buttons, four for every pair; ``others``: of all other pairs."""
+EXAMPLES["bundled:memory"] = {
+    "A word from long before": next(one.prompt for one in load_task("needle").questions(None) if one.id == "10-6"),
+    "A whole chapter": asset_path("chapters/oz.txt").read_text(encoding="utf-8").rstrip("\n"),
+} | dict(list(EXAMPLES["bundled:stories"].items())[:2])  # two that only a memory can read: they do not fit the context
+DESCRIPTIONS: dict[str, str] = _CONTENT["descriptions"]
 """What a pair can do, in a sentence."""
 LIBRARY = re.compile(
     r"\b(author|writer|book|novel|title|cop(y|ies)|member|reader|loan|borrow|lent|branch|librar|prize|genre|fine|staff)",
@@ -119,7 +83,7 @@ OTHERS = ("view", "deep_link", "session_hash", "logs")
 
 def examples_for(pair: str) -> dict[str, str]:
     """Return {word: prompt} for a pair."""
-    return EXAMPLES.get(pair, OPENINGS)
+    return EXAMPLES.get(pair, EXAMPLES["others"])
 
 
 def as_prompt(pair: str, text: str) -> str:

@@ -22,7 +22,7 @@ from .comparison import describe
 from .limits import check_prompt
 from .parts import alert, sentence
 from .race_markup import rows_markup, rows_of, task_of
-from .runner import TARGETS, Runner, Step
+from .runner import TARGETS, Runner, RunUpdate
 
 COPIED = "Guesses are copied from the text: there is no small model. "
 FRAME_SECONDS = 0.12
@@ -81,7 +81,7 @@ class ShownRun:
     unsent: list[dict[str, Any]] = field(default_factory=list)
     """Records of iterations that the browser lacks."""
 
-    def frames(self, step: Step) -> Iterator[Frame]:
+    def frames(self, step: RunUpdate) -> Iterator[Frame]:
         """Yield what a step changes."""
         if step.beside is not None:
             rows = [rows_in(self.trace, text) for text in (self.trace.result.text, step.beside.text)]
@@ -107,14 +107,14 @@ class ShownRun:
         self.trace = opening
         return {"stage": message("begin", bulk=opening.to_dict()), "last": None}
 
-    def _ended(self, step: Step, trace: Trace) -> Frame:
+    def _ended(self, step: RunUpdate, trace: Trace) -> Frame:
         assert trace.result is not None, "it comes with the last iteration"
         self.trace, seconds = trace, describe_seconds(trace.result.stats["seconds"] or 0.0)
         self.note = f"{self.remark}Decoded just now: {counted('passes', self.passes)}, {seconds}."
         whole = replace(trace, iterations=[]).to_dict()
         return {"stage": self._more(step, whole, drawn_rows(trace)), "note": self.note, "last": trace}
 
-    def _more(self, step: Step, whole: Any = None, rows: str = "") -> str:
+    def _more(self, step: RunUpdate, whole: Any = None, rows: str = "") -> str:
         """Return new iterations, and once the decode has ended the ``whole`` trace without them."""
         return message("more", settled=step.settled, rows=rows, bulk={"iterations": self.unsent, "trace": whole})
 

@@ -6,14 +6,12 @@ import logging
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import resources
 from typing import Any
 
 import gradio as gr
 
 from dsbd.errors import DsbdError
-from visualize.pages.document import page_file
-from visualize.viewer.bundle import classic, joined
+from visualize.viewer.bundle import classic, joined, source
 
 from .middleware import OWN
 
@@ -31,13 +29,13 @@ _PATH = re.compile(
 
 def read(name: str) -> str:
     """Return a text file of the page."""
-    return (resources.files("visualize.page") / name).read_text(encoding="utf-8")
+    return source(f"page/{name}")
 
 
 @lru_cache
 def page_script() -> str:
     """Return the unpacking, and ``page.js`` with the viewer, as one classic script."""
-    return page_file("unpack.js") + classic("page/page.js")
+    return source("pages/unpack.js") + classic("page/page.js")
 
 
 def scripted(value: str, template: str, script: str, elem_id: str, facts: Mapping[str, Any] | None = None) -> gr.HTML:

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
 from functools import partial
-from html import escape
 from typing import Any
 
 import gradio as gr
 
 from dsbd.bench.race import race
-from dsbd.bench.records import Progress, Race
+from dsbd.bench.records import Race
 from dsbd.bench.systems import POINTS, TRANSFORMERS, System, require_count, systems
 from dsbd.bench.task import Question, Task
 from dsbd.errors import SettingsError, StoppedError
 from dsbd.settings import METHODS, DecodingSettings
 from dsbd.util import SMOLLM2
 from visualize import pareto_figure
+from visualize.files import TEMPLATES
 from visualize.race import label_of
 
 from .form import SQL, as_prompt, examples_for, settings_of
@@ -42,14 +42,9 @@ WIDTHS = ("min_width", "max_width", "width_threshold")
 """What makes the width dynamic. In a race the width of DSBD stays dynamic, even if the Play tab fixes it."""
 SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My questions", "own")]
 MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
-RECORDED_NOTE = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
 LARGE = {SQL: ("2.45", "a third"), SMOLLM2: ("2.01", "less than half")}
-AT_SCALE = (
-    " On an H100, with passes that cost what those of 7 billion parameters do, it was {} × as fast as beam sampling, "
-    "with {} of its joules."
-)
+"""How fast and how thrifty recorded races were with passes of 7 billion parameters."""
 MEASURED = "Measured here, now: the decoders took turns. Of the runs of each, a lane shows the middle one."
-NOTHING = "Nothing has run yet. Press Race: lanes show what each decoder does, a table how fast and good it is."
 OTHERS = "Every other setting is that of the Play tab; seeds count up from run to run."
 
 
@@ -135,12 +130,14 @@ def _choices(names: Sequence[str]) -> list[tuple[str, str]]:
 def opening(pair: Any) -> tuple[str, Any, str]:
     """Return stage, figure and note before anything has run: the recorded race of a pair, if there is one."""
     if pair not in RECORDED:
-        return "", gr.update(visible=False), NOTHING
+        return "", gr.update(visible=False), _note()
     race = recorded_race(pair)
-    machine = race.table.conditions.get("machine", {})
-    named = f"{machine.get('gpu') or machine.get('processor') or 'another machine'}, {machine.get('threads')} threads"
-    note = RECORDED_NOTE.format(machine=escape(named)) + (AT_SCALE.format(*LARGE[pair]) if pair in LARGE else "")
+    note = _note(table=race.table, large=LARGE.get(pair))
     return race_markup(race, task_of(pair), is_recorded=True), pareto_figure(race), note
+
+
+def _note(**values: Any) -> str:
+    return TEMPLATES.get_template("page/race_note.html").render(values).strip()
 
 
 def questions_of(
@@ -204,7 +201,7 @@ def race_frames(
                 if isinstance(step, Race):
                     latest = step
                 else:
-                    yield [KEEP, KEEP, _progress(step), "", KEEP, KEEP]
+                    yield [KEEP, KEEP, _note(progress=step), "", KEEP, KEEP]
         yield _result(latest, task, MEASURED)
     except StoppedError as error:
         if latest is None:
@@ -213,14 +210,6 @@ def race_frames(
             yield _result(latest, task, f"{error} Shown is what ran until then.")
     except Exception as error:
         yield [KEEP, KEEP, "", alert(sentence(error)), *READY]
-
-
-def _progress(progress: Progress) -> str:
-    """Return a bar, and what runs now."""
-    who = "trying out forests for auto" if progress.doing == "auto" else escape(label_of(progress.name))
-    bar = f'<progress value="{progress.done}" max="{progress.total}" aria-label="Runs done"></progress>'
-    doing = f": {who}" if who else ""
-    return f"{bar}<span>{progress.done} of {progress.total} runs done{doing}. What stands below is older.</span>"
 
 
 def _result(race: Race | None, task: Task | None, note: str) -> list[Any]:

@@ -151,7 +151,7 @@ class StopSignal:
         return self.is_revoked or time.monotonic() >= self.deadline
 
 
-class Step(NamedTuple):
+class RunUpdate(NamedTuple):
     """The next news of a decode, as plain data."""
 
     doing: str = ""
@@ -199,7 +199,7 @@ class Runner:
 
     def decode(
         self, session: str, pair: str, prompt: str, settings: DecodingSettings, compare: bool = False
-    ) -> Generator[Step, None, None]:
+    ) -> Generator[RunUpdate, None, None]:
         """Yield the steps of one decode; with ``compare`` it is then set beside the large model alone, until
         another run waits. Close it to end it.
 
@@ -288,21 +288,21 @@ class Runner:
 
 def _decoded(
     pair: Pair, prompt: str, settings: DecodingSettings, cancel: StopSignal, gives_way: Callable[[], bool] | None
-) -> Iterator[Step]:
+) -> Iterator[RunUpdate]:
     request = DecodeRequest(pair, prompt, settings, record=True, cancel=cancel)
     for before in request.planning():
-        yield Step(f"{before.doing.capitalize()}: {before.done} of {before.total} …")
+        yield RunUpdate(f"{before.doing.capitalize()}: {before.done} of {before.total} …")
     opening: Trace | None = None
     for update in request.updates():
         if opening is None and update.recorder is not None:
             opening = update.recorder.opening()
-            yield Step(opening=opening)
+            yield RunUpdate(opening=opening)
         trace = None if update.result is None else update.result.trace
-        yield Step("", None, trace, update.iteration, update.text, len(update.settled_ids))
+        yield RunUpdate("", None, trace, update.iteration, update.text, len(update.settled_ids))
     result = update.result
     if gives_way and result is not None and result.settings.draft_depth:
         beside = measure_speed(pair, prompt, result, lambda: cancel() or gives_way())
-        yield from (Step(beside=one) for one in beside)
+        yield from (RunUpdate(beside=one) for one in beside)
 
 
 def _gpu_seconds(settings: Sequence[DecodingSettings], times: int) -> int:

@@ -3,7 +3,6 @@
 import argparse
 import html
 import importlib.util
-import json
 import os
 import threading
 import time
@@ -22,6 +21,7 @@ from starlette.routing import Route
 from dsbd.errors import PageError, needs
 from dsbd.util import SMOLLM2, asset_path
 from dsbd.version import __version__
+from visualize.viewer.bundle import source
 
 from .limits import Limits, is_private, port_of
 
@@ -30,11 +30,6 @@ GRACE_SECONDS = 60.0
 """A run checks its time limit between two forwards; one that is so late hangs in a forward."""
 TIP = f"To chat with a small real model: <code>python -m dsbd fetch {SMOLLM2}</code>, then open the page again."
 _SCRIPT: dict[str, Any] = {"media_type": "text/javascript", "headers": {"Cache-Control": "public, max-age=3600"}}
-WAITING = (
-    '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>DSBD</title>'
-    '<body style="font:1.1rem/1.6 system-ui;margin:18vh auto;max-width:34em;padding:0 1em"><h1>DSBD</h1>'
-    "<p>A small model guesses, a large model checks.</p><p>The page is starting: {doing} …</p>"
-)
 
 
 def serve(options: argparse.Namespace) -> None:
@@ -94,12 +89,12 @@ def waiting_page(host: str, port: int | None) -> Iterator[tuple[int, Callable[[s
 
     Without a port the first free one is taken. Raises: PageError: there is none, or the host is not of this machine.
     """
-    began, doing = time.monotonic(), "starting"
+    began, doing, waiting = time.monotonic(), "starting", source("page/waiting.html")
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             is_page = self.path.partition("?")[0] == "/"
-            body = WAITING.format(doing=html.escape(doing)) if is_page else json.dumps({"status": "starting"})
+            body = waiting.format(doing=html.escape(doing)) if is_page else '{"status": "starting"}'
             self.send_response(200 if is_page else 503)
             self.send_header("Content-Type", "text/html; charset=utf-8" if is_page else "application/json")
             self.send_header("Content-Length", str(len(body.encode())))

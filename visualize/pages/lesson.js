@@ -101,10 +101,7 @@ function slidesOf({root, forward, back, onswitch}) {
   await dsbdReady;
   const viewer = await DsbdHost.start();
   await DsbdCards.fill(root, viewer);
-  const note = document.createElement("p");
-  note.className = "locked";
-  note.setAttribute("role", "status");
-  viewer.element.before(note);
+  const note = find(".locked");
 
   /* The card of the first unanswered question from here on: the viewer goes no further. */
   function barrier() {

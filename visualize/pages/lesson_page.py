@@ -4,6 +4,7 @@ article (a lesson without questions, whose cards scroll past one viewer; cards w
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +15,9 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import check_output
 from visualize.files import write
 from visualize.forest import forest_graph, steps_of
-from visualize.pages import document
-from visualize.pages.document import PageAssets, data_element
+from visualize.pages.document import fragment, packed, render
 from visualize.pages.lesson import Block, Lesson, LessonCard, Place, markdown, place_in, read_lesson, read_tables
-from visualize.pages.live import live_element, with_live
+from visualize.pages.live import live_element
 from visualize.svg import describe, forest_svg
 from visualize.viewer.bundle import classic
 from visualize.words import Words
@@ -46,39 +46,37 @@ def export_lesson(source: str | Path, path: str | Path) -> None:
     """
     lesson = read_lesson(source)
     check_output(path, "HTML", source, lesson.trace)
-    write(path, lesson_page(lesson, document.inline_assets(document.page_file("lesson.css"))))
+    write(path, lesson_page(lesson))
 
 
-def lesson_page(lesson: Lesson, assets: PageAssets, *, back: str = "", live: str = "") -> str:
+def lesson_page(lesson: Lesson, folder: str = "", *, back: str = "", live: str = "") -> str:
     """Return the page as a string.
 
     Args:
         lesson: as :func:`read_lesson` returns it.
-        assets: what the page needs.
+        folder: as for :func:`render`.
         back: address of the page that lists all lessons; empty = no link to it.
         live: address of the folder of ``live_files``, with a slash, for decoding in the browser; empty = none.
 
     Raises:
         LessonError: a card names what the trace does not have, or the trace cannot be read.
     """
-    if live and any("live" in card.blocks for card in lesson.cards):
-        assets = with_live(assets, live)
-    return _page(lesson, assets, live, Words(lesson.language).below("page.lesson."), is_article=False, back=back)
+    live = live if any("live" in card.blocks for card in lesson.cards) else ""
+    labels = Words(lesson.language).below("page.lesson.")
+    return _page(lesson, folder=folder, live=live, labels=labels, is_article=False, back=back)
 
 
-def article_page(lesson: Lesson, assets: PageAssets, links: dict[str, str]) -> str:
+def article_page(lesson: Lesson, folder: str, links: dict[str, str]) -> str:
     """Return the page as a string; ``links`` are those at its end: their texts, by address.
 
     Raises: LessonError: a card asks a question, or names what the trace does not have, or the trace cannot be read.
     """
     if question := next((card for card in lesson.cards if card.options), None):
         raise LessonError(f"{lesson.path.name}, line {question.line}: an article asks nothing; leave the options out")
-    return _page(lesson, assets, "", {}, is_article=True, links=links)
+    return _page(lesson, folder=folder, live="", labels={}, is_article=True, links=links)
 
 
-def _page(
-    lesson: Lesson, assets: PageAssets, live: str, labels: dict[str, str], *, is_article: bool, **values: Any
-) -> str:
+def _page(lesson: Lesson, *, live: str, **values: Any) -> str:
     try:
         trace, words = Trace.load(lesson.trace), Words(lesson.language)
     except TraceError as error:
@@ -86,11 +84,11 @@ def _page(
     stops = stops_of(lesson, trace)
     has_lab = any("lab" in card.blocks for card in lesson.cards)
     stopped = zip(lesson.cards, stops, printed_steps(lesson, stops), strict=True)
-    cards = [_card(lesson, card, stop, printed, trace, words, live) for card, stop, printed in stopped]
-    return document.render(
-        "lesson.html", assets, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards,
-        is_article=is_article, trace=document.trace_element(trace), labels=labels,
-        lab=document.packed_element("lab-script", document.packed(classic(LAB_ENTRY))) if has_lab else "", **values,
+    cards = [("lab" in card.blocks, _card(lesson, card, stop, printed, trace, words, live))
+             for card, stop, printed in stopped]  # fmt: skip
+    return render(
+        "lesson.html", live=live, language=lesson.language, title=lesson.title, lesson=lesson, cards=cards, trace=trace,
+        lab=packed(classic(LAB_ENTRY)) if has_lab else "", **values,
     )  # fmt: skip
 
 
@@ -134,30 +132,24 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Place | None]:
 
 def _card(
     lesson: Lesson, card: LessonCard, stop: Stop, printed: Place | None, trace: Trace, words: Words, live: str
-) -> dict[str, Any]:
-    folder = lesson.path.parent
+) -> Markup:
+    """Return a card; its pictures are for print and for pages without scripts, those ``told`` for the teacher."""
     answer = None if card.place is None else stop.answer
     pictures = [(answer, "told both" if answer == printed else "told"), (None if printed == answer else printed, "")]
     with _naming(lesson, card.line):
-        return {
-            "stop": {"asks": bool(card.options), "at": stop.at, "answer": stop.answer},
-            "has_lab": "lab" in card.blocks,
-            "title": markdown(card.title, folder, inline=True),
-            "text": markdown(card.text, folder),
-            "blocks": [_block(kind, block, lesson, trace, words, live) for kind, block in card.blocks.items()],
-            "pictures": [_picture(trace, place, kind, words) for place, kind in pictures if place],
-            "options": [markdown(text, folder, inline=True) for text in card.options],
-            "right": card.right,
-            "explanation": markdown(card.explanation, folder),
-        }
+        return fragment(
+            "card.html", card=card, stop=stop, words=words, markdown=partial(markdown, folder=lesson.path.parent),
+            blocks=[_block(kind, block, lesson, trace, words, live) for kind, block in card.blocks.items()],
+            pictures=[(f"still {kind}".strip(), *_picture(trace, place, words)) for place, kind in pictures if place],
+        )  # fmt: skip
 
 
-def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, live: str) -> dict[str, Any]:
-    """Return a block, and what replaces it on paper and without scripts."""
-    folder, element = lesson.path.parent, Markup()
+def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, live: str) -> tuple[Markup, str, str]:
+    """Return a block, and what replaces it on paper and without scripts: its class, and Markdown."""
+    element = Markup()
     if kind == "lab":
-        pair = read_tables(folder / block.argument)
-        element = data_element("lab", {"pair": pair, "runs": LAB_DECODES, "words": words.below("page.lab.")})
+        pair = read_tables(lesson.path.parent / block.argument)
+        element = fragment("lab.html", data={"pair": pair, "runs": LAB_DECODES, "words": words.below("page.lab.")})
     elif kind == "cut":
         it, step = place_in(trace, block.argument)
         layer = steps_of(trace.iterations[it], trace.settings)[step].layer
@@ -168,16 +160,15 @@ def _block(kind: str, block: Block, lesson: Lesson, trace: Trace, words: Words, 
     elif kind == "live" and live:
         element = live_element([trace], live, lesson.language, prompt=block.argument, is_small=True)
     name = f"lanes {block.argument}".rstrip() if kind == "lanes" else f"{kind}-instead" if element else ""
-    return {"element": element, "class": f"text {name}".rstrip(), "instead": markdown(block.instead, folder)}
+    return element, f"text {name}".rstrip(), block.instead
 
 
-def _picture(trace: Trace, place: Place, kind: str, words: Words) -> dict[str, str]:
-    """Draw the forest at a place, for print and for pages without scripts; the kind ``told`` is for the teacher."""
+def _picture(trace: Trace, place: Place, words: Words) -> tuple[str, str]:
+    """Describe and draw the forest at a place."""
     it, step = place
     svg = forest_svg(trace, it, step=step, language=words.language)
     source = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    alt = describe(forest_graph(trace, it, step=step), words)
-    return {"class": f"still {kind}".strip(), "alt": alt, "source": source}
+    return describe(forest_graph(trace, it, step=step), words), source
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 from markupsafe import Markup
 
 from dsbd.methods import READS
-from dsbd.settings import EVERY_METHOD
+from dsbd.settings import EVERY_METHOD, FIELDS
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, asset_path
-from visualize.pages.document import PageAssets, data_element, style
-from visualize.viewer.bundle import classic, joined, source
+from visualize.pages.document import fragment
+from visualize.viewer.bundle import classic, joined
 from visualize.words import Words
 
 FOLDER = "live"  # the folder of shared files, beside the pages that decode
@@ -29,6 +29,11 @@ QUESTION = "Q: {}\nSQL:"  # how the pair for SQL wants a question; a visitor typ
 PROMPTS = {"stories": "{}", "sql": QUESTION}  # what the models of each pair read; ``{}`` is what a visitor types
 OPENINGS = {"stories": "Once upon a time", "sql": "How many old branches are there in each city?"}
 """What the form starts with for a pair without a recorded decode."""
+MAIN = ("max_new_tokens", "temperature", "draft_depth", "draft_width", "num_beams", "seed")
+HIDDEN = ("method", "continuation", "branching", "depth_costs", "joint_threshold", "block")
+"""The fields above the fold, and those that the form does not show, or shows elsewhere."""
+LARGEST = 2**53 - 1
+"""The largest whole number of JavaScript."""
 SHARED_WORDS = {
     "stop": "page.lab.stop", "passes": "stat.iterations", "seconds": "figure.seconds",
     "field.num_beams": "page.lab.width", "field.seed": "page.lab.seed",
@@ -39,7 +44,7 @@ SHARED_WORDS = {
 def live_element(
     traces: Sequence[Trace], base: str, language: str, *, prompt: str = "", is_small: bool = False
 ) -> Markup:
-    """Return the element that the script fills with the form.
+    """Return the form.
 
     Args:
         traces: the form starts with the pair of the first one, and for each pair with prompt and settings of its first.
@@ -57,16 +62,17 @@ def live_element(
         pairs.setdefault(name, {"prompt": question, "settings": repeatable(vars(trace.settings))})
     for name in () if is_small else BUNDLED_PAIRS:
         pairs.setdefault(name, {"prompt": OPENINGS[name], "settings": {"method": METHODS[0]}})
-    shared = {name: words(key) for name, key in SHARED_WORDS.items()}
+    texts = words.below("count.") | {name: words(key) for name, key in SHARED_WORDS.items()} | live_words(language)
     data = {
         "base": base,
         "pairs": [{"name": name, "megabytes": _megabytes(name), **start} for name, start in pairs.items()],
         "reads": {method: [*READS[method], *EVERY_METHOD] for method in METHODS},
-        "methods": [[method, words(f"method.{method}")] for method in METHODS],
-        "words": words.below("count.") | shared | live_words(language),
+        "words": texts,
         "isSmall": is_small,
     }
-    return data_element("dsbd-live", data)
+    fields = {name: about for name, about in FIELDS.items() if name not in HIDDEN}
+    values = {"fields": fields, "main": MAIN, "largest": LARGEST, "texts": defaultdict(str, texts), "words": words}
+    return fragment("live.html", data=data, **values)
 
 
 def _megabytes(pair: str) -> int:
@@ -91,12 +97,6 @@ def repeatable(resolved: dict[str, Any]) -> dict[str, Any]:
         return {"method": METHODS[0]}
     names = [*EVERY_METHOD, *READS[resolved["method"]]]
     return {"method": resolved["method"]} | {name: resolved[name] for name in names}
-
-
-def with_live(assets: PageAssets, base: str) -> PageAssets:
-    """Return the assets of a page that has forms too; ``base`` as for :func:`live_element`."""
-    script = Markup('<script src="{}live.js" defer></script>').format(base)
-    return replace(assets, head=assets.head + style(source("live/live.css")), body=assets.body + script, fetches=True)
 
 
 def live_files() -> dict[str, Path | str]:

@@ -13,19 +13,12 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import check_output, is_same
 from visualize.files import write
 from visualize.forest import Source, load_trace
-from visualize.pages.document import (
-    PageAssets,
-    inline_assets,
-    linked_assets,
-    page_file,
-    render,
-    shared_files,
-    trace_element,
-)
+from visualize.pages.document import render, shared_files
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import article_page, lesson_page
-from visualize.pages.live import FOLDER, live_element, live_files, with_live
+from visualize.pages.live import FOLDER, live_element, live_files
 from visualize.svg import forest_svg
+from visualize.viewer import bundle
 from visualize.words import Words
 
 TRACE_SUFFIXES = (".json.gz", ".json")
@@ -57,8 +50,7 @@ def export_html(source: Source, path: str | Path, *, language: str = "en", place
 def html_page(trace: Trace, *, language: str = "en", place: str = "", home: str = "") -> str:
     """Return the page of :func:`export_html` as a string; ``home`` is where it came from."""
     title = f"DSBD · {trace.settings.method}"
-    return render("trace.html", inline_assets(), language=language, title=title, trace=trace, place=place, home=home,
-                  element=trace_element(trace))  # fmt: skip
+    return render("trace.html", language=language, title=title, trace=trace, place=place, home=home)
 
 
 @dataclass(frozen=True)
@@ -111,42 +103,34 @@ def export_site(
     cards = list(_cards(Path(traces)))
     course = list(_lessons(Path(lessons), f"../{FOLDER}/" if live else "")) if lessons is not None else []
     story = read_lesson(article) if article is not None else None
-    common: dict[str, Any] = {"language": language, "site": title}
-    assets, pages = linked_assets(f"{VIEWER}/"), dict[str, str]()
+    common: dict[str, Any] = {"language": language, "site": title, "frame": FRAME}
+    folder_here, pages = f"{VIEWER}/", dict[str, str]()
     if story is not None:
         links = ({LIVE_PAGE: words("page.live.title")} if live else {}) | {"index.html": words("page.site.all")}
-        pages[ARTICLE] = article_page(story, linked_assets(f"{VIEWER}/", page_file("lesson.css")), links)
+        pages[ARTICLE] = article_page(story, folder_here, links)
     if live:
         form = live_element([card.trace for card in cards], f"{FOLDER}/", language)
-        live_assets = with_live(assets, f"{FOLDER}/")
-        pages[LIVE_PAGE] = _viewer_page(cards[0].trace, live_assets, words("page.live.title"), form=form, **common)
-    card_assets = linked_assets(f"../{VIEWER}/")
+        pages[LIVE_PAGE] = render("site_trace.html", folder=folder_here, live=f"{FOLDER}/", trace=cards[0].trace,
+                                  name=words("page.live.title"), form=form, card=None, **common)  # fmt: skip
     for card in cards:
-        pages[f"{card.picture}.html"] = _viewer_page(card.trace, card_assets, card.title, card=card, **common)
+        pages[f"{card.picture}.html"] = render("site_trace.html", folder=f"../{VIEWER}/", trace=card.trace,
+                                               name=card.title, form="", card=card, **common)  # fmt: skip
     pages |= {f"{address}.html": page for _, address, page in course}
-    index = render("site.html", assets, **common, article=story, live=LIVE_PAGE if live else "", cards=cards,
-                   lessons=[(address, lesson) for lesson, address, _ in course])  # fmt: skip
+    index = render("site.html", folder=folder_here, **common, article=story, live_page=LIVE_PAGE if live else "",
+                   cards=cards, lessons=[(address, lesson) for lesson, address, _ in course])  # fmt: skip
     files: dict[str, str | Path] = {"index.html": index, **pages}
     files |= {f"{VIEWER}/{name}": text for name, text in shared_files().items()}
     for card in cards:
         files |= {f"{FORESTS}/{card.download}": card.file, **_pictures(card.trace, card.picture, language)}
     for lesson, address, _ in course:
         files |= _pictures(Trace.load(lesson.trace), address, language)
-    files[SERVICE_WORKER] = page_file("service_worker.js").replace("FILES = []", f"FILES = {json.dumps(list(files))}")
+    worker = bundle.source("pages/service_worker.js")
+    files[SERVICE_WORKER] = worker.replace("FILES = []", f"FILES = {json.dumps(list(files))}")
     if live:  # after the list of files to keep at once: these are fetched when a reader asks for them
         files |= {f"{FOLDER}/{path}": content for path, content in live_files().items()}
     for address, content in files.items():
         _write(folder / address, content)
     return ["index.html", *pages]
-
-
-def _viewer_page(
-    trace: Trace, assets: PageAssets, name: str, *, form: str = "", card: Card | None = None, **common: Any
-) -> str:
-    """Return a page with one viewer, for a card or below a form."""
-    index = "../index.html" if card else "index.html"
-    values = {"name": name, "form": form, "card": card, "index": index, "frame": FRAME, **common}
-    return render("site_trace.html", assets, trace=trace_element(trace), **values)
 
 
 def _pictures(trace: Trace, address: str, language: str) -> dict[str, str]:
@@ -181,10 +165,9 @@ def _lessons(folder: Path, live: str) -> Iterator[tuple[Lesson, str, str]]:
     Raises: LessonError, TraceError.
     """
     none = LessonError(f"no lessons (.md) in {str(folder)!r}; docs/teaching.md shows how to write one")
-    assets = linked_assets(f"../{VIEWER}/", page_file("lesson.css"))
     for file, _, name in _files(folder, (".md",), none):
         lesson = read_lesson(file)
-        yield lesson, f"{LESSONS}/{name}", lesson_page(lesson, assets, back="../index.html", live=live)
+        yield lesson, f"{LESSONS}/{name}", lesson_page(lesson, f"../{VIEWER}/", back="../index.html", live=live)
 
 
 def _cards(folder: Path) -> Iterator[Card]:

@@ -7,6 +7,7 @@ import torch
 
 from dsbd.errors import PairError
 from dsbd.machine import free_bytes, multiplies_int8
+from dsbd.models.engines.batch import lane_state
 from dsbd.models.engines.engine import Eager, Engine
 from dsbd.models.engines.graph import Graph
 from dsbd.models.engines.onnx import Onnx, OnnxPathStates, missing_packages, why_not_onnx
@@ -75,10 +76,11 @@ def reference_state(model: LanguageModel, check: CancelCheck = never_cancel) -> 
 def new_state(model: LanguageModel, slots: int = 0, check: CancelCheck = never_cancel) -> DecodingState:
     """Return a state of the kind that ``model.attention`` and ``model.engine`` name, with room for ``slots``.
 
+    In a batch that the caller has joined it is a lane of that.
     ``check`` is called before each forward, and may raise.
     """
     if model.attention == "forest":
-        return ENGINES[model.engine].new_state(model, slots, check)
+        return lane_state(model, slots, check) or ENGINES[model.engine].new_state(model, slots, check)
     return (PathStates if model.attention == "paths" else RecurrentState)(model, check)
 
 

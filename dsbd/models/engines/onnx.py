@@ -66,6 +66,9 @@ class OnnxForward:
         RuntimeError: this version of ONNX Runtime or of onnx refuses the graph.
     """
 
+    has_lanes = False
+    """Whether it serves several decodes at once."""
+
     def __init__(self, model: LanguageModel) -> None:
         self.vocabulary, self.limit = len(model.model.get_output_embeddings().weight), model.vocabulary_limit
         try:
@@ -73,7 +76,7 @@ class OnnxForward:
 
             from dsbd.models.engines.onnx_graph import forward_graph
 
-            proto, self._weights = forward_graph(model.model, model.weights)  # the session reads them where they are
+            proto, self._weights = forward_graph(model.model, model.weights, self.has_lanes)  # the session reads these
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = 1 if model.is_small else torch.get_num_threads()
             options.log_severity_level = ONLY_ERRORS
@@ -96,6 +99,15 @@ class OnnxForward:
                 binding.bind_ortvalue_input(name, value)
                 binding.bind_ortvalue_output(f"new_{name}", value)
         return binding
+
+    def run(self, binding: Any, inputs: dict[str, np.ndarray], count: int) -> torch.Tensor:
+        """Run on a binding; return logits [count, vocabulary]."""
+        for name, numbers in inputs.items():
+            binding.bind_cpu_input(name, numbers)
+        logits = torch.empty(count, self.vocabulary)
+        binding.bind_output("logits", "cpu", 0, np.float32, logits.shape, logits.data_ptr())
+        self.session.run_with_iobinding(binding)
+        return logits[:, : self.limit]
 
 
 class OnnxState(ForestState):
@@ -122,15 +134,11 @@ class OnnxState(ForestState):
         forward = self.model.runner(OnnxForward)
         if self._bound is not self.cache.buffers:
             self._bound, self._binding = self.cache.buffers, forward.bound_to(self.cache)
-        inputs = {"tokens": tokens, "positions": positions[None], "mask": mask.contiguous()}
-        for name, tensor in inputs.items():
-            self._binding.bind_cpu_input(name, tensor.numpy())
-        self._binding.bind_cpu_input("asked", np.arange(count))
-        logits = torch.empty(count, forward.vocabulary)
-        self._binding.bind_output("logits", "cpu", 0, np.float32, logits.shape, logits.data_ptr())
-        forward.session.run_with_iobinding(self._binding)
+        tensors = {"tokens": tokens, "positions": positions[None], "mask": mask.contiguous()}
+        inputs = {name: tensor.numpy() for name, tensor in tensors.items()} | {"asked": np.arange(count)}
+        logits = forward.run(self._binding, inputs, count)
         self.cache.extend(tokens.numel())
-        return logits[:, : forward.limit]
+        return logits
 
 
 class OnnxPathStates(PathStates):

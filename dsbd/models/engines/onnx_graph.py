@@ -29,7 +29,7 @@ RUNTIME = "com.microsoft"
 OPSET, IR_VERSION = 21, 10
 SPARE_SLOTS = 16_384
 """How many more slots than positions the beams and forests at the end of a context may take."""
-BLOCK, ROUNDED = 32, 4
+BLOCK, ROUNDED = 16, 4
 """Weights that share a scale; how the runtime is told to multiply whole numbers."""
 BROWSER = "browser.onnx"
 """The file of a bundled model's graph for a browser, beside the weights."""
@@ -37,7 +37,9 @@ STORED = {"BF16": TensorProto.BFLOAT16, "F16": TensorProto.FLOAT16, "F32": Tenso
 """How safetensors and ONNX name the types of weights."""
 
 
-def forward_graph(model: Any, weights: str = "float") -> tuple[ModelProto, dict[str, np.ndarray]]:
+def forward_graph(
+    model: Any, weights: str = "float", has_lanes: bool = False
+) -> tuple[ModelProto, dict[str, np.ndarray]]:
     """Return the graph of a model's forward, and the weights that it names but does not hold.
 
     It takes ``tokens`` [n] and ``positions`` [1, n] (int64), ``mask`` [1, 1, n, used + n] (additive; a token sees no
@@ -49,9 +51,16 @@ def forward_graph(model: Any, weights: str = "float") -> tuple[ModelProto, dict[
     Args:
         model: in float32, one for which ``why_no_graph`` is None; its weights are shared with the graph.
         weights: ``float``, or ``int8``: matrices are rounded to eight bits, and what they multiply, too.
+        has_lanes: serve several decodes in one forward. Caches are [lanes, heads, slots, size], ``tokens`` those of all
+            decodes, one behind the other; attention alone sees them padded to the longest, ``longest``. ``positions``
+            [lanes, longest] and ``mask`` [lanes, 1, longest, most slots in use] are padded, too; ``spread`` [lanes,
+            longest] (int64) has the index of each padded token in ``tokens``, and ``packed`` [n] (int64) of each token
+            among the padded. ``counts`` [lanes] is how many tokens a lane has, 0 if it rests, and ``last`` [lanes] the
+            last slot in use after them (both int32). The runtime must know right-padded queries.
     """
     with torch.inference_mode(False), torch.no_grad():
-        builder = (_Int8Builder if weights == "int8" else Builder)(model)
+        kind = _Int8Builder if weights == "int8" else Builder
+        builder = (type("_Lanes", (_OfLanes, kind), {}) if has_lanes else kind)(model)
         return builder.build(), builder.weights
 
 
@@ -75,6 +84,8 @@ class Builder:
         self._heads, self._groups = config.num_attention_heads, config.num_key_value_heads
         self._size = model.model.layers[0].self_attn.head_dim
         self._mask: list[Any] = [1, 1, "n", "slots"]
+        self._more: list[str] = []  # inputs of attention
+        self._inputs: dict[str, tuple[int, list[Any]]] = {}  # of the graph, beside those that all have
         self._cache: list[Any] = [1, self._groups, "room", self._size]
         self._nodes: list[Any] = []
         self._initializers: list[Any] = []
@@ -99,16 +110,23 @@ class Builder:
         """Return what attention computes [n, width]. It turns queries and keys, and writes keys and values."""
         parts = [layer.qkv_proj] if hasattr(layer, "qkv_proj") else [layer.q_proj, layer.k_proj, layer.v_proj]
         joint = self._linear(f"{number}.qkv", states, parts)
-        (joint,) = self._add("Unsqueeze", [joint, self._ints(0)])
-        (attended,) = self._add("Squeeze", [self._attended(number, layer, joint), self._ints(0)])
+        attended = self._packed(self._attended(number, layer, self._padded(joint)))
         return self._linear(f"{number}.o", attended, [layer.o_proj])
+
+    def _padded(self, states: str) -> str:
+        """Return states [n, width] as attention takes them: [1, n, width]."""
+        return self._add("Unsqueeze", [states, self._ints(0)])[0]
+
+    def _packed(self, states: str) -> str:
+        """Return what attention gives as [n, width]."""
+        return self._add("Squeeze", [states, self._ints(0)])[0]
 
     def _attended(self, number: int, layer: Any, joint: str) -> str:
         """Return what the heads see [1, n, heads * size]; ``joint`` is query, key and value one behind the other."""
         parts = self._apart(number, layer, joint) if hasattr(layer, "q_norm") else [joint, "", ""]
         return self._add(
             "GroupQueryAttention",
-            [*parts, f"keys{number}", f"values{number}", *self._ends, *self._tables, "positions", "mask"],
+            [*parts, f"keys{number}", f"values{number}", *self._ends, *self._tables, "positions", "mask", *self._more],
             [f"attended{number}", f"new_keys{number}", f"new_values{number}"],
             domain=RUNTIME, num_heads=self._heads, kv_num_heads=self._groups, scale=layer.scaling, do_rotary=1,
         )[0]  # fmt: skip
@@ -202,7 +220,7 @@ class Builder:
     def _proto(self, layers: int) -> ModelProto:
         shapes: dict[str, tuple[int, list[Any]]] = {
             "tokens": (INT, ["n"]), "positions": (INT, [1, "n"]), "mask": (FLOAT, self._mask),
-            "asked": (INT, ["rows"]),
+            "asked": (INT, ["rows"]), **self._inputs,
         }  # fmt: skip
         both = [f"{kind}{number}" for number in range(layers) for kind in ("keys", "values")]
         shapes |= dict.fromkeys(both, (FLOAT, self._cache))
@@ -217,14 +235,11 @@ class Builder:
 class _Int8Builder(Builder):
     """A builder whose matrices are in eight bits: whole numbers from -127 to 127, with a scale for each block of a row.
 
-    The last one stays in float: it is often the embedding, and so in memory anyway, and the distribution keeps nearer
-    for it. The operator rounds what it multiplies in the same way, block by block **of each token**. With one scale for
-    all tokens (``DynamicQuantizeLinear``) the distribution of a node would depend on the rest of the forest.
+    The operator rounds what it multiplies in the same way, block by block **of each token**. With one scale for all
+    tokens (``DynamicQuantizeLinear``) the distribution of a node would depend on the tokens of the rest of the forest.
     """
 
     def _linear(self, name: str, states: str, layers: Sequence[Any], outputs: list[str] | None = None) -> str:
-        if name == "head":
-            return super()._linear(name, states, layers, outputs)
         weight = torch.cat([layer.weight for layer in layers])
         rows, columns = weight.shape
         blocks = pad(weight, (0, -columns % BLOCK)).view(rows, -1, BLOCK)
@@ -237,6 +252,27 @@ class _Int8Builder(Builder):
             "MatMulNBits", inputs, outputs or 1, domain=RUNTIME,
             K=columns, N=rows, bits=8, block_size=BLOCK, accuracy_level=ROUNDED,
         )[0]  # fmt: skip
+
+
+class _OfLanes(Builder):
+    """A builder whose caches have a lane for each of several decodes."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        lanes, padded, self._more = ["lanes"], ["lanes", "longest"], ["", "", "", "", "", "counts"]
+        self._cache, self._mask = ["lanes", *self._cache[1:]], [*lanes, 1, "longest", "slots"]
+        self._inputs = {"positions": (INT, padded), "spread": (INT, padded), "packed": (INT, ["n"])}
+        self._inputs |= dict.fromkeys(("counts", "last"), (TensorProto.INT32, lanes))
+
+    def _padded(self, states: str) -> str:
+        return self._add("Gather", [states, "spread"])[0]
+
+    def _packed(self, states: str) -> str:
+        (flat,) = self._add("Reshape", [states, self._ints(-1, self._heads * self._size)])
+        return self._add("Gather", [flat, "packed"])[0]
+
+    def _slots(self) -> list[str]:
+        return ["last", super()._slots()[1]]
 
 
 class _BrowserBuilder(Builder):

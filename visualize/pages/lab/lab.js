@@ -1,6 +1,6 @@
 /* The lab: a button that decodes many times with two tables, here in the browser, and counts how every decode ends. */
 
-import {button, draw, filled, localised, make} from "../../viewer/dom.js";
+import {draw, filled, localised, make} from "../../viewer/dom.js";
 import {Experiment, limitOf, nameOf} from "./decode.js";
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [330, 150, 40, 8, 18];
@@ -68,25 +68,9 @@ const SURE = 4.7534; // deviations that a normal value exceeds once in a million
 function mountLab(root, {pair, runs, words}) {
   let lines = {};
   let running = null;
-  const choice = (label, options) => {
-    const select = make("select", {}, ...options.map(([value, text]) => make("option", {value, text})));
-    return [select, make("label", {}, label, select)];
-  };
-  const numbers = (...values) => values.map((value) => [value, value]);
-  const upTo = (most) => numbers(...Array.from({length: most}, (_, at) => at + 1));
-  const kinds = ["dsbd", "accept_all", "forget_residual", "warp_twice", "draft_alone"];
-  const named = kinds.map((kind) => [kind, words[kind]]);
-  const [decoder, decoderLabel] = choice(words.decoder, named);
-  const [width, widthLabel] = choice(words.width, upTo(2));
-  const [depth, depthLabel] = choice(words.depth, upTo(pair.layers - 1));
-  const [guesses, guessesLabel] = choice(words.guesses, upTo(4));
-  const [temperature, temperatureLabel] = choice(words.temperature, numbers(1, 0.7, 0.5));
-  const seed = make("input", {type: "number", min: 0, max: 2 ** 32 - 1, step: 1, value: 0});
-  const run = button({class: "lab-run"});
-  const bar = make("progress", {max: runs, value: 0, "aria-label": words.progress});
-  const status = make("p", {class: "lab-said", role: "status"});
-  const [graph, caption, counted, fact] = [make("div"), make("p"), make("div"), make("p")];
-  [width.value, depth.value, guesses.value] = [2, Math.min(2, pair.layers - 1), 3];
+  const [decoder, width, depth, guesses, temperature, seed] = root.querySelectorAll("select, input");
+  const [run, bar, status] = [".lab-run", "progress", ".lab-said"].map((part) => root.querySelector(part));
+  const [counted, graph, caption, fact] = root.querySelectorAll("[data-part]");
 
   const chosen = () => ({
     runs,
@@ -142,14 +126,6 @@ function mountLab(root, {pair, runs, words}) {
   run.addEventListener("click", () => (running ? running.stop() : decodeAll()));
   for (const one of [decoder, depth, guesses, seed]) one.addEventListener("change", () => renew(true));
   for (const one of [width, temperature]) one.addEventListener("change", () => renew(false));
-  const seedLabel = make("label", {}, words.seed, seed);
-  const settings = [decoderLabel, widthLabel, depthLabel, guessesLabel, temperatureLabel, seedLabel];
-  root.replaceChildren(
-    make("div", {class: "lab-settings"}, ...settings),
-    make("div", {class: "lab-go"}, run, bar),
-    status,
-    make("div", {class: "lab-seen"}, counted, make("div", {}, graph, caption, fact)),
-  );
   renew(false);
 }
 

@@ -1,0 +1,119 @@
+"""Several decodes in one forward: each runs as it is, in a thread, and their calls of a model meet here.
+
+A model computes one forward at a time; the calls that come meanwhile wait, and the next forward serves all of them. It
+waits for calls that are not there yet for a part of its time at most: so a decode that ends, fails, is cancelled or
+stands still holds up no other, and while some wait for a forward, the host works for the others.
+
+The cache of each decode is a *lane* of buffers that all share, so that nothing is copied for a forward. A decode that
+needs more room than a lane has, or for which no lane is free, computes on buffers of its own.
+
+*Source:* continuous batching, Yu et al., Orca (OSDI 2022).
+"""
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.states.forest import ForestState
+from dsbd.util import CancelCheck
+
+LINGER = 0.25
+"""How long a forward waits for calls that are not there yet, at most, in seconds of the forward before."""
+
+
+@dataclass
+class Call:
+    """What a decode asks of a model: tokens [n] that go behind the slots in use of its lane."""
+
+    lane: int
+    length: int
+    """Slots in use."""
+    tokens: torch.Tensor
+    positions: torch.Tensor
+    """[n], int64."""
+    mask: torch.Tensor
+    """[1, 1, n, length + n], additive."""
+    alone: Callable[[], torch.Tensor]
+    """Computes the logits without other calls."""
+    logits: torch.Tensor | None = None
+    """[n, vocabulary], once they are computed."""
+    is_over: bool = False
+
+
+class Lanes(ABC):
+    """Buffers for several decodes of one model, and the forwards that serve them together.
+
+    Args:
+        model: whose forwards these are.
+        count: decodes at the same time.
+        room: slots of each.
+    """
+
+    def __init__(self, model: LanguageModel, count: int, room: int) -> None:
+        self.model, self.count, self.room = model, count, room
+        self._free = list(range(count))
+        lock = threading.Lock()
+        self._arrived, self._changed = threading.Condition(lock), threading.Condition(lock)
+        self._waiting = list[Call]()
+        self._is_busy, self._seconds = False, 0.0  # of the last forward
+        self.forwards = 0
+        """Forwards that served several calls."""
+
+    @abstractmethod
+    def forward(self, calls: Sequence[Call]) -> list[torch.Tensor]:
+        """Return the logits of each call, computed in one forward. Raises: RuntimeError: not possible."""
+
+    @abstractmethod
+    def new_state(self, lane: int, check: CancelCheck) -> ForestState:
+        """Return the state of a decode on a lane, which it gives back in the end."""
+
+    def take(self, slots: int) -> int | None:
+        """Return a free lane, which has so many slots; None if there is none. It is given back by :meth:`release`."""
+        with self._changed:
+            return self._free.pop(0) if self._free and slots <= self.room else None
+
+    def release(self, lane: int) -> None:
+        """Give a lane back."""
+        self._free.append(lane)  # without the lock: the collector of garbage may call this inside of it
+
+    def logits(self, call: Call) -> torch.Tensor:
+        """Return the logits of a call, computed with those of all that wait; raises what it raises alone."""
+        with self._changed:
+            self._waiting.append(call)
+            self._arrived.notify()
+            self._changed.wait_for(lambda: call.is_over or not self._is_busy)
+            if not call.is_over:
+                self._is_busy = True
+                self._arrived.wait_for(self._are_all_here, LINGER * self._seconds)
+                calls, self._waiting = self._waiting, []
+        if not call.is_over:
+            start = time.perf_counter()
+            try:
+                self._compute(calls)
+            finally:
+                with self._changed:
+                    for one in calls:
+                        one.is_over = True
+                    self._is_busy, self._seconds = False, time.perf_counter() - start
+                    self._changed.notify_all()
+        return call.alone() if call.logits is None else call.logits
+
+    def _are_all_here(self) -> bool:
+        return len(self._waiting) + len(self._free) >= self.count
+
+    def _compute(self, calls: Sequence[Call]) -> None:
+        """Fill in the logits; those of a forward that fails stay open, and each decode finds out alone."""
+        if len(calls) == 1:
+            calls[0].logits = calls[0].alone()
+            return
+        try:
+            for call, logits in zip(calls, self.forward(calls), strict=True):
+                call.logits = logits
+            self.forwards += 1
+        except (RuntimeError, MemoryError):
+            return
