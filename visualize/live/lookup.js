@@ -1,10 +1,16 @@
 /* Guesses copied from the prompt, the text so far and texts that are expected; where they are not sure, mixed with
  * those of the draft model. The same as dsbd/drafts/lookup.py and mixture.py. */
 
-import {idsOf} from "./decode.js";
 import {bestOf} from "../viewer/distribution.js";
 
 /** @import {LiveBeam, LiveNode} from "../viewer/types" */
+
+/** The tokens from the prompt to a node. @param {LiveNode} node @returns {number[]} */
+export function idsOf(node) {
+  const ids = [];
+  for (; node.parent; node = node.parent) ids.push(node.token);
+  return ids.reverse();
+}
 
 const SIZES = [8, 6, 4, 3, 2]; // how many tokens are compared with earlier ones
 const EXPECTED_SIZES = [...SIZES, 1];
