@@ -52,12 +52,12 @@ STORIES: Recordings = {
     "6-beam-sampling": (STORY, LONG | {"method": "beam_sampling"}),
 }
 QUERIES: Recordings = {
-    "7-SQL-exact-width-four": ("Q: How many old branches are there in each city?\nSQL:", LONG | EXACT),
+    "7-SQL-young-members": (_example(SQL, 0), DEEP),
     "8-SQL-dynamic-width": ("Q: Which authors have won more prizes than the average?\nSQL:", LONG),
     "9-SQL-speculative-sampling": ("Q: Show the titles of long books not written in French.\nSQL:", SPECULATIVE),
-    "10-SQL-the-most-loans": (_example(SQL, 1), DEEP),
-    "11-SQL-not-in-French": (_example(SQL, 2), DEEP),
-    "12-SQL-above-the-average": (_example(SQL, 3), DEEP),
+    "10-SQL-counted-by-city": (_example(SQL, 1), DEEP),
+    "11-SQL-the-most-loans": (_example(SQL, 2), DEEP),
+    "12-SQL-not-in-French": (_example(SQL, 3), DEEP),
 }
 REMEMBERED: Recordings = {"13-a-word-from-long-before": (_example(WITH_MEMORY, 0), LONG | EXACT)}
 CHATS: Recordings = {"14-chat-correct-the-spelling": (_example(SMOLLM2, 0), DEEP | {"temperature": 0.2})}

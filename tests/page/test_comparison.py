@@ -2,7 +2,9 @@
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 
@@ -11,7 +13,16 @@ from dsbd.errors import StoppedError
 from dsbd.settings import DecodingSettings
 from tests.toy_pair import toy_pair
 from visualize.page import comparison
-from visualize.page.comparison import FEWEST, Compared, answers_said, describe, interval, measure_speed, pass_times
+from visualize.page.comparison import (
+    FEWEST,
+    Compared,
+    Costs,
+    answers_said,
+    describe,
+    interval,
+    measure_costs,
+    measure_speed,
+)
 from visualize.race import describe_seconds
 
 DECODE = dsbd.decode(toy_pair(), "Once", DecodingSettings(max_new_tokens=12, min_width=4, max_width=4), record=True)
@@ -23,32 +34,31 @@ TURNED = "The texts part at token 4: a pass over several tokens rounds its numbe
 
 
 @pytest.mark.parametrize(
-    ("changed", "headline", "sentence"),
+    ("changed", "measured", "sentence"),
     [
-        ({"speed": (1.71, 2.08)}, ["1.7 to 2.1 × as fast"], "Perplexity of the text: 1.50, alone 2.00 (texts differ"),
-        ({"speed": (0.95, 1.06)}, ["about as fast"], "as long as"),
-        ({"speed": (0.8, 1.2)}, ["0.8 to 1.2 × as fast"], "as long as"),
-        ({"speed": (0.52, 0.61)}, ["0.5 to 0.6 × as fast"], "Beside a larger model, guesses weigh less."),
-        ({"speed": (0.6, 1.9), "state": "busy"}, ["this machine is busy: not measured"], "so the speed was not"),
-        ({"state": "long", "token_ids": None, "perplexity": None}, [], "too long here to be repeated"),
-        ({"state": "stopped", "perplexity": None, "runs": 0}, [], "gave way to a run"),
-        ({"state": "measuring"}, ["measuring how fast …"], ""),
+        ({"speed": (1.71, 2.08)}, "measured: 1.7 to 2.1 × as fast", "Perplexity of the text: 1.50, alone 2.00 (texts"),
+        ({"speed": (0.95, 1.06)}, "measured: about as fast", "as long as"),
+        ({"speed": (0.8, 1.2)}, "measured: 0.8 to 1.2 × as fast", "as long as"),
+        ({"speed": (0.52, 0.61)}, "measured: 0.5 to 0.6 × as fast", "Beside a larger model, guesses weigh less."),
+        ({"speed": (0.6, 1.9), "state": "busy"}, "this machine is busy: not measured", "so the speed was not"),
+        ({"state": "long", "token_ids": None, "perplexity": None}, "", "too long here to be repeated"),
+        ({"state": "stopped", "perplexity": None, "runs": 0}, "", "gave way to a run"),
+        ({"state": "measuring"}, "measuring …", ""),
     ],
 )
-def test_a_headline_says_what_the_clock_can_tell(changed, headline, sentence):
-    """Catches a winner that the spread does not carry, and a sentence that says another thing than its headline."""
+def test_what_is_measured_is_what_the_clock_can_tell(changed, measured, sentence):
+    """Catches a winner that the spread does not carry, and a sentence that says another thing than the range."""
     shown = describe(SAMPLED, OTHER._replace(**changed))
-    assert shown["headline"] == headline
+    assert (shown["measured"], shown["same"]) == (measured, "")
     assert sentence in shown["sentences"]
-    assert (shown["ratio"] is not None) == ("fast" in " ".join(headline).replace("how fast", ""))
     coupled = describe(DECODE.trace, OTHER._replace(**changed))
-    assert coupled["parts"] == (UP_TO in coupled["headline"]) == ("token_ids" not in changed)
+    assert coupled["parts"] == (coupled["same"] == UP_TO) == ("token_ids" not in changed)
     assert (TURNED in coupled["sentences"]) == (coupled["parts"] and not coupled["goes_on"])
     assert "by chance" not in coupled["sentences"]
     same = describe(DECODE.trace, OTHER._replace(**changed | {"token_ids": SAME}))
-    assert ("the same text, token for token" in same["headline"], same["parts"]) == (True, False)
+    assert (same["same"], same["parts"]) == ("the same text, token for token", False)
     assert "Perplexity" not in same["sentences"]
-    if shown["ratio"]:
+    if "speed" in changed and "state" not in changed:
         cost = re.search("as long as (.*?) passes", shown["sentences"])[1]
         ends = [float(one) for one in cost.split(" to ")]
         won, (low, high) = DECODE.stats.layers_per_iteration, changed["speed"]
@@ -88,6 +98,7 @@ def test_a_comparison_goes_on_until_it_can_tell_and_a_stop_is_no_error(monkeypat
         return run(pair, prompt, settings, **how)
 
     monkeypatch.setattr(comparison.dsbd, "decode", decode)
+    monkeypatch.setattr(comparison, "measure_costs", lambda *_: None)
     first, second, last = measure_speed(toy_pair(), "Once", DECODE, lambda: False)
     alone = run(toy_pair(), "Once", comparison._alone(DECODE.settings))
     assert (first.state, first.text, second.text) == ("measuring", None, alone.text)
@@ -111,29 +122,41 @@ def test_an_interval_is_that_of_the_ratio_and_widens_with_the_spread():
     assert high / low > comparison.BUSY
 
 
+class Timed(comparison._Clock):
+    """Passes of so many seconds, in turn: alone, one that checks, with nine nodes more."""
+
+    rounds: Iterator[tuple[float, int, float]]
+
+    def typical(self) -> tuple[float, float, float]:
+        return next(self.rounds)
+
+
 @pytest.mark.parametrize(
-    ("several", "sentence"),
-    [
-        ([0.95, 1.0, 1.05, 1.0], "takes about as long"),
-        ([1.5, 1.6, 1.5, 1.6], "takes 1.5 to 1.6 × as long"),
-        ([0.5, 2.0, 1.0, 3.0], "This machine was busy"),
-    ],
+    ("checks", "node"),
+    [([1.9] * 7, 0.1), ([9.0, 2.0, 1.9, 2.1, 2.0, 1.9, 2.2], 0.1), ([0.8] * 7, 0.0), ([1.0, 4.0] * 4, None)],
 )
-def test_a_pass_that_checks_is_said_as_it_was_measured(monkeypatch, several, sentence):
-    """Catches "0.9 × as long" from one disturbed moment, and that moment kept for good."""
-    rounds = [{1: 1.0, comparison.CHECKED: seconds} for seconds in several]
-    monkeypatch.setattr(comparison, "time_passes", lambda *_: rounds)
-    monkeypatch.setattr(comparison, "_PASSES", {})
+def test_costs_are_those_of_quiet_moments_and_the_same_again(monkeypatch, checks, node):
+    """Catches the cost of one disturbed moment, a node that costs less than nothing, a number that changes from run to
+    run, and a busy machine whose numbers are kept."""
+    monkeypatch.setattr(Timed, "rounds", chain.from_iterable(((1.0, 1, 0.0), (one, 10, 0.2)) for one in checks), False)
+    monkeypatch.setattr(comparison, "_Clock", Timed)
+    monkeypatch.setattr(comparison, "_COSTS", {})
     pair = toy_pair()
-    passes = pass_times(pair, "Once")
-    assert sentence in passes.sentence
-    assert (pair in comparison._PASSES) == bool(passes.bars) == ("busy" not in sentence)
+    costs = measure_costs(pair, "Once")
+    assert costs == (node if node is None else Costs(1.0, pytest.approx(node), 0.2))
+    assert (pair in comparison._COSTS) == (costs is not None)
+    if costs:
+        assert measure_costs(pair, "Once") is costs, "the clocks are at their end"
 
 
 def test_passes_are_timed_and_no_duration_is_zero(monkeypatch):
     monkeypatch.setattr(comparison, "BUSY", math.inf)
-    monkeypatch.setattr(comparison, "_PASSES", {})
+    monkeypatch.setattr(comparison, "_COSTS", {})
     with pytest.raises(StoppedError):
-        pass_times(toy_pair(), "Once", lambda: True)
-    assert [words for words, *_ in pass_times(toy_pair(), "Once").bars] == [1, comparison.CHECKED]
+        measure_costs(toy_pair(), "Once", lambda: True)
+    costs = measure_costs(toy_pair(), "Once")
+    assert min(costs.alone, costs.guess) > 0 <= costs.node
+    assert measure_costs(toy_pair(), "Once " * 10_000) is costs, "once measured, no prompt is too long"
+    monkeypatch.setattr(comparison, "_COSTS", {})
+    assert measure_costs(toy_pair(), "Once " * 10_000) is None
     assert [describe_seconds(one) for one in (0.0, 0.04, 0.13)] == ["under 0.1 s", "under 0.1 s", "0.1 s"]

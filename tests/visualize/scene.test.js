@@ -18,11 +18,9 @@ const NODE = "id parent column row label token state kind".split(" ");
 
 /* What both scenes say: the viewer's, and that of test_javascript.py. */
 function drawn(scene) {
-  const {whole, iterations} = scene;
+  const {bands, iterations} = scene;
   return {
-    whole: picked(whole, ["tokens", "last_position", "last_row"]),
-    tree: whole.nodes.map((node) => picked(node, ["id", "parent", "position", "row", "iteration"])),
-    bands: whole.bands.map((band) => picked(band, ["iteration", "first", "last"])),
+    bands: bands.map((band) => picked(band, ["iteration", "first", "last"])),
     iterations: iterations.map((iteration) => ({
       nodes: iteration.nodes.map((node) => picked(node.id ? node : {...node, label: "", token: ""}, NODE)),
       steps: iteration.steps.map(({changes, ...step}) => [
@@ -48,10 +46,10 @@ for (const [name, {trace, drawn: expected}] of Object.entries(given.traces)) {
    * when it comes piece by piece. */
   test(`the scene of ${name}`, () => {
     const scene = new Scene({...trace, iterations: [], result: null});
-    assert.deepEqual([scene.whole.bands, scene.text().tokens, scene.best], [[], [], undefined]);
+    assert.deepEqual([scene.bands, scene.text().tokens, scene.best], [[], [], undefined]);
     trace.iterations.forEach((iteration, at) => {
       scene.add([iteration]);
-      assert.equal(scene.whole.bands.length, at + 1);
+      assert.equal(scene.bands.length, at + 1);
     });
     scene.end(trace.result);
     same(drawn(scene), drawn(expected), name);

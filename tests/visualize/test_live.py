@@ -345,7 +345,7 @@ def test_a_live_page_decodes(browser, site):
         expect(said).to_have_text("Stopped.")
         page.click(".dsbd-live-run")
         expect(said).to_contain_text(DONE, timeout=120_000)
-        expect(page.locator(".dsbd-strip-head")).to_contain_text("passes of the large model instead of")
+        expect(page.locator(".dsbd-lanes-head")).to_contain_text("passes of the large model instead of")
         with page.expect_download() as saved:
             page.get_by_role("button", name="Save the trace").click()
         trace = Trace.load(saved.value.path())
@@ -386,7 +386,7 @@ def test_a_lesson_decodes_and_goes_back(browser, site):
     with served(site) as address:
         last = len(LESSON.read_text(encoding="utf-8").split("\n## "))
         with visit(browser, f"{address}/lessons/{LESSON.stem}.html#card={last}") as seen:
-            page, head = seen.page, seen.page.locator(".dsbd-strip-head")
+            page, head = seen.page, seen.page.locator(".dsbd-lanes-head")
             recorded = head.text_content()
             page.click(".dsbd-live-run")
             expect(page.locator(".dsbd-live-said")).to_contain_text(DONE, timeout=120_000)

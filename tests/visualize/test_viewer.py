@@ -1,4 +1,4 @@
-"""The viewer in a browser: steps, keys, themes, hostile tokens, strip and lanes, its views, the game, a long prompt;
+"""The viewer in a browser: steps, keys, themes, hostile tokens, lanes, its views, the game, a long prompt;
 and no serious finding of axe-core."""
 
 import math
@@ -12,14 +12,13 @@ from playwright.sync_api import expect
 import visualize
 from tests.axe import serious
 from tests.visualize.traces import SENSORY, nasty_trace, remembered, scene_of, toy_trace
-from tests.visualize.visits import hostile_marks, show_view, unfold, viewer
-from visualize.theme import MARKS
+from tests.visualize.visits import hostile_marks, pass_of, show_view, viewer
 from visualize.words import number
 
 VIEWS = ("text", "cut", "mask", "table")
 TRACE, SCENE = toy_trace(), scene_of("toy")
 WHOLE = SCENE.whole
-PASSES, ALONE = len(WHOLE.bands), WHOLE.bands[-1].last
+PASSES = len(WHOLE.bands)
 STEPS = SCENE.iterations[0].steps
 OVERFLOWS = "() => document.documentElement.scrollWidth > innerWidth"
 
@@ -33,7 +32,6 @@ def test_axe_finds_nothing_serious(page, scheme, language, width):
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
     page.wait_for_selector(f".dsbd[data-theme={scheme}]")
-    unfold(page)
     page.select_option(".dsbd-language", language)
     for view in VIEWS if language == "en" else VIEWS[:1]:
         show_view(page, view)
@@ -48,7 +46,6 @@ def test_axe_finds_nothing_serious(page, scheme, language, width):
 def test_everything_interactive_is_reached_by_keyboard_and_shows_its_focus(page):
     """Catches a control that cannot be tabbed to, or whose focus cannot be seen."""
     outlines = {}
-    unfold(page)
     page.focus(".dsbd")
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -58,7 +55,15 @@ def test_everything_interactive_is_reached_by_keyboard_and_shows_its_focus(page)
             break
         outlines.update([focus])
     assert [name for name, outline in outlines.items() if outline == "none"] == []
-    for name in ("dsbd-play", "dsbd-phase", "dsbd-card", "dsbd-view", "dsbd-language", "dsbd-scroller"):
+    for name in (
+        "dsbd-play",
+        "dsbd-phase",
+        "dsbd-card",
+        "dsbd-view",
+        "dsbd-language",
+        "dsbd-scroller",
+        "dsbd-lanes-room",
+    ):
         assert any(name in classes for classes in outlines), name
 
 
@@ -74,7 +79,7 @@ def test_stepping_through_an_iteration_shows_every_sentence_and_never_moves_a_no
             assert positions.setdefault(node, position) == position
         opened.press("ArrowRight")
     assert (len(positions), len(sentences)) == (len(SCENE.iterations[0].nodes), len(STEPS))
-    assert (opened.step, page.input_value("[aria-label=Pass]")) == (0, "2")
+    assert (opened.step, pass_of(page)) == (0, 2)
     show_view(page, "text")
     picked = next(node.token for node in SCENE.iterations[0].nodes if node.state == "bonus")
     expect(page.locator(".dsbd-origin-picked").first).to_have_text(picked.replace("␣", " "))
@@ -82,10 +87,10 @@ def test_stepping_through_an_iteration_shows_every_sentence_and_never_moves_a_no
 
 def test_keys_and_buttons(opened):
     page = opened.page
-    for key, step, shown in (("End", len(STEPS) - 1, "1"), ("Home", 0, "1"), ("PageDown", 0, "2"),
-                             ("ArrowLeft", len(STEPS) - 1, "1")):  # fmt: skip
+    for key, step, shown in (("End", len(STEPS) - 1, 1), ("Home", 0, 1), ("PageDown", 0, 2),
+                             ("ArrowLeft", len(STEPS) - 1, 1)):  # fmt: skip
         opened.press(key)
-        assert (opened.step, page.input_value("[aria-label=Pass]")) == (step, shown)  # readers count from 1
+        assert (opened.step, pass_of(page)) == (step, shown)  # readers count from 1
     page.click("[aria-label='First step']")
     page.click("[aria-label='Step forward']")
     assert opened.step == 1
@@ -142,7 +147,7 @@ def test_hostile_tokens_stay_text_in_the_drawing_and_in_every_view(browser, tmp_
             visit.press("End")
             labels = [text.translate(dict.fromkeys(map(ord, "\u2068\u2069"))) for text in page.evaluate(script)]
             counts = [f" ×{node.slots}" if node.slots > 1 else "" for node in scene.nodes]
-            assert labels == [(node.label or "prompt") + count
+            assert labels == [("∎" if node.ends else node.label or "prompt") + count
                               for node, count in zip(scene.nodes, counts, strict=True)]  # fmt: skip
             visit.press("ArrowRight")
         for view in VIEWS:
@@ -154,47 +159,30 @@ def test_hostile_tokens_stay_text_in_the_drawing_and_in_every_view(browser, tmp_
         assert visit.errors == []
 
 
-def test_a_band_and_a_key_go_to_their_pass(page):
-    """Catches a click that opens the pass beside the one meant, and a mark of the pass that lags behind."""
-    bands, strip = page.locator(".dsbd-strip-band"), page.locator(".dsbd-strip")
-    expect(bands).to_have_count(PASSES)
-    assert page.inner_text(".dsbd-strip-head b") == f"{PASSES} passes of the large model instead of {WHOLE.tokens}"
-    bands.nth(3).click(position={"x": 5, "y": 105})
-    assert page.input_value("[aria-label=Pass]") == "4"
-    expect(page.locator(".dsbd-node:not([hidden])")).to_have_count(len(SCENE.iterations[3].nodes))  # no empty columns
-    expect(page.locator(".dsbd-strip-band.dsbd-current")).to_have_count(1)
-    assert bands.nth(3).get_attribute("class").endswith("dsbd-current")
-    tokens = WHOLE.bands[3].last - WHOLE.bands[3].first + 1
-    expect(strip).to_have_attribute("aria-valuetext", f"Pass 4: {tokens} tokens")
-    page.focus(".dsbd-strip")
+def test_a_click_and_a_key_on_the_lanes_go_to_their_pass(page):
+    """Catches a click that opens the pass beside the one meant, a mark that lags behind, and a pass that is drawn for
+    words that it did not bring."""
+    current = page.locator(".dsbd-lanes g.dsbd-current")
+    passes, lanes = page.locator("g:has(> .dsbd-lane-band)"), page.locator(".dsbd-lanes-room")
+    expect(passes).to_have_count(PASSES)
+    expect(page.locator(".dsbd-lane-pass")).to_have_count(WHOLE.tokens + PASSES)
+    assert page.inner_text(".dsbd-lanes-head b") == f"{PASSES} passes of the large model instead of {WHOLE.tokens}"
+    assert page.locator(".dsbd-lane-sum").all_text_contents() == [f"{WHOLE.tokens} passes", f"{PASSES} passes"]
+    first, last = WHOLE.bands[3].first, min(WHOLE.bands[3].last, WHOLE.tokens)
+    for click in (passes.nth(3), page.locator(".dsbd-lanes g:not(:has(> .dsbd-lane-band))").nth(first - 1)):
+        page.focus(".dsbd-lanes-room")
+        page.keyboard.press("Home")
+        click.locator(".dsbd-lane-pass").click()
+        assert pass_of(page) == 4
+        expect(page.locator(".dsbd-node:not([hidden])")).to_have_count(len(SCENE.iterations[3].nodes))
+        expect(current).to_have_count(1 + last - first + 1)
+        tokens = WHOLE.bands[3].last - first + 1
+        expect(lanes).to_have_attribute("aria-valuetext", f"Pass 4: {tokens} tokens")
+    page.focus(".dsbd-lanes-room")
     for key, number_ in (("ArrowRight", 5), ("End", PASSES), ("ArrowRight", PASSES), ("Home", 1), ("ArrowUp", 2),
                          ("ArrowLeft", 1)):  # fmt: skip
         page.keyboard.press(key)
-        assert (page.input_value("[aria-label=Pass]"), strip.get_attribute("aria-valuenow")) == (str(number_),) * 2
-
-
-def test_readers_who_want_no_movement_see_the_end_until_the_first_input(browser, exported):
-    """Catches lanes of two texts, a count that is not the recording's, words of the wrong writer, and a picture that
-    stays in the way."""
-    with viewer(browser, exported, reduced_motion="reduce") as visit:
-        page, lanes = visit.page, visit.page.locator(".dsbd-lanes")
-        expect(lanes).to_be_hidden()
-        page.click(".dsbd-again")
-        expect(lanes).to_be_visible()
-        assert page.locator(".dsbd-lane-count").all_text_contents() == [f"{ALONE} passes", f"{PASSES} passes"]
-        words = page.locator(".dsbd-lanes g:not([hidden]) > .dsbd-lane-words").all_text_contents()
-        assert "".join("".join(words).split()) == "".join(TRACE.result.text.split()) * 2
-        for mark in ("kept", "picked"):
-            count = sum(node.row == 0 and node.state in MARKS[mark] for node in WHOLE.nodes)
-            expect(page.locator(f".dsbd-lane-words ~ .dsbd-lane-{mark}")).to_have_count(count)
-        assert page.locator("rect.dsbd-lane-pass").count() == ALONE + PASSES
-        visit.press("ArrowRight")
-        expect(lanes).to_be_hidden()
-        page.click(".dsbd-again")
-        page.click(".dsbd-play")
-        expect(lanes).to_be_hidden()
-        expect(page.locator(".dsbd-play")).to_have_attribute("aria-label", "Pause")
-        visit.is_quiet()
+        assert pass_of(page) == number_
 
 
 MOUNT = """async (options) => {
@@ -210,17 +198,26 @@ MOUNT = """async (options) => {
 """Mounts the trace of the page again: a viewer for each name, with so many iterations and these options."""
 
 
-def test_the_large_model_alone_is_as_fast_as_it_was_measured(browser, exported):
-    """Catches lanes that show a gain where the decode was half as fast."""
-    with viewer(browser, exported, reduced_motion="reduce") as visit:
+def test_the_lanes_end_in_sums_of_what_passes_cost(browser, exported):
+    """Catches a gain where passes that check cost more, a sum that its parts do not give, and another clock for each
+    lane."""
+    with viewer(browser, exported) as visit:
         visit.page.evaluate(MOUNT, {"a": [99, {}]})
-        visit.page.evaluate("() => { a.setAlone({ratio: 0.5}); a.lanes(true); }")
-        boxes = "marks => marks.map((mark) => mark.getBBox()).map(({x, width}) => x + width)"
-        ends = visit.page.locator("rect.dsbd-lane-pass").evaluate_all(boxes)
-        left = visit.page.locator("rect.dsbd-lane-pass").first.evaluate("mark => mark.getBBox().x")
-        clock = visit.page.locator(".dsbd-lane-ground").first.evaluate("line => line.getBBox().width")
-        assert (ends[ALONE - 1] - left) / clock == pytest.approx(0.5, abs=0.01)
-        assert ends[-1] > ends[ALONE - 1]
+        for node, guess, wins in ((0.0, 0.0, True), (0.0, 0.0004, True), (0.09, 0.002, False)):
+            cost = {"alone": 0.01, "node": node, "guess": guess}
+            clock = visit.page.evaluate("(cost) => { a.setCosts(cost); return a.clock(); }", cost)
+            alone, guided = visit.page.locator(".dsbd-lane-sum").all_text_contents()
+            assert alone == f"{WHOLE.tokens} × 10 ms = {10 * WHOLE.tokens} ms"
+            parts, total = guided.removesuffix(" ms").replace(" ms", "").split(" = ")
+            count, each = parts.split(" + ")[0].split(" × ")
+            extra = float(parts.split(" + ")[1]) if " + " in parts else 0.0
+            assert (int(count), (" + " in parts)) == (PASSES, guess > 0)
+            assert int(count) * float(each) + extra == pytest.approx(float(total), rel=0.006)
+            assert (clock["ratio"] > 1) == wins
+            assert clock["ratio"] == pytest.approx(10 * WHOLE.tokens / float(total))
+            boxes = "marks => marks.map((mark) => mark.getBBox()).map(({x, width}) => x + width)"
+            ends = visit.page.locator(".dsbd-lane-pass").evaluate_all(boxes)
+            assert (ends[WHOLE.tokens - 1] > ends[-1]) == wins
 
 
 @pytest.mark.slow
@@ -229,13 +226,10 @@ def test_nothing_is_offered_where_nothing_is_won_or_the_distribution_is_another(
     """Catches a picture, a turn or an explanation for a method that does not keep the distribution."""
     visualize.export_html(toy_trace(name), tmp_path / "page.html")
     with viewer(browser, tmp_path / "page.html") as visit:
-        expect(visit.page.locator(".dsbd-again")).to_be_hidden()
-        unfold(visit.page)
+        expect(visit.page.locator(".dsbd-lane-label")).to_have_count(1)
         assert "instead" not in visit.page.inner_text(".dsbd")
-        for offer in (".dsbd-why", ".dsbd-turn"):
+        for offer in ("[data-view=cut]", ".dsbd-turn"):
             expect(visit.page.locator(offer)).to_be_hidden()
-        show_view(visit.page, "cut")
-        expect(visit.page.locator(".dsbd-cut")).to_have_count(0)
 
 
 @pytest.mark.slow
@@ -262,7 +256,6 @@ def test_the_mask_shows_what_a_node_attends_to_and_the_table_its_row(page):
 def test_the_drawing_is_saved_as_svg_and_png(page):
     page.focus(".dsbd")
     page.keyboard.press("End")
-    unfold(page)
     files = {}
     for kind in ("SVG", "PNG"):
         with page.expect_download() as download:
@@ -272,7 +265,8 @@ def test_the_drawing_is_saved_as_svg_and_png(page):
     texts = "".join(ElementTree.fromstring(files["SVG"]).itertext())
     legend = page.locator(".dsbd-legend li").all_inner_texts()
     assert "width_threshold = 0.70" in legend[-1]
-    expected = ["Token 1", *(node.label for node in SCENE.iterations[1].nodes), *"\n".join(legend).split("\n")]
+    drawn = ("∎" if node.ends else node.label for node in SCENE.iterations[1].nodes)
+    expected = ["Token 1", *drawn, *"\n".join(legend).split("\n")]
     assert [text for text in expected if text not in texts] == []
     assert b"var(--" not in files["SVG"]
     picture = Image.open(BytesIO(files["PNG"])).convert("RGB")
@@ -329,30 +323,9 @@ def test_a_trace_that_grows_leaves_the_reader_alone(opened):
     assert (slider.input_value(), page.inner_text(".dsbd-cut-said")) == ("0.2", sentence)
     assert run("() => document.activeElement.getAttribute('aria-label')") == label
     assert run("() => a.text().tokens.length") > length
-    expect(page.locator(".dsbd-count-iteration")).to_have_text("2 of 4")
+    expect(page.locator(".dsbd-count-iteration")).to_have_text("Pass 2 of 4")
     run("() => a.add(trace.iterations.slice(4), {result: trace.result})")
     assert "".join(token["text"] for token in run("() => a.text().tokens")).strip() == TRACE.result.text.strip()
-
-
-@pytest.mark.slow
-def test_the_opening_story_is_told_once_and_ends_with_any_input(opened):
-    """Catches a story that goes on while the reader acts or about another trace, starts again, writes into the
-    address, or cannot pause."""
-    page, url, sentence = opened.page, opened.page.url, opened.sentence
-    stories = "() => [...document.querySelectorAll('.dsbd')].map((one) => one.dataset.story ?? '')"
-    page.evaluate(MOUNT, {"a": [9, {}], "b": [9, {}]})
-    page.evaluate("() => { a.story(); b.story(); }")
-    assert page.get_attribute(".dsbd-play", "aria-label") == "Pause"
-    page.evaluate("() => b.setTrace(grown(2))")
-    assert page.evaluate(stories) == ["opening", ""]
-    page.wait_for_function("""() => document.querySelector(".dsbd").dataset.story === "prompt"
-        && getComputedStyle(document.querySelectorAll(".dsbd-node:not([hidden])")[1]).opacity === "0" """)
-    assert opened.sentence != sentence
-    assert page.url == url
-    page.mouse.click(5, 5)
-    assert page.evaluate("() => a.where().it") == 0
-    assert (page.evaluate("() => a.story()"), page.evaluate(stories)) == (False, ["", ""])
-    assert page.get_attribute(".dsbd-sentence", "aria-live") == "polite"
 
 
 LAYER = SCENE.iterations[1].layers[0]
@@ -372,7 +345,7 @@ def test_a_worse_small_model_shrinks_the_green_and_moves_no_outline(page):
         assert all(abs(outline - green - amber) < 1e-3 for outline, green, amber in heights)
         return heights
 
-    page.click(".dsbd-why")
+    show_view(page, "cut")
     expect(page.locator(".dsbd-cut-field")).to_have_count(len(LAYER.record.alternatives) + 1)
     expect(page.locator(".dsbd-cut")).to_contain_text(f"How many are kept here ({LAYER.width}) is chosen")
     recorded, sentence = columns(), page.inner_text(".dsbd-cut-said")

@@ -46,7 +46,7 @@ def test_the_code_names_only_strings_that_exist():
     viewer, live = (
         "".join(file.read_text("utf-8") for file in (ROOT / part).glob("*.js")) for part in ("viewer", "live")
     )
-    groups = "ui|bar|head|mark|formula|story|node|text|mask|residual|layer|trial|draw|step|figure|tab|table|cut|lanes"
+    groups = "ui|bar|head|mark|formula|node|text|mask|residual|layer|trial|draw|step|figure|tab|table|cut|lanes"
     named = set(re.findall(rf'"((?:{groups})\.[a-z_]+)"', viewer))
     assert len(named) > 60
     assert named <= set(TABLES["en"])

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import visualize
-from dsbd.tracing.records import ROOT, MemoryRecord, SegmentRecord
+from dsbd.tracing.records import MemoryRecord, SegmentRecord
 from dsbd.tracing.trace import Trace, canonical_digest
 from visualize.forest import steps_of
 
@@ -89,6 +89,5 @@ def scene(trace: Trace) -> SimpleNamespace:
         layers = [SimpleNamespace(**vars(width), step=next(decided)) for width in forest.graph["layers"]]
         iterations.append(SimpleNamespace(**{**forest.graph, "nodes": nodes, "steps": drawn, "layers": layers}))
     tree = visualize.forest_graph(trace)
-    whole = [SimpleNamespace(id=id_, parent=next(iter(tree.predecessors(id_)), ROOT), **node)
-             for id_, node in tree.nodes.items()]  # fmt: skip
-    return SimpleNamespace(iterations=iterations, whole=SimpleNamespace(nodes=whole, **tree.graph))
+    whole = SimpleNamespace(nodes=[SimpleNamespace(**node) for node in tree.nodes.values()], **tree.graph)
+    return SimpleNamespace(iterations=iterations, whole=whole, bands=whole.bands)

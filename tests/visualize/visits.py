@@ -77,15 +77,15 @@ def served(folder: Path):
             server.shutdown()
 
 
-def unfold(page) -> None:
-    """Open the part of a viewer that holds the views."""
-    page.evaluate("() => { document.querySelector('.dsbd-more').open = true; }")
+def pass_of(page) -> int:
+    """Return the pass that is shown, from 1."""
+    return int(page.get_attribute(".dsbd-lanes-room", "aria-valuenow"))
 
 
 def show_view(page, key: str) -> None:
-    """Open one of the linked views through the menu."""
-    unfold(page)
-    page.select_option(".dsbd-view", key)
+    """Open one of the linked views, if it is not open."""
+    if page.get_attribute(f"[data-view={key}]", "aria-expanded") == "false":
+        page.click(f"[data-view={key}]")
 
 
 def hostile_marks(frame) -> int:

@@ -134,13 +134,6 @@ export function ranked({finished, beams}, {length_penalty}) {
   return all.sort((one, other) => other.score - one.score);
 }
 
-/** The tokens from the prompt to a node. @param {LiveNode} node @returns {number[]} */
-export function idsOf(node) {
-  const ids = [];
-  for (; node.parent; node = node.parent) ids.push(node.token);
-  return ids.reverse();
-}
-
 /* Drafting: the draft model grows the forest, layer by layer, as dsbd/draft.py does with the same numbers.
  *
  * A layer has draft_width draws, or in a coupled forest guesses of what the target draws. Equal draws share a node,

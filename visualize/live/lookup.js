@@ -1,15 +1,21 @@
 /* Guesses copied from the prompt, the text so far and texts that are expected; where they are not sure, mixed with
  * those of the draft model. The same as dsbd/drafts/lookup.py and mixture.py. */
 
-import {idsOf} from "./decode.js";
 import {bestOf} from "../viewer/distribution.js";
 
 /** @import {LiveBeam, LiveNode} from "../viewer/types" */
 
+/** The tokens from the prompt to a node. @param {LiveNode} node @returns {number[]} */
+export function idsOf(node) {
+  const ids = [];
+  for (; node.parent; node = node.parent) ids.push(node.token);
+  return ids.reverse();
+}
+
 const SIZES = [8, 6, 4, 3, 2]; // how many tokens are compared with earlier ones
 const EXPECTED_SIZES = [...SIZES, 1];
 const [CONTEXT] = SIZES;
-const [SURE, SHARE] = [0.95, 0.1];
+const [CERTAIN, SHARE] = [0.95, 0.1];
 
 /* Counts of the tokens that followed each context. */
 class Continuations {
@@ -60,7 +66,7 @@ export class Lookup {
    * @param {LiveNode[]} nodes @param {number} layer */
   *nextTokens(nodes, layer, {forward, logProbsOf, vocabulary, top_k}) {
     const copied = this.guess.length ? nodes.map((node) => this.after(node)) : [];
-    const isSure = (probs) => Math.log(Math.max(0, ...probs.values())) >= Math.log(SURE);
+    const isSure = (probs) => Math.log(Math.max(0, ...probs.values())) >= Math.log(CERTAIN);
     if (copied.length && copied.every(isSure)) {
       return copied.map((probs) => Float64Array.from({length: vocabulary}, (_, id) => Math.log(probs.get(id) ?? 0)));
     }

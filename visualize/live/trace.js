@@ -1,7 +1,8 @@
 /* Decodes a prompt with a pair of models, and records the decode as a trace, dsbd-trace/2, as plain data:
  * dsbd/tracing/records.py says what each field means. It has no digest: that is made of the JSON that Python writes. */
 
-import {GENERATOR, generatorOf, idsOf, iterations, ranked} from "./decode.js";
+import {GENERATOR, generatorOf, iterations, ranked} from "./decode.js";
+import {idsOf} from "./lookup.js";
 import {Refused, resolved} from "./settings.js";
 import {bestOf} from "../viewer/distribution.js";
 

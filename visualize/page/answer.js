@@ -1,8 +1,10 @@
-/* The answer, above its forest: the headline, what is kept of the large model's distribution, the text by who wrote it,
- * the rows of a query, and why fewer passes are faster. */
+/* The answer, above its forest: the claim, with its reasons in place, the text by who wrote it, and the rows of a
+ * query. */
 
 import {make} from "../viewer/dom.js";
+import {drawPays} from "./pays.js";
 import {turnIn} from "../viewer/tokens.js";
+import {capital} from "../viewer/words.js";
 
 const ORIGINS = {
   accepted: "a guess that was kept",
@@ -22,25 +24,38 @@ export class Answer {
     this.find = (name) => element.querySelector(name);
   }
 
-  /* trace: what is shown. text: of the viewer. settled: how many tokens are final. rows: markup of the server, escaped
-   * there. beside: what the server says of the decode beside the large model alone; null if nothing is compared. */
-  show({trace, text, settled, isLive, rows, beside}) {
+  /* trace: what is shown. text, clock: of the viewer. settled: how many tokens are final. rows: markup of the server,
+   * escaped there. beside: what the server says of the decode beside the large model alone; null if nothing is
+   * compared. costs: of passes, in seconds, where they were measured. */
+  show({trace, text, clock, settled, isLive, rows, beside, costs}) {
     this.element.hidden = false;
-    this.find(".headline").textContent = headline(trace, beside);
-    const {words, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
-    this.find(".kept-words").textContent = words;
-    const raced =
-      isExact && !isLive && trace.settings.method === "dsbd" ? this.facts.raced[trace.models.target.id] : "";
-    this.find(".compared").textContent = beside ? beside.sentences : (raced ?? "");
+    const say = (name, words) => (this.find(name).textContent = words);
+    say(".headline", headline(trace, clock.ratio));
+    const {words, brief, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
+    say(".same", `${capital(beside?.same || brief)}. ${further(trace)}`);
+    say(".kept-words", `${words}.`);
+    const isRaced = isExact && !isLive && trace.settings.method === "dsbd";
+    const raced = isRaced ? (this.facts.raced[trace.models.target.id] ?? "") : "";
+    say(".measured", beside?.measured ?? raced);
+    say(".compared", beside?.sentences ?? "");
+    say(".costs", costs ? costsSaid(costs) : UNMEASURED);
+    drawPays(this.find(".pays svg"), [...this.facts.paying, ...ownPoint(trace, clock.ratio)]);
     const isChat = turnIn(trace.prompt) !== null;
-    this.find("[data-do=further]").hidden = isChat || (trace.result?.beams[0].finished ?? true);
+    this.find("[data-do=further]").hidden = isChat || isLive || (trace.result?.beams[0].finished ?? true);
     const isTried = trace.iterations.some(({trials}) => trials.length);
     this.find("[data-do=why]").hidden = !isExact || !isTried;
     const isText = !isChat && typedIn(text.prompt, this.facts) === text.prompt; // a question stands above its answer
-    this.find(".running-line").replaceChildren(...this.pieces(text, isText, settled, isLive));
-    this.find(".marks-open").hidden = !isLive;
+    const line = this.find(".running-line");
+    line.replaceChildren(...this.pieces(text, isText, settled, isLive));
+    if (isLive) line.scrollTop = line.scrollHeight;
     this.find(".answer-rows").innerHTML = rows ?? "";
-    this.drawPasses(beside?.passes ?? this.facts.passes[trace.models.target.id]);
+  }
+
+  /* The words of the pass that is shown: from the first to the last, from 1. */
+  mark([first, last]) {
+    this.element.querySelectorAll(".running-line .mark").forEach((word, at) => {
+      word.classList.toggle("in-pass", at + 1 >= first && at + 1 <= last);
+    });
   }
 
   pieces({prompt, tokens, ended}, isShown, settled, isLive) {
@@ -56,22 +71,17 @@ export class Answer {
     if (isLive) parts.push(make("span", {class: "text-caret"}));
     return parts;
   }
-
-  /* Two bars: a pass that writes one word, and one that checks several. */
-  drawPasses(passes) {
-    const unknown =
-      "A pass reads the whole model, for one word or for several. How long each takes here was not measured.";
-    this.find(".fewer figcaption").textContent = passes?.sentence ?? unknown;
-    const bar = ([words, seconds, label], _, all) => {
-      const blocks = make("span", {class: "fewer-blocks"}, ...Array.from({length: words}, () => make("i")));
-      blocks.style.width = `${Math.round((100 * seconds) / Math.max(...all.map(([, one]) => one)))}%`;
-      const took = make("b", {text: `${(1000 * seconds).toFixed(1)} ms`});
-      return make("div", {class: "fewer-bar"}, make("span", {class: "fewer-label", text: label}), blocks, took);
-    };
-    const bars = passes?.bars ?? [];
-    this.find(".fewer-bars").replaceChildren(...bars.map(bar));
-  }
 }
+
+const UNMEASURED = "How long a pass takes was not measured here, so the lanes count passes.";
+
+const costsSaid = ({alone, node, guess}) => {
+  const ms = (seconds) => `${Number((1000 * seconds).toPrecision(2))} ms`;
+  return (
+    `The lanes count with what passes cost on this machine: ${ms(alone)} for the large model alone, ${ms(node)} more ` +
+    `for each guess that a pass checks, and ${ms(guess)} for a pass of the small model.`
+  );
+};
 
 /* What a visitor typed: of a pair that answers questions the question alone, which stands above its answer. */
 export const typedIn = (prompt, {question}) => {
@@ -82,23 +92,42 @@ export const typedIn = (prompt, {question}) => {
 
 export const counted = (count, word) => `${count} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
 
-/* "22 passes instead of 64, 1.5 to 1.8 × as fast, the same answer" */
-export function headline({iterations, settings, result}, beside) {
+/* How many passes brought the answer; other versions may go on behind it. */
+function answerOf({iterations, result}) {
   let all = 0;
   const befores = iterations.map(({layers}) => (all += layers.length) - layers.length);
-  const words = result?.token_ids.length ?? all; // other versions may go on behind the answer
-  const passes = befores.filter((before) => before < words).length;
-  const more = iterations.length - passes;
-  const further = more ? [`${counted(more, "more pass")} for other versions`] : [];
-  if (!passes) return "";
-  if (!settings.draft_depth) {
-    return [`${counted(passes, "pass")} of the large model, one for each word`, ...further].join(", ");
-  }
-  const calls = result ? `, ${counted(result.stats.target_calls, "pass")} of the large model` : "";
-  const own = settings.method === "mjgd" ? `${counted(passes, "block")} of words${calls}` : counted(passes, "pass");
-  const saves = settings.method !== "mjgd" && words > passes;
-  return [saves ? `${own} instead of ${words}` : own, ...further, ...(beside?.headline ?? [])].join(", ");
+  const words = result?.token_ids.length ?? all;
+  return {words, passes: befores.filter((before) => before < words).length};
 }
+
+const further = (trace) => {
+  const more = trace.iterations.length - answerOf(trace).passes;
+  return more ? `${counted(more, "more pass")} for other versions.` : "";
+};
+
+/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known. */
+export function headline(trace, ratio = null) {
+  const {settings, result} = trace;
+  const {words, passes} = answerOf(trace);
+  if (!passes) return "";
+  if (!settings.draft_depth) return `${counted(passes, "pass")} of the large model, one for each word`;
+  if (settings.method === "mjgd") {
+    const calls = result ? `, ${counted(result.stats.target_calls, "pass")} of the large model` : "";
+    return `${counted(passes, "block")} of words${calls}`;
+  }
+  const own = counted(passes, "pass") + (words > passes ? ` instead of ${words}` : "");
+  return ratio ? `${own}: about ${speed(ratio)}` : own;
+}
+
+/* The decode as a dot beside those of the recorded races. */
+function ownPoint(trace, ratio) {
+  const {words, passes} = answerOf(trace);
+  return ratio ? [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}] : [];
+}
+
+const ALIKE = [0.9, 1.1];
+const speed = (ratio) =>
+  ratio > ALIKE[0] && ratio < ALIKE[1] ? "as fast" : `${Number(ratio.toPrecision(2))} × as fast`;
 
 /* The preset whose kind these settings are; null if it is another one. */
 export function presetOf({method, draft_width, min_width, max_width, input_beams}) {
@@ -107,28 +136,26 @@ export function presetOf({method, draft_width, min_width, max_width, input_beams
   return min_width === (max_width || draft_width) ? "exact" : "fast";
 }
 
-/* What a method keeps of the large model's distribution: of the whole text, of each token, or nothing. parts: whether
- * rounding turned a draw, and the text of the large model alone is another one. */
+/* What a method keeps of the large model's distribution, in a word and in a sentence: of the whole text, of each token,
+ * or nothing. parts: whether rounding turned a draw, and the text of the large model alone is another one. */
 export function kept(settings, {methods, plain}, parts = false) {
   const {method, lossless, draft_depth, max_width, input_beams} = settings;
-  if (method === "mjgd") return {words: "The likeliest block of words, again and again: no distribution is kept."};
-  if (!lossless) return {words: "Guesses that are likely enough pass: no distribution is kept."};
-  if (!draft_depth) return {words: `The large model alone: ${methods[method].toLowerCase()}.`};
+  const all = (words, more = {}) => ({words, brief: words, ...more});
+  if (method === "mjgd") return all("The likeliest block of words, again and again: no distribution is kept");
+  if (!lossless) return all("Guesses that are likely enough pass: no distribution is kept");
+  if (!draft_depth) return all(`The large model alone: ${methods[method].toLowerCase()}`);
   if (method === "dsbd" && presetOf(settings) !== "exact") {
     const how = input_beams
       ? `each pass goes on from the best ${input_beams} only`
       : "a narrower search where it is sure";
-    return {words: `Fast setting: each token by the large model; ${how}.`};
+    return all(`Each token by the large model; ${how}`);
   }
   const beams = method === "dsbd" ? ` with ${counted(max_width, "beam")}` : "";
   const of = (methods[plain[method]] ?? "").toLowerCase() + beams;
-  if (settings.forest === "coupled") {
-    const words = parts
-      ? `Exact setting: drawn as ${of} draws with this seed, but for rounding.`
-      : `Exact setting: the same text, token for token, as ${of} writes with this seed.`;
-    return {words, isExact: true};
-  }
-  return {words: `Exact setting, same quality: each text as likely as in ${of}.`, isExact: true};
+  if (settings.forest !== "coupled") return all(`Each text as likely as in ${of}`, {isExact: true});
+  if (parts) return all(`Drawn as ${of} draws with this seed, but for rounding`, {isExact: true});
+  const words = `The same text, token for token, as ${of} writes with this seed: no guess changes a draw`;
+  return {words, brief: "The same text, token for token", isExact: true};
 }
 
 const isFixed = ({min_width, max_width, replacement, landing, input_beams}) =>

@@ -1,7 +1,8 @@
-"""A run beside the large model alone, and the sentences that say how fast it was.
+"""A run beside the large model alone: what passes cost on this machine, and the sentences that say how fast it was.
 
-Both decode in turn with the run's own seed, so each repetition does the same work: their times differ by the clock
-alone, and the spread of the ratios says what the clock can tell: the page gives a range, and no more than it carries.
+The cost of a pass is measured once for a pair; with it the page counts how long a decode takes, and comes to the same
+number each time. After a run both decode in turn with the run's own seed, so each repetition does the same work: their
+times differ by the clock alone, and the page gives the range that their spread leaves.
 """
 
 import math
@@ -13,12 +14,13 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import dsbd
-from dsbd.bench.measure import time_passes
 from dsbd.bench.statistics import clustered_mean
 from dsbd.errors import PromptError, SettingsError, StoppedError
+from dsbd.iteration import Iteration
 from dsbd.methods import ABOUT
 from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult
+from dsbd.session import Observer
 from dsbd.settings import DecodingSettings, ResolvedSettings, fields_of
 from dsbd.tracing.trace import Trace
 from visualize.race import describe_speed
@@ -31,19 +33,25 @@ ENOUGH_SECONDS, MOST_SECONDS = 6.0, 16.0
 second."""
 CLOSE, BUSY = 1.15, 1.6
 """Highest over lowest likely speed: below the first it is known well enough, above the second it says nothing."""
-CHECKED = 5
-"""Words of a pass that checks guesses and is timed."""
 ROUNDS = 6
 """How often passes are timed."""
+TIMED: dict[str, DecodingSettings] = {
+    "alone": DecodingSettings(method="beam_sampling", num_beams=4, max_new_tokens=24),
+    "checks": DecodingSettings(min_width=4, max_width=4, draft_width=4, max_new_tokens=24),
+}
+"""The decodes whose passes are timed."""
 Range = tuple[float, float]
 
 
-class Passes(NamedTuple):
-    """How long passes of the large model take."""
+class Costs(NamedTuple):
+    """What passes cost, in seconds: scoring, choosing and keeping."""
 
-    sentence: str
-    bars: Sequence[tuple[int, float, str]] = ()
-    """Words and seconds of a pass that writes one word, and of one that checks several; none: the machine was busy."""
+    alone: float
+    """A pass of the large model alone."""
+    node: float
+    """Of each node more that a pass checks."""
+    guess: float
+    """A pass of the small model."""
 
 
 class Compared(NamedTuple):
@@ -63,10 +71,10 @@ class Compared(NamedTuple):
     """Of each."""
     speed: Range | None = None
     """The 95 % interval of the decode's tokens per second over those of the large model alone."""
-    passes: Passes | None = None
+    costs: Costs | None = None
 
 
-_PASSES: WeakKeyDictionary[Pair, Passes] = WeakKeyDictionary()
+_COSTS: WeakKeyDictionary[Pair, Costs] = WeakKeyDictionary()
 
 
 def measure_speed(pair: Pair, prompt: str, result: DecodingResult, cancel: Callable[[], bool]) -> Iterator[Compared]:
@@ -87,14 +95,14 @@ def measure_speed(pair: Pair, prompt: str, result: DecodingResult, cancel: Calla
         own, other = (math.exp(-one.beams[0].log_weight / len(one.beams[0].token_ids)) for one in (result, plain))
         measured = measured._replace(text=plain.text, token_ids=tuple(plain.token_ids), perplexity=(own, other))
         yield measured
-        passes = pass_times(pair, prompt, cancel)
+        measured = measured._replace(costs=measure_costs(pair, prompt, cancel))
         if took * FEWEST > MOST_SECONDS:
-            yield measured._replace(state="long", passes=passes)
+            yield measured._replace(state="long")
             return
         speeds = _repeated(pair, prompt, (result.settings, alone), cancel)
         speed = interval(*zip(*speeds, strict=True)) if len(speeds) >= FEWEST else (0.0, math.inf)
         state = "measured" if speed[1] < BUSY * speed[0] else "busy"
-        yield measured._replace(state=state, runs=len(speeds), speed=speed, passes=passes)
+        yield measured._replace(state=state, runs=len(speeds), speed=speed)
     except StoppedError:
         yield measured._replace(state="stopped")
 
@@ -132,28 +140,46 @@ def interval(tops: Sequence[float], bottoms: Sequence[float]) -> Range:
     return math.exp(mean.mean - half), math.exp(mean.mean + half)
 
 
-def pass_times(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None) -> Passes | None:
-    """Return how long passes of the large model take; once it was quiet, they are not measured again.
+class _Clock(Observer):
+    """Notes of each pass: seconds, without those of guessing; nodes; seconds of a pass of the small model."""
 
-    None: the pair has no small model, or no room behind the prompt. Raises: StoppedError: ``cancel`` returned True.
+    def __init__(self) -> None:
+        self.passes = list[tuple[float, int, float]]()
+
+    def on_iteration(self, iteration: Iteration) -> None:
+        seconds, guesses = iteration.seconds, len(iteration.drafted)
+        own = sum(seconds[phase] for phase in ("score", "verify", "commit"))
+        nodes = len(iteration.input_beams) + len(iteration.slots)
+        self.passes.append((own, nodes, seconds["draft"] / guesses if guesses else 0.0))
+
+    def typical(self) -> tuple[float, float, float]:
+        """Return the median of each."""
+        own, nodes, guess = map(median, zip(*self.passes, strict=True))
+        return own, nodes, guess
+
+
+def measure_costs(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None) -> Costs | None:
+    """Return what passes cost on this machine; once it was quiet, they are not measured again.
+
+    None: it is busy, the pair has no small model, or there is no room behind the prompt. Raises: StoppedError.
     """
-    if pair in _PASSES or pair.draft is None:
-        return _PASSES.get(pair)
-    try:
-        rounds = time_passes(pair, prompt, (1, CHECKED), ROUNDS, cancel)
-    except (PromptError, SettingsError):
+    if pair in _COSTS or pair.draft is None:
+        return _COSTS.get(pair)
+    rounds = []
+    for _ in range(ROUNDS + 1):  # the first warms up
+        clocks = {name: _Clock() for name in TIMED}
+        try:
+            for name, clock in clocks.items():
+                dsbd.decode(pair, prompt, TIMED[name], observers=[clock], cancel=cancel)
+        except (PromptError, SettingsError):
+            return None
+        rounds.append([clock.typical() for clock in clocks.values()])
+    alone, checks = ([tuple(one) for one in zip(*each, strict=True)] for each in zip(*rounds[1:], strict=True))
+    if any(median(own) >= BUSY * min(own) for own, *_ in (alone, checks)):
         return None
-    if len(rounds) < FEWEST:  # the text ended before guesses were checked
-        return None
-    one, several = zip(*((each[1], each[CHECKED]) for each in rounds), strict=True)
-    what = f"A pass reads the whole model, for 1 word or for {CHECKED}"
-    low, high = interval(several, one)
-    if high >= BUSY * low:
-        return Passes(f"{what}. This machine was busy: how long they take was not measured.")
-    ratio = describe_speed(low, high).replace("fast", "long")
-    bars = ((1, median(one), "write 1"), (CHECKED, median(several), f"check {CHECKED}"))
-    _PASSES[pair] = Passes(f"{what}: checking {CHECKED} takes {ratio} on the machine of this page.", bars)
-    return _PASSES[pair]
+    one, several = min(alone[0]), min(checks[0])  # what else ran only adds to a time
+    _COSTS[pair] = Costs(one, max(0.0, several - one) / max(1, median(checks[1]) - 1), min(checks[2]))
+    return _COSTS[pair]
 
 
 # ---- the sentences ----------------------------------------------------------------------------------------------
@@ -166,23 +192,20 @@ NOT_MEASURED = {
 
 
 def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None)) -> dict[str, Any]:
-    """Return what the page says of a comparison, and what it draws.
+    """Return what the page says of a comparison: ``measured`` of the speed, ``same`` of the answers, and all else.
 
-    ``ratio``: how many times as fast the decode was, or None; ``parts``: whether rounding turned a draw. ``rows`` are
-    those of the queries, as :func:`answers_said` takes them.
+    ``parts``: whether rounding turned a draw. ``rows`` are those of the queries, as :func:`answers_said` takes them.
     """
     assert trace.result is not None, "only a decode that has ended is compared"
     own, alone = tuple(trace.result.token_ids), beside.token_ids
     speed = beside.speed if beside.state == "measured" else None
-    doing = {"measuring": "measuring how fast …", "busy": "this machine is busy: not measured"}
+    doing = {"measuring": "measuring …", "busy": "this machine is busy: not measured"}
     part = parting(own, alone) if trace.settings.forest == "coupled" and alone else None
-    answers = answers_said(own, alone, rows) or (f"the same text up to token {part}" if part else "")
-    headline = [describe_speed(*speed), answers] if speed else [answers, doing.get(beside.state, "")]
     return {
-        "headline": [words for words in headline if words],
+        "measured": f"measured: {describe_speed(*speed)}" if speed else doing.get(beside.state, ""),
+        "same": answers_said(own, alone, rows) or (f"the same text up to token {part}" if part else ""),
         "sentences": "" if beside.state == "measuring" else _sentences(trace, beside, speed, part),
-        "ratio": speed and math.sqrt(speed[0] * speed[1]),
-        "passes": beside.passes and beside.passes._asdict(),
+        "costs": beside.costs and beside.costs._asdict(),
         "goes_on": beside.state == "measuring",
         "parts": part is not None,
     }

@@ -120,8 +120,12 @@ class ShownRun:
 
 
 def rows_in(trace: Trace, text: str | None) -> list[Any] | str | None:
-    """Return the rows of a text as a query, or why it has none; None if the decode writes no queries."""
-    return rows_of(task_of(form.SQL), text or "") if trace.models.target.id == TARGETS[form.SQL] else None
+    """Return the rows of a text as a query, or why it has none; None if the decode writes no queries.
+
+    A prompt may hold the beginning of the query, which the text goes on with.
+    """
+    begun = trace.prompt.text.rpartition(form.QUESTION.rpartition("}")[2])[2]
+    return rows_of(task_of(form.SQL), begun + (text or "")) if trace.models.target.id == TARGETS[form.SQL] else None
 
 
 def drawn_rows(trace: Trace) -> str:

@@ -1,12 +1,13 @@
-/* Decodes what the form asks for in the visitor's own browser: no queue, no server. The models are fetched at the first
- * click, and the viewer shows the decode pass by pass (play.js). */
+/* Decodes in the visitor's own browser: no queue, no server. The models are fetched at the first click. It runs what
+ * the form asks for, pass by pass (play.js); and the sliders below the forest decode again what is shown. */
 const {DsbdPage} = globalThis;
 const {base, pairs, first, words} = JSON.parse(element.querySelector("[data-live]").dataset.live);
 const find = (name) => document.querySelector(`.play ${name}`);
-const say = (sentence) => (find(".live-note").textContent = sentence);
+const say = (sentence) => (find(wanted ? ".touch-note" : ".live-note").textContent = sentence);
 let client = null;
 let clientPair = null;
 let isRunning = false;
+let wanted = null; // the settings that the sliders ask for, while they decode
 let layers = 0;
 let passes = 0;
 const progress = () => `${DsbdPage.counted(layers, "token")} in ${DsbdPage.counted(passes, "pass")}`;
@@ -29,11 +30,13 @@ const listeners = {
     say(loaded < total ? `Fetching the models: ${share} % of ${Math.round(total / 1e6)} MB` : "Starting the models");
   },
   start({start}) {
+    if (wanted) return;
     [layers, passes] = [0, 0];
     DsbdPage.showLive({head: start});
     document.querySelector("#forest").scrollIntoView({block: "nearest"});
   },
   iteration({iteration}) {
+    if (wanted) return;
     layers += iteration.layers.length;
     passes += 1;
     say(`In this browser: ${progress()} so far`);
@@ -41,8 +44,7 @@ const listeners = {
   },
 };
 
-async function decode() {
-  const {prompt, settings, pair} = await questionOf();
+async function run({prompt, settings, pair}) {
   if (clientPair !== pair) {
     client?.end();
     await import(new URL(`${base}live.js`, document.baseURI).href).catch(() => {
@@ -51,7 +53,11 @@ async function decode() {
     client = new globalThis.DsbdLive.Client(new URL(base, document.baseURI).href, pair, listeners);
     clientPair = pair;
   }
-  const end = await client.run({prompt, settings});
+  return client.run({prompt, settings});
+}
+
+async function decode() {
+  const end = await run(await questionOf());
   if (end.kind === "stopped") return "Stopped.";
   DsbdPage.showLive({whole: end.trace});
   const {seconds} = end.trace.result.stats;
@@ -74,11 +80,67 @@ DsbdPage.live = async () => {
     say("");
     say(await decode());
   } catch (error) {
-    const called = (name) => DsbdPage.facts.labels[name] ?? name;
-    say(error.key ? globalThis.DsbdLive.sentenceOf(error, {words, called, language: "en"}) : error.message);
+    say(sentenceOf(error));
   }
   show(false);
 };
+
+function sentenceOf(error) {
+  const called = (name) => DsbdPage.facts.labels[name] ?? name;
+  return error.key ? globalThis.DsbdLive.sentenceOf(error, {words, called, language: "en"}) : error.message;
+}
+
+/* ---- the sliders below the forest ---------------------------------------------------------------------------- */
+
+const sliders = () => [...document.querySelectorAll("[data-touch]")];
+
+/* They show the settings of the decode that is shown, where a browser can decode it again. */
+DsbdPage.showTouch = ({settings, models}) => {
+  const pair = Object.keys(pairs).find((name) => DsbdPage.facts.targets[name] === models.target.id);
+  const isOffered = Boolean(pair) && settings.method === "dsbd" && settings.min_width === settings.max_width;
+  find(".touch").hidden = !isOffered;
+  if (!isOffered || wanted) return;
+  for (const slider of sliders()) {
+    slider.value = settings[slider.dataset.touch];
+    slider.nextElementSibling.value = slider.value;
+  }
+};
+
+/* The settings of a decode, with what the sliders say. */
+function touched({settings}) {
+  const named = DsbdPage.facts.reads.dsbd.map((name) => [name, settings[name]]);
+  const asked = Object.fromEntries(sliders().map(({dataset, value}) => [dataset.touch, Number(value)]));
+  const width = {min_width: asked.max_width, draft_width: Math.max(asked.max_width, 1)};
+  return {...Object.fromEntries(named), method: "dsbd", ...asked, ...width};
+}
+
+/* Decodes until it has decoded what the sliders say now. */
+async function touch() {
+  const trace = DsbdPage.shownTrace();
+  const isBusy = wanted !== null || isRunning;
+  wanted = touched(trace);
+  if (isBusy) return;
+  const pair = Object.keys(pairs).find((name) => DsbdPage.facts.targets[name] === trace.models.target.id);
+  const prompt = DsbdPage.typedIn(trace.prompt.text, DsbdPage.facts);
+  try {
+    for (let settings = null; settings !== wanted;) {
+      settings = wanted;
+      const start = performance.now();
+      const end = await run({prompt, settings, pair: pairs[pair]});
+      DsbdPage.showTouched(end.trace);
+      say(`Decoded again in ${((performance.now() - start) / 1000).toFixed(1)} s, with the same seed`);
+    }
+  } catch (error) {
+    say(sentenceOf(error));
+  }
+  wanted = null;
+}
+
+document.addEventListener("input", ({target: slider}) => {
+  if (!slider.matches("[data-touch]")) return;
+  slider.nextElementSibling.value = slider.value;
+  touch();
+});
 
 /* The button is there for the pairs that a browser has. */
 DsbdPage.offerLive = (pair) => {

@@ -1,5 +1,6 @@
 """The page: a masthead and its tabs, and the endpoints for programs."""
 
+import html
 import os
 from typing import Any
 
@@ -7,6 +8,7 @@ import gradio as gr
 
 from dsbd.util import BUNDLED_PAIRS
 from visualize.pages.live import live_words
+from visualize.pages.site import ARTICLE
 
 from .about import build_about_tab
 from .learn import build_learn_tab
@@ -46,9 +48,8 @@ def build_page(runner: Runner) -> gr.Blocks:
     with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)
     ) as page:
-        scripted(
-            "", read("masthead.html") + '<i data-live="{facts}" hidden></i>', "live.js", "masthead", _live_facts(runner)
-        )
+        head = _masthead() + '<i data-live="{facts}" hidden></i>'
+        scripted("", head, "live.js", "masthead", _live_facts(runner))
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Play", id="play"):
                 form = build_play_tab(runner, page)
@@ -68,6 +69,14 @@ def build_page(runner: Runner) -> gr.Blocks:
     runner.waiting = lambda: len(page._queue)
     # With api_open, POST /gradio_api/run/decode would bypass the queue, which lets one run at a time begin.
     return page.queue(max_size=runner.limits.max_waiting, api_open=False)
+
+
+def _masthead() -> str:
+    """Return the head of the page; a Space leads to its own source."""
+    space = os.environ.get("SPACE_ID", "")
+    address = f"https://huggingface.co/spaces/{html.escape(space)}/tree/main"
+    source = f'<a href="{address}" target="_blank" rel="noopener">Source</a>' if space else ""
+    return read("masthead.html").replace("{article}", f"{LEARN.strip('/')}/{ARTICLE}").replace("{source}", source)
 
 
 def _live_facts(runner: Runner) -> dict[str, Any]:

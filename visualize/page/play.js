@@ -1,8 +1,9 @@
 /* The decode on the stage. While one runs, the records of new iterations arrive and the viewer adds them. This browser
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
+import {openingOf} from "./opening.js";
 import {isAnswerTo, remember, remembered} from "./question.js";
 import {SavedDecodes, openedTrace} from "./saved.js";
-import {addressOf, copyText, linkTo, pageOf, saveTrace} from "./sharing.js";
+import {EMBED, addressOf, copyText, linkTo, pageOf, saveTrace} from "./sharing.js";
 
 const {DsbdPage} = globalThis;
 const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
@@ -12,15 +13,13 @@ const saved = new SavedDecodes(facts);
 DsbdPage.trigger = trigger; // an event of the stage, which play.py answers
 
 /* A decode: {name, trace, settled, rows, beside, label, file}. Its name is that of a recording, or run-1, run-2, ... of
- * this visit; settled: how many tokens of the text are final. */
+ * this visit; settled: how many tokens of the text are final; waits: until its first pass nothing of it is shown. */
 let viewer = null;
 let shown = null;
 let running = null; // the decode that goes on; another one may be shown meanwhile
 let served = null; // the last one of the server
-let isOpen = new URLSearchParams(location.search).has("prompt"); // the story of the opening; a link runs at once
-let goal = isOpen ? location.hash : "";
-
-/* ---- the viewer and the answer ------------------------------------------------------------ */
+let goal = new URLSearchParams(location.search).has("prompt") ? location.hash : ""; // a link runs at once
+let stands = /^#iteration=/.test(location.hash); // the place that an address names, in the first decode
 
 /* Follow the decode unless the visitor has stepped back. */
 const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
@@ -29,7 +28,11 @@ function draw(decode) {
   if (viewer) viewer.setTrace(decode.trace);
   else {
     const start = location.hash.slice(1);
-    viewer = DsbdPage.mount(element.querySelector(".forest-mount"), decode.trace, {start, language: "en"});
+    const onchange = ({words}) => answer.mark(words);
+    const tools = element.querySelector(".forest-switch");
+    const below = element.querySelector(".touch");
+    const options = {start, language: "en", onchange, oncontinue: further, tools, below};
+    viewer = DsbdPage.mount(element.querySelector(".forest-mount"), decode.trace, options);
   }
   shown = decode;
   showAnswer();
@@ -69,45 +72,34 @@ DsbdPage.example = (index, pair, preset) => {
   return [prompt, facts.note];
 };
 
-/* The large model alone is drawn as fast as it was measured: beside the decode, else by the time of its passes. */
 function showAnswer() {
   const {trace, beside} = shown;
-  const {bars = []} = beside?.passes ?? facts.passes[trace.models.target.id] ?? {};
-  viewer.setAlone({pace: bars.length ? bars[0][1] / bars[1][1] : 1, ratio: beside?.ratio});
-  answer.show({...shown, text: viewer.text(), isLive: shown === running});
+  const {id} = trace.models.target;
+  facts.costs[id] ??= beside?.costs; // the first stay, so that a decode comes to the same number again
+  const costs = facts.costs[id] ?? null;
+  viewer.setCosts(costs);
+  answer.show({...shown, text: viewer.text(), clock: viewer.clock(), isLive: shown === running, costs});
+  answer.mark(viewer.where().words);
+  DsbdPage.showTouch(trace);
 }
 
-/* A recording opens at its first step; the first of a visit plays its story. If the visitor stepped through it while
+/* A decode opens where its forest is one, one step before the end of the pass. If the visitor stepped through it while
  * the page was starting, it stands where it was. */
-function begin() {
-  const stood = !isOpen && /^#iteration=/.test(location.hash);
-  if (!stood) viewer.goto({it: 0, step: 0});
-  if (!isOpen && !stood) viewer.story();
-  isOpen = true;
+function openAt() {
+  const {it, node} = openingOf(shown.trace);
+  if (!stands && it >= 0) {
+    viewer.goto({it, step: Infinity, node});
+    viewer.goto({step: viewer.where().step - 1, node});
+  }
+  stands = false;
 }
 
-/* The first guess that fell: in a test, or as no draw took it. */
-function droppedIn({trials, nodes, layers}, forest) {
-  if (forest !== "coupled") return trials.find(({verdict}) => verdict === "rejected")?.node;
-  const drawn = new Set(layers.flatMap(({beams}) => beams.map(({node}) => node)));
-  return nodes.find(({id, kind, layer}) => kind === "cover" && layer <= layers.length && !drawn.has(id))?.id;
-}
-
-/* The end of a run: the place that its link names, else the two lanes, and the iteration with the most tokens at its
- * first guess that fell, whose arithmetic stands beside the forest. */
+/* The end of a run: the place that its link names, if it is one. */
 function openEnd() {
   const linked = /^#iteration=(\d{1,9})&step=(\d{1,9})$/.exec(goal);
   goal = "";
-  if (linked) {
-    viewer.goto({it: linked[1] - 1, step: linked[2] - 1});
-    return;
-  }
-  const {iterations, models, settings} = shown.trace;
-  const won = iterations.map(({layers}) => layers.length);
-  const it = won.indexOf(Math.max(...won));
-  viewer.goto({it, step: Infinity});
-  viewer.goto({step: viewer.where().step - 1, node: droppedIn(iterations[it], settings.forest)});
-  if (models.draft) viewer.replay();
+  if (linked) viewer.goto({it: linked[1] - 1, step: linked[2] - 1});
+  else openAt();
 }
 
 /* Add records of the decode that runs; `whole` is its trace without iterations, once it has ended. */
@@ -115,6 +107,8 @@ function grow(news, settled, whole, rows) {
   if (!running) return; // a frame that comes after Stop
   const decode = running;
   const {trace} = decode;
+  if (decode.waits) draw(decode);
+  decode.waits = false;
   const isShown = shown === decode;
   const follow = isShown && atEnd();
   Object.assign(decode, {settled: whole ? Infinity : settled, rows});
@@ -133,9 +127,8 @@ function grow(news, settled, whole, rows) {
 }
 
 function startRun(head) {
-  isOpen = true;
-  running = {name: saved.newName("run"), trace: {...head, iterations: [], result: null}, settled: 0};
-  draw(running);
+  stands = false;
+  running = {name: saved.newName("run"), trace: {...head, iterations: [], result: null}, settled: 0, waits: true};
   offer();
   return running;
 }
@@ -161,7 +154,7 @@ function take(message, bulk) {
   if (message.kind === "show") {
     if (!goal) {
       draw(recordedAs(message.name, bulk));
-      begin();
+      openAt();
     }
     offer();
   } else if (message.kind === "begin") served = startRun(bulk);
@@ -238,6 +231,7 @@ function askAgain({pair, prompt}) {
 let turn = 0;
 DsbdPage.choose = async (name, fills = true) => {
   const own = (turn += 1);
+  if (running) running.waits = false;
   if (running?.name === name) draw(running);
   else if (saved.own.has(name)) draw(saved.own.get(name));
   else {
@@ -246,7 +240,7 @@ DsbdPage.choose = async (name, fills = true) => {
     if (own !== turn) return; // another one was chosen meanwhile
     draw(recordedAs(name, trace));
   }
-  if (shown !== running) begin();
+  if (shown !== running) openAt();
   if (fills) fillForm();
   offer();
 };
@@ -261,7 +255,7 @@ async function openFile(file) {
     const decode = {name: saved.newName("file"), trace, settled: Infinity, file};
     draw(decode);
     keep(decode, "Your file");
-    begin();
+    openAt();
     fillForm();
   } catch (error) {
     if (trace && before) draw(before);
@@ -292,10 +286,10 @@ function fillForm(prompt = shown.trace.prompt.text, seed = shown.trace.settings.
   }
 }
 
-function further() {
-  const {trace} = shown;
-  const [best] = trace.result.beams;
-  fillForm(trace.prompt.text + best.text, trace.settings.seed + 1);
+/* The best text goes on, with other random numbers; or any version of it, from one of its tokens. */
+function further(text = null) {
+  const {prompt, settings, result} = shown.trace;
+  fillForm(prompt.text + (text ?? result.beams[0].text), settings.seed + Number(text === null));
   setTimeout(pressRun, 300);
 }
 
@@ -322,10 +316,14 @@ async function link() {
   const form = await DsbdPage.form();
   const [pair, prompt, method] = form;
   const isShown = isAnswerTo({pair, prompt}, shown.trace, facts) && shown.trace.settings.method === method;
+  await copyLine(linkTo(form, facts, isShown && position()), "The link runs this prompt with these settings.");
+}
+
+async function copyLine(text, what) {
   const field = find(".share-link");
   field.hidden = false;
-  field.value = linkTo(form, facts, isShown && position());
-  say(`${await copyText(field)}. The link runs this prompt with these settings.`);
+  field.value = text;
+  say(`${await copyText(field)}. ${what}`);
 }
 
 async function copyProgram() {
@@ -335,15 +333,23 @@ async function copyProgram() {
 const DO = {
   run: () => document.querySelector("#run")?.click(),
   why: () => viewer.show("cut"),
-  further,
+  explain: () => {
+    const region = find("#why");
+    region.hidden = !region.hidden;
+    find("[data-do=explain]").setAttribute("aria-expanded", String(!region.hidden));
+  },
+  further: () => further(),
   link,
   page: async () => DsbdPage.save("dsbd.html", await pageOf(shown.trace, position(), facts), "text/html"),
+  embed: () => copyLine(EMBED, "Put it into a page beside the saved one, dsbd.html."),
   picture: () => viewer.picture(),
   trace: () => saveTrace(shown, facts),
   copy: copyProgram,
   live: () => DsbdPage.live?.(),
 };
 document.addEventListener("click", ({target: button}) => {
+  const share = find("#share");
+  if (share?.open && !share.contains(button)) share.open = false;
   const act = DO[button.closest(".play [data-do]")?.dataset.do];
   if (act && shown) Promise.resolve(act()).catch((error) => say(error.message));
 });
@@ -365,6 +371,14 @@ DsbdPage.showLive = ({head, iteration, whole}) => {
   if (iteration) grow([iteration], 0, null);
   if (whole) grow([], Infinity, {...whole, iterations: []});
 };
+/* What is shown was decoded again with other settings: its forest becomes the new one, at the same pass. */
+DsbdPage.showTouched = (trace) => {
+  const {it} = viewer.where();
+  shown = {name: "touched", trace, settled: Infinity};
+  viewer.setTrace(trace, {it, morph: true});
+  showAnswer();
+};
+DsbdPage.shownTrace = () => shown.trace;
 DsbdPage.facts = facts;
 DsbdPage.goTo = (where) => viewer.goto(where);
 /* What the server calls the decode that is shown: "" if it is no recording, null if nothing is shown. */

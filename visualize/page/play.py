@@ -22,12 +22,12 @@ from visualize import decode_figure, forest_figure
 from visualize.theme import Theme
 
 from . import form as fields
-from .comparison import pass_times
+from .comparison import measure_costs
 from .frames import ENDED, FRAME_SECONDS, IS_LENT, Frame, decode_frames, drawn_rows, message
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
-from .race_markup import RECORDED, describe_recorded
+from .race_markup import RECORDED, describe_recorded, paying_points
 from .runner import Pairs, Runner
 
 RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 1}
@@ -104,7 +104,8 @@ def _build_form(runner: Runner, has_recording: bool) -> Form:
             [(pairs.title(name), name) for name in pairs.names], value=pairs.first, label="Models", show_label=False,
             container=False, elem_id="pair", visible=True if len(pairs.names) > 1 else "hidden",
         )  # fmt: skip
-        description = markup(_description(pairs, pairs.first), "description")
+        with gr.Row(elem_classes="examples"):
+            buttons = [gr.Button(words, size="sm", elem_classes="example", min_width=0) for words in examples]
     with gr.Row(elem_classes="ask-line", equal_height=False):
         prompt = gr.Textbox(
             next(iter(examples.values())), label="Prompt", show_label=False, container=False,
@@ -113,8 +114,9 @@ def _build_form(runner: Runner, has_recording: bool) -> Form:
         run = gr.Button("Run", variant="primary", elem_id="run", min_width=0)
         stop = gr.Button("Stop", variant="stop", visible=False, elem_id="stop", min_width=0)
         markup(read("settings_switch.html"), "settings-switch")
-    with gr.Row(elem_classes="examples"):
-        buttons = [gr.Button(words, size="sm", elem_classes="example", min_width=0) for words in examples]
+        markup(read("share.html"), "share-place")
+    with gr.Row(elem_classes="note-line", equal_height=False):
+        description = markup(_description(pairs, pairs.first), "description")
         note = markup(_note(has_recording), "note")
     with gr.Column(elem_id="settings-panel", elem_classes="group"):
         markup(read("settings_panel.html"))
@@ -147,7 +149,7 @@ def _build_stage(runner: Runner, traces: dict[str, Trace], opening: str) -> gr.H
     """The answer, and the forest below it; the script knows the form and all recordings, of which one opens it."""
     pairs = runner.pairs
     prompt = fields.as_prompt(pairs.first, next(iter(fields.examples_for(pairs.first).values())))
-    passes = None if IS_LENT else pass_times(pairs.get(pairs.first), prompt)
+    costs = None if IS_LENT else measure_costs(pairs.get(pairs.first), prompt)
     facts = fields.form_facts() | {
         "recorded": [_recording(name, trace) for name, trace in traces.items()],
         "presets": {one: {name: _filled(fields.preset(name, one)) for name in fields.PRESETS} for one in pairs.names},
@@ -155,7 +157,8 @@ def _build_stage(runner: Runner, traces: dict[str, Trace], opening: str) -> gr.H
         "examples": {pair: list(fields.examples_for(pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
         "raced": {pairs.target(pair): describe_recorded(pair) for pair in pairs.names if pair in RECORDED},
-        "passes": {pairs.target(pairs.first): passes and passes._asdict()},
+        "costs": {pairs.target(pairs.first): costs and costs._asdict()},
+        "paying": paying_points(),
         "note": RECORDED_NOTE,
         "own": OWN.strip("/"),
         "live": f"{LEARN.strip('/')}/live/",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from markupsafe import Markup
 
@@ -71,6 +72,16 @@ def describe_recorded(pair: str) -> str:
     if row is None or row.ratio is None:
         return ""
     return f"In the recorded race: {drawing.describe_ratio(race, row.ratio)}, beside beam sampling."
+
+
+def paying_points() -> list[dict[str, Any]]:
+    """Return for each recorded race the tokens that a pass brings, and its cost in passes without guesses."""
+    named = ((words.partition(":")[0], drawing.guessing_row(recorded_race(pair))) for pair, words in RECORDED.items())
+    return [
+        {"title": title, "tokens": row.layers_per_iteration, "cost": row.layers_per_iteration / row.ratio.median}
+        for title, row in named
+        if row is not None and row.ratio is not None and row.layers_per_iteration
+    ]
 
 
 @lru_cache

@@ -12,6 +12,9 @@ export function linkTo([pair, prompt, method, ...values], facts, position) {
   return `${location.origin}${location.pathname}?${query}${position ? `#${position}` : ""}`;
 }
 
+/* Shows a saved page in a page beside it. */
+export const EMBED = '<iframe src="dsbd.html" title="A decode" style="width: 100%; height: 800px; border: 0"></iframe>';
+
 export async function pageOf(trace, position, facts) {
   const template = await (await fetch(addressOf("page.html", facts))).text();
   const bytes = await globalThis.DsbdPage.gzipped(JSON.stringify(trace));

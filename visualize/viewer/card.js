@@ -1,6 +1,6 @@
 /* The card beside the forest: a node's arithmetic, or a layer's width; with nothing chosen, a node as an example. */
 
-import {clamp, iconButton, make, symbol} from "./dom.js";
+import {button, clamp, iconButton, make, symbol} from "./dom.js";
 import {number, tellApart} from "./words.js";
 
 const SAID = 48; // characters of running text shown above a node's numbers
@@ -17,12 +17,12 @@ export function drawCard(viewer, card) {
   card.scrollTop = 0;
 }
 
-/* The arithmetic behind the sentence of the step, in a fold; the opening story shows none. */
+/* The arithmetic behind the sentence of the step, in a fold. */
 export function drawFormula(viewer, element) {
-  const {now, words, story} = viewer;
+  const {now, words} = viewer;
   const {focus} = now.steps[viewer.step];
   const fact = now.facts[focus]?.find((entry) => entry.step === viewer.step);
-  const text = fact && story.sentence === null ? words.detail(fact, now.nodes[focus]) : "";
+  const text = fact ? words.detail(fact, now.nodes[focus]) : "";
   element.replaceChildren(...(text ? [formulaFold(viewer, make("p", {text}))] : []));
 }
 
@@ -47,6 +47,9 @@ function nodeCard(viewer, index) {
   const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: textUpTo(now, index)})];
   const completed = say("node.completes", {character: node.completes});
   if (node.completes) parts.push(make("p", {class: "dsbd-hint", text: completed}));
+  const written = viewer.options.oncontinue && node.id && !node.ends ? viewer.scene.written(node.id) : null;
+  const goOn = () => viewer.options.oncontinue(written);
+  if (written !== null) parts.push(button({class: "dsbd-continue", text: say("node.continue"), onclick: goOn}));
   const known = [
     ["draft", node.draft_prob],
     ["target", scored ? node.target_prob : null],

@@ -1,7 +1,6 @@
-/* The time machine: first, back, play, forward, last; a bar of phases to jump to; a slider of iterations. */
+/* The time machine: first, back, play, forward, last; and a bar of phases to jump to. The lanes lead to the passes. */
 
-import {STYLES, button, calm, glyph, iconButton, make, obey} from "./dom.js";
-import {LANES_MS} from "./lanes.js";
+import {button, glyph, iconButton, make, obey} from "./dom.js";
 
 const PLAY_MS = 1100;
 
@@ -13,7 +12,7 @@ export class Controls {
     const control = (name, act) => iconButton(name, say(`ui.${name}`), act, {class: `dsbd-${name}`});
     this.play = control("play", () => this.toggle());
     this.stepCount = make("span", {class: "dsbd-count dsbd-count-step", title: say("ui.step")});
-    this.iterationCount = make("span", {class: "dsbd-count dsbd-count-iteration"});
+    this.iterationCount = make("span", {class: "dsbd-count dsbd-count-iteration", title: say("ui.iteration")});
     this.phases = make("div", {class: "dsbd-phases", role: "group", "aria-label": say("ui.phases")});
     this.element = make(
       "div",
@@ -23,20 +22,7 @@ export class Controls {
       this.play,
       control("forward", () => this.move(1)),
       control("last", () => this.go(Infinity)),
-      this.stepCount,
-    );
-    const goTo = (event) => {
-      this.stop();
-      viewer.goto({it: Number(event.target.value) - 1, step: 0});
-    };
-    // Readers count from 1.
-    this.iterations = make("input", {type: "range", min: 1, step: 1, "aria-label": say("ui.iteration"), oninput: goTo});
-    this.scrub = make(
-      "div",
-      {class: "dsbd-scrub"},
-      make("span", {class: "dsbd-name", text: say("ui.iteration")}),
-      make("div", {class: "dsbd-track"}, this.iterations),
-      this.iterationCount,
+      make("span", {class: "dsbd-counts"}, this.iterationCount, this.stepCount),
     );
   }
 
@@ -56,12 +42,7 @@ export class Controls {
     return true;
   }
 
-  /* Pauses the opening story, too; for who wants no movement it stands still already. */
   toggle() {
-    const {story} = this.viewer;
-    const isTelling = story.sentence !== null && !calm();
-    story.stop();
-    if (isTelling) return;
     if (this.timer) {
       this.stop();
       return;
@@ -104,15 +85,12 @@ export class Controls {
     );
   }
 
-  update(sentence) {
+  update() {
     const {viewer} = this;
-    const iterations = viewer.scene.iterations.length;
-    this.iterations.max = iterations;
-    this.iterations.value = viewer.it + 1;
     const of = (current, count) => viewer.say("ui.of", {current, count});
-    this.iterations.setAttribute("aria-valuetext", `${of(viewer.it + 1, iterations)}. ${sentence}`);
+    const pass = of(viewer.it + 1, viewer.scene.iterations.length);
+    this.iterationCount.textContent = `${viewer.say("ui.iteration")} ${pass}`;
     this.stepCount.textContent = of(viewer.step + 1, viewer.now.steps.length);
-    this.iterationCount.textContent = of(viewer.it + 1, iterations);
     this.runs.forEach((run, at) => {
       const here = viewer.step >= run.from && viewer.step <= run.to;
       this.phases.children[at].classList.toggle("dsbd-current", here);
@@ -186,106 +164,4 @@ export class Place {
       /* a frame without an address */
     }
   }
-}
-
-/* The opening story of a decode: first the two lanes, where guessing won something; then eight seconds on the first
- * iteration: the prompt, the guesses, one sweep of light over all of them, what is kept and what is crossed out, and
- * the tokens that one pass won. It plays once and stops at the end of that pass. Any input of the reader stops it; the
- * play button pauses it. */
-const INPUTS = ["pointerdown", "keydown", "wheel", "touchstart"];
-const MS = {opening: 900, guess: 2400, check: 1400, choose: 2200, keep: 1700};
-const LANES = {wait: LANES_MS, say: "story.lanes", mood: "lanes"};
-
-export class Story {
-  constructor(viewer) {
-    this.viewer = viewer;
-    this.told = false;
-    this.sentence = null; // shown in place of the step's sentence
-  }
-
-  /* Returns false if it does not start: it was told before, or there is nothing to tell. Who wants no movement sees the
-   * end of the two lanes, until the first input. */
-  start() {
-    const {viewer} = this;
-    const first = viewer.scene?.iterations[0];
-    if (this.told || !first) return false;
-    this.told = true;
-    viewer.controls.stop();
-    viewer.goto({it: 0, step: 0});
-    const scored = viewer.now.scoredStep;
-    const last = viewer.now.steps.length - 1;
-    /** @type {any[]} */
-    const beats = viewer.strip.lanes.race ? [{...LANES, it: 0, step: last, mood: "opening"}] : [];
-    if (calm()) return this.begin(beats.map((beat) => ({...beat, wait: Infinity, step: 0, mood: "lanes"})));
-    beats.push({wait: MS.opening, step: 0, say: "story.prompt", mood: "prompt"});
-    const spread = (from, to, whole, say) => {
-      for (let step = from; step < to; step++) beats.push({wait: whole / (to - from), step, say});
-    };
-    spread(0, scored, MS.guess, "story.guess");
-    beats.push({wait: MS.check, step: scored, say: "story.check", mood: "check"});
-    spread(scored + 1, last, MS.choose, "story.choose");
-    beats.push({wait: MS.keep, step: last, say: "story.keep", mood: "keep"});
-    return this.begin(beats);
-  }
-
-  /* The two lanes once more; the forest stays where it is. */
-  again() {
-    const {it, step, strip} = this.viewer;
-    if (!strip.lanes.race) return;
-    this.viewer.controls.stop();
-    this.begin([{...LANES, wait: calm() ? Infinity : LANES_MS, it, step}]);
-  }
-
-  begin(beats) {
-    const {viewer} = this;
-    if (!beats.length) return false;
-    this.end = (event) => viewer.controls.play.contains(event.target) || this.stop();
-    for (const name of INPUTS) document.addEventListener(name, this.end, {capture: true, passive: true});
-    viewer.controls.showPlaying(!calm());
-    this.tell(beats, 0);
-    return true;
-  }
-
-  tell(beats, at) {
-    const {viewer} = this;
-    if (at === beats.length) {
-      this.stop();
-      if (beats[at - 1].mood === "keep") viewer.root.classList.add("dsbd-waiting");
-      return;
-    }
-    const {wait, it = 0, step, say, mood} = beats[at];
-    this.sentence = sentenceOf(viewer, say);
-    viewer.root.dataset.story = mood ?? "on";
-    viewer.goto({it, step});
-    const {lanes} = viewer.strip;
-    if (["lanes", "opening"].includes(mood)) lanes.play();
-    else lanes.stop();
-    if (wait < Infinity) this.later = setTimeout(() => this.tell(beats, at + 1), wait);
-  }
-
-  stop() {
-    if (this.sentence === null) return;
-    clearTimeout(this.later);
-    for (const name of INPUTS) document.removeEventListener(name, this.end, {capture: true});
-    const {viewer} = this;
-    viewer.strip.lanes.stop();
-    this.sentence = null;
-    delete viewer.root.dataset.story;
-    if (!viewer.scene) return;
-    viewer.controls.showPlaying(false);
-    viewer.render();
-    viewer.changed();
-  }
-}
-
-/* A sentence of the story. What is chosen is told as it was in this iteration. */
-function sentenceOf({now, say, words}, key) {
-  if (key !== "story.choose") return say(key, {layers: words.counted("tokens", now.layers.length)});
-  const {kept, dropped} = STYLES;
-  const parts = {"story.choose": kept.states, "story.crossed": dropped.states, "story.picked": ["recovered", "fresh"]};
-  const states = new Set(now.steps.flatMap(({changes}) => changes.map(({state}) => state)));
-  return Object.keys(parts)
-    .filter((part) => parts[part].some((state) => states.has(state)))
-    .map((part) => say(part))
-    .join(" ");
 }

@@ -73,6 +73,13 @@ export function obey(event, acts) {
   acts[event.key]();
 }
 
+/* Keys that move in a row of parts, from the index `at`. down: how far the arrow down goes, 1 or -1. */
+export function keysOf(at, last, go, down) {
+  const to = (index) => () => go(clamp(index, 0, last));
+  const arrows = {ArrowLeft: to(at - 1), ArrowRight: to(at + 1), ArrowDown: to(at + down), ArrowUp: to(at - down)};
+  return {...arrows, Home: to(0), End: to(last)};
+}
+
 /* The place of the node below the pointer; -1 for none. */
 export const indexAt = (event) => Number(event.target.closest("[data-at]")?.dataset.at ?? -1);
 

@@ -10,8 +10,9 @@ const {sizes} = theme;
 
 const CONTROLS = 56; // pixels of the line with the buttons
 const LEAST_ROOM = 200;
+const MORPH_MS = 600;
 const BARS = {top: 40, height: 32};
-const LETTER = 7; // pixels of a letter of a title
+const LETTER = 7.2; // pixels of a letter of a title
 const LEFT = 8; // pixels between the edge of a band and what stands in it
 
 export class Forest {
@@ -36,10 +37,9 @@ export class Forest {
   build() {
     const {viewer, body} = this;
     const {now} = viewer;
-    const root = now.nodes.find((node) => node.id === 0);
-    if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
+    for (const node of now.nodes) node.label_columns = columnsOf(viewer.labelOf(node)); // some are no tokens
     const geometry = (this.geometry = measure(now, this.element));
-    body.dataset.column = leastPitch(now);
+    body.dataset.column = geometry.pitch;
     this.bands = Array.from({length: now.last_column}, (_, at) =>
       draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
     );
@@ -52,12 +52,43 @@ export class Forest {
       this.ring,
       draw("g", {}, ...this.marks.map((entry) => entry.group)),
     );
-    const {width, height, upright} = geometry;
+    const {width, height, upright, head} = geometry;
+    const fits = (which) => (_, at) =>
+      LETTER * [...titlesOf(at + 1, viewer)[which]].length <= geometry.band(at + 1).width - LEFT;
+    this.titles = [0, 1].find((which) => this.bands.every(fits(which))) ?? 2; // the same for all layers
     set(body, {viewBox: `0 0 ${width} ${height}`, width, height});
-    set(this.head, {viewBox: `0 0 ${width} ${HEAD}`, width, height: HEAD});
+    set(this.head, {viewBox: `0 0 ${width} ${head}`, width, height: head});
+    this.element.scrollTo(0, 0);
     this.head.toggleAttribute("hidden", upright);
     this.widths.hidden = !upright;
     this.fit();
+  }
+
+  /* Where each node stands, with the text that leads to it. */
+  places() {
+    const {now, scene} = this.viewer;
+    const texts = [];
+    now.nodes.forEach(({parent, id, token}, at) => {
+      const begun = parent < 0 ? scene.path(id).map(({text}) => text) : [texts[parent], token.replace("␣", " ")];
+      texts[at] = begun.join("");
+    });
+    return texts.map((text, at) => [
+      `${now.before + now.nodes[at].column} ${text}`,
+      this.marks[at].group.getAttribute("transform").replace(/[\d.-]+/g, "$&px"),
+    ]);
+  }
+
+  /* Moves what also stood in another forest from its place there; all else appears. */
+  morph(places) {
+    if (calm()) return;
+    const before = new Map(places);
+    const timing = {duration: MORPH_MS, easing: "ease-in-out"};
+    this.places().forEach(([text, to], at) => {
+      const from = before.get(text);
+      const frames = from ? [{transform: from}, {transform: to}] : [{opacity: 0}, {opacity: 1}];
+      this.marks[at].group.animate(frames, timing);
+      if (from !== to) this.edges[at]?.animate([{opacity: 0}, {opacity: 0}, {}], timing);
+    });
   }
 
   /* On a narrow page the controls stay at the lower edge of the screen: the forest ends above them. */
@@ -145,7 +176,7 @@ export class Forest {
     const node = this.viewer.now.nodes[index];
     if (!geometry || !node) return;
     const at = geometry.at(node);
-    const head = geometry.upright ? this.widths.offsetHeight : HEAD;
+    const head = geometry.upright ? this.widths.offsetHeight : geometry.head;
     const column = geometry.upright ? at.x : geometry.at({column: layer || node.column, row: node.row}).x;
     const x = column + (geometry.upright ? 0 : 0.45 * geometry.pitch);
     const y = at.y + head;
@@ -180,12 +211,18 @@ function rowHead(number, current, viewer) {
   return make("li", {class: kind, title: words.columnTitle(number, now.before)}, title, width);
 }
 
+/* The name of a layer and the place of its tokens in the text, shorter and shorter. */
+function titlesOf(number, viewer) {
+  const place = viewer.now.before + number;
+  const shortest = viewer.now.before ? `${number} · ${place}` : viewer.say("layer.title", {layer: number});
+  return [viewer.words.columnTitle(number, viewer.now.before), shortTitle(number, viewer), shortest];
+}
+
 /* What is known of a layer at this step, above the forest: its title, its width, and its bars. */
 function columnHead(number, current, viewer, geometry) {
   const {x, width} = geometry.band(number);
   const layer = layerNow(number, viewer);
-  const whole = viewer.words.columnTitle(number, viewer.now.before);
-  const title = LETTER * [...whole].length <= width - LEFT ? whole : shortTitle(number, viewer);
+  const title = titlesOf(number, viewer)[viewer.forest.titles];
   const line = (y, text, kind) => draw("text", {x: x + LEFT, y, class: `dsbd-head-${kind}`, text});
   const parts = [
     draw("rect", {class: `dsbd-layer${current ? " dsbd-current" : ""}`, x, y: 2, width, height: 96, rx: 3}),
@@ -222,50 +259,61 @@ function bars(layer, left, room, viewer) {
 
 /* ---- where everything stands, in pixels ------------------------------------------------------------------------- */
 
-export const HEAD = 80; // above columns: title, width, bars
-const NARROW = [420, 560]; // below the first every node has a row; below the second where columns do not fit
-const PITCH = [106, 236]; // pixels per column, least and most
+const HEAD = {plain: 40, bars: 80}; // above columns: title, width, and bars where the width is chosen
+const NARROW = [420, 500]; // below the first every node has a row; below the second where columns do not fit
+const PITCH = [90, 236]; // pixels of a column, least and most
+const SLACK = 6; // pixels of a column that it can spare
 const ROW = [16, 21, 32]; // pixels per row: least where there is little height, least, most
-const TALL = 250; // pixels of height that rows share out
+const TALL = 320; // pixels of height that rows share out
 const INDENT = 30; // pixels per layer where every node has a row
 const LINE = 27; // pixels per node there
 
 function measure(iteration, element) {
   const [always, perhaps] = NARROW;
   const room = element.clientWidth || 800;
-  const tall = Math.min(TALL, (parseFloat(getComputedStyle(element).maxHeight) || Infinity) - HEAD - 6);
-  const wide = columns(iteration, room, tall);
+  const head = HEAD[iteration.layers.some(({chances}) => chances.length) ? "bars" : "plain"];
+  const tall = Math.min(TALL, (parseFloat(getComputedStyle(element).maxHeight) || Infinity) - head - 6);
+  const wide = {head, ...columns(iteration, room, tall)};
   return room < always || (room < perhaps && wide.width > room) ? outline(iteration, room) : wide;
 }
 
-/* The pixels that a column needs for its longest label. */
-function leastPitch({nodes}) {
-  const longest = Math.max(...nodes.map(({label_columns}) => label_columns)) + sizes.count_columns;
-  return Math.ceil(Math.max(PITCH[0], sizes.label_gap + longest * sizes.glyph + sizes.label_end + sizes.mark_gap));
+/* The pixels that each column needs for its longest label, from that of the input beams on. */
+function leastPitches({nodes, last_column}) {
+  const longest = Array(Math.max(last_column, 1) + 1).fill(0);
+  for (const {column, label_columns} of nodes) longest[column] = Math.max(longest[column], label_columns);
+  const around = sizes.label_gap + sizes.label_end + sizes.mark_gap + sizes.count_columns * sizes.glyph + SLACK;
+  return longest.map((letters) => Math.ceil(Math.max(PITCH[0], around + letters * sizes.glyph)));
 }
 
 function columns(iteration, room, tall) {
   const left = 18;
-  const last = Math.max(iteration.last_column, 1);
-  const least = leastPitch(iteration);
-  const pitch = clamp((room - left - 8) / (last + 0.92), least, Math.max(least, PITCH[1]));
+  const least = leastPitches(iteration);
+  const needed = least.reduce((sum, one) => sum + one, 0);
+  const more = Math.max(-SLACK, (room - left - 8 - needed) / least.length);
+  const pitches = least.map((one) => one + Math.min(more, Math.max(0, PITCH[1] - one)));
+  const starts = pitches.map((_, at) => pitches.slice(0, at).reduce((sum, one) => sum + one, left));
   const row = clamp(tall / (iteration.last_row + sizes.free_rows), ROW[tall < TALL ? 0 : 1], ROW[2]);
-  const width = Math.ceil(left + (last + 0.92) * pitch);
+  const width = Math.ceil(starts[starts.length - 1] + pitches[pitches.length - 1]);
   const height = Math.ceil((iteration.last_row + sizes.free_rows) * row + 6);
-  const at = (node) => ({x: left + node.column * pitch, y: (node.row + sizes.first_row) * row});
+  const at = (node) => ({x: starts[node.column], y: (node.row + sizes.first_row) * row});
   return {
     upright: false,
     width,
     height,
-    pitch,
+    pitch: needed / least.length,
     at,
-    band: (layer) => ({x: left + (layer + sizes.band_start) * pitch, y: 0, width: sizes.band_width * pitch, height}),
+    band: (layer) => ({
+      x: starts[layer] + sizes.band_start * PITCH[0],
+      y: 0,
+      width: pitches[layer] - (1 - sizes.band_width) * PITCH[0],
+      height,
+    }),
     edge: (parent, node, slots) => {
       const from = at(parent);
       const to = at(node);
       const label = parent.label_columns + (slots > 1 ? sizes.count_columns : 0);
       const out = from.x + sizes.label_gap + label * sizes.glyph + sizes.label_end;
-      const bend = Math.max(from.x + sizes.bend * pitch, out);
+      const bend = Math.max(from.x + sizes.bend * pitches[parent.column], out);
       const end = to.x - sizes.mark_gap;
       const middle = (bend + end) / 2;
       return (
@@ -294,6 +342,7 @@ function outline(iteration, room) {
   const height = Math.ceil((order.size + 0.3) * LINE);
   return {
     upright: true,
+    head: 0,
     width,
     height,
     pitch: INDENT,

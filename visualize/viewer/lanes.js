@@ -1,296 +1,246 @@
-/* Two lanes, why guessing is faster: the same text written twice, on one clock that counts passes of the large model.
- * Above, the large model alone: a block, a word. Below, thin ticks of the small model, a block, and words in clumps,
- * underlined by who wrote them. Guessing and choosing last as recorded; a pass of the large model alone as long as one
- * that checks, unless it was measured. Three seconds, then it stands still. */
+/* Two lanes, why guessing is faster: the same text written twice, on one clock. Above, the large model alone: a block
+ * is a pass, for one token. Below, thin ticks of the small model, and a block for the pass that checks its guesses:
+ * several tokens. Each lane ends in its sum. A click or a key on the lanes goes to a pass.
+ *
+ * The clock counts milliseconds where the cost of a pass was measured (setCosts), else passes: guessing as long as it
+ * was recorded, and a pass of the large model alone as long as one that checks. */
 
-import {calm, clamp, draw, markOf, set} from "./dom.js";
+import {draw, keysOf, make, obey, set} from "./dom.js";
 import {columnsOf} from "./tokens.js";
-import {number} from "./words.js";
 
-const RACE_MS = 3000;
-export const LANES_MS = RACE_MS + 1800; // then it stands still
+const LANES_MS = 3000;
 const WIDE_FROM = 620; // pixels: labels stand beside their lanes
-const DIGIT = 9; // pixels of a letter of a count
-const LANE_PITCH = 59; // from a lane to the next
-const LANE_LINES = 2; // of text in a lane
-/* Where the parts of a lane stand, and how far apart its lines are. */
-const LANE = {
-  wide: {right: 14, label: 14, bar: 3, tall: 13, text: 32, line: 17},
-  narrow: {right: 0, label: 12, bar: 17, tall: 9, text: 39, line: 15},
+const GLYPH = 7; // pixels of a letter below a lane
+const CAPTION = {alone: 36, guided: 56}; // pixels of a block from which its tokens stand below it
+/* Pixels: pitch: from a lane to the next; label, band, bar, tall, text: where the parts of a lane stand. */
+const SIZES = {
+  wide: {pitch: 44, label: 16, band: 0, bar: 3, tall: 17, text: 33},
+  narrow: {pitch: 46, label: 13, band: 18, bar: 22, tall: 14, text: 0},
 };
 
 export class Lanes {
   constructor(viewer) {
     this.viewer = viewer;
-    this.element = draw("svg", {class: "dsbd-lanes", role: "img", hidden: ""});
-    this.frame = this.ms = 0;
-    this.plays = false;
-    this.measured = {};
-    this.tree = this.timeline = null;
+    this.costs = null;
+    this.title = make("b", {});
+    this.quality = make("span", {});
+    this.svg = draw("svg", {class: "dsbd-lanes", "aria-hidden": "true"});
+    const slider = {role: "slider", tabindex: "0", "aria-label": viewer.say("ui.strip"), "aria-valuemin": 1};
+    this.slider = make("div", {class: "dsbd-lanes-room", ...slider}, this.svg);
+    const head = make("div", {class: "dsbd-lanes-head"}, this.title, this.quality);
+    this.element = make("div", {}, head, this.slider);
+    this.slider.addEventListener("keydown", (event) => this.onKey(event));
+    this.svg.addEventListener("click", (event) => this.onClick(event));
   }
 
-  /* Whether there is something to show. */
-  get race() {
-    const {whole} = this.viewer.scene;
-    if (this.tree !== whole) this.timeline = timelineOf(this.viewer.scene, this.measured);
-    this.tree = whole;
-    return this.timeline;
+  /* costs: seconds of a pass of the large model {alone}, of each node more in it {node}, of a step of the small model
+   * {guess}; null where they were not measured. */
+  setCosts(costs) {
+    this.costs = costs;
+    if (this.viewer.scene.iterations.length) this.update(true);
   }
 
-  /* What was measured of the large model alone: pace, how long its pass is in passes that check, or ratio, how often as
-   * fast the decode was. */
-  setAlone(measured) {
-    Object.assign(this, {measured, tree: null});
-    if (this.plays && this.race) this.fit();
+  /* Builds again only if the scene or the width of the page is new; a step only moves the mark of its pass. */
+  update(isNew) {
+    const width = this.slider.clientWidth || this.viewer.root.clientWidth || 800;
+    if (isNew || this.width !== width) this.build(width);
+    this.show();
   }
 
-  /* Plays once over the strip, or until it stands still. Who wants no movement sees its end, until stop. */
-  play(until = LANES_MS) {
-    this.stop();
-    this.plays = true;
-    this.fit(calm() ? RACE_MS : 0);
-    if (calm() || !this.plays) return;
-    let since = null;
-    const next = (now) => {
-      since ??= now;
-      this.show(Math.min(now - since, until));
-      if (now - since < until) this.frame = requestAnimationFrame(next);
+  build(width) {
+    const {viewer} = this;
+    const {say, words, scene} = viewer;
+    this.width = width;
+    this.clock = clockOf(scene, this.costs);
+    const {turns, tokens, alone, guided} = this.clock;
+    const passes = words.counted("passes", guided.passes);
+    const counts = {tokens: words.counted("tokens", tokens.length), passes, alone: alone?.passes};
+    this.title.textContent = say(alone && alone.passes > guided.passes ? "figure.instead" : "figure.decode", counts);
+    this.quality.textContent = scene.settings.lossless ? say("figure.quality") : "";
+    const kind = width < WIDE_FROM ? "narrow" : "wide";
+    const size = (this.size = SIZES[kind]);
+    const guidedLane = {
+      label: say(scene.settings.draft_depth ? "lanes.guided" : "lanes.alone"),
+      sum: guided,
+      blocks: turns,
     };
-    this.frame = requestAnimationFrame(next);
-  }
-
-  stay(shown) {
-    this.stop();
-    if (shown && this.race) this.play(RACE_MS);
-  }
-
-  /* As large as its place, which may change while it plays; its moment stays. */
-  fit(ms = this.ms) {
-    if (!this.plays) return;
-    const {width, height} = this.element.parentNode.getBoundingClientRect();
-    this.plays = width > 0; // else it stands in a part of the page that is not shown
-    if (!this.plays) return;
-    this.element.removeAttribute("hidden");
-    this.build(width, height, width < WIDE_FROM ? "narrow" : "wide");
-    this.show(ms);
-  }
-
-  stop() {
-    cancelAnimationFrame(this.frame);
-    this.plays = false;
-    this.element.setAttribute("hidden", "");
-    this.element.replaceChildren();
-  }
-
-  build(width, height, kind) {
-    const {race, viewer} = this;
-    const label = `${viewer.strip.title.textContent}. ${viewer.say("story.lanes")}`;
-    const box = {viewBox: `0 0 ${width} ${height}`, width, height};
-    set(this.element, {class: `dsbd-lanes dsbd-lanes-${kind}`, ...box, "aria-label": label});
-    this.element.replaceChildren(draw("rect", {class: "dsbd-lanes-paper", width, height}));
-    const labels = ["lanes.alone", "lanes.guided"].map((key) =>
-      this.put("text", {class: "dsbd-lane-label", x: 0, text: viewer.say(key)}),
-    );
-    const left = kind === "wide" ? Math.max(...labels.map((label) => label.getComputedTextLength())) + 16 : 0;
-    const size = {...LANE[kind], left, width};
-    if (kind === "wide") size.right += DIGIT * columnsOf(this.counted(race.alone, race.alone));
-    this.size = size;
-    this.unit = (size.width - left - size.right) / race.whole;
-    const words = Array.from({length: race.alone}, (_, at) => ({check: at * race.pace, lasts: race.pace}));
-    this.alone = this.lane(labels[0], 0, words, (at) => (at + 1) * race.pace);
-    this.guided = this.lane(labels[1], LANE_PITCH, race.turns, (at) => race.guided[at], true);
-    if (kind !== "wide") return;
-    const free = left + this.unit * race.turns[race.turns.length - 1].lands + 14;
-    this.legend(free, LANE_PITCH + size.bar + size.tall - 2, width - size.right - free);
-  }
-
-  /* The label, the blocks and the words of one lane; landing: when the word at a place is there. */
-  lane(label, top, turns, landing, isGuided = false) {
-    const {size, unit} = this;
-    const {left, bar, tall, width} = size;
-    label.setAttribute("y", top + size.label);
-    const count = this.put("text", {class: "dsbd-lane-count", x: width, y: top + size.label, "text-anchor": "end"});
-    this.put("path", {class: "dsbd-lane-ground", d: `M${left},${top + bar + tall + 0.5}h${unit * this.race.whole}`});
-    const blocks = turns.map(({from, check, guesses = 0, lasts = 1}) => {
-      const ticks = Array.from({length: guesses}, (_, guess) => {
-        const at = from + ((guess + 0.5) * (check - from)) / guesses;
-        const d = `M${left + unit * at},${top + bar + tall}v${-tall * 0.6}`;
-        return {at, mark: this.put("path", {class: "dsbd-lane-tick", d})};
-      });
-      const box = {x: left + unit * check, y: top + bar, width: 0, height: tall};
-      const rect = this.put("rect", {class: "dsbd-lane-pass", ...box});
-      const most = unit * lasts - Math.min(1, (unit * lasts) / 6); // there is a gap between blocks
-      return {rect, check, ends: check + lasts, most, ticks};
+    const lanes = alone ? [{label: say("lanes.alone"), sum: alone, blocks: alone.blocks}, guidedLane] : [guidedLane];
+    const height = lanes.length * size.pitch;
+    set(this.svg, {viewBox: `0 0 ${width} ${height}`, width, height, "data-kind": kind});
+    this.svg.replaceChildren();
+    const texts = lanes.map(({label, sum}, at) => {
+      const y = at * size.pitch + size.label;
+      return [
+        this.put("text", {class: "dsbd-lane-label", x: 0, y, text: label}),
+        this.put("text", {
+          class: "dsbd-lane-sum",
+          x: width,
+          y,
+          "text-anchor": "end",
+          text: sum.text ?? words.counted("passes", sum.passes),
+        }),
+      ];
     });
-    const before = this.put("text", {class: "dsbd-lane-before", x: left - 14, y: top + size.text, text: "…"});
-    return {count, blocks, before, ...this.rows(landing, isGuided), top: top + size.text};
+    const wide = kind === "wide";
+    const room = (which) => (wide ? Math.max(...texts.map((pair) => pair[which].getComputedTextLength())) + 16 : 0);
+    this.left = room(0);
+    this.unit = (width - this.left - room(1)) / Math.max(this.clock.whole, 1e-9);
+    this.lanes = lanes.map(({blocks: list}, at) => this.lane(list, at * size.pitch, lanes.length - at === 1));
   }
 
-  counted(passes, whole) {
-    return `${passes} / ${this.viewer.words.counted("passes", whole)}`;
-  }
-
-  put(tag, properties) {
-    const mark = draw(tag, properties);
-    this.element.append(mark);
+  put(tag, properties, ...inside) {
+    const mark = draw(tag, properties, ...inside);
+    this.svg.append(mark);
     return mark;
   }
 
-  /* The text in lines as wide as the clock: each token is a piece, in the lower lane with a line below it. */
-  rows(landing, isUnderlined) {
-    const {race, unit} = this;
-    const end = race.tokens.length - 1;
-    const textOf = (token, at) => (race.ended && at === end ? " ∎" : typed(token, at === end));
-    const spans = race.tokens.map((token, at) => draw("tspan", {text: textOf(token, at)}));
-    const whole = this.put("text", {class: "dsbd-lane-words", "xml:space": "preserve"});
-    whole.append(...spans);
-    const wide = spans.map((span) => span.getComputedTextLength());
-    whole.remove();
-    const pieces = [];
-    const rows = broken(spans, wide, unit * race.whole).map((indices, at) => {
-      const text = draw("text", {class: "dsbd-lane-words", "xml:space": "preserve"});
-      const row = this.put("g", {});
-      row.append(text);
-      text.append(...indices.map((index) => spans[index]));
-      spans[indices[0]].textContent = spans[indices[0]].textContent.trimStart();
-      for (const index of indices) {
-        const piece = {span: spans[index], row: at, under: null, at: landing(index)};
-        if (isUnderlined) {
-          const mark = markOf(race.tokens[index].origin);
-          piece.under = draw("path", {class: `dsbd-lane-line dsbd-lane-${mark}`, d: extent(spans[index])});
-          row.append(piece.under);
-        }
-        pieces.push(piece);
+  /* The blocks of one lane with their tokens; below, each pass has a band, and says how many tokens it brought. */
+  lane(blocks, top, isGuided) {
+    return blocks.map((block, at) => {
+      const {from, check, lands} = block;
+      const {left, unit, size, clock, viewer} = this;
+      const moment = (start, lasts) =>
+        `--at:${(LANES_MS * start) / clock.whole}ms;--for:${(LANES_MS * lasts) / clock.whole}ms`;
+      const place = (start, end, y, height) => ({x: left + unit * start, y, width: unit * (end - start), height});
+      const said = (kind, room, text, where) =>
+        text && columnsOf(text) * GLYPH < room
+          ? [draw("text", {class: `dsbd-lane-${kind}`, ...where, style: moment(lands, 0), text})]
+          : [];
+      const bar = place(check, lands, top + size.bar, size.tall);
+      const band = place(from, lands, top + size.band, size.pitch - 4 - size.band);
+      const base = bar.y + bar.height;
+      const middle = {x: bar.x + bar.width / 2, y: base - 4.5, "text-anchor": "middle"};
+      const group = this.put(
+        "g",
+        {class: block.isBehind ? "dsbd-lane-behind" : null},
+        ...(isGuided
+          ? [draw("title", {text: this.name(at)}), draw("rect", {class: "dsbd-lane-band", rx: 4, ...band})]
+          : []),
+        ...Array.from({length: block.guesses ?? 0}, (_, guess) => {
+          const start = from + ((guess + 0.5) * (check - from)) / block.guesses;
+          const d = `M${left + unit * start},${base}v${-size.tall * 0.6}`;
+          return draw("path", {class: "dsbd-lane-tick", d, style: moment(start, 0)});
+        }),
+        draw("rect", {
+          class: "dsbd-lane-pass",
+          ...bar,
+          width: bar.width - Math.min(1.5, bar.width / 6), // there is a gap between blocks
+          rx: Math.min(2, bar.width / 6),
+          style: moment(check, lands - check),
+        }),
+      );
+      const isNamed = size.text && band.width >= CAPTION[isGuided ? "guided" : "alone"];
+      const tokens = isGuided ? clock.tokens.slice(block.first - 1, block.last) : [block.token];
+      const count = isGuided && clock.alone ? viewer.words.counted("tokens", block.last - block.first + 1) : "";
+      group.append(...said("count", bar.width, count, middle));
+      if (isNamed) {
+        group.append(...said("words", band.width, fitted(tokens, band.width), {x: band.x + 3, y: top + size.text}));
       }
-      return row;
+      return group;
     });
-    return {rows, pieces};
   }
 
-  /* What ticks, gaps and the lines below the words mean, as far as there is room. */
-  legend(start, y, room) {
-    const {viewer, race} = this;
-    let x = start;
-    const items = [
-      ["dsbd-lane-tick", "M0,0v-8m4,8v-8m4,8v-8", viewer.say("lanes.share", {share: number(race.share)})],
-      ["dsbd-lane-pass", "M0,-9h6v10h-6zM12,-9h6v10h-6z", viewer.say("lanes.choose", {share: number(race.choosing)})],
-      ["dsbd-lane-line dsbd-lane-kept", "M0,-2h18", viewer.say("mark.kept")],
-      ["dsbd-lane-line dsbd-lane-picked", "M0,-2h18", viewer.say("mark.picked")],
-      ...(race.pace === 1 ? [["dsbd-lane-pass", "M4,-9h10v10h-10z", viewer.say("lanes.equal")]] : []),
-    ];
-    for (const [kind, d, meaning] of items) {
-      const item = this.put("g", {});
-      const text = draw("text", {class: "dsbd-lane-note", x: 22, text: meaning});
-      item.append(draw("path", {class: kind, d}), text);
-      const wide = 22 + text.getComputedTextLength();
-      if (x + wide > start + room) {
-        item.remove();
-        continue;
-      }
-      item.setAttribute("transform", `translate(${x},${y})`);
-      x += wide + 16;
-    }
+  name(at) {
+    const {viewer} = this;
+    const {first, last} = this.clock.turns[at];
+    return viewer.say("figure.pass", {index: at + 1, tokens: viewer.words.counted("tokens", last - first + 1)});
   }
 
-  show(ms) {
-    this.ms = ms;
-    const now = (this.race.whole * clamp(ms, 0, RACE_MS)) / RACE_MS + 1e-9;
-    for (const lane of [this.alone, this.guided]) this.showLane(lane, now);
+  /* Marks the pass that is shown, and in the lane above the passes that it stands for. */
+  show() {
+    const {it, scene} = this.viewer;
+    const {turns} = this.clock;
+    const {first, last} = scene.bands[it];
+    const values = {"aria-valuemax": turns.length, "aria-valuenow": it + 1, "aria-valuetext": this.name(it)};
+    set(this.slider, values);
+    const [guided, alone = []] = [...this.lanes].reverse();
+    guided.forEach((group, at) => group.classList.toggle("dsbd-current", at === it));
+    alone.forEach((group, at) => group.classList.toggle("dsbd-current", at + 1 >= first && at + 1 <= last));
   }
 
-  showLane({blocks, pieces, rows, count, before, top}, now) {
-    const {size, unit} = this;
-    let passes = 0;
-    for (const {rect, check, ends, most, ticks} of blocks) {
-      if (ends <= now) passes++;
-      rect.setAttribute("width", clamp(unit * (now - check), 0, most));
-      for (const {at, mark} of ticks) mark.classList.toggle("dsbd-to-come", at > now);
-    }
-    let newest = 0;
-    for (const {span, under, row, at} of pieces) {
-      const isToCome = at > now;
-      if (!isToCome) newest = row;
-      span.classList.toggle("dsbd-to-come", isToCome);
-      under?.classList.toggle("dsbd-to-come", isToCome);
-    }
-    const first = Math.max(0, newest - LANE_LINES + 1);
-    before.classList.toggle("dsbd-to-come", first === 0);
-    rows.forEach((row, at) => {
-      row.setAttribute("transform", `translate(${size.left},${top + (at - first) * size.line})`);
-      row.toggleAttribute("hidden", at < first || at >= first + LANE_LINES);
-    });
-    const isDone = passes === blocks.length;
-    count.textContent = isDone ? this.viewer.words.counted("passes", passes) : this.counted(passes, blocks.length);
+  /* Plays once how both texts are written, on one clock. */
+  play() {
+    this.svg.classList.remove("dsbd-lanes-playing");
+    void this.svg.clientWidth; // so that it begins anew
+    this.svg.classList.add("dsbd-lanes-playing");
+  }
+
+  /* One step before the end everything is decided, and nothing has faded yet. */
+  go(it) {
+    const {viewer} = this;
+    viewer.controls.stop();
+    viewer.goto({it, step: viewer.scene.iterations[it].steps.length - 2});
+  }
+
+  onClick(event) {
+    const box = this.svg.getBoundingClientRect();
+    const at = (event.clientX - box.left - this.left) / this.unit;
+    const isAbove = this.lanes.length > 1 && event.clientY - box.top < this.size.pitch;
+    const word = Math.floor(at / this.clock.alone?.each) + 1;
+    const isIn = isAbove
+      ? ({first, last}) => word >= first && word <= last
+      : ({from, lands}) => at >= from && at <= lands;
+    const index = this.clock.turns.findIndex(isIn);
+    if (index >= 0) this.go(index);
+  }
+
+  onKey(event) {
+    obey(
+      event,
+      keysOf(this.viewer.it, this.clock.turns.length - 1, (it) => this.go(it), -1),
+    );
   }
 }
 
-/* What happens when, in passes; null where guessing wins nothing or changes the distribution, or the text is not known
- * yet. */
-/** @param {import("./scene.js").Scene} scene @param {{pace?: number, ratio?: number}} measured */
-function timelineOf(scene, {pace = 1, ratio}) {
-  const [best] = scene.result;
-  if (!best || scene.iterations.length < scene.bands.length || !scene.settings.lossless) return null;
-  const tokens = scene.path(best.node);
-  const alone = tokens.length;
-  const bands = scene.bands.filter(({first}) => first <= alone); // other versions may go on behind the text
-  if (bands.length >= alone) return null;
-  const seconds = scene.iterations.slice(0, bands.length).map((iteration) => iteration.seconds);
-  const sum = (phase) => seconds.reduce((total, one) => total + one[phase], 0);
-  const pass = sum("score") / seconds.length || Infinity;
+/* What happens when, on the clock, and what it sums up to. turns: a pass each; alone: of the large model alone, null
+ * where it would write another text or nothing is guessed. Other versions may go on behind the answer: isBehind. */
+/** @param {import("./scene.js").Scene} scene @param {{alone: number, node: number, guess: number}?} costs */
+export function clockOf(scene, costs) {
+  const {settings, iterations, bands, best, result} = scene;
+  const textOf = ({id, text}) => (scene.known.get(id).ends ? " ∎" : text);
+  const tokens = scene.path(best?.node).map((token) => ({...token, text: textOf(token)}));
+  const isDone = result.length > 0;
+  const recorded = iterations.map(({seconds}) => seconds.score + seconds.verify + seconds.commit);
+  const pass = recorded.reduce((sum, one) => sum + one, 0) / recorded.length || Infinity;
   let now = 0;
-  const turns = bands.map(({last}, at) => {
-    const {draft, verify, commit} = seconds[at];
+  const turns = iterations.map((iteration, at) => {
     const from = now;
-    const check = from + draft / pass;
-    now = check + 1 + (verify + commit) / pass;
-    const guesses = scene.iterations[at].scoredStep; // each step before it is a pass of the small model
-    return {from, check, lands: now, last, guesses};
+    const nodes = iteration.nodes.filter(({kind}) => kind !== "drawn").length;
+    const guesses = iteration.scoredStep; // each step before it is a pass of the small model
+    const check = from + (costs ? 1000 * costs.guess * guesses : iteration.seconds.draft / pass);
+    now = check + (costs ? 1000 * Math.max(costs.alone + costs.node * (nodes - 1), 0) : 1);
+    return {...bands[at], from, check, lands: now, guesses, isBehind: isDone && bands[at].first > tokens.length};
   });
-  const alonePace = ratio ? (ratio * now) / alone : pace;
-  const guided = tokens.map((_, at) => turns.find(({last}) => at < last)?.lands ?? now);
-  const share = sum("draft") / sum("score");
-  const choosing = (sum("verify") + sum("commit")) / sum("score");
-  const whole = Math.max(alone * alonePace, now);
-  return {tokens, ended: best.finished, turns, alone, guided, pace: alonePace, whole, share, choosing};
+  const own = turns.filter(({isBehind}) => !isBehind);
+  const guided = sumOf(own, Boolean(costs));
+  const each = costs ? 1000 * costs.alone : 1;
+  const isCompared = settings.draft_depth > 0 && settings.lossless && tokens.length > 0;
+  const blocks = tokens.map((token, at) => ({token, from: at * each, check: at * each, lands: (at + 1) * each}));
+  const alone = isCompared ? {each, blocks, ...sumOf(blocks, Boolean(costs))} : null;
+  const most = isDone || !isCompared ? 0 : settings.max_new_tokens * each; // a decode that runs has room to grow
+  const ratio = alone && costs ? alone.total / guided.total : null;
+  return {tokens, turns, guided, alone, ratio, whole: Math.max(now, alone ? tokens.length * each : 0, most)};
 }
 
-/* What a token adds to a line of text. */
-const typed = ({text, pending}, isLast) => `${text}${isLast ? pending : ""}`.replace(/\s/g, " ");
-
-/* The places of the tokens in lines no longer than the room: a line begins with a word, where one word fits a line. */
-function broken(spans, wide, room) {
-  const rows = [[]];
-  let used = 0;
-  let word = [];
-  const length = (indices) => indices.reduce((sum, index) => sum + wide[index], 0);
-  const add = (indices) => {
-    if (used && used + length(indices) > room) {
-      rows.push([]);
-      used = 0;
-    }
-    rows[rows.length - 1].push(...indices);
-    used += length(indices);
-  };
-  const end = () => {
-    if (length(word) <= room) add(word);
-    else word.forEach((index) => add([index]));
-    word = [];
-  };
-  spans.forEach((span, index) => {
-    if (/^\s/.test(span.textContent)) end();
-    word.push(index);
-  });
-  end();
-  return rows;
+/* A sum whose written parts give the written total: 3 × 9.1 + 12 = 39 ms. */
+function sumOf(turns, isTime) {
+  const passes = turns.length;
+  if (!isTime || !passes) return {passes, total: passes};
+  const sum = (of) => turns.reduce((before, turn) => before + of(turn), 0);
+  const each = Number((sum(({check, lands}) => lands - check) / passes).toPrecision(2));
+  const guessing = Number(sum(({from, check}) => check - from).toPrecision(2));
+  const total = Number((passes * each + guessing).toPrecision(3));
+  return {passes, total, text: `${passes} × ${each}${guessing ? ` + ${guessing}` : " ms"} = ${total} ms`};
 }
 
-/* A line below a token, without the space before it. */
-function extent(span) {
-  const text = span.textContent;
-  const from = text.length - text.trimStart().length;
-  if (from === text.length) return "";
-  const boxes = Array.from({length: text.length - from}, (_, at) => span.getExtentOfChar(from + at));
-  const left = Math.min(...boxes.map(({x}) => x));
-  const right = Math.max(...boxes.map(({x, width}) => x + width));
-  return `M${left},3.5H${right}`;
+/* The text of tokens, cut where there is no room for it. */
+function fitted(tokens, room) {
+  const text = tokens
+    .map((token) => token.text)
+    .join("")
+    .replace(/\s+/g, " ")
+    .trim();
+  const most = Math.floor((room - 4) / GLYPH);
+  if (columnsOf(text) <= most) return text;
+  return tokens.length > 1 && most >= 4 ? `${[...text].slice(0, most - 1).join("")}…` : "";
 }

@@ -1,6 +1,5 @@
 /* Places the nodes of trees: every node gets a row, so that no two nodes of a column overlap and no edges cross.
- * children: a Map of the children of each node, from the top down. Twin of visualize/layout.py, which says why.
- * And the whole decode as one tree: the text as a straight line, and every other guess as a twig below it. */
+ * children: a Map of the children of each node, from the top down. Twin of visualize/layout.py, which says why. */
 
 const COVER_HEIGHT = 0.62; // rows: cover nodes are many and small, except those that a beam landed on
 const FREE = {siblings: 0, cousins: 0.3, trees: 0.9}; // rows between two nodes of one column
@@ -19,26 +18,6 @@ export function rowsOf(input_beams, nodes, draws) {
   const rows = new Map([...down].map(([node, row]) => [node, (row - up.get(node)) / 2]));
   const top = Math.min(...rows.values());
   return new Map([...rows].map(([node, row]) => [node, row - top]));
-}
-
-/* The row of every node of a tree: 0 on `line`, a path from the root on, and from 1 on below it. */
-function hanging(children, line) {
-  const rows = new Map(line.map((node) => [node, 0]));
-  const lowest = [];
-  const waiting = [];
-  const wait = (node, column, above) => {
-    const below = children.get(node) ?? [];
-    for (let at = below.length - 1; at >= 0; at--) if (!rows.has(below[at])) waiting.push([below[at], column, above]);
-  };
-  line.forEach((node, at) => wait(node, at + 1, 0));
-  while (waiting.length) {
-    const [node, column, above] = waiting.pop();
-    const row = Math.max((lowest[column] ?? 0) + 1, above);
-    lowest[column] = row;
-    rows.set(node, row);
-    wait(node, column + 1, row);
-  }
-  return rows;
 }
 
 /* The rows with every subtree pushed up as far as it goes; the first root is at 0. */
@@ -80,32 +59,4 @@ function stacked(nodes, contours, first, deeper) {
     });
   }
   return {rows, contour: union};
-}
-
-/* Places the tree: the length of the text that ends in the node `last`, the last position, at least `least`, and the
- * last row of all nodes. */
-export function placeWhole(joined, last, least) {
-  const line = [];
-  for (let node = joined.get(last); node; node = joined.get(node.parent)) line.push(node.id);
-  const rows = hanging(childrenOf(joined), [0, ...line.reverse()]);
-  const sizes = {tokens: line.length, last_position: least, last_row: 0};
-  for (const node of joined.values()) {
-    node.row = rows.get(node.id);
-    sizes.last_position = Math.max(sizes.last_position, node.position);
-    sizes.last_row = Math.max(sizes.last_row, node.row);
-  }
-  return sizes;
-}
-
-/* The children of each node, short twigs before long ones. */
-function childrenOf(joined) {
-  const children = new Map();
-  const reach = new Map([...joined].map(([id, {position}]) => [id, position]));
-  for (const {id, parent} of [...joined.values()].reverse()) {
-    if (!children.has(parent)) children.set(parent, []);
-    children.get(parent).push(id);
-    if (reach.has(parent)) reach.set(parent, Math.max(reach.get(parent), reach.get(id)));
-  }
-  for (const below of children.values()) below.sort((one, other) => reach.get(one) - reach.get(other));
-  return children;
 }

@@ -1,17 +1,17 @@
-/* The scene of a trace: every iteration as the viewer draws it, and the whole decode as one tree and one text. It is
- * made from the plain trace, dsbd-trace/2 (dsbd/tracing/records.py says what each field means), and may grow.
+/* The scene of a trace: every iteration as the viewer draws it, and the decode as one text. It is made from the plain
+ * trace, dsbd-trace/2 (dsbd/tracing/records.py says what each field means), and may grow.
  *
  *   const scene = new Scene(trace);   scene.add(records);   scene.end(result);
  */
 
-import {YIELDED, markOf} from "./dom.js";
+import {YIELDED} from "./dom.js";
 import {tailsOf} from "./distribution.js";
-import {placeWhole, rowsOf} from "./layout.js";
+import {rowsOf} from "./layout.js";
 import {checkHead, checkIteration, checkNamed} from "./reading.js";
-import {PROMPT_END, RunningText, columnsOf, flowing, hexOf, shorten, visible} from "./tokens.js";
+import {RunningText, columnsOf, decodePiece, flowing, hexOf, shorten, visible} from "./tokens.js";
 
 /** @import {Beam, Fact, Hypothesis, Iteration, Layer, Look, Node, Result, SceneLayer, SceneNode, Settings, Step, Token,
- *   Trace, TreeNode} from "./types" */
+ *   Trace} from "./types" */
 
 const PHASES = ["draft", "score", "verify", "commit"];
 const NO_NUMBERS = {target_prob: null, draft_prob: null, target_log_prob: null, draft_log_prob: null};
@@ -29,7 +29,6 @@ export class Scene {
     /** @type {Map<number, Token>} */ this.tokens = new Map(); // of all beams, by id
     /** @type {Map<number, Node>} */ this.known = new Map(); // the records of all nodes, by id
     /** @type {Map<number, string>} */ this.states = new Map(); // of all nodes, by id
-    /** @type {Map<number, TreeNode>} */ this.joined = new Map(); // the nodes of the whole tree, by id
     this.bands = []; // the positions of the text that each iteration brought
     /** @type {SceneIteration[]} */ this.iterations = [];
     this.add(iterations);
@@ -47,18 +46,13 @@ export class Scene {
       const iteration = new SceneIteration(record, this, before);
       this.bands.push({iteration: index, first: before + 1, last: before + layers.length});
       this.iterations.push(iteration);
-      for (const {id, parent, state, kind} of iteration.nodes) {
-        if (kind !== "input" && state !== "cover") this.join(id, iteration.nodes[parent].id, markOf(state), index);
-      }
     }
-    this.tree = null;
   }
 
   /** Takes the result; null while the decode runs, and where it was stopped. @param {Result | null} result */
   end(result) {
     this.result = result?.beams ?? [];
     checkNamed(this.result, "the result", (node) => this.known.has(node));
-    this.tree = null;
     this.final = new Set(this.result.length ? this.path(this.best.node).map(({id}) => id) : []);
   }
 
@@ -68,26 +62,9 @@ export class Scene {
     const after = this.iterations.map(({beams_after}) => beams_after);
     const beams = after.flat().filter(({finished}) => finished);
     beams.push(...(after.at(-1) ?? []).filter(({finished}) => !finished));
-    const lengthOf = ({node}) => Math.max(this.joined.get(node)?.position ?? 1, 1);
+    const lengthOf = ({node}) => Math.max(this.path(node).length, 1);
     const score = (beam) => beam.log_weight / lengthOf(beam) ** this.settings.length_penalty;
     return beams.reduce((best, beam) => (best && score(best) >= score(beam) ? best : beam), undefined);
-  }
-
-  /* All iterations as one tree, placed again only when something is new. Cover nodes that no beam landed on are left
-   * out: nobody guessed them, and they would be most of the tree. */
-  get whole() {
-    this.tree ??= {
-      ...placeWhole(this.joined, this.best?.node ?? PROMPT_END, this.bands.at(-1)?.last ?? 0),
-      nodes: [...this.joined.values()],
-      bands: this.bands,
-    };
-    return this.tree;
-  }
-
-  join(id, parent, mark, iteration) {
-    const above = this.joined.get(parent);
-    const position = (above?.position ?? 0) + 1;
-    this.joined.set(id, {id, parent: above ? parent : PROMPT_END, position, row: 0, mark, iteration});
   }
 
   /* The best text so far: {prompt, tokens: [{text, origin}], ended}. */
@@ -98,6 +75,20 @@ export class Scene {
     if (last) last.text = finished ? "" : last.text + last.pending;
     const begun = this.memory ? `… ${this.memory.segments.at(-1).text.trimStart()}` : this.prompt;
     return {prompt: begun, tokens: tokens.map(({text, origin}) => ({text, origin})), ended: finished};
+  }
+
+  /* What the tokens up to a node write, as it is; null where the last character is not whole. */
+  written(id) {
+    const nodes = [];
+    for (let node = this.known.get(id); node; node = this.known.get(node.parent)) nodes.unshift(node);
+    const [text, pending] = nodes.reduce(
+      ([before, bytes], node) => {
+        const [adds, rest] = decodePiece(node, bytes);
+        return [before + adds, rest];
+      },
+      ["", []],
+    );
+    return pending.length ? null : text;
   }
 
   /* The tokens behind the prompt that lead to a node, itself included: {id, parent, text, pending, origin}. */

@@ -1,10 +1,9 @@
-/* The layout of a viewer: the memory of a long prompt, the strip, the sentence and the controls, forest and card, the
- * legend, and a fold with everything else: a menu of linked views, and the tools that save the drawing. A bare viewer
- * has sentence, forest and card only. */
+/* The layout of a viewer: the memory of a long prompt, the lanes, the sentence and the controls, forest and card, and a
+ * line with the legend, the linked views, and the tools that save the drawing. A bare viewer has sentence, forest and
+ * card only. */
 
 import {CutPanel} from "./turn.js";
 import {STYLES, button, download, draw, make, set, symbol} from "./dom.js";
-import {HEAD} from "./forest.js";
 import {MaskPanel, TablePanel, TextPanel} from "./panels.js";
 import {columnsOf} from "./tokens.js";
 import {STRINGS, nameOf, number, remember} from "./words.js";
@@ -13,33 +12,35 @@ const PANELS = [TextPanel, CutPanel, MaskPanel, TablePanel];
 
 /* Fills the viewer's root and returns the parts that steps change. before: the views in the language before. */
 export function buildShell(viewer, before) {
-  const {say, controls, forest, strip, memory, game} = viewer;
+  const {say, controls, forest, lanes, memory, game} = viewer;
   const parts = {
     title: make("h2", {class: "dsbd-title"}),
     empty: make("p", {class: "dsbd-empty", text: say("ui.empty")}),
     sentence: make("p", {class: "dsbd-sentence", "aria-live": "polite", "aria-atomic": "true"}),
     formula: make("div", {class: "dsbd-formula-place"}),
     card: make("aside", {class: "dsbd-card", tabindex: "0", "aria-label": say("ui.card")}),
-    legend: make("ul", {class: "dsbd-below dsbd-legend", "aria-label": say("ui.legend")}),
+    legend: make("ul", {class: "dsbd-legend", "aria-label": say("ui.legend")}),
     views: new Views(viewer, before),
   };
   forest.element.setAttribute("aria-label", say("ui.drawing"));
-  const where = make("div", {class: "dsbd-where"}, parts.title, controls.scrub);
-  parts.whole = make("header", {class: "dsbd-whole"}, where, strip.element);
   parts.body = make(
     "div",
     {class: "dsbd-body"},
     memory.element,
-    parts.whole,
-    make("div", {class: "dsbd-told"}, parts.sentence, parts.formula),
-    controls.element,
+    make("header", {class: "dsbd-whole"}, parts.title, lanes.element),
+    make(
+      "div",
+      {class: "dsbd-says"},
+      make("div", {class: "dsbd-told"}, parts.sentence, parts.formula),
+      controls.element,
+    ),
     controls.phases,
     forest.element,
     parts.card,
     game.element,
-    parts.legend,
-    languages(viewer),
-    parts.views.element,
+    viewer.options.below ?? "",
+    make("div", {class: "dsbd-below"}, parts.legend, parts.views.tools, languages(viewer)),
+    parts.views.sheet,
   );
   viewer.root.classList.toggle("dsbd-bare", Boolean(viewer.options.bare));
   viewer.root.replaceChildren(parts.empty, parts.body);
@@ -59,53 +60,66 @@ function languages(viewer) {
   return make("label", {class: "dsbd-languages"}, make("span", {text: viewer.say("ui.language")}), select);
 }
 
-/* The fold below the forest. A view is built when it is opened, and follows every step while it is open. */
+/* The views below the forest, one at a time. A view is built when it is opened, and follows every step while it is. */
 class Views {
-  /* before: the fold in the language before. */
+  /* before: the views in the language before. */
   constructor(viewer, before) {
     const {say} = viewer;
+    this.viewer = viewer;
     this.panels = PANELS.map((View) => new View(viewer));
-    const options = this.panels.map(({key}) => make("option", {value: key, text: say(`tab.${key}`)}));
-    const onchange = (event) => this.open(event.target.value);
-    const name = {"aria-label": say("ui.views"), title: say("ui.views")};
-    this.menu = make("select", {class: "dsbd-view", ...name, onchange}, ...options);
-    this.sheet = make("div", {role: "group", tabindex: "0"});
+    const toggle = (panel) => (this.panel === panel ? this.close() : this.open(panel.key));
+    this.buttons = this.panels.map((panel) => {
+      const about = {class: "dsbd-view", "data-view": panel.key, "aria-expanded": "false"};
+      return button({...about, text: say(`tab.${panel.key}`), onclick: () => toggle(panel)});
+    });
+    this.turn = button({class: "dsbd-turn", text: say("game.turn"), title: say("tab.game")});
+    this.turn.addEventListener("click", () => viewer.game.start());
     const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
-    this.element = make(
-      "details",
-      {class: "dsbd-more", ontoggle: () => this.refresh(), open: before?.element.open},
-      make("summary", {text: say("ui.more")}),
-      make("div", {class: "dsbd-tools"}, this.menu, save("svg", saveSvg), save("png", savePng)),
-      this.sheet,
-      make("p", {class: "dsbd-keys", text: say("ui.keys")}),
-    );
+    const tools = {class: "dsbd-more", role: "group", "aria-label": say("ui.views"), title: say("ui.keys")};
+    this.tools = make("div", tools, ...this.buttons, this.turn, save("svg", saveSvg), save("png", savePng));
+    this.tools.append(viewer.options.tools ?? "");
+    this.sheet = make("div", {role: "group", tabindex: "0"});
     this.ready = false; // becomes true with the first step
-    this.open(before?.panel.key ?? "text");
+    if (before?.panel) this.open(before.panel.key);
+    else this.close();
   }
 
   show(key) {
-    this.element.open = true;
     this.open(key);
-    this.element.scrollIntoView({block: "nearest"});
+    this.sheet.scrollIntoView({block: "nearest"});
   }
 
   open(key) {
-    this.panel = this.panels.find((panel) => panel.key === key);
-    this.menu.value = key;
-    set(this.sheet, {class: `dsbd-panel dsbd-panel-${key}`, "aria-label": this.panel.viewer.say(`tab.${key}`)});
+    this.mark(this.panels.find((panel) => panel.key === key));
+    set(this.sheet, {class: `dsbd-panel dsbd-panel-${key}`, "aria-label": this.viewer.say(`tab.${key}`)});
     this.isStale = true;
     this.refresh();
   }
 
-  /* changed: another iteration is shown. A closed fold updates when it is opened. */
+  close() {
+    this.mark(null);
+    this.sheet.replaceChildren();
+  }
+
+  mark(panel) {
+    this.panel = panel;
+    this.sheet.hidden = !panel;
+    this.buttons.forEach((one, at) => one.setAttribute("aria-expanded", String(this.panels[at] === panel)));
+  }
+
+  /* changed: another iteration is shown. */
   update(changed = false) {
+    const {scene, game} = this.viewer;
+    const isTried = scene.settings.lossless && scene.iterations.some(({trials}) => trials.length);
+    this.tools.querySelector("[data-view=cut]").hidden = !isTried;
+    this.turn.hidden = !scene.settings.lossless || game.pass < 0;
     this.ready = true;
     this.isStale ||= changed;
     this.refresh();
   }
 
   refresh() {
-    if (!this.ready || !this.element.open) return;
+    if (!this.ready || !this.panel) return;
     if (this.isStale) this.panel.build(this.sheet);
     this.isStale = false;
     this.panel.update();
@@ -119,7 +133,7 @@ export function drawLegend(viewer, list) {
   const occurring = new Set(states.map((state) => viewer.mark(state).mark));
   const entry = (sign, text, mark = null) => make("li", {"data-mark": mark}, sign, make("span", {text}));
   const entries = Object.entries(STYLES)
-    .filter(([mark]) => occurring.has(mark))
+    .filter(([mark]) => mark !== "start" && occurring.has(mark))
     .map(([mark, style]) => entry(symbol(style, mark), say(`mark.${mark}`), mark));
   if (now.steps.some((step) => step.changes.some(({slots}) => slots > 1))) {
     entries.push(entry(make("b", {text: say("node.multiplicity", {count: 2})}), say("mark.twice")));
@@ -149,8 +163,7 @@ const KEY = {room: 31, letter: 7.2, gap: 18, line: 22}; // pixels of the entries
 /* The forest with its head and its legend as one stand-alone document: the styles are copied onto the elements. */
 function forestSheet(viewer) {
   const {forest} = viewer;
-  const {width, height, upright} = forest.geometry;
-  const top = upright ? 0 : HEAD;
+  const {width, height, upright, head: top} = forest.geometry;
   const paper = getComputedStyle(viewer.root).getPropertyValue("--dsbd-paper").trim();
   const legend = legendOf(viewer.parts.legend.children, width);
   const tall = height + top + legend.height;

@@ -227,7 +227,7 @@ export class Game {
     if (!this.isOpen) return;
     const hasFocus = this.element.contains(document.activeElement);
     this.turn(false);
-    if (hasFocus) this.viewer.strip.turn.focus();
+    if (hasFocus) this.viewer.parts.views.turn.focus();
   }
 
   turn(on) {

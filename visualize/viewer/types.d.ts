@@ -230,16 +230,6 @@ export interface Token {
   origin: string | undefined;
 }
 
-/* A node of the whole decode as one tree. */
-export interface TreeNode {
-  id: number;
-  parent: number;
-  position: number;
-  row: number;
-  mark: string;
-  iteration: number;
-}
-
 /* ---- the decoder in the browser (live/) --------------------------------------------------------------------------- */
 
 /* A token below its parent; the root is the end of the prompt, and has no parent. */

@@ -1,7 +1,9 @@
 /* The viewer: draws a trace and steps through it. No framework.
  *
- *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, language, onchange});
- *   viewer.setTrace(trace, {follow: true});  viewer.add(iterations, {result, follow: true});
+ *   const viewer = DsbdViewer.mount(element, trace, {hash, start, bare, language, onchange, oncontinue,
+ *     tools, below});
+ *   viewer.setTrace(trace, {follow: true});  viewer.setTrace(trace, {it: 1, morph: true});
+ *   viewer.add(iterations, {result, follow: true});
  *   viewer.goto({it: 2, step: 1});  viewer.move(1);  viewer.destroy();
  *
  * A trace is the plain data of dsbd-trace/2 (Trace.to_dict() in Python). It may grow: without a result, with no
@@ -9,23 +11,26 @@
  * step; else the reader stays.
  *
  * where(): the reader's {it, step, node}, and how many {iterations, steps} there are; goto counts from 0, too.
+ * words: the first and the last word of its pass, from 1.
  * text(): the best text so far, {prompt, tokens: [{text, origin}], ended}.   picture(): saves the forest as a PNG.
- * story(): tells the opening story of eight seconds, once.   replay(): plays the two lanes once.
- * lanes(true): plays the two lanes over the strip, where they stay until lanes(false).
- * setAlone({ratio}) or ({pace}): how fast the large model alone was measured, for the lanes.
+ * lanes(): plays the two lanes once.   clock(): what they show (lanes.js).
+ * setCosts({alone, node, guess}): what passes cost, in seconds, where that was measured.
  * cutFill({it, layer}): an element, why nothing is lost, as a picture of one layer that the reader drags.
  *
  * bare: sentence, forest and card only, for slides. language: at first; else the reader's choice on this site, else the
  * page's. hash: true keeps the place in the address of the page. start: the place where the address names none, such as
- * iteration=4&step=10, counted from 1. Token text is untrusted: it enters the page as text only. */
+ * iteration=4&step=10, counted from 1. oncontinue(text): offered in the card of a token, the version up to it; the page
+ * lets it go on. tools, below: elements that stand beside the views, and below the forest. Token
+ * text is untrusted: it enters the page as text only. */
 
 import {drawCard, drawFormula} from "./card.js";
-import {Controls, Place, Story, onKey, placeIn} from "./controls.js";
+import {Controls, Place, onKey, placeIn} from "./controls.js";
 import {STYLES, clamp, dress, guest, make, markOf, watchTheme} from "./dom.js";
 import {Forest} from "./forest.js";
+import {Lanes} from "./lanes.js";
+import {MemoryRow} from "./memory.js";
 import {Scene} from "./scene.js";
 import {buildShell, drawLegend, savePng} from "./shell.js";
-import {MemoryRow, Strip} from "./strip.js";
 import {Game, cutFill} from "./turn.js";
 import {Words, remembered} from "./words.js";
 
@@ -40,10 +45,9 @@ export function mount(element, trace, options = {}) {
       viewer.goto(place);
     },
     move: (by) => viewer.controls.move(by),
-    story: () => viewer.story.start(),
-    replay: () => viewer.story.again(),
-    lanes: (shown) => viewer.strip.lanes.stay(shown),
-    setAlone: (measured) => viewer.strip.lanes.setAlone(measured),
+    lanes: () => viewer.lanes.play(),
+    clock: () => viewer.lanes.clock,
+    setCosts: (costs) => viewer.lanes.setCosts(costs),
     picture: () => savePng(viewer),
     cutFill: ({it, layer}) => guest(viewer, cutFill(viewer, viewer.scene.iterations[it].layer(layer))),
     show: (view) => viewer.parts.views.show(view),
@@ -52,6 +56,8 @@ export function mount(element, trace, options = {}) {
     destroy: () => viewer.destroy(),
   };
 }
+
+const NOWHERE = {it: 0, step: 0, node: null, iterations: 0, steps: 0, words: [0, 0]};
 
 /* One viewer: holds the scene and the place in it, and updates its parts. It decides nothing about the decode. */
 class Viewer {
@@ -62,11 +68,9 @@ class Viewer {
     this.scene = null;
     this.it = this.step = 0;
     this.hovered = this.pinned = -1;
-    this.story = new Story(this);
     this.drawn = null; // the iteration that the parts show
     this.say = (key, values) => this.words.say(key, values);
     this.root = make("section", {class: "dsbd", tabindex: "0"});
-    this.root.addEventListener("pointerdown", () => this.root.classList.remove("dsbd-waiting"), {capture: true});
     this.root.addEventListener("keydown", (event) => onKey(this, event));
     element.replaceChildren(this.root);
     this.place = options.hash ? new Place() : null;
@@ -77,13 +81,10 @@ class Viewer {
     return this.scene.iterations[this.it];
   }
 
-  get sentence() {
-    return this.story.sentence ?? this.words.step(this.now, this.step, this.scene.settings);
-  }
-
-  /* The label of a node. The end of the prompt is the only node without a token. */
+  /* The label of a node. The end of the prompt has no token; that of a text is a sign. */
   labelOf(node, field = "label") {
-    return node.id === 0 ? this.say("node.prompt") : node[field];
+    if (node.id === 0) return this.say("node.prompt");
+    return node.ends && field === "label" ? "∎" : node[field];
   }
 
   /* How a state is shown: its mark, the look of that, and its name. */
@@ -106,11 +107,16 @@ class Viewer {
     return this.pinned >= 0 ? this.pinned : this.now.steps[this.step].focus;
   }
 
-  setTrace(trace, how) {
-    this.story.stop();
+  /* it: the pass to stand at, one step before its end; morph: what both forests have moves to its new place. */
+  setTrace(trace, {it = -1, morph = false, follow = false} = {}) {
+    const before = morph && this.forest.places();
     this.isNew = !this.scene;
     this.scene = new Scene(trace);
-    this.update(how);
+    this.update({follow});
+    if (it < 0) return;
+    this.goto({it, step: Infinity});
+    this.goto({step: this.step - 1});
+    if (before) this.forest.morph(before);
   }
 
   /* The trace goes on. */
@@ -160,14 +166,14 @@ class Viewer {
   }
 
   where() {
-    if (!this.scene?.iterations.length) return {it: 0, step: 0, node: null, iterations: 0, steps: 0};
-    const {it, step, now} = this;
-    const counts = {iterations: this.scene.iterations.length, steps: now.steps.length};
+    if (!this.scene?.iterations.length) return NOWHERE;
+    const {it, step, now, scene} = this;
+    const {first, last} = scene.bands[it];
+    const counts = {iterations: scene.iterations.length, steps: now.steps.length, words: [first, last]};
     return {it, step, node: now.nodes[this.pinned]?.id ?? null, ...counts};
   }
 
   changed() {
-    if (this.story.sentence !== null) return; // the story moved, not the reader
     const place = this.where();
     this.place?.write(place);
     this.options.onchange?.(place);
@@ -178,9 +184,8 @@ class Viewer {
     this.update();
   }
 
-  /* Stops everything that runs on a timer; the parts must be drawn again. */
+  /* Stops what runs on a timer; the parts must be drawn again. */
   halt() {
-    this.story.stop();
     this.controls?.stop();
     this.drawn = null;
   }
@@ -224,7 +229,8 @@ class Viewer {
     this.root.setAttribute("aria-label", this.say("ui.viewer"));
     this.controls = new Controls(this);
     this.forest = new Forest(this);
-    this.strip = new Strip(this);
+    const {costs = null} = this.lanes ?? {};
+    this.lanes = Object.assign(new Lanes(this), {costs});
     this.game = new Game(this);
     this.memory = new MemoryRow(this);
     this.parts = buildShell(this, this.parts?.views);
@@ -234,7 +240,7 @@ class Viewer {
     const {parts: p, now} = this;
     const step = now.steps[this.step];
     const changed = this.drawn !== now;
-    const {sentence, news} = this;
+    const {news} = this;
     this.drawn = now;
     this.news = false;
     this.look = now.looksAt(this.step);
@@ -244,20 +250,21 @@ class Viewer {
       this.forest.build();
     }
     if (changed || news) drawLegend(this, p.legend);
-    this.strip.update();
-    p.whole.classList.toggle("dsbd-with-strip", !this.strip.element.hidden);
-    this.controls.update(sentence);
-    p.sentence.textContent = sentence;
+    this.lanes.update(news);
+    this.controls.update();
+    p.sentence.textContent = this.words.step(now, this.step, this.scene.settings);
     drawFormula(this, p.formula);
     this.forest.update();
     this.forest.body.setAttribute("aria-label", this.altText());
     drawCard(this, p.card);
     p.views.update(changed);
-    this.forest.bringIntoView(this.placeToShow(step), step.layer, changed);
+    this.forest.bringIntoView(this.placeToShow(step), this.pinned < 0 && step.layer, changed);
   }
 
-  /* The node to look at: that of the step, else the likeliest beam the layer yielded, else the first input beam. */
+  /* The node to look at: the one that was clicked, that of the step, else the likeliest beam the layer yielded, else
+   * the first input beam. */
   placeToShow(step) {
+    if (this.pinned >= 0) return this.pinned;
     if (step.focus >= 0) return step.focus;
     const {nodes} = this.now;
     const isSettled = (node) => (step.phase === "commit" ? node.kept : node.column === step.layer);

@@ -82,7 +82,7 @@ export function tellApart(...values) {
   return texts;
 }
 
-const capital = (text) => {
+export const capital = (text) => {
   const [first = "", ...rest] = [...text];
   return first.toUpperCase() + rest.join("");
 };

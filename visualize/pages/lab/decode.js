@@ -2,7 +2,8 @@
  * exact distribution of how a decode ends. A table has the distribution of the next word for each path, a string of one
  * digit a word. */
 
-import {generatorOf, idsOf, iterations} from "../../live/decode.js";
+import {generatorOf, iterations} from "../../live/decode.js";
+import {idsOf} from "../../live/lookup.js";
 import {resolved} from "../../live/settings.js";
 import {RULES} from "../../live/verify.js";
 import {Residual, jointDistribution, logProbsOf} from "../../viewer/distribution.js";
