@@ -9,6 +9,7 @@ whatever is drafted, and beams are a function of target and seed alone.
 draws*.
 """
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,8 +23,10 @@ MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 WEYL = 0x9E3779B9, 0xBB67AE85
 ROUNDS = 10
 WORD = 0xFFFFFFFF
-Words = npt.NDArray[np.uint64]
-HALVES, HIGH, LOW = np.array(MULTIPLIERS, dtype=np.uint64)[:, None], np.uint64(32), np.uint64(WORD)
+Words = npt.NDArray[np.uint32]
+HALVES = np.array(MULTIPLIERS[::-1], dtype=np.uint64)[:, None]
+HIGH, LOW = (1, 0) if sys.byteorder == "little" else (0, 1)
+"""Where the two words of a product stand in memory."""
 PATH, PROMPT = 1 << 31, (1 << 31) + 1
 """The last words of counters that make no noise, but the hash of a path and of the prompt."""
 
@@ -60,7 +63,7 @@ class Noise:
     def __init__(self, seed: int, prompt_ids: Sequence[int], root: Node) -> None:
         self._key = seed & WORD, seed >> 32
         low, high = (self._key[word] + np.arange(ROUNDS, dtype=np.uint64) * WEYL[word] & WORD for word in (0, 1))
-        self._keys = np.stack([low, high], axis=1)[:, :, None]
+        self._keys = np.stack([low, high], axis=1)[:, :, None].astype(np.uint32)
         ids = np.array(prompt_ids, dtype=np.uint64)
         words = philox(self._key, (np.arange(ids.size, dtype=np.uint64), np.uint64(0), ids, np.uint64(PROMPT)))
         self._hashes = {root: (int(np.bitwise_xor.reduce(words[0])), int(np.bitwise_xor.reduce(words[1])))}
@@ -68,9 +71,9 @@ class Noise:
     def gumbel(self, distribution: JointDistribution, parents: Sequence[Node], draws: int) -> Floats:
         """Return the noise [draws, n] of all candidates of a joint distribution over these beams, draws from 0 on."""
         beams, tokens = distribution.keys >> 32, distribution.keys & WORD
-        paths = np.array([self._hash(node) for node in parents], dtype=np.uint64)[beams]
+        paths = np.array([self._hash(node) for node in parents], dtype=np.uint32)[beams]
         blocks = (draws + 1) // 2  # two numbers from a block of four words
-        high, low = self._random_words(paths, tokens.astype(np.uint64), blocks)
+        high, low = self._random_words(paths, tokens.astype(np.uint32), blocks)
         uniform = ((high >> 6) * float(1 << 26) + (low >> 6) + 0.5) / float(1 << 52)
         noise: Floats = -np.log(-np.log(uniform))
         return noise.reshape(2, blocks, -1).swapaxes(0, 1).reshape(-1, tokens.size)[:draws]
@@ -88,13 +91,13 @@ class Noise:
         Returns:
             Two arrays [2, blocks * n].
         """
-        counters = np.empty((2, 2, blocks, tokens.size), dtype=np.uint64)
+        counters = np.empty((2, 2, blocks, tokens.size), dtype=np.uint32)
         counters[0, 0], counters[1, 0], counters[0, 1] = *paths.T, tokens
         counters[1, 1] = np.arange(blocks)[:, None]
         even, odd = counters.reshape(2, 2, -1)
         for key in self._keys:
-            product = (even * HALVES)[::-1]
-            even, odd = (product >> HIGH) ^ odd ^ key, product & LOW
+            product = (even[::-1] * HALVES).view(np.uint32)
+            even, odd = product[:, HIGH::2] ^ odd ^ key, product[:, LOW::2]
         return even, odd
 
     def _hash(self, node: Node) -> tuple[int, int]:
