@@ -142,7 +142,7 @@ globalThis.DsbdPage = (() => {
       const {body} = frame.contentDocument;
       const fit = () => {
         const wide = frame.contentWindow?.matchMedia("(min-width: 1100px)").matches;
-        const height = Math.max(LOW_FRAME + 1, Math.ceil(body.getBoundingClientRect().height) + 4);
+        const height = Math.max(LOW_FRAME + 4, Math.ceil(body.getBoundingClientRect().height) + 4);
         frame.style.height = wide ? `${height}px` : "";
       };
       new frame.contentWindow.ResizeObserver(fit).observe(body);
