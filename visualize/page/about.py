@@ -11,8 +11,8 @@ from visualize.files import TEMPLATES
 from visualize.theme import Theme
 
 from .parts import markup, read
-from .play import recorded
-from .runner import Runner, model_name
+from .recordings import recorded
+from .runner import Runner
 
 THEMES: tuple[Theme, Theme] = ("light", "dark")
 PACKAGES = ("torch", "transformers", "gradio", "plotly")
@@ -35,7 +35,7 @@ def about_markup(runner: Runner) -> str:
         (
             runner.pairs.title(name),
             role,
-            model_name(model.id),
+            model.id,
             f"{sum(parameter.numel() for parameter in model.model.parameters()):,}",
             model.numbers,
             model.device,

@@ -27,7 +27,7 @@ from visualize.pages.site import FORESTS, LESSONS, page_name
 from .limits import LOCAL
 from .middleware import LEARN
 from .parts import PRIVATE, markup, without_folders
-from .play import recorded, title_of
+from .recordings import recorded, title_of
 
 WHAT = "Seven lessons with questions, from guess and check to long prompts. They need no model."
 EMBED = "Show this page in your own course: choose where, copy the text, and paste it there."
