@@ -433,7 +433,7 @@ def test_a_race_runs_is_stopped_and_played(visit, bundled):
     visit.says("#race-stage", "Right answer")
     visit.says(".race-headline", "the same answer")
     visit.page.click("text=Decoders, questions, runs and length")
-    for word in ("Sampling", "Speculative sampling", "DSBD, same distribution"):
+    for word in ("Sampling", "Speculative sampling", "DSBD, exact"):
         visit.page.locator("#race-decoders").get_by_label(word, exact=True).uncheck()
     for name, value in (("runs", "1"), ("tokens", "8")):
         visit.page.fill(f"#race-{name} input[type=number]", value)
