@@ -477,6 +477,16 @@ def test_a_lesson_and_a_recording(visit):
     assert httpx.get(visit.page.url.split("#")[0] + address).status_code == 200
 
 
+def test_a_lesson_comes_without_a_jump(visits):
+    """Catches a frame that swings while its page is drawn, and moves what stands below it."""
+    page = visits(pair="").page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(page.url.split("#")[0] + "?__theme=light#learn")
+    page.frame_locator(".learn-frame").locator(".dsbd-node").first.wait_for()
+    page.wait_for_timeout(1000)
+    assert page.evaluate(SHIFT) <= 0.02
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_tab_is_accessible_and_fits_a_phone(visits, scheme):
     visit, problems = visits(scheme=scheme), {}
