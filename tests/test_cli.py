@@ -29,6 +29,7 @@ EVAL = ["eval", "--tasks", "stories", "--limit", "2"]
 EXPORT = ["export", TRACE, "--output", "x", "--format"]
 SITE = ["site", "--traces", str(Path(TRACE).parent), "--output", "site"]
 NOWHERE = ["--target", "./no/such/folder"]
+EXAMPLES = ["examples", *NOWHERE, "--draft", "x"]
 READERS = {
     "verify-trace": [],
     "report": [],
@@ -122,6 +123,11 @@ def folder(tmp_path, monkeypatch):
         (["bench", "--seed", "1,2"], "seed is '1,2'"),
         (["bench", "--limit", "0"], "limit is 0"),
         (["bench", "--methods", "specinfer", "--branching", "4x2xa"], "branching is '4x2xa'"),
+        (["examples", "--output", "forests"], "name its --target and its --draft"),
+        ([*EXAMPLES, "--prompts", "lesson", "--output", "forests"], "'lesson'; give a .jsonl file"),
+        ([*EXAMPLES, "--output", "."], "'.' is not empty; name a new folder"),
+        ([*EXAMPLES, "--output", "forests", "--target", "bundled:sql"], "is a bundled pair, which has its examples"),
+        ([*EXAMPLES, "--output", "forests"], "./no/such/folder"),
         (["eval"], "tasks is empty"),
         ([*EVAL, "--data", "stories"], "TASK=PATH"),
         ([*EVAL, "--data", "squad=x"], "'squad', which is not asked for"),

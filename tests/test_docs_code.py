@@ -32,6 +32,7 @@ NOT_RUN = {
     ("docs/commands.md", "python -m dsbd custom-generate folder"): "needs lm_eval, and a data set of a hub",
     ("docs/many-prompts.md", "target = AutoModel"): "needs two processes",
     ("docs/hosting.md", "python app.py"): "serves until it is stopped; .ci/smoke_page.py does it",
+    ("docs/hosting.md", "python -m dsbd examples"): "serves, too; tests/page/test_runs.py does it",
     ("docs/hosting.md", "docker build"): "builds an image from the network",
     ("docs/hosting.md", "hf auth login"): "needs an account of the hub",
     ("docs/hosting.md", "git checkout --orphan"): "needs git-lfs, and an account of the hub",

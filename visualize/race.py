@@ -13,10 +13,10 @@ ALIKE = (0.9, 1.1)
 LABELS = {
     "speculative": "Speculative sampling",
     "dsbd defaults": "DSBD, dynamic width",
-    "dsbd exact": "DSBD, same distribution",
-    "dsbd auto-exact": "DSBD, same distribution, auto",
+    "dsbd exact": "DSBD, exact",
+    "dsbd auto-exact": "DSBD, exact, auto",
     "dsbd auto": "DSBD, dynamic width, auto",
-    "dsbd paper-exact": "DSBD, same distribution, as in the paper",
+    "dsbd paper-exact": "DSBD, exact, as in the paper",
     "dsbd as in Play": "DSBD, as set in Play",
     "hf_beam_sampling": "transformers: beam sampling",
     "hf_beam_search": "transformers: beam search",
@@ -147,7 +147,10 @@ def describe_ratio(race: Race, ratio: Ratio) -> str:
     return speed + (f" over {len(race.questions)} prompts" if len(race.questions) > 1 else "")
 
 
-def describe_seconds(seconds: float, digits: int = 1) -> str:
-    """Return a duration as a reader sees it; what would be 0.0 s is *under 0.1 s*."""
-    least = 10.0**-digits
-    return f"under {least:.{digits}f} s" if seconds < least else f"{seconds:.{digits}f} s"
+def describe_seconds(seconds: float) -> str:
+    """Return a duration as a reader sees it.
+
+    >>> describe_seconds(0.0374), describe_seconds(12.34)
+    ('37 ms', '12.3 s')
+    """
+    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

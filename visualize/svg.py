@@ -146,7 +146,7 @@ def layer_title(layer: int, width: LayerWidth | None, forest: nx.DiGraph, words:
 
 def caption(width: LayerWidth, words: Words) -> str:
     """Write the width of a layer, and the probability that so many of its guesses are accepted."""
-    count, text = width.width, words("width.given", width=width.width)
+    count, text = width.width, words("head.width", width=width.width)
     if not 0 < count <= len(width.chances):
         return text
     return f"{text} · {words('width.short_between', width=count, reached=number(width.chances[count - 1]))}"

@@ -206,7 +206,7 @@ def test_figures_show_the_rows_with_their_intervals_in_both_themes():
     of twelve decoders that look alike."""
     table, shown = made_up_table(), made_up(**SPEEDS)
     drawn = visualize.pareto_figure(shown)
-    assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, same distribution", "Sampling"]
+    assert [trace.name for trace in drawn.data[:-1]] == ["Beam sampling", "DSBD, exact", "Sampling"]
     named = replace(table, rows=(replace(table.rows[0], system="dsbd draft_width=4 <b>"),))
     assert visualize.pareto_figure(named).data[0].name == "Dsbd draft width=4 &lt;b&gt;"
     front = visualize.pareto_figure(table).data[-1]

@@ -159,4 +159,4 @@ def test_passes_are_timed_and_no_duration_is_zero(monkeypatch):
     assert measure_costs(toy_pair(), "Once " * 10_000) is costs, "once measured, no prompt is too long"
     monkeypatch.setattr(comparison, "_COSTS", {})
     assert measure_costs(toy_pair(), "Once " * 10_000) is None
-    assert [describe_seconds(one) for one in (0.0, 0.04, 0.13)] == ["under 0.1 s", "under 0.1 s", "0.1 s"]
+    assert [describe_seconds(one) for one in (0.0, 0.04, 1.26)] == ["0 ms", "40 ms", "1.3 s"]

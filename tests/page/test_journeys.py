@@ -433,7 +433,7 @@ def test_a_race_runs_is_stopped_and_played(visit, bundled):
     visit.says("#race-stage", "Right answer")
     visit.says(".race-headline", "the same answer")
     visit.page.click("text=Decoders, questions, runs and length")
-    for word in ("Sampling", "Speculative sampling", "DSBD, same distribution"):
+    for word in ("Sampling", "Speculative sampling", "DSBD, exact"):
         visit.page.locator("#race-decoders").get_by_label(word, exact=True).uncheck()
     for name, value in (("runs", "1"), ("tokens", "8")):
         visit.page.fill(f"#race-{name} input[type=number]", value)
@@ -475,6 +475,16 @@ def test_a_lesson_and_a_recording(visit):
     wait_until(lambda: "<iframe" in visit.page.input_value("#learn-snippet textarea"))
     address = visit.page.get_attribute(".learn-links a[download]", "href")
     assert httpx.get(visit.page.url.split("#")[0] + address).status_code == 200
+
+
+def test_a_lesson_comes_without_a_jump(visits):
+    """Catches a frame that swings while its page is drawn, and moves what stands below it."""
+    page = visits(pair="").page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(page.url.split("#")[0] + "?__theme=light#learn")
+    page.frame_locator(".learn-frame").locator(".dsbd-node").first.wait_for()
+    page.wait_for_timeout(1000)
+    assert page.evaluate(SHIFT) <= 0.02
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -21,9 +21,13 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
+from dsbd.bench.task import Question
 from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
-from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, toy_pairs, wait_until
+from dsbd.tracing.trace import Trace
+from dsbd.util import asset_path
+from tests.command_line import refused, run
+from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, served, toy_pairs, wait_until
 from tests.toy_pair import chat_tokenizer
 from visualize.page import form
 from visualize.page.comparison import Compared
@@ -33,8 +37,9 @@ from visualize.page.limits import Limits, check_decode, check_race, is_private, 
 from visualize.page.page import build_page
 from visualize.page.parts import sentence
 from visualize.page.race import questions_of, race_frames
-from visualize.page.runner import TITLES, StopSignal
-from visualize.page.serve import pairs_of
+from visualize.page.recordings import FOREST, branching_of, examples_of, load_own
+from visualize.page.runner import TITLES, Runner, StopSignal
+from visualize.page.serve import launch_options, pairs_of
 from visualize.page.zerogpu import on_gpu
 
 VOCABULARY = 4096
@@ -131,6 +136,45 @@ def test_settings_come_from_the_environment():
     assert [is_private(host, False, {}) for host in ("", "[::1]", "localhost", "0.0.0.0")] == [True, True, True, False]
     assert not is_private("127.0.0.1", True, {})
     assert not is_private("127.0.0.1", False, {"GRADIO_ROOT_PATH": "/dsbd"})
+
+
+def test_the_examples_of_a_hosts_own_pair_open_its_page(tmp_path, capsys):
+    """Catches examples that are not the best, buttons alike, and a page that opens without its host's recordings."""
+    for role in ("target", "draft"):
+        (tmp_path / role).symlink_to(asset_path(f"models/sql/{role}"))
+    target, draft, folder = (str(tmp_path / name) for name in ("target", "draft", "examples"))
+    asked = {**form.EXAMPLES[form.SQL], "1": "Show the titles of long books not written in German.", "Çok/kısa": "Q"}
+    lines = [{"prompt": form.as_prompt(form.SQL, one), "id": id} for id, one in asked.items()]
+    questions = [Question(one["id"], one["prompt"]) for one in lines]
+    for name, some in (("three", lines[:3]), ("all", lines)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in some))
+    command = ["examples", "--target", target, "--draft", draft, "--output", folder, "--prompts"]
+    assert "there are 3 prompts; give 4 or more" in refused(capsys, *command, str(tmp_path / "three.jsonl"))
+    code, out, _ = run(capsys, *command, str(tmp_path / "all.jsonl"), "--json")
+    traces = {one["file"]: Trace.load(tmp_path / "examples" / one["file"]) for one in json.loads(out)["examples"]}
+    assert (code, [*traces]) == (0, sorted(file.name for file in (tmp_path / "examples").iterdir()))
+    rest = {one.prompt for one in questions} - {one.prompt.text for one in traces.values()}
+    ranks = [(branching_of(one) < FOREST, -one.result.stats["layers_per_iteration"]) for one in traces.values()]
+    assert ranks == sorted(ranks)
+    assert len(rest) == len(questions) - len(traces) == 2
+    pairs = toy_pairs(f"{target}+{draft}", "other")
+    with pytest.raises(PageError, match="--examples records 'target', and the page offers toy; name it --target"):
+        load_own([folder], toy_pairs("toy"))
+    pairs.recordings = load_own([folder], pairs)
+    opening = next(iter(pairs.recordings))
+    assert [*examples_of(pairs, pairs.first).values()] == [one.prompt.text for one in traces.values()]
+    assert examples_of(pairs, "other") == form.EXAMPLES["others"]
+    runner = Runner(pairs)
+    with served(runner, **launch_options(runner, True, [folder])) as address:
+        page = httpx.get(address).text
+        lent = httpx.get(f"{address}/gradio_api/dsbd/traces/{opening}.json.gz")
+    assert re.search(rf"kind\W+show\W+name\W+{re.escape(opening)}\b", page)
+    assert json.loads(gzip.decompress(lent.content)) == next(iter(traces.values())).to_dict()
+    with pytest.raises(PageError, match=r"--examples names '.*target', a folder without recordings"):
+        load_own([folder, target], pairs)
+    (tmp_path / "examples" / next(iter(traces))).unlink()
+    with pytest.raises(PageError, match=r"has 3 recordings of '.*target'; it takes 4"):
+        load_own([folder], pairs)
 
 
 # ---- the form, its settings and its links -----------------------------------------------------------------------

@@ -8,13 +8,15 @@ import gradio as gr
 from dsbd.version import __version__
 from visualize import forest_svg
 from visualize.files import TEMPLATES
-from visualize.theme import Theme
+from visualize.theme import STYLES, Theme
 
 from .parts import markup, read
-from .play import recorded
-from .runner import Runner, model_name
+from .recordings import recorded
+from .runner import Runner
 
 THEMES: tuple[Theme, Theme] = ("light", "dark")
+PICTURE = "2-exact-width-four"
+"""A recorded decode whose first pass is a forest of few columns, with all marks."""
 PACKAGES = ("torch", "transformers", "gradio", "plotly")
 
 
@@ -28,14 +30,13 @@ def build_about_tab(runner: Runner) -> None:
 
 
 def about_markup(runner: Runner) -> str:
-    """Return the tab: with one iteration of a recorded decode, light and dark, and the models in memory."""
-    target = runner.pairs.target(runner.pairs.first)
-    trace = next((trace for trace in recorded().values() if trace.models.target.id == target), None)
+    """Return the tab: with one pass of a recorded decode, light and dark, and the models in memory."""
+    trace = recorded()[PICTURE]
     models = [
         (
             runner.pairs.title(name),
             role,
-            model_name(model.id),
+            model.id,
             f"{sum(parameter.numel() for parameter in model.model.parameters()):,}",
             model.numbers,
             model.device,
@@ -45,7 +46,8 @@ def about_markup(runner: Runner) -> str:
         for role, model in zip(("large", "small"), pair.models, strict=False)
     ]
     return TEMPLATES.get_template("page/about.html").render(
-        drawn={theme: forest_svg(trace, theme=theme) for theme in THEMES} if trace else {},
+        drawn={theme: forest_svg(trace, theme=theme) for theme in THEMES},
+        styles=STYLES,
         models=models,
         own=__version__,
         python=platform.python_version(),

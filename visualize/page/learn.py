@@ -22,14 +22,17 @@ from visualize import embed_snippet, export_html, export_lesson, export_site
 from visualize.embed import Kind
 from visualize.files import TEMPLATES
 from visualize.pages.lesson import read_lesson
-from visualize.pages.site import FORESTS, LESSONS, page_name
+from visualize.pages.site import ARTICLE, FORESTS, LESSONS, page_name
 
 from .limits import LOCAL
 from .middleware import LEARN
 from .parts import PRIVATE, markup, without_folders
-from .play import recorded, title_of
+from .recordings import recorded, title_of
 
-WHAT = "Seven lessons with questions, from guess and check to long prompts. They need no model."
+WHAT = (
+    f'Lessons with questions; they need no model. Or scroll through <a href="{LEARN.strip("/")}/{ARTICLE}" '
+    'target="_blank" rel="noopener">how it works</a>, with a lab to count for yourself.'
+)
 EMBED = "Show this page in your own course: choose where, copy the text, and paste it there."
 ELSEWHERE = "https://example.org/"
 """The address of this page in a snippet, if the browser does not say it."""
@@ -76,14 +79,16 @@ def build_learn_tab(tabs: gr.Tabs) -> None:
     recordings = [(one.title, one.page) for one in entries() if one.name]
     start = [*lessons, *recordings][0][1]
     with gr.Column(elem_classes="learn"):
-        markup(f'<p class="said">{WHAT}</p>')
-        lesson = gr.Radio(lessons, value=start, label="Lessons", elem_id="learn-lessons")
+        lesson = gr.Radio(
+            lessons, value=start, label="Lessons", show_label=False, container=False, elem_id="learn-lessons"
+        )
         with gr.Row(elem_classes="learn-tools", equal_height=False):
+            markup(f"<p>{WHAT}</p>", "learn-what")
+            play = gr.Button("Open in Play", interactive=False, elem_id="learn-play", min_width=0)
             recording = gr.Dropdown(
                 recordings, value=None, label="Recorded decodes", filterable=False, elem_id="learn-recordings",
                 min_width=0,
             )  # fmt: skip
-            play = gr.Button("Open in Play", interactive=False, elem_id="learn-play", min_width=0)
         staged = markup(stage(start), "learn-stage")
         with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
             markup(f'<p class="said">{EMBED}</p>')

@@ -30,7 +30,7 @@ LOCAL = ("", "127.0.0.1", "localhost", "::1")
 BEFORE_IT = ("SPACE_ID", "GRADIO_ROOT_PATH", "FORWARDED_ALLOW_IPS")
 """Settings that mean that another server stands in front of the page."""
 HIGHEST_PORT = 65_535
-ELSEWHERE = ("target", "draft", "device_map", "pairs")
+ELSEWHERE = ("target", "draft", "device_map", "pairs", "examples")
 """Settings that the command ``page`` reads as defaults of its flags."""
 
 

@@ -61,7 +61,7 @@ async function decode() {
   if (end.kind === "stopped") return "Stopped.";
   DsbdPage.showLive({whole: end.trace});
   const {seconds} = end.trace.result.stats;
-  const took = seconds < 0.1 ? "under 0.1 s" : `${seconds.toFixed(1)} s`;
+  const took = seconds < 1 ? `${Math.round(1000 * seconds)} ms` : `${seconds.toFixed(1)} s`;
   return `Decoded in this browser: ${progress()}, ${took}.`;
 }
 

@@ -145,8 +145,12 @@ globalThis.DsbdPage = (() => {
         const height = Math.max(LOW_FRAME + 4, Math.ceil(body.getBoundingClientRect().height) + 4);
         frame.style.height = wide ? `${height}px` : "";
       };
-      new frame.contentWindow.ResizeObserver(fit).observe(body);
-      fit();
+      let soon = 0; // while the page is drawn its height swings
+      const wait = () => {
+        clearTimeout(soon);
+        soon = setTimeout(fit, 150);
+      };
+      new frame.contentWindow.ResizeObserver(wait).observe(body);
     },
     {capture: true},
   );

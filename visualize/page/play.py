@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -17,7 +17,7 @@ import gradio as gr
 from dsbd.errors import DsbdError
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
-from dsbd.util import SMOLLM2, asset_path
+from dsbd.util import SMOLLM2
 from visualize import decode_figure, forest_figure
 from visualize.theme import Theme
 
@@ -28,6 +28,7 @@ from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
 from .race_markup import RECORDED, describe_recorded, paying_points
+from .recordings import examples_of, recorded, title_of
 from .runner import Pairs, Runner
 
 RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 1}
@@ -64,22 +65,9 @@ class Form:
         return [self.prompt, self.method, *self.fields]
 
 
-@lru_cache(maxsize=1)
-def recorded() -> dict[str, Trace]:
-    """Return the bundled recordings by name."""
-    paths = sorted(asset_path("traces").glob("*.gz"), key=lambda path: int(path.name.partition("-")[0]))
-    return {path.name.removesuffix(".json.gz"): Trace.load(path) for path in paths}
-
-
-def title_of(name: str) -> str:
-    """Return a recording as a visitor reads it: ``4-cover-nodes`` is *Cover nodes*."""
-    words = name.partition("-")[2].replace("-", " ")
-    return words[:1].upper() + words[1:]
-
-
 def build_play_tab(runner: Runner, page: gr.Blocks) -> Form:
     """Build the tab; returns its form, whose settings Race shares."""
-    traces, pair = recorded(), runner.pairs.first
+    traces, pair = recorded() | runner.pairs.recordings, runner.pairs.first
     own = [name for name, trace in traces.items() if trace.models.target.id == runner.pairs.target(pair)]
     own.sort(key=lambda name: traces[name].settings.min_width < traces[name].settings.max_width)  # first what is exact
     with gr.Column(elem_classes="workbench main play"):
@@ -90,7 +78,7 @@ def build_play_tab(runner: Runner, page: gr.Blocks) -> Form:
     last = gr.State(None)
     parts = {"stage": stage, "note": form.note, "problem": problem, "run": form.run, "stop": form.stop, "last": last}
     _wire_run(runner, form, parts)
-    _wire_form(runner.pairs, form, stage)
+    _wire_form(runner.pairs, form, stage, traces)
     _wire_link(runner, form, page, problem)
     _wire_plots(plots, last, traces)
     return form
@@ -98,7 +86,7 @@ def build_play_tab(runner: Runner, page: gr.Blocks) -> Form:
 
 def _build_form(runner: Runner, has_recording: bool) -> Form:
     pairs, shown = runner.pairs, fields.SHOWN
-    settings, examples = fields.preset("exact", pairs.first), fields.examples_for(pairs.first)
+    settings, examples = fields.preset("exact", pairs.first), examples_of(pairs, pairs.first)
     with gr.Row(elem_classes="pair-line", equal_height=False):
         pair = gr.Radio(
             [(pairs.title(name), name) for name in pairs.names], value=pairs.first, label="Models", show_label=False,
@@ -148,13 +136,13 @@ def _placeholder(pair: str) -> str:
 def _build_stage(runner: Runner, traces: dict[str, Trace], opening: str) -> gr.HTML:
     """The answer, and the forest below it; the script knows the form and all recordings, of which one opens it."""
     pairs = runner.pairs
-    prompt = fields.as_prompt(pairs.first, next(iter(fields.examples_for(pairs.first).values())))
+    prompt = fields.as_prompt(pairs.first, next(iter(examples_of(pairs, pairs.first).values())))
     costs = None if IS_LENT else measure_costs(pairs.get(pairs.first), prompt)
     facts = fields.form_facts() | {
         "recorded": [_recording(name, trace) for name, trace in traces.items()],
         "presets": {one: {name: _filled(fields.preset(name, one)) for name in fields.PRESETS} for one in pairs.names},
         "temperatures": {pair: fields.preset("exact", pair).temperature for pair in pairs.names},
-        "examples": {pair: list(fields.examples_for(pair).values()) for pair in pairs.names},
+        "examples": {pair: list(examples_of(pairs, pair).values()) for pair in pairs.names},
         "targets": {pair: pairs.target(pair) for pair in pairs.names},
         "raced": {pairs.target(pair): describe_recorded(pair) for pair in pairs.names if pair in RECORDED},
         "costs": {pairs.target(pairs.first): costs and costs._asdict()},
@@ -213,7 +201,7 @@ def _note(has_recording: bool) -> str:
     return RECORDED_NOTE if has_recording else "Press Run."
 
 
-def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML) -> None:
+def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML, traces: dict[str, Trace]) -> None:
     """Examples belong to the pair, fields to the method."""
 
     def show_fields(method: Any) -> Frame:
@@ -221,8 +209,8 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML) -> None:
         return {control: gr.update(visible=fields.is_read(method, name)) for name, control in named}
 
     def show_pair(pair: Any) -> Frame:
-        has_recording = any(trace.models.target.id == pairs.target(pair) for trace in recorded().values())
-        named = zip(form.examples, fields.examples_for(pair), strict=True)
+        has_recording = any(trace.models.target.id == pairs.target(pair) for trace in traces.values())
+        named = zip(form.examples, examples_of(pairs, pair), strict=True)
         return {
             form.description: _description(pairs, pair),
             form.note: _note(has_recording),

@@ -26,7 +26,7 @@ function mount(race) {
     race.style.setProperty("--race-at", now);
     race.classList.toggle("race-finished", now >= 1);
     scrub.value = Math.round(1000 * now);
-    const seconds = `${(whole * now).toFixed(2)} s`;
+    const seconds = whole < 1 ? `${Math.round(1000 * whole * now)} ms` : `${(whole * now).toFixed(1)} s`;
     clock.textContent = seconds;
     scrub.setAttribute("aria-valuetext", seconds);
     for (const lane of lanes) {

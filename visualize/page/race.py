@@ -19,12 +19,13 @@ from visualize import pareto_figure
 from visualize.files import TEMPLATES
 from visualize.race import label_of
 
-from .form import SQL, as_prompt, examples_for, settings_of
+from .form import SQL, as_prompt, settings_of
 from .frames import READY
 from .limits import check_prompt
 from .parts import PRIVATE, alert, markup, scripted, sentence
 from .play import BEGIN, KEEP, RUN, Form
 from .race_markup import RECORDED, race_markup, recorded_race, task_of
+from .recordings import examples_of
 from .runner import Runner
 
 START = ("sampling", "beam_sampling", "speculative", "dsbd:exact", "dsbd")
@@ -51,6 +52,7 @@ OTHERS = "Every other setting is that of the Play tab; seeds count up from run t
 def build_race_tab(runner: Runner, form: Form) -> None:
     """Build the tab; it takes pair and settings from the form of Play."""
     limits, pair = runner.limits, runner.pairs.first
+    prompts = [*examples_of(runner.pairs, pair).values()]
     stage, figure, note = opening(pair)
     is_task = pair == SQL
     with gr.Column(elem_classes="workbench race-bench"), gr.Column(elem_classes="main", min_width=320):
@@ -60,7 +62,7 @@ def build_race_tab(runner: Runner, form: Form) -> None:
                     SOURCES, value="task" if is_task else "prompt", show_label=False, elem_id="race-source"
                 )
                 prompt = gr.Textbox(
-                    next(iter(examples_for(pair).values())), label="Prompt", show_label=False, container=False,
+                    prompts[0], label="Prompt", show_label=False, container=False,
                     placeholder="Write how a text begins; of several questions, one a line", lines=1, max_lines=6,
                     visible=not is_task, elem_id="race-prompt",
                 )  # fmt: skip
@@ -94,7 +96,7 @@ def build_race_tab(runner: Runner, form: Form) -> None:
     recorded.input(opening, recorded, [staged, scatter, notice], queue=False, **PRIVATE)
 
     def change_pair(pair: Any) -> list[Any]:
-        start = next(iter(examples_for(pair).values()))
+        start = next(iter(examples_of(runner.pairs, pair).values()))
         return ["task" if pair == SQL else "prompt", start, pair if pair in RECORDED else None, *opening(pair)]
 
     form.pair.input(change_pair, form.pair, [source, prompt, recorded, staged, scatter, notice], queue=False, **PRIVATE)

@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from itertools import count
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from dsbd.api import DecodeRequest
 from dsbd.errors import DsbdError, PairError, StoppedError
-from dsbd.models.loading import BUNDLED, WITH_MEMORY, load_pair
+from dsbd.models.loading import BUNDLED, WITH_MEMORY, display_name, load_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import IterationRecord
@@ -55,20 +54,16 @@ BETWEEN = "+"
 """Stands between target and draft in the name of a pair."""
 
 
-def model_name(model: str) -> str:
-    """Return a model's name as a visitor reads it: only the last part of a folder on this machine."""
-    return PurePath(model).name if PurePath(model).is_absolute() else model
-
-
 class Pairs:
     """The pairs of the host, by name: ``bundled:sql``, ``TARGET`` or ``TARGET+DRAFT``; the first is the page's own.
 
     A pair is loaded when somebody uses it, and the least recently used one goes if there are too many. ``tip`` is
-    markup that stands where a pair is chosen.
+    markup that stands where a pair is chosen, and ``recordings`` are the host's own, by name.
     """
 
     def __init__(self, names: Sequence[str], most: int = 2, tip: str = "", **how: Any) -> None:
         self.names, self.tip = tuple(dict.fromkeys(names)), tip
+        self.recordings: dict[str, Trace] = {}
         self._loaded: OrderedDict[str, Pair] = OrderedDict()
         self._most, self._how, self._lock = most, how, threading.RLock()
 
@@ -79,11 +74,11 @@ class Pairs:
 
     def title(self, name: str) -> str:
         """Return a pair as a visitor reads it."""
-        return TITLES.get(name) or " + ".join(map(model_name, name.split(BETWEEN)))
+        return TITLES.get(name) or " + ".join(map(display_name, name.split(BETWEEN)))
 
     def target(self, name: str) -> str:
         """Return what traces call the target model of a pair."""
-        return TARGETS.get(name) or name.split(BETWEEN)[0]
+        return TARGETS.get(name) or display_name(name.split(BETWEEN)[0])
 
     def check(self, name: Any) -> str:
         """Return the name. Raises: PairError: the host does not offer such a pair."""

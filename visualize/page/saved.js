@@ -33,7 +33,8 @@ export class SavedDecodes {
   /* The recording of a preset, else the first one, of a prompt or of the whole pair. */
   recordingOf(target, preset = "exact", prompt = null) {
     const {presetOf, typedIn} = globalThis.DsbdPage;
-    const fits = (one) => one.target === target && (prompt === null || typedIn(one.prompt, this.facts) === prompt);
+    const typed = (text) => typedIn(text, this.facts);
+    const fits = (one) => one.target === target && (prompt === null || typed(one.prompt) === typed(prompt));
     const recordings = this.facts.recorded.filter(fits);
     return recordings.find(({settings}) => presetOf(settings) === preset) ?? recordings[0];
   }

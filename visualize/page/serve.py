@@ -6,7 +6,7 @@ import importlib.util
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
@@ -52,12 +52,15 @@ def serve(options: argparse.Namespace) -> None:
 
         with needs("page"):
             from .page import build_page
+            from .recordings import load_own
             from .runner import Pairs, Runner, set_up_log
 
         set_up_log(limits.log)
         how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
         tip = TIP if private and not fetched() else ""
         pairs = Pairs(pairs_of(options), limits.max_loaded_pairs, tip, **how)
+        folders = listed(options.examples)
+        pairs.recordings = load_own(folders, pairs)
         pairs.get(pairs.first, say)
         say("putting the page together")
         runner = Runner(pairs, limits)
@@ -65,11 +68,16 @@ def serve(options: argparse.Namespace) -> None:
     try:
         page.launch(
             server_name=listens or "127.0.0.1", server_port=port, share=options.share,
-            **launch_options(runner, private),
+            **launch_options(runner, private, folders),
         )  # fmt: skip
     except OSError as error:
         reason = f"port {port} is taken" if "empty port" in str(error) else str(error)
         raise PageError(f"the page cannot be served: {reason}; choose another --port or --host") from None
+
+
+def listed(text: str | None) -> list[str]:
+    """Return the parts of a list with commas."""
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
 def pairs_of(options: argparse.Namespace) -> list[str]:
@@ -79,8 +87,7 @@ def pairs_of(options: argparse.Namespace) -> list[str]:
     from .runner import BETWEEN, TITLES
 
     own = [] if options.target is None else [BETWEEN.join(filter(None, (options.target, options.draft)))]
-    named = [name.strip() for name in (options.pairs or "").split(",") if name.strip()]
-    return [*own, *(named or (name for name in TITLES if name != SMOLLM2 or fetched()))]
+    return [*own, *(listed(options.pairs) or (name for name in TITLES if name != SMOLLM2 or fetched()))]
 
 
 @contextmanager
@@ -131,8 +138,11 @@ def waiting_page(host: str, port: int | None) -> Iterator[tuple[int, Callable[[s
         server.server_close()
 
 
-def launch_options(runner: Any, private: bool = False) -> dict[str, Any]:
-    """Return arguments of ``Blocks.launch``; a private page answers to names of this machine only."""
+def launch_options(runner: Any, private: bool = False, folders: Sequence[str] = ()) -> dict[str, Any]:
+    """Return arguments of ``Blocks.launch``; a private page answers to names of this machine only.
+
+    ``folders`` hold the host's own recordings.
+    """
     from visualize import viewer_assets
 
     from .front import HeadMiddleware
@@ -147,7 +157,7 @@ def launch_options(runner: Any, private: bool = False) -> dict[str, Any]:
     head = Middleware(HeadMiddleware, root_path=root, title=TITLE, style="".join(sheets))
     return {
         "theme": page_theme(),
-        "app_kwargs": {"routes": routes(runner), "middleware": [guard, head]},
+        "app_kwargs": {"routes": routes(runner, folders), "middleware": [guard, head]},
         "mcp_server": runner.limits.mcp,
         "footer_links": [],
         "state_session_capacity": runner.limits.max_visitors,
@@ -157,17 +167,19 @@ def launch_options(runner: Any, private: bool = False) -> dict[str, Any]:
     }
 
 
-def routes(runner: Any) -> list[Route]:
+def routes(runner: Any, folders: Sequence[str] = ()) -> list[Route]:
     """Return what the page serves besides Gradio: its script, recorded traces, lessons, and its health."""
     from .learn import learn_page
     from .middleware import LEARN, OWN
     from .parts import page_script
+    from .recordings import own_paths, paths_of
 
     folder, plotly = Path(__file__).parent, f"{resources.files('plotly')}/package_data/plotly.min.js"
+    traces = paths_of(asset_path("traces")) | own_paths(folders)
 
     def trace(request: Request) -> Response:
-        file = asset_path("traces") / f"{request.path_params['name']}.json.gz"
-        if file not in asset_path("traces").glob("*.json.gz"):
+        file = traces.get(request.path_params["name"])
+        if file is None:
             return PlainTextResponse("There is no such recording.", 404)
         return FileResponse(file, media_type="application/gzip")
 
@@ -188,7 +200,7 @@ def _empty_page() -> str:
     from visualize.pages.document import packed_json
     from visualize.pages.site import html_page
 
-    from .play import recorded
+    from .recordings import recorded
 
     trace = next(iter(recorded().values()))
     page = html_page(trace, place="PLACE-OF-THE-READER", home="HOME-OF-THE-READER")
