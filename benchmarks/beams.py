@@ -1,15 +1,14 @@
-"""Why beams, and does the width pay: decodes of many settings, with their answers, passes and processor time.
+"""Why beams, and does the width pay: many settings answer the same questions, and their passes are counted.
 
     python -m benchmarks.beams why --temperatures 0.3,1 --output why.jsonl
-    OMP_NUM_THREADS=1 python -m benchmarks.beams width --limit 40 --only "alone|fixed" --output fixed.jsonl
-    OMP_NUM_THREADS=1 python -m benchmarks.beams width --limit 100 --only "alone|to" --output dynamic.jsonl
-    OMP_NUM_THREADS=1 python -m benchmarks.beams width --pair stories --task stories --limit 20 --depths 2,4
-    python -m benchmarks.beams memory
+    OMP_NUM_THREADS=1 python -m benchmarks.beams width --limit 120 --only "alone|to" --output width.jsonl
+    OMP_NUM_THREADS=1 python -m benchmarks.beams width --limit 30 --only "distinct.*(alone|fixed)" --depths 1,2,4
+    OMP_NUM_THREADS=1 python -m benchmarks.beams width --pair stories --task stories --limit 24 --depths 2,4
 
-*why*: one sample, the likeliest and the majority of n, beams. *width*: widths that are fixed, alone and with guesses,
-and widths that vary; how often a layer of the forest goes on, by depth and position. Speed is layers per second of
-processor time, the whole call: on one thread other programs change it little. *memory*: bytes of the cache behind 2,000
-tokens (SmolLM2). With ``--output`` a run that was ended goes on; questions that all systems answered are counted.
+*why*: one sample, the likeliest and the majority of n, beams with replacement (equal) and without (distinct). *width*:
+widths that are fixed, alone and with guesses, and widths that vary; then how often a layer of the forest goes on, by
+depth and by position. Speed is layers per second of processor time, the whole call: on one thread other programs change
+it little. With ``--output`` a run that was ended goes on; questions that all systems answered are counted.
 """
 
 import argparse
@@ -17,10 +16,8 @@ import re
 import statistics
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -28,11 +25,10 @@ import numpy as np
 import torch
 
 import dsbd
-from benchmarks.eight_bits import opened, scored
+from benchmarks.eight_bits import pass_times
 from dsbd.bench.benchmark import Benchmark, Turn, make_benchmark, run_benchmark
-from dsbd.bench.measure import as_shipped, run_transformers
 from dsbd.bench.record_file import RecordFile
-from dsbd.bench.records import Mean, Run, to_plain
+from dsbd.bench.records import Run, to_plain
 from dsbd.bench.report import run_of
 from dsbd.bench.sql import run_query
 from dsbd.bench.statistics import NONE, clustered_perplexity, clustered_rate, paired_difference
@@ -47,11 +43,12 @@ from dsbd.settings import DecodingSettings
 from dsbd.util import BUNDLED_PAIRS, SMOLLM2, ProgressLine, asset_path
 
 WIDTHS, SAMPLES = (2, 4, 8), 8
-SIZES, ROUNDS = (1, 2, 4, 8, 16, 32, 64), 30
-"""Tokens of the passes whose costs are measured, and how often."""
-MEMORY_WIDTHS, PROMPT_TOKENS = (4, 8, 16), 2000
-BY_POSITION, FEWEST = 8, 30
-"""Tokens of a text that are counted together, and layers of which a share is shown."""
+KINDS = {"equal": True, "distinct": False}
+"""Of beams, and whether they are drawn with replacement."""
+SIZES = (1, 2, 4, 8, 16, 32, 64)
+"""Tokens of the passes whose costs are measured."""
+TOGETHER, FEWEST = 8, 30
+"""Positions that are counted together, and layers from which on a share is printed."""
 LIBRARY = asset_path("tasks/sql") / "databases" / "library.sqlite"
 Vote = Callable[[str], Any]
 Decode = tuple[Run, dict[str, Any]]
@@ -59,12 +56,12 @@ Decode = tuple[Run, dict[str, Any]]
 
 
 class Counts(Observer):
-    """The passes of a decode, the beams that its layers kept, and its processor time."""
+    """The passes of a decode (tokens, layers, draft layers), the beams that it kept, and its processor time."""
 
     reads_seconds = False
 
     def __init__(self) -> None:
-        self.passes, self.draft_passes = list[tuple[int, int, int]](), list[int]()
+        self.passes = list[tuple[int, int, int]]()
         self.distinct = self.drawn = 0
         self.processor_seconds = 0.0
 
@@ -72,35 +69,33 @@ class Counts(Observer):
         self._start = time.process_time()
 
     def on_iteration(self, iteration: Iteration) -> None:
-        beams, depth = len(iteration.input_beams), len(iteration.drafted)
-        self.passes.append((beams + len(iteration.slots), len(iteration.layers), depth))
-        self.draft_passes += [beams, *map(len, iteration.drafts)][:depth]
+        tokens = len(iteration.input_beams) + len(iteration.slots)
+        self.passes.append((tokens, len(iteration.layers), len(iteration.drafted)))
         self.distinct += sum(len(layer.beams) for layer in iteration.layers)
         self.drawn += sum(beam.multiplicity for layer in iteration.layers for beam in layer.beams)
         self.processor_seconds = time.process_time() - self._start
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the counts as plain data."""
         return {name: value for name, value in vars(self).items() if name != "_start"}
 
 
 def why(temperatures: Sequence[float]) -> dict[str, dict[str, Any]]:
-    """Return the settings of samples, of beams with (equal) and without replacement (distinct), and of searches."""
+    """Return the settings of samples, beams and searches, by name."""
     chosen: dict[str, dict[str, Any]] = {"greedy": {"method": "greedy"}}
     chosen |= {f"beam search {width}": {"method": "beam_search", "num_beams": width} for width in WIDTHS}
     for heat in temperatures:
         for seed in range(SAMPLES):
             chosen[f"T {heat:g} sample {seed}"] = {"method": "sampling", "seed": seed, "temperature": heat}
-        for width, (kind, replacement) in product(WIDTHS, (("equal", True), ("distinct", False))):
+        for width, (kind, replacement) in product(WIDTHS, KINDS.items()):
             own = {"method": "beam_sampling", "num_beams": width, "replacement": replacement, "temperature": heat}
             chosen[f"T {heat:g} {kind} {width}"] = own
     return chosen
 
 
 def width(temperatures: Sequence[float], depths: Sequence[int]) -> dict[str, dict[str, Any]]:
-    """Return the settings of fixed widths, alone and with each kind of forest, and of widths that vary."""
+    """Return the settings of fixed widths, alone and with each kind of forest, and of widths that vary, by name."""
     chosen: dict[str, dict[str, Any]] = {}
-    for heat, (kind, replacement) in product(temperatures, (("equal", True), ("distinct", False))):
+    for heat, (kind, replacement) in product(temperatures, KINDS.items()):
         start, own = f"T {heat:g} {kind}", {"temperature": heat, "replacement": replacement}
         for beams in WIDTHS:
             chosen[f"{start} {beams} alone"] = own | {"method": "beam_sampling", "num_beams": beams}
@@ -133,35 +128,37 @@ def run(pair: Pair, benchmark: Benchmark, path: str | None) -> dict[str, list[De
                     decodes.append((one, own))
                     file.append({"record": "decode", **to_plain(one), "counts": own})
     answered = Counter(one.question for one, _ in decodes)
-    complete = [decode for decode in decodes if answered[decode[0].question] == len(benchmark.systems)]
-    return {name: own for name in (each.name for each in benchmark.systems)
-            if (own := [decode for decode in complete if decode[0].system == name])}  # fmt: skip
+    by_system: dict[str, list[Decode]] = {one.name: [] for one in benchmark.systems}
+    for one, own in decodes:
+        if answered[one.question] == len(by_system):
+            by_system[one.system].append((one, own))
+    return by_system
 
 
 def voted(samples: Sequence[Run], vote: Vote | None = None) -> Run:
     """Return the likeliest sample per token; with a vote, of those whose answer most samples have.
 
-    An answer of which the vote is None counts only where all are; of equally many the likeliest one wins.
+    Where the vote is None an answer has no voice; of equally many the likeliest wins.
     """
     ranked = sorted(samples, key=lambda one: one.perplexity)
     ballots = [None if vote is None else vote(one.answer) for one in ranked]
-    count = Counter(own for own in ballots if own is not None)
+    count = Counter(one for one in ballots if one is not None)
     return ranked[ballots.index(count.most_common(1)[0][0])] if count else ranked[0]
 
 
 def text_of(answer: str) -> str:
-    """Return an answer with single spaces, to vote for."""
+    """Return what a vote for texts counts."""
     return " ".join(answer.split())
 
 
 def rows_of(query: str) -> Any:
-    """Return the rows of a query on the bundled database, to vote for; None where it fails."""
+    """Return what a vote for rows counts: those of the bundled database; None where the query fails."""
     with suppress(QueryError):
         return tuple(sorted(map(repr, run_query(LIBRARY, query))))
 
 
 def report_why(decodes: Mapping[str, Sequence[Decode]], is_sql: bool) -> None:
-    """Print right answers, beside one sample and beside the majority of as many samples as there are beams."""
+    """Print right answers beside those of one sample, of the majority of as many, and of as many equal beams."""
     runs = {name: [one for one, _ in own] for name, own in decodes.items()}
     rows = {name: own for name, own in runs.items() if " sample " not in name}
     votes: dict[str, Vote | None] = {"likeliest of": None, "majority of": text_of}
@@ -172,89 +169,63 @@ def report_why(decodes: Mapping[str, Sequence[Decode]], is_sql: bool) -> None:
         for (name, vote), count in product(votes.items(), WIDTHS):
             groups = [samples[first : first + count] for first in range(0, SAMPLES, count)]
             rows[f"{start}{name} {count}"] = [voted(own, vote) for one in groups for own in zip(*one, strict=True)]
-    print("| system | right, % | minus one sample | minus the majority of as many |\n|" + " --- |" * 4)
+    print("| system | right, % | minus a sample | minus the majority | minus equal beams |\n|" + " --- |" * 5)
     for name, own in sorted(rows.items()):
-        start, number = re.match(r"T \S+ |", name)[0], name.split()[-1]
-        others = (f"{start}sample", f"{start}majority of {number}")
-        cells = [NONE if other == name or other not in rows else difference(own, rows[other]) for other in others]
-        print(f"| {name} | {right(own)} | {' | '.join(cells)} |")
+        start, number = name[: re.match(r"T \S+ |", name).end()], name.split()[-1]
+        others = (rows.get(f"{start}{other}") for other in ("sample", f"majority of {number}", f"equal {number}"))
+        print(f"| {name} | {right(own)} | {' | '.join(right(own, other) if other else NONE for other in others)} |")
 
 
-def scores_of(runs: Iterable[Run]) -> dict[str, float]:
-    """Return the mean score of each question."""
+def right(ours: Sequence[Run], theirs: Sequence[Run] | None = None) -> str:
+    """Return the share of right answers, or ours minus theirs, in %, and how many questions each answered better."""
+    clusters = {one.question: one.cluster for one in ours}
+    scores, others = scores_of(ours), scores_of(theirs or ())
+    between = paired_difference(scores, others, clusters)
+    of = between.of if between else clustered_rate([*scores.values()], [*clusters.values()])
+    counts = f": {between.above} better, {between.below} worse" if between else ""
+    ends = "" if of.low is None or of.high is None else f" [{100 * of.low:.1f}, {100 * of.high:.1f}]"
+    return f"{100 * of.mean:.1f}{ends}{counts}"
+
+
+def scores_of(runs: Sequence[Run]) -> dict[str, float]:
+    """Return the mean score of each question; 0 where none is right or wrong."""
     scores = defaultdict[str, list[float]](list)
     for one in runs:
         scores[one.question].append(one.score or 0.0)
     return {question: statistics.fmean(own) for question, own in scores.items()}
 
 
-def right(runs: Sequence[Run]) -> str:
-    """Return the share of right answers, in %."""
-    clusters, scores = {one.question: one.cluster for one in runs}, scores_of(runs)
-    return percent(clustered_rate([*scores.values()], [clusters[question] for question in scores]))
-
-
-def difference(ours: Sequence[Run], theirs: Sequence[Run]) -> str:
-    """Return ours minus theirs in points, and how many questions each answered better."""
-    between = paired_difference(scores_of(ours), scores_of(theirs), {one.question: one.cluster for one in ours})
-    assert between is not None, "all systems answered the same questions"
-    return f"{percent(between.of)}: {between.above} better, {between.below} worse"
-
-
-def percent(of: Mean) -> str:
-    ends = "" if of.low is None or of.high is None else f" [{100 * of.low:.1f}, {100 * of.high:.1f}]"
-    return f"{100 * of.mean:.1f}{ends}"
-
-
-@torch.inference_mode()
-def pass_costs(pair: Pair, prompt: str) -> list[Callable[[Any], Any]]:
-    """Print milliseconds of processor time of a pass over so many tokens, for each model; return them as functions."""
-    ids, costs = pair.encode(prompt), list[Callable[[Any], Any]]()
-    for model in pair.models:
-        state, taken = new_state(model), defaultdict[int, list[float]](list)
-        beam = opened(state, ids)
-        for _, size in product(range(ROUNDS), SIZES):
-            start = time.process_time()
-            scored(state, beam, (ids * max(SIZES))[: size - 1])
-            taken[size].append(1000 * (time.process_time() - start))
-            state.commit([beam])
-        values = [statistics.median(taken[size]) for size in SIZES]
-        print(f"a pass over {SIZES} tokens, ms: {', '.join(f'{one:.2f}' for one in values)}")
-        costs.append(partial(np.interp, xp=SIZES, fp=values))
-    return costs
-
-
-def report_width(decodes: Mapping[str, Sequence[Decode]], costs: Sequence[Callable[[Any], Any]]) -> None:
-    """Print quality and speed: measured, by the costs of passes alone, and as if guesses cost nothing."""
+def report_width(decodes: Mapping[str, Sequence[Decode]], costs: Sequence[float]) -> None:
+    """Print quality and speed; ``costs``: of a pass of the target over so many tokens, for a bound on the speed."""
     columns = ("system", "right, %", "minus four equal beams", "perplexity", "distinct of drawn", "text of beams alone",
-               "layers a pass", "tokens a pass", "x four equal beams", "x own beams", "by passes",
-               "guesses free")  # fmt: skip
+               "layers a pass", "tokens a pass", "x four equal beams", "x own beams", "guesses free")  # fmt: skip
     print(f"| {' | '.join(columns)} |\n|" + " --- |" * len(columns))
     for name, own in decodes.items():
         start, beams = re.match(r"(T \S+ )(\w+ \d+)", name).groups()
-        base, plain = (decodes.get(f"{start}{one} alone") for one in ("equal 4", beams))
+        four, alone = (decodes.get(f"{start}{one} alone") for one in ("equal 4", beams))
         runs, counts = [one for one, _ in own], [each for _, each in own]
         sizes, layers, _ = np.array([one for each in counts for one in each["passes"]]).T
         kept, drawn = (sum(each[which] for each in counts) / layers.sum() for which in ("distinct", "drawn"))
-        ratios, same = [pace(own)[0] / pace(base)[0] if base else np.nan], NONE
-        if plain:
-            ratios += [now / before for now, before in zip(pace(own, costs), pace(plain, costs), strict=True)]
-            same = f"{sum(one.text == other.text for one, (other, _) in zip(runs, plain, strict=True))} of {len(runs)}"
-        print(f"| {name} | {right(runs)} | {difference(runs, [one for one, _ in base]) if base else NONE} | "
-              f"{clustered_perplexity([one.perplexity for one in runs], [one.cluster for one in runs]).mean:.3f} | "
-              f"{kept:.2f} of {drawn:.2f} | {same} | {layers.mean():.2f} | {sizes.mean():.1f} | "
-              f"{' | '.join(f'{one:.2f}' for one in ratios)} |")  # fmt: skip
+        perplexity = clustered_perplexity([one.perplexity for one in runs], [one.cluster for one in runs])
+        same = sum(one.text == other.text for one, (other, _) in zip(runs, alone or (), strict=False))
+        paces = [(pace(own), pace(other), bound(own, costs), bound(other, costs)) if other else None
+                 for other in (four, alone)]  # fmt: skip
+        cells = [right(runs), right(runs, [one for one, _ in four]) if four else NONE, f"{perplexity.mean:.3f}",
+                 f"{kept:.2f} of {drawn:.2f}", f"{same} of {len(runs)}" if alone else NONE, f"{layers.mean():.2f}",
+                 f"{sizes.mean():.1f}", *(f"{one[0] / one[1]:.2f}" if one else NONE for one in paces),
+                 f"{paces[-1][2] / paces[-1][3]:.2f}" if paces[-1] else NONE]  # fmt: skip
+        print(f"| {name} | {' | '.join(cells)} |")
 
 
-def pace(own: Sequence[Decode], costs: Sequence[Callable[[Any], Any]] = ()) -> list[float]:
-    """Return layers per second of processor time; by the costs of all passes, and of those of the target alone."""
-    layers, passes = sum(one.layers for one, _ in own), [one[0] for _, each in own for one in each["passes"]]
-    spent = [sum(each["processor_seconds"] for _, each in own)]
-    if costs:
-        target, *draft = (cost(sizes).sum() for cost, sizes in zip(
-            costs, (passes, [one for _, each in own for one in each["draft_passes"]]), strict=False))  # fmt: skip
-        spent += [target + sum(draft), target]
-    return [layers / one for one in spent]
+def pace(own: Sequence[Decode]) -> float:
+    """Return layers per second of processor time."""
+    return sum(one.layers for one, _ in own) / sum(each["processor_seconds"] for _, each in own)
+
+
+def bound(own: Sequence[Decode], costs: Sequence[float]) -> float:
+    """Return layers per cost of the target's passes, as if guesses and all else cost nothing."""
+    sizes, layers, _ = np.array([one for _, each in own for one in each["passes"]]).T
+    return float(layers.sum() / np.interp(sizes, SIZES, costs).sum())
 
 
 def report_acceptance(decodes: Mapping[str, Sequence[Decode]]) -> None:
@@ -263,9 +234,10 @@ def report_acceptance(decodes: Mapping[str, Sequence[Decode]]) -> None:
         reached, passed = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
         for _, counts in own:
             position = 0
-            for _, layers, depth in counts["passes"]:
-                for index in range(min(layers, depth)):
-                    for place in (("depth", index + 1), ("token", (position + index) // BY_POSITION * BY_POSITION)):
+            for number, (_, layers, depth) in enumerate(counts["passes"], 1):
+                ends = number == len(counts["passes"])  # its last layer ends the decode
+                for index in range(min(layers - ends, depth)):
+                    for place in (("depth", index + 1), ("token", (position + index) // TOGETHER * TOGETHER)):
                         reached[place] += 1
                         passed[place] += index + 1 < layers
                 position += layers
@@ -276,63 +248,26 @@ def report_acceptance(decodes: Mapping[str, Sequence[Decode]]) -> None:
                 print(f"{name}, goes on by {what}: {', '.join(shares)}")
 
 
-def report_memory() -> None:
-    """Print the megabytes of keys and values at the fullest moment, by system and width."""
-    pair = dsbd.load_pair(SMOLLM2)
-    text = (asset_path("chapters") / "oz.txt").read_text(encoding="utf-8")
-    prompt, plain = pair.encode(text, chat=False)[:PROMPT_TOKENS], DecodingSettings(method="beam_sampling")
-    print(f"| MB at widths | {' | '.join(map(str, MEMORY_WIDTHS))} |\n|" + " --- |" * 4)
-    for name in ("equal beams", "distinct beams", "dsbd exact", "transformers"):
-        peaks = list[int]()
-        for beams in MEMORY_WIDTHS:
-            settings = replace(plain, num_beams=beams, replacement=name != "distinct beams")
-            if name == "dsbd exact":
-                settings = DecodingSettings(min_width=beams, max_width=beams, draft_depth=8, draft_width=beams)
-            is_ours = name != "transformers"
-            peaks.append(dsbd.decode(pair, prompt, settings).stats.kv_peak_bytes if is_ours else
-                         peak_of_transformers(pair, prompt, settings))  # fmt: skip
-        print(f"| {name} | {' | '.join(f'{peak / 1e6:.1f}' for peak in peaks)} |", flush=True)
-
-
-def peak_of_transformers(pair: Pair, prompt: Sequence[int], settings: DecodingSettings) -> int:
-    """Return the bytes of the cache of ``transformers`` at its largest."""
-    peaks = list[int]()
-
-    def note(_: Any, __: Any, output: Any) -> None:
-        layers = output.past_key_values.layers
-        peaks.append(sum(one.nbytes for layer in layers for one in (layer.keys, layer.values)))
-
-    handle = pair.target.model.register_forward_hook(note)
-    try:
-        with as_shipped(pair):
-            run_transformers(pair, prompt, "hf_beam_sampling", settings)
-    finally:
-        handle.remove()
-    return max(peaks)
-
-
+@torch.inference_mode()
 def main() -> None:
-    """Run one of the three."""
+    """Run one of the two, and print its tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("what", choices=("why", "width", "memory"))
+    add("what", choices=("why", "width"))
     add("--pair", default="sql", choices=(*BUNDLED_PAIRS, SMOLLM2))
     add("--task", default="sql", help="NAME or NAME=PATH, as for eval --data (sql)")
     add("--limit", type=int, help="questions (all)")
     add("--temperatures", default="1", help="with commas between (1)")
-    add("--depths", default="4,12", help="of forests (4,12)")
+    add("--depths", default="4,12", help="of the forests of width (4,12)")
     add("--only", default="", help="systems whose names this regular expression finds")
     add("--max-new-tokens", type=int, default=64, help="(64)")
-    add("--batch", type=int, default=8, help="decodes at the same time, of why (8)")
+    add("--batch", type=int, default=8, help="decodes of why at the same time (8)")
     add("--output", help="a file for every decode; goes on with it")
     parsed = parser.parse_args()
-    if parsed.what == "memory":
-        report_memory()
-        return
     pair = dsbd.load_pair(parsed.pair if parsed.pair == SMOLLM2 else f"bundled:{parsed.pair}")
     name, _, data = parsed.task.partition("=")
-    task, temperatures = load_task(name, data or None), [*map(float, parsed.temperatures.split(","))]
-    is_why, depths = parsed.what == "why", [*map(int, parsed.depths.split(","))]
+    task, is_why = load_task(name, data or None), parsed.what == "why"
+    temperatures, depths = [*map(float, parsed.temperatures.split(","))], [*map(int, parsed.depths.split(","))]
     sweep = why(temperatures) if is_why else width(temperatures, depths)
     chosen = [System(one, values.get("method", "dsbd"), DecodingSettings(**values))
               for one, values in sweep.items() if re.search(parsed.only, one)]  # fmt: skip
@@ -340,9 +275,12 @@ def main() -> None:
     decodes = run(pair, make_benchmark(pair, chosen, [task], **options), parsed.output)
     if is_why:
         report_why(decodes, name == "sql")
-    else:
-        report_width(decodes, pass_costs(pair, task.questions(1)[0].prompt))
-        report_acceptance(decodes)
+        return
+    ids = pair.encode(task.questions(1)[0].prompt, chat=False)
+    costs = pass_times([new_state(pair.target)], ids * SIZES[-1], SIZES)[0]
+    print(f"a pass of the target over {SIZES} tokens, ms: {', '.join(f'{one:.2f}' for one in costs)}")
+    report_width(decodes, costs)
+    report_acceptance(decodes)
 
 
 if __name__ == "__main__":
