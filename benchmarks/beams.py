@@ -1,6 +1,7 @@
 """Why beams, and does the width pay: many settings answer the same questions, and their passes are counted.
 
     python -m benchmarks.beams why --temperatures 0.3,1 --output why.jsonl
+    python -m benchmarks.beams why --only "greedy|search 4|equal 4|distinct 4|sample [0-3]" --output four.jsonl
     OMP_NUM_THREADS=1 python -m benchmarks.beams width --limit 120 --only "alone|to" --output width.jsonl
     OMP_NUM_THREADS=1 python -m benchmarks.beams width --limit 30 --only "distinct.*(alone|fixed)" --depths 1,2,4
     OMP_NUM_THREADS=1 python -m benchmarks.beams width --pair stories --task stories --limit 24 --depths 2,4
@@ -42,7 +43,7 @@ from dsbd.session import Observer, RunStart
 from dsbd.settings import DecodingSettings
 from dsbd.util import BUNDLED_PAIRS, SMOLLM2, ProgressLine, asset_path
 
-WIDTHS, SAMPLES = (2, 4, 8), 8
+WIDTHS, FIXED, SAMPLES = (2, 4, 8), (1, 2, 3, 4, 8), 8
 KINDS = {"equal": True, "distinct": False}
 """Of beams, and whether they are drawn with replacement."""
 SIZES = (1, 2, 4, 8, 16, 32, 64)
@@ -97,7 +98,7 @@ def width(temperatures: Sequence[float], depths: Sequence[int]) -> dict[str, dic
     chosen: dict[str, dict[str, Any]] = {}
     for heat, (kind, replacement) in product(temperatures, KINDS.items()):
         start, own = f"T {heat:g} {kind}", {"temperature": heat, "replacement": replacement}
-        for beams in WIDTHS:
+        for beams in FIXED:
             chosen[f"{start} {beams} alone"] = own | {"method": "beam_sampling", "num_beams": beams}
             for forest, depth, nodes in product(("coupled", "sampled"), depths, (beams, 2 * beams, 4 * beams)):
                 fixed = {"min_width": beams, "max_width": beams, "forest": forest}
@@ -158,22 +159,26 @@ def rows_of(query: str) -> Any:
 
 
 def report_why(decodes: Mapping[str, Sequence[Decode]], is_sql: bool) -> None:
-    """Print right answers beside those of one sample, of the majority of as many, and of as many equal beams."""
+    """Print right answers beside those of one sample, of votes and beams of as many, and of the greedy text."""
     runs = {name: [one for one, _ in own] for name, own in decodes.items()}
     rows = {name: own for name, own in runs.items() if " sample " not in name}
     votes: dict[str, Vote | None] = {"likeliest of": None, "majority of": text_of}
     votes |= {"majority by rows of": rows_of} if is_sql else {}
     for start in dict.fromkeys(name.partition("sample")[0] for name in runs if " sample " in name):
-        samples = [runs[f"{start}sample {seed}"] for seed in range(SAMPLES)]
+        samples = [own for name, own in runs.items() if name.startswith(f"{start}sample ")]
         rows[f"{start}sample"] = [one for own in samples for one in own]
         for (name, vote), count in product(votes.items(), WIDTHS):
-            groups = [samples[first : first + count] for first in range(0, SAMPLES, count)]
-            rows[f"{start}{name} {count}"] = [voted(own, vote) for one in groups for own in zip(*one, strict=True)]
-    print("| system | right, % | minus a sample | minus the majority | minus equal beams |\n|" + " --- |" * 5)
+            groups = [samples[first : first + count] for first in range(0, len(samples) - count + 1, count)]
+            chosen = [voted(own, vote) for one in groups for own in zip(*one, strict=True)]
+            rows |= {f"{start}{name} {count}": chosen} if chosen else {}
+    others = ("sample", "likeliest of", "majority of", "equal", "greedy")
+    print(f"| system | right, % | minus {' | minus '.join(others)} |\n|" + " --- |" * (2 + len(others)))
     for name, own in sorted(rows.items()):
         start, number = name[: re.match(r"T \S+ |", name).end()], name.split()[-1]
-        others = (rows.get(f"{start}{other}") for other in ("sample", f"majority of {number}", f"equal {number}"))
-        print(f"| {name} | {right(own)} | {' | '.join(right(own, other) if other else NONE for other in others)} |")
+        names = [next((one for one in (other, f"{start}{other}", f"{start}{other} {number}") if one in rows), name)
+                 for other in others]  # fmt: skip
+        cells = [NONE if one == name else right(own, rows[one]) for one in names]
+        print(f"| {name} | {right(own)} | {' | '.join(cells)} |")
 
 
 def right(ours: Sequence[Run], theirs: Sequence[Run] | None = None) -> str:
@@ -196,12 +201,15 @@ def scores_of(runs: Sequence[Run]) -> dict[str, float]:
 
 
 def report_width(decodes: Mapping[str, Sequence[Decode]], costs: Sequence[float]) -> None:
-    """Print quality and speed; ``costs``: of a pass of the target over so many tokens, for a bound on the speed."""
+    """Print quality and speed; ``costs``: of a pass of the target over so many tokens, for a bound on the speed.
+
+    Widths that vary have no beams alone to stand beside.
+    """
     columns = ("system", "right, %", "minus four equal beams", "perplexity", "distinct of drawn", "text of beams alone",
                "layers a pass", "tokens a pass", "x four equal beams", "x own beams", "guesses free")  # fmt: skip
     print(f"| {' | '.join(columns)} |\n|" + " --- |" * len(columns))
     for name, own in decodes.items():
-        start, beams = re.match(r"(T \S+ )(\w+ \d+)", name).groups()
+        start, beams = re.match(r"(T \S+ )(\w+ \d+(?: to)?)", name).groups()
         four, alone = (decodes.get(f"{start}{one} alone") for one in ("equal 4", beams))
         runs, counts = [one for one, _ in own], [each for _, each in own]
         sizes, layers, _ = np.array([one for each in counts for one in each["passes"]]).T
