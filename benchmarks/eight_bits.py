@@ -73,15 +73,15 @@ def distributions(state: DecodingState, ids: Sequence[int]) -> tuple[torch.Tenso
     return torch.stack(after), torch.stack(moved)
 
 
-def pass_times(states: Sequence[DecodingState], ids: Sequence[int]) -> list[list[float]]:
-    """Return median milliseconds by state and size of a pass; all take turns, and the first round warms up."""
+def pass_times(states: Sequence[DecodingState], ids: Sequence[int], sizes: Sequence[int] = PASSES) -> list[list[float]]:
+    """Return median milliseconds of processor time by state and size of a pass, in turn; the first round warms up."""
     beams, rounds = [opened(state, ids[:START]) for state in states], list[list[float]]()
     for _ in range(ROUNDS + 1):
         rounds.append([])
-        for size, (state, beam) in ((size, one) for size in PASSES for one in zip(states, beams, strict=True)):
-            start = time.perf_counter()
+        for size, (state, beam) in ((size, one) for size in sizes for one in zip(states, beams, strict=True)):
+            start = time.process_time()
             scored(state, beam, ids[START : START + size - 1])
-            rounds[-1].append(1000 * (time.perf_counter() - start))
+            rounds[-1].append(1000 * (time.process_time() - start))
             state.commit([beam])
     medians = [statistics.median(times) for times in zip(*rounds[1:], strict=True)]
     return [medians[index :: len(states)] for index in range(len(states))]

@@ -43,6 +43,8 @@ NOT_RUN = {
     ("docs/programs.md", "curl -s"): SERVED,
     ("docs/performance.md", "python -m dsbd bench --max"): "measures for ten minutes",
     ("docs/performance.md", "python -m benchmarks.surrogate"): GPU,
+    ("docs/evaluation.md", "python -m benchmarks.beams"): "measures for half an hour",
+    ("docs/evaluation.md", "tr '"): "reads a long prompt 16 times",
     ("docs/evaluation.md", "python -m dsbd eval"): "measures for half an hour",
 }
 """Blocks that no test runs, by their page and how they begin, and why; their commands of ``dsbd`` are still parsed."""

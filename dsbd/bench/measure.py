@@ -121,8 +121,9 @@ def run_transformers(
     """Run ``transformers.generate``; only a method of one sequence stops at one of ``stop``.
 
     Returns:
-        The returned ids, EOS included; and the tokens that they were decoded to, the forwards of the target, and the
-        seconds until the first of them was over: the prefill.
+        The returned ids, EOS included; and the tokens that they were decoded to, the forwards of the target, the
+        seconds until the first of them was over (the prefill), and the bytes of its cache at its largest (None with
+        an assistant, which has one, too).
 
     Raises:
         SettingsError: temperature is 0, which ``generate`` has only as greedy search, or early_stopping is None.
@@ -145,12 +146,14 @@ def run_transformers(
         drafts = [model.model for model in pair.models[1:]]
         options |= {"assistant_model": drafts[0]} if drafts else {"prompt_lookup_num_tokens": COPIED}
     tokens = torch.tensor([list(prompt_ids)], device=pair.device)
-    ends: list[float] = []
+    ends, bytes_kept = list[float](), [0]
 
-    def note_end(*_: Any) -> None:
+    def note_end(_: Any, __: Any, output: Any) -> None:
         if not ends:
             synchronise(pair.device)
         ends.append(time.perf_counter())
+        layers = getattr(output.past_key_values, "layers", ())
+        bytes_kept.append(sum(one.keys.nbytes + one.values.nbytes for one in layers))
 
     handle = pair.target.model.register_forward_hook(note_end)
     try:
@@ -162,7 +165,9 @@ def run_transformers(
         handle.remove()
     token_ids = trimmed(output[0, len(prompt_ids) :].tolist(), pair)
     layers = len(token_ids) if method == "hf_assisted" else len(ends)
-    return token_ids, {"layers": layers, "target_calls": len(ends), "prefill_seconds": ends[0] - start}
+    peak = None if "assistant_model" in options else max(bytes_kept) or None
+    counts = {"target_calls": len(ends), "prefill_seconds": ends[0] - start, "kv_peak_bytes": peak}
+    return token_ids, {"layers": layers, **counts}
 
 
 @contextmanager

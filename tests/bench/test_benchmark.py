@@ -103,7 +103,9 @@ def test_figures_of_every_method_are_those_of_the_decode_that_was_asked_for():
 
 
 def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
-    """Catches our attention measured as theirs, a setting that is not passed on, and padding that counts as text."""
+    """Catches our attention measured as theirs, a setting that is not passed on, padding that counts as text, and the
+    cache of one beam counted as that of all.
+    """
     pair, seen = load_pair(toy_folders["target"], toy_folders["draft"], "cpu", "float32"), []
     pair.target.model.register_forward_hook(lambda model, *_: seen.append(model.config._attn_implementation))
     values = {"max_new_tokens": 5, "temperature": 0.8, "top_k": 7, "early_stopping": True}
@@ -113,6 +115,8 @@ def test_transformers_generates_as_shipped_and_as_by_hand(toy_folders):
     assert seen[:5] == ["sdpa"] * 5
     assert seen[-1] == PACKED  # quality is judged by the same forward for all
     ids = torch.tensor([pair.encode("Once")])
+    token_bytes = sum(shape.slot_bytes for shape in pair.target.layer_shapes)
+    assert figures["kv_peak_bytes"] == 4 * (ids.shape[1] + 4) * token_bytes  # four beams; the fifth token is not read
     torch.manual_seed(0)
     by_hand = pair.target.model.generate(
         ids, attention_mask=torch.ones_like(ids), do_sample=True, num_beams=4, num_return_sequences=4,

@@ -1,8 +1,10 @@
-"""Each planted fault still has its place, and its program tells caught from missed."""
+"""Each planted fault still has its place, and its program tells caught from missed; the votes of benchmarks.beams."""
 
 import pytest
 
+from benchmarks.beams import text_of, voted
 from benchmarks.planted_faults import FAULTS, ROOT, Fault, is_caught, planted, suite_of
+from tests.bench.made_up import made_up_run
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
@@ -29,3 +31,25 @@ def test_a_fault_is_caught_or_missed(tmp_path, new, caught):
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
     assert is_caught(Fault("dsbd/verification/sign.py", "number > 0", new), tmp_path) is caught
     assert file.read_text().count("number > 0") == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "perplexities", "by_text", "by_rows"),
+    [
+        ("a,a,b", (3.0, 2.0, 1.0), 1, 1),
+        ("a,b,c", (2.0, 3.0, 1.0), 2, 2),
+        ("a ,a,b", (2.0, 3.0, 1.0), 0, 0),
+        ("a,A,b", (2.0, 3.0, 1.0), 2, 0),
+        ("bad,bad,b", (1.0, 2.0, 3.0), 0, 2),
+        ("bad,bad,bad", (2.0, 1.0, 3.0), 1, 1),
+    ],
+)
+def test_a_vote_takes_the_likeliest_of_the_most(answers, perplexities, by_text, by_rows):
+    """Catches a vote for the first or the likeliest of all, for a query that fails, and spaces that make a text."""
+    samples = [
+        made_up_run("sampling", answer=answer, perplexity=one)
+        for answer, one in zip(answers.split(","), perplexities, strict=True)
+    ]
+    assert voted(samples).perplexity == 1.0
+    assert samples.index(voted(samples, text_of)) == by_text
+    assert samples.index(voted(samples, {"a": 1, "a ": 1, "A": 1, "b": 2, "c": 3}.get)) == by_rows
