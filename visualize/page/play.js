@@ -199,6 +199,13 @@ const STAYS = {__type__: "update"};
 DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value ?? STAYS);
 DsbdPage.fitting = (method, ...values) =>
   DsbdPage.presetOf(Object.fromEntries([["method", method], ...facts.fields.map((one, at) => [one, values[at]])]));
+/* Distinct beams are drawn by the noise, too, where the width is fixed: the same seed, the same text. */
+DsbdPage.guesses = (method, ...values) => {
+  const of = (name) => values[facts.fields.indexOf(name)];
+  const [forest, usual] = [of("forest"), facts.defaults.forest];
+  if (of("replacement")) return forest === "coupled" ? usual : forest;
+  return forest === usual && method === "dsbd" && of("min_width") === of("max_width") ? "coupled" : forest;
+};
 DsbdPage.begin = (chosen, pair) => {
   const preset = chosen ?? "exact";
   const [prompt] = facts.examples[pair];
