@@ -128,7 +128,7 @@ function ownPoint(trace, ratio) {
   return ratio ? [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}] : [];
 }
 
-/* What beams that differ cost in this decode: "Distinct beams: 1.7 tokens from a pass of 11 ms; alone, 1 from 3.4 ms." */
+/* What distinct beams cost in this decode: "1.7 tokens from a pass of 11 ms; alone, 1 from 3.4 ms." */
 export function distinct({settings, iterations}, costs, {turns}) {
   if (settings.method !== "dsbd" || settings.replacement || !iterations.length) return "";
   const layers = iterations.reduce((sum, one) => sum + one.layers.length, 0) / iterations.length;
