@@ -48,6 +48,8 @@ export class Answer {
     const isTried = trace.iterations.some(({trials}) => trials.length);
     this.find("[data-do=why]").hidden = !isExact || !isTried;
     const isText = !isChat && typedIn(text.prompt, this.facts) === text.prompt; // a question stands above its answer
+    const box = this.find(".answer-text");
+    box.style.minHeight = isLive ? `${box.offsetHeight}px` : ""; // what stands below it stays where it is
     const line = this.find(".running-line");
     line.replaceChildren(...this.pieces(text, isText, settled, isLive));
     if (isLive) line.scrollTop = line.scrollHeight;

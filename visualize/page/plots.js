@@ -34,13 +34,19 @@ DsbdPage.follow(props, watch, async (message, figures) => {
     mount.append(figure);
     const still = {...layout, autosize: true, dragmode: false};
     await Plotly.newPlot(figure, {data, layout: still, frames, config: {...CONFIG, ...wayBack(Plotly, layout)}});
-    figure.addEventListener("wheel", (event) => figure.layout.dragmode || event.stopPropagation(), true);
+    for (const kind of ["wheel", "touchstart"]) figure.addEventListener(kind, leave, {capture: true, passive: true});
     figure.on("plotly_click", ({points}) => {
       const [iteration, node] = points[0].customdata ?? [];
       if (iteration !== undefined) DsbdPage.goTo({it: iteration, step: Infinity, node});
     });
   }
 });
+
+/* Plotly would keep the page from scrolling. */
+function leave(event) {
+  const isStill = !event.currentTarget.layout.dragmode;
+  if (isStill && event.target.closest(".draglayer")) event.stopPropagation();
+}
 
 function wayBack(Plotly, {xaxis, yaxis}) {
   const whole = {"xaxis.range": [...xaxis.range], "yaxis.range": [...yaxis.range], dragmode: false};

@@ -42,7 +42,10 @@ export class Second {
       [this.own, shown],
       [this.other, this.decode],
     ]) {
-      place.querySelector(".figures").textContent = `${this.saved.nameOf(decode)}: ${figuresOf(decode.trace)}`;
+      const name = this.saved.nameOf(decode);
+      const figures = place.querySelector(".figures");
+      figures.textContent = `${name.split(":")[0]}: ${figuresOf(decode.trace)}`;
+      figures.title = name;
     }
   }
 }
