@@ -48,9 +48,8 @@ export class Answer {
     const isTried = trace.iterations.some(({trials}) => trials.length);
     this.find("[data-do=why]").hidden = !isExact || !isTried;
     const isText = !isChat && typedIn(text.prompt, this.facts) === text.prompt; // a question stands above its answer
-    const box = this.find(".answer-text");
-    box.style.minHeight = isLive ? `${box.offsetHeight}px` : ""; // what stands below it stays where it is
-    const line = this.find(".running-line");
+    const [box, line] = [".answer-text", ".running-line"].map(this.find);
+    for (const one of [box, line]) one.style.minHeight = isLive ? `${one.offsetHeight}px` : ""; // what is below stays
     line.replaceChildren(...this.pieces(text, isText, settled, isLive));
     if (isLive) line.scrollTop = line.scrollHeight;
     this.find(".answer-rows").innerHTML = rows ?? "";
