@@ -4,21 +4,14 @@ import {openAt} from "./opening.js";
 
 export class Second {
   constructor(element, saved) {
-    this.element = element;
-    this.saved = saved;
+    Object.assign(this, {element, saved, decode: null});
     [this.own, this.other] = element.children;
-    this.decode = null;
-  }
-
-  get name() {
-    return this.decode?.name ?? "";
   }
 
   /* A decode as play.js has it, null for none. costs: of passes, null where they were not measured. */
   show(decode, costs) {
     this.viewer?.destroy();
-    this.viewer = null;
-    this.decode = decode;
+    Object.assign(this, {decode, viewer: null});
     this.element.classList.toggle("is-two", Boolean(decode));
     this.other.hidden = !decode;
     if (!decode) return;
@@ -29,10 +22,11 @@ export class Second {
 
   /* The choices of a list, of which it keeps its own. Returns whether that is still there. */
   offer(list, target) {
+    const name = this.decode?.name ?? "";
     list.replaceChildren(new Option("Nothing", ""), ...this.saved.options(target, null));
-    list.value = this.name;
+    list.value = name;
     if (list.selectedIndex < 0) list.value = "";
-    return list.value === this.name;
+    return list.value === name;
   }
 
   /* Says the figures of both. */
@@ -43,9 +37,8 @@ export class Second {
       [this.other, this.decode],
     ]) {
       const name = this.saved.nameOf(decode);
-      const figures = place.querySelector(".figures");
-      figures.textContent = `${name.split(":")[0]}: ${figuresOf(decode.trace)}`;
-      figures.title = name;
+      const textContent = `${name.split(":")[0]}: ${figuresOf(decode.trace)}`;
+      Object.assign(place.querySelector(".figures"), {textContent, title: name});
     }
   }
 }
