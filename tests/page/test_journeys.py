@@ -63,6 +63,7 @@ class Visit(Watched):
     def decoded(self) -> None:
         """Wait for the end of a run, and until all of it is shown."""
         self.says("#note", "Decoded just now: [0-9]+ passes")
+        expect(self.page.locator(".is-older")).to_have_count(0)  # the note may come before the passes
         expect(self.page.locator(".text-edge, .text-caret")).to_have_count(0)
 
     def share(self, what: str) -> None:
@@ -332,7 +333,6 @@ def test_the_browser_writes_what_the_server_writes(visit):
         visit.set_field("seed", "7")
         visit.run(prompt)
         visit.decoded()
-        expect(visit.page.locator(".is-older")).to_have_count(0)  # the note may come before the last passes
         there = visit.text(), visit.page.inner_text(".headline")
         visit.share("live")
         visit.says(".live-note", "Decoded in this browser")
