@@ -55,6 +55,9 @@ def test_what_is_measured_is_what_the_clock_can_tell(changed, measured, sentence
     assert coupled["parts"] == (coupled["same"] == UP_TO) == ("token_ids" not in changed)
     assert (TURNED in coupled["sentences"]) == (coupled["parts"] and not coupled["goes_on"])
     assert "by chance" not in coupled["sentences"]
+    distinct = replace(SAMPLED, settings=replace(SAMPLED.settings, replacement=False))
+    told = describe(distinct, OTHER._replace(**changed))["sentences"]
+    assert told == shown["sentences"].replace("4 beams", "4 distinct beams")
     same = describe(DECODE.trace, OTHER._replace(**changed | {"token_ids": SAME}))
     assert (same["same"], same["parts"]) == ("the same text, token for token", False)
     assert "Perplexity" not in same["sentences"]

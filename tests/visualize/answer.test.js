@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {headline, kept, presetOf, program, valuesOf} from "../../visualize/page/answer.js";
+import {distinct, headline, kept, presetOf, program, valuesOf} from "../../visualize/page/answer.js";
+import {forestOf} from "../../visualize/page/question.js";
 
 const methods = {dsbd: "DSBD", beam_sampling: "Beam sampling", mjgd: "Best blocks, MJGD", sampling: "Sampling"};
 const facts = {methods, plain: {dsbd: "beam_sampling", speculative: "sampling", mjgd: "greedy"}};
@@ -14,6 +15,8 @@ const ROWS = [
   [{...DSBD, min_width: 1}, "fast", "a narrower search where it is sure"],
   [{...DSBD, input_beams: 1}, null, "each pass goes on from the best 1 only"],
   [{...DSBD, forest: "coupled"}, "exact", "The same text, token for token, as beam sampling with 4 beams writes with"],
+  [{...DSBD, forest: "coupled", replacement: false}, "exact", "as beam sampling with 4 distinct beams writes with"],
+  [{...DSBD, replacement: false}, "exact", "Each text as likely as in beam sampling with 4 distinct beams"],
   [{...DSBD, method: "speculative"}, null, "Each text as likely as in sampling"],
   [{...DSBD, method: "beam_sampling", draft_depth: 0}, "plain", "The large model alone: beam sampling"],
   [{...DSBD, method: "mjgd", lossless: false}, null, "The likeliest block of words, again and again"],
@@ -41,6 +44,33 @@ test("a headline counts passes, and for searched blocks those of the search; and
   assert.equal(headline(ended), "2 passes instead of 5");
   const alone = {...ended, settings: {...DSBD, draft_depth: 0}, result: {token_ids: [1, 2]}};
   assert.equal(headline(alone), "1 pass of the large model, one for each word");
+});
+
+test("distinct beams cost what this decode took", () => {
+  const trace = {
+    settings: {...DSBD, replacement: false},
+    iterations: [{layers: [1, 2]}, {layers: [1]}, {layers: [1, 2]}],
+  };
+  const said = distinct(trace, {alone: 0.0034}, {turns: [{lands: 12}, {lands: 24}, {lands: 33}]});
+  assert.equal(said, "Distinct beams: 1.7 tokens from a pass of 11 ms; alone, 1 from 3.4 ms.");
+  assert.equal(distinct(trace, null, {turns: []}), "Distinct beams: 1.7 tokens from a pass.");
+  assert.equal(distinct({...trace, settings: {...DSBD, replacement: true}}, null, {turns: []}), "");
+  assert.equal(distinct({...trace, iterations: []}, null, {turns: []}), "");
+});
+
+test("the switch of distinct beams keeps the promise of the same text where the width is fixed, and no other choice", () => {
+  const form = {fields: ["forest", "replacement", "min_width", "max_width"], defaults: {forest: "default"}};
+  const turned = (...values) => forestOf(values, form);
+  assert.equal(turned("dsbd", "default", false, 4, 4), "coupled");
+  assert.equal(turned("dsbd", "coupled", true, 4, 4), "default");
+  for (const [method, forest, repeats, least] of [
+    ["dsbd", "default", false, 1],
+    ["dsbd", "sampled", false, 4],
+    ["dsbd", "auto", true, 4],
+    ["beam_sampling", "default", false, 4],
+  ]) {
+    assert.equal(turned(method, forest, repeats, least, 4), forest);
+  }
 });
 
 test("rounding may turn a draw, and the setting says so", () => {

@@ -22,6 +22,7 @@ FRAME_MS = 1200
 CONTROLS = 76  # pixels below a figure with frames, for slider and buttons
 NO_AXIS = {"visible": False, "fixedrange": True}
 TREE = {"autosize": True, "hovermode": "closest", "bargap": 0}
+ZOOMED = {"remove": [button for button in UNUSED if not button.startswith("zoom")]}
 NOTHING: list[Any] = [None]  # the coordinates of a trace without points: all frames need the same traces
 THIN, THICK, THICKER = 1.2, 2.4, 4.4
 """Pixels of an edge: to a guess, to a token that its layer yielded, and to one that several beams share."""
@@ -144,10 +145,10 @@ def _axes(forests: Sequence[nx.DiGraph]) -> dict[str, Any]:
         "width": max(widths),  # if narrower, edges would run through labels
         "height": inner + FOREST_TOP + FOREST_BOTTOM,
         "dragmode": False,
-        "modebar": {"remove": [*UNUSED, "zoom2d", "pan2d", "resetScale2d"]},
+        "modebar": ZOOMED,
         "margin": {"l": 0, "r": 0, "t": FOREST_TOP, "b": FOREST_BOTTOM},
-        "xaxis": {**NO_AXIS, "range": [-svg.LEFT / svg.PITCH, (max(widths) - svg.LEFT) / svg.PITCH]},
-        "yaxis": {**NO_AXIS, "range": [rows + SIZES.first_row, -SIZES.first_row], "domain": [0, share]},
+        "xaxis": {"visible": False, "range": [-svg.LEFT / svg.PITCH, (max(widths) - svg.LEFT) / svg.PITCH]},
+        "yaxis": {"visible": False, "range": [rows + SIZES.first_row, -SIZES.first_row], "domain": [0, share]},
         "yaxis2": {**NO_AXIS, "range": [0, 1.12], "domain": [share + 16 / inner, 1], "anchor": "x"},
         "legend": {"y": 0, "yanchor": "top"},
         **TREE,
@@ -273,6 +274,7 @@ def decode_figure(source: Source | nx.DiGraph, *, theme: Theme = "light", langua
         height=round(height) + TOP + BOTTOM,
         margin={"l": 8, "r": 8, "t": TOP, "b": BOTTOM},
         dragmode="pan",
+        modebar=ZOOMED,
         xaxis={"visible": False, "range": [-0.4, min(max(1, tree.graph["last_position"]), SHOWN) + 0.9]},
         yaxis={**NO_AXIS, "range": [height, 0]},
         legend={"y": 0, "yanchor": "top"},

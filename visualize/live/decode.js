@@ -140,7 +140,7 @@ export function ranked({finished, beams}, {length_penalty}) {
  * which carries their multiplicity. Nothing is drafted below a token that ends a beam. */
 const LEAST_DRAFT_PROB = 1e-300; // a candidate less likely than this is not in Q
 const WORTHLESS = 2; // a candidate with a larger margin is hardly ever drawn
-const CERTAIN = 0.999; // a likelier candidate is the guess of all draws, whatever the noise
+const NO_DOUBT = 0.999; // a likelier candidate is the guess of all draws, whatever the noise
 
 /* One tree of nodes below each input beam. */
 export class Forest {
@@ -225,7 +225,7 @@ function guessesOf({candidates, scores, parents, size, isRanked, probs}, margins
   const parentOf = (at) => parents[Math.floor(candidates[at] / size)];
   const before = all.map((at) => margins.get(parentOf(at)) ?? 0);
   const [likeliest] = bestOf(probs, 1);
-  if (replacement && probs[likeliest] > CERTAIN && before[likeliest] === 0) {
+  if (replacement && probs[likeliest] > NO_DOUBT && before[likeliest] === 0) {
     const isLikeliest = (at) => at === likeliest;
     return {
       order: [likeliest],

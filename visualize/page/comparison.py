@@ -222,7 +222,8 @@ def parting(own: Sequence[int], alone: Sequence[int]) -> int | None:
 
 def _sentences(trace: Trace, beside: Compared, speed: Range | None, part: int | None) -> str:
     assert trace.result is not None, "only a decode that has ended is compared"
-    beams = f" with {beside.num_beams} beam{'s' * (beside.num_beams > 1)}" if "beam" in beside.method else ""
+    kind = "distinct " if beside.method == "beam_sampling" and not trace.settings.replacement else ""
+    beams = f" with {beside.num_beams} {kind}beam{'s' * (beside.num_beams > 1)}" if "beam" in beside.method else ""
     sentences = f"Compared here with the large model alone ({ABOUT[beside.method].label.lower()}{beams})"
     sentences += f", {beside.runs} runs each in turn, without reading the prompt." if beside.runs else "."
     if beside.token_ids is None:

@@ -52,12 +52,11 @@ class Shown(NamedTuple):
 SHOWN = {
     "max_new_tokens": Shown(1, 256, main=True), "temperature": Shown(0, 2, 0.05, main=True),
     "draft_depth": Shown(0, 8, main=True), "branching": Shown(main=True), "draft_width": Shown(1, 16, main=True),
-    "forest": Shown(main=True), "width_threshold": Shown(0, 1, 0.05, main=True),
+    "replacement": Shown(main=True), "forest": Shown(main=True), "width_threshold": Shown(0, 1, 0.05, main=True),
     "joint_threshold": Shown(0, 1.05, 0.05, main=True), "block": Shown(1, 3, main=True),
     "num_beams": Shown(1, 16, main=True), "seed": Shown(0, 2**31 - 1, None, main=True), "min_width": Shown(1, 8),
-    "max_width": Shown(0, 16), "input_beams": Shown(0, 16), "replacement": Shown(), "landing": Shown(),
-    "cover_width": Shown(0, 32), "top_k": Shown(0, 200), "top_p": Shown(0.05, 1, 0.05),
-    "length_penalty": Shown(-2, 2, 0.1),
+    "max_width": Shown(0, 16), "input_beams": Shown(0, 16), "landing": Shown(), "cover_width": Shown(0, 32),
+    "top_k": Shown(0, 200), "top_p": Shown(0.05, 1, 0.05), "length_penalty": Shown(-2, 2, 0.1),
 }  # fmt: skip
 """The fields, in the order of the form."""
 DEFAULT = "default"
@@ -214,6 +213,9 @@ def build_control(name: str, settings: DecodingSettings, limits: Limits) -> gr.c
     common |= {"elem_id": f"field-{name}", "visible": is_read(settings.method, name)}
     if about.kind == "choice":
         return gr.Dropdown([DEFAULT, *about.choices, AUTO], value=value, filterable=False, **common)
+    if name == "replacement":  # the switch is on where the setting is off
+        words = {"label": "Distinct beams", "info": "No two versions of the text are the same, and the forest is wider"}
+        return gr.Radio([("On", False), ("Off", True)], value=value, **common | words)
     if about.kind == "switch":
         return gr.Checkbox(value, **common)
     if about.kind == "wholes":

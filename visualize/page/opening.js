@@ -1,11 +1,15 @@
-/* Where a decode opens: {it, node}, -1 for no pass; the node is a guess that fell, whose card is beside it. */
+/* Where a decode opens: where its forest is one, in the pass in which most nodes branch, one step before its end. There
+ * a guess that fell has its card beside it; where it is narrow, a card would lie on the forest. */
 
-/* The pass in which most nodes branch. On a telephone a card lies on what is below it: no node. */
-export function openingOf({iterations, settings}) {
+const NARROW = 620; // pixels
+
+export function openAt(viewer, {iterations, settings}, {clientWidth}) {
   const branches = iterations.map(branchesIn);
   const it = branches.indexOf(Math.max(...branches));
-  const hasRoom = matchMedia("(min-width: 721px)").matches;
-  return {it, node: it >= 0 && hasRoom ? droppedIn(iterations[it], settings.forest) : undefined};
+  if (it < 0) return;
+  const node = clientWidth > NARROW ? droppedIn(iterations[it], settings.forest) : null;
+  viewer.goto({it, step: Infinity, node});
+  viewer.goto({step: viewer.where().step - 1, node});
 }
 
 function branchesIn({nodes}) {

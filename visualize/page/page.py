@@ -32,7 +32,8 @@ class Page(gr.Blocks):
         """Return the values of a call for its handler. Raises: gr.Error."""
         try:
             for field, value in zip(block_fn.inputs, inputs, strict=True):
-                if isinstance(field, (gr.Radio, gr.Dropdown)) and not isinstance(value, str):  # Gradio lets null pass
+                is_choice = isinstance(field, (gr.Radio, gr.Dropdown))
+                if is_choice and not isinstance(value, (str, bool)):  # Gradio lets null pass
                     raise gr.Error(WRONG)
             return await super().preprocess_data(block_fn, inputs, *more, **named)
         except gr.Error as error:

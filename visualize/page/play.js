@@ -1,8 +1,9 @@
 /* The decode on the stage. While one runs, the records of new iterations arrive and the viewer adds them. This browser
  * keeps the traces: of this visit's runs, of opened files, and the recorded ones, which the server lends. */
-import {openingOf} from "./opening.js";
-import {isAnswerTo, remember, remembered} from "./question.js";
+import {openAt} from "./opening.js";
+import {forestOf, isAnswerTo, remember, remembered} from "./question.js";
 import {SavedDecodes, openedTrace} from "./saved.js";
+import {Second} from "./second.js";
 import {EMBED, addressOf, copyText, linkTo, pageOf, saveTrace} from "./sharing.js";
 
 const {DsbdPage} = globalThis;
@@ -10,6 +11,8 @@ const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
 const answer = new DsbdPage.Answer(element.querySelector(".answer"), facts);
 const find = (name) => document.querySelector(`.play ${name}`);
 const saved = new SavedDecodes(facts);
+const stages = element.querySelector(".stages");
+const second = new Second(stages, saved);
 DsbdPage.trigger = trigger; // an event of the stage, which play.py answers
 
 /* A decode: {name, trace, settled, rows, beside, label, file}. Its name is that of a recording, or run-1, run-2, ... of
@@ -81,16 +84,12 @@ function showAnswer() {
   answer.show({...shown, text: viewer.text(), clock: viewer.clock(), isLive: shown === running, costs});
   answer.mark(viewer.where().words);
   DsbdPage.showTouch(trace);
+  second.compare(shown);
 }
 
-/* A decode opens where its forest is one, one step before the end of the pass. If the visitor stepped through it while
- * the page was starting, it stands where it was. */
-function openAt() {
-  const {it, node} = openingOf(shown.trace);
-  if (!stands && it >= 0) {
-    viewer.goto({it, step: Infinity, node});
-    viewer.goto({step: viewer.where().step - 1, node});
-  }
+/* If the visitor stepped through a decode while the page was starting, it stands where it was. */
+function openShown() {
+  if (!stands) openAt(viewer, shown.trace, stages.firstElementChild);
   stands = false;
 }
 
@@ -99,7 +98,7 @@ function openEnd() {
   const linked = /^#iteration=(\d{1,9})&step=(\d{1,9})$/.exec(goal);
   goal = "";
   if (linked) viewer.goto({it: linked[1] - 1, step: linked[2] - 1});
-  else openAt();
+  else openShown();
 }
 
 /* Add records of the decode that runs; `whole` is its trace without iterations, once it has ended. */
@@ -155,7 +154,7 @@ function take(message, bulk) {
   if (message.kind === "show") {
     if (!goal) {
       draw(recordedAs(message.name, bulk));
-      openAt();
+      openShown();
     }
     offer();
   } else if (message.kind === "begin") served = startRun(bulk);
@@ -184,6 +183,15 @@ function offer() {
   if (!list) return requestAnimationFrame(offer);
   list.replaceChildren(...saved.options(target, running));
   list.value = shown?.name ?? "";
+  if (!second.offer(document.querySelector("#second"), target)) showSecond("");
+}
+
+async function showSecond(name) {
+  const decode = name ? await decodeNamed(name) : null;
+  if (document.querySelector("#second").value !== name) return; // another one was chosen meanwhile
+  second.show(decode, facts.costs[decode?.trace.models.target.id] ?? null);
+  second.compare(shown);
+  if (decode) openShown();
 }
 
 /* The form holds what the link names; without a link, or with a wrong one, a recording is shown. */
@@ -199,6 +207,7 @@ const STAYS = {__type__: "update"};
 DsbdPage.preset = (name, pair) => facts.presets[pair][name].map((value) => value ?? STAYS);
 DsbdPage.fitting = (method, ...values) =>
   DsbdPage.presetOf(Object.fromEntries([["method", method], ...facts.fields.map((one, at) => [one, values[at]])]));
+DsbdPage.guesses = (...values) => forestOf(values, facts);
 DsbdPage.begin = (chosen, pair) => {
   const preset = chosen ?? "exact";
   const [prompt] = facts.examples[pair];
@@ -229,19 +238,21 @@ function askAgain({pair, prompt}) {
   DsbdPage.fill([pair, prompt, ...(pair === first ? stays : begins("exact", pair)), STAYS]);
 }
 
+async function decodeNamed(name) {
+  if (running?.name === name) return running;
+  if (saved.own.has(name)) return saved.own.get(name);
+  const response = await fetch(addressOf(`traces/${name}.json.gz`, facts));
+  return recordedAs(name, JSON.parse(await DsbdPage.gunzipped(await response.blob())));
+}
+
 let turn = 0;
 DsbdPage.choose = async (name, fills = true) => {
   const own = (turn += 1);
   if (running) running.waits = false;
-  if (running?.name === name) draw(running);
-  else if (saved.own.has(name)) draw(saved.own.get(name));
-  else {
-    const response = await fetch(addressOf(`traces/${name}.json.gz`, facts));
-    const trace = JSON.parse(await DsbdPage.gunzipped(await response.blob()));
-    if (own !== turn) return; // another one was chosen meanwhile
-    draw(recordedAs(name, trace));
-  }
-  if (shown !== running) openAt();
+  const decode = await decodeNamed(name);
+  if (own !== turn) return; // another one was chosen meanwhile
+  draw(decode);
+  if (shown !== running) openShown();
   if (fills) fillForm();
   offer();
 };
@@ -256,7 +267,7 @@ async function openFile(file) {
     const decode = {name: saved.newName("file"), trace, settled: Infinity, file};
     draw(decode);
     keep(decode, "Your file");
-    openAt();
+    openShown();
     fillForm();
   } catch (error) {
     if (trace && before) draw(before);
@@ -266,6 +277,7 @@ async function openFile(file) {
 
 document.addEventListener("change", ({target: control}) => {
   if (control.id === "shown") DsbdPage.choose(control.value);
+  if (control.id === "second") showSecond(control.value);
   if (control.id === "open-trace" && control.files.length) {
     openFile(control.files[0]);
     control.value = "";

@@ -223,6 +223,9 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML, traces: dict[str, Trace
     form.method.change(show_fields, form.method, form.fields, queue=False, **PRIVATE)
     gr.on([one.change for one in settings], None, settings, form.presets, js=_calls("fitting"), **PRIVATE)
     form.presets.input(None, begin, settings, js=_calls("preset"), **PRIVATE)
+    distinct: Any
+    distinct, forest = (form.fields[list(fields.SHOWN).index(name)] for name in ("replacement", "forest"))
+    distinct.input(None, settings, forest, js=_calls("guesses"), **PRIVATE)
     for index, button in enumerate(form.examples):
         click = f"(...chosen) => globalThis.DsbdPage.example({index}, ...chosen)"
         button.click(None, [form.pair, form.presets], [form.prompt, form.note], js=click, **PRIVATE)

@@ -1,6 +1,16 @@
-/* The decode as Plotly figures, which the server draws: each forest as a frame, and the whole decode as one tree. */
+/* The decode as Plotly figures, which the server draws: each forest as a frame, and the whole decode as one tree.
+ *
+ * A figure lies still, and finger and wheel scroll the page over it, until Zoom or Pan is chosen above it; the house
+ * shows all of it again, and the page scrolls. */
 const {DsbdPage} = globalThis;
-const CONFIG = {responsive: true, displaylogo: false, toImageButtonOptions: {format: "svg", filename: "dsbd"}};
+const CONFIG = {
+  responsive: true,
+  displaylogo: false,
+  displayModeBar: true,
+  scrollZoom: true,
+  modeBarButtonsToRemove: ["resetScale2d"],
+  toImageButtonOptions: {format: "svg", filename: "dsbd"},
+};
 const mount = element.querySelector(".plotly-mount");
 const tab = () => document.querySelector(".play");
 const isOn = () => tab().classList.contains("as-plotly");
@@ -22,13 +32,27 @@ DsbdPage.follow(props, watch, async (message, figures) => {
   for (const {data, layout, frames} of figures) {
     const figure = DsbdPage.make("div", {class: "figure"});
     mount.append(figure);
-    await Plotly.newPlot(figure, {data, layout: {...layout, autosize: true}, frames, config: CONFIG});
+    const still = {...layout, autosize: true, dragmode: false};
+    await Plotly.newPlot(figure, {data, layout: still, frames, config: {...CONFIG, ...wayBack(Plotly, layout)}});
+    for (const kind of ["wheel", "touchstart"]) figure.addEventListener(kind, leave, {capture: true, passive: true});
     figure.on("plotly_click", ({points}) => {
       const [iteration, node] = points[0].customdata ?? [];
       if (iteration !== undefined) DsbdPage.goTo({it: iteration, step: Infinity, node});
     });
   }
 });
+
+/* Plotly would keep the page from scrolling. */
+function leave(event) {
+  const isStill = !event.currentTarget.layout.dragmode;
+  if (isStill && event.target.closest(".draglayer")) event.stopPropagation();
+}
+
+function wayBack(Plotly, {xaxis, yaxis}) {
+  const whole = {"xaxis.range": [...xaxis.range], "yaxis.range": [...yaxis.range], dragmode: false};
+  const click = (figure) => Plotly.relayout(figure, structuredClone(whole));
+  return {modeBarButtonsToAdd: [{name: "whole", title: "All of it again", icon: Plotly.Icons.home, click}]};
+}
 
 /* Another decode is shown, or in other colours. */
 DsbdPage.clearPlots = () => {

@@ -29,3 +29,13 @@ export function isAnswerTo({pair, prompt}, {models, prompt: {text}}, facts) {
     (isForeign || facts.targets[pair] === models.target.id)
   );
 }
+
+/* What the form says of guesses, once the switch of distinct beams was turned: at a fixed width the noise that draws
+ * guesses, too, so that the same seed writes the same text. */
+export function forestOf([method, ...values], {fields, defaults}) {
+  const [forest, repeats, least, most] = ["forest", "replacement", "min_width", "max_width"].map(
+    (name) => values[fields.indexOf(name)],
+  );
+  if (repeats) return forest === "coupled" ? defaults.forest : forest;
+  return forest === defaults.forest && method === "dsbd" && least === most ? "coupled" : forest;
+}

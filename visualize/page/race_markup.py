@@ -66,12 +66,14 @@ def recorded_race(pair: str) -> Race:
 
 
 def describe_recorded(pair: str) -> str:
-    """Return how fast guesses were in a pair's recorded race, beside beam sampling."""
+    """Return how fast guesses were in a pair's recorded race beside beam sampling, without a full stop."""
     race = recorded_race(pair)
     row = drawing.guessing_row(race)
-    if row is None or row.ratio is None:
+    if row is None or row.ratio is None or row.ratio.low is None or row.ratio.high is None:
         return ""
-    return f"In the recorded race: {drawing.describe_ratio(race, row.ratio)}, beside beam sampling."
+    prompts = len(race.questions)
+    where = f"on average over {prompts} prompts raced" if prompts > 1 else "raced on one prompt"
+    return f"{where}: {drawing.describe_speed(row.ratio.low, row.ratio.high)}"
 
 
 def paying_points() -> list[dict[str, Any]]:

@@ -30,6 +30,11 @@ export class SavedDecodes {
     return this.facts.recorded.find((one) => one.name === name);
   }
 
+  /* A decode as the lists call it. */
+  nameOf({name, label}) {
+    return label ?? this.recording(name)?.title ?? "Shown now";
+  }
+
   /* The recording of a preset, else the first one, of a prompt or of the whole pair. */
   recordingOf(target, preset = "exact", prompt = null) {
     const {presetOf, typedIn} = globalThis.DsbdPage;
