@@ -26,13 +26,15 @@ export class Answer {
 
   /* trace: what is shown. text, clock: of the viewer. settled: how many tokens are final. rows: markup of the server,
    * escaped there. beside: what the server says of the decode beside the large model alone; null if nothing is
-   * compared. costs: of passes, in seconds, where they were measured. */
-  show({trace, text, clock, settled, isLive, rows, beside, costs}) {
+   * compared. costs: of passes, in seconds, where they were measured. guessed: what the server
+   * says of where guesses came from, besides the small model and the text. */
+  show({trace, text, clock, settled, isLive, rows, beside, costs, guessed}) {
     this.element.hidden = false;
     const say = (name, words) => (this.find(name).textContent = words);
     say(".headline", headline(trace, clock.ratio));
     const {words, brief, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
-    say(".same", `${capital(beside?.same || brief)}. ${further(trace)}`);
+    const known = guessed || (trace.guess ? EXPECTED : "");
+    say(".same", [`${capital(beside?.same || brief)}.`, known, further(trace)].filter(Boolean).join(" "));
     say(".kept-words", `${words}.`);
     const isRaced = isExact && !isLive && trace.settings.method === "dsbd";
     const raced = isRaced ? (this.facts.raced[trace.models.target.id] ?? "") : "";
@@ -46,7 +48,7 @@ export class Answer {
     this.find("[data-do=why]").hidden = !isExact || !isTried;
     const isText = !isChat && typedIn(text.prompt, this.facts) === text.prompt; // a question stands above its answer
     const line = this.find(".running-line");
-    line.replaceChildren(...this.pieces(text, isText, settled, isLive));
+    line.replaceChildren(...this.pieces(text, isText, settled, isLive, standing(trace)));
     if (isLive) line.scrollTop = line.scrollHeight;
     this.find(".answer-rows").innerHTML = rows ?? "";
   }
@@ -58,14 +60,16 @@ export class Answer {
     });
   }
 
-  pieces({prompt, tokens, ended}, isShown, settled, isLive) {
+  pieces({prompt, tokens, ended}, isShown, settled, isLive, stands) {
     const before = prompt.length > LONGEST ? `… ${prompt.slice(-LONGEST)}` : prompt;
     const parts = isShown ? [make("bdi", {class: "text-prompt", text: before})] : [];
     tokens.forEach(({text, origin}, at) => {
       const word = at || parts.length ? text : text.trimStart();
       const [look, note] = at < settled ? ["", ""] : [" mark-open", ", may still change"];
       if (at === settled) parts.push(make("span", {class: "text-edge"}));
-      parts.push(make("span", {class: `mark mark-${origin}${look}`, title: ORIGINS[origin] + note, text: word}));
+      const [known, stood] = stands[at] ? [" mark-stands", "; it stands as expected"] : ["", ""];
+      const title = ORIGINS[origin] + note + stood;
+      parts.push(make("span", {class: `mark mark-${origin}${look}${known}`, title, text: word}));
     });
     if (ended) parts.push(make("span", {class: "text-end", text: " ∎"}));
     if (isLive) parts.push(make("span", {class: "text-caret"}));
@@ -73,6 +77,7 @@ export class Answer {
   }
 }
 
+const EXPECTED = "Guessed from a text that was expected, too: marked is what stands.";
 const UNMEASURED = "How long a pass takes was not measured here, so the lanes count passes.";
 
 const costsSaid = ({alone, node, guess}) => {
@@ -100,6 +105,42 @@ function answerOf({iterations, result}) {
   return {words, passes: befores.filter((before) => before < words).length};
 }
 
+const MOST_COMPARED = 2e7; // cells of a table
+
+/* Which tokens of the answer stand in the text that was expected, in its order; of several texts the best one. */
+export function standing({guess = [], result}) {
+  const ids = result?.token_ids ?? [];
+  const all = guess.filter((one) => ids.length * one.length <= MOST_COMPARED).map((one) => common(ids, one));
+  return all.reduce((best, one) => (countTrue(one) > countTrue(best) ? one : best), []);
+}
+
+const countTrue = (marks) => marks.filter(Boolean).length;
+
+/* Marks the ids of a longest sequence that both have, in order. */
+function common(ids, others) {
+  const lengths = Array.from({length: ids.length + 1}, () => new Uint16Array(others.length + 1));
+  for (let at = ids.length - 1; at >= 0; at -= 1) {
+    const [own, next] = [lengths[at], lengths[at + 1]];
+    for (let by = others.length - 1; by >= 0; by -= 1) {
+      own[by] = ids[at] === others[by] ? next[by + 1] + 1 : Math.max(next[by], own[by + 1]);
+    }
+  }
+  let by = 0;
+  return ids.map((id, at) => {
+    while (by < others.length && others[by] !== id && lengths[at][by + 1] > lengths[at + 1][by]) by += 1;
+    const stands = by < others.length && others[by] === id;
+    by += Number(stands);
+    return stands;
+  });
+}
+
+/* "14 of 15 tokens stand, 1 was written anew" */
+function standingSaid(trace) {
+  const [all, stand] = [trace.result.token_ids.length, countTrue(standing(trace))];
+  if (stand === all) return `all ${counted(all, "token")} stand`;
+  return `${stand} of ${counted(all, "token")} stand, ${all - stand} ${all - stand === 1 ? "was" : "were"} written anew`;
+}
+
 const further = (trace) => {
   const more = trace.iterations.length - answerOf(trace).passes;
   return more ? `${counted(more, "more pass")} for other versions.` : "";
@@ -115,6 +156,7 @@ export function headline(trace, ratio = null) {
     const calls = result ? `, ${counted(result.stats.target_calls, "pass")} of the large model` : "";
     return `${counted(passes, "block")} of words${calls}`;
   }
+  if (trace.guess && result) return `${counted(passes, "pass")}: ${standingSaid(trace)}`;
   const own = counted(passes, "pass") + (words > passes ? ` instead of ${words}` : "");
   return ratio ? `${own}: about ${speed(ratio)}` : own;
 }
@@ -174,7 +216,8 @@ export function valuesOf(settings, facts) {
 }
 
 /* The program that repeats what is shown. */
-export const program = ({settings, prompt, models}, facts) => {
+export const program = ({settings, prompt, models, guess}, facts) => {
+  const expected = guess ? `, guess=${JSON.stringify(guess)}` : "";
   const [owner] = models.target.id.split("/");
   const names = [models.target, models.draft].filter(Boolean).map(({id}) => literal(id));
   const pair = owner === "bundled" ? "" : owner.startsWith("bundled:") ? literal(owner) : names.join(", ");
@@ -186,7 +229,7 @@ export const program = ({settings, prompt, models}, facts) => {
     "import dsbd\n",
     `pair = dsbd.load_pair(${pair})`,
     `settings = dsbd.DecodingSettings(${listed})`,
-    `result = dsbd.decode(pair, ${literal(prompt.text)}, settings, record=True)`,
+    `result = dsbd.decode(pair, ${literal(prompt.text)}, settings, record=True${expected})`,
     "print(result.text)",
     'result.trace.save("trace.json.gz")',
   ].join("\n");

@@ -13,7 +13,7 @@ import gradio as gr
 
 from dsbd.bench.tasks import load_task
 from dsbd.errors import SettingsError
-from dsbd.methods import ABOUT
+from dsbd.methods import ABOUT, DRAFTING_METHODS
 from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings, branching_of, fields_of
 from dsbd.util import SMOLLM2, asset_path
 from visualize.pages.live import QUESTION
@@ -108,6 +108,11 @@ def method_choices() -> list[tuple[str, str]]:
 def is_read(method: Any, name: str) -> bool:
     """Return whether the method reads the field; an unknown method reads all."""
     return method not in METHODS or name in {field.name for field in fields_of(method)}
+
+
+def can_guess(method: Any) -> bool:
+    """Return whether the method guesses from texts that are known."""
+    return method in DRAFTING_METHODS - {"mjsd"}
 
 
 def shown_value(name: str, value: Any) -> Any:

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -19,7 +19,8 @@ from visualize.words import Words
 
 from . import form
 from .comparison import describe
-from .limits import check_prompt
+from .earlier import NOTHING, Answer, Sources, sources_of, with_answer
+from .limits import check_expected, check_prompt
 from .parts import alert, sentence
 from .race_markup import rows_markup, rows_of, task_of
 from .runner import TARGETS, Runner, RunUpdate
@@ -45,16 +46,22 @@ def message(kind: str, **content: Any) -> str:
 
 
 def decode_frames(
-    runner: Runner, session: str, pair: Any, prompt: Any, method: Any, values: Any
-) -> Generator[Frame, None, None]:
-    """Yield what changes in the tab, by its part: every few iterations, and at the end of the run."""
-    run = ShownRun(runner)
+    runner: Runner, session: str, pair: Any, prompt: Any, method: Any, values: Any,
+    expected: Any = "", uses_answers: Any = True, answers: Sequence[Answer] = (),
+) -> Generator[Frame, None, None]:  # fmt: skip
+    """Yield what changes in the tab, by its part: every few iterations, and at the end of the run.
+
+    ``answers`` are those of this visit, from which a run guesses if ``uses_answers``.
+    """
+    run = ShownRun(runner, answers)
     try:
         settings = form.settings_of(method, values, runner.limits)
         run.pair, typed = runner.pairs.check(pair), check_prompt(runner.limits, prompt)
-        run.remark = form.remark_on(run.pair, typed)
+        run.typed, run.remark = typed, form.remark_on(run.pair, typed)
         text = form.as_prompt(run.pair, typed)
-        with closing(runner.decode(session, run.pair, text, settings, not IS_LENT)) as steps:
+        own = check_expected(runner.limits, expected) if form.can_guess(method) else ""
+        run.sources = sources_of(answers if uses_answers else (), run.pair, typed, settings, own)
+        with closing(runner.decode(session, run.pair, text, settings, not IS_LENT, run.sources)) as steps:
             for step in steps:
                 yield from run.frames(step)
         yield {"note": f"{run.note} Step through them below."} | ENDED
@@ -70,7 +77,11 @@ class ShownRun:
     """A run as far as the browser knows it."""
 
     runner: Runner
+    answers: Sequence[Answer] = ()
+    """Of this visit, before the run."""
+    sources: Sources = NOTHING
     pair: str = ""
+    typed: str = ""
     remark: str = ""
     """Begins every note."""
     note: str = ""
@@ -105,14 +116,17 @@ class ShownRun:
         self.remark += "Sent as a chat. " if pair.is_chat else ""
         self.remark += COPIED if opening.settings.draft_depth and pair.copies else ""
         self.trace = opening
-        return {"stage": message("begin", bulk=opening.to_dict()), "last": None}
+        guessed = self.sources.words(opening)
+        return {"stage": message("begin", guessed=guessed, bulk=opening.to_dict()), "last": None}
 
     def _ended(self, step: RunUpdate, trace: Trace) -> Frame:
         assert trace.result is not None, "it comes with the last iteration"
         self.trace, seconds = trace, describe_seconds(trace.result.stats["seconds"] or 0.0)
         self.note = f"{self.remark}Decoded just now: {counted('passes', self.passes)}, {seconds}."
         whole = replace(trace, iterations=[]).to_dict()
-        return {"stage": self._more(step, whole, drawn_rows(trace)), "note": self.note, "last": trace}
+        answers = with_answer(self.answers, self.pair, self.typed, trace)
+        more = self._more(step, whole, drawn_rows(trace))
+        return {"stage": more, "note": self.note, "last": trace, "answers": answers}
 
     def _more(self, step: RunUpdate, whole: Any = None, rows: str = "") -> str:
         """Return new iterations, and once the decode has ended the ``whole`` trace without them."""

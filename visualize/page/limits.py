@@ -156,6 +156,18 @@ def check_prompt(limits: Limits, prompt: Any) -> str:
     return prompt
 
 
+def check_expected(limits: Limits, text: Any) -> str:
+    """Return the text that is expected, empty if it is blank. Raises: PromptError: it is no text, or too long."""
+    if not isinstance(text, str):
+        raise PromptError(f"the text that you expect is a {type(text).__name__}; give a text, or leave it empty")
+    if len(text) > limits.max_prompt_characters:
+        raise PromptError(
+            f"the text that you expect has {len(text):,} characters; this page takes {limits.max_prompt_characters:,}; "
+            f"shorten it"
+        )
+    return text if text.strip() else ""
+
+
 def check_tokens(limits: Limits, tokens: Any) -> None:
     """Refuse more new tokens than this page allows, before the settings are made, which know another range.
 

@@ -12,8 +12,8 @@ const find = (name) => document.querySelector(`.play ${name}`);
 const saved = new SavedDecodes(facts);
 DsbdPage.trigger = trigger; // an event of the stage, which play.py answers
 
-/* A decode: {name, trace, settled, rows, beside, label, file}. Its name is that of a recording, or run-1, run-2, ... of
- * this visit; settled: how many tokens of the text are final; waits: until its first pass nothing of it is shown. */
+/* A decode: {name, trace, settled, rows, beside, guessed, label, file}. Its name is that of a recording, or run-1, ...
+ * of this visit; settled: how many tokens of the text are final; waits: until its first pass nothing of it is shown. */
 let viewer = null;
 let shown = null;
 let running = null; // the decode that goes on; another one may be shown meanwhile
@@ -126,9 +126,10 @@ function grow(news, settled, whole, rows) {
   if (whole && find("#python")?.open) showPython();
 }
 
-function startRun(head) {
+function startRun(head, guessed = "") {
   stands = false;
-  running = {name: saved.newName("run"), trace: {...head, iterations: [], result: null}, settled: 0, waits: true};
+  const trace = {...head, iterations: [], result: null};
+  running = {name: saved.newName("run"), trace, guessed, settled: 0, waits: true};
   offer();
   return running;
 }
@@ -157,7 +158,7 @@ function take(message, bulk) {
       openAt();
     }
     offer();
-  } else if (message.kind === "begin") served = startRun(bulk);
+  } else if (message.kind === "begin") served = startRun(bulk, message.guessed);
   else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace, message.rows);
   else if (message.kind === "beside") compare(message);
   else if (message.kind === "stopped") {
