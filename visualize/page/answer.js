@@ -164,7 +164,7 @@ export function headline(trace, ratio = null) {
 /* The decode as a dot beside those of the recorded races. */
 function ownPoint(trace, ratio) {
   const {words, passes} = answerOf(trace);
-  return ratio ? [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}] : [];
+  return ratio && passes ? [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}] : [];
 }
 
 const ALIKE = [0.9, 1.1];
