@@ -22,8 +22,10 @@ from dsbd.verification.distributions import Floats, Ints, JointDistribution, Top
 from dsbd.verification.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftDistribution, ForestLayer
 from dsbd.verification.noise import Noise, best_draws
 
-WORTHLESS = 3.0
+WORTHLESS = 2.0
 """A candidate with a larger margin is hardly ever drawn, and so is no node of a coupled forest."""
+CERTAIN = 0.999
+"""A likelier candidate is the guess of all draws, whatever the noise: looking at it costs more than it brings."""
 
 
 class Above(NamedTuple):
@@ -172,10 +174,14 @@ class Drafter:
     def _margins(self, iteration: Iteration, above: Above) -> tuple[Floats, Ints]:
         """Return the margin of each candidate [n], and how many draws it is the guess of."""
         settings, distribution, nodes = self._settings, above.distribution, [beam.node for beam in above.beams]
-        draws = settings.max_width if settings.replacement else 1
-        values = distribution.scores + self._noise.gumbel(distribution, nodes, draws)
         parents, _ = distribution.candidates(np.arange(distribution.support))
         before = np.array([iteration.margins.get(node, 0.0) for node in nodes])[parents]
+        best = int(distribution.probs.argmax())
+        if settings.replacement and distribution.probs[best] > CERTAIN and before[best] == 0:
+            is_best = np.arange(distribution.support) == best
+            return np.where(is_best, 0.0, np.inf), settings.max_width * is_best
+        draws = settings.max_width if settings.replacement else 1
+        values = distribution.scores + self._noise.gumbel(distribution, nodes, draws)
         sure = np.where(before == 0, values, -np.inf)
         guesses = best_draws(sure, settings.max_width, settings.replacement)
         needed = sure.max(axis=1) if settings.replacement else sure[0, guesses[-1:]]

@@ -1,7 +1,7 @@
 """The likeliest next tokens by rows of logits, on the host.
 
-On a CPU the host reads the logits directly, and only those of the alive beams, layer by layer. An accelerator finds the
-likeliest tokens of all rows itself, and brings them to the host in one small copy.
+On a CPU the host reads the logits directly; of many, only those of the alive beams, layer by layer. An accelerator
+finds the likeliest tokens of all rows itself, and brings them to the host in one small copy.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,8 @@ from dsbd.errors import ModelError
 from dsbd.verification.beams import Node
 from dsbd.verification.distributions import TopTokens
 
+AT_ONCE = 100_000
+"""Logits that are read whole: one call for them takes less time than one for each layer."""
 _SIGN = 0x7FFFFFFF
 
 
@@ -34,20 +36,23 @@ class NextTokens:
     ) -> None:
         self._logits, self._parents, self._tokens, self._top_k = logits, parents, tokens, top_k
         self._row_of = {node: row for row, node in enumerate(nodes)}
-        self._known: dict[Node, TopTokens] = {}
+        self.known: dict[Node, TopTokens] = {}
+        """Those that were brought to the host, by node."""
         if not is_at_hand(logits.device):
             every, self._slot_log_probs = copied_next_tokens(logits, top_k, "target", parents, tokens)
-            self._known = dict(zip(nodes, every, strict=True))
+            self.known = dict(zip(nodes, every, strict=True))
+        elif logits.numel() <= AT_ONCE:
+            self(nodes)
 
     def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
         """Return the next tokens after each of these nodes."""
-        missing = [node for node in nodes if node not in self._known]
+        missing = [node for node in nodes if node not in self.known]
         if missing:
             rows = torch.tensor([self._row_of[node] for node in missing])
             with torch.inference_mode():
                 new = host_next_tokens(self._logits.index_select(0, rows), self._top_k, "target")
-            self._known.update(zip(missing, new, strict=True))
-        return [self._known[node] for node in nodes]
+            self.known.update(zip(missing, new, strict=True))
+        return [self.known[node] for node in nodes]
 
     def log_prob(self, node: Node) -> float:
         """Return the raw log p_target(token | parent) of a forest node, nats."""

@@ -9,21 +9,26 @@ whatever is drafted, and beams are a function of target and seed alone.
 draws*.
 """
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dsbd.verification.beams import Node
-from dsbd.verification.distributions import Floats, Ints, JointDistribution
+from dsbd.verification.distributions import Floats, Ints, JointDistribution, TopTokens
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 WEYL = 0x9E3779B9, 0xBB67AE85
 ROUNDS = 10
 WORD = 0xFFFFFFFF
-Words = npt.NDArray[np.uint64]
-HALVES, HIGH, LOW = np.array(MULTIPLIERS, dtype=np.uint64)[:, None], np.uint64(32), np.uint64(WORD)
+Words = npt.NDArray[np.uint32]
+HALVES = np.array(MULTIPLIERS[::-1], dtype=np.uint64)[:, None]
+HIGH, LOW = (1, 0) if sys.byteorder == "little" else (0, 1)
+"""Where the two words of a product stand in memory."""
+AT_ONCE = 20_000
+"""Numbers that are made before it is known whether they are needed."""
 PATH, PROMPT = 1 << 31, (1 << 31) + 1
 """The last words of counters that make no noise, but the hash of a path and of the prompt."""
 
@@ -60,20 +65,47 @@ class Noise:
     def __init__(self, seed: int, prompt_ids: Sequence[int], root: Node) -> None:
         self._key = seed & WORD, seed >> 32
         low, high = (self._key[word] + np.arange(ROUNDS, dtype=np.uint64) * WEYL[word] & WORD for word in (0, 1))
-        self._keys = np.stack([low, high], axis=1)[:, :, None]
+        self._keys = np.stack([low, high], axis=1)[:, :, None].astype(np.uint32)
         ids = np.array(prompt_ids, dtype=np.uint64)
         words = philox(self._key, (np.arange(ids.size, dtype=np.uint64), np.uint64(0), ids, np.uint64(PROMPT)))
+        self._ready: dict[Node, tuple[Ints, Floats]] = {}
         self._hashes = {root: (int(np.bitwise_xor.reduce(words[0])), int(np.bitwise_xor.reduce(words[1])))}
+
+    def prepare(self, next_tokens: Mapping[Node, TopTokens], draws: int) -> None:
+        """Make the noise of all that may follow these nodes at once: it takes hardly longer than that of one layer.
+
+        Where that would be very much, nothing is made.
+        """
+        tokens = [one.tokens for one in next_tokens.values()]
+        ends = np.cumsum([one.size for one in tokens])
+        if ends[-1] * draws > AT_ONCE:
+            return
+        noise = self._gumbel(next_tokens, np.repeat(np.arange(len(tokens)), np.diff(ends, prepend=0)), tokens, draws)
+        parts = zip(tokens, np.split(noise, ends[:-1], axis=1), strict=True)
+        self._ready = dict(zip(next_tokens, parts, strict=True))
 
     def gumbel(self, distribution: JointDistribution, parents: Sequence[Node], draws: int) -> Floats:
         """Return the noise [draws, n] of all candidates of a joint distribution over these beams, draws from 0 on."""
-        beams, tokens = distribution.keys >> 32, distribution.keys & WORD
-        paths = np.array([self._hash(node) for node in parents], dtype=np.uint64)[beams]
+        beams, tokens = distribution.candidates(np.arange(distribution.support))
+        families = np.split(tokens, beams.searchsorted(np.arange(1, len(parents))))
+        prepared = [self._prepared(parent, own, draws) for parent, own in zip(parents, families, strict=True)]
+        ready = [one for one in prepared if one is not None]
+        return np.hstack(ready) if len(ready) == len(parents) else self._gumbel(parents, beams, families, draws)
+
+    def _prepared(self, parent: Node, tokens: Ints, draws: int) -> Floats | None:
+        known, noise = self._ready.get(parent, (tokens[:0], np.empty((0, 0))))
+        index = known.searchsorted(tokens)
+        has_all = len(noise) >= draws and bool((known.take(index, mode="clip") == tokens).all())
+        return noise[:draws, index] if has_all else None
+
+    def _gumbel(self, parents: Collection[Node], beams: Ints, families: Sequence[Ints], draws: int) -> Floats:
+        """Return the noise [draws, n] of the tokens of each parent; ``beams`` [n]: the index of each token's parent."""
+        paths = np.array([self._hash(node) for node in parents], dtype=np.uint32)[beams]
         blocks = (draws + 1) // 2  # two numbers from a block of four words
-        high, low = self._random_words(paths, tokens.astype(np.uint64), blocks)
+        high, low = self._random_words(paths, np.concatenate(families).astype(np.uint32), blocks)
         uniform = ((high >> 6) * float(1 << 26) + (low >> 6) + 0.5) / float(1 << 52)
         noise: Floats = -np.log(-np.log(uniform))
-        return noise.reshape(2, blocks, -1).swapaxes(0, 1).reshape(-1, tokens.size)[:draws]
+        return noise.reshape(2, blocks, -1).swapaxes(0, 1).reshape(-1, beams.size)[:draws]
 
     def _random_words(self, paths: Words, tokens: Words, blocks: int) -> tuple[Words, Words]:
         """Return what :func:`philox` makes of (path, token, block): its first and third, and second and fourth words.
@@ -88,13 +120,13 @@ class Noise:
         Returns:
             Two arrays [2, blocks * n].
         """
-        counters = np.empty((2, 2, blocks, tokens.size), dtype=np.uint64)
+        counters = np.empty((2, 2, blocks, tokens.size), dtype=np.uint32)
         counters[0, 0], counters[1, 0], counters[0, 1] = *paths.T, tokens
         counters[1, 1] = np.arange(blocks)[:, None]
         even, odd = counters.reshape(2, 2, -1)
         for key in self._keys:
-            product = (even * HALVES)[::-1]
-            even, odd = (product >> HIGH) ^ odd ^ key, product & LOW
+            product = (even[::-1] * HALVES).view(np.uint32)
+            even, odd = product[:, HIGH::2] ^ odd ^ key, product[:, LOW::2]
         return even, odd
 
     def _hash(self, node: Node) -> tuple[int, int]:

@@ -23,7 +23,7 @@ from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import ResolvedSettings
 from dsbd.verification.beams import Beam
-from dsbd.verification.distributions import JointDistribution
+from dsbd.verification.distributions import JointDistribution, TopTokens
 from dsbd.verification.forest import DraftDistribution, Forest, ForestLayer
 from dsbd.verification.noise import Noise, best_draws, philox
 from dsbd.verification.verified import Uniforms, up_to_end
@@ -47,13 +47,23 @@ def test_philox_gives_the_published_numbers(counter, key, expected) -> None:
     assert [int(words[0]) for words in arrays] == expected
 
 
-def noise_of(seed: int, prompt: tuple[int, ...], paths: list[tuple[int, ...]], draws: int) -> dict:
-    """The noise of some paths, by path and number of the draw; their parents are the beams, in their order."""
+def noise_of(seed: int, prompt: tuple[int, ...], paths: list, draws: int, prepared: list | None = None, more=0) -> dict:
+    """The noise of some paths, by path and number of the draw; their parents are the beams, in their order.
+
+    The noise of the ``prepared`` paths is made before, for ``draws`` and some ``more``.
+    """
     shared = Shared(Case(Tables(0, 2), ResolvedSettings()))
     parents = list(dict.fromkeys(path[:-1] for path in paths))
     keys = np.sort([parents.index(path[:-1]) << 32 | path[-1] for path in paths])
     zeros = np.zeros(keys.size)
     noise = Noise(seed, prompt, shared.nodes[()])
+    tokens: dict = {}
+    for path in sorted(prepared or []):
+        tokens.setdefault(shared.node_at(path[:-1]), []).append(path[-1])
+    if tokens:
+        noise.prepare(
+            {node: TopTokens(np.array(own), np.zeros(len(own))) for node, own in tokens.items()}, draws + more
+        )
     values = noise.gumbel(JointDistribution(keys, zeros, zeros, zeros), [shared.node_at(one) for one in parents], draws)
     candidates = [(*parents[key >> 32], key & 0xFFFFFFFF) for key in keys.tolist()]
     return {(path, draw): values[draw, at] for at, path in enumerate(candidates) for draw in range(draws)}
@@ -71,6 +81,8 @@ def test_the_noise_follows_from_seed_prompt_path_and_draw_alone(seed, prompt) ->
     assert every == pytest.approx({(path, draw): gumbel(seed, prompt, path, draw) for path, draw in every}, abs=1e-12)
     fewer = noise_of(seed, prompt, PATHS[::-2], 2)
     assert fewer == {key: every[key] for key in fewer}
+    for some, more in ((PATHS, 0), (PATHS, 3), (PATHS, -2), (PATHS[1:-2], 0), ([*PATHS, (0, 7), (6,)], 1)):
+        assert noise_of(seed, prompt, PATHS, 5, some, more) == every, "what was prepared is other noise"
     others = [noise_of(seed ^ bit, prompt, PATHS, 5) for bit in (1, 2**40)]
     others += [noise_of(seed, more, PATHS, 5) for more in ((*prompt, 0), (*prompt, 1), (2, *prompt))]
     values = [*every.values(), *chain(*(other.values() for other in others))]

@@ -139,7 +139,8 @@ export function ranked({finished, beams}, {length_penalty}) {
  * A layer has draft_width draws, or in a coupled forest guesses of what the target draws. Equal draws share a node,
  * which carries their multiplicity. Nothing is drafted below a token that ends a beam. */
 const LEAST_DRAFT_PROB = 1e-300; // a candidate less likely than this is not in Q
-const WORTHLESS = 3; // a candidate with a larger margin is hardly ever drawn
+const WORTHLESS = 2; // a candidate with a larger margin is hardly ever drawn
+const CERTAIN = 0.999; // a likelier candidate is the guess of all draws, whatever the noise
 
 /* One tree of nodes below each input beam. */
 export class Forest {
@@ -223,6 +224,15 @@ function guessesOf({candidates, scores, parents, size, isRanked, probs}, margins
   const [draws, winners] = replacement ? [max_width, 1] : [1, max_width]; // how many draws, and winners of each
   const parentOf = (at) => parents[Math.floor(candidates[at] / size)];
   const before = all.map((at) => margins.get(parentOf(at)) ?? 0);
+  const [likeliest] = bestOf(probs, 1);
+  if (replacement && probs[likeliest] > CERTAIN && before[likeliest] === 0) {
+    const isLikeliest = (at) => at === likeliest;
+    return {
+      order: [likeliest],
+      margins: all.map((at) => (isLikeliest(at) ? 0 : Infinity)),
+      counts: all.map((at) => (isLikeliest(at) ? max_width : 0)),
+    };
+  }
   const own = all.map((at) => noise.gumbel(parentOf(at), candidates[at] % size, draws));
   const perturbed = Array.from({length: draws}, (_, draw) =>
     all.map((at) => (probs[at] > 0 ? scores[at] + own[at][draw] : -Infinity)),

@@ -68,6 +68,7 @@ globalThis.DsbdPage = (() => {
 /* Light or dark, and an address for each tab: #race, #learn, #about; Play has none. Back goes to the tab before. */
 (() => {
   const FIRST = "play";
+  const LOW_FRAME = 600; // pixels up to which the page in a frame is as tall as the frame
   const tabs = () => [...document.querySelectorAll("#tabs > .tab-wrapper [role=tab]")];
   const nameOf = (tab) => tab?.dataset.tabId ?? FIRST;
   const chosen = () => nameOf(tabs().find((tab) => tab.getAttribute("aria-selected") === "true"));
@@ -141,7 +142,8 @@ globalThis.DsbdPage = (() => {
       const {body} = frame.contentDocument;
       const fit = () => {
         const wide = frame.contentWindow?.matchMedia("(min-width: 1100px)").matches;
-        frame.style.height = wide ? `${Math.ceil(body.getBoundingClientRect().height) + 4}px` : "";
+        const height = Math.max(LOW_FRAME + 4, Math.ceil(body.getBoundingClientRect().height) + 4);
+        frame.style.height = wide ? `${height}px` : "";
       };
       new frame.contentWindow.ResizeObserver(fit).observe(body);
       fit();

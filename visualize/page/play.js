@@ -24,8 +24,8 @@ let stands = /^#iteration=/.test(location.hash); // the place that an address na
 /* Follow the decode unless the visitor has stepped back. */
 const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
-function draw(decode) {
-  if (viewer) viewer.setTrace(decode.trace);
+function draw(decode, how = {}) {
+  if (viewer) viewer.setTrace(decode.trace, how);
   else {
     const start = location.hash.slice(1);
     const onchange = ({words}) => answer.mark(words);
@@ -107,10 +107,10 @@ function grow(news, settled, whole, rows) {
   if (!running) return; // a frame that comes after Stop
   const decode = running;
   const {trace} = decode;
-  if (decode.waits) draw(decode);
+  const isFirst = decode.waits;
   decode.waits = false;
-  const isShown = shown === decode;
-  const follow = isShown && atEnd();
+  const isShown = isFirst || shown === decode;
+  const follow = isFirst || (isShown && atEnd());
   Object.assign(decode, {settled: whole ? Infinity : settled, rows});
   trace.iterations.push(...news);
   if (whole) {
@@ -119,7 +119,8 @@ function grow(news, settled, whole, rows) {
     keep(decode, "Your run");
   }
   if (!isShown) return;
-  viewer.add(news, {result: trace.result, follow});
+  if (isFirst) draw(decode, {follow});
+  else viewer.add(news, {result: trace.result, follow});
   showAnswer();
   showWhetherOlder();
   if (whole && follow) openEnd();

@@ -19,7 +19,7 @@ export class Forest {
   constructor(viewer) {
     this.viewer = viewer;
     this.head = draw("svg", {class: "dsbd-head-bands", "aria-hidden": "true"});
-    this.widths = make("ul", {class: "dsbd-widths"});
+    this.widths = make("ul", {class: "dsbd-widths", tabindex: "0"});
     this.body = draw("svg", {class: "dsbd-forest", role: "img"});
     const sheet = make("div", {class: "dsbd-sheet"}, this.body);
     this.element = make("div", {class: "dsbd-scroller", tabindex: "0"}, this.head, this.widths, sheet);
