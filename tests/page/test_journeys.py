@@ -8,12 +8,10 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-import dsbd
 from dsbd.cli import main
 from tests.axe import serious
 from tests.page.conftest import wait_until
 from tests.watched import Watched, settle
-from visualize.page import form
 
 pytestmark = pytest.mark.slow
 
@@ -160,40 +158,6 @@ def test_the_page_opens_with_what_pays(visits):
     page.fill("#prompt textarea", "What is the capital of France?")
     page.click("#run")
     visit.says("#note", "This pair knows a library only.* Decoded just now")
-
-
-def test_a_changed_word_is_checked_again_and_nobody_else_sees_it(visits, bundled):
-    """Catches an answer that another session's run guesses from, in the claim or in the number of passes."""
-    first, second = visits(pair=""), visits(pair="")
-    before, prompt = "How many members joined after 2012?", "How many members joined after 2014?"
-    first.run(before)
-    first.decoded()
-    settings = form.preset("exact", form.SQL)
-    alone = dsbd.decode(bundled.pairs.get(form.SQL), form.as_prompt(form.SQL, prompt), settings, record=True)
-    for visit, says in ((second, rf"^{headline(alone)}"), (first, "^[12] pass(es)?: [0-9]+ of [0-9]+ tokens stand, ")):
-        visit.run(prompt)
-        visit.decoded()
-        visit.says(".headline", says)
-        assert ("your last answer" in visit.page.inner_text(".same")) == (visit is first)
-        assert visit.page.locator(".mark-stands").count() > 3 * (visit is first) - (visit is second)
-    assert first.text() == second.text()
-    first.settings(True)
-    first.page.get_by_label("Guess from my last answer").uncheck()
-    first.page.get_by_label("I expect this text").fill("SELECT x")
-    first.settings(False)
-    first.run(before)
-    first.decoded()
-    first.says(".same", "Guessed from the text that you expect, too")
-
-
-def headline(result) -> str:
-    """Return how a claim without known texts begins."""
-    words, before = len(result.token_ids), 0
-    passes = 0
-    for iteration in result.trace.iterations:
-        passes += before < words
-        before += len(iteration.layers)
-    return f"{passes} pass(es)? instead of {words}"
 
 
 def test_a_run_and_what_is_wrong_with_a_setting(visit):

@@ -27,7 +27,6 @@ from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, to
 from tests.toy_pair import chat_tokenizer
 from visualize.page import form
 from visualize.page.comparison import Compared
-from visualize.page.earlier import Answer, sources_of
 from visualize.page.form import SHOWN, build_control, is_read, read_query, remark_on, settings_of, values_of
 from visualize.page.frames import decode_frames
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
@@ -311,75 +310,6 @@ def test_a_comparison_gives_way_to_a_run_that_waits(toys, monkeypatch):
         assert compared.result(60)[-1].beside.state == "stopped"
 
 
-# ---- guesses from earlier answers -------------------------------------------------------------------------------
-
-BEFORE = (Answer("toy", "Once upon a time", " there", [1, 2]), Answer("toy", "The cat sat", " down", [3]))
-
-
-@pytest.mark.parametrize(
-    ("pair", "prompt", "changed", "expected"),
-    [
-        ("toy", "The dog sat", {}, ([3], [])),
-        ("toy", "The cat sat", {}, ([], [])),
-        ("toy", "The cat sat down", {}, ([], [[1, 2], [3]])),
-        ("toy", "Why?", {}, ([], [[1, 2], [3]])),
-        ("other", "The dog sat", {}, ([], [])),
-        ("toy", "The dog sat", {"method": "beam_sampling"}, ([], [])),
-        ("toy", "The dog sat", {"method": "mjsd"}, ([], [])),
-        ("toy", "The dog sat", {"draft_depth": 0}, ([], [])),
-        ("toy", "The dog sat", AUTO, ([], [])),
-    ],
-)
-def test_the_last_answer_is_guessed_where_a_few_words_were_changed(pair, prompt, changed, expected):
-    """Catches the answer of another pair, of the same prompt, which would hide what settings do, and of a text that
-    goes on; and a guess for what guesses nothing, which would be refused."""
-    sources = sources_of(BEFORE, pair, prompt, DecodingSettings(**changed), "")
-    assert (list(sources.last), list(sources.turns)) == expected
-    assert sources_of((), pair, prompt, DecodingSettings(**changed), "x") == ("x", (), ())
-
-
-def shown(runner, prompt: str, *how, session: str = "me", **changed) -> tuple[str, dict, tuple]:
-    """Run a prompt; return what its claim says of guesses, the trace, and the answers of the visit."""
-    values = form_values(max_new_tokens=12, min_width=2, max_width=2, draft_depth=6, temperature=0, **changed)
-    frames = list(decode_frames(runner, session, "toy", prompt, "dsbd", values, *how))
-    assert not [frame["problem"] for frame in frames if "problem" in frame]
-    begun = next(json.loads(one["stage"]) for one in frames if '"kind":"begin"' in str(one.get("stage")))
-    (last,) = [frame for frame in frames if frame.get("last")]
-    return begun["guessed"], last["last"], last["answers"]
-
-
-def test_what_was_guessed_is_said_changes_no_text_and_saves_passes():
-    """Catches a guess that is not handed on, one that the claim is silent about or that cannot be switched off, and a
-    text of the visitor that is ignored."""
-    runner = PacedRunner(toy_pairs("toy"))
-    said, _, answers = shown(runner, "Once upon a day")
-    assert (said, len(answers)) == ("", 1)
-    _, plain, both = shown(runner, "Once upon a time", "", False, answers)
-    said, guessed, _ = shown(runner, "Once upon a time", "", True, answers)
-    assert said == "Guessed from your last answer, too: marked is what stands."
-    assert (guessed.guess, plain.guess, len(both)) == ([answers[0].ids], [], 2)
-    said, expected, _ = shown(runner, "Once upon a time", plain.result.text, True, answers)
-    assert said == "Guessed from the text that you expect and your last answer, too: marked is what stands."
-    assert plain.result.token_ids == guessed.result.token_ids == expected.result.token_ids
-    answers = [Answer("toy", "Once upon a day", "", plain.result.token_ids)]
-    _, known, _ = shown(runner, "Once upon a time", "", True, answers)
-    assert max(len(known.iterations), len(expected.iterations)) < len(plain.iterations)
-    for text, words in ((7, "is a int; give a text"), ("x" * 20_001, "has 20,001 characters; this page takes")):
-        (refused,) = decode_frames(runner, "me", "toy", "Once", "dsbd", form_values(), text)
-        assert words in refused["problem"]
-    _, whole, _ = shown(runner, "Once upon a time", " \n")
-    assert whole.guess == []
-
-
-def test_a_chat_guesses_from_its_earlier_turns():
-    pairs = toy_pairs("toy")
-    pairs._loaded["toy"] = replace(pairs.get("toy"), tokenizer=chat_tokenizer())
-    _, _, answers = shown(PacedRunner(pairs), "Why is the sky blue?")
-    said, trace, answers = shown(PacedRunner(pairs), "Tell a story", "", True, answers)
-    assert (said, trace.history, trace.guess) == ("Guessed from your earlier answers, too.", len(answers[0].ids), [])
-    assert len(answers) == 2
-
-
 # ---- many visitors ----------------------------------------------------------------------------------------------
 
 
@@ -387,7 +317,7 @@ def test_frames_are_as_wide_as_the_outputs(toys):
     """A frame one value short would put every value into its neighbour's place; and all runs wait in one line."""
     in_line = [function for function in build_page(copy(toys)).fns.values() if function.concurrency_id == "gpu"]
     assert {function.concurrency_limit for function in in_line} == {1}
-    assert sorted(len(function.outputs) for function in in_line if function.api_visibility == "private") == [6, 7]
+    assert sorted(len(function.outputs) for function in in_line if function.api_visibility == "private") == [6, 6]
 
 
 def unpacked(message: str):
@@ -410,7 +340,7 @@ def visit(address: str, run: int, number: int, ending: str) -> str:
     """
     session, prompt, texts = f"visitor{number}", f"Once upon {number:02d}", []
     with httpx.Client(base_url=address, timeout=PATIENCE_SECONDS * 2) as client:
-        data = ["toy", prompt, "dsbd", *form_values(seed=number, **SHORT), "", True, None]
+        data = ["toy", prompt, "dsbd", *form_values(seed=number, **SHORT)]
         call = {"fn_index": run, "session_hash": session}
         joined = client.post("/gradio_api/queue/join", json=call | {"data": data}).raise_for_status()
         with client.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as answer:

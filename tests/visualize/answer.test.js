@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {headline, kept, presetOf, program, standing, valuesOf} from "../../visualize/page/answer.js";
+import {headline, kept, presetOf, program, valuesOf} from "../../visualize/page/answer.js";
 
 const methods = {dsbd: "DSBD", beam_sampling: "Beam sampling", mjgd: "Best blocks, MJGD", sampling: "Sampling"};
 const facts = {methods, plain: {dsbd: "beam_sampling", speculative: "sampling", mjgd: "greedy"}};
@@ -41,22 +41,6 @@ test("a headline counts passes, and for searched blocks those of the search; and
   assert.equal(headline(ended), "2 passes instead of 5");
   const alone = {...ended, settings: {...DSBD, draft_depth: 0}, result: {token_ids: [1, 2]}};
   assert.equal(headline(alone), "1 pass of the large model, one for each word");
-});
-
-test("what stands of an expected text is the most that both have in order, and the headline counts it", () => {
-  const said = [
-    [[[1, 2, 3, 9, 5]], "11101", "1 pass: 4 of 5 tokens stand, 1 was written anew"],
-    [[[2, 7, 1, 2, 3, 5]], "11101", "1 pass: 4 of 5 tokens stand, 1 was written anew"],
-    [[[5, 1, 2]], "11000", "1 pass: 2 of 5 tokens stand, 3 were written anew"],
-    [[[9], [1, 2, 3, 4, 5, 6]], "11111", "1 pass: all 5 tokens stand"],
-    [[[9]], "00000", "1 pass: 0 of 5 tokens stand, 5 were written anew"],
-  ];
-  for (const [guess, marks, words] of said) {
-    const ids = [1, 2, 3, 4, 5];
-    const trace = {guess, iterations: [{layers: ids}], settings: DSBD, result: {token_ids: ids}};
-    assert.equal(ids.map((_, at) => Number(standing(trace)[at] ?? false)).join(""), marks);
-    assert.equal(headline(trace, 2), words);
-  }
 });
 
 test("rounding may turn a draw, and the setting says so", () => {

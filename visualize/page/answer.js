@@ -26,15 +26,14 @@ export class Answer {
 
   /* trace: what is shown. text, clock: of the viewer. settled: how many tokens are final. rows: markup of the server,
    * escaped there. beside: what the server says of the decode beside the large model alone; null if nothing is
-   * compared. costs: of passes, in seconds, where they were measured. guessed: what the server
-   * says of where guesses came from, besides the small model and the text. */
+   * compared. costs: of passes, in seconds, where they were measured. guessed: what the server says of a text that was
+   * guessed from: how much of it {stands}, which {tokens}, and {words}. */
   show({trace, text, clock, settled, isLive, rows, beside, costs, guessed}) {
     this.element.hidden = false;
     const say = (name, words) => (this.find(name).textContent = words);
-    say(".headline", headline(trace, clock.ratio));
+    say(".headline", headline(trace, clock.ratio, guessed?.stands));
     const {words, brief, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
-    const known = guessed || (trace.guess ? EXPECTED : "");
-    say(".same", [`${capital(beside?.same || brief)}.`, known, further(trace)].filter(Boolean).join(" "));
+    say(".same", [`${capital(beside?.same || brief)}.`, guessed?.words, further(trace)].filter(Boolean).join(" "));
     say(".kept-words", `${words}.`);
     const isRaced = isExact && !isLive && trace.settings.method === "dsbd";
     const raced = isRaced ? (this.facts.raced[trace.models.target.id] ?? "") : "";
@@ -48,7 +47,7 @@ export class Answer {
     this.find("[data-do=why]").hidden = !isExact || !isTried;
     const isText = !isChat && typedIn(text.prompt, this.facts) === text.prompt; // a question stands above its answer
     const line = this.find(".running-line");
-    line.replaceChildren(...this.pieces(text, isText, settled, isLive, standing(trace)));
+    line.replaceChildren(...this.pieces(text, isText, settled, isLive, guessed?.tokens));
     if (isLive) line.scrollTop = line.scrollHeight;
     this.find(".answer-rows").innerHTML = rows ?? "";
   }
@@ -60,16 +59,16 @@ export class Answer {
     });
   }
 
-  pieces({prompt, tokens, ended}, isShown, settled, isLive, stands) {
+  pieces({prompt, tokens, ended}, isShown, settled, isLive, standing = []) {
     const before = prompt.length > LONGEST ? `… ${prompt.slice(-LONGEST)}` : prompt;
     const parts = isShown ? [make("bdi", {class: "text-prompt", text: before})] : [];
     tokens.forEach(({text, origin}, at) => {
       const word = at || parts.length ? text : text.trimStart();
       const [look, note] = at < settled ? ["", ""] : [" mark-open", ", may still change"];
       if (at === settled) parts.push(make("span", {class: "text-edge"}));
-      const [known, stood] = stands[at] ? [" mark-stands", "; it stands as expected"] : ["", ""];
-      const title = ORIGINS[origin] + note + stood;
-      parts.push(make("span", {class: `mark mark-${origin}${look}${known}`, title, text: word}));
+      const [mark, stands] = standing.includes(at) ? [" mark-stands", "; it stands in the text guessed from"] : ["", ""];
+      const title = ORIGINS[origin] + note + stands;
+      parts.push(make("span", {class: `mark mark-${origin}${look}${mark}`, title, text: word}));
     });
     if (ended) parts.push(make("span", {class: "text-end", text: " ∎"}));
     if (isLive) parts.push(make("span", {class: "text-caret"}));
@@ -77,7 +76,6 @@ export class Answer {
   }
 }
 
-const EXPECTED = "Guessed from a text that was expected, too: marked is what stands.";
 const UNMEASURED = "How long a pass takes was not measured here, so the lanes count passes.";
 
 const costsSaid = ({alone, node, guess}) => {
@@ -105,49 +103,14 @@ function answerOf({iterations, result}) {
   return {words, passes: befores.filter((before) => before < words).length};
 }
 
-const MOST_COMPARED = 2e7; // cells of a table
-
-/* Which tokens of the answer stand in the text that was expected, in its order; of several texts the best one. */
-export function standing({guess = [], result}) {
-  const ids = result?.token_ids ?? [];
-  const all = guess.filter((one) => ids.length * one.length <= MOST_COMPARED).map((one) => common(ids, one));
-  return all.reduce((best, one) => (countTrue(one) > countTrue(best) ? one : best), []);
-}
-
-const countTrue = (marks) => marks.filter(Boolean).length;
-
-/* Marks the ids of a longest sequence that both have, in order. */
-function common(ids, others) {
-  const lengths = Array.from({length: ids.length + 1}, () => new Uint16Array(others.length + 1));
-  for (let at = ids.length - 1; at >= 0; at -= 1) {
-    const [own, next] = [lengths[at], lengths[at + 1]];
-    for (let by = others.length - 1; by >= 0; by -= 1) {
-      own[by] = ids[at] === others[by] ? next[by + 1] + 1 : Math.max(next[by], own[by + 1]);
-    }
-  }
-  let by = 0;
-  return ids.map((id, at) => {
-    while (by < others.length && others[by] !== id && lengths[at][by + 1] > lengths[at + 1][by]) by += 1;
-    const stands = by < others.length && others[by] === id;
-    by += Number(stands);
-    return stands;
-  });
-}
-
-/* "14 of 15 tokens stand, 1 was written anew" */
-function standingSaid(trace) {
-  const [all, stand] = [trace.result.token_ids.length, countTrue(standing(trace))];
-  if (stand === all) return `all ${counted(all, "token")} stand`;
-  return `${stand} of ${counted(all, "token")} stand, ${all - stand} ${all - stand === 1 ? "was" : "were"} written anew`;
-}
-
 const further = (trace) => {
   const more = trace.iterations.length - answerOf(trace).passes;
   return more ? `${counted(more, "more pass")} for other versions.` : "";
 };
 
-/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known. */
-export function headline(trace, ratio = null) {
+/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known. stands: how
+ * much of a text stands that was guessed from. */
+export function headline(trace, ratio = null, stands = "") {
   const {settings, result} = trace;
   const {words, passes} = answerOf(trace);
   if (!passes) return "";
@@ -156,7 +119,7 @@ export function headline(trace, ratio = null) {
     const calls = result ? `, ${counted(result.stats.target_calls, "pass")} of the large model` : "";
     return `${counted(passes, "block")} of words${calls}`;
   }
-  if (trace.guess && result) return `${counted(passes, "pass")}: ${standingSaid(trace)}`;
+  if (stands) return `${counted(passes, "pass")}: ${stands}`;
   const own = counted(passes, "pass") + (words > passes ? ` instead of ${words}` : "");
   return ratio ? `${own}: about ${speed(ratio)}` : own;
 }
@@ -217,7 +180,6 @@ export function valuesOf(settings, facts) {
 
 /* The program that repeats what is shown. */
 export const program = ({settings, prompt, models, guess}, facts) => {
-  const expected = guess ? `, guess=${JSON.stringify(guess)}` : "";
   const [owner] = models.target.id.split("/");
   const names = [models.target, models.draft].filter(Boolean).map(({id}) => literal(id));
   const pair = owner === "bundled" ? "" : owner.startsWith("bundled:") ? literal(owner) : names.join(", ");
@@ -229,7 +191,7 @@ export const program = ({settings, prompt, models, guess}, facts) => {
     "import dsbd\n",
     `pair = dsbd.load_pair(${pair})`,
     `settings = dsbd.DecodingSettings(${listed})`,
-    `result = dsbd.decode(pair, ${literal(prompt.text)}, settings, record=True${expected})`,
+    `result = dsbd.decode(pair, ${literal(prompt.text)}, settings, record=True${guess ? `, guess=${JSON.stringify(guess)}` : ""})`,
     "print(result.text)",
     'result.trace.save("trace.json.gz")',
   ].join("\n");

@@ -60,6 +60,8 @@ SHOWN = {
     "length_penalty": Shown(-2, 2, 0.1),
 }  # fmt: skip
 """The fields, in the order of the form."""
+GUESSING = DRAFTING_METHODS - {"mjsd"}
+"""The methods that guess from texts that are known."""
 DEFAULT = "default"
 """What the form and links say where the forest is None."""
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -108,11 +110,6 @@ def method_choices() -> list[tuple[str, str]]:
 def is_read(method: Any, name: str) -> bool:
     """Return whether the method reads the field; an unknown method reads all."""
     return method not in METHODS or name in {field.name for field in fields_of(method)}
-
-
-def can_guess(method: Any) -> bool:
-    """Return whether the method guesses from texts that are known."""
-    return method in DRAFTING_METHODS - {"mjsd"}
 
 
 def shown_value(name: str, value: Any) -> Any:

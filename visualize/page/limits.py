@@ -143,29 +143,17 @@ def is_private(host: str, share: bool, environment: Mapping[str, str] = os.envir
     return host.strip("[]") in LOCAL and not share and not any(environment.get(name) for name in BEFORE_IT)
 
 
-def check_prompt(limits: Limits, prompt: Any) -> str:
-    """Return the prompt. Raises: PromptError: it is no text, blank, or too long for this page."""
+def check_prompt(limits: Limits, prompt: Any, name: str = "prompt") -> str:
+    """Return the prompt, or another text with its ``name``. Raises: PromptError: it is no text, blank, or too long for this page."""
     if not isinstance(prompt, str):
-        raise PromptError(f"prompt is a {type(prompt).__name__}; give a text")
+        raise PromptError(f"{name} is a {type(prompt).__name__}; give a text")
     if not prompt.strip():
-        raise PromptError("prompt is blank; type a few words, or choose an example")
+        raise PromptError(f"{name} is blank; type a few words, or choose an example")
     if len(prompt) > limits.max_prompt_characters:
         raise PromptError(
-            f"prompt has {len(prompt):,} characters; this page takes {limits.max_prompt_characters:,}; shorten it"
+            f"{name} has {len(prompt):,} characters; this page takes {limits.max_prompt_characters:,}; shorten it"
         )
     return prompt
-
-
-def check_expected(limits: Limits, text: Any) -> str:
-    """Return the text that is expected, empty if it is blank. Raises: PromptError: it is no text, or too long."""
-    if not isinstance(text, str):
-        raise PromptError(f"the text that you expect is a {type(text).__name__}; give a text, or leave it empty")
-    if len(text) > limits.max_prompt_characters:
-        raise PromptError(
-            f"the text that you expect has {len(text):,} characters; this page takes {limits.max_prompt_characters:,}; "
-            f"shorten it"
-        )
-    return text if text.strip() else ""
 
 
 def check_tokens(limits: Limits, tokens: Any) -> None:

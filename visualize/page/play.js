@@ -12,7 +12,7 @@ const find = (name) => document.querySelector(`.play ${name}`);
 const saved = new SavedDecodes(facts);
 DsbdPage.trigger = trigger; // an event of the stage, which play.py answers
 
-/* A decode: {name, trace, settled, rows, beside, guessed, label, file}. Its name is that of a recording, or run-1, ...
+/* A decode: {name, trace, settled, rows, guessed, beside, label, file}. Its name is that of a recording, or run-1, ...
  * of this visit; settled: how many tokens of the text are final; waits: until its first pass nothing of it is shown. */
 let viewer = null;
 let shown = null;
@@ -103,7 +103,7 @@ function openEnd() {
 }
 
 /* Add records of the decode that runs; `whole` is its trace without iterations, once it has ended. */
-function grow(news, settled, whole, rows) {
+function grow(news, settled, whole, known) {
   if (!running) return; // a frame that comes after Stop
   const decode = running;
   const {trace} = decode;
@@ -111,7 +111,7 @@ function grow(news, settled, whole, rows) {
   decode.waits = false;
   const isShown = isFirst || shown === decode;
   const follow = isFirst || (isShown && atEnd());
-  Object.assign(decode, {settled: whole ? Infinity : settled, rows});
+  Object.assign(decode, {settled: whole ? Infinity : settled, rows: known?.rows, guessed: known?.guessed});
   trace.iterations.push(...news);
   if (whole) {
     Object.assign(trace, {...whole, iterations: trace.iterations});
@@ -127,10 +127,9 @@ function grow(news, settled, whole, rows) {
   if (whole && find("#python")?.open) showPython();
 }
 
-function startRun(head, guessed = "") {
+function startRun(head) {
   stands = false;
-  const trace = {...head, iterations: [], result: null};
-  running = {name: saved.newName("run"), trace, guessed, settled: 0, waits: true};
+  running = {name: saved.newName("run"), trace: {...head, iterations: [], result: null}, settled: 0, waits: true};
   offer();
   return running;
 }
@@ -159,8 +158,8 @@ function take(message, bulk) {
       openAt();
     }
     offer();
-  } else if (message.kind === "begin") served = startRun(bulk, message.guessed);
-  else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace, message.rows);
+  } else if (message.kind === "begin") served = startRun(bulk);
+  else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace, message);
   else if (message.kind === "beside") compare(message);
   else if (message.kind === "stopped") {
     stopRun();

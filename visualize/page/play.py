@@ -56,7 +56,6 @@ class Form:
     method: gr.Dropdown
     fields: list[gr.components.Component]
     expected: gr.Textbox
-    uses_answers: gr.Checkbox
     run: gr.Button
     stop: gr.Button
 
@@ -133,18 +132,13 @@ def _build_form(runner: Runner, has_recording: bool) -> Form:
             controls = {name: build(name) for name in shown if shown[name].main}
             expected = gr.Textbox(
                 "", label="I expect this text", lines=2, max_lines=6, elem_id="expected",
-                info="It is checked as a guess: what of it is right costs few passes. No guess changes a draw",
-            )  # fmt: skip
-            again = gr.Checkbox(
-                True, label="Guess from my last answer", elem_id="uses-answers",
-                info="Where a few words of the prompt were changed; in a chat, from all answers of this visit. Other "
-                "visitors' runs never do",
+                info="What of it is right costs few passes; with Exact, no guess changes a draw",
             )  # fmt: skip
             with gr.Accordion("More settings", open=False, elem_classes="fold"):
                 controls |= {name: build(name) for name in shown if name not in controls}
         markup('<button type="button" class="settings-run" data-do="run">Run</button>', "settings-foot")
     inputs = [controls[name] for name in shown]
-    return Form(pair, description, prompt, buttons, note, presets, method, inputs, expected, again, run, stop)
+    return Form(pair, description, prompt, buttons, note, presets, method, inputs, expected, run, stop)
 
 
 def _description(pairs: Pairs, pair: str) -> str:
@@ -204,9 +198,9 @@ def _wire_run(runner: Runner, form: Form, parts: dict[str, Any]) -> None:
         return {parts[name]: value for name, value in frame.items()}
 
     def run(request: gr.Request, pair: Any, prompt: Any, method: Any, *values: Any) -> Iterator[Frame]:
-        *shown, expected, uses_answers, answers = values
-        how = (runner, request.session_hash or "", pair, prompt, method, shown, expected, uses_answers, answers)
-        with closing(decode_frames(*how)) as frames:
+        *shown, expected, answers = values
+        asked = (pair, prompt, method, shown, expected, answers)
+        with closing(decode_frames(runner, request.session_hash or "", *asked)) as frames:
             yield from map(placed, frames)
 
     def stop(request: gr.Request) -> Frame:
@@ -216,7 +210,7 @@ def _wire_run(runner: Runner, form: Form, parts: dict[str, Any]) -> None:
     buttons = [form.run, form.stop]
     begun = gr.on([form.run.click, form.prompt.submit], None, None, [*buttons, parts["problem"]], js=BEGIN, **PRIVATE)
     waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": form.note}
-    inputs = [form.pair, *form.filled, form.expected, form.uses_answers, parts["answers"]]
+    inputs = [form.pair, *form.filled, form.expected, parts["answers"]]
     running = begun.then(run, inputs, list(parts.values()), **waits)
     running.failure(lambda: placed(ENDED), None, buttons, queue=False, **PRIVATE)
     outputs = [parts["stage"], form.note, *buttons]
@@ -234,7 +228,7 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML) -> None:
     def show_fields(method: Any) -> Frame:
         named = zip(fields.SHOWN, form.fields, strict=True)
         shown = {control: gr.update(visible=fields.is_read(method, name)) for name, control in named}
-        return shown | dict.fromkeys(guesses, gr.update(visible=fields.can_guess(method)))
+        return shown | {form.expected: gr.update(visible=method in fields.GUESSING)}
 
     def show_pair(pair: Any) -> Frame:
         has_recording = any(trace.models.target.id == pairs.target(pair) for trace in recorded().values())
@@ -247,9 +241,8 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML) -> None:
         }
 
     settings: list[Any] = form.filled[1:]
-    guesses = [form.expected, form.uses_answers]
     begin = [form.presets, form.pair]
-    form.method.change(show_fields, form.method, [*form.fields, *guesses], queue=False, **PRIVATE)
+    form.method.change(show_fields, form.method, [*form.fields, form.expected], queue=False, **PRIVATE)
     gr.on([one.change for one in settings], None, settings, form.presets, js=_calls("fitting"), **PRIVATE)
     form.presets.input(None, begin, settings, js=_calls("preset"), **PRIVATE)
     for index, button in enumerate(form.examples):
