@@ -68,6 +68,9 @@ class Sources(NamedTuple):
         return {"stands": some if anew else f"all {counted} stand", "tokens": tokens, "words": words}
 
 
+NOTHING = Sources()
+
+
 def _in_both(expected: Sequence[int], ids: Sequence[int]) -> list[int]:
     """Return the indices of the ids that stand in the expected ones too, in their order, as many as there can be."""
     others, rows = np.asarray(expected), [np.zeros(len(expected) + 1, np.int32)]  # how many: [of ids][of expected]

@@ -19,7 +19,7 @@ from visualize.words import Words
 
 from . import form
 from .comparison import describe
-from .earlier import Answer, Sources, sources_of
+from .earlier import NOTHING, Answer, Sources, sources_of
 from .limits import check_prompt
 from .parts import alert, sentence
 from .race_markup import rows_markup, rows_of, task_of
@@ -82,7 +82,7 @@ class ShownRun:
     runner: Runner
     answers: Sequence[Answer] = ()
     """Of this visit, before the run."""
-    sources: Sources = Sources()
+    sources: Sources = NOTHING
     pair: str = ""
     typed: str = ""
     remark: str = ""

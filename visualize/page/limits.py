@@ -144,7 +144,7 @@ def is_private(host: str, share: bool, environment: Mapping[str, str] = os.envir
 
 
 def check_prompt(limits: Limits, prompt: Any, name: str = "prompt") -> str:
-    """Return the prompt, or another text with its ``name``. Raises: PromptError: it is no text, blank, or too long for this page."""
+    """Return the prompt, or a text of another ``name``. Raises: PromptError: it is no text, blank, or too long here."""
     if not isinstance(prompt, str):
         raise PromptError(f"{name} is a {type(prompt).__name__}; give a text")
     if not prompt.strip():

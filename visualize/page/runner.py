@@ -33,7 +33,7 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, SMOLLM2, cancel_check
 
 from .comparison import Compared, measure_speed
-from .earlier import Sources
+from .earlier import NOTHING, Sources
 from .limits import Limits, check_race, check_run, setting
 from .zerogpu import on_gpu
 
@@ -200,7 +200,7 @@ class Runner:
 
     def decode(
         self, session: str, pair: str, prompt: str, settings: DecodingSettings, compare: bool = False,
-        sources: Sources = Sources(),
+        sources: Sources = NOTHING,
     ) -> Generator[RunUpdate, None, None]:  # fmt: skip
         """Yield the steps of one decode; with ``compare`` it is then set beside the large model alone, until
         another run waits. Close it to end it. ``sources``: what it guesses from besides its text.
