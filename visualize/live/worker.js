@@ -37,8 +37,8 @@ async function load({base, pair: name}) {
 async function run({prompt, settings, expected}) {
   const text = pair.asPrompt(prompt);
   const tokens = {text, ids: pair.tokenizer.encode(text)};
-  const idsOf = (one) => pair.tokenizer.encode(text + one).slice(tokens.ids.length);
-  const guess = expected ? [expected, ` ${expected}`].map(idsOf) : []; // models differ in how they begin
+  const behind = (one) => pair.tokenizer.encode(text + one).slice(tokens.ids.length);
+  const guess = expected ? [expected, ` ${expected}`].map(behind) : []; // models differ in how they begin
   for await (const news of decode(pair, tokens, settings, {check: unlessStopped, guess})) {
     const [kind] = Object.keys(news);
     tell(kind === "trace" ? "done" : kind, news);

@@ -87,8 +87,8 @@ DsbdPage.live = async () => {
 };
 
 function sentenceOf(error) {
-  const called = (name) => DsbdPage.facts.labels[name] ?? name;
-  return error.key ? globalThis.DsbdLive.sentenceOf(error, {words, called, language: "en"}) : error.message;
+  const labelOf = (name) => DsbdPage.facts.labels[name] ?? name;
+  return error.key ? globalThis.DsbdLive.sentenceOf(error, {words, labelOf, language: "en"}) : error.message;
 }
 
 /* ---- the sliders below the forest ---------------------------------------------------------------------------- */
