@@ -66,7 +66,9 @@ export class Answer {
       const word = at || parts.length ? text : text.trimStart();
       const [look, note] = at < settled ? ["", ""] : [" mark-open", ", may still change"];
       if (at === settled) parts.push(make("span", {class: "text-edge"}));
-      const [mark, stands] = standing.includes(at) ? [" mark-stands", "; it stands in the text guessed from"] : ["", ""];
+      const [mark, stands] = standing.includes(at)
+        ? [" mark-stands", "; it stands in the text guessed from"]
+        : ["", ""];
       const title = ORIGINS[origin] + note + stands;
       parts.push(make("span", {class: `mark mark-${origin}${look}${mark}`, title, text: word}));
     });
@@ -108,8 +110,8 @@ const further = (trace) => {
   return more ? `${counted(more, "more pass")} for other versions.` : "";
 };
 
-/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known. stands: how
- * much of a text stands that was guessed from. */
+/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known.
+ * stands: how much of a text stands that was guessed from. */
 export function headline(trace, ratio = null, stands = "") {
   const {settings, result} = trace;
   const {words, passes} = answerOf(trace);
@@ -127,7 +129,9 @@ export function headline(trace, ratio = null, stands = "") {
 /* The decode as a dot beside those of the recorded races. */
 function ownPoint(trace, ratio) {
   const {words, passes} = answerOf(trace);
-  return ratio && passes ? [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}] : [];
+  return ratio && passes
+    ? [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}]
+    : [];
 }
 
 const ALIKE = [0.9, 1.1];
