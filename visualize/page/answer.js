@@ -66,10 +66,8 @@ export class Answer {
       const word = at || parts.length ? text : text.trimStart();
       const [look, note] = at < settled ? ["", ""] : [" mark-open", ", may still change"];
       if (at === settled) parts.push(make("span", {class: "text-edge"}));
-      const [mark, stands] = standing.includes(at)
-        ? [" mark-stands", "; it stands in the text guessed from"]
-        : ["", ""];
-      const title = ORIGINS[origin] + note + stands;
+      const [mark, more] = standing.includes(at) ? [" mark-stands", "; it stands in what was guessed from"] : ["", ""];
+      const title = ORIGINS[origin] + note + more;
       parts.push(make("span", {class: `mark mark-${origin}${look}${mark}`, title, text: word}));
     });
     if (ended) parts.push(make("span", {class: "text-end", text: " ∎"}));
@@ -129,9 +127,8 @@ export function headline(trace, ratio = null, stands = "") {
 /* The decode as a dot beside those of the recorded races. */
 function ownPoint(trace, ratio) {
   const {words, passes} = answerOf(trace);
-  return ratio && passes
-    ? [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}]
-    : [];
+  if (!ratio || !passes) return [];
+  return [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}];
 }
 
 const ALIKE = [0.9, 1.1];
