@@ -345,7 +345,7 @@ def test_what_is_guessed_is_said_changes_no_text_and_is_seen_by_one_visit():
     runner = PacedRunner(toy_pairs("toy"))
     plain, nothing, (answer,) = shown(runner, "Once upon a time")
     ids, name = plain.result.token_ids, "an earlier answer of this visit"
-    for known, words in ((ids, "all 12 tokens stand"), ([*ids[:3], 5, *ids[4:]], "11 of 12 tokens stand, 1 was written")):
+    for known, words in ((ids, "all 12 tokens stand"), ([*ids[:3], 5, *ids[4:]], "11 of 12 tokens stand, 1 was")):
         own = (answer._replace(prompt="Once upon a day", ids=known),)
         trace, guessed, _ = shown(runner, "Once upon a time", "", own)
         assert (trace.result.token_ids, trace.guess) == (ids, [known])

@@ -60,7 +60,7 @@ class Limits(BaseModel):
     max_waiting: int = Field(16, ge=1, le=10_000, description="calls that may wait for the model")
     max_loaded_pairs: int = Field(2, ge=1, le=1000, description="pairs of models in memory at one time")
     max_visitors: int = Field(
-        200, ge=1, le=100_000, description="visitors whose last decode and answers, and calls whose answer, are kept in memory"
+        200, ge=1, le=100_000, description="visitors whose last decodes, and calls whose answer, are kept in memory"
     )
     log: Literal["info", "warning", "off"] = Field(
         "info", description="log lines: info, every run; warning, only runs that failed; off"
