@@ -162,6 +162,25 @@ def test_the_page_opens_with_what_pays(visits):
     visit.says("#note", "This pair knows a library only.* Decoded just now")
 
 
+def test_a_changed_word_and_a_text_that_is_expected(visits):
+    """Catches a claim of another text, marks elsewhere, and a box that one of both ways to run does not read."""
+    visit = visits(pair="")
+    for year, words in ((2012, "passes instead of 10"), (2014, "passes: 8 of 9 tokens stand, 1 was written anew")):
+        visit.run(f"How many members joined after {year}?")
+        visit.decoded()
+        visit.says(".headline", words)
+    assert visit.page.locator(".mark:not(.mark-stands)").all_inner_texts()[0] == " 2014"
+    visit.settings(True)
+    visit.page.get_by_label("I expect this text").fill(visit.text().strip(" ∎"))
+    visit.settings(False)
+    visit.page.click("#run")
+    visit.says(".headline", "passes: all 9 tokens stand")
+    visit.says(".same", "Guessed from the text that you expect, too: marked is what stands")
+    visit.share("live")
+    visit.says(".live-note", "Decoded in this browser")
+    assert visit.page.evaluate("DsbdPage.shownTrace().guess.length") == 2
+
+
 def test_a_run_and_what_is_wrong_with_a_setting(visit):
     """A visitor sees text and forest of the run, or one sentence; the prompt is no markup."""
     for name, value, words in (("seed", "", "Seed is empty"), ("max_new_tokens", "2.5", r"max_new_tokens is 2\.5")):

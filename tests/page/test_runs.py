@@ -13,6 +13,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from importlib.machinery import ModuleSpec
+from itertools import combinations
 from types import ModuleType
 
 import gradio as gr
@@ -31,6 +32,7 @@ from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, se
 from tests.toy_pair import chat_tokenizer
 from visualize.page import form
 from visualize.page.comparison import Compared
+from visualize.page.earlier import Answer, Sources, _in_both, sources_of
 from visualize.page.form import SHOWN, build_control, is_read, read_query, remark_on, settings_of, values_of
 from visualize.page.frames import decode_frames
 from visualize.page.limits import Limits, check_decode, check_race, is_private, port_of
@@ -271,6 +273,9 @@ def test_a_chat_is_told_and_its_model_is_offered_once_it_is_there(monkeypatch):
     for name in pairs.names:
         frames = list(decode_frames(PacedRunner(pairs), "me", name, "Once", "dsbd", form_values(**SHORT)))
         assert ("Sent as a chat. Decoded just now" in str(frames)) == (name == "toy")
+        answers = next(frame["answers"] for frame in frames if "answers" in frame)
+        again = str([*decode_frames(PacedRunner(pairs), "me", name, "Why?", "dsbd", form_values(**SHORT), "", answers)])
+        assert ("Guessed from earlier answers of this visit, too." in again) == (name == "toy")
     for folder in (None, "folder"):
         monkeypatch.setattr("dsbd.models.smollm2.fetched", lambda folder=folder: folder)
         names = pairs_of(Namespace(target=None, draft=None, pairs=""))
@@ -336,7 +341,7 @@ def test_one_run_uses_the_models_at_a_time_without_the_queue(toys):
 
 def endless_comparison(*arguments):
     """A comparison that goes on until it must end."""
-    cancel, end = arguments[-1], time.monotonic() + 20
+    cancel, end = arguments[3], time.monotonic() + 20
     while not cancel():
         assert time.monotonic() < end, "it did not give way"
         time.sleep(0.01)
@@ -354,6 +359,62 @@ def test_a_comparison_gives_way_to_a_run_that_waits(toys, monkeypatch):
         assert compared.result(60)[-1].beside.state == "stopped"
 
 
+# ---- guesses from a text that is expected, or an earlier answer -------------------------------------------------
+
+
+def test_the_answer_before_is_guessed_where_a_few_words_were_changed():
+    """Catches the answer of another pair, one of the same prompt, which would hide what settings do, and a guess for
+    what guesses nothing, which would be refused."""
+    before = (Answer("toy", "Once upon a time", [1, 2]), Answer("toy", "The cat sat", [3]))
+    for pair, prompt, changed, sources in (
+        ("toy", "The dog sat", {}, Sources("", [3])),
+        ("toy", "The cat sat", {}, Sources("", (), [[1, 2]])),
+        ("toy", "The cat sat down", {}, Sources("", (), [[1, 2], [3]])),
+        ("other", "The dog sat", {}, Sources()),
+        *(("toy", "The dog sat", one, Sources()) for one in ({"method": "mjsd"}, {"draft_depth": 0}, AUTO)),
+    ):
+        assert sources_of(before, pair, prompt, DecodingSettings(**changed), "") == sources
+
+
+def shown(runner, prompt: str, *how) -> tuple:
+    """Run a prompt; return the trace, what the page says of its guesses, and the answers of the visit."""
+    values = form_values(max_new_tokens=12, min_width=2, max_width=2, draft_depth=6, temperature=0)
+    frames = list(decode_frames(runner, "me", "toy", prompt, "dsbd", values, *how))
+    (last,) = [frame for frame in frames if frame.get("last")]
+    return last["last"], json.loads(last["stage"])["guessed"], last["answers"]
+
+
+def test_what_is_guessed_is_said_changes_no_text_and_is_seen_by_one_visit():
+    """Catches a guess that is not handed on or not told, and a decode that looks into another visit's answers."""
+    runner = PacedRunner(toy_pairs("toy"))
+    plain, nothing, (answer,) = shown(runner, "Once upon a time")
+    ids, name = plain.result.token_ids, "an earlier answer of this visit"
+    for known, words in ((ids, "all 12 tokens stand"), ([*ids[:3], 5, *ids[4:]], "11 of 12 tokens stand, 1 was")):
+        own = (answer._replace(prompt="Once upon a day", ids=known),)
+        trace, guessed, _ = shown(runner, "Once upon a time", "", own)
+        assert (trace.result.token_ids, trace.guess) == (ids, [known])
+        assert len(trace.iterations) < len(plain.iterations)
+        assert (guessed["stands"].startswith(words), name in guessed["words"]) == (True, True)
+        assert [ids[at] for at in guessed["tokens"]] == [one for one in ids if one in known]
+        other, none, _ = shown(runner, "Once upon a time", " \n")
+        assert (none, len(other.iterations), other.guess) == (nothing, len(plain.iterations), [])
+    trace, guessed, _ = shown(runner, "Once upon a time", plain.result.text, (answer,))
+    assert (trace.result.token_ids, "the text that you expect" in guessed["words"]) == (ids, True)
+    for text, words in ((7, "is a int; give a text"), ("x" * 20_001, "has 20,001 characters"), ("x", "for everybody")):
+        (refused,) = decode_frames(runner, "me", "toy", "Once", "dsbd", form_values(forest="auto"), text)
+        assert words in refused["problem"]
+
+
+def test_what_stands_is_the_longest_that_both_have():
+    for seed in range(100):
+        ids, expected = (random.Random(seed + at).choices(range(3), k=6) for at in (0, 1000))
+        parts = [{*combinations(one, size)} for one in (ids, expected) for size in range(7)]
+        longest = max(size for size in range(7) if parts[size] & parts[7 + size])
+        stands = _in_both(expected, ids)
+        assert (len(stands), stands) == (longest, sorted({*stands}))
+        assert tuple(ids[at] for at in stands) in parts[7 + longest]
+
+
 # ---- many visitors ----------------------------------------------------------------------------------------------
 
 
@@ -361,7 +422,7 @@ def test_frames_are_as_wide_as_the_outputs(toys):
     """A frame one value short would put every value into its neighbour's place; and all runs wait in one line."""
     in_line = [function for function in build_page(copy(toys)).fns.values() if function.concurrency_id == "gpu"]
     assert {function.concurrency_limit for function in in_line} == {1}
-    assert sorted(len(function.outputs) for function in in_line if function.api_visibility == "private") == [6, 6]
+    assert sorted(len(function.outputs) for function in in_line if function.api_visibility == "private") == [6, 7]
 
 
 def unpacked(message: str):
@@ -384,7 +445,7 @@ def visit(address: str, run: int, number: int, ending: str) -> str:
     """
     session, prompt, texts = f"visitor{number}", f"Once upon {number:02d}", []
     with httpx.Client(base_url=address, timeout=PATIENCE_SECONDS * 2) as client:
-        data = ["toy", prompt, "dsbd", *form_values(seed=number, **SHORT)]
+        data = ["toy", prompt, "dsbd", *form_values(seed=number, **SHORT), "", None]
         call = {"fn_index": run, "session_hash": session}
         joined = client.post("/gradio_api/queue/join", json=call | {"data": data}).raise_for_status()
         with client.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as answer:
@@ -401,6 +462,7 @@ def visit(address: str, run: int, number: int, ending: str) -> str:
                     break
     (first,) = [text for text in dict.fromkeys(texts) if '"kind":"begin"' in text]
     assert unpacked(first)["prompt"]["text"] == prompt, "the run is somebody else's"
+    assert "guess" not in unpacked(first), "it looks into an answer to somebody else's prompt, which is like it"
     return "done" if any(text.startswith("Decoded just now") for text in texts) else str(texts)
 
 

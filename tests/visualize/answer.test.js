@@ -38,6 +38,7 @@ test("a headline counts passes, and for searched blocks those of the search; and
     [0.616, "2 passes instead of 5: about 0.62 × as fast"],
   ];
   for (const [ratio, words] of said) assert.equal(headline(trace, ratio), words);
+  assert.equal(headline(trace, 2.04, "all 4 tokens stand"), "2 passes: all 4 tokens stand");
   const blocks = {...trace, settings: {...DSBD, method: "mjgd"}};
   assert.equal(headline(blocks), "2 blocks of words, 40 passes of the large model");
   const ended = {...trace, iterations: [...iterations, {layers: [1]}]}; // the answer ended in the pass before

@@ -1,6 +1,6 @@
 /* The worker of a live page: the models, the tokenizer and the decoder run here, so that the page never stutters.
  *
- *   in:  {kind: "load", base, pair}   {kind: "run", prompt, settings}   {kind: "stop"}
+ *   in:  {kind: "load", base, pair}   {kind: "run", prompt, settings, expected}   {kind: "stop"}
  *   out: {kind: "progress", loaded, total}   {kind: "ready", addresses}   {kind: "start", start}
  *        {kind: "iteration", iteration, best}   {kind: "done", trace}   {kind: "stopped"}
  *        {kind: "failed", text, key, values}
@@ -34,10 +34,12 @@ async function load({base, pair: name}) {
   tell("ready", {addresses});
 }
 
-async function run({prompt, settings}) {
+async function run({prompt, settings, expected}) {
   const text = pair.asPrompt(prompt);
   const tokens = {text, ids: pair.tokenizer.encode(text)};
-  for await (const news of decode(pair, tokens, settings, {check: unlessStopped})) {
+  const behind = (one) => pair.tokenizer.encode(text + one).slice(tokens.ids.length);
+  const guess = expected ? [expected, ` ${expected}`].map(behind) : []; // models differ in how they begin
+  for await (const news of decode(pair, tokens, settings, {check: unlessStopped, guess})) {
     const [kind] = Object.keys(news);
     tell(kind === "trace" ? "done" : kind, news);
     await breathe();

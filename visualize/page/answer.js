@@ -26,15 +26,15 @@ export class Answer {
 
   /* trace: what is shown. text, clock: of the viewer. settled: how many tokens are final. rows: markup of the server,
    * escaped there. beside: what the server says of the decode beside the large model alone; null if nothing is
-   * compared. costs: of passes, in seconds, where they were measured. */
-  show({trace, text, clock, settled, isLive, rows, beside, costs}) {
+   * compared. costs: of passes, in seconds, where they were measured. guessed: what the server says of a text that was
+   * guessed from: how much of it {stands}, which {tokens}, and {words}. */
+  show({trace, text, clock, settled, isLive, rows, beside, costs, guessed}) {
     this.element.hidden = false;
     const say = (name, words) => (this.find(name).textContent = words);
-    const claim = headline(trace, clock.ratio);
-    say(".headline", claim);
+    const claim = headline(trace, clock.ratio, guessed?.stands);
     say(".distinct", distinct(trace, costs, clock));
     const {words, brief, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
-    say(".same", `${capital(beside?.same || brief)}. ${further(trace)}`);
+    say(".same", [`${capital(beside?.same || brief)}.`, guessed?.words, further(trace)].filter(Boolean).join(" "));
     say(".kept-words", `${words}.`);
     const isRaced = isExact && !isLive && trace.settings.method === "dsbd" && trace.settings.replacement;
     const raced = isRaced ? this.facts.raced[trace.models.target.id] : "";
@@ -50,7 +50,7 @@ export class Answer {
     const isText = !isChat && typedIn(text.prompt, this.facts) === text.prompt; // a question stands above its answer
     const [box, line] = [".answer-text", ".running-line"].map(this.find);
     for (const one of [box, line]) one.style.minHeight = isLive ? `${one.offsetHeight}px` : ""; // what is below stays
-    line.replaceChildren(...this.pieces(text, isText, settled, isLive));
+    line.replaceChildren(...this.pieces(text, isText, settled, isLive, guessed?.tokens));
     if (isLive) line.scrollTop = line.scrollHeight;
     this.find(".answer-rows").innerHTML = rows ?? "";
   }
@@ -62,14 +62,16 @@ export class Answer {
     });
   }
 
-  pieces({prompt, tokens, ended}, isShown, settled, isLive) {
+  pieces({prompt, tokens, ended}, isShown, settled, isLive, standing = []) {
     const before = prompt.length > LONGEST ? `… ${prompt.slice(-LONGEST)}` : prompt;
     const parts = isShown ? [make("bdi", {class: "text-prompt", text: before})] : [];
     tokens.forEach(({text, origin}, at) => {
       const word = at || parts.length ? text : text.trimStart();
       const [look, note] = at < settled ? ["", ""] : [" mark-open", ", may still change"];
       if (at === settled) parts.push(make("span", {class: "text-edge"}));
-      parts.push(make("span", {class: `mark mark-${origin}${look}`, title: ORIGINS[origin] + note, text: word}));
+      const [mark, more] = standing.includes(at) ? [" mark-stands", "; it stands in what was guessed from"] : ["", ""];
+      const title = ORIGINS[origin] + note + more;
+      parts.push(make("span", {class: `mark mark-${origin}${look}${mark}`, title, text: word}));
     });
     if (ended) parts.push(make("span", {class: "text-end", text: " ∎"}));
     if (isLive) parts.push(make("span", {class: "text-caret"}));
@@ -109,8 +111,9 @@ const further = (trace) => {
   return more ? `${counted(more, "more pass")} for other versions.` : "";
 };
 
-/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known. */
-export function headline(trace, ratio = null) {
+/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known.
+ * stands: how much of a text stands that was guessed from. */
+export function headline(trace, ratio = null, stands = "") {
   const {settings, result} = trace;
   const {words, passes} = answerOf(trace);
   if (!passes) return "";
@@ -119,6 +122,7 @@ export function headline(trace, ratio = null) {
     const calls = result ? `, ${counted(result.stats.target_calls, "pass")} of the large model` : "";
     return `${counted(passes, "block")} of words${calls}`;
   }
+  if (stands) return `${counted(passes, "pass")}: ${stands}`;
   const own = counted(passes, "pass") + (words > passes ? ` instead of ${words}` : "");
   return ratio ? `${own}: about ${speed(ratio)}` : own;
 }
@@ -126,7 +130,8 @@ export function headline(trace, ratio = null) {
 /* The decode as a dot beside those of the recorded races. */
 function ownPoint(trace, ratio) {
   const {words, passes} = answerOf(trace);
-  return ratio ? [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}] : [];
+  if (!ratio || !passes) return [];
+  return [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}];
 }
 
 /* What distinct beams cost in this decode: "1.7 tokens from a pass of 11 ms; alone, 1 from 3.4 ms." */
@@ -188,7 +193,7 @@ export function valuesOf(settings, facts) {
 }
 
 /* The program that repeats what is shown. */
-export const program = ({settings, prompt, models}, facts) => {
+export const program = ({settings, prompt, models, guess}, facts) => {
   const [owner] = models.target.id.split("/");
   const names = [models.target, models.draft].filter(Boolean).map(({id}) => literal(id));
   const pair = owner === "bundled" ? "" : owner.startsWith("bundled:") ? literal(owner) : names.join(", ");
@@ -200,7 +205,7 @@ export const program = ({settings, prompt, models}, facts) => {
     "import dsbd\n",
     `pair = dsbd.load_pair(${pair})`,
     `settings = dsbd.DecodingSettings(${listed})`,
-    `result = dsbd.decode(pair, ${literal(prompt.text)}, settings, record=True)`,
+    `result = dsbd.decode(pair, ${literal(prompt.text)}, settings, record=True${guess ? `, guess=${JSON.stringify(guess)}` : ""})`,
     "print(result.text)",
     'result.trace.save("trace.json.gz")',
   ].join("\n");

@@ -77,9 +77,13 @@ class Compared(NamedTuple):
 _COSTS: WeakKeyDictionary[Pair, Costs] = WeakKeyDictionary()
 
 
-def measure_speed(pair: Pair, prompt: str, result: DecodingResult, cancel: Callable[[], bool]) -> Iterator[Compared]:
+def measure_speed(
+    pair: Pair, prompt: str, result: DecodingResult, cancel: Callable[[], bool],
+    known: Callable[[], dict[str, Any]] = dict,
+) -> Iterator[Compared]:  # fmt: skip
     """Yield what is known of a decode beside the large model alone, again and again; at last its speed.
 
+    ``known`` makes what the decode guessed from, anew for each repetition, as :func:`dsbd.stream` takes it.
     ``cancel`` is called in every decode; once it returns True the comparison ends, which is no error of the run.
     """
     alone = _alone(result.settings)
@@ -99,7 +103,7 @@ def measure_speed(pair: Pair, prompt: str, result: DecodingResult, cancel: Calla
         if took * FEWEST > MOST_SECONDS:
             yield measured._replace(state="long")
             return
-        speeds = _repeated(pair, prompt, (result.settings, alone), cancel)
+        speeds = _repeated(pair, prompt, (result.settings, alone), cancel, known)
         speed = interval(*zip(*speeds, strict=True)) if len(speeds) >= FEWEST else (0.0, math.inf)
         state = "measured" if speed[1] < BUSY * speed[0] else "busy"
         yield measured._replace(state=state, runs=len(speeds), speed=speed)
@@ -117,8 +121,9 @@ def _alone(settings: ResolvedSettings) -> DecodingSettings:
 
 
 def _repeated(
-    pair: Pair, prompt: str, both: tuple[DecodingSettings, DecodingSettings], cancel: Callable[[], bool]
-) -> list[tuple[float, float]]:
+    pair: Pair, prompt: str, both: tuple[DecodingSettings, DecodingSettings], cancel: Callable[[], bool],
+    known: Callable[[], dict[str, Any]],
+) -> list[tuple[float, float]]:  # fmt: skip
     """Return tokens per second of both, run by run; they take turns in going first."""
     speeds, start = list[tuple[float, float]](), time.monotonic()
     while (spent := time.monotonic() - start) < MOST_SECONDS:
@@ -127,8 +132,9 @@ def _repeated(
             if spent > ENOUGH_SECONDS or high < CLOSE * low:
                 break
         order = (0, 1) if len(speeds) % 2 else (1, 0)
-        took = {at: dsbd.decode(pair, prompt, both[at], cancel=cancel).stats.tokens_per_second for at in order}
-        speeds.append((took[0], took[1]))
+        options = known(), dict[str, Any]()
+        took = {at: dsbd.decode(pair, prompt, both[at], cancel=cancel, **options[at]).stats for at in order}
+        speeds.append((took[0].tokens_per_second, took[1].tokens_per_second))
     return speeds
 
 

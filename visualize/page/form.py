@@ -13,7 +13,7 @@ import gradio as gr
 
 from dsbd.bench.tasks import load_task
 from dsbd.errors import SettingsError
-from dsbd.methods import ABOUT
+from dsbd.methods import ABOUT, DRAFTING_METHODS
 from dsbd.settings import AUTO, AUTO_FIELDS, FIELDS, METHODS, DecodingSettings, branching_of, fields_of
 from dsbd.util import SMOLLM2, asset_path
 from visualize.pages.live import QUESTION
@@ -59,6 +59,8 @@ SHOWN = {
     "top_k": Shown(0, 200), "top_p": Shown(0.05, 1, 0.05), "length_penalty": Shown(-2, 2, 0.1),
 }  # fmt: skip
 """The fields, in the order of the form."""
+GUESSING = DRAFTING_METHODS - {"mjsd"}
+"""The methods that guess from texts that are known."""
 DEFAULT = "default"
 """What the form and links say where the forest is None."""
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -19,6 +19,7 @@ from visualize.words import Words
 
 from . import form
 from .comparison import describe
+from .earlier import NOTHING, Answer, Sources, sources_of
 from .limits import check_prompt
 from .parts import alert, sentence
 from .race_markup import rows_markup, rows_of, task_of
@@ -29,6 +30,8 @@ FRAME_SECONDS = 0.12
 """Shortest time between two updates of a browser, however fast the model is."""
 IS_LENT = bool(os.environ.get("SPACES_ZERO_GPU"))
 """Whether the page runs on ZeroGPU, which lends a GPU to runs only, and of which a visitor's share is small."""
+MOST_ANSWERS = 8
+"""Of a visit that are kept, to guess from."""
 READY = (gr.update(visible=True), gr.update(visible=False))
 """The buttons Run and Stop."""
 Frame = dict[Any, Any]
@@ -45,16 +48,23 @@ def message(kind: str, **content: Any) -> str:
 
 
 def decode_frames(
-    runner: Runner, session: str, pair: Any, prompt: Any, method: Any, values: Any
-) -> Generator[Frame, None, None]:
-    """Yield what changes in the tab, by its part: every few iterations, and at the end of the run."""
-    run = ShownRun(runner)
+    runner: Runner, session: str, pair: Any, prompt: Any, method: Any, values: Any,
+    expected: Any = "", answers: Sequence[Answer] = (),
+) -> Generator[Frame, None, None]:  # fmt: skip
+    """Yield what changes in the tab, by its part: every few iterations, and at the end of the run.
+
+    ``expected`` is a text that the visitor expects, ``answers`` are those of this visit: see :mod:`.earlier`.
+    """
+    run = ShownRun(runner, answers)
     try:
         settings = form.settings_of(method, values, runner.limits)
         run.pair, typed = runner.pairs.check(pair), check_prompt(runner.limits, prompt)
-        run.remark = form.remark_on(run.pair, typed)
+        run.typed, run.remark = typed, form.remark_on(run.pair, typed)
         text = form.as_prompt(run.pair, typed)
-        with closing(runner.decode(session, run.pair, text, settings, not IS_LENT)) as steps:
+        is_asked = str(expected).strip() and method in form.GUESSING  # else the box is empty, or hidden
+        guess = check_prompt(runner.limits, expected, "the text that you expect") if is_asked else ""
+        run.sources = sources_of(answers, run.pair, typed, settings, guess)
+        with closing(runner.decode(session, run.pair, text, settings, not IS_LENT, run.sources)) as steps:
             for step in steps:
                 yield from run.frames(step)
         yield {"note": f"{run.note} Step through them below."} | ENDED
@@ -70,7 +80,11 @@ class ShownRun:
     """A run as far as the browser knows it."""
 
     runner: Runner
+    answers: Sequence[Answer] = ()
+    """Of this visit, before the run."""
+    sources: Sources = NOTHING
     pair: str = ""
+    typed: str = ""
     remark: str = ""
     """Begins every note."""
     note: str = ""
@@ -112,11 +126,13 @@ class ShownRun:
         self.trace, seconds = trace, describe_seconds(trace.result.stats["seconds"] or 0.0)
         self.note = f"{self.remark}Decoded just now: {counted('passes', self.passes)}, {seconds}."
         whole = replace(trace, iterations=[]).to_dict()
-        return {"stage": self._more(step, whole, drawn_rows(trace)), "note": self.note, "last": trace}
+        answers = (*self.answers, Answer(self.pair, self.typed, trace.result.token_ids))[-MOST_ANSWERS:]
+        more = self._more(step, whole, rows=drawn_rows(trace), guessed=self.sources.describe(trace))
+        return {"stage": more, "note": self.note, "last": trace, "answers": answers}
 
-    def _more(self, step: RunUpdate, whole: Any = None, rows: str = "") -> str:
-        """Return new iterations, and once the decode has ended the ``whole`` trace without them."""
-        return message("more", settled=step.settled, rows=rows, bulk={"iterations": self.unsent, "trace": whole})
+    def _more(self, step: RunUpdate, whole: Any = None, **known: Any) -> str:
+        """Return new iterations, and once the decode has ended the ``whole`` trace without them, and what is known."""
+        return message("more", settled=step.settled, **known, bulk={"iterations": self.unsent, "trace": whole})
 
 
 def rows_in(trace: Trace, text: str | None) -> list[Any] | str | None:

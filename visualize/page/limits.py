@@ -60,7 +60,7 @@ class Limits(BaseModel):
     max_waiting: int = Field(16, ge=1, le=10_000, description="calls that may wait for the model")
     max_loaded_pairs: int = Field(2, ge=1, le=1000, description="pairs of models in memory at one time")
     max_visitors: int = Field(
-        200, ge=1, le=100_000, description="visitors whose last decode, and calls whose answer, is kept in memory"
+        200, ge=1, le=100_000, description="visitors whose last decodes, and calls whose answer, are kept in memory"
     )
     log: Literal["info", "warning", "off"] = Field(
         "info", description="log lines: info, every run; warning, only runs that failed; off"
@@ -143,15 +143,15 @@ def is_private(host: str, share: bool, environment: Mapping[str, str] = os.envir
     return host.strip("[]") in LOCAL and not share and not any(environment.get(name) for name in BEFORE_IT)
 
 
-def check_prompt(limits: Limits, prompt: Any) -> str:
-    """Return the prompt. Raises: PromptError: it is no text, blank, or too long for this page."""
+def check_prompt(limits: Limits, prompt: Any, name: str = "prompt") -> str:
+    """Return the prompt, or a text of another ``name``. Raises: PromptError: it is no text, blank, or too long here."""
     if not isinstance(prompt, str):
-        raise PromptError(f"prompt is a {type(prompt).__name__}; give a text")
+        raise PromptError(f"{name} is a {type(prompt).__name__}; give a text")
     if not prompt.strip():
-        raise PromptError("prompt is blank; type a few words, or choose an example")
+        raise PromptError(f"{name} is blank; type a few words, or choose an example")
     if len(prompt) > limits.max_prompt_characters:
         raise PromptError(
-            f"prompt has {len(prompt):,} characters; this page takes {limits.max_prompt_characters:,}; shorten it"
+            f"{name} has {len(prompt):,} characters; this page takes {limits.max_prompt_characters:,}; shorten it"
         )
     return prompt
 

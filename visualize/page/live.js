@@ -21,7 +21,8 @@ async function questionOf() {
     const value = values[fields.indexOf(name)];
     settings[name] = value === none[name] ? null : value;
   }
-  return {prompt, settings, pair: pairs[pair]};
+  const expected = document.querySelector("#expected textarea")?.value.trim(); // no box where the method cannot guess
+  return {prompt, settings, expected, pair: pairs[pair]};
 }
 
 const listeners = {
@@ -44,7 +45,7 @@ const listeners = {
   },
 };
 
-async function run({prompt, settings, pair}) {
+async function run({pair, ...request}) {
   if (clientPair !== pair) {
     client?.end();
     await import(new URL(`${base}live.js`, document.baseURI).href).catch(() => {
@@ -53,7 +54,7 @@ async function run({prompt, settings, pair}) {
     client = new globalThis.DsbdLive.Client(new URL(base, document.baseURI).href, pair, listeners);
     clientPair = pair;
   }
-  return client.run({prompt, settings});
+  return client.run(request);
 }
 
 async function decode() {

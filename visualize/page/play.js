@@ -15,8 +15,8 @@ const stages = element.querySelector(".stages");
 const second = new Second(stages, saved);
 DsbdPage.trigger = trigger; // an event of the stage, which play.py answers
 
-/* A decode: {name, trace, settled, rows, beside, label, file}. Its name is that of a recording, or run-1, run-2, ... of
- * this visit; settled: how many tokens of the text are final; waits: until its first pass nothing of it is shown. */
+/* A decode: {name, trace, settled, rows, guessed, beside, label, file}. Its name is that of a recording, or run-1, ...
+ * of this visit; settled: how many tokens of the text are final; waits: until its first pass nothing of it is shown. */
 let viewer = null;
 let shown = null;
 let running = null; // the decode that goes on; another one may be shown meanwhile
@@ -102,7 +102,7 @@ function openEnd() {
 }
 
 /* Add records of the decode that runs; `whole` is its trace without iterations, once it has ended. */
-function grow(news, settled, whole, rows) {
+function grow(news, settled, whole, known) {
   if (!running) return; // a frame that comes after Stop
   const decode = running;
   const {trace} = decode;
@@ -110,7 +110,7 @@ function grow(news, settled, whole, rows) {
   decode.waits = false;
   const isShown = isFirst || shown === decode;
   const follow = isFirst || (isShown && atEnd());
-  Object.assign(decode, {settled: whole ? Infinity : settled, rows});
+  Object.assign(decode, {settled: whole ? Infinity : settled, rows: known?.rows, guessed: known?.guessed});
   trace.iterations.push(...news);
   if (whole) {
     Object.assign(trace, {...whole, iterations: trace.iterations});
@@ -158,7 +158,7 @@ function take(message, bulk) {
     }
     offer();
   } else if (message.kind === "begin") served = startRun(bulk);
-  else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace, message.rows);
+  else if (message.kind === "more") grow(bulk.iterations, message.settled, bulk.trace, message);
   else if (message.kind === "beside") compare(message);
   else if (message.kind === "stopped") {
     stopRun();

@@ -56,6 +56,7 @@ class Form:
     presets: gr.Radio
     method: gr.Dropdown
     fields: list[gr.components.Component]
+    expected: gr.Textbox
     run: gr.Button
     stop: gr.Button
 
@@ -77,6 +78,7 @@ def build_play_tab(runner: Runner, page: gr.Blocks) -> Form:
         plots = scripted("", '<div class="plotly-mount"></div>', "plots.js", "plots")
     last = gr.State(None)
     parts = {"stage": stage, "note": form.note, "problem": problem, "run": form.run, "stop": form.stop, "last": last}
+    parts["answers"] = gr.State(())  # of this visit alone
     _wire_run(runner, form, parts)
     _wire_form(runner.pairs, form, stage, traces)
     _wire_link(runner, form, page, problem)
@@ -116,11 +118,15 @@ def _build_form(runner: Runner, has_recording: bool) -> Form:
             )
             build = partial(fields.build_control, settings=settings, limits=runner.limits)
             controls = {name: build(name) for name in shown if shown[name].main}
+            expected = gr.Textbox(
+                "", label="I expect this text", lines=2, max_lines=6, elem_id="expected",
+                info="What of it is right costs few passes; with Exact, no guess changes a draw",
+            )  # fmt: skip
             with gr.Accordion("More settings", open=False, elem_classes="fold"):
                 controls |= {name: build(name) for name in shown if name not in controls}
         markup('<button type="button" class="settings-run" data-do="run">Run</button>', "settings-foot")
     inputs = [controls[name] for name in shown]
-    return Form(pair, description, prompt, buttons, note, presets, method, inputs, run, stop)
+    return Form(pair, description, prompt, buttons, note, presets, method, inputs, expected, run, stop)
 
 
 def _description(pairs: Pairs, pair: str) -> str:
@@ -180,7 +186,9 @@ def _wire_run(runner: Runner, form: Form, parts: dict[str, Any]) -> None:
         return {parts[name]: value for name, value in frame.items()}
 
     def run(request: gr.Request, pair: Any, prompt: Any, method: Any, *values: Any) -> Iterator[Frame]:
-        with closing(decode_frames(runner, request.session_hash or "", pair, prompt, method, values)) as frames:
+        *shown, expected, answers = values
+        asked = (pair, prompt, method, shown, expected, answers)
+        with closing(decode_frames(runner, request.session_hash or "", *asked)) as frames:
             yield from map(placed, frames)
 
     def stop(request: gr.Request) -> Frame:
@@ -190,7 +198,8 @@ def _wire_run(runner: Runner, form: Form, parts: dict[str, Any]) -> None:
     buttons = [form.run, form.stop]
     begun = gr.on([form.run.click, form.prompt.submit], None, None, [*buttons, parts["problem"]], js=BEGIN, **PRIVATE)
     waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": form.note}
-    running = begun.then(run, [form.pair, *form.filled], list(parts.values()), **waits)
+    inputs = [form.pair, *form.filled, form.expected, parts["answers"]]
+    running = begun.then(run, inputs, list(parts.values()), **waits)
     running.failure(lambda: placed(ENDED), None, buttons, queue=False, **PRIVATE)
     outputs = [parts["stage"], form.note, *buttons]
     ended = form.stop.click(stop, None, outputs, cancels=running, queue=False, **PRIVATE)
@@ -206,7 +215,8 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML, traces: dict[str, Trace
 
     def show_fields(method: Any) -> Frame:
         named = zip(fields.SHOWN, form.fields, strict=True)
-        return {control: gr.update(visible=fields.is_read(method, name)) for name, control in named}
+        shown = {control: gr.update(visible=fields.is_read(method, name)) for name, control in named}
+        return shown | {form.expected: gr.update(visible=method in fields.GUESSING)}
 
     def show_pair(pair: Any) -> Frame:
         has_recording = any(trace.models.target.id == pairs.target(pair) for trace in traces.values())
@@ -220,7 +230,7 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML, traces: dict[str, Trace
 
     settings: list[Any] = form.filled[1:]
     begin = [form.presets, form.pair]
-    form.method.change(show_fields, form.method, form.fields, queue=False, **PRIVATE)
+    form.method.change(show_fields, form.method, [*form.fields, form.expected], queue=False, **PRIVATE)
     gr.on([one.change for one in settings], None, settings, form.presets, js=_calls("fitting"), **PRIVATE)
     form.presets.input(None, begin, settings, js=_calls("preset"), **PRIVATE)
     distinct: Any

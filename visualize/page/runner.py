@@ -32,6 +32,7 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, SMOLLM2, cancel_check
 
 from .comparison import Compared, measure_speed
+from .earlier import NOTHING, Sources
 from .limits import Limits, check_race, check_run, setting
 from .zerogpu import on_gpu
 
@@ -193,16 +194,18 @@ class Runner:
         return self.waiting() > 0 or self.running()[0] > 1
 
     def decode(
-        self, session: str, pair: str, prompt: str, settings: DecodingSettings, compare: bool = False
-    ) -> Generator[RunUpdate, None, None]:
+        self, session: str, pair: str, prompt: str, settings: DecodingSettings, compare: bool = False,
+        sources: Sources = NOTHING,
+    ) -> Generator[RunUpdate, None, None]:  # fmt: skip
         """Yield the steps of one decode; with ``compare`` it is then set beside the large model alone, until
-        another run waits. Close it to end it.
+        another run waits. Close it to end it. ``sources``: what it guesses from besides its text.
 
         Raises: SettingsError, PromptError, PairError: beyond a limit of this page. StoppedError: it was stopped; the
         message is the sentence for the visitor. DsbdError: as :func:`dsbd.stream`.
         """
         check = partial(check_run, self.limits, prompts=[prompt], each=[settings])
-        work = partial(_decoded, prompt=prompt, settings=settings, gives_way=self.is_waited_for if compare else None)
+        gives_way = self.is_waited_for if compare else None
+        work = partial(_decoded, prompt=prompt, settings=settings, sources=sources, gives_way=gives_way)
         return self._run(session, "decode", pair, [settings], check, work, 1)
 
     def race(
@@ -282,9 +285,11 @@ class Runner:
 
 
 def _decoded(
-    pair: Pair, prompt: str, settings: DecodingSettings, cancel: StopSignal, gives_way: Callable[[], bool] | None
-) -> Iterator[RunUpdate]:
-    request = DecodeRequest(pair, prompt, settings, record=True, cancel=cancel)
+    pair: Pair, prompt: str, settings: DecodingSettings, cancel: StopSignal, sources: Sources,
+    gives_way: Callable[[], bool] | None,
+) -> Iterator[RunUpdate]:  # fmt: skip
+    known = partial(sources.options, pair)
+    request = DecodeRequest(pair, prompt, settings, record=True, cancel=cancel, **known())
     for before in request.planning():
         yield RunUpdate(f"{before.doing.capitalize()}: {before.done} of {before.total} …")
     opening: Trace | None = None
@@ -296,7 +301,7 @@ def _decoded(
         yield RunUpdate("", None, trace, update.iteration, update.text, len(update.settled_ids))
     result = update.result
     if gives_way and result is not None and result.settings.draft_depth:
-        beside = measure_speed(pair, prompt, result, lambda: cancel() or gives_way())
+        beside = measure_speed(pair, prompt, result, lambda: cancel() or gives_way(), known)
         yield from (RunUpdate(beside=one) for one in beside)
 
 
