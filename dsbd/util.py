@@ -6,7 +6,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from errno import EACCES, EFBIG, EINVAL
 from hashlib import sha256
 from mimetypes import guess_extension, guess_type
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from dsbd.errors import ArgumentError, StoppedError
 
+Item = TypeVar("Item")
 BUNDLED_PAIRS = ("stories", "sql")
 """The bundled pairs, the default one first: folders of ``assets/models``, each with a model card."""
 SMOLLM2 = "smollm2"
@@ -165,6 +166,17 @@ def cancel_check(cancel: Callable[[], bool] | None) -> CancelCheck:
             raise StoppedError("the decode was stopped before its end: cancel() returned True")
 
     return check
+
+
+def each_in(context: Callable[[], AbstractContextManager[Any]], items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the items, each of which is made inside a new context; it is left before the reader has the item."""
+    while True:
+        with context():
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
 
 
 def cut(text: str, ends: Iterable[str]) -> str:

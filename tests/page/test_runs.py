@@ -107,6 +107,7 @@ def test_a_race_is_bounded_as_a_whole():
     [
         ({"DSBD_MAX_NODES": "many"}, "allowed are whole numbers from 1 to 100,000"),
         ({"DSBD_DECODE_SECONDS": "0"}, "allowed are whole numbers from 1 to 86,400"),
+        *(({"DSBD_RUNS": value}, "allowed are whole numbers from 1 to 32") for value in ("0", "x", "1000")),
         ({"DSBD_LOG": "loud"}, "allowed are info, warning, off"),
         ({"DSBD_MCP": "perhaps"}, "allowed are 0 and 1"),
         ({"DSBD_FRAME_ANCESTORS": "*; script-src *"}, "write 'none', 'self', * or origins, with spaces between them"),
@@ -316,7 +317,7 @@ def test_a_comparison_gives_way_to_a_run_that_waits(toys, monkeypatch):
 def test_frames_are_as_wide_as_the_outputs(toys):
     """A frame one value short would put every value into its neighbour's place; and all runs wait in one line."""
     in_line = [function for function in build_page(copy(toys)).fns.values() if function.concurrency_id == "gpu"]
-    assert {function.concurrency_limit for function in in_line} == {1}
+    assert {function.concurrency_limit for function in in_line} == {Limits().runs}
     assert sorted(len(function.outputs) for function in in_line if function.api_visibility == "private") == [6, 6]
 
 

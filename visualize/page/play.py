@@ -30,8 +30,8 @@ from .parts import PRIVATE, alert, markup, read, scripted, sentence
 from .race_markup import RECORDED, describe_recorded, paying_points
 from .runner import Pairs, Runner
 
-RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 1}
-"""An event that uses the models: all of them wait in one line."""
+RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu"}
+"""An event that uses the models: all of them wait in one line, of which so many run as the runner has turns."""
 BEGIN = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}, '']"
 """Shows Stop at once, in the browser, for the run may have to wait, and takes the last problem away."""
 KEEP = gr.skip()
@@ -201,7 +201,8 @@ def _wire_run(runner: Runner, form: Form, parts: dict[str, Any]) -> None:
 
     buttons = [form.run, form.stop]
     begun = gr.on([form.run.click, form.prompt.submit], None, None, [*buttons, parts["problem"]], js=BEGIN, **PRIVATE)
-    waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": form.note}
+    waits: dict[str, Any] = {**RUN, "concurrency_limit": runner.turns.most}
+    waits |= {"show_progress": "minimal", "show_progress_on": form.note}
     running = begun.then(run, [form.pair, *form.filled], list(parts.values()), **waits)
     running.failure(lambda: placed(ENDED), None, buttons, queue=False, **PRIVATE)
     outputs = [parts["stage"], form.note, *buttons]
@@ -320,4 +321,4 @@ def offer_decode(runner: Runner) -> None:
         except Exception as error:
             raise gr.Error(sentence(error), print_exception=False) from None
 
-    gr.api(decode, api_name="decode", concurrency_id="gpu", concurrency_limit=1)
+    gr.api(decode, api_name="decode", concurrency_id="gpu", concurrency_limit=runner.turns.most)
