@@ -24,7 +24,7 @@ from gradio_client.exceptions import AppError
 from dsbd.errors import PageError, SettingsError, StoppedError
 from dsbd.settings import FIELDS, METHODS, DecodingSettings
 from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, toy_pairs, wait_until
-from tests.toy_pair import chat_tokenizer
+from tests.toy_pair import chat_tokenizer, onnx_pair
 from visualize.page import form
 from visualize.page.comparison import Compared
 from visualize.page.form import SHOWN, build_control, is_read, read_query, remark_on, settings_of, values_of
@@ -33,7 +33,7 @@ from visualize.page.limits import Limits, check_decode, check_race, is_private, 
 from visualize.page.page import build_page
 from visualize.page.parts import sentence
 from visualize.page.race import questions_of, race_frames
-from visualize.page.runner import TITLES, StopSignal
+from visualize.page.runner import ONE_AT_A_TIME, TITLES, WAITING, Pairs, StopSignal
 from visualize.page.serve import pairs_of
 from visualize.page.zerogpu import on_gpu
 
@@ -273,13 +273,20 @@ def test_the_time_limit_and_the_stop_signal_end_a_run(toys):
     assert not second()
 
 
-def test_one_run_uses_the_models_at_a_time_without_the_queue(toys):
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_one_run_uses_models_without_lanes_at_a_time_and_says_so(toys, is_shared):
     """Catches runs beside each other, and one that waits for its turn and begins after its visitor has left."""
     settings = DecodingSettings(**SHORT)
+    if is_shared:  # but for a host who does not want it
+        pairs = Pairs(["toy"])
+        pairs._loaded["toy"] = onnx_pair()
+        toys = PacedRunner(pairs, Limits(runs=1))
     first = toys.decode("first", "toy", "Once upon", settings)
     next(first)
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(list, toys.decode("second", "toy", "Once", settings))
+        second = toys.decode("second", "toy", "Once", settings)
+        assert next(second).doing == ONE_AT_A_TIME + WAITING
+        waiting = pool.submit(list, second)
         wait_until(lambda: toys.running()[0] == 2)
         toys.stop("second")
         with pytest.raises(StoppedError, match=r"^Stopped\.$"):

@@ -118,17 +118,8 @@ def test_the_speed_is_not_measured_beside_others(runner, monkeypatch):
     last = list(runner.decode("second", "toy", "Once", LONG, compare=True))[-2:]
     assert describe(last[0].trace, last[1].beside)["measured"] == "this machine is busy: not measured"
     first.close()
-    monkeypatch.setattr("visualize.page.runner.measure_speed", lambda *_: iter([runner.turns.running[0].is_alone]))
+    monkeypatch.setattr("visualize.page.runner.measure_speed", lambda *_: iter([runner.turns.running[0].bytes is None]))
     assert list(runner.decode("second", "toy", "Once", LONG, compare=True))[-1].beside is True
-
-
-def test_models_without_lanes_run_one_at_a_time_and_say_so(toys):
-    """Catches decodes that share models which cannot be shared."""
-    for runner in (toys, PacedRunner(Pairs(["toy"]), Limits(runs=1))):
-        runner.pairs._loaded.setdefault("toy", onnx_pair())
-        first = begun(runner, "first")
-        assert next(runner.decode("second", "toy", "Once", LONG)).doing == ONE_AT_A_TIME + WAITING
-        first.close()
 
 
 def test_a_run_has_the_threads_of_the_page_in_every_thread_of_the_server(runner):
@@ -141,14 +132,13 @@ def test_a_run_has_the_threads_of_the_page_in_every_thread_of_the_server(runner)
 
 def test_a_run_for_which_there_is_no_memory_waits():
     """Catches a run that begins where it would fail, waits where it would fit, or one that waits for itself."""
-    free = 10
-    turns = Turns(3, lambda: free)
+    turns = Turns(3, lambda: 10)
     runs = [Turn(turns, lambda takes=takes: takes).__enter__() for takes in (99, 1, 4, 6, 0)]
-    assert [one.begin() for one in runs[:2]] == [True, False]  # the first begins whatever it takes
+    assert [one._begins() for one in runs[:2]] == [True, False]  # the first begins whatever it takes
     runs[0].__exit__()
-    assert [one.begin() for one in runs[1:]] == [True, True, False, False]
+    assert [one._begins() for one in runs[1:]] == [True, True, False, False]
     runs[1].__exit__()
-    assert [one.begin() for one in runs[3:]] == [True, True]
+    assert [one._begins() for one in runs[3:]] == [True, True]
     few, many = (bytes_of(onnx_pair(), "Once", replace(LONG, max_width=3, max_new_tokens=count)) for count in (1, 65))
     slot = sum(shape.slot_bytes for model in onnx_pair().models for shape in model.layer_shapes)
     assert many - few == 64 * 3 * slot

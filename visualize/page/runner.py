@@ -201,7 +201,7 @@ class Runner:
         host = torch.device("cpu")
         self.turns = Turns(1 if self._is_lent else self.limits.runs, lambda: SHARE * free_bytes(host))
         self._batches = WeakKeyDictionary[Pair, Batch]()
-        """The lanes of pairs whose models several decodes share."""
+        """The lanes of pairs whose models several decodes may share."""
         for name in self.pairs.loaded():
             self._load(name)
         self.waiting: Callable[[], int] = lambda: 0
@@ -215,7 +215,7 @@ class Runner:
             signal.revoke()
 
     def running(self) -> tuple[int, float | None]:
-        """Return how many runs have begun, and their earliest deadline, in ``time.monotonic``."""
+        """Return how many runs there are, those that wait included, and their earliest deadline, in ``time.monotonic``."""
         with self._lock:
             return len(self._signals), min((signal.deadline for signal in self._signals), default=None)
 
@@ -227,15 +227,16 @@ class Runner:
         """Return a pair, loaded with its lanes if it is not in memory: by a run that has the models alone."""
         pair = self.pairs.get(name)
         if self.turns.most > 1 and pair not in self._batches and all(model.engine == "onnx" for model in pair.models):
-            batch = Batch(pair.models, self.turns.most, self.limits.max_new_tokens + PROMPT_SLOTS)
-            if batch.serves_all:
-                self._batches[pair] = batch
+            self._batches[pair] = Batch(pair.models, self.turns.most, self.limits.max_new_tokens + PROMPT_SLOTS)
         return pair
+
+    def _is_shared(self, pair: Pair) -> bool:
+        return pair in self._batches and self._batches[pair].serves_all
 
     def _bytes(self, name: str, prompt: str, settings: DecodingSettings) -> int | None:
         """Return about how many bytes a decode takes beside others; None if it cannot run beside others."""
         pair = self.pairs.loaded().get(name)
-        return None if pair is None or pair not in self._batches else bytes_of(pair, prompt, settings)
+        return bytes_of(pair, prompt, settings) if pair is not None and self._is_shared(pair) else None
 
     def _shared(self, turn: Turn, takes: Callable[[], int | None], pair: Pair) -> Batch | None:
         """Let other runs begin beside a decode, if they can; return the lanes of its pair."""
@@ -280,9 +281,8 @@ class Runner:
         seconds = getattr(self.limits, limit)
         try:
             with self._signal(session) as signal, turn:
-                if not turn.begin():
+                for _ in turn.begin(cancel_check(signal)):
                     yield RunUpdate(self._why_waiting(pair))
-                    turn.wait(cancel_check(signal))
                 signal.begin(seconds)
                 with torch_threads(self._threads):
                     check(self._load(pair))
@@ -308,7 +308,7 @@ class Runner:
 
     def _why_waiting(self, name: str) -> str:
         pair = self.pairs.loaded().get(name)
-        return (ONE_AT_A_TIME if pair is not None and pair not in self._batches else "") + WAITING
+        return WAITING if pair is None or self._is_shared(pair) else ONE_AT_A_TIME + WAITING
 
     @contextmanager
     def _signal(self, session: str) -> Iterator[StopSignal]:

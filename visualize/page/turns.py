@@ -1,7 +1,7 @@
 """Whose turn it is: several runs share the models, or one has them alone; they begin in the order they came in."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsbd.util import CancelCheck
@@ -15,23 +15,13 @@ class Turns:
 
     Args:
         most: runs that share the models at one time, at least 1.
-        free: returns the bytes that runs may take now, besides those that run.
+        free: returns the bytes that runs may take.
     """
 
     def __init__(self, most: int, free: Callable[[], float]) -> None:
-        self.most, self._free = most, free
-        self.changed = threading.Condition()
+        self.most, self.free = most, free
         self.line, self.running = list["Turn"](), list["Turn"]()
-
-    def may_begin(self, turn: "Turn") -> bool:
-        """Return whether a run may begin, and note what it takes. The caller holds ``changed``."""
-        if self.line[0] is not turn or any(one.is_alone for one in self.running):
-            return False
-        turn.bytes = turn.needs()
-        if not self.running:
-            return True
-        taken = sum(one.bytes or 0 for one in [*self.running, turn])
-        return not turn.is_alone and len(self.running) < self.most and taken <= self._free()
+        self.changed = threading.Condition()
 
 
 class Turn:
@@ -44,13 +34,9 @@ class Turn:
     """
 
     def __init__(self, turns: Turns, needs: Callable[[], int | None] = lambda: None) -> None:
-        self._turns, self.needs = turns, needs
+        self._turns, self._needs = turns, needs
         self.bytes: int | None = None
-
-    @property
-    def is_alone(self) -> bool:
-        """Return whether no other run may run beside it."""
-        return self.bytes is None
+        """None: no other run may run beside it."""
 
     def __enter__(self) -> "Turn":
         with self._turns.changed:
@@ -59,34 +45,39 @@ class Turn:
 
     def __exit__(self, *_: Any) -> None:
         with self._turns.changed:
-            for runs in (self._turns.line, self._turns.running):
-                if self in runs:
-                    runs.remove(self)
+            runs = self._turns.line if self in self._turns.line else self._turns.running
+            runs.remove(self)
             self._turns.changed.notify_all()
 
-    def begin(self) -> bool:
+    def begin(self, check: CancelCheck) -> Iterator[None]:
+        """Wait until it may begin; yield once before, if it must wait. ``check`` is called meanwhile, and may raise."""
+        if not self._begins():
+            yield
+            with self._turns.changed:
+                while not self._begins():
+                    self._turns.changed.wait(LOOK_SECONDS)
+                    check()
+
+    def _begins(self) -> bool:
         """Begin, if it may; return whether it did."""
-        with self._turns.changed:
-            return self._begin()
-
-    def wait(self, check: CancelCheck) -> None:
-        """Wait until it may begin. ``check`` is called again and again, and may raise."""
-        with self._turns.changed:
-            while not self._begin():
-                self._turns.changed.wait(LOOK_SECONDS)
-                check()
-
-    def _begin(self) -> bool:
-        if may := self._turns.may_begin(self):
-            self._turns.line.remove(self)
-            self._turns.running.append(self)
-            self._turns.changed.notify_all()  # the next one may fit beside it
-        return may
+        turns = self._turns
+        with turns.changed:
+            if turns.line[0] is not self or any(one.bytes is None for one in turns.running):
+                return False
+            self.bytes = self._needs()
+            if turns.running:
+                taken = sum(one.bytes or 0 for one in [*turns.running, self])
+                if self.bytes is None or len(turns.running) >= turns.most or taken > turns.free():
+                    return False
+            turns.line.remove(self)
+            turns.running.append(self)
+            turns.changed.notify_all()  # the next one may fit beside it
+            return True
 
     def share(self, takes: int | None) -> None:
-        """Let others run beside it from now on; it takes so many bytes. None: nothing changes."""
+        """Let others run beside it from now on; it takes so many bytes. None: it goes on as it is."""
         with self._turns.changed:
-            self.bytes = takes if self.is_alone else self.bytes
+            self.bytes = takes if self.bytes is None else self.bytes
             self._turns.changed.notify_all()
 
     def be_alone(self) -> bool:
@@ -94,4 +85,4 @@ class Turn:
         with self._turns.changed:
             if self._turns.running == [self]:
                 self.bytes = None
-            return self.is_alone
+            return self.bytes is None
