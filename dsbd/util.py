@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from dsbd.errors import ArgumentError, StoppedError
 
-Item = TypeVar("Item")
 BUNDLED_PAIRS = ("stories", "sql")
 """The bundled pairs, the default one first: folders of ``assets/models``, each with a model card."""
 SMOLLM2 = "smollm2"
@@ -138,6 +137,17 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 
+def each_in(context: Callable[[], AbstractContextManager[Any]], items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the items, each of which is made inside a new context; it is left before the reader has the item."""
+    while True:
+        with context():
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
+
+
 def value_of(steps: Generator[Item, None, Value], show: Callable[[Item], object] = lambda _: None) -> Value:
     """Run all steps and return the value at their end; ``show`` gets each step."""
     while True:
@@ -166,17 +176,6 @@ def cancel_check(cancel: Callable[[], bool] | None) -> CancelCheck:
             raise StoppedError("the decode was stopped before its end: cancel() returned True")
 
     return check
-
-
-def each_in(context: Callable[[], AbstractContextManager[Any]], items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the items, each of which is made inside a new context; it is left before the reader has the item."""
-    while True:
-        with context():
-            try:
-                item = next(items)
-            except StopIteration:
-                return
-        yield item
 
 
 def cut(text: str, ends: Iterable[str]) -> str:

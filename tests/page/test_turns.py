@@ -17,7 +17,7 @@ from tests.page.conftest import SHORT, PacedRunner, wait_until
 from tests.toy_pair import onnx_pair
 from visualize.page.comparison import describe
 from visualize.page.limits import Limits, bytes_of
-from visualize.page.runner import ONE_AT_A_TIME, WAITING, Pairs
+from visualize.page.runner import WAITING, Pairs
 from visualize.page.turns import Turn, Turns
 
 PROMPTS = [f"Once upon {number}" for number in range(4)]

@@ -215,7 +215,7 @@ class Runner:
             signal.revoke()
 
     def running(self) -> tuple[int, float | None]:
-        """Return how many runs there are, those that wait included, and their earliest deadline, in ``time.monotonic``."""
+        """Return how many runs there are, also those that wait, and their earliest deadline, in ``time.monotonic``."""
         with self._lock:
             return len(self._signals), min((signal.deadline for signal in self._signals), default=None)
 
