@@ -139,6 +139,12 @@ def test_a_run_for_which_there_is_no_memory_waits():
     assert [one._begins() for one in runs[1:]] == [True, True, False, False]
     runs[1].__exit__()
     assert [one._begins() for one in runs[3:]] == [True, True]
+    turns = Turns(3, lambda: 10)
+    alone, beside = (Turn(turns, lambda takes=takes: takes).__enter__() for takes in (None, 1))
+    assert [alone._begins(), beside._begins()] == [True, False]
+    alone.share(1)
+    assert beside._begins()
+    assert not alone.be_alone()
     few, many = (bytes_of(onnx_pair(), "Once", replace(LONG, max_width=3, max_new_tokens=count)) for count in (1, 65))
     slot = sum(shape.slot_bytes for model in onnx_pair().models for shape in model.layer_shapes)
     assert many - few == 64 * 3 * slot
