@@ -304,8 +304,8 @@ def offer_decode(runner: Runner) -> None:
             pair: a name of this page's pairs; empty is the first.
 
         Yields:
-            ``text`` of the best hypothesis so far, which may still change, and ``iteration``, from 1; at last ``text``,
-            ``token_ids``, ``beams`` (ranked), ``stats`` and ``settings`` as resolved.
+            ``text`` of the best hypothesis so far, which may still change, and ``iteration``, from 1, or 0 before the
+            first; at last ``text``, ``token_ids``, ``beams`` (ranked), ``stats`` and ``settings`` as resolved.
         """
         sent_at = 0.0
         try:
@@ -315,8 +315,8 @@ def offer_decode(runner: Runner) -> None:
                 for step in steps:
                     if step.trace is not None and step.trace.result is not None:
                         yield {**asdict(step.trace.result), "settings": asdict(step.trace.settings)}
-                    elif step.iteration is not None and time.monotonic() - sent_at >= FRAME_SECONDS:
-                        yield {"text": step.text, "iteration": step.iteration.index + 1}
+                    elif time.monotonic() - sent_at >= FRAME_SECONDS:
+                        yield {"text": step.text, "iteration": step.iteration.index + 1 if step.iteration else 0}
                         sent_at = time.monotonic()
         except Exception as error:
             raise gr.Error(sentence(error), print_exception=False) from None

@@ -6,8 +6,8 @@ from typing import Any
 
 from dsbd.util import CancelCheck
 
-LOOK_SECONDS = 0.05
-"""How often a waiting run looks whether its turn has come or it was stopped."""
+LOOK_SECONDS = 0.1
+"""How long a waiting run stays in one step, at most: Gradio holds up all visitors while it waits to close a run."""
 
 
 class Turns:
@@ -50,29 +50,32 @@ class Turn:
             self._turns.changed.notify_all()
 
     def begin(self, check: CancelCheck) -> Iterator[None]:
-        """Wait until it may begin; yield once before, if it must wait. ``check`` is called meanwhile, and may raise."""
-        if not self._begins():
+        """Wait until it may begin; yield again and again until then. ``check`` is called, too, and may raise."""
+        while not self._begins():
             yield
+            check()
             with self._turns.changed:
-                while not self._begins():
-                    self._turns.changed.wait(LOOK_SECONDS)
-                    check()
+                self._turns.changed.wait_for(self._may_begin, LOOK_SECONDS)
 
     def _begins(self) -> bool:
         """Begin, if it may; return whether it did."""
         turns = self._turns
         with turns.changed:
-            if turns.line[0] is not self or any(one.bytes is None for one in turns.running):
-                return False
-            self.bytes = self._needs()
-            if turns.running:
-                taken = sum(one.bytes or 0 for one in [*turns.running, self])
-                if self.bytes is None or len(turns.running) >= turns.most or taken > turns.free():
-                    return False
-            turns.line.remove(self)
-            turns.running.append(self)
-            turns.changed.notify_all()  # the next one may fit beside it
+            if may := self._may_begin():
+                turns.line.remove(self)
+                turns.running.append(self)
+                turns.changed.notify_all()  # the next one may fit beside it
+            return may
+
+    def _may_begin(self) -> bool:
+        turns = self._turns
+        if turns.line[0] is not self or any(one.bytes is None for one in turns.running):
+            return False
+        self.bytes = self._needs()
+        if not turns.running:
             return True
+        taken = sum(one.bytes or 0 for one in [*turns.running, self])
+        return self.bytes is not None and len(turns.running) < turns.most and taken <= turns.free()
 
     def share(self, takes: int | None) -> None:
         """Let others run beside it from now on; it takes so many bytes. None: it goes on as it is."""
