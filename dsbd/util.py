@@ -6,7 +6,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from errno import EACCES, EFBIG, EINVAL
 from hashlib import sha256
 from mimetypes import guess_extension, guess_type
@@ -135,6 +135,17 @@ def _is_device(path: Path) -> bool:
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
+
+
+def each_in(context: Callable[[], AbstractContextManager[Any]], items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the items, each of which is made inside a new context; it is left before the reader has the item."""
+    while True:
+        with context():
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
 
 
 def value_of(steps: Generator[Item, None, Value], show: Callable[[Item], object] = lambda _: None) -> Value:

@@ -184,6 +184,15 @@ def toy_pair_on(engine: str) -> Pair:
     return make_pair(target, draft, pair.tokenizer, engine)
 
 
+@lru_cache(maxsize=1)
+def onnx_pair() -> Pair:
+    """Make a toy pair on ONNX Runtime."""
+    models = [toy_model(1, layers, head_size=16).float() for layers in (2, 1)]
+    pair = make_pair(*models, toy_tokenizer(), engine="onnx")
+    assert [one.engine for one in pair.models] == ["onnx", "onnx"]
+    return pair
+
+
 OTHERS: dict[str, list[dict[str, Any]]] = {
     "dsbd": [
         {"temperature": 0.0, "draft_width": 4},

@@ -158,10 +158,10 @@ class Memory:
         ``model`` is the :class:`dsbd.models.language_model.LanguageModel` that the memory was made for. ``check`` is
         called before each segment; it may raise.
         """
-        key = tuple(ids)
-        if self._latest is None or self._latest[0] is not model or self._latest[1] != key:
-            self._latest = model, key, (yield from self._read(model, key, check))
-        return self._latest[2]
+        key, latest = tuple(ids), self._latest  # another decode may put its own there meanwhile
+        if latest is None or latest[0] is not model or latest[1] != key:
+            self._latest = latest = model, key, (yield from self._read(model, key, check))
+        return latest[2]
 
     def _read(self, model: Any, ids: tuple[int, ...], check: CancelCheck) -> Generator[Progress, None, PromptMemory]:
         network, kept = self.network, self.settings.sensory_tokens

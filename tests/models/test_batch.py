@@ -4,7 +4,7 @@ import random
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -17,12 +17,10 @@ from dsbd.models.engines import lanes
 from dsbd.models.engines.batch import Batch
 from dsbd.models.engines.onnx import OnnxState
 from dsbd.models.engines.onnx_lanes import OnnxLanes, OnnxLaneState
-from dsbd.models.making import make_pair
-from dsbd.models.pair import Pair
 from dsbd.settings import METHODS
 from tests.models.test_engines import FLIPPED, FLOAT32, ONNX, model_on
 from tests.models.tiny import Driver
-from tests.toy_pair import OTHERS, toy_model, toy_tokenizer
+from tests.toy_pair import OTHERS, onnx_pair
 
 SECONDS = 120
 """After which a test says that decodes wait for each other forever."""
@@ -58,15 +56,6 @@ def watched(work: Callable[[], Any]) -> Any:
 def run(batch: Batch, work: Callable[..., Any], items: Sequence[tuple]) -> list[Any]:
     """Return ``work(*item)`` of each item."""
     return list(batch.map(lambda item: work(*item), items, threading.Event()))
-
-
-@lru_cache(maxsize=1)
-def onnx_pair() -> Pair:
-    """Make a toy pair on ONNX Runtime."""
-    models = [toy_model(1, layers, head_size=16).float() for layers in (2, 1)]
-    pair = make_pair(*models, toy_tokenizer(), engine="onnx")
-    assert [one.engine for one in pair.models] == ["onnx", "onnx"]
-    return pair
 
 
 @pytest.mark.usefixtures("together")

@@ -29,7 +29,7 @@ from dsbd.tracing.trace import Trace
 from dsbd.util import asset_path
 from tests.command_line import refused, run
 from tests.page.conftest import PATIENCE_SECONDS, SHORT, PacedRunner, events, served, toy_pairs, wait_until
-from tests.toy_pair import chat_tokenizer
+from tests.toy_pair import chat_tokenizer, onnx_pair
 from visualize.page import form
 from visualize.page.comparison import Compared
 from visualize.page.earlier import Answer, Sources, _in_both, sources_of
@@ -40,7 +40,7 @@ from visualize.page.page import build_page
 from visualize.page.parts import sentence
 from visualize.page.race import questions_of, race_frames
 from visualize.page.recordings import FOREST, branching_of, examples_of, load_own
-from visualize.page.runner import TITLES, Runner, StopSignal
+from visualize.page.runner import ONE_AT_A_TIME, TITLES, WAITING, Pairs, Runner, StopSignal
 from visualize.page.serve import launch_options, pairs_of
 from visualize.page.zerogpu import on_gpu
 
@@ -114,6 +114,7 @@ def test_a_race_is_bounded_as_a_whole():
     [
         ({"DSBD_MAX_NODES": "many"}, "allowed are whole numbers from 1 to 100,000"),
         ({"DSBD_DECODE_SECONDS": "0"}, "allowed are whole numbers from 1 to 86,400"),
+        *(({"DSBD_RUNS": value}, "allowed are whole numbers from 1 to 32") for value in ("0", "x", "1000")),
         ({"DSBD_LOG": "loud"}, "allowed are info, warning, off"),
         ({"DSBD_MCP": "perhaps"}, "allowed are 0 and 1"),
         ({"DSBD_FRAME_ANCESTORS": "*; script-src *"}, "write 'none', 'self', * or origins, with spaces between them"),
@@ -321,13 +322,20 @@ def test_the_time_limit_and_the_stop_signal_end_a_run(toys):
     assert not second()
 
 
-def test_one_run_uses_the_models_at_a_time_without_the_queue(toys):
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_one_run_uses_models_without_lanes_at_a_time_and_says_so(toys, is_shared):
     """Catches runs beside each other, and one that waits for its turn and begins after its visitor has left."""
     settings = DecodingSettings(**SHORT)
+    if is_shared:  # but for a host who does not want it
+        pairs = Pairs(["toy"])
+        pairs._loaded["toy"] = onnx_pair()
+        toys = PacedRunner(pairs, Limits(runs=1))
     first = toys.decode("first", "toy", "Once upon", settings)
     next(first)
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(list, toys.decode("second", "toy", "Once", settings))
+        second = toys.decode("second", "toy", "Once", settings)
+        assert next(second).doing == ONE_AT_A_TIME + WAITING
+        waiting = pool.submit(list, second)
         wait_until(lambda: toys.running()[0] == 2)
         toys.stop("second")
         with pytest.raises(StoppedError, match=r"^Stopped\.$"):
@@ -421,7 +429,7 @@ def test_what_stands_is_the_longest_that_both_have():
 def test_frames_are_as_wide_as_the_outputs(toys):
     """A frame one value short would put every value into its neighbour's place; and all runs wait in one line."""
     in_line = [function for function in build_page(copy(toys)).fns.values() if function.concurrency_id == "gpu"]
-    assert {function.concurrency_limit for function in in_line} == {1}
+    assert {function.concurrency_limit for function in in_line} == {Limits().runs}
     assert sorted(len(function.outputs) for function in in_line if function.api_visibility == "private") == [6, 7]
 
 

@@ -61,7 +61,7 @@ class Compared(NamedTuple):
     """The method without guesses."""
     num_beams: int
     state: str = "measuring"
-    """``measuring``; at last ``measured``, ``busy``, ``long`` or ``stopped``."""
+    """``measuring``; at last ``measured``, ``busy``, ``shared``, ``long`` or ``stopped``."""
     text: str | None = None
     """What the large model wrote alone, with the decode's own seed."""
     token_ids: tuple[int, ...] | None = None
@@ -109,6 +109,12 @@ def measure_speed(
         yield measured._replace(state=state, runs=len(speeds), speed=speed)
     except StoppedError:
         yield measured._replace(state="stopped")
+
+
+def beside_others(result: DecodingResult) -> Compared:
+    """Return what is known of a decode while others use the machine, too."""
+    alone = _alone(result.settings)
+    return Compared(alone.method, alone.num_beams, state="shared")
 
 
 def _alone(settings: ResolvedSettings) -> DecodingSettings:
@@ -192,6 +198,7 @@ def measure_costs(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = N
 
 NOT_MEASURED = {
     "busy": " This machine was busy: the times differed too much from run to run, so the speed was not measured.",
+    "shared": " Other runs used this machine at the same time, so the speed was not measured.",
     "long": " A run takes too long here to be repeated, so the speed was not measured.",
     "stopped": " The comparison gave way to a run that waited, or its time was over: the speed was not measured.",
 }
@@ -205,7 +212,8 @@ def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None))
     assert trace.result is not None, "only a decode that has ended is compared"
     own, alone = tuple(trace.result.token_ids), beside.token_ids
     speed = beside.speed if beside.state == "measured" else None
-    doing = {"measuring": "measuring …", "busy": "this machine is busy: not measured"}
+    busy = "this machine is busy: not measured"
+    doing = {"measuring": "measuring …", "busy": busy, "shared": busy}
     part = parting(own, alone) if trace.settings.forest == "coupled" and alone else None
     return {
         "measured": f"measured: {describe_speed(*speed)}" if speed else doing.get(beside.state, ""),

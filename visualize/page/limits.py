@@ -30,6 +30,8 @@ LOCAL = ("", "127.0.0.1", "localhost", "::1")
 BEFORE_IT = ("SPACE_ID", "GRADIO_ROOT_PATH", "FORWARDED_ALLOW_IPS")
 """Settings that mean that another server stands in front of the page."""
 HIGHEST_PORT = 65_535
+LOGIT_BYTES = 12
+"""Of a logit and what is computed from it, about."""
 ELSEWHERE = ("target", "draft", "device_map", "pairs", "examples")
 """Settings that the command ``page`` reads as defaults of its flags."""
 
@@ -57,6 +59,7 @@ class Limits(BaseModel):
     )
     decode_seconds: int = Field(120, ge=1, le=86_400, description="seconds a decode may take once it has begun")
     evaluate_seconds: int = Field(600, ge=1, le=86_400, description="seconds a race may take once it has begun")
+    runs: int = Field(4, ge=1, le=32, description="decodes that share the models at one time")
     max_waiting: int = Field(16, ge=1, le=10_000, description="calls that may wait for the model")
     max_loaded_pairs: int = Field(2, ge=1, le=1000, description="pairs of models in memory at one time")
     max_visitors: int = Field(
@@ -180,8 +183,7 @@ def check_run(limits: Limits, pair: "Pair", prompts: Sequence[str], each: Sequen
 def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, prompt_tokens: int) -> None:
     """Refuse one decode that is too large. Raises: SettingsError."""
     forests = _as_they_run(settings)
-    beams = forests[0].widest
-    nodes = max(beams + sum(one.layer_slots) + one.draft_depth * one.cover_width for one in forests)
+    beams, nodes = forests[0].widest, _most_nodes(forests)
     depth = max(one.draft_depth for one in forests)
     layer = max((slots for one in forests for slots in one.layer_slots), default=0)
     kept = max(_candidates(one, vocabulary) for one in forests)
@@ -199,6 +201,18 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
         _require(limits, name, what, amount, remedy)
 
 
+def bytes_of(pair: "Pair", prompt: str, settings: DecodingSettings) -> int:
+    """Return about how many bytes one decode takes at most: its cache slots, and the logits of a forest."""
+    forests = _as_they_run(settings)
+    beams, nodes = forests[0].widest, _most_nodes(forests)
+    read, taken = len(prompt.encode(errors="replace")), 0
+    for model in pair.used_by(settings).models:
+        slots = min(read, model.context_size or read) + beams * settings.max_new_tokens + nodes
+        taken += slots * sum(shape.slot_bytes for shape in model.layer_shapes)
+        taken += nodes * model.vocabulary_size * LOGIT_BYTES
+    return taken
+
+
 def check_race(limits: Limits, settings: Sequence[DecodingSettings], prompts: int, rounds: int) -> None:
     """Refuse a race that is too large in total; :func:`check_run` checks its decodes. Raises: SettingsError."""
     _require(limits, "max_compared_runs", "runs", rounds, "ask for fewer runs")
@@ -214,6 +228,11 @@ def _as_they_run(settings: DecodingSettings) -> list[ResolvedSettings]:
     from dsbd.auto import largest_tried  # with torch, for which the first answer of the page would wait
 
     return [resolve(one) for one in (largest_tried(settings) if settings.is_auto else [settings])]
+
+
+def _most_nodes(forests: Sequence[ResolvedSettings]) -> int:
+    """Return how many nodes an iteration scores at most, input beams included."""
+    return max(forests[0].widest + sum(one.layer_slots) + one.draft_depth * one.cover_width for one in forests)
 
 
 def _candidates(settings: ResolvedSettings, vocabulary: int) -> int:

@@ -68,7 +68,7 @@ def build_page(runner: Runner) -> gr.Blocks:
 
         page.unload(stop)
     runner.waiting = lambda: len(page._queue)
-    # With api_open, POST /gradio_api/run/decode would bypass the queue, which lets one run at a time begin.
+    # With api_open, POST /gradio_api/run/decode would bypass the queue, which lets only so many runs begin.
     return page.queue(max_size=runner.limits.max_waiting, api_open=False)
 
 

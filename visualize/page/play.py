@@ -31,8 +31,8 @@ from .race_markup import RECORDED, describe_recorded, paying_points
 from .recordings import examples_of, recorded, title_of
 from .runner import Pairs, Runner
 
-RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu", "concurrency_limit": 1}
-"""An event that uses the models: all of them wait in one line."""
+RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu"}
+"""An event that uses the models: all of them wait in one line, of which so many run as the runner has turns."""
 BEGIN = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}, '']"
 """Shows Stop at once, in the browser, for the run may have to wait, and takes the last problem away."""
 KEEP = gr.skip()
@@ -197,7 +197,8 @@ def _wire_run(runner: Runner, form: Form, parts: dict[str, Any]) -> None:
 
     buttons = [form.run, form.stop]
     begun = gr.on([form.run.click, form.prompt.submit], None, None, [*buttons, parts["problem"]], js=BEGIN, **PRIVATE)
-    waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": form.note}
+    waits: dict[str, Any] = {**RUN, "concurrency_limit": runner.turns.most}
+    waits |= {"show_progress": "minimal", "show_progress_on": form.note}
     inputs = [form.pair, *form.filled, form.expected, parts["answers"]]
     running = begun.then(run, inputs, list(parts.values()), **waits)
     running.failure(lambda: placed(ENDED), None, buttons, queue=False, **PRIVATE)
@@ -304,8 +305,8 @@ def offer_decode(runner: Runner) -> None:
             pair: a name of this page's pairs; empty is the first.
 
         Yields:
-            ``text`` of the best hypothesis so far, which may still change, and ``iteration``, from 1; at last ``text``,
-            ``token_ids``, ``beams`` (ranked), ``stats`` and ``settings`` as resolved.
+            ``text`` of the best hypothesis so far, which may still change, and ``iteration``, from 1, or 0 before the
+            first; at last ``text``, ``token_ids``, ``beams`` (ranked), ``stats`` and ``settings`` as resolved.
         """
         sent_at = 0.0
         try:
@@ -315,10 +316,10 @@ def offer_decode(runner: Runner) -> None:
                 for step in steps:
                     if step.trace is not None and step.trace.result is not None:
                         yield {**asdict(step.trace.result), "settings": asdict(step.trace.settings)}
-                    elif step.iteration is not None and time.monotonic() - sent_at >= FRAME_SECONDS:
-                        yield {"text": step.text, "iteration": step.iteration.index + 1}
+                    elif time.monotonic() - sent_at >= FRAME_SECONDS:
+                        yield {"text": step.text, "iteration": step.iteration.index + 1 if step.iteration else 0}
                         sent_at = time.monotonic()
         except Exception as error:
             raise gr.Error(sentence(error), print_exception=False) from None
 
-    gr.api(decode, api_name="decode", concurrency_id="gpu", concurrency_limit=1)
+    gr.api(decode, api_name="decode", concurrency_id="gpu", concurrency_limit=runner.turns.most)

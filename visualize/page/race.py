@@ -26,7 +26,7 @@ from .parts import PRIVATE, alert, markup, scripted, sentence
 from .play import BEGIN, KEEP, RUN, Form
 from .race_markup import RECORDED, race_markup, recorded_race, task_of
 from .recordings import examples_of
-from .runner import Runner
+from .runner import Runner, RunUpdate
 
 START = ("sampling", "beam_sampling", "speculative", "dsbd:exact", "dsbd")
 """The default decoders: with and without guesses, for one text and for several."""
@@ -109,7 +109,8 @@ def build_race_tab(runner: Runner, form: Form) -> None:
 
     buttons = [run, stop]
     inputs = [form.pair, source, prompt, count, decoders, more, runs, tokens, *form.fields]
-    waits: dict[str, Any] = {**RUN, "show_progress": "minimal", "show_progress_on": notice}
+    waits: dict[str, Any] = {**RUN, "concurrency_limit": runner.turns.most}
+    waits |= {"show_progress": "minimal", "show_progress_on": notice}
     begun = run.click(None, None, [*buttons, problem], js=BEGIN, **PRIVATE)
     running = begun.then(start, inputs, [staged, scatter, notice, problem, *buttons], **waits)
     running.failure(lambda: READY, None, buttons, queue=False, **PRIVATE)
@@ -203,7 +204,8 @@ def race_frames(
                 if isinstance(step, Race):
                     latest = step
                 else:
-                    yield [KEEP, KEEP, _note(progress=step), "", KEEP, KEEP]
+                    note = step.doing if isinstance(step, RunUpdate) else _note(progress=step)
+                    yield [KEEP, KEEP, note, "", KEEP, KEEP]
         yield _result(latest, task, MEASURED)
     except StoppedError as error:
         if latest is None:

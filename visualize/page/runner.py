@@ -1,13 +1,15 @@
-"""The page's only way to the models: the pairs, one run at a time, and who may stop it.
+"""The page's only way to the models: the pairs, whose turn it is to run on them, and who may stop it.
 
-Gradio's queue lets one run begin at a time, and closes its generator when a visitor cancels or leaves; the lock here
-also waits for a run that is still ending. On ZeroGPU another process does the work of a run: only plain data goes in
-and out, and errors come back as values, which are raised here.
+Gradio's queue lets so many runs begin as may share the models, and closes the generator of a run when its visitor
+cancels or leaves. Here a run waits until it may share them (``turns.py``), or has them alone where it loads models or
+measures time, and where the models serve one decode at a time. On ZeroGPU another process does the work of a run: only
+plain data goes in and out, and errors come back as values, which are raised here.
 """
 
 import gc
 import json
 import logging
+import math
 import mmap
 import struct
 import sys
@@ -21,23 +23,31 @@ from datetime import datetime, timezone
 from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import torch
 
 from dsbd.api import DecodeRequest
 from dsbd.errors import DsbdError, PairError, StoppedError
+from dsbd.machine import free_bytes, torch_threads
+from dsbd.models.engines.batch import SHARE, Batch
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, display_name, load_pair
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import IterationRecord
 from dsbd.tracing.trace import Trace
-from dsbd.util import BUNDLED_PAIRS, SMOLLM2, cancel_check
+from dsbd.util import BUNDLED_PAIRS, SMOLLM2, cancel_check, each_in
 
-from .comparison import Compared, measure_speed
+from .comparison import Compared, beside_others, measure_speed
 from .earlier import NOTHING, Sources
-from .limits import Limits, check_race, check_run, setting
+from .limits import Limits, bytes_of, check_race, check_run, setting
+from .turns import Turn, Turns
 from .zerogpu import on_gpu
 
-LOOK_SECONDS = 0.05
-"""How often a waiting run looks whether its turn has come or it was stopped."""
+PROMPT_SLOTS = 256
+"""Of a typical prompt."""
+WAITING = "Waiting for a run of another visitor …"
+ONE_AT_A_TIME = "These models serve one run at a time. "
 SECONDS_TO_START, SECONDS_PER_TOKEN, MEASURING_SECONDS = 15, 0.25, 40
 """What is asked of ZeroGPU; the last for settings with ``auto``, which may have to measure first."""
 LOGGER = logging.getLogger("dsbd.runs")
@@ -58,15 +68,16 @@ BETWEEN = "+"
 class Pairs:
     """The pairs of the host, by name: ``bundled:sql``, ``TARGET`` or ``TARGET+DRAFT``; the first is the page's own.
 
-    A pair is loaded when somebody uses it, and the least recently used one goes if there are too many. ``tip`` is
-    markup that stands where a pair is chosen, and ``recordings`` are the host's own, by name.
+    A pair is loaded when somebody uses it, and the least recently used one goes if there are too many: no run may
+    use it then. ``tip`` is markup that stands where a pair is chosen, and ``recordings`` are the host's own, by name.
     """
 
     def __init__(self, names: Sequence[str], most: int = 2, tip: str = "", **how: Any) -> None:
         self.names, self.tip = tuple(dict.fromkeys(names)), tip
         self.recordings: dict[str, Trace] = {}
         self._loaded: OrderedDict[str, Pair] = OrderedDict()
-        self._most, self._how, self._lock = most, how, threading.RLock()
+        self._most, self._how = most, how
+        self._loading, self._lock = threading.Lock(), threading.Lock()
 
     @property
     def first(self) -> str:
@@ -90,16 +101,19 @@ class Pairs:
 
     def get(self, name: str, show: Callable[[str], object] = lambda _: None) -> Pair:
         """Return a pair, loaded if it is not in memory. Raises: PairError."""
-        with self._lock:
-            if self.check(name) in self._loaded:
-                self._loaded.move_to_end(name)
-                return self._loaded[name]
-            while len(self._loaded) >= self._most:
-                self._loaded.popitem(last=False)
-                gc.collect()
+        with self._loading:
+            with self._lock:
+                if self.check(name) in self._loaded:
+                    self._loaded.move_to_end(name)
+                    return self._loaded[name]
+                while len(self._loaded) >= self._most:
+                    self._loaded.popitem(last=False)
+            gc.collect()
             target, _, draft = name.partition(BETWEEN)
-            self._loaded[name] = load_pair(target, draft or None, **self._how, show=show)
-            return self._loaded[name]
+            pair = load_pair(target, draft or None, **self._how, show=show)
+            with self._lock:
+                self._loaded[name] = pair
+            return pair
 
     def loaded(self) -> dict[str, Pair]:
         """Return the pairs in memory."""
@@ -113,7 +127,7 @@ _NUMBER = struct.Struct("q")
 _RUNS = count(1)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class StopSignal:
     """Says whether a run must end: it was stopped, or its time is over. It may travel to another process."""
 
@@ -124,9 +138,14 @@ class StopSignal:
     @classmethod
     def new(cls, seconds: float) -> "StopSignal":
         """Return the signal of a new run that may take so many seconds."""
-        signal = cls(next(_RUNS), time.monotonic() + seconds)
+        signal = cls(next(_RUNS), 0.0)
+        signal.begin(seconds)
         _NUMBER.pack_into(_BOARD, signal._offset, signal.number)
         return signal
+
+    def begin(self, seconds: float) -> None:
+        """Let the run take so many seconds from now on."""
+        self.deadline = time.monotonic() + seconds
 
     @property
     def _offset(self) -> int:
@@ -167,13 +186,20 @@ class RunUpdate(NamedTuple):
 
 
 class Runner:
-    """Runs decodes and races on the pairs of the page, one at a time."""
+    """Runs decodes and races on the pairs of the page: several decodes share the models of a pair that has lanes."""
 
     def __init__(self, pairs: Pairs, limits: Limits | None = None) -> None:
         self.pairs, self.limits = pairs, limits or Limits()
-        self._in_use, self._lock = threading.Lock(), threading.Lock()
+        self._lock, self._threads = threading.Lock(), torch.get_num_threads()
         self._signals: dict[StopSignal, str] = {}
         self._lent = on_gpu(self._work)
+        self._is_lent = self._lent != self._work
+        host = torch.device("cpu")
+        self.turns = Turns(1 if self._is_lent else self.limits.runs, lambda: SHARE * free_bytes(host))
+        self._batches = WeakKeyDictionary[Pair, Batch]()
+        """The lanes of pairs whose models several decodes may share."""
+        for name in self.pairs.loaded():
+            self._load(name)
         self.waiting: Callable[[], int] = lambda: 0
         """How many runs wait in a line before this one: the page's queue."""
 
@@ -185,13 +211,33 @@ class Runner:
             signal.revoke()
 
     def running(self) -> tuple[int, float | None]:
-        """Return how many runs have begun, and their earliest deadline, in ``time.monotonic``."""
+        """Return how many runs there are, also those that wait, and their earliest deadline, in ``time.monotonic``."""
         with self._lock:
             return len(self._signals), min((signal.deadline for signal in self._signals), default=None)
 
     def is_waited_for(self) -> bool:
         """Return whether a run waits for the one that has the models."""
-        return self.waiting() > 0 or self.running()[0] > 1
+        return self.waiting() > 0 or len(self.turns.line) > 0
+
+    def _load(self, name: str) -> Pair:
+        """Return a pair, loaded with its lanes if it is not in memory: by a run that has the models alone."""
+        pair = self.pairs.get(name)
+        if self.turns.most > 1 and pair not in self._batches and all(model.engine == "onnx" for model in pair.models):
+            self._batches[pair] = Batch(pair.models, self.turns.most, self.limits.max_new_tokens + PROMPT_SLOTS)
+        return pair
+
+    def _is_shared(self, pair: Pair) -> bool:
+        return pair in self._batches and self._batches[pair].serves_all
+
+    def _bytes(self, name: str, prompt: str, settings: DecodingSettings) -> int | None:
+        """Return about how many bytes a decode takes beside others; None if it cannot run beside others."""
+        pair = self.pairs.loaded().get(name)
+        return bytes_of(pair, prompt, settings) if pair is not None and self._is_shared(pair) else None
+
+    def _shared(self, turn: Turn, takes: Callable[[], int | None], pair: Pair) -> Batch | None:
+        """Let other runs begin beside a decode, if they can; return the lanes of its pair."""
+        turn.share(takes())
+        return self._batches.get(pair)
 
     def decode(
         self, session: str, pair: str, prompt: str, settings: DecodingSettings, compare: bool = False,
@@ -204,9 +250,14 @@ class Runner:
         message is the sentence for the visitor. DsbdError: as :func:`dsbd.stream`.
         """
         check = partial(check_run, self.limits, prompts=[prompt], each=[settings])
-        gives_way = self.is_waited_for if compare else None
-        work = partial(_decoded, prompt=prompt, settings=settings, sources=sources, gives_way=gives_way)
-        return self._run(session, "decode", pair, [settings], check, work, 1)
+        takes = partial(self._bytes, pair, prompt, settings)
+        turn = Turn(self.turns) if settings.is_auto else Turn(self.turns, takes)
+        work = partial(_decoded, prompt=prompt, settings=settings, sources=sources)
+        if compare:
+            work = partial(work, gives_way=self.is_waited_for)
+        if not self._is_lent:
+            work = partial(work, share=partial(self._shared, turn, takes), be_alone=turn.be_alone)
+        return self._run(session, "decode", pair, [settings], check, work, 1, turn)
 
     def race(
         self, session: str, pair: str, prompts: Sequence[str], settings: Sequence[DecodingSettings], rounds: int,
@@ -218,22 +269,25 @@ class Runner:
             check_race(self.limits, settings, len(prompts), rounds)
             check_run(self.limits, chosen, prompts, settings)
 
-        return self._run(session, "race", pair, settings, check, work, len(prompts) * rounds + 2)
+        return self._run(session, "race", pair, settings, check, work, len(prompts) * rounds + 2, Turn(self.turns))
 
     def _run(
         self, session: str, call: str, pair: str, settings: Sequence[DecodingSettings],
-        check: Callable[[Pair], None], work: Callable[..., Iterator[Any]], times: int,
+        check: Callable[[Pair], None], work: Callable[..., Iterator[Any]], times: int, turn: Turn,
     ) -> Generator[Any, None, None]:  # fmt: skip
         began, outcome = time.monotonic(), "stopped"  # a generator that is closed ends without a word
         limit = "decode_seconds" if call == "decode" else "evaluate_seconds"
         seconds = getattr(self.limits, limit)
         try:
-            with self._signal(session, seconds) as signal, self._alone(signal):
-                chosen = self.pairs.get(pair)
-                check(chosen)
+            with self._signal(session) as signal, turn:
+                for _ in turn.begin(cancel_check(signal)):
+                    yield RunUpdate(self._why_waiting(pair))
+                signal.begin(seconds)
+                with torch_threads(self._threads):
+                    check(self._load(pair))
                 lent = min(seconds, SECONDS_TO_START + _gpu_seconds(settings, times))
                 with closing(self._lent(lent, pair, work, signal)) as values:
-                    for value in values:
+                    for value in each_in(partial(torch_threads, self._threads), values):
                         if isinstance(value, DsbdError):
                             raise value
                         yield value
@@ -251,9 +305,13 @@ class Runner:
         finally:
             _log(call, [one.method for one in settings], time.monotonic() - began, outcome)
 
+    def _why_waiting(self, name: str) -> str:
+        pair = self.pairs.loaded().get(name)
+        return WAITING if pair is None or self._is_shared(pair) else ONE_AT_A_TIME + WAITING
+
     @contextmanager
-    def _signal(self, session: str, seconds: float) -> Iterator[StopSignal]:
-        signal = StopSignal.new(seconds)
+    def _signal(self, session: str) -> Iterator[StopSignal]:
+        signal = StopSignal.new(math.inf)
         with self._lock:
             self._signals[signal] = session
         try:
@@ -262,38 +320,33 @@ class Runner:
             with self._lock:
                 del self._signals[signal]
 
-    @contextmanager
-    def _alone(self, signal: StopSignal) -> Iterator[None]:
-        """Wait for the models and hold them. Raises: StoppedError: ``signal`` said so meanwhile."""
-        check = cancel_check(signal)
-        while not self._in_use.acquire(timeout=LOOK_SECONDS):
-            check()
-        try:
-            check()
-            yield
-        finally:
-            self._in_use.release()
-
     def _work(
         self, seconds: int, pair: str, work: Callable[..., Iterator[Any]], cancel: StopSignal
     ) -> Generator[Any, None, None]:
         """Use the models, on ZeroGPU for at most so many seconds."""
+        problem: DsbdError | None = None
         try:
             yield from work(self.pairs.get(pair), cancel=cancel)
         except DsbdError as error:
-            yield error
+            problem = type(error)(*error.args)  # without the frames that raised it, which hold a lane
+        if problem is not None:
+            yield problem
 
 
 def _decoded(
     pair: Pair, prompt: str, settings: DecodingSettings, cancel: StopSignal, sources: Sources,
-    gives_way: Callable[[], bool] | None,
+    gives_way: Callable[[], bool] | None = None, share: Callable[[Pair], Batch | None] = lambda _: None,
+    be_alone: Callable[[], bool] = lambda: True,
 ) -> Iterator[RunUpdate]:  # fmt: skip
+    """``share`` lets others run beside the decode; ``be_alone`` has the models alone, if nobody else needs them."""
     known = partial(sources.options, pair)
     request = DecodeRequest(pair, prompt, settings, record=True, cancel=cancel, **known())
     for before in request.planning():
         yield RunUpdate(f"{before.doing.capitalize()}: {before.done} of {before.total} …")
     opening: Trace | None = None
-    for update in request.updates():
+    batch = share(pair)  # what measures is over
+    updates = request.updates() if batch is None else each_in(batch.joined, request.updates())
+    for update in updates:
         if opening is None and update.recorder is not None:
             opening = update.recorder.opening()
             yield RunUpdate(opening=opening)
@@ -301,6 +354,9 @@ def _decoded(
         yield RunUpdate("", None, trace, update.iteration, update.text, len(update.settled_ids))
     result = update.result
     if gives_way and result is not None and result.settings.draft_depth:
+        if not be_alone():
+            yield RunUpdate(beside=beside_others(result))
+            return
         beside = measure_speed(pair, prompt, result, lambda: cancel() or gives_way(), known)
         yield from (RunUpdate(beside=one) for one in beside)
 

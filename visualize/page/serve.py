@@ -218,7 +218,8 @@ def _health(runner: Any) -> Callable[[Request], Response]:
         queue = request.app.get_blocks()._queue
         running, earliest = runner.running()
         body = {"status": "ok", "pair": runner.pairs.title(runner.pairs.first), "version": __version__}
-        body |= {"running": running, "waiting": len(queue)}
+        waiting = len(runner.turns.line)
+        body |= {"running": running - waiting, "waiting": len(queue) + waiting}
         if queue.stopped or not queue.active_jobs:
             body |= {"status": "failing", "problem": "the queue has stopped"}
         elif earliest is not None and time.monotonic() > earliest + GRACE_SECONDS:

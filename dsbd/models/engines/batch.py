@@ -47,6 +47,8 @@ class Batch:
         self.lanes = list[OnnxLanes]()
         with suppress(RuntimeError):  # a runtime that is too old: then each decode computes its own forwards
             self.lanes += [OnnxLanes(model, self.size, room) for model in gains if self.size > 1]
+        self.serves_all = self.size > 1 and len(self.lanes) == len(gains)
+        """Whether every model that gains by lanes has them."""
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item], ended: threading.Event) -> Iterator[Result]:
         """Yield ``work(item)`` of each item, in order, worked at by a thread each, ``size`` at a time.
