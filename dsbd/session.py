@@ -71,7 +71,7 @@ class RunStart(ShortRepr):
         A longer decode makes more room later.
         """
         settings = self.settings
-        forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
+        forest = sum(settings.layer_drafts) + settings.draft_depth * settings.cover_width + settings.max_width
         return self.target_slots + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
 
     @cached_property
@@ -218,7 +218,7 @@ StoppingCriterion = Callable[[Update], bool]
 
 
 def state_of(model: LanguageModel, start: RunStart, check: CancelCheck) -> DecodingState:
-    """Return an empty memory of a model for this decode; ``check`` is called before each forward."""
+    """Return a new decoding state of a model; ``check`` is called before each forward."""
     state = threaded_state(model, start.room, check)
     return cast(DecodingState, ProcessedState(state, start.processors, start.pair.eos)) if start.processors else state
 
@@ -324,7 +324,7 @@ class Session:
     def commit(self, iteration: Iteration) -> None:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
         iteration.slots_scored = self._target.slots
-        self._target.assign(iteration.slots)
+        self._target.assign(iteration.scored)
         layers = up_to_end(iteration.layers, self._finished, self._settings, self._start.pair.eos, self._answers)
         iteration.layers = layers
         self._depth.observe(len(iteration.drafted), *draft_layers_passed(layers))

@@ -158,11 +158,11 @@ class Recorder {
       ids.set(node, own.id);
       nodes.push({...own, target_log_prob: finite(nextTokensAfter(parent)[token_id]), ...numbers, bytes});
     };
-    forest.layers.forEach(({drafts, covers, distribution}, at) => {
+    forest.layers.forEach(({drafts, untested, distribution}, at) => {
       const layer = layers[at];
       const drafted = new Set(drafts);
       const probs = new Map(distribution.candidates.map((candidate, index) => [candidate, distribution.probs[index]]));
-      for (const node of new Set([...drafts, ...covers])) {
+      for (const node of new Set([...drafts, ...untested])) {
         const beam = layer ? layer.alive.findIndex((one) => one.node === node.parent) : -1;
         add(node, at + 1, drafted.has(node) ? "drafted" : "cover", {
           draft_log_prob: finite(forest.log_probs.get(node)),

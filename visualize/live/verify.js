@@ -68,7 +68,7 @@ function entered({nextTokensAfter, settings, size, rules}, alive, guessed) {
     const index = distribution.find(beam, candidate % size);
     if (index !== undefined) draft_probs[index] = guessed.distribution.probs[at];
   });
-  if (settings.forest === "coupled") hasMass = Boolean(guessed?.covers.some(({parent}) => beamOf.has(parent)));
+  if (settings.forest === "coupled") hasMass = Boolean(guessed?.untested.some(({parent}) => beamOf.has(parent)));
   return {alive, distribution, beamOf, draft_probs, hasMass, guessed};
 }
 

@@ -181,9 +181,9 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
     """Refuse one decode that is too large. Raises: SettingsError."""
     forests = _as_they_run(settings)
     beams = forests[0].widest
-    nodes = max(beams + sum(one.layer_slots) + one.draft_depth * one.cover_width for one in forests)
+    nodes = max(beams + sum(one.layer_drafts) + one.draft_depth * one.cover_width for one in forests)
     depth = max(one.draft_depth for one in forests)
-    layer = max((slots for one in forests for slots in one.layer_slots), default=0)
+    layer = max((slots for one in forests for slots in one.layer_drafts), default=0)
     kept = max(_candidates(one, vocabulary) for one in forests)
     tokens = beams * settings.max_new_tokens
     check_tokens(limits, settings.max_new_tokens)
@@ -224,7 +224,7 @@ def _candidates(settings: ResolvedSettings, vocabulary: int) -> int:
 
     drafted = settings.draft_depth * kept(settings.draft_width)
     if settings.branching is not None:  # one distribution for each parent
-        drafted = (1 + sum(settings.layer_slots[:-1])) * kept(1)
+        drafted = (1 + sum(settings.layer_drafts[:-1])) * kept(1)
     return drafted + (settings.draft_depth + 1) * kept(settings.widest)
 
 
