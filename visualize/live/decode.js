@@ -205,7 +205,7 @@ function* drafted(state, beams, depth, settings, {size, eos, generator, noise, l
     };
     const drafts = drawn.map(nodeAt);
     const extras = extrasOf(distribution, drawn, settings, eos, guesses).map(nodeAt);
-    forest.layers.push(layerOf(distribution, order, drawn, drafts, COV, isCoupled));
+    forest.layers.push(layerOf(distribution, order, drawn, drafts, extras, isCoupled));
     if (isCoupled) drawn.forEach((at) => margins.set(nodeAt(at), guesses.margins[at]));
     const open = [...new Set(drawn)].filter((at) => !eos.has(candidates[at] % size));
     frontier = open.map((at) => {

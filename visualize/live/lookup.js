@@ -15,7 +15,7 @@ export function idsOf(node) {
 const SIZES = [8, 6, 4, 3, 2]; // how many tokens are compared with earlier ones
 const EXPECTED_SIZES = [...SIZES, 1];
 const [CONTEXT] = SIZES;
-const [SURE, SHARE] = [0.95, 0.1];
+const [SURE_COPY, SHARE] = [0.95, 0.1];
 
 /* Counts of the tokens that followed each context. */
 class Continuations {
@@ -66,7 +66,7 @@ export class Lookup {
    * @param {LiveNode[]} nodes @param {number} layer */
   *nextTokens(nodes, layer, {forward, logProbsOf, vocabulary, top_k}) {
     const copied = this.guess.length ? nodes.map((node) => this.after(node)) : [];
-    const isSure = (probs) => Math.log(Math.max(0, ...probs.values())) >= Math.log(SURE);
+    const isSure = (probs) => Math.log(Math.max(0, ...probs.values())) >= Math.log(SURE_COPY);
     if (copied.length && copied.every(isSure)) {
       return copied.map((probs) => Float64Array.from({length: vocabulary}, (_, id) => Math.log(probs.get(id) ?? 0)));
     }
