@@ -2,6 +2,7 @@
  * dsbd/tracing/records.py says what each field means. It has no digest: that is made of the JSON that Python writes. */
 
 import {GENERATOR, generatorOf, iterations, ranked} from "./decode.js";
+import {COUNTED} from "./verify.js";
 import {idsOf} from "./lookup.js";
 import {Refused, resolved} from "./settings.js";
 import {bestOf} from "../viewer/distribution.js";
@@ -86,10 +87,9 @@ class Recorder {
     const ratio = (part, whole) => (whole ? part / whole : null);
     const verdict = (name) => sumOf(({trials}) => trials.filter((one) => one.verdict === name).length);
     const drawn = (name) => sumOf(({draws}) => draws.filter((one) => one.kind === name).length);
-    const names = ["accepted", "rejected", "orphaned", "unneeded"];
     const counts = Object.fromEntries([
-      ...names.map((name) => [name, verdict(name)]),
-      ...["recovered", "guessed", "fresh", "bonus"].map((name) => [name, drawn(name)]),
+      ...COUNTED.verdict.map((name) => [name, verdict(name)]),
+      ...COUNTED.kind.map((name) => [name, drawn(name)]),
       ["landed", sumOf(({draws}) => draws.filter(({landed}) => landed).length)],
       ["iterations", iterations.length],
       ["layers", sumOf(({layers}) => layers.length)],

@@ -49,6 +49,12 @@ export function verified(task) {
   return [...decided, bonus(task, alive)];
 }
 
+/* What is counted of trials and draws, as dsbd/results.py does. */
+export const COUNTED = {
+  verdict: ["accepted", "rejected", "orphaned", "unneeded"],
+  kind: ["recovered", "guessed", "fresh", "bonus"],
+};
+
 /** A layer before its first trial: both distributions, Q restricted to the alive beams and not renormalised.
  * @param {Task} task @param {LiveBeam[]} alive @param {ForestLayer | null} guessed */
 function entered({nextTokensAfter, settings, size, rules}, alive, guessed) {

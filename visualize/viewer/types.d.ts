@@ -28,7 +28,7 @@ export interface Trial {
   layer: number;
   node: number;
   order: number;
-  verdict: "accepted" | "rejected" | "orphaned" | "unneeded";
+  verdict: "accepted" | "rejected" | "orphaned" | "unneeded" | "carried";
   draft_prob: number;
   residual_prob: number | null;
   acceptance: number | null;
