@@ -52,9 +52,9 @@ class RunStart(ShortRepr):
     processors: Sequence[Processor] = ()
     """What changes the logits of both models."""
     memory: PromptMemory | None = None
-    """What stands in front of ``prompt_ids``, in the target only; None if they are the whole prompt."""
+    """The memory in front of ``prompt_ids``, in the target only; None if they are the whole prompt."""
     stop: Sequence[str] = ()
-    """Texts that end the answer; its text is what stands before the first of them."""
+    """Texts that end the answer; the answer is what stands before the first of them."""
     known: Known = NOTHING
     """What guesses are copied from besides the text so far."""
     root: Node = field(default_factory=lambda: Node(None, -1, 0))
@@ -66,9 +66,8 @@ class RunStart(ShortRepr):
 
     @property
     def room(self) -> int:
-        """Return the slots for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
-
-        A longer decode makes more room later.
+        """Return the cache slots to start with: for the prompt, one sequence of new tokens, the largest forest, and
+        some more where beams differ. A longer decode makes more room later.
         """
         settings = self.settings
         forest = sum(settings.layer_drafts) + settings.draft_depth * settings.cover_width + settings.max_width
@@ -345,7 +344,7 @@ class Session:
         return self._is_answered
 
     def update(self, before: Sequence[Hypothesis], result: DecodingResult | None = None) -> Update:
-        """Return the present state, after that with the candidates ``before``."""
+        """Return the present state; ``before`` are the candidates of the last update."""
         return Update(self._start, self._candidates(self.beams, self._finished), result, before)
 
     def result(self) -> DecodingResult:
