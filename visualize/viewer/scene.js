@@ -273,11 +273,11 @@ function stepsOf(record, places, {branching, forest: kindOfForest}) {
   };
 
   /* A beam that was yielded once stays so; a guess that failed, too, where the others were not needed. */
-  const tell = (phase, at, {layer, node}, state, lands) => {
+  const tell = (phase, at, {layer, node}, state, isInForest) => {
     const {state: before, multiplicity, landed} = looks.get(node) ?? {state, multiplicity: 0, landed: false};
     const stays = YIELDED.includes(before) || (before === "rejected" && state === "unneeded");
     const count = multiplicity + Number(YIELDED.includes(state));
-    looks.set(node, {state: stays ? before : state, multiplicity: count, landed: landed || lands});
+    looks.set(node, {state: stays ? before : state, multiplicity: count, landed: landed || isInForest});
     add(phase, layer, [node], [at], places.get(node));
   };
 
