@@ -47,7 +47,7 @@ STORIES: Recordings = {
     "1-dynamic-width": (STORY, LONG | {"seed": 7544}),
     "2-exact-width-four": (STORY, LONG | EXACT),
     "3-without-replacement": (STORY, LONG | {"replacement": False}),
-    "4-cover-nodes": (STORY, LONG | {"cover_width": 8, "min_width": 3}),
+    "4-extra-candidates": (STORY, LONG | {"cover_width": 8, "min_width": 3}),
     "5-speculative-sampling": (STORY, SPECULATIVE),
     "6-beam-sampling": (STORY, LONG | {"method": "beam_sampling"}),
 }

@@ -10,7 +10,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from threading import Event
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
+
+from typing_extensions import ParamSpec
 
 from dsbd.auto import TRYING, Plan, measure_forests
 from dsbd.decoder import iterations
@@ -28,6 +30,9 @@ from dsbd.session import Observer, RunStart, StoppingCriterion, Update
 from dsbd.settings import FIELDS, METHODS, DecodingSettings, refuse_names
 from dsbd.tracing.recorder import Recorder
 from dsbd.util import Progress, cancel_check
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 @overload
@@ -167,67 +172,6 @@ def _result_of(updates: Generator[Update, None, None]) -> DecodingResult:
     return last.result
 
 
-def stream(
-    pair: Pair,
-    prompt: Prompt,
-    settings: DecodingSettings | None = None,
-    *,
-    record: bool = False,
-    observers: Sequence[Observer] = (),
-    chat: bool | None = None,
-    stop: str | Sequence[str] | StoppingCriterion = (),
-    cancel: Callable[[], bool] | None = None,
-    processors: Sequence[Processor] = (),
-    guess: Any = (),
-    history: History | None = None,
-    **fields: Any,
-) -> Generator[Update, None, None]:
-    """Decode a prompt; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
-
-    The call itself checks the input and measures for ``auto``; only ``cancel`` ends those.
-
-    Args:
-        pair: from :func:`dsbd.load_pair`.
-        prompt: a text, its ids, or the messages of a chat, as :meth:`dsbd.Pair.encode` takes them. Of ids and messages
-            the trace holds the decoded text.
-        settings: None is ``DecodingSettings()``. Fields that are ``auto`` are resolved before the first update, by
-            measurements of some seconds unless a plan for this pair is known; :class:`DecodeRequest` does it in steps.
-        record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
-        observers: they see the start, each iteration and the result, outside the timed phases.
-        chat: send the prompt as a user's turn, by the model's chat template. None: where there is one.
-        stop: a text that ends the answer, such as ``"\\n"``, or several. The decode ends at the token with which the
-            text before the first of them is settled, that is, the same in every possible result. The result's text
-            ends there; its tokens and beams are whole. Or a function of the :class:`Update`: once it returns True the
-            decode ends as it is.
-        cancel: called before each forward of a model, also while ``auto`` measures; once it returns True the decode
-            ends with a StoppedError, inside an iteration.
-        processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
-            models pass through them, and the decode follows the distribution of the processed target.
-        guess: the text that is expected, its ids, or a list of such. It is copied where it fits, at any place: the more
-            of it is right the faster it goes, and what is written does not depend on it more than on a draft model.
-        history: earlier answers, to guess from; this one is added once it is complete. Nothing else keeps an answer
-            beyond its decode. A trace holds ``guess``, but no history.
-        fields: settings by name, such as ``temperature=0.7``, instead of those of ``settings``.
-
-    Raises:
-        SettingsError: an argument is invalid; the message names it.
-        SettingsError: ``stop`` is a function, and ``record`` is given: a trace does not hold why it ends.
-        SettingsError: ``guess`` or ``history`` is given, and nothing is drafted, or the method is ``mjsd``.
-        SettingsError: ``processors`` are given with ``record``, a field ``auto``, or ``mjgd``.
-        PromptError: the prompt does not fit the models.
-        PairError: the method drafts and the pair has no draft model.
-        SettingsError: ``mjgd`` does not find the likeliest block among the beginnings that it may extend.
-        ModelError: a model returns logits that are not numbers, or memory runs out.
-        StoppedError: ``cancel`` returned True.
-    """
-    request = DecodeRequest(
-        pair, prompt, settings, record=record, observers=observers, chat=chat, stop=stop, cancel=cancel,
-        processors=processors, guess=guess, history=history, **fields,
-    )  # fmt: skip
-    deque(request.planning(), maxlen=0)
-    return request.updates()
-
-
 class DecodeRequest:
     """A decode whose input is checked and encoded: run :meth:`planning`, then :meth:`updates`.
 
@@ -309,9 +253,66 @@ class DecodeRequest:
                 yield update
 
 
+def _takes(arguments_of: Callable[Arguments, Any]) -> Callable[[Callable[..., Result]], Callable[Arguments, Result]]:
+    """Give a function the signature of another one, for editors, mypy and ``help``."""
+
+    def signed(function: Callable[..., Result]) -> Callable[Arguments, Result]:
+        returns = inspect.signature(function).return_annotation
+        signature = inspect.signature(arguments_of).replace(return_annotation=returns)
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
+    return signed
+
+
+@_takes(DecodeRequest)
+def stream(*arguments: Any, **options: Any) -> Generator[Update, None, None]:
+    """Decode a prompt; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
+
+    The call itself checks the input and measures for ``auto``; only ``cancel`` ends those.
+
+    Args:
+        pair: from :func:`dsbd.load_pair`.
+        prompt: a text, its ids, or the messages of a chat, as :meth:`dsbd.Pair.encode` takes them. Of ids and messages
+            the trace holds the decoded text.
+        settings: None is ``DecodingSettings()``. Fields that are ``auto`` are resolved before the first update, by
+            measurements of some seconds unless a plan for this pair is known; :class:`DecodeRequest` does it in steps.
+        record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
+        observers: they see the start, each iteration and the result, outside the timed phases.
+        chat: send the prompt as a user's turn, by the model's chat template. None: where there is one.
+        stop: a text that ends the answer, such as ``"\\n"``, or several. The decode ends at the token with which the
+            text before the first of them is settled, that is, the same in every possible result. The result's text
+            ends there; its tokens and beams are whole. Or a function of the :class:`Update`: once it returns True the
+            decode ends as it is.
+        cancel: called before each forward of a model, also while ``auto`` measures; once it returns True the decode
+            ends with a StoppedError, inside an iteration.
+        processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
+            models pass through them, and the decode follows the distribution of the processed target.
+        guess: a text that you expect, its ids, or a list of such. Guesses are copied from it wherever it fits: the more
+            of it is right, the faster the decode. It changes what is written as little as another draft model would.
+        history: earlier answers, to guess from; this one is added once it is complete. Nothing else keeps an answer
+            beyond its decode. A trace holds ``guess``, but no history.
+        fields: settings by name, such as ``temperature=0.7``, instead of those of ``settings``.
+
+    Raises:
+        SettingsError: an argument is invalid; the message names it.
+        SettingsError: ``stop`` is a function, and ``record`` is given: a trace does not hold why it ends.
+        SettingsError: ``guess`` or ``history`` is given, and nothing is drafted, or the method is ``mjsd``.
+        SettingsError: ``processors`` are given with ``record``, a field ``auto``, or ``mjgd``.
+        PromptError: the prompt does not fit the models.
+        PairError: the method drafts and the pair has no draft model.
+        SettingsError: ``mjgd`` does not find the likeliest block among the beginnings that it may extend.
+        ModelError: a model returns logits that are not numbers, or memory runs out.
+        StoppedError: ``cancel`` returned True.
+    """
+    request = DecodeRequest(*arguments, **options)
+    deque(request.planning(), maxlen=0)
+    return request.updates()
+
+
 def _named_options() -> list[str]:
     """Return the options of :func:`stream` that are no settings."""
-    return [*inspect.signature(stream).parameters][3:-1]
+    return [*inspect.signature(DecodeRequest).parameters][3:-1]
 
 
 def _knows(guess: Any, history: Any) -> bool:

@@ -42,11 +42,11 @@ more often."""
 NARROWER = 0.25
 """A candidate's mean width may be this much below the first one's: speed must not come from fewer beams."""
 SHAPES = (
-    *(("sampled", width, cover) for width, cover in ((6, 0), (4, 0), (4, 8), (6, 8), (6, 24))),
+    *(("sampled", width, extra) for width, extra in ((6, 0), (4, 0), (4, 8), (6, 8), (6, 24))),
     *(("coupled", nodes, 0) for nodes in (4, 6, 8, 12, 24, 48)),
 )
-"""Kind, draft width and cover width of the forests that are tried."""
-MEASURED_NODES = MEASURED_DEPTH * max(width + cover for _, width, cover in SHAPES)
+"""Kind, draft width and extra candidates of the forests that are tried."""
+MEASURED_NODES = MEASURED_DEPTH * max(width + extra for _, width, extra in SHAPES)
 """Nodes of the largest forest of a plan, at any depth."""
 
 
@@ -238,8 +238,8 @@ def make_plan(settings: DecodingSettings, try_out: TryOut, room: int) -> Generat
 
 def _deepest(settings: DecodingSettings) -> int:
     """Return the largest depth of a plan with this forest."""
-    _, width, cover = _shape(settings)
-    return min(DEEPEST, MEASURED_NODES // (width + cover))
+    _, width, extra = _shape(settings)
+    return min(DEEPEST, MEASURED_NODES // (width + extra))
 
 
 def largest_tried(settings: DecodingSettings) -> Iterator[DecodingSettings]:
@@ -252,10 +252,10 @@ def candidates(settings: DecodingSettings) -> Iterator[DecodingSettings]:
     """Yield settings with every ``auto`` filled in, one for each forest to try; other fields stay as they are."""
     depth = MEASURED_DEPTH if settings.draft_depth == AUTO else settings.draft_depth
     shapes = dict[tuple[str, int, int], DecodingSettings]()
-    for forest, width, cover in (shape for shape in SHAPES if shape[0] == implied_by(settings)["forest"]):
+    for forest, width, extra in (shape for shape in SHAPES if shape[0] == implied_by(settings)["forest"]):
         width = width if settings.draft_width == AUTO else settings.draft_width
-        cover = cover if settings.cover_width == AUTO else settings.cover_width
-        one = _filled(settings, forest, width, cover, depth)
+        extra = extra if settings.cover_width == AUTO else settings.cover_width
+        one = _filled(settings, forest, width, extra, depth)
         if settings.draft_depth == AUTO:
             one = replace(one, draft_depth=min(depth, _deepest(one)))
         shapes.setdefault(_shape(one), one)
@@ -282,8 +282,8 @@ def choose_forest(settings: DecodingSettings, measured: Sequence[MeasuredForest]
 
 def _plan(settings: DecodingSettings, best: MeasuredForest, best_depth: int) -> Plan:
     """Return the plan of a forest and a depth; 0 is no drafting."""
-    forest, width, cover = _shape(best.settings)
-    values: dict[str, Any] = {"forest": forest, "draft_width": width, "cover_width": cover}
+    forest, width, extra = _shape(best.settings)
+    values: dict[str, Any] = {"forest": forest, "draft_width": width, "cover_width": extra}
     values |= {"max_width": settings.widest, "draft_depth": best_depth}
     if settings.draft_depth == AUTO:
         deepest = min(best_depth + HEADROOM, best.most) if best_depth else 0
@@ -297,13 +297,13 @@ def _read(settings: DecodingSettings, values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if settings.method in FIELDS[name].methods}
 
 
-def _filled(settings: DecodingSettings, forest: str, width: int, cover: int, depth: int) -> DecodingSettings:
-    values = {"forest": forest, "draft_width": width, "cover_width": cover, "draft_depth": depth, "depth_costs": None}
+def _filled(settings: DecodingSettings, forest: str, width: int, extra: int, depth: int) -> DecodingSettings:
+    values = {"forest": forest, "draft_width": width, "cover_width": extra, "draft_depth": depth, "depth_costs": None}
     return replace(settings, **_read(settings, values | {"max_width": settings.widest}))
 
 
 def _shape(settings: DecodingSettings) -> tuple[str, int, int]:
-    """Return what the method makes of the forest: its kind, draft width and cover width."""
+    """Return what the method makes of the forest: its kind, draft width and extra candidates."""
     plan = resolve(settings)
     return plan.forest, plan.draft_width, plan.cover_width
 
@@ -312,11 +312,11 @@ def _sentence(best: MeasuredForest, depth: int) -> str:
     alone = f"{best.rate(0):.0f}"
     if depth == 0:
         return f"Drafting does not pay here: beam sampling makes {alone} layers/s, and no forest is clearly faster."
-    forest, width, cover = _shape(best.settings)
+    forest, width, extra = _shape(best.settings)
     nodes = f"{width} drafts" if forest == "sampled" else f"{width} guesses"
-    covered = f" and {cover} cover nodes" if cover else ""
+    also = f" and {extra} extra candidates" if extra else ""
     return (
-        f"A {forest} forest of {nodes}{covered} a layer, {depth} layers deep: {best.rate(depth):.0f} layers/s "
+        f"A {forest} forest of {nodes}{also} a layer, {depth} layers deep: {best.rate(depth):.0f} layers/s "
         f"expected, while beam sampling makes {alone}. A layer lets verification go on {best.continuation:.0%} of the "
         f"time, and an iteration costs {best.cost(depth):.2f} x one of beam sampling."
     )

@@ -1,7 +1,7 @@
 """Drafting: a draft source's next tokens grow a forest, by the same distribution functions that verification uses.
 
 The likeliest next tokens come to the host, on an accelerator in one small copy a layer; the host makes the
-distributions and draws. Equal draws share one slot, so the models compute no token twice, and nothing is drafted below
+distributions and draws. Equal draws share one node, so the models compute no token twice, and nothing is drafted below
 a token that ends a beam.
 """
 
@@ -23,9 +23,10 @@ from dsbd.verification.forest import LEAST_DRAFT_PROB, BranchedLayer, DraftDistr
 from dsbd.verification.noise import Noise, best_draws
 
 WORTHLESS = 2.0
-"""A candidate with a larger margin is hardly ever drawn, and so is no node of a coupled forest."""
+"""Nodes of a coupled forest have at most this margin: candidates with a larger one are hardly ever drawn."""
 CERTAIN = 0.999
-"""A likelier candidate is the guess of all draws, whatever the noise: looking at it costs more than it brings."""
+"""A candidate that is likelier than this is taken as the guess of every draw: making the noise would cost more time
+than it saves."""
 
 
 class Above(NamedTuple):
@@ -61,17 +62,16 @@ class Above(NamedTuple):
 
 
 class Drafter:
-    """Draws the forests of one decode from joint distributions or, in a forest drawn per parent, from the distribution
-    of each parent.
+    """Draws the forests of one decode layer by layer; with ``branching`` the children of each parent on their own.
 
     Args:
         source: of next tokens.
         settings: forest, draft_width, branching, cover_width, replacement and the warp are read.
-        prompt: the ids that the source is told.
+        prompt: ids that the source is given.
         eos: token ids that end a beam.
-        generator: of the host; source of the races. Its uniforms are not recorded.
-        noise: of the decode; a coupled forest guesses with it what the target will draw.
-        state: the memory of the source's model, if it has one; the session prefills and commits it.
+        generator: of the host; sampled drafts are drawn with it. Its numbers are not recorded.
+        noise: of the decode; in a coupled forest the drafts are guessed with it.
+        state: the decoding state (KV cache) of the source's model, if it has one; the session prefills and commits it.
 
     *Source:* the paper's Algorithm 1, drafting stage; docs/algorithm.md, *One iteration* and *Joint tests*.
     """
@@ -113,7 +113,7 @@ class Drafter:
         self, iteration: Iteration, beams: Sequence[Beam], next_tokens: Sequence[TopTokens], number: int
     ) -> list[Beam]:
         """Draw a layer below the beams; return the drafts that the next layer extends."""
-        settings, covers = self._settings, list[Node]()
+        settings, extras = self._settings, list[Node]()
         layer: ForestLayer | BranchedLayer
         if settings.branching is not None:
             families = [
@@ -125,16 +125,16 @@ class Drafter:
             drafts = [beam for _, own in families for beam in own]
         elif settings.forest == "coupled":
             above = Above.of(beams, next_tokens, settings)
-            drafts, covers = self._guess(iteration, above)
-            layer = ForestLayer([], [], [*(beam.node for beam in drafts), *covers], above.draft_distribution())
+            drafts, extras = self._guess(iteration, above)
+            layer = ForestLayer([], [], [*(beam.node for beam in drafts), *extras], above.draft_distribution())
         else:
             layer, drafts = self._draw(iteration, Above.of(beams, next_tokens, settings), settings.draft_width)
             if settings.cover_width:
-                covers = self._covers(iteration, Above.of(beams, next_tokens, self._uncut), drafts)
-                layer = replace(layer, covers=covers)
+                extras = self._extra_candidates(iteration, Above.of(beams, next_tokens, self._uncut), drafts)
+                layer = replace(layer, untested=extras)
         iteration.drafted.append(layer)
         iteration.drafts.append([beam.node for beam in drafts])
-        iteration.covers.append(covers)
+        iteration.extras.append(extras)
         return [beam for beam in drafts if beam.node.token not in self._eos]
 
     def _draw(self, iteration: Iteration, above: Above, draws: int) -> tuple[ForestLayer, list[Beam]]:
@@ -143,17 +143,17 @@ class Drafter:
         Of independent draws, a beam has the number of its draws as its multiplicity.
         """
         distribution, order = above.draft_distribution(), above.distribution.best_first()
-        winners = self._race(distribution.probs, draws)
+        winners = self._indices(distribution.probs, draws)
         beams = {rank: above.beam(iteration, int(order[rank]), winners.count(rank)) for rank in dict.fromkeys(winners)}
         probs = [1.0] * len(winners) if distribution.ranked else distribution.probs[winners].tolist()
         return ForestLayer([beams[rank].node for rank in winners], probs, [], distribution), [*beams.values()]
 
     def _guess(self, iteration: Iteration, above: Above) -> tuple[list[Beam], list[Node]]:
-        """Guess what the target will draw: draw from the draft model's distribution with the same noise.
+        """Guess what the target will draw, by the draft model's scores and the target's noise.
 
-        The nodes with the least margins are extended, at most ``draft_width``; ``cover_width`` more are not. A
-        candidate's *margin* is how much its score + noise lacks to be drawn, and what the beams above it lacked. A
-        guess that is right has margin 0, and the next layer's draws are guessed among the children of such nodes.
+        A candidate's *margin* is the sum, over the path below the input beam, of how far score + noise was from being
+        drawn; the guesses themselves have margin 0, and so only their children are guesses of the next layer. The
+        ``draft_width`` candidates with the least margins become drafts, ``cover_width`` more become extra candidates.
         """
         settings, distribution = self._settings, above.distribution
         if distribution.ranks is None:
@@ -188,21 +188,21 @@ class Drafter:
         margins: Floats = before + np.maximum(needed[:, None] - values, 0.0).min(axis=0)
         return margins, np.bincount(guesses[margins[guesses] == 0], minlength=distribution.support)
 
-    def _race(self, probs: Floats, draws: int) -> list[int]:
-        """Draw from a distribution whose candidates are best first: the largest prob / exponential noise wins.
+    def _indices(self, probs: Floats, draws: int) -> list[int]:
+        """Draw from a distribution whose candidates are best first; return their indices.
 
-        One race per draw makes independent draws; the best of a single race are draws without replacement, in the order
-        they would be drawn. A greedy forest has the best candidates.
+        The largest prob / exponential noise is a draw. With replacement each draw has noise of its own; without, the
+        largest quotients of one row of noise are the draws, in order. At temperature 0 the best are taken.
         """
         settings = self._settings
         if settings.temperature == 0:
             return [0] * draws if settings.replacement else list(range(min(draws, probs.size)))
-        finish = probs / _noise(draws if settings.replacement else 1, probs.size, self._generator)
-        winners = finish.argmax(axis=1) if settings.replacement else (-finish[0]).argsort(kind="stable")[:draws]
+        quotients = probs / _noise(draws if settings.replacement else 1, probs.size, self._generator)
+        winners = quotients.argmax(axis=1) if settings.replacement else (-quotients[0]).argsort(kind="stable")[:draws]
         ranks: list[int] = winners.tolist()
         return ranks
 
-    def _covers(self, iteration: Iteration, above: Above, drafts: Sequence[Beam]) -> list[Node]:
+    def _extra_candidates(self, iteration: Iteration, above: Above, drafts: Sequence[Beam]) -> list[Node]:
         """Return the likeliest candidates of a distribution that were not drawn and do not end a beam, as nodes."""
         drawn = {(beam.node.parent, beam.node.token) for beam in drafts}
         indices = above.distribution.best_first()

@@ -24,20 +24,20 @@ class Iteration(ShortRepr):
     draft_log_probs: dict[Node, float] = field(default_factory=dict)
     """Raw log p_draft(token | parent) of each forest node, nats."""
     drafts: list[list[Node]] = field(default_factory=list)
-    """The drawn nodes of each layer, each once."""
-    covers: list[list[Node]] = field(default_factory=list)
-    """The cover nodes of each layer."""
+    """The nodes of each layer that may get children, each once: what was drawn or, in a coupled forest, guessed."""
+    extras: list[list[Node]] = field(default_factory=list)
+    """The extra candidates of each layer: scored, without children."""
     margins: dict[Node, float] = field(default_factory=dict)
-    """In a coupled forest: what the nodes that are extended lack to be drawn."""
+    """Coupled forests: how far each node of ``drafts`` is from being drawn, in units of score + noise; 0 is a guess."""
     best: list[Node] = field(default_factory=list)
     """For a joint test: the draft's likeliest beam, top down. Its nodes are all that the target scores."""
 
     # score
-    slots: list[Node] = field(init=False)
-    """The nodes that were fed to the target, in this order."""
+    scored: list[Node] = field(init=False)
+    """The forest nodes that the target scored, in this order."""
     forest: Forest = field(init=False)
     next_tokens: NextTokens = field(init=False)
-    """The target's, after the input beams and all slots."""
+    """The target's, after the input beams and the scored nodes."""
     uniforms: list[float] = field(init=False)
     """The random numbers that decide acceptance tests."""
 
@@ -48,7 +48,7 @@ class Iteration(ShortRepr):
     # commit
     output_beams: Sequence[Beam] = field(init=False)
     kept: Sequence[Node] = field(init=False)
-    """The nodes of this iteration whose slots of the target's cache stay."""
+    """The nodes of this iteration whose slots in the target's KV cache stay."""
     prompt_slots: int = field(init=False)
     slots_scored: int = field(init=False)
     slots_kept: int = field(init=False)
@@ -57,8 +57,8 @@ class Iteration(ShortRepr):
 
     @property
     def groups(self) -> list[list[Node]]:
-        """What the target is fed, parents in earlier groups: drafts layer by layer, then cover nodes layer by layer."""
-        groups = [[node] for node in self.best] or [*self.drafts, *self.covers]
+        """What the target is fed, parents in earlier groups: drafts layer by layer, then extra candidates."""
+        groups = [[node] for node in self.best] or [*self.drafts, *self.extras]
         return [nodes for nodes in groups if nodes]
 
     def add(self, parent: Node, next_tokens: TopTokens, token: int) -> Node:

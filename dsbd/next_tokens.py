@@ -24,10 +24,10 @@ class NextTokens:
     """The target's next tokens at the nodes that verification reads.
 
     Args:
-        logits: [beams + slots, vocabulary], after the input beams and then the slots in the order fed.
-        nodes: [beams + slots] their nodes.
-        parents: [slots] the row of each slot's parent, on the device of ``logits``.
-        tokens: [slots] ids, on the same device.
+        logits: [n, vocabulary], after the input beams and then the forest nodes in the order fed.
+        nodes: [n], one for each row.
+        parents: [m] the row of the parent of each forest node, on the device of ``logits``.
+        tokens: [m] their ids, on the same device.
         top_k: tokens kept of each row; 0 is all.
     """
 
@@ -39,7 +39,7 @@ class NextTokens:
         self.known: dict[Node, TopTokens] = {}
         """Those that were brought to the host, by node."""
         if not is_at_hand(logits.device):
-            every, self._slot_log_probs = copied_next_tokens(logits, top_k, "target", parents, tokens)
+            every, self._node_log_probs = copied_next_tokens(logits, top_k, "target", parents, tokens)
             self.known = dict(zip(nodes, every, strict=True))
         elif logits.numel() <= AT_ONCE:
             self(nodes)
@@ -56,10 +56,10 @@ class NextTokens:
 
     def log_prob(self, node: Node) -> float:
         """Return the raw log p_target(token | parent) of a forest node, nats."""
-        return self._slot_log_probs[self._row_of[node] - (len(self._row_of) - len(self._slot_log_probs))]
+        return self._node_log_probs[self._row_of[node] - (len(self._row_of) - len(self._node_log_probs))]
 
     @cached_property
-    def _slot_log_probs(self) -> list[float]:
+    def _node_log_probs(self) -> list[float]:
         with torch.inference_mode():
             parents, indices = self._parents.unique(return_inverse=True)
             log_probs = token_log_probs(self._logits.index_select(0, parents))

@@ -90,7 +90,7 @@ class Stats:
     fresh: int
     bonus: int
     landed: int
-    """Recovered, guessed and fresh beams that are nodes of the forest."""
+    """Drawn beams (recovered, guessed, fresh) that are in the forest."""
     mean_width: float
     """Mean number of beams a layer yielded, duplicates counted."""
     kv_peak_slots: int

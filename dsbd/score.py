@@ -18,22 +18,22 @@ def score(
     generator: torch.Generator,
     device: torch.device,
 ) -> None:
-    """Run the target over the input beams' last tokens and all slots.
+    """Run the target over the input beams' last tokens and the forest: drafts layer by layer, then extra candidates.
 
-    Slots are fed drafts first, layer by layer, then cover nodes, layer by layer; for a joint test only the best beam's.
+    For a joint test only the draft's best beam is scored.
 
     Args:
-        iteration: with what was drafted below its input beams; slots, next tokens and uniforms are filled in.
-        state: the target's memory of this decode.
+        iteration: with what was drafted below its input beams; its fields below *score* are filled in.
+        state: the target's decoding state (KV cache).
         settings: forest, the widths and top_k are read.
         generator: of the host; source of the iteration's uniforms, which decide verification.
         device: where ``state`` takes tokens and returns logits.
     """
     groups, beams = iteration.groups, [beam.node for beam in iteration.input_beams]
-    iteration.slots = [node for group in groups for node in group]
-    nodes = [*beams, *iteration.slots]
-    tokens, parents = tokens_and_parents(iteration.slots, {node: index for index, node in enumerate(nodes)}, device)
-    state.begin(beams, len(iteration.slots))
+    iteration.scored = [node for group in groups for node in group]
+    nodes = [*beams, *iteration.scored]
+    tokens, parents = tokens_and_parents(iteration.scored, {node: index for index, node in enumerate(nodes)}, device)
+    state.begin(beams, len(iteration.scored))
     logits = state.forward(tokens, parents, [len(group) for group in groups])
     count = _uniforms_needed(len(iteration.drafted), settings)
     iteration.uniforms = torch.rand(count, dtype=torch.float64, generator=generator).tolist()
@@ -45,5 +45,5 @@ def _uniforms_needed(depth: int, settings: ResolvedSettings) -> int:
     """Return how many uniforms verification takes at most: one for each trial and draw, and one for a drawn width."""
     if not settings.lossless:
         return 1
-    trials = (settings.branching or settings.layer_slots)[:depth]
+    trials = (settings.branching or settings.layer_drafts)[:depth]
     return 0 if settings.forest == "coupled" else sum(trials) + (depth + 1) * settings.max_width

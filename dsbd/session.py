@@ -52,9 +52,9 @@ class RunStart(ShortRepr):
     processors: Sequence[Processor] = ()
     """What changes the logits of both models."""
     memory: PromptMemory | None = None
-    """What stands in front of ``prompt_ids``, in the target only; None if they are the whole prompt."""
+    """The memory in front of ``prompt_ids``, in the target only; None if they are the whole prompt."""
     stop: Sequence[str] = ()
-    """Texts that end the answer; its text is what stands before the first of them."""
+    """Texts that end the answer; the answer is what stands before the first of them."""
     known: Known = NOTHING
     """What guesses are copied from besides the text so far."""
     root: Node = field(default_factory=lambda: Node(None, -1, 0))
@@ -66,12 +66,11 @@ class RunStart(ShortRepr):
 
     @property
     def room(self) -> int:
-        """Return the slots for the prompt, one sequence of new tokens, the largest forest, and some beams that differ.
-
-        A longer decode makes more room later.
+        """Return the cache slots to start with: for the prompt, one sequence of new tokens, the largest forest, and
+        some more where beams differ. A longer decode makes more room later.
         """
         settings = self.settings
-        forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
+        forest = sum(settings.layer_drafts) + settings.draft_depth * settings.cover_width + settings.max_width
         return self.target_slots + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
 
     @cached_property
@@ -218,7 +217,7 @@ StoppingCriterion = Callable[[Update], bool]
 
 
 def state_of(model: LanguageModel, start: RunStart, check: CancelCheck) -> DecodingState:
-    """Return an empty memory of a model for this decode; ``check`` is called before each forward."""
+    """Return a new decoding state of a model; ``check`` is called before each forward."""
     state = threaded_state(model, start.room, check)
     return cast(DecodingState, ProcessedState(state, start.processors, start.pair.eos)) if start.processors else state
 
@@ -324,7 +323,7 @@ class Session:
     def commit(self, iteration: Iteration) -> None:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
         iteration.slots_scored = self._target.slots
-        self._target.assign(iteration.slots)
+        self._target.assign(iteration.scored)
         layers = up_to_end(iteration.layers, self._finished, self._settings, self._start.pair.eos, self._answers)
         iteration.layers = layers
         self._depth.observe(len(iteration.drafted), *draft_layers_passed(layers))
@@ -345,7 +344,7 @@ class Session:
         return self._is_answered
 
     def update(self, before: Sequence[Hypothesis], result: DecodingResult | None = None) -> Update:
-        """Return the present state, after that with the candidates ``before``."""
+        """Return the present state; ``before`` are the candidates of the last update."""
         return Update(self._start, self._candidates(self.beams, self._finished), result, before)
 
     def result(self) -> DecodingResult:

@@ -111,8 +111,11 @@ class DecodingSettings:
     """Settings of every method. A field that the method does not read keeps its default, or the value that it implies.
 
     Symbols of the paper: gamma = ``draft_depth``, W_S = ``draft_width``, W_min = ``min_width``,
-    t = ``width_threshold``. ``depth_costs`` and ``continuation`` are what ``draft_depth="auto"`` fills in. With None
-    a ``seed`` is drawn, and ``top_k`` is 0.
+    t = ``width_threshold``. ``forest`` chooses how guesses are made and verified: ``sampled`` is the paper's way, with
+    acceptance tests; with ``coupled`` the target draws with the noise that the draft model guessed with, and nothing is
+    tested. ``cover_width`` is a number of extra candidates: nodes that are scored because they may be drawn, but that
+    are no drafts and get no children. ``draft_depth="auto"`` fills in ``depth_costs`` and ``continuation``. With None a
+    ``seed`` is drawn, and ``top_k`` is 0.
 
     Raises:
         SettingsError: a name is unknown, or a value is outside its range, or not read; the message names the closest
@@ -121,70 +124,77 @@ class DecodingSettings:
 
     method: str = _field("dsbd", "choice", METHODS, "Method", "how to decode", choices=METHODS)
     max_new_tokens: int = _field(
-        64, "whole", METHODS, "New tokens", "most tokens to write, the end of the text included", 1, 32768
+        64, "whole", METHODS, "New tokens", "most tokens to write, the end-of-text token included", 1, 32768
     )
     draft_depth: int | Literal["auto"] = _field(
         4, "whole", (*_DRAFTING, "mjsd"), "Draft depth", "layers per iteration: tokens guessed ahead", 0, 32, AUTO
     )
     draft_width: int | Literal["auto"] = _field(
-        6, "whole", _LAYERED, "Draft width", "guesses in each layer: drafts, or likeliest candidates", 1, 256, AUTO
+        6, "whole", _LAYERED, "Draft width", "guesses in each layer of the forest", 1, 256, AUTO
     )
     min_width: int = _field(1, "whole", _DSBD, "Least width", "fewest beams that a layer yields", 1, WIDEST)
     max_width: int | None = _field(
-        None, "whole", _DSBD, "Most width", f"most beams; None: draft_width, or {BEAMS} if coupled or auto", 1, WIDEST,
-        None,
+        None, "whole", _DSBD, "Most width",
+        f"most beams that a layer yields; None: draft_width, or {BEAMS} if that is auto or forest is coupled", 1,
+        WIDEST, None,
     )  # fmt: skip
     width_threshold: float = _field(
-        0.7, "number", _DSBD, "Width threshold", "a layer yields as many beams as pass with this probability", 0.0, 1.0
-    )
+        0.7, "number", _DSBD, "Width threshold",
+        "a layer yields as many beams as drafts are accepted with this probability", 0.0, 1.0,
+    )  # fmt: skip
     replacement: bool = _field(
-        True, "switch", ("dsbd", "beam_sampling", "specinfer"), "With replacement", "beams may repeat"
+        True, "switch", ("dsbd", "beam_sampling", "specinfer"), "With replacement", "a beam may be drawn more than once"
     )
     input_beams: int | None = _field(
         None, "whole", _DSBD, "Input beams", "best beams kept between iterations; None keeps all", 1, WIDEST, None
     )
     landing: bool = _field(
-        True, "switch", _DSBD, "Landing", "go on if every drawn beam is in the forest (exact; beyond the paper)"
-    )
+        True, "switch", _DSBD, "Go on below draws",
+        "verify the next layer, too, if every drawn beam is in the forest (exact; not in the paper)",
+    )  # fmt: skip
     cover_width: int | Literal["auto"] = _field(
-        0, "whole", _DSBD, "Cover width", "likely candidates per layer, scored so that draws can land on them", 0, 256,
-        AUTO,
+        0, "whole", _DSBD, "Extra candidates", "per layer: likely to be drawn, scored beside the drafts, no children",
+        0, 256, AUTO,
     )  # fmt: skip
     forest: str | None = _field(
-        None, "choice", _DSBD, "Guesses",
-        "sampled: drawn and tested; coupled: by the noise that draws; None: coupled at a fixed width with replacement",
-        0, 0, None, choices=FORESTS,
+        None, "choice", _DSBD, "Verification",
+        "sampled: drafts pass acceptance tests; coupled: draft model and target draw with the same noise; None: "
+        "coupled at a fixed width with replacement", 0, 0, None, choices=FORESTS,
     )  # fmt: skip
     num_beams: int = _field(BEAMS, "whole", _WIDE, "Beams", "width of the beam methods", 1, WIDEST)
     branching: tuple[int, ...] | None = _field(
         (4, 2, 2), "wholes", ("specinfer",), "Branching", "children of a node, layer by layer", 1, MOST_CHILDREN, None
     )
     temperature: float = _field(
-        1.0, "number", _SAMPLING, "Temperature", "divides the joint scores: higher is bolder, 0 is greedy", 0.0, 100.0
+        1.0, "number", _SAMPLING, "Temperature", "higher is more random, 0 takes the likeliest", 0.0, 100.0
     )
     top_k: int = _field(50, "whole", _CUTTING, "Top-k", "likeliest candidates kept; 0 keeps all", 0, 1_000_000)
     top_p: float = _field(
-        1.0, "number", _SAMPLING, "Top-p", "mass of the likeliest candidates kept; 1 keeps all", 0.0, 1.0, above=True
-    )
+        1.0, "number", _SAMPLING, "Top-p", "likeliest candidates kept, up to this probability; 1 keeps all", 0.0, 1.0,
+        above=True,
+    )  # fmt: skip
     length_penalty: float = _field(
-        1.0, "number", METHODS, "Length penalty", "rank by log_weight / length**penalty; above 0: long texts", -10.0,
-        10.0,
+        1.0, "number", METHODS, "Length penalty", "rank texts by log_weight / length**penalty; above 0: long ones",
+        -10.0, 10.0,
     )  # fmt: skip
     early_stopping: bool | str | None = _field(
         False, "switch", ("dsbd", *_WIDE), "Early stopping",
-        "end once as many beams as the width have finished: True at once, False if none that is alive scores better, "
-        "never if none ever can; None goes on to the limit", 0, 0, "never", None,
+        "once as many beams as the width have finished, end: True at once, False if no other beam scores better, never "
+        "if none can; None goes on to the limit", 0, 0, "never", None,
     )  # fmt: skip
     seed: int = _field(0, "whole", METHODS, "Seed", "the same seed gives the same text", 0, 2**63 - 1)
     depth_costs: tuple[float, ...] | None = _field(
-        None, "numbers", _DRAFTING, "Depth costs", "by depth: it drafts as deep as pays", 0, 1e300, None, above=True
-    )
+        None, "numbers", _DRAFTING, "Depth costs", "what an iteration costs at each depth: it drafts as deep as pays",
+        0, 1e300, None, above=True,
+    )  # fmt: skip
     continuation: float = _field(
-        0.7, "number", _DRAFTING, "Continuation", "with depth_costs: how often a draft layer passes, at first", 0.0, 1.0
-    )
+        0.7, "number", _DRAFTING, "Continuation", "with depth_costs: first guess of how often a draft layer passes",
+        0.0, 1.0,
+    )  # fmt: skip
     joint_threshold: float = _field(
-        0.5, "number", ("mjsd",), "Joint threshold", "accept what is so many times as likely to the target", 0.0, 1e300
-    )
+        0.5, "number", ("mjsd",), "Joint threshold", "accept tokens that are so many times as likely to the target",
+        0.0, 1e300,
+    )  # fmt: skip
     block: int = _field(2, "whole", ("mjgd",), "Block", "tokens decided at once", 1, 3)
 
     def __new__(cls, **values: Any) -> "DecodingSettings":
@@ -388,8 +398,8 @@ class ResolvedSettings(DecodingSettings):
         return self.method == "mjgd"
 
     @property
-    def layer_slots(self) -> tuple[int, ...]:
-        """Slots for drafts in each layer: draft_width, or per parent as many as branching says."""
+    def layer_drafts(self) -> tuple[int, ...]:
+        """The most drafts of each layer: draft_width, or as many as the parents and branching allow."""
         if self.branching is None:
             return (self.draft_width,) * self.draft_depth
         return tuple(accumulate(self.branching, mul))

@@ -193,7 +193,7 @@ def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, monkeypa
             if iteration.drafted:
                 self.fed |= above(inputs) | inputs
             for layer in iteration.drafted[:-1]:
-                self.fed |= set(layer.covers if changes.get("forest") else layer.drafts)
+                self.fed |= set(layer.untested if changes.get("forest") else layer.drafts)
             self.bonus += iteration.layers[-1].outcome == "bonus"
             if len(rows) == 2 and outputs:
                 kept = above(outputs), above(outputs) & self.fed

@@ -88,8 +88,8 @@ def guesses(distribution: list[tuple[Path, float]], before: dict[Path, float], s
     order = sorted((path for path in margins if margins[path] <= WORTHLESS), key=lambda path: (margins[path], path))
     order = [path for path, _ in distribution] if settings.temperature == 0 else order
     drafts, left = order[: settings.draft_width], order[settings.draft_width :]
-    covers = [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
-    return tuple((path, draws[path] or 1) for path in drafts), margins, [*drafts, *covers]
+    extras = [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
+    return tuple((path, draws[path] or 1) for path in drafts), margins, [*drafts, *extras]
 
 
 COUPLED = {"forest": "coupled", "min_width": 3, "max_width": 3}
@@ -123,9 +123,9 @@ COUPLED = {"forest": "coupled", "min_width": 3, "max_width": 3}
     ids=str,
 )
 def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_above_it(changes) -> None:
-    """Catches nodes below which nothing is drawn, or twice, or with another weight, and cover nodes that were drafted,
-    that end or that are not the likeliest before the distribution is cut: legal, but slower. Each node is fed once,
-    behind its parent."""
+    """Catches nodes below which nothing is drawn, or twice, or with another weight, and extra candidates that were
+    drafted, that end or that are not the likeliest before the distribution is cut: legal, but slower. Each node is fed
+    once, behind its parent."""
     chosen = {"draft_depth": 3, "draft_width": 5} | changes
     settings = ResolvedSettings(**chosen)
     inputs = [Weighted((0,), -0.5, 1 + settings.replacement), Weighted((1,), -0.9, 1)]
@@ -157,16 +157,16 @@ def test_each_layer_is_drawn_from_the_distribution_below_the_distinct_drafts_abo
             }
             expected = process.distribution(alive, "draft")
             assert probs == pytest.approx(dict(expected), abs=EXACT)
-            drafts, covers = ([tuple(node.token_ids()) for node in nodes] for nodes in (layer.drafts, layer.covers))
+            drafts, extras = ([tuple(node.token_ids()) for node in nodes] for nodes in (layer.drafts, layer.untested))
             if settings.forest == "coupled":
                 alive, margins, least = guesses(expected, margins, settings, seed)
-                assert (drafts, layer.draft_probs, covers) == ([], [], least)
+                assert (drafts, layer.draft_probs, extras) == ([], [], least)
                 alive = process.living(alive)
                 continue
             assert layer.draft_probs == [probs[path] for path in drafts]
             expected = dict(uncut.distribution(alive, "draft"))
             left = [path for path in sorted(expected, key=lambda path: -expected[path]) if path not in drafts]
-            assert covers == [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
+            assert extras == [path for path in left if path[-1] not in TABLES.eos][: settings.cover_width]
             assert settings.replacement or len(drafts) == len(set(drafts))
             alive = process.living(multiset(drafts))
 

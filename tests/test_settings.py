@@ -152,7 +152,7 @@ def test_every_method_resolves_to_itself_again(method):
 @pytest.mark.parametrize(
     ("values", "resolved"),
     [
-        ({"draft_width": 5, "min_width": 2}, {"max_width": 5, "layer_slots": (5,) * 4}),
+        ({"draft_width": 5, "min_width": 2}, {"max_width": 5, "layer_drafts": (5,) * 4}),
         ({"draft_width": 5, "min_width": 7}, {"max_width": 7}),
         ({}, {"forest": "sampled", "min_width": 1, "max_width": 6}),
         ({"draft_width": 9, "min_width": 4, "forest": "coupled"}, {"max_width": 4, "landing": True}),
@@ -166,7 +166,7 @@ def test_every_method_resolves_to_itself_again(method):
         ({"method": "speculative"}, {"max_width": 1, "draft_width": 1}),
         ({"method": "greedy"}, {"temperature": 0.0, "max_width": 1}),
         ({"method": "beam_search", "num_beams": 3}, {"min_width": 3, "max_width": 3, "replacement": False}),
-        ({"method": "specinfer"}, {"draft_depth": 3, "max_width": 1, "replacement": True, "layer_slots": (4, 8, 16)}),
+        ({"method": "specinfer"}, {"draft_depth": 3, "max_width": 1, "replacement": True, "layer_drafts": (4, 8, 16)}),
         ({"method": "specinfer", "temperature": 0.0}, {"replacement": False}),  # else equal children
         ({"method": "specinfer", "branching": [16, 15]}, {"branching": (16, 15), "draft_depth": 2}),  # 256 nodes
         ({"method": "mjgd", "block": 3}, {"draft_depth": 3, "searches_blocks": True}),

@@ -21,12 +21,12 @@ from visualize.layout import hanging, tidy
 from visualize.theme import YIELDED
 from visualize.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten
 
-COVER_HEIGHT = 0.62  # rows that a cover node takes: they are many and small, except those that a beam landed on
+EXTRA_HEIGHT = 0.62  # rows that an extra candidate takes: they are many and small, except those that were drawn
 RECORDED = ("token_id", "kind", "ends", "target_prob", "draft_prob")
 """Attributes of a node below an input beam that are copied from the record."""
-DRAWN = {*RECORDED, "row", "token", "label", "state", "slots", "landed", "log_weight", "records"}
+DRAWN = {*RECORDED, "row", "token", "label", "state", "multiplicity", "landed", "log_weight", "records"}
 """Attributes that drawings read of every node."""
-Look = tuple[str, int, bool]  # state of a node, its slots (how many beams end there), and whether a beam landed there
+Look = tuple[str, int, bool]  # state of a node, how many beams end there, and whether it was drawn in the forest
 Source = Trace | str | Path | DecodingResult  # whatever drawings can be made of
 
 
@@ -129,9 +129,9 @@ def _undrawn(iteration: IterationRecord, layer: Layer, settings: ResolvedSetting
 def _later(before: Look | None, state: str, landed: bool) -> Look:
     """Return the look after one more record: what was yielded once stays so, whatever happens to its duplicates; so
     does a failed guess whose duplicates were not needed."""
-    old, slots, was_landed = before or (state, 0, False)
+    old, multiplicity, was_landed = before or (state, 0, False)
     stays = old in YIELDED or (old == "rejected" and state == "unneeded")
-    return old if stays else state, slots + (state in YIELDED), was_landed or landed
+    return old if stays else state, multiplicity + (state in YIELDED), was_landed or landed
 
 
 def forest_graph(
@@ -140,14 +140,15 @@ def forest_graph(
     """Return the forest of one iteration as a graph, at one of its steps (None = after the last), or the whole decode.
 
     Iterations and steps count from 0. Each node has these attributes: ``column`` (0 for input beams, else the layer)
-    and ``row``, its position; ``token`` and ``label`` (shortened), made visible; ``state``, ``slots`` (how many beams
-    end there) and ``landed``; ``target_prob``, ``draft_prob`` and ``log_weight``, None where unknown; ``records``, its
-    trials and draws. The graph has ``iteration``, ``before`` (how many tokens earlier iterations added), ``layers``
-    (the verified ones), ``last_column`` and ``last_row``.
+    and ``row``, its position; ``token`` and ``label`` (shortened), made visible; ``state``;
+    ``multiplicity`` (how many beams end there) and ``landed`` (whether one was drawn there); ``target_prob``,
+    ``draft_prob`` and ``log_weight``, None where unknown; ``records``, its trials and draws. The graph has
+    ``iteration``, ``before`` (how many tokens earlier iterations added), ``layers`` (the verified ones),
+    ``last_column`` and ``last_row``.
 
     Without an iteration it is one tree: the returned text (or the best beam so far) as a line, and every other guess as
     a twig below it. Nodes look as in the last iteration that names them, and have ``iteration``, ``position`` (of the
-    token in the text, from 1) and ``row`` (0 on the line). Cover nodes that no beam landed on are left out: nobody
+    token in the text, from 1) and ``row`` (0 on the line). Extra candidates that were not drawn are left out: nobody
     guessed them, and they would be most of the tree. The graph has ``bands`` (the positions that each iteration added),
     ``is_lossless``, ``tokens`` (of the line), ``last_position`` and ``last_row``.
 
@@ -202,7 +203,7 @@ def forest_positions(iteration: IterationRecord, index: Mapping[int, NodeRecord]
         columns_of[node.id] = columns_of[node.parent] + 1
         children.setdefault(node.parent, []).append(node.id)
         if node.kind == "cover" and node.id not in landed:
-            heights[node.id] = COVER_HEIGHT
+            heights[node.id] = EXTRA_HEIGHT
     rows = tidy(children, roots, heights)
     return {node: (column, round(rows[node], 3)) for node, column in columns_of.items()}
 
@@ -267,12 +268,12 @@ def _looks_of(iteration: IterationRecord, index: Mapping[int, NodeRecord], steps
         if id_ not in looks:
             continue
         node, below = index.get(id_), id_ not in roots
-        state, slots, landed = looks[id_]
+        state, multiplicity, landed = looks[id_]
         numbers: dict[str, Any] = {name: getattr(node, name) if below else None for name in RECORDED}
         numbers["target_prob"] = numbers["target_prob"] if is_scored else None
         token = "" if node is None else piece_label(node)
         forest.add_node(
-            id_, **numbers, token=token, label=shorten(token), state=state, slots=slots,
+            id_, **numbers, token=token, label=shorten(token), state=state, multiplicity=multiplicity,
             landed=landed, log_weight=roots.get(id_), records=records.get(id_, []),
         )  # fmt: skip
         if node and below:

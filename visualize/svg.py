@@ -159,7 +159,7 @@ def token_of(id_: int, node: Attributes, words: Words, *, field: str = "token") 
 
 def label_of(id_: int, node: Attributes, words: Words) -> str:
     """Return the label of a node, and how many beams end there. Right-to-left tokens do not turn their neighbours."""
-    count = f" {words('node.multiplicity', count=node['slots'])}" if node["slots"] > 1 else ""
+    count = f" {words('node.multiplicity', count=node['multiplicity'])}" if node["multiplicity"] > 1 else ""
     return f"{_ISOLATE}{token_of(id_, node, words, field='label')}{_POP}{count}"
 
 
@@ -167,8 +167,8 @@ def facts_of(id_: int, node: Attributes, words: Words) -> Iterator[str]:
     """Yield a node's token, its state and its numbers, as plain text; each drawing escapes them."""
     yield token_of(id_, node, words)
     yield words(f"state.{node['state']}") + (f", {words('state.landed')}" if node["landed"] else "")
-    if node["slots"] > 1:
-        yield words("node.multiplicity", count=node["slots"])
+    if node["multiplicity"] > 1:
+        yield words("node.multiplicity", count=node["multiplicity"])
     numbers = {"ui.target": node["target_prob"], "ui.draft": node["draft_prob"], "ui.log_weight": node["log_weight"]}
     yield from (f"{words(key)} {number(value)}" for key, value in numbers.items() if value is not None)
     for record in node["records"]:
@@ -190,7 +190,7 @@ def edges_of(forest: nx.DiGraph, words: Words) -> Iterator[tuple[int, tuple[Poin
     for above, below in ((parent, id_) for id_ in forest for parent in forest.predecessors(id_)):
         parent, node = forest.nodes[above], forest.nodes[below]
         label = columns(token_of(above, parent, words, field="label"))
-        label += SIZES.count_columns if parent["slots"] > 1 else 0
+        label += SIZES.count_columns if parent["multiplicity"] > 1 else 0
         start = round(parent["column"] + (SIZES.label_gap + label * SIZES.glyph + SIZES.label_end) / PITCH, 4)
         bend, end = max(parent["column"] + SIZES.bend, start), node["column"] - SIZES.mark_gap / PITCH
         yield below, ((start, parent["row"]), (bend, parent["row"]), (end, node["row"]))
@@ -204,7 +204,7 @@ def smooth(start: Point, end: Point, count: int = CURVE_POINTS) -> list[Point]:
 
 
 def size_factor(node: Attributes) -> float:
-    """Return the scale of a mark: likelier nodes are larger, cover nodes smaller."""
+    """Return the scale of a mark: likelier nodes are larger, extra candidates smaller."""
     probability = node["target_prob"] if node["target_prob"] is not None else node["draft_prob"]
     known = SIZES.unknown_probability if probability is None else probability
     likelier = SIZES.mark_least + SIZES.mark_more * max(0.0, min(1.0, known)) ** 0.5

@@ -191,7 +191,7 @@ class _PassTimes(Observer):
         self.size, self.seconds = size, list[float]()
 
     def on_iteration(self, iteration: Iteration) -> None:
-        if 1 + len(iteration.slots) == self.size:
+        if 1 + len(iteration.scored) == self.size:
             self.seconds.append(iteration.seconds["score"])
 
 

@@ -29,7 +29,7 @@ POINTS: dict[str, dict[str, Any]] = {
 }
 """Settings of ``dsbd`` by the name of a point; the word ``num_beams`` stands for that setting's value.
 
-``paper-exact``: nothing beyond the paper: no landing, no cover nodes.
+``paper-exact``: the paper's algorithm: verification ends where a layer falls short, and there are no extra candidates.
 """
 
 

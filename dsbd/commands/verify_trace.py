@@ -139,14 +139,14 @@ def _probabilities(iteration: "IterationRecord") -> Iterator[float | None]:
 
 def _pair_of(trace: "Trace", target: str | None, draft: str | None) -> "Pair":
     """Load the recorded models, or those that are named in their place. Raises: TraceError: they differ."""
-    from dsbd.drafts.lookup import LOOKUP
+    from dsbd.drafts import NAMED
     from dsbd.models.engines.choice import WEIGHTS
     from dsbd.models.loading import load_pair
 
     recorded = trace.models.target
     source = recorded.id.rpartition("/")[0] if recorded.id.startswith("bundled") else recorded.id
     made_by = None if trace.models.draft is None else trace.models.draft.id
-    if target is None and draft is None and (made_by == LOOKUP or not source.startswith("bundled")):
+    if target is None and draft is None and (made_by in NAMED or not source.startswith("bundled")):
         draft = made_by
     try:
         how: dict[str, Any] = {"weights" if recorded.dtype in WEIGHTS else "dtype": recorded.dtype}

@@ -35,7 +35,7 @@ class BlockSearch:
     block. No other block can then be likelier, because no block is likelier than its beginnings.
 
     Args:
-        state: the target's memory of the search, each path computed from its first token.
+        state: a decoding state of the target for the search; it computes each path from its first token.
         eos: token ids that end a beam. A block may end early.
         device: where ``state`` takes tokens and returns logits.
 

@@ -27,8 +27,8 @@ _KEY = (1 << 60) - 1  # a longer whole number takes more memory
 class Continuations:
     """Counts of the tokens that followed each context of ``sizes`` tokens.
 
-    Contexts are kept as hashes; two of one hash would only make a worse guess. What one token alone followed is one
-    whole number: its id and, in the bits above, how often it came after the first time.
+    Contexts are kept as hashes: a collision would only make a guess worse. Where a context was followed by one token
+    only, its entry is one whole number: the token's id and, in the bits above, how often it came again.
     """
 
     def __init__(self, sizes: Sequence[int] = SIZES) -> None:
@@ -74,12 +74,11 @@ def _unpacked(known: int | dict[int, int] | None) -> dict[int, int]:
 class History:
     """Earlier answers, to guess from: ``decode(pair, prompt, history=history)`` reads them, and adds its own.
 
-    It belongs to who makes it, and nothing of it goes anywhere else. Whoever decodes with it can tell by the time which
-    answers it holds: share one only among those who may read each other's answers. It takes at most some 50 MB for
-    100,000 tokens.
+    It stays with you: nothing else stores or sends it. The time that a decode takes shows which answers it holds, so
+    share one only among people who may read each other's answers. 100,000 tokens take at most some 50 MB.
 
     Args:
-        most_tokens: the oldest answers leave once all have more, 1 to 10,000,000.
+        most_tokens: 1 to 10,000,000; once all answers have more, the oldest are dropped.
 
     Raises:
         SettingsError: ``most_tokens`` is out of range.
@@ -91,8 +90,8 @@ class History:
         self.most_tokens = most_tokens
         self.continuations = Continuations()
         self.largest_id = -1
-        """No id that it ever held is larger."""
-        self._answers: deque[tuple[array[int], int]] = deque()  # ids behind their context, and the size of that
+        """The largest id that it ever held."""
+        self._answers: deque[tuple[array[int], int]] = deque()  # context and ids, and the size of the context
         self._tokens = 0
 
     def __len__(self) -> int:
@@ -103,7 +102,7 @@ class History:
         return True
 
     def add(self, ids: Sequence[int], context: Sequence[int] = ()) -> None:
-        """Add an answer, of which the last ``most_tokens`` ids are kept; ``context``: the ids before it.
+        """Add an answer, of which the last ``most_tokens`` ids are kept; ``context`` are the ids before it.
 
         Raises:
             SettingsError: an id is not a whole number from 0 to 2**31 - 1.

@@ -1,9 +1,8 @@
 """Drafts without a draft model: guesses copied from the prompt, the text so far, and what is known already.
 
 What followed the last tokens earlier is likely to follow them again, in edits, summaries and answers from a passage,
-and where an answer is expected or like earlier ones. That makes a distribution of next tokens as a draft model does, so
-every method that drafts, its records and its audit stay as they are: the target's distribution does not depend on where
-the drafts come from.
+and where an answer is expected or like earlier ones. Counts of what followed make a distribution of next tokens, as
+a draft model does, so methods, records and audit need not know the difference.
 
 *Source:* prompt lookup decoding, whose guesses are one chain; docs/algorithm.md, *Drafts without a draft model*.
 """
@@ -37,11 +36,11 @@ NOTHING = Known()
 class PromptLookup:
     """A draft source that knows what followed in the text so far, in guesses and in a history.
 
-    The longest context that occurred comes first. Of the probability that the longer ones left, each takes
-    total / (total + distinct), shared by what followed; total and distinct are the numbers of its followers and of the
-    different ones among them (*method C* of PPM). Of what is then left, the token of a guess that stands as far behind
-    the prompt as the next one takes half: that finds the way back where one was replaced. The rest stays unused, so
-    that a candidate after a long agreement has a higher log-probability than one after a short one.
+    Contexts are read from the longest to the shortest. One that was followed by ``total`` tokens, ``distinct`` of them
+    different, takes total / (total + distinct) of the probability that longer ones left, shared among its followers
+    (*method C* of PPM). Half of what is then left goes to the token of a guess at the same distance from the prompt, so
+    that copying recovers after a token was replaced. The rest stays unused: so a candidate after a long match has a
+    higher log-probability than one after a short match.
 
     The text is the prompt and what all beams share when an iteration begins. So the drafts do not look at the random
     numbers of their iteration, as exactness demands.

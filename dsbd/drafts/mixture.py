@@ -11,16 +11,16 @@ from dsbd.verification.beams import Node
 from dsbd.verification.distributions import TopTokens
 
 SURE = 0.95
-"""A copied guess of this probability is not put to the other source."""
+"""If every node has a copied guess at least this likely, the other source is not asked."""
 SHARE = 0.1
-"""Of a copied guess in the mixture; what copying leaves unused goes to the other source. So copies come beside what a
-draft model guesses, rarely in its place: with larger shares iterations on the bundled SQL pair yielded less."""
+"""The weight of copied guesses in the mixture; the other source has the rest. With larger weights, iterations on the
+bundled SQL pair yielded less."""
 
 
 class Mixture:
-    """Asks a lookup first. A layer in which it is not sure of every node is put to the other source too.
+    """Asks a lookup first, and for layers in which it is not sure of every node the other source, too.
 
-    Layers that the other source was not asked for reach it with the next one that it is asked for.
+    The other source is given the layers that it was not asked for together with the next one that it is asked for.
     """
 
     def __init__(self, lookup: PromptLookup, other: DraftSource, top_k: int) -> None:

@@ -17,8 +17,8 @@ class DraftModel:
     """Next tokens of a draft model.
 
     Args:
-        state: its memory of this decode.
-        settings: the slots of each layer and top_k are read.
+        state: its decoding state (KV cache).
+        settings: the drafts of each layer and top_k are read.
         device: where ``state`` takes tokens and returns logits.
     """
 
@@ -30,7 +30,7 @@ class DraftModel:
         return DraftRecord(self._state.model.id)
 
     def begin(self, prompt: Sequence[int], beams: Sequence[Node], depth: int) -> list[TopTokens]:
-        self._state.begin(beams, sum(self._settings.layer_slots[: depth - 1]))
+        self._state.begin(beams, sum(self._settings.layer_drafts[: depth - 1]))
         self._index_of, self._beams = {node: index for index, node in enumerate(beams)}, len(beams)
         return self._feed([], ())
 

@@ -32,7 +32,8 @@ class DraftSource(Protocol):
     the node before it, and of the prompt's last token ``node.parent`` is None.
 
     The text follows the target's distribution whatever the answers are: good ones only make it faster. They must be
-    functions of what is given, and not of chance. With no answer for any node the iteration drafts nothing.
+    functions of what is given, and not of chance. With no answer for any node the iteration drafts nothing. A source
+    sees tokens only: neither the hidden states nor the logits of the target are given to it.
 
     Each decode works with a shallow copy of the source (``copy.copy``): what the methods set on ``self`` is the
     decode's own, and tables made before are shared. docs/models.md has an example.

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
+from dsbd.drafts import NAMED
 from dsbd.drafts.lookup import LOOKUP
 from dsbd.drafts.source import DraftSource
 from dsbd.errors import PairError, first_line
@@ -33,7 +34,7 @@ WITH_MEMORY = f"{BUNDLED}:memory"
 """The bundled story pair with its memory."""
 NAMES = {
     "target": (BUNDLED, *(f"{BUNDLED}:{pair}" for pair in BUNDLED_PAIRS), WITH_MEMORY, SMOLLM2),
-    "draft": (LOOKUP,),
+    "draft": tuple(NAMED),
 }
 """What a role may be besides a folder and a hub id."""
 ELSEWHERE = {"ngram": LOOKUP, "n-gram": LOOKUP}
@@ -112,7 +113,7 @@ def load_pair(
         require_folder(memory)
     limit_threads()
     loaded = list[tuple[LanguageModel, Any]]()
-    for one in (target, None if name == LOOKUP else name):
+    for one in (target, None if name in NAMED else name):
         if one is not None:
             show(f"loading {display_name(one)}")
             with without_progress():
@@ -122,7 +123,7 @@ def load_pair(
         model = remembering(model, memory, f"{WITH_MEMORY}/target" if is_bundled else model.id)
         tokenizer.model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
     show("checking")
-    own, its = loaded[1] if len(loaded) > 1 else (None if name is None else source or LOOKUP, None)
+    own, its = loaded[1] if len(loaded) > 1 else (source or (None if name is None else str(name)), None)
     return make_pair(model, own, tokenizer, engine, its)
 
 
@@ -157,7 +158,7 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
         near = [name for name in NAMES[role] if word == name.partition(":")[2]] or get_close_matches(word, NAMES[role])
         if near and source not in near and not {":", "/"} & set(word) and not os.path.isdir(str(source)):
             raise PairError(f"{role} is {str(source)!r}; did you mean {near[0]!r}?")
-    if target is None and draft not in (None, LOOKUP):
+    if target is None and draft not in (None, *NAMED):
         raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
     name = BUNDLED if target is None else target
     if name == SMOLLM2:
@@ -167,8 +168,9 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
     pair = BUNDLED_PAIRS[0] if name == WITH_MEMORY else name.partition(":")[2] or BUNDLED_PAIRS[0]
     if pair not in BUNDLED_PAIRS:
         raise PairError(f"there is no bundled pair {name[:100]!r}; choose one of {', '.join(NAMES['target'][1:-1])}")
-    if draft not in (None, LOOKUP):
-        raise PairError(f"{name!r} brings its own draft model; leave draft {str(draft)!r} out, or give {LOOKUP!r}")
+    if draft not in (None, *NAMED):
+        names = " or ".join(map(repr, NAMED))
+        raise PairError(f"{name!r} brings its own draft model; leave draft {str(draft)!r} out, or give {names}")
     folder = asset_path(f"models/{pair}")
     return folder / "target", draft or folder / "draft"
 

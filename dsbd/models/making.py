@@ -11,7 +11,7 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from dsbd.drafts.lookup import LOOKUP, PromptLookup
+from dsbd.drafts import NAMED
 from dsbd.drafts.source import CheckedSource, DraftSource
 from dsbd.errors import PairError
 from dsbd.models.cache import pack_groups
@@ -60,8 +60,8 @@ def make_pair(
         PairError: a model is not a loaded causal language model, or sees later tokens; the tokenizer is missing or has
             tokens that a model lacks; the vocabularies differ; or the engine is unknown or does not work here.
     """
-    is_lookup = isinstance(draft, str) and draft == LOOKUP
-    source = PromptLookup() if is_lookup else draft if isinstance(draft, DraftSource) else None
+    named = NAMED.get(draft) if isinstance(draft, str) else None
+    source = named() if named is not None else draft if isinstance(draft, DraftSource) else None
     loaded: dict[str, Any] = {"target": target}
     if draft is not None and source is None:
         loaded["draft"] = draft
@@ -70,7 +70,7 @@ def make_pair(
     checks, fallbacks = dict[str, ForestCheck](), list[str]()
     models = {role: _fitted(model, role, vocabulary, checks, fallbacks) for role, model in models.items()}
     eos = _eos_ids(models["target"], tokenizer)
-    if source is not None and not is_lookup:
+    if source is not None and named is None:
         source = CheckedSource(source, models["target"].vocabulary_size)
     return Pair(models["target"], models.get("draft", source), tokenizer, eos, checks, fallbacks)
 
@@ -82,7 +82,7 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
     if not isinstance(model, PreTrainedModel):
         raise PairError(
             f"{role} is a {type(model).__name__}; give a loaded model of transformers, such as "
-            f"AutoModelForCausalLM.from_pretrained(...), names to load_pair, or {LOOKUP!r} or a "
+            f"AutoModelForCausalLM.from_pretrained(...), names to load_pair, or {' or '.join(map(repr, NAMED))} or a "
             f"dsbd.DraftSource as the draft"
         )
     name = str(model.config.name_or_path or type(model).__name__)

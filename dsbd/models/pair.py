@@ -30,7 +30,7 @@ from dsbd.util import CancelCheck, Progress, never_cancel
 
 SAMPLED_WEIGHTS = 64
 TAIL = 8
-"""Tokens of a prompt behind which a text is split into its own."""
+"""How many of a prompt's last tokens are tokenised again together with a text that follows them."""
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _WORD_START = "\u2581"
 BYTE_OF = {character: byte for byte, character in bytes_to_unicode().items()}
@@ -38,7 +38,7 @@ BYTE_OF = {character: byte for byte, character in bytes_to_unicode().items()}
 Prompt = str | Sequence[int] | Sequence[Mapping[str, Any]] | Mapping[str, Any] | np.ndarray | torch.Tensor
 """A prompt: a text, the ids of one, the output of a tokenizer, or the messages of a chat."""
 _MARKER = "41728{:05}"
-"""A text that stands in no template, to see which messages of a chat one writes."""
+"""Stands for a message when a chat template is tried: a template that leaves the message out does not write it."""
 
 
 class WindowedPrompt(NamedTuple):
@@ -221,7 +221,7 @@ class Pair(ShortRepr):
         return ids
 
     def continuation(self, ids: Sequence[int], text: str) -> list[int]:
-        """Return the ids of a text behind a prompt's ids: alone its beginning may be split in another way.
+        """Return the ids of a text that follows a prompt; without the prompt its beginning may be split differently.
 
         Raises:
             PromptError: the tokenizer cannot read it, or there is none.

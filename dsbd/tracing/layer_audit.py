@@ -207,7 +207,7 @@ class LayerAudit:
         kind = "recovered" if self.rejections else self._kind()
         is_guessed = checks.is_coupled and kind == "fresh" and node.kind != "drawn"
         checks.same("kind of a draw", draw.kind, "guessed" if is_guessed else kind, name)
-        checks.same("landing", draw.landed, node.kind != "drawn", name)
+        checks.same("draw of a forest node", draw.landed, node.kind != "drawn", name)
         if not checks.is_coupled:
             self._adopt(draw, name)
         index = self.index_of.get(draw.node, -1)  # -1: its parent is not alive
@@ -286,8 +286,8 @@ class LayerAudit:
             return "bonus"
         if not self.draws:
             return "passed"
-        all_land = all(draw.landed or self.nodes[draw.node].ends for draw in self.draws)
-        return "landed" if self.settings.landing and all_land else "short"
+        all_in_forest = all(draw.landed or self.nodes[draw.node].ends for draw in self.draws)
+        return "landed" if self.settings.landing and all_in_forest else "short"
 
 
 class JointLayerAudit(LayerAudit):

@@ -65,15 +65,15 @@ class IterationWriter:
         return [records.InputBeam(self.ids[beam.node], beam.multiplicity, beam.log_weight) for beam in beams]
 
     def _forest_nodes(self) -> None:
-        """Add the nodes of the forest. The target's log-probability of one that it neither scored nor drew is none."""
-        raw, slots = self.raw, set(self.raw.slots)
+        """Add the nodes of the forest. A node that the target neither scored nor drew has no target log-probability."""
+        raw, scored = self.raw, set(self.raw.scored)
         drawn = {draw.node for layer in raw.layers for draw in layer.draws}
         for number, layer in enumerate(raw.drafted, 1):
             drafts = dict.fromkeys(layer.drafts)
-            for node in (*drafts, *layer.covers):
+            for node in (*drafts, *layer.untested):
                 assert node.parent is not None
                 target, family = -np.inf, layer.of(node.parent)
-                if node in slots:
+                if node in scored:
                     target = raw.next_tokens.log_prob(node)
                 elif node in drawn:
                     target = self._drawn_log_prob(node)

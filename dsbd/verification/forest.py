@@ -1,6 +1,6 @@
 """The forest: one tree of nodes below each input beam, layer by layer, as the verifier reads it.
 
-*Source:* docs/algorithm.md, *One iteration*, *Landing and cover nodes* and *SpecInfer's tree*.
+*Source:* docs/algorithm.md, *One iteration*, *Going on below drawn beams* and *SpecInfer's tree*.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -77,17 +77,18 @@ class DraftDistribution:
 
 @dataclass(frozen=True)
 class ForestLayer:
-    """Drafts from one draft distribution in the order they were drawn, duplicates repeated, and cover nodes.
+    """Drafts from one draft distribution in the order they were drawn, duplicates repeated, and nodes without a test.
 
     In a forest drawn from joint distributions this is a whole layer; in one drawn per parent, the children of one
-    parent. In a sampled forest cover nodes have no children. A coupled forest has no drafts, and its cover nodes have
-    children.
+    parent.
     """
 
     drafts: Sequence[Node]
     draft_probs: Sequence[float]
     """Q at the candidate of each draft; equal drafts each hold the whole probability of their candidate."""
-    covers: Sequence[Node]
+    untested: Sequence[Node]
+    """Nodes that are scored, but no drafts: in a sampled forest its extra candidates, which have no children; in a
+    coupled forest, where nothing is tested, all guesses. A trace calls them ``cover``."""
     distribution: DraftDistribution
 
     @property
@@ -102,14 +103,14 @@ class ForestLayer:
         return self
 
     def below(self, parents: Container[Node]) -> list[Node]:
-        """Return the cover nodes whose parents are alive.
+        """Return the untested nodes whose parents are alive.
 
         >>> from dsbd.verification import toy
-        >>> layer = toy.forest(covers=[toy.BA]).layers[0]
+        >>> layer = toy.forest(untested=[toy.BA]).layers[0]
         >>> [toy.text(node) for node in layer.below({toy.B})], layer.below({toy.A})
         (['ba'], [])
         """
-        return [node for node in self.covers if node.parent in parents]
+        return [node for node in self.untested if node.parent in parents]
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,8 @@ class BranchedLayer:
         return [node for family in self.families.values() for node in family.drafts]
 
     @property
-    def covers(self) -> Sequence[Node]:
-        """Nothing: a forest drawn per parent has no cover nodes."""
+    def untested(self) -> Sequence[Node]:
+        """Nothing: a forest drawn per parent has drafts only."""
         return []
 
     @property
@@ -153,7 +154,7 @@ class Forest:
         self.layers = list(layers)
         self._children: dict[tuple[Node, int], Node] = {}
         for layer in self.layers:
-            for node in (*layer.drafts, *layer.covers):
+            for node in (*layer.drafts, *layer.untested):
                 assert node.parent is not None, "the root is no forest node"
                 known = self._children.setdefault((node.parent, node.token), node)
                 assert known is node, "two nodes of a forest have equal content"
@@ -168,10 +169,10 @@ class Forest:
         return self._children.get((parent, token))
 
     def nodes(self) -> Iterator[Node]:
-        """Iterate over the distinct nodes, layer by layer, drafts before cover nodes.
+        """Iterate over the distinct nodes, layer by layer, drafts first.
 
         >>> from dsbd.verification import toy
-        >>> [toy.text(node) for node in toy.forest(covers=[toy.BA]).nodes()]
+        >>> [toy.text(node) for node in toy.forest(untested=[toy.BA]).nodes()]
         ['ab', 'aa', 'ba']
         """
         return iter(self._children.values())

@@ -70,9 +70,9 @@ def draft_distribution() -> DraftDistribution:
     return DraftDistribution([A, B], np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), DRAFT_PROBS)
 
 
-def forest(covers: Sequence[Node] = ()) -> Forest:
-    """The forest with the drafts "ab" and "aa", and perhaps cover nodes such as :data:`BA`."""
-    return Forest(BEAMS, [ForestLayer([AB, AA], [1 / 4, 1 / 4], list(covers), draft_distribution())])
+def forest(untested: Sequence[Node] = ()) -> Forest:
+    """The forest with the drafts "ab" and "aa", and perhaps extra candidates such as :data:`BA`."""
+    return Forest(BEAMS, [ForestLayer([AB, AA], [1 / 4, 1 / 4], list(untested), draft_distribution())])
 
 
 def tree() -> Forest:

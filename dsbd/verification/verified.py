@@ -1,4 +1,4 @@
-"""What verification decides with, and what it decided: verdicts, choices, and the trials and draws of each layer.
+"""The random choices of verification, and its results: the trials, verdicts and draws of each layer.
 
 Trials and draws are the records of a trace; while a layer is decided they hold the node itself instead of its id.
 
@@ -28,12 +28,12 @@ Verdict = Literal["accepted", "rejected", "orphaned", "unneeded", "carried"]
 TAKEN: tuple[Verdict, ...] = ("accepted", "carried")
 """Verdicts of the drafts that a layer yields."""
 DrawKind = Literal["recovered", "guessed", "fresh", "bonus"]
-"""The source of a drawn beam: the residual, the target's distribution, or the bonus layer. guessed: a coupled draw of a
-node that the forest has."""
+"""How a beam was drawn. recovered: from the residual; fresh: from the target's distribution; bonus: the bonus layer;
+guessed: a coupled draw of a node that is in the forest."""
 Outcome = Literal["passed", "landed", "short", "bonus", "finished", "stopped", "block"]
-"""Of a layer. passed: accepted drafts reached its width; landed: every drawn beam landed; after both verification goes
-on, unless the answer ends there at a text of ``stop``;
-short: verification ends here; bonus: the bonus layer; finished: no beam is alive any more;
+"""Of a layer. passed: accepted drafts reached its width; landed: every drawn beam is in the forest or finished; after
+both verification goes on, unless the answer ends there at a text of ``stop``; short: verification ends here;
+bonus: the bonus layer; finished: no beam is alive any more;
 stopped: enough beams have finished, so the decode ends here and drops those that are alive;
 block: the last layer of a block that the target searched itself, after which no token is drawn."""
 
@@ -120,7 +120,7 @@ class Trial(Generic[Place]):
 
     layer: int
     order: int
-    """Place among the drafts of its layer, from 0, in the order in which they were drawn."""
+    """Index among the drafts of its layer, from 0, in the order in which they were drawn."""
     node: Place
     verdict: Verdict
     draft_prob: float

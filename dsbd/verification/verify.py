@@ -35,7 +35,7 @@ def verify(
     choices: Choices,
     noise: Noise | None = None,
 ) -> list[VerifiedLayer]:
-    """Verify the forest layer by layer; then draw the bonus layer if every layer passed or landed, or Q ends early.
+    """Verify the forest layer by layer; then draw the bonus layer if verification may go on below the last one.
 
     In the toy, "ab" is rejected (0.7 is not below P/Q = 1/2), "aa" is accepted, and 0.9 draws "ba" to fill the width:
 
@@ -48,9 +48,8 @@ def verify(
     ([('fresh', 'ba', False)], 'short')
 
     Args:
-        forest: the drafts, drawn layer by layer from the draft distributions it holds. One drawn per parent needs a
-        width of 1:
-            only the children of the alive beam are tried, and the others are ignored.
+        forest: the drafts, drawn layer by layer from the draft distributions that it holds. A forest drawn per parent
+            needs a width of 1: only the children of the alive beam are tried.
         next_tokens: gives the target's next tokens after input beams and unfinished forest nodes.
         settings: forest, widths, replacement, landing, temperature, top_k and top_p are read.
         eos: token ids that end a beam.
@@ -132,8 +131,8 @@ class _Verifier:
         if not living:
             outcome = "finished"
         elif draws:
-            all_land = all(draw.landed or draw.node.token in self.eos for draw in draws)
-            outcome = "landed" if self.settings.landing and all_land else "short"
+            all_in_forest = all(draw.landed or draw.node.token in self.eos for draw in draws)
+            outcome = "landed" if self.settings.landing and all_in_forest else "short"
         return VerifiedLayer(
             state.alive, state.distribution, state.draft_probs, width, trials, draws, beams, living, outcome
         )

@@ -78,7 +78,7 @@ BRANCHES = {"method": "specinfer", "branching": (3, 2), "max_new_tokens": 10, "t
     ],
 )
 def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
-    """Catches a part that is left out, cover nodes or the prompt, and a limit that is off by one."""
+    """Catches a part that is left out, extra candidates or the prompt, and a limit that is off by one."""
     settings = DecodingSettings(**settings)
     check_decode(Limits(**{limit: most}), settings, VOCABULARY, 100)
     with pytest.raises(SettingsError, match=f"{named}.*: {most:,} asked for, {most - 1:,} allowed"):

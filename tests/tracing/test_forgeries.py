@@ -159,7 +159,7 @@ FORGED: dict[str, tuple[str, Any]] = {
         ).update(target_log_prob=None),
     ),
     "kind of a draw": ("dsbd", of_other_kind),
-    "landing": ("dsbd", landed_bonus),
+    "draw of a forest node": ("dsbd", landed_bonus),
     "layers of the record": ("dsbd", drawn_in_no_layer),
     "log-weight of a hypothesis": ("dsbd", heavier),
     "ranking": ("toy", reversed_ranking),

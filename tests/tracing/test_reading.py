@@ -134,7 +134,7 @@ def test_a_whole_surrogate_pair_is_a_character():
 
 
 def test_the_largest_honest_trace_fits():
-    """Catches limits below what 512 iterations of depth 8, width 32 and 32 cover nodes come to."""
+    """Catches limits below what 512 iterations of depth 8, width 32 and 32 extra candidates come to."""
     widest = dsbd.DecodingSettings(max_new_tokens=20, draft_depth=8, draft_width=32, cover_width=32, input_beams=8)
     trace = dsbd.decode(toy_pair(), "Once", widest, record=True).trace
     parts = 512 / len(trace.iterations)

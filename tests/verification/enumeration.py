@@ -71,7 +71,7 @@ def path_of(node: Node) -> Path:
 
 
 Drafted = tuple[Multiset, list[tuple[Path, float]], tuple[Path, ...], list[Path]]
-"""Drafts from one distribution: the beams above it, the distribution, the candidates drawn, the cover nodes."""
+"""Drafts from one distribution: the beams above it, the distribution, the candidates drawn, the extra candidates."""
 
 
 def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
@@ -162,12 +162,12 @@ def _build(shared: Shared, process: Process, probability: float, drafted: Sequen
             ForestLayer(
                 [shared.node_at(path) for path in drawn],
                 [dict(distribution)[path] for path in drawn],
-                [shared.node_at(path) for path in covers],
+                [shared.node_at(path) for path in extras],
                 shared.draft_distribution(above, distribution),
             )
-            for above, distribution, drawn, covers in entries
+            for above, distribution, drawn, extras in entries
         ]
-        scored += [node for part in parts for node in (*part.drafts, *part.covers)]
+        scored += [node for part in parts for node in (*part.drafts, *part.untested)]
         if shared.case.settings.branching is None:
             layers += parts
         else:
@@ -253,7 +253,7 @@ class Step(NamedTuple):
     probability: float
     history: tuple[Multiset, ...]
     """Beams of the layers above."""
-    slots: tuple[Path, ...] | None
+    ordered: tuple[Path, ...] | None
     """What the layer drew, accepted drafts first; None where verification ended without this layer."""
     beams: Multiset
     living: Multiset
@@ -279,8 +279,8 @@ def steps(run: DraftedRun, case: Case, until: int) -> list[Step]:
     return every
 
 
-def slots_of(layer: VerifiedLayer) -> tuple[Path, ...]:
-    """Beams of a layer, one per slot: accepted drafts in their order, then what was drawn."""
+def in_order(layer: VerifiedLayer) -> tuple[Path, ...]:
+    """Beams of a layer, duplicates repeated: accepted drafts in their order, then what was drawn."""
     accepted = [path_of(trial.node) for trial in layer.trials if trial.verdict == "accepted"]
     return (*accepted, *(path_of(draw.node) for draw in layer.draws))
 
@@ -294,7 +294,7 @@ def _step(probability: float, layers: Sequence[VerifiedLayer], number: int) -> S
     if len(layers) < number:
         return Step(probability, history, None, (), _beams(layers[-1].living), True)
     layer = layers[number - 1]
-    return Step(probability, history, slots_of(layer), _beams(layer.beams), _beams(layer.living), not layer.continues)
+    return Step(probability, history, in_order(layer), _beams(layer.beams), _beams(layer.living), not layer.continues)
 
 
 def run_distribution(case: Case, layers: int) -> dict:
@@ -302,7 +302,7 @@ def run_distribution(case: Case, layers: int) -> dict:
     process, distribution = case.process(), defaultdict(float)
     for run in forests(case, process):
         for step in steps(run, case, layers):
-            decided = len(step.history) + (step.slots is not None)
+            decided = len(step.history) + (step.ordered is not None)
             if not step.ended and decided < layers:
                 continue
             beams = [entry for layer in (*step.history, step.beams) for entry in layer]
@@ -330,13 +330,13 @@ def worst_layers(case: Case, numbers: Sequence[int]) -> list[tuple[float, int, s
     conditions: dict[int, dict] = {number: {} for number in numbers}
     for run in forests(case, process):
         for step in steps(run, case, max(numbers)):
-            above, decided = len(step.history), len(step.history) + (step.slots is not None)
+            above, decided = len(step.history), len(step.history) + (step.ordered is not None)
             if decided > above and above + 1 in distributions:
                 key = (run.drafts[:above], step.history)
-                distributions[above + 1][key][step.slots] += step.probability
+                distributions[above + 1][key][step.ordered] += step.probability
                 conditions[above + 1][key] = run
             if step.ended and decided and decided + 1 in distributions:
-                history = step.history if step.slots is None else (*step.history, step.beams)
+                history = step.history if step.ordered is None else (*step.history, step.beams)
                 distributions[decided + 1][run.drafts[:decided], history][None] += step.probability
     return [_compare(case, process, distributions[number], conditions[number], number) for number in numbers]
 
@@ -356,9 +356,9 @@ def _compare(case: Case, process: Process, distributions, conditions, number: in
         width = oracle.width_of(target, draft_distribution, case.settings) if is_drafted else case.settings.max_width
         expected = oracle.sequences(target, width, case.warp)
         total = math.fsum(distribution.values())
-        completed = {slots: mass / total for slots, mass in distribution.items() if slots is not None}
-        for slots, probability in expected.items():
-            completed[slots] = completed.get(slots, 0.0) + distribution.get(None, 0.0) / total * probability
+        completed = {beams: mass / total for beams, mass in distribution.items() if beams is not None}
+        for beams, probability in expected.items():
+            completed[beams] = completed.get(beams, 0.0) + distribution.get(None, 0.0) / total * probability
         worst = max(worst, oracle.total_variation(completed, expected))
         widths.add(width)
     return worst, len(conditions), widths

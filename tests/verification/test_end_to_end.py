@@ -224,7 +224,7 @@ def test_forest_holds_what_the_models_say(
             for role, log_prob in (("target", iteration.next_tokens.log_prob(node)), ("draft", draft)):
                 expected = tables.next_token[role](path_of(node.parent))[node.token]
                 assert math.exp(log_prob) == pytest.approx(expected, abs=1e-6)
-        slots = iteration.slots
+        slots = iteration.scored
         assert len(set(slots)) == len(slots)
         nodes = [*(beam.node for beam in iteration.input_beams), *iteration.forest.nodes()]
         for node, row in zip(nodes, iteration.next_tokens(nodes), strict=True):

@@ -2,7 +2,7 @@
 
 The same where floating point runs out: peaked distributions, underflow, thresholds and temperatures at their ends.
 Equality is to 1e-12 in total variation; what is seen is near 1e-15. Whole runs are completed to a fixed number of
-layers, never conditioned on having reached a layer. Layers are compared in the order of their slots.
+layers, never conditioned on having reached a layer. Layers are compared in the order of their beams.
 """
 
 import math
@@ -65,7 +65,7 @@ TWO_SINGLE_INPUTS = tuple(beam._replace(multiplicity=1) for beam in TWO_INPUTS)
 RUNS = {
     "three layers": (SEEN, {"landing": False}, 3),
     "three layers, landing": (SEEN, {}, 3),
-    "three layers, landing, covers": (SEEN, {"cover_width": 2, "top_k": 3}, 3),
+    "three layers, landing, extras": (SEEN, {"cover_width": 2, "top_k": 3}, 3),
     "all candidates": (SEEN, {"top_k": 0, "cover_width": 1}, 2),
     "EOS": (ENDING, EARLY | {"cover_width": 1}, 3),
     "EOS, at once": (ENDING, EARLY | {"early_stopping": True}, 3),
@@ -73,7 +73,7 @@ RUNS = {
     "top-p": (SEEN, {"top_k": 0, "top_p": 0.8, "cover_width": 1}, 2),
     "top-k then top-p": (SEEN, {"top_k": 5, "top_p": 0.9, "temperature": 1.5}, 2),
     "width three, hot, three drafts": (TWO_TOKENS, {"width": 3, "draft_width": 3, "temperature": 1.6, "top_k": 3}, 2),
-    "width three, covers, one draft": (SEEN, {"width": 3, "draft_width": 1, "cover_width": 3, "temperature": 0.6}, 2),
+    "width three, extras, one draft": (SEEN, {"width": 3, "draft_width": 1, "cover_width": 3, "temperature": 0.6}, 2),
     "width one": (SEEN, {"width": 1, "draft_width": 1, "top_k": 0}, 3),
     "width one, three drafts": (SEEN, {"width": 1, "draft_width": 3}, 2),
     "draft is target": (EQUAL, {}, 3),

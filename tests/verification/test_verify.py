@@ -27,7 +27,7 @@ def run(uniforms: list[float], forest: Forest, kind: str = "sampled", **changes)
 
 
 @pytest.mark.parametrize(
-    ("fresh", "covers", "landing", "outcome"),
+    ("fresh", "extras", "landing", "outcome"),
     [
         (0.55, [], True, "landed"),  # "ab": a rejected draft is a node
         (0.55, [], False, "short"),
@@ -36,9 +36,9 @@ def run(uniforms: list[float], forest: Forest, kind: str = "sampled", **changes)
         (0.70, [], True, "landed"),  # "a." ends: nothing below it has to be known
     ],
 )
-def test_going_on_needs_every_draw_to_land_or_end(fresh: float, covers: list, landing: bool, outcome: str) -> None:
-    """Catches landing on accepted nodes only, cover nodes that do not count, and ends that stop verification."""
-    layers = run([0.7, 0.2, fresh, 0.0, 0.0], toy.forest(covers), landing=landing)
+def test_going_on_needs_every_draw_to_land_or_end(fresh: float, extras: list, landing: bool, outcome: str) -> None:
+    """Catches landing on accepted nodes only, extra candidates that do not count, and ends that stop verification."""
+    layers = run([0.7, 0.2, fresh, 0.0, 0.0], toy.forest(extras), landing=landing)
     assert layers[0].outcome == outcome
     assert [layer.outcome for layer in layers[1:]] == (["bonus"] if outcome == "landed" else [])
 

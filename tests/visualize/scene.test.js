@@ -25,7 +25,7 @@ function drawn(scene) {
       nodes: iteration.nodes.map((node) => picked(node.id ? node : {...node, label: "", token: ""}, NODE)),
       steps: iteration.steps.map(({changes, ...step}) => [
         ...picked(step, ["phase", "layer", "focus"]),
-        changes.map((change) => picked(change, ["node", "state", "slots", "landed"])),
+        changes.map((change) => picked(change, ["node", "state", "multiplicity", "landed"])),
       ]),
       sizes: picked(iteration, ["last_column", "last_row"]),
       layers: iteration.layers.map(({step, chances}) => [step, chances]),

@@ -20,7 +20,7 @@ from dsbd.tracing.layer_audit import LayerAudit
 from dsbd.tracing.records import path_to
 from dsbd.tracing.trace import Trace
 from tests.visualize.traces import ASSETS, TRACES, toy_trace, trace_of
-from visualize.forest import COVER_HEIGHT, forest_positions, steps_of
+from visualize.forest import EXTRA_HEIGHT, forest_positions, steps_of
 from visualize.layout import COUSINS, SIBLINGS, TREES, tidy
 from visualize.theme import YIELDED
 
@@ -43,9 +43,9 @@ def test_every_node_of_an_iteration_is_what_the_record_says(trace):
         verdicts = {id_: [one.verdict for one in iteration.trials if one.node == id_] for id_ in forest}
         for id_, node in forest.nodes.items():
             if id_ in roots:
-                assert (node["state"], node["slots"], node["column"]) == ("input", roots[id_].multiplicity, 0)
+                assert (node["state"], node["multiplicity"], node["column"]) == ("input", roots[id_].multiplicity, 0)
                 continue
-            assert node["slots"] == yielded[id_]
+            assert node["multiplicity"] == yielded[id_]
             assert (node["state"] in YIELDED) == (id_ in yielded)
             if id_ not in yielded and verdicts[id_]:
                 assert node["state"] in verdicts[id_]
@@ -103,7 +103,7 @@ def test_the_whole_decode_has_every_node_once_at_its_place_in_the_text(trace):
 
 
 def test_columns_keep_distance_and_order_and_parents_are_midway(trace):
-    """Catches children in another order, trees that touch, and rings of landed nodes that cover their neighbours."""
+    """Catches children in another order, trees that touch, and rings of drawn nodes that cover their neighbours."""
     index = trace.node_index()
     for iteration in trace.iterations:
         positions = forest_positions(iteration, index)
@@ -125,7 +125,7 @@ def test_columns_keep_distance_and_order_and_parents_are_midway(trace):
             least = SIBLINGS if same_parent else COUSINS if path(above)[0] == path(below)[0] else TREES
             for node in (above, below):
                 is_flat = node in parents and index[node].kind == "cover" and node not in landed
-                least += (COVER_HEIGHT if is_flat else 1.0) / 2
+                least += (EXTRA_HEIGHT if is_flat else 1.0) / 2
             assert positions[below][1] - positions[above][1] >= least - 0.0011  # rows are rounded
         for node, rows in children.items():
             assert positions[node][1] == pytest.approx((rows[0] + rows[-1]) / 2, abs=0.0011)
@@ -155,7 +155,7 @@ def test_every_writer_of_networkx_takes_a_plain_graph(name, iteration, writer):
     copy = WRITERS[writer](graph)
     assert (set(copy), set(copy.edges)) == (set(graph), set(graph.edges))
     for id_, node in graph.nodes.items():
-        assert {"token", "state", "slots", "row"} < node.keys()
+        assert {"token", "state", "multiplicity", "row"} < node.keys()
         assert writer == "adjlist" or copy.nodes[id_] | {"label": node["label"]} == node
 
 

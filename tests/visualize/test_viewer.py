@@ -146,7 +146,7 @@ def test_hostile_tokens_stay_text_in_the_drawing_and_in_every_view(browser, tmp_
         for scene in scene_of("nasty").iterations:
             visit.press("End")
             labels = [text.translate(dict.fromkeys(map(ord, "\u2068\u2069"))) for text in page.evaluate(script)]
-            counts = [f" ×{node.slots}" if node.slots > 1 else "" for node in scene.nodes]
+            counts = [f" ×{node.multiplicity}" if node.multiplicity > 1 else "" for node in scene.nodes]
             assert labels == [("∎" if node.ends else node.label or "prompt") + count
                               for node, count in zip(scene.nodes, counts, strict=True)]  # fmt: skip
             visit.press("ArrowRight")

@@ -80,8 +80,8 @@ def scene(trace: Trace) -> SimpleNamespace:
         drawn = [
             SimpleNamespace(
                 phase=step.phase, layer=step.layer, focus=index[step.record.node] if step.record else -1,
-                changes=[SimpleNamespace(node=index[id_], state=state, slots=slots, landed=landed)
-                         for id_, (state, slots, landed) in (step.looks or {}).items()],
+                changes=[SimpleNamespace(node=index[id_], state=state, multiplicity=multiplicity, landed=landed)
+                         for id_, (state, multiplicity, landed) in (step.looks or {}).items()],
             )
             for step in steps
         ]  # fmt: skip

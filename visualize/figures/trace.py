@@ -60,7 +60,7 @@ def forest_figure(
         numbers = range(len(trace.iterations)) if iteration == "all" else [iteration]
         forests = [forest_graph(trace, number) for number in numbers]
     below = [one.nodes[id_] for one in forests for _, id_ in one.edges]
-    edges = {(MARK_OF[node["state"]], node["slots"] > 1) for node in below}
+    edges = {(MARK_OF[node["state"]], node["multiplicity"] > 1) for node in below}
     marks = [mark for mark in MARKS if any(mark in svg.marks_of(one) for one in forests)]
     kinds = [(mark, shared) for mark in marks for shared in (False, True) if (mark, shared) in edges]
     looks = [(_traces(one, kinds, marks, theme, words), _heads(one, theme, words)) for one in forests]
@@ -81,7 +81,7 @@ def _traces(
     for below, (start, bend, end) in svg.edges_of(forest, words):
         node = forest.nodes[below]
         level = [start] if start[0] < bend[0] else []
-        lines[MARK_OF[node["state"]], node["slots"] > 1] += [*level, *svg.smooth(bend, end), (None, None)]
+        lines[MARK_OF[node["state"]], node["multiplicity"] > 1] += [*level, *svg.smooth(bend, end), (None, None)]
     traces: list[Any] = []
     for (mark, shared), points in lines.items():
         style, strong = STYLES[mark], MARKS[mark][0] in YIELDED

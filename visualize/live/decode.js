@@ -167,9 +167,9 @@ export class Forest {
     return node;
   }
 
-  /* All nodes: drafts layer by layer, then cover nodes. */
+  /* All nodes: drafts layer by layer, then those that are not tested. */
   nodes() {
-    return [...new Set(this.layers.flatMap(({drafts}) => drafts)), ...this.layers.flatMap(({covers}) => covers)];
+    return [...new Set(this.layers.flatMap(({drafts}) => drafts)), ...this.layers.flatMap(({untested}) => untested)];
   }
 }
 
@@ -204,8 +204,8 @@ function* drafted(state, beams, depth, settings, {size, eos, generator, noise, l
       return forest.grow(parents[beam], token, nextTokens[beam][token]);
     };
     const drafts = drawn.map(nodeAt);
-    const covers = coversOf(distribution, drawn, settings, eos, guesses).map(nodeAt);
-    forest.layers.push(layerOf(distribution, order, drawn, drafts, covers, isCoupled));
+    const extras = extrasOf(distribution, drawn, settings, eos, guesses).map(nodeAt);
+    forest.layers.push(layerOf(distribution, order, drawn, drafts, extras, isCoupled));
     if (isCoupled) drawn.forEach((at) => margins.set(nodeAt(at), guesses.margins[at]));
     const open = [...new Set(drawn)].filter((at) => !eos.has(candidates[at] % size));
     frontier = open.map((at) => {
@@ -261,7 +261,7 @@ function drawnFrom(order, {probs, isRanked}, {draft_width: width, temperature, r
 }
 
 /* The likeliest candidates that were not drawn and do not end; in a coupled forest those with the least margins. */
-function coversOf({candidates, scores, size}, drawn, {cover_width, draft_width}, eos, guesses) {
+function extrasOf({candidates, scores, size}, drawn, {cover_width, draft_width}, eos, guesses) {
   const ends = (at) => eos.has(candidates[at] % size);
   if (guesses) {
     const left = guesses.order.slice(draft_width).filter((at) => !ends(at));
@@ -271,14 +271,14 @@ function coversOf({candidates, scores, size}, drawn, {cover_width, draft_width},
   return cover_width ? bestOf(open, cover_width) : [];
 }
 
-/** A layer as the verifier reads it. The nodes of a coupled forest were not drawn: they are cover nodes.
+/** A layer as the verifier reads it. No node of a coupled forest is tested: there are no drafts.
  * @returns {ForestLayer} */
-function layerOf({candidates, probs, parents, isRanked, size}, order, drawn, drafts, covers, isCoupled) {
+function layerOf({candidates, probs, parents, isRanked, size}, order, drawn, drafts, extras, isCoupled) {
   const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + probs[at]), 0);
   const ordered = (values) => order.map((at) => values[at]);
   const distribution = {candidates: ordered(candidates), probs: ordered(probs), parents, isRanked, size};
-  if (isCoupled) return {drafts: [], draft_probs: [], covers: [...drafts, ...covers], rest, distribution};
-  return {drafts, draft_probs: drawn.map((at) => probs[at]), covers, rest, distribution};
+  if (isCoupled) return {drafts: [], draft_probs: [], untested: [...drafts, ...extras], rest, distribution};
+  return {drafts, draft_probs: drawn.map((at) => probs[at]), untested: extras, rest, distribution};
 }
 
 /* ---- random numbers --------------------------------------------------------------------------------------------- */

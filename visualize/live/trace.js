@@ -2,6 +2,7 @@
  * dsbd/tracing/records.py says what each field means. It has no digest: that is made of the JSON that Python writes. */
 
 import {GENERATOR, generatorOf, iterations, ranked} from "./decode.js";
+import {COUNTED} from "./verify.js";
 import {idsOf} from "./lookup.js";
 import {Refused, resolved} from "./settings.js";
 import {bestOf} from "../viewer/distribution.js";
@@ -86,10 +87,9 @@ class Recorder {
     const ratio = (part, whole) => (whole ? part / whole : null);
     const verdict = (name) => sumOf(({trials}) => trials.filter((one) => one.verdict === name).length);
     const drawn = (name) => sumOf(({draws}) => draws.filter((one) => one.kind === name).length);
-    const names = ["accepted", "rejected", "orphaned", "unneeded"];
     const counts = Object.fromEntries([
-      ...names.map((name) => [name, verdict(name)]),
-      ...["recovered", "guessed", "fresh", "bonus"].map((name) => [name, drawn(name)]),
+      ...COUNTED.verdict.map((name) => [name, verdict(name)]),
+      ...COUNTED.kind.map((name) => [name, drawn(name)]),
       ["landed", sumOf(({draws}) => draws.filter(({landed}) => landed).length)],
       ["iterations", iterations.length],
       ["layers", sumOf(({layers}) => layers.length)],
@@ -158,11 +158,11 @@ class Recorder {
       ids.set(node, own.id);
       nodes.push({...own, target_log_prob: finite(nextTokensAfter(parent)[token_id]), ...numbers, bytes});
     };
-    forest.layers.forEach(({drafts, covers, distribution}, at) => {
+    forest.layers.forEach(({drafts, untested, distribution}, at) => {
       const layer = layers[at];
       const drafted = new Set(drafts);
       const probs = new Map(distribution.candidates.map((candidate, index) => [candidate, distribution.probs[index]]));
-      for (const node of new Set([...drafts, ...covers])) {
+      for (const node of new Set([...drafts, ...untested])) {
         const beam = layer ? layer.alive.findIndex((one) => one.node === node.parent) : -1;
         add(node, at + 1, drafted.has(node) ? "drafted" : "cover", {
           draft_log_prob: finite(forest.log_probs.get(node)),

@@ -49,6 +49,12 @@ export function verified(task) {
   return [...decided, bonus(task, alive)];
 }
 
+/* What is counted of trials and draws, as dsbd/results.py does. */
+export const COUNTED = {
+  verdict: ["accepted", "rejected", "orphaned", "unneeded"],
+  kind: ["recovered", "guessed", "fresh", "bonus"],
+};
+
 /** A layer before its first trial: both distributions, Q restricted to the alive beams and not renormalised.
  * @param {Task} task @param {LiveBeam[]} alive @param {ForestLayer | null} guessed */
 function entered({nextTokensAfter, settings, size, rules}, alive, guessed) {
@@ -68,7 +74,7 @@ function entered({nextTokensAfter, settings, size, rules}, alive, guessed) {
     const index = distribution.find(beam, candidate % size);
     if (index !== undefined) draft_probs[index] = guessed.distribution.probs[at];
   });
-  if (settings.forest === "coupled") hasMass = Boolean(guessed?.covers.some(({parent}) => beamOf.has(parent)));
+  if (settings.forest === "coupled") hasMass = Boolean(guessed?.untested.some(({parent}) => beamOf.has(parent)));
   return {alive, distribution, beamOf, draft_probs, hasMass, guessed};
 }
 

@@ -161,7 +161,7 @@ class _Clock(Observer):
     def on_iteration(self, iteration: Iteration) -> None:
         seconds, guesses = iteration.seconds, len(iteration.drafted)
         own = sum(seconds[phase] for phase in ("score", "verify", "commit"))
-        nodes = len(iteration.input_beams) + len(iteration.slots)
+        nodes = len(iteration.input_beams) + len(iteration.scored)
         self.passes.append((own, nodes, seconds["draft"] / guesses if guesses else 0.0))
 
     def typical(self) -> tuple[float, float, float]:

@@ -68,18 +68,18 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "fast": ("Fast: narrower where the large model is sure", {"method": "dsbd", "max_width": 4, "draft_width": 4}),
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }
-"""Sets of settings by name: what a visitor reads, and the fields that are no default."""
+"""Sets of settings by name: what a visitor reads, and the fields that differ from their defaults."""
 SEED = 7
-"""Of the form as it opens, and of the recordings: a run writes the text of its recording again."""
+"""The seed of the form when it opens, and of the recordings: so a first run writes the recorded text again."""
 WIDTHS = ("draft_width", "min_width", "max_width", "input_beams")
-"""The fields, besides the method, that tell presets apart."""
+"""The fields by which presets are told apart, besides the method."""
 _DEEP: dict[str, Any] = {"draft_depth": 8, "draft_width": 4}
 SUITED: dict[str, dict[str, Any]] = {SQL: _DEEP, SMOLLM2: _DEEP | {"temperature": 0.2}}
-"""What presets change on a pair: where nearly all guesses are kept they are deep, and a chat model likes it cool."""
+"""What presets change on a pair: guesses are deeper where nearly all are kept, and a chat model is less random."""
 PROMPT, METHOD, PAIR = "prompt", "method", "pair"
 NAMES = (PROMPT, METHOD, PAIR, *SHOWN)
 OTHERS = ("view", "deep_link", "session_hash", "logs")
-"""Names that Gradio and Spaces put into an address, beside those that begin with two underscores."""
+"""Names that Gradio and Spaces put into an address, besides those that begin with two underscores."""
 
 
 def examples_for(pair: str) -> dict[str, str]:

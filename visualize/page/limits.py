@@ -185,7 +185,7 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
     forests = _as_they_run(settings)
     beams, nodes = forests[0].widest, _most_nodes(forests)
     depth = max(one.draft_depth for one in forests)
-    layer = max((slots for one in forests for slots in one.layer_slots), default=0)
+    layer = max((slots for one in forests for slots in one.layer_drafts), default=0)
     kept = max(_candidates(one, vocabulary) for one in forests)
     tokens = beams * settings.max_new_tokens
     check_tokens(limits, settings.max_new_tokens)
@@ -232,7 +232,7 @@ def _as_they_run(settings: DecodingSettings) -> list[ResolvedSettings]:
 
 def _most_nodes(forests: Sequence[ResolvedSettings]) -> int:
     """Return how many nodes an iteration scores at most, input beams included."""
-    return max(forests[0].widest + sum(one.layer_slots) + one.draft_depth * one.cover_width for one in forests)
+    return max(forests[0].widest + sum(one.layer_drafts) + one.draft_depth * one.cover_width for one in forests)
 
 
 def _candidates(settings: ResolvedSettings, vocabulary: int) -> int:
@@ -243,7 +243,7 @@ def _candidates(settings: ResolvedSettings, vocabulary: int) -> int:
 
     drafted = settings.draft_depth * kept(settings.draft_width)
     if settings.branching is not None:  # one distribution for each parent
-        drafted = (1 + sum(settings.layer_slots[:-1])) * kept(1)
+        drafted = (1 + sum(settings.layer_drafts[:-1])) * kept(1)
     return drafted + (settings.draft_depth + 1) * kept(settings.widest)
 
 

@@ -52,7 +52,7 @@ def recorded() -> dict[str, Trace]:
 
 
 def title_of(name: str) -> str:
-    """Return a recording as a visitor reads it: ``4-cover-nodes`` is *Cover nodes*."""
+    """Return a recording as a visitor reads it: ``4-extra-candidates`` is *Extra candidates*."""
     words = name.partition("-")[2].replace("-", " ")
     return words[:1].upper() + words[1:]
 

@@ -142,7 +142,7 @@ export class Forest {
     const settled = YIELDED.includes(look.state) || look.state === "input";
     const label = draw("tspan", {class: final ? "dsbd-final" : null, text: `\u2068${this.viewer.labelOf(node)}\u2069`});
     text.replaceChildren(label);
-    if (look.slots > 1) text.append(` ${this.viewer.say("node.multiplicity", {count: look.slots})}`);
+    if (look.multiplicity > 1) text.append(` ${this.viewer.say("node.multiplicity", {count: look.multiplicity})}`);
     text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${mark})`;
     text.classList.toggle("dsbd-small-label", look.state === "cover");
     group.classList.toggle("dsbd-weak", weak);
@@ -153,8 +153,8 @@ export class Forest {
    * thicker; edges to the beams of a layer are thickest. */
   showEdge(edge, node, state, weak, chance) {
     const {viewer, geometry} = this;
-    const slots = viewer.look[node.parent]?.slots ?? 0;
-    edge.setAttribute("d", geometry.edge(viewer.now.nodes[node.parent], node, slots));
+    const multiplicity = viewer.look[node.parent]?.multiplicity ?? 0;
+    edge.setAttribute("d", geometry.edge(viewer.now.nodes[node.parent], node, multiplicity));
     const {mark, style} = viewer.mark(state);
     const strong = YIELDED.includes(state);
     edge.style.stroke = `var(--dsbd-${mark})`;
@@ -308,10 +308,10 @@ function columns(iteration, room, tall) {
       width: pitches[layer] - (1 - sizes.band_width) * PITCH[0],
       height,
     }),
-    edge: (parent, node, slots) => {
+    edge: (parent, node, multiplicity) => {
       const from = at(parent);
       const to = at(node);
-      const label = parent.label_columns + (slots > 1 ? sizes.count_columns : 0);
+      const label = parent.label_columns + (multiplicity > 1 ? sizes.count_columns : 0);
       const out = from.x + sizes.label_gap + label * sizes.glyph + sizes.label_end;
       const bend = Math.max(from.x + sizes.bend * pitches[parent.column], out);
       const end = to.x - sizes.mark_gap;

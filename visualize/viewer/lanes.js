@@ -97,17 +97,17 @@ export class Lanes {
   /* The blocks of one lane with their tokens; below, each pass has a band, and says how many tokens it brought. */
   lane(blocks, top, isGuided) {
     return blocks.map((block, at) => {
-      const {from, check, lands} = block;
+      const {from, check, done} = block;
       const {left, unit, size, clock, viewer} = this;
       const moment = (start, lasts) =>
         `--at:${(LANES_MS * start) / clock.whole}ms;--for:${(LANES_MS * lasts) / clock.whole}ms`;
       const place = (start, end, y, height) => ({x: left + unit * start, y, width: unit * (end - start), height});
       const said = (kind, room, text, where) =>
         text && columnsOf(text) * GLYPH < room
-          ? [draw("text", {class: `dsbd-lane-${kind}`, ...where, style: moment(lands, 0), text})]
+          ? [draw("text", {class: `dsbd-lane-${kind}`, ...where, style: moment(done, 0), text})]
           : [];
-      const bar = place(check, lands, top + size.bar, size.tall);
-      const band = place(from, lands, top + size.band, size.pitch - 4 - size.band);
+      const bar = place(check, done, top + size.bar, size.tall);
+      const band = place(from, done, top + size.band, size.pitch - 4 - size.band);
       const base = bar.y + bar.height;
       const middle = {x: bar.x + bar.width / 2, y: base - 4.5, "text-anchor": "middle"};
       const group = this.put(
@@ -126,7 +126,7 @@ export class Lanes {
           ...bar,
           width: bar.width - Math.min(1.5, bar.width / 6), // there is a gap between blocks
           rx: Math.min(2, bar.width / 6),
-          style: moment(check, lands - check),
+          style: moment(check, done - check),
         }),
       );
       const isNamed = size.text && band.width >= CAPTION[isGuided ? "guided" : "alone"];
@@ -179,7 +179,7 @@ export class Lanes {
     const word = Math.floor(at / this.clock.alone?.each) + 1;
     const isIn = isAbove
       ? ({first, last}) => word >= first && word <= last
-      : ({from, lands}) => at >= from && at <= lands;
+      : ({from, done}) => at >= from && at <= done;
     const index = this.clock.turns.findIndex(isIn);
     if (index >= 0) this.go(index);
   }
@@ -209,13 +209,13 @@ export function clockOf(scene, costs) {
     const guesses = iteration.scoredStep; // each step before it is a pass of the small model
     const check = from + (costs ? 1000 * costs.guess * guesses : iteration.seconds.draft / pass);
     now = check + (costs ? 1000 * Math.max(costs.alone + costs.node * (nodes - 1), 0) : 1);
-    return {...bands[at], from, check, lands: now, guesses, isBehind: isDone && bands[at].first > tokens.length};
+    return {...bands[at], from, check, done: now, guesses, isBehind: isDone && bands[at].first > tokens.length};
   });
   const own = turns.filter(({isBehind}) => !isBehind);
   const guided = sumOf(own, Boolean(costs));
   const each = costs ? 1000 * costs.alone : 1;
   const isCompared = settings.draft_depth > 0 && settings.lossless && tokens.length > 0;
-  const blocks = tokens.map((token, at) => ({token, from: at * each, check: at * each, lands: (at + 1) * each}));
+  const blocks = tokens.map((token, at) => ({token, from: at * each, check: at * each, done: (at + 1) * each}));
   const alone = isCompared ? {each, blocks, ...sumOf(blocks, Boolean(costs))} : null;
   const most = isDone || !isCompared ? 0 : settings.max_new_tokens * each; // a decode that runs has room to grow
   const ratio = alone && costs ? alone.total / guided.total : null;
@@ -227,7 +227,7 @@ function sumOf(turns, isTime) {
   const passes = turns.length;
   if (!isTime || !passes) return {passes, total: passes};
   const sum = (of) => turns.reduce((before, turn) => before + of(turn), 0);
-  const each = Number((sum(({check, lands}) => lands - check) / passes).toPrecision(2));
+  const each = Number((sum(({check, done}) => done - check) / passes).toPrecision(2));
   const guessing = Number(sum(({from, check}) => check - from).toPrecision(2));
   const total = Number((passes * each + guessing).toPrecision(3));
   return {passes, total, text: `${passes} × ${each}${guessing ? ` + ${guessing}` : " ms"} = ${total} ms`};

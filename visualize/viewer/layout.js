@@ -1,14 +1,14 @@
 /* Places the nodes of trees: every node gets a row, so that no two nodes of a column overlap and no edges cross.
  * children: a Map of the children of each node, from the top down. Twin of visualize/layout.py, which says why. */
 
-const COVER_HEIGHT = 0.62; // rows: cover nodes are many and small, except those that a beam landed on
+const EXTRA_HEIGHT = 0.62; // rows: extra candidates are many and small, except those that were drawn
 const FREE = {siblings: 0, cousins: 0.3, trees: 0.9}; // rows between two nodes of one column
 
 /* The row of every node of a forest, by id; the smallest is 0. */
 export function rowsOf(input_beams, nodes, draws) {
   const landed = new Set(draws.map(({node}) => node));
   const small = nodes.filter(({id, kind}) => kind === "cover" && !landed.has(id));
-  const heights = new Map(small.map(({id}) => [id, COVER_HEIGHT])); // the rows that a node takes, if not 1
+  const heights = new Map(small.map(({id}) => [id, EXTRA_HEIGHT])); // the rows that a node takes, if not 1
   const children = new Map();
   for (const {id, parent} of nodes) children.set(parent, [...(children.get(parent) ?? []), id]);
   const roots = input_beams.map(({node}) => node);

@@ -22,7 +22,7 @@ export class Scene {
     checkHead({format, settings});
     this.settings = settings;
     this.models = [target, draft].filter(Boolean).map(({id}) => id);
-    this.isCopied = draft?.id === "lookup"; // the guesses are copied from the text
+    this.isCopied = draft?.attention === "copies"; // the guesses are copied from the text
     this.running = new RunningText(prompt);
     this.prompt = this.running.prompt;
     this.memory = prompt.memory ? memoryOf(prompt.memory) : null;
@@ -264,7 +264,7 @@ const VERIFYING = ["width", "trial", "draw", "layer"];
 function stepsOf(record, places, {branching, forest: kindOfForest}) {
   const {input_beams, nodes, trials, draws, layers, draft_depth} = record;
   /** @type {Map<number, Look>} */ const looks = new Map();
-  for (const {node, multiplicity} of input_beams) looks.set(node, {state: "input", slots: multiplicity, landed: false});
+  for (const {node, multiplicity} of input_beams) looks.set(node, {state: "input", multiplicity, landed: false});
   /** @type {Step[]} */ const steps = [];
 
   const add = (phase, layer, changed, about = [], focus = -1) => {
@@ -273,11 +273,11 @@ function stepsOf(record, places, {branching, forest: kindOfForest}) {
   };
 
   /* A beam that was yielded once stays so; a guess that failed, too, where the others were not needed. */
-  const tell = (phase, at, {layer, node}, state, lands) => {
-    const {state: before, slots, landed} = looks.get(node) ?? {state, slots: 0, landed: false};
+  const tell = (phase, at, {layer, node}, state, isInForest) => {
+    const {state: before, multiplicity, landed} = looks.get(node) ?? {state, multiplicity: 0, landed: false};
     const stays = YIELDED.includes(before) || (before === "rejected" && state === "unneeded");
-    const count = slots + Number(YIELDED.includes(state));
-    looks.set(node, {state: stays ? before : state, slots: count, landed: landed || lands});
+    const count = multiplicity + Number(YIELDED.includes(state));
+    looks.set(node, {state: stays ? before : state, multiplicity: count, landed: landed || isInForest});
     add(phase, layer, [node], [at], places.get(node));
   };
 
@@ -286,7 +286,7 @@ function stepsOf(record, places, {branching, forest: kindOfForest}) {
   for (let layer = 1; layer <= draft_depth; layer++) {
     const members = nodes.filter((node) => node.layer === layer && node.kind !== "drawn");
     if (!members.length) continue;
-    for (const {id, kind} of members) looks.set(id, {state: kind, slots: 0, landed: false});
+    for (const {id, kind} of members) looks.set(id, {state: kind, multiplicity: 0, landed: false});
     const cover = members.filter(({kind}) => kind === "cover").length;
     const tried = trials.filter((trial) => trial.layer === layer && !trial.joint).length;
     const drafts = branching ? branching[layer - 1] : tried;
@@ -304,7 +304,7 @@ function stepsOf(record, places, {branching, forest: kindOfForest}) {
   const ignoredIn = ({layer, alive}) => {
     const members = branching ? nodes.filter((node) => node.layer === layer && node.kind === "drafted") : [];
     const ignored = members.filter(({parent}) => !alive.includes(parent)).map(({id}) => id);
-    for (const id of ignored) looks.set(id, {state: "orphaned", slots: 0, landed: false});
+    for (const id of ignored) looks.set(id, {state: "orphaned", multiplicity: 0, landed: false});
     return ignored;
   };
 
@@ -313,7 +313,7 @@ function stepsOf(record, places, {branching, forest: kindOfForest}) {
     if (kindOfForest !== "coupled" || kind !== "draft") return [];
     const drawn = new Set(beams.map(({node}) => node));
     const guesses = nodes.filter((node) => node.layer === layer && node.kind === "cover" && !drawn.has(node.id));
-    for (const {id} of guesses) looks.set(id, {state: "undrawn", slots: 0, landed: false});
+    for (const {id} of guesses) looks.set(id, {state: "undrawn", multiplicity: 0, landed: false});
     return guesses.map(({id}) => id);
   };
 

@@ -135,7 +135,7 @@ export function drawLegend(viewer, list) {
   const entries = Object.entries(STYLES)
     .filter(([mark]) => mark !== "start" && occurring.has(mark))
     .map(([mark, style]) => entry(symbol(style, mark), say(`mark.${mark}`), mark));
-  if (now.steps.some((step) => step.changes.some(({slots}) => slots > 1))) {
+  if (now.steps.some((step) => step.changes.some(({multiplicity}) => multiplicity > 1))) {
     entries.push(entry(make("b", {text: say("node.multiplicity", {count: 2})}), say("mark.twice")));
   }
   if (now.nodes.some((node) => viewer.scene.final.has(node.id))) {

@@ -28,7 +28,7 @@ export interface Trial {
   layer: number;
   node: number;
   order: number;
-  verdict: "accepted" | "rejected" | "orphaned" | "unneeded";
+  verdict: "accepted" | "rejected" | "orphaned" | "unneeded" | "carried";
   draft_prob: number;
   residual_prob: number | null;
   acceptance: number | null;
@@ -176,10 +176,10 @@ export interface Trace {
 
 /* ---- the scene (scene.js): what is drawn of a trace; nodes are named by their index in `nodes` ------------------- */
 
-/* How a node looks at a step. slots: how often it counts. */
+/* How a node looks at a step. multiplicity: how many beams end there. */
 export interface Look {
   state: string;
-  slots: number;
+  multiplicity: number;
   landed: boolean;
 }
 
@@ -271,7 +271,7 @@ export interface DraftDistribution {
 export interface ForestLayer {
   drafts: LiveNode[];
   draft_probs: number[];
-  covers: LiveNode[];
+  untested: LiveNode[];
   rest: number;
   distribution: DraftDistribution;
 }

@@ -96,7 +96,7 @@ class Viewer {
   /* Two notes on a node, each may be empty: how often it counts, and that it is in the final text. */
   notesOf(node, look) {
     return [
-      look.slots > 1 ? this.say("node.multiplicity", {count: look.slots}) : "",
+      look.multiplicity > 1 ? this.say("node.multiplicity", {count: look.multiplicity}) : "",
       this.scene.becomes(node, look) ? this.say("node.final") : "",
     ];
   }
@@ -268,7 +268,7 @@ class Viewer {
     if (step.focus >= 0) return step.focus;
     const {nodes} = this.now;
     const isSettled = (node) => (step.phase === "commit" ? node.kept : node.column === step.layer);
-    const settled = nodes.filter((node, at) => this.look[at]?.slots && isSettled(node));
+    const settled = nodes.filter((node, at) => this.look[at]?.multiplicity && isSettled(node));
     settled.sort((one, other) => other.column - one.column || (other.target_prob ?? 0) - (one.target_prob ?? 0));
     return Math.max(0, nodes.indexOf(settled[0]));
   }

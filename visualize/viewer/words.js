@@ -100,7 +100,7 @@ export class Words {
     return filled((this.isCopied && this.table[`${key}.copied`]) || (this.table[key] ?? key), values);
   }
 
-  /* A number of drafts, nodes, cover nodes, beams, tokens or passes, with the noun in its right form. */
+  /* A number of drafts, nodes, extra candidates, beams, tokens or passes, with the noun in its right form. */
   counted(noun, count) {
     return this.say(`count.${noun}.${this.plurals.select(count)}`, {count});
   }

@@ -31,7 +31,7 @@ class Words:
         return self.table[key].format(**values)
 
     def counted(self, noun: str, count: int) -> str:
-        """Return a number of ``drafts``, ``nodes``, ``cover`` nodes, ``beams``, ``tokens`` or ``passes`` in words."""
+        """Return a number of ``drafts``, ``nodes``, ``cover`` (extra candidates), ``beams``, ``tokens``, ``passes``."""
         return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
     def below(self, start: str) -> dict[str, str]:

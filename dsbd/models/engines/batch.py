@@ -25,7 +25,7 @@ MOST = 256
 SHARE = 0.8
 """How much of the free memory a batch may take."""
 AHEAD = 4
-"""Results that wait for an earlier one, at most, in sizes of the batch."""
+"""Results that may wait for an earlier one, in multiples of the batch size."""
 
 
 class Batch:
@@ -34,7 +34,7 @@ class Batch:
     Args:
         models: that the decodes call.
         size: decodes at the same time, at least 1.
-        slots: cache slots that one of them takes, about; a lane has twice as many.
+        slots: cache slots that one decode takes, about; a lane has twice as many.
     """
 
     def __init__(self, models: Sequence[LanguageModel], size: int, slots: int) -> None:
@@ -90,7 +90,7 @@ def require_size(size: Any) -> None:
 
 
 def until(ended: threading.Event, cancel: Callable[[], bool] | None) -> Callable[[], bool]:
-    """Return what also cancels a decode once the batch has ended."""
+    """Return a ``cancel`` function that is also True once the batch has ended."""
     return lambda: ended.is_set() or (cancel is not None and cancel())
 
 

@@ -1,8 +1,8 @@
 """Several decodes in one forward: each runs as it is, in a thread, and their calls of a model meet here.
 
-A model computes one forward at a time; the calls that come meanwhile wait, and the next forward serves all of them. It
-waits for calls that are not there yet for a part of its time at most: so a decode that ends, fails, is cancelled or
-stands still holds up no other, and while some wait for a forward, the host works for the others.
+A model computes one forward at a time; calls that come meanwhile wait, and the next forward serves all of them. Before
+it starts it waits for the decodes that have not called yet, but only for a part of the time that a forward takes: so a
+decode that ends, fails, is cancelled or stands still holds up no other.
 
 The cache of each decode is a *lane* of buffers that all share, so that nothing is copied for a forward. A decode that
 needs more room than a lane has, or for which no lane is free, computes on buffers of its own.
@@ -23,12 +23,12 @@ from dsbd.models.states.forest import ForestState
 from dsbd.util import CancelCheck
 
 LINGER = 0.25
-"""How long a forward waits for calls that are not there yet, at most, in seconds of the forward before."""
+"""How long a forward waits at most for decodes that have not called yet, as a part of the last forward's time."""
 
 
 @dataclass
 class Call:
-    """What a decode asks of a model: tokens [n] that go behind the slots in use of its lane."""
+    """One decode's call of a model: tokens [n] to append to the cache of its lane."""
 
     lane: int
     length: int
@@ -79,7 +79,7 @@ class Lanes(ABC):
 
     def release(self, lane: int) -> None:
         """Give a lane back."""
-        self._free.append(lane)  # without the lock: the collector of garbage may call this inside of it
+        self._free.append(lane)  # without the lock: the garbage collector may call this while it is held
 
     def logits(self, call: Call) -> torch.Tensor:
         """Return the logits of a call, computed with those of all that wait; raises what it raises alone."""
@@ -107,7 +107,7 @@ class Lanes(ABC):
         return len(self._waiting) + len(self._free) >= self.count
 
     def _compute(self, calls: Sequence[Call]) -> None:
-        """Fill in the logits; those of a forward that fails stay open, and each decode finds out alone."""
+        """Fill in the logits; if the shared forward fails they stay None, and each decode computes its own."""
         if len(calls) == 1:
             calls[0].logits = calls[0].alone()
             return

@@ -24,7 +24,7 @@ Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class DecodingState(ABC):
-    """What a model remembers of one decode. A kind without cache slots keeps the defaults below.
+    """The state of a model in one decode: KV cache or recurrent states. A kind without cache slots keeps the defaults.
 
     ``check`` is called before each forward; it may raise.
     """
