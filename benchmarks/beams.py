@@ -70,7 +70,7 @@ class Counts(Observer):
         self._start = time.process_time()
 
     def on_iteration(self, iteration: Iteration) -> None:
-        tokens = len(iteration.input_beams) + len(iteration.slots)
+        tokens = len(iteration.input_beams) + len(iteration.scored)
         self.passes.append((tokens, len(iteration.layers), len(iteration.drafted)))
         self.distinct += sum(len(layer.beams) for layer in iteration.layers)
         self.drawn += sum(beam.multiplicity for layer in iteration.layers for beam in layer.beams)

@@ -133,7 +133,7 @@ def test_auto_is_measured_once_and_replays_exactly(settings):
     nobody can stop; one of a decode too short to measure in; and guesses that change the text."""
     pair = replace(toy_pair())
     assert dsbd.decode(pair, "Once upon", replace(settings, max_new_tokens=1)).stats.layers == 1
-    auto._known.pop(pair)
+    auto._plans.pop(pair)
     stop = Mock(side_effect=[False] * 39 + [True])
     with pytest.raises(dsbd.StoppedError):
         dsbd.stream(pair, "Once upon", settings, cancel=stop)

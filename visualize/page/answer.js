@@ -32,6 +32,7 @@ export class Answer {
     this.element.hidden = false;
     const say = (name, words) => (this.find(name).textContent = words);
     const claim = headline(trace, clock.ratio, guessed?.stands);
+    say(".headline", claim);
     say(".distinct", distinct(trace, costs, clock));
     const {words, brief, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
     say(".same", [`${capital(beside?.same || brief)}.`, guessed?.words, further(trace)].filter(Boolean).join(" "));
